@@ -1,0 +1,85 @@
+"""dpcheck: what holds, what is refuted, and what nobody can tell yet, in differentially private optimisation.
+
+The front door. Every name loads on first use, so `import dpcheck` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpcheck import testing
+    from dpcheck.auditing import scores
+    from dpcheck.auditing.audit import AuditResult, audit
+    from dpcheck.auditing.exact import exact_epsilon
+    from dpcheck.auditing.mechanisms import vectorize
+    from dpcheck.checks import Check, Context, by_size, check, unchecked
+    from dpcheck.claims import Claim, Paper
+    from dpcheck.engine.catalogue import algorithm, algorithms, claim, claims
+    from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
+    from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+    from dpcheck.verdicts import Outcome, Verdict, Witness
+    from dpcheck.witnesses import verify
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "dpcheck.auditing.audit": ("AuditResult", "audit"),
+    "dpcheck.auditing.exact": ("exact_epsilon",),
+    "dpcheck.auditing.mechanisms": ("vectorize",),
+    "dpcheck.checks": ("Check", "Context", "by_size", "check", "unchecked"),
+    "dpcheck.claims": ("Claim", "Paper"),
+    "dpcheck.engine.catalogue": ("algorithm", "algorithms", "claim", "claims"),
+    "dpcheck.errors": ("DpcheckError", "Infeasible", "InvalidInput"),
+    "dpcheck.privacy": ("ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "ZCDP"),
+    "dpcheck.verdicts": ("Outcome", "Verdict", "Witness"),
+    "dpcheck.witnesses": ("verify",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = {"scores": "dpcheck.auditing.scores", "testing": "dpcheck.testing"}
+
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "AuditResult",
+    "Check",
+    "Claim",
+    "Context",
+    "DpcheckError",
+    "GaussianDP",
+    "Guarantee",
+    "Infeasible",
+    "InvalidInput",
+    "Outcome",
+    "Paper",
+    "PureDP",
+    "RenyiDP",
+    "Verdict",
+    "Witness",
+    "algorithm",
+    "algorithms",
+    "audit",
+    "by_size",
+    "check",
+    "claim",
+    "claims",
+    "exact_epsilon",
+    "scores",
+    "testing",
+    "unchecked",
+    "vectorize",
+    "verify",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(_MODULES[name])
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module 'dpcheck' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

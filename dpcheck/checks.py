@@ -1,0 +1,176 @@
+"""Executable tests of claims: `@check(label, kind, grid)` over a function that measures one cell of the grid."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from dpcheck import seeds
+from dpcheck.claims import split_label
+from dpcheck.errors import CollectionError
+from dpcheck.verdicts import Outcome, Verdict, combine
+
+Size = Literal["smoke", "standard", "full"]
+SIZES: tuple[str, ...] = get_args(Size)
+CheckKind = Literal[
+    "privacy", "sensitivity", "stability", "accuracy", "risk", "rate", "runtime", "symbolic", "lower-bound"
+]
+FAILURE_PROBABILITY = 2e-6
+"""Of one check, all its cells together: 500 checks stay within 1e-3 by the union bound."""
+
+
+@dataclass(frozen=True)
+class BySize:
+    """A value that depends on the size of the run."""
+
+    smoke: Any
+    standard: Any
+    full: Any
+
+    def at(self, size: Size) -> Any:
+        return getattr(self, size)
+
+
+def by_size(smoke: Any, standard: Any, full: Any = None) -> BySize:
+    """`by_size(200, 2_000, 20_000)`; `full` defaults to the standard value."""
+    return BySize(smoke, standard, standard if full is None else full)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What one cell of a check may know: its label, its size, its budget and its randomness."""
+
+    label: str
+    name: str
+    cell: Mapping[str, Any]
+    size: Size = "smoke"
+    seed: int = 0
+    failure_probability: float = FAILURE_PROBABILITY
+
+    def rng(self, *key: Any) -> np.random.Generator:
+        """This cell's stream, or one of its named sub-streams."""
+        return seeds.stream(self.seed, f"{self.label}::{self.name}", dict(self.cell), *key)
+
+    def chunks(self, trials: int, floats_per_trial: int = 1, *key: Any) -> Iterator[tuple[np.random.Generator, int]]:
+        """Splits `trials` into memory-sized chunks: (generator, number of trials) each."""
+        named = (f"{self.label}::{self.name}", dict(self.cell), *key)
+        return seeds.chunks(self.seed, trials, floats_per_trial, *named)
+
+    def scale(self, smoke: Any, standard: Any, full: Any = None) -> Any:
+        """The value for the size of this run."""
+        return by_size(smoke, standard, full).at(self.size)
+
+
+Measurement = Verdict | Mapping[str, Any]
+"""What a cell returns: a verdict of its own, or JSON-able numbers for the check's `conclude`."""
+Conclude = Callable[[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], float], Verdict]
+"""(cell, measurement) of every cell and the check's failure probability -> verdict."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One executable test of one reading of one claim; `id` is `<label>::<function name>`."""
+
+    label: str
+    kind: CheckKind
+    function: Callable[..., Measurement]
+    grid: Mapping[str, Sequence[Any] | BySize] = field(default_factory=dict)
+    conclude: Conclude | None = None
+    expect: frozenset[Outcome] = frozenset({Outcome.HOLDS})
+    failure_probability: float = FAILURE_PROBABILITY
+    needs: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def id(self) -> str:
+        return f"{self.label}::{self.name}"
+
+    @property
+    def doc(self) -> str:
+        """First sentence of the docstring: what is checked."""
+        return (inspect.getdoc(self.function) or "").partition("\n\n")[0].replace("\n", " ")
+
+    def cells(self, size: Size) -> list[dict[str, Any]]:
+        """Every cell of the grid, in order; one empty cell when there is no grid."""
+        axes = {name: axis.at(size) if isinstance(axis, BySize) else axis for name, axis in self.grid.items()}
+        return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+
+    def measure(self, cell: Mapping[str, Any], size: Size, seed: int) -> Measurement:
+        """Runs one cell; the failure probability is shared evenly over the cells."""
+        share = self.failure_probability / max(1, len(self.cells(size)))
+        context = Context(self.label, self.name, cell, size, seed, share)
+        return self.function(context, **cell)
+
+    def verdict(self, measured: Sequence[tuple[Mapping[str, Any], Measurement]]) -> Verdict:
+        """The check's one answer from all its cells."""
+        if self.conclude is not None:
+            rows = [(cell, value) for cell, value in measured if not isinstance(value, Verdict)]
+            return self.conclude(rows, self.failure_probability)
+        verdicts = [value for _, value in measured if isinstance(value, Verdict)]
+        if len(verdicts) < len(measured):
+            raise CollectionError(f"{self.id} returns measurements; give the check a `conclude` that judges them")
+        return combine(verdicts)
+
+
+def check(
+    label: str,
+    kind: CheckKind,
+    *,
+    grid: Mapping[str, Sequence[Any] | BySize] | None = None,
+    conclude: Conclude | None = None,
+    expect: Outcome | str | Sequence[Outcome | str] = Outcome.HOLDS,
+    failure_probability: float = FAILURE_PROBABILITY,
+    needs: Sequence[str] = (),
+) -> Callable[[Callable[..., Measurement]], Check]:
+    """Makes a function the check of a claim.
+
+    The function takes the `Context` and the values of its cell by keyword, and returns a `Verdict`, or a mapping of
+    JSON-able numbers that `conclude` judges over all cells together.
+
+    Args:
+        label: the claim, with its reading where it is not the printed one.
+        kind: what is checked; decides who may say HOLDS (a sampled privacy audit never does).
+        grid: axis -> values, or `by_size(smoke, standard, full)` of values; every combination is one cell.
+        expect: the outcome, or outcomes, that are not news.
+        needs: optional packages without which the check is skipped, with that reason.
+    """
+    split_label(label)
+    if kind not in get_args(CheckKind):
+        raise CollectionError(f"{label}: unknown kind {kind!r}; choose one of {', '.join(get_args(CheckKind))}")
+    expected = [expect] if isinstance(expect, str) else list(expect)
+
+    def decorate(function: Callable[..., Measurement]) -> Check:
+        return Check(
+            label=label,
+            kind=kind,
+            function=function,
+            grid=dict(grid or {}),
+            conclude=conclude,
+            expect=frozenset(Outcome(o) for o in expected),
+            failure_probability=failure_probability,
+            needs=tuple(needs),
+        )
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """A statement with something to check that has no check, and the reason."""
+
+    label: str
+    reason: str
+
+
+def unchecked(label: str, reason: str) -> Unchecked:
+    """States why a claim has no check: `no_time = unchecked("paper/lem-1", "cited; no constant is stated")`."""
+    split_label(label)
+    return Unchecked(label, reason)

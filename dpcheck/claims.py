@@ -1,0 +1,179 @@
+"""Statements of papers as objects: quantity, relation, symbolic bound, assumptions, source label."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import sympy as sp
+
+from dpcheck.errors import CollectionError, InvalidInput
+from dpcheck.symbols import BY_NAME
+
+Kind = Literal["assumption", "definition", "algorithm", "procedure", "lemma", "proposition", "theorem", "corollary"]
+Relation = Literal["<=", ">=", "=", "is"]
+"""`is` claims a property rather than an inequality ("is epsilon-DP", "is convex")."""
+Reading = Literal["as-printed", "literal", "corrected", "derived"]
+"""as-printed: the statement; literal: a slip taken at its word; corrected: repaired; derived: constants worked out."""
+Grade = Literal["", "refuted", "slip", "proof gap"]
+
+LABEL = re.compile(r"[a-z0-9_]+/[a-z]+(-[a-z0-9]+)+(@[a-z][a-z0-9-]*)?")
+
+
+def split_label(label: str) -> tuple[str, str, str]:
+    """`"paper/thm-4@corrected"` -> `("paper", "thm-4", "corrected")`; the reading is "" when none is named."""
+    if not LABEL.fullmatch(label):
+        raise CollectionError(f"malformed label {label!r}; labels look like 'l1_geometry/thm-4' or '…/thm-4@corrected'")
+    statement, _, reading = label.partition("@")
+    paper, item = statement.split("/")
+    return paper, item, reading
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """Where claims come from. `paper.claim("thm-4", …)` makes the claim `<key>/thm-4`."""
+
+    key: str
+    title: str
+    authors: str
+    reference: str
+
+    def claim(self, item: str, title: str, statement: str, **fields: Any) -> Claim:
+        """One statement; `fields` are those of `Claim`."""
+        return Claim(paper=self, label=f"{self.key}/{item}", title=title, statement=statement, **fields)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One statement of a paper, or one reading of it.
+
+    Attributes:
+        label: `<paper>/<item>` or `<paper>/<item>@<reading>`.
+        title: the item as the paper calls it ("Theorem 3.1").
+        statement: what it says, in one or two plain sentences with Unicode mathematics.
+        quantity: the left-hand side in words ("excess risk", "delta at epsilon"); `relation` ties it to the bound.
+        order: the O-form as printed, without its hidden constant.
+        explicit: the bound with every constant, when a proof supports one.
+        assumptions: what must hold for `explicit`; each a SymPy relation.
+        about: labels of the algorithms that it speaks of.
+        probability: of the event; None for "in expectation, or surely".
+        grade: what is wrong with the printed form, when something is; `remark` says it in a sentence and the
+            algebra stands in `bounds/<paper>.md` under the same label.
+    """
+
+    paper: Paper
+    label: str
+    title: str
+    statement: str
+    kind: Kind
+    section: str = ""
+    origin: Literal["own", "cited", "ours"] = "own"
+    quantity: str = ""
+    relation: Relation = "is"
+    order: sp.Expr | None = None
+    explicit: sp.Expr | None = None
+    assumptions: tuple[sp.Basic, ...] = ()
+    about: tuple[str, ...] = ()
+    probability: sp.Expr | float | None = None
+    grade: Grade = ""
+    remark: str = ""
+
+    def __post_init__(self) -> None:
+        split_label(self.label)
+        if self.kind not in get_args(Kind):
+            raise CollectionError(
+                f"{self.label}: unknown kind {self.kind!r}; choose one of {', '.join(get_args(Kind))}"
+            )
+        if self.relation != "is" and self.order is None and self.explicit is None:
+            raise CollectionError(f"{self.label}: the relation {self.relation!r} needs `order` or `explicit`")
+
+    @property
+    def statement_label(self) -> str:
+        """The label without its reading."""
+        return self.label.partition("@")[0]
+
+    @property
+    def reading(self) -> str:
+        return self.label.partition("@")[2] or "as-printed"
+
+    @property
+    def bound(self) -> sp.Expr | None:
+        """The explicit bound where there is one, else the O-form."""
+        return self.explicit if self.explicit is not None else self.order
+
+    def evaluate(self, **parameters: Any) -> Any:
+        """The bound at `parameters` (symbol name -> number or array; arrays broadcast).
+
+        Raises:
+            InvalidInput: a symbol of the bound has no value, or an assumption fails; the message names it.
+        """
+        if self.bound is None:
+            raise InvalidInput(f"{self.label} has no symbolic bound to evaluate; see `dpcheck show {self.label}`")
+        return evaluate(self.bound, parameters, self.assumptions, self.label)
+
+    def local_exponent(
+        self, variable: str, at: Mapping[str, float], tied: Mapping[str, sp.Expr] | None = None
+    ) -> float:
+        """d log(bound) / d log(variable) at a point.
+
+        Args:
+            variable: a symbol name, "n".
+            at: values of all symbols, the variable's own included.
+            tied: symbols that move along with the variable, as expressions of it (`{"p": d*J/(n*epsilon)}`).
+        """
+        if self.bound is None:
+            raise InvalidInput(f"{self.label} has no symbolic bound, so no exponent")
+        bound = self.bound.subs([(BY_NAME[name], value) for name, value in (tied or {}).items()])
+        return local_exponent(bound, variable, at)
+
+    def latex(self) -> str:
+        """The bound in LaTeX, with its relation."""
+        return "" if self.bound is None else f"{self._relation(latex=True)} {sp.latex(self.bound)}"
+
+    def unicode(self) -> str:
+        """The bound as a few lines of Unicode."""
+        return "" if self.bound is None else str(sp.pretty(self.bound, use_unicode=True))
+
+    def _relation(self, *, latex: bool) -> str:
+        hidden = self.explicit is None
+        names = {
+            "<=": (r"\lesssim" if hidden else r"\leq", "≲" if hidden else "≤"),
+            ">=": (r"\gtrsim" if hidden else r"\geq", "≳" if hidden else "≥"),
+            "=": ("=", "="),
+            "is": (r"\colon", ":"),
+        }
+        return names[self.relation][0 if latex else 1]
+
+
+def evaluate(
+    expression: sp.Expr, parameters: Mapping[str, Any], assumptions: tuple[sp.Basic, ...] = (), label: str = "bound"
+) -> Any:
+    """Evaluates a SymPy expression by symbol names; arrays broadcast. See `Claim.evaluate` for the errors."""
+    needed = expression.free_symbols.union(*(a.free_symbols for a in assumptions))
+    missing = sorted(s.name for s in needed if s.name not in parameters and s.name.rstrip("_") not in parameters)
+    if missing:
+        raise InvalidInput(f"{label} needs a value for {', '.join(missing)}")
+    symbols = sorted(needed, key=lambda s: s.name)
+    values = [parameters.get(s.name, parameters.get(s.name.rstrip("_"))) for s in symbols]
+    for assumption in assumptions:
+        held = sp.lambdify(symbols, assumption, "numpy")(*values)
+        if not (held.all() if hasattr(held, "all") else held):
+            given = ", ".join(f"{s.name} = {parameters.get(s.name)}" for s in sorted(assumption.free_symbols, key=str))
+            raise InvalidInput(f"{label} assumes {assumption}, which fails at {given}")
+    return sp.lambdify(symbols, expression, ["numpy", "scipy"])(*values)
+
+
+def local_exponent(expression: sp.Expr, variable: str, at: Mapping[str, float]) -> float:
+    """The logarithmic derivative by a central difference in log space: exact to 1e-8, and safe with min and floor.
+
+    >>> from dpcheck.symbols import n
+    >>> round(local_exponent(n ** sp.Rational(-1, 2), "n", {"n": 100.0}), 9)
+    -0.5
+    """
+    step = 1e-4
+    high = evaluate(expression, {**at, variable: at[variable] * math.exp(step)})
+    low = evaluate(expression, {**at, variable: at[variable] * math.exp(-step)})
+    return (math.log(high) - math.log(low)) / (2 * step)

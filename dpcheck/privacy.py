@@ -1,0 +1,232 @@
+"""Privacy guarantees as promises about every neighbouring pair, and what 'neighbouring' means."""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+from dpcheck.errors import InvalidInput
+
+Adjacency = Literal["replace-one", "add-remove", "user-level"]
+ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
+
+
+def _positive(name: str, value: float, *, zero: bool = False) -> None:
+    if not (math.isfinite(value) and (value > 0 or (zero and value == 0))):
+        raise InvalidInput(f"{name} must be a finite number {'>=' if zero else '>'} 0, got {value!r}")
+
+
+class Guarantee(abc.ABC):
+    """A promise about all neighbouring pairs (P, Q) of output laws, in either order.
+
+    The three faces of the same promise: `delta_at(epsilon)` (privacy profile), `epsilon_at(delta)`, `tradeoff(fpr)`.
+    """
+
+    @abc.abstractmethod
+    def delta_at(self, epsilon: float) -> float:
+        """Largest hockey-stick divergence sup_S P(S) - e^epsilon Q(S) that the promise still allows."""
+
+    def epsilon_at(self, delta: float) -> float:
+        """Smallest epsilon >= 0 with `self.delta_at(epsilon) <= delta`; inf when there is none."""
+        if not 0 <= delta < 1:
+            raise InvalidInput(f"delta must lie in [0, 1), got {delta!r}; 0 is pure DP")
+        if self.delta_at(0.0) <= delta:
+            return 0.0
+        high = 1.0
+        while self.delta_at(high) > delta:
+            high *= 2
+            if high > 1e5:
+                return math.inf
+        low = 0.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if self.delta_at(middle) > delta else (low, middle)
+        return high
+
+    def tradeoff(self, fpr: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Lowest type-II error that the promise still forces on a test of type-I error `fpr`."""
+        x = np.asarray(fpr, dtype=float)
+        best = np.zeros_like(x)
+        for eps in np.concatenate(([0.0], np.geomspace(1e-3, 60.0, 400))):
+            slack = 1 - self.delta_at(float(eps))
+            best = np.maximum(best, np.maximum(slack - np.exp(eps) * x, np.exp(-eps) * (slack - x)))
+        return best
+
+
+@dataclass(frozen=True)
+class ApproxDP(Guarantee):
+    """(epsilon, delta)-differential privacy."""
+
+    epsilon: float
+    delta: float
+
+    def __init__(self, epsilon: float, delta: float) -> None:
+        _positive("epsilon", epsilon)
+        if not 0 <= delta < 1:
+            raise InvalidInput(f"delta must lie in [0, 1), got {delta!r}; 0 is pure DP")
+        object.__setattr__(self, "epsilon", float(epsilon))
+        object.__setattr__(self, "delta", float(delta))
+
+    def delta_at(self, epsilon: float) -> float:
+        # Below the claimed epsilon the dominating pair is leaky randomised response (Kairouz, Oh, Viswanath 2015).
+        gap = max(0.0, -math.expm1(epsilon - self.epsilon)) / (1 + math.exp(-self.epsilon))
+        return self.delta + (1 - self.delta) * gap
+
+    def epsilon_at(self, delta: float) -> float:
+        return self.epsilon if delta == self.delta else super().epsilon_at(delta)
+
+    def __str__(self) -> str:
+        return f"({self.epsilon:g}, {self.delta:g})-DP"
+
+
+@dataclass(frozen=True)
+class PureDP(ApproxDP):
+    """epsilon-differential privacy: `ApproxDP` with delta = 0."""
+
+    def __init__(self, epsilon: float) -> None:
+        super().__init__(epsilon, 0.0)
+
+    def __repr__(self) -> str:
+        return f"PureDP(epsilon={self.epsilon!r})"
+
+    def __str__(self) -> str:
+        return f"{self.epsilon:g}-DP"
+
+
+def _renyi_delta(alpha: float, gap: float) -> float:
+    """Canonne, Kamath, Steinke 2020, Prop. 12: delta from D_alpha - epsilon = gap at order alpha."""
+    log_delta = (alpha - 1) * gap - math.log(alpha - 1) + alpha * math.log1p(-1 / alpha)
+    return min(1.0, math.exp(min(log_delta, 0.0)))
+
+
+@dataclass(frozen=True)
+class RenyiDP(Guarantee):
+    """Renyi divergence of order `alpha` at most `epsilon`, in both directions."""
+
+    alpha: float
+    epsilon: float
+
+    def __init__(self, alpha: float, epsilon: float) -> None:
+        if not (math.isfinite(alpha) and alpha > 1):
+            raise InvalidInput(f"the order alpha must be a finite number > 1, got {alpha!r}")
+        _positive("epsilon", epsilon)
+        object.__setattr__(self, "alpha", float(alpha))
+        object.__setattr__(self, "epsilon", float(epsilon))
+
+    def delta_at(self, epsilon: float) -> float:
+        return _renyi_delta(self.alpha, self.epsilon - epsilon)
+
+    def __str__(self) -> str:
+        return f"({self.alpha:g}, {self.epsilon:g})-RDP"
+
+
+@dataclass(frozen=True)
+class ZCDP(Guarantee):
+    """rho-zero-concentrated DP: Renyi divergence of every order alpha at most rho alpha."""
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        _positive("rho", self.rho)
+
+    def delta_at(self, epsilon: float) -> float:
+        # alpha = 1 + e^u, over which the exponent is unimodal.
+        def exponent(u: float) -> float:
+            alpha = 1 + math.exp(u)
+            return (alpha - 1) * (alpha * self.rho - epsilon) - u + alpha * math.log1p(-1 / alpha)
+
+        found = optimize.minimize_scalar(exponent, bounds=(-12.0, 12.0), method="bounded")
+        return math.exp(min(float(found.fun), 0.0))
+
+    def __str__(self) -> str:
+        return f"{self.rho:g}-zCDP"
+
+
+@dataclass(frozen=True)
+class GaussianDP(Guarantee):
+    """mu-Gaussian DP: no easier to tell apart than N(0, 1) and N(mu, 1)."""
+
+    mu: float
+
+    def __post_init__(self) -> None:
+        _positive("mu", self.mu)
+
+    def delta_at(self, epsilon: float) -> float:
+        return gaussian_delta(self.mu, epsilon)
+
+    def tradeoff(self, fpr: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(special.ndtr(-special.ndtri(np.asarray(fpr, dtype=float)) - self.mu))
+
+    def __str__(self) -> str:
+        return f"{self.mu:g}-GDP"
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """Balle and Wang 2018, Theorem 8: exact delta(epsilon) of N(0, 1) against N(mu, 1)."""
+    if mu == 0:
+        return 0.0 if epsilon >= 0 else -math.expm1(epsilon)
+    upper = float(special.log_ndtr(mu / 2 - epsilon / mu))
+    lower = float(special.log_ndtr(-mu / 2 - epsilon / mu)) + epsilon
+    # e^upper (1 - e^(lower - upper)): the plain difference cancels in the far tail.
+    return math.exp(upper) * -math.expm1(min(0.0, lower - upper))
+
+
+def changed_records(data: NDArray[Any], neighbour: NDArray[Any], adjacency: str) -> tuple[int, ...]:
+    """Checks that two data sets are neighbours and returns the index of the record (axis 0) that differs.
+
+    Args:
+        data, neighbour: arrays whose axis 0 counts records (users under "user-level").
+        adjacency: "replace-one", "add-remove" or "user-level".
+
+    Returns:
+        The changed indices: empty for identical data, one index otherwise (of the longer array under add-remove).
+
+    Raises:
+        InvalidInput: not finite, empty, of different length, or more than one record apart.
+    """
+    if adjacency not in ADJACENCIES:
+        raise InvalidInput(f"unknown adjacency {adjacency!r}; choose one of {', '.join(ADJACENCIES)}, or None")
+    for name, values in (("data", data), ("neighbour", neighbour)):
+        if values.ndim == 0 or (values.shape[0] == 0 and adjacency != "add-remove"):
+            raise InvalidInput(f"{name} is empty (shape {values.shape}); axis 0 must count records")
+        if np.issubdtype(values.dtype, np.inexact) and not np.isfinite(values).all():
+            place = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+            raise InvalidInput(f"{name} holds {values[place]} at index {place}; records must be finite")
+    if data.shape[1:] != neighbour.shape[1:]:
+        raise InvalidInput(f"records differ in shape: {data.shape[1:]} in data, {neighbour.shape[1:]} in neighbour")
+    if adjacency == "add-remove":
+        return _added_record(data, neighbour)
+    if len(data) != len(neighbour):
+        raise InvalidInput(
+            f"under {adjacency} both data sets need equally many records, got {len(data)} and {len(neighbour)}; "
+            'use adjacency="add-remove" for pairs that differ in length'
+        )
+    differs = (data != neighbour).reshape(len(data), -1).any(axis=1)
+    changed = tuple(int(i) for i in np.flatnonzero(differs))
+    if len(changed) > 1:
+        raise InvalidInput(
+            f"data and neighbour differ in {len(changed)} records (the first are {changed[0]} and {changed[1]}); "
+            f"{adjacency} neighbours differ in one; use adjacency=None to audit an arbitrary pair"
+        )
+    return changed
+
+
+def _added_record(data: NDArray[Any], neighbour: NDArray[Any]) -> tuple[int, ...]:
+    longer, shorter = (data, neighbour) if len(data) > len(neighbour) else (neighbour, data)
+    if len(longer) - len(shorter) != 1:
+        raise InvalidInput(
+            f"under add-remove one data set has exactly one record more, got {len(data)} and {len(neighbour)} records"
+        )
+    same = (longer[:-1] == shorter).reshape(len(shorter), -1).all(axis=1) if len(shorter) else np.zeros(0, dtype=bool)
+    at = int(np.argmin(same)) if not same.all() else len(shorter)
+    if not np.array_equal(longer[at + 1 :], shorter[at:]):
+        raise InvalidInput("data and neighbour are not one added record apart (the order of the others must be kept)")
+    return (at,)
