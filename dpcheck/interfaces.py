@@ -145,7 +145,7 @@ class Sample:
     @property
     def size(self) -> int:
         """Number of records that it stands for."""
-        return int(round(float(self.weights[0].sum())))
+        return round(float(self.weights[0].sum()))
 
     def mean(self, per_record: Array) -> Array:
         """Weighted mean over records: (trials, r, k) -> (trials, k)."""

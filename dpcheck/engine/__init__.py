@@ -1,0 +1,1 @@
+"""Collecting, running, resuming and storing checks."""
