@@ -301,3 +301,16 @@ def smallest_n(feasible: Callable[[int], bool], limit: int = 2**62) -> int | Non
         middle = (low + high) // 2
         low, high = (low, middle) if feasible(middle) else (middle, high)
     return high
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def procedure(label: str) -> Callable[[F], F]:
+    """Marks a function as one of a paper's procedures: `@procedure("paper/proc-x")` sets `function.label`."""
+
+    def decorate(function: F) -> F:
+        function.label = label  # type: ignore[attr-defined]
+        return function
+
+    return decorate
