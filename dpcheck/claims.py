@@ -34,16 +34,18 @@ def split_label(label: str) -> tuple[str, str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Paper:
-    """Where claims come from. `paper.claim("thm-4", …)` makes the claim `<key>/thm-4`."""
+    """Where claims come from."""
 
     key: str
     title: str
     authors: str
     reference: str
 
-    def claim(self, item: str, title: str, statement: str, **fields: Any) -> Claim:
-        """One statement; `fields` are those of `Claim`."""
-        return Claim(paper=self, label=f"{self.key}/{item}", title=title, statement=statement, **fields)
+    def claim(self, label: str, title: str, statement: str, **fields: Any) -> Claim:
+        """One statement; `fields` are those of `Claim`. The label is written out, so that grep finds it."""
+        if split_label(label)[0] != self.key:
+            raise CollectionError(f"{label} is not a statement of the paper {self.key!r}")
+        return Claim(paper=self, label=label, title=title, statement=statement, **fields)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,15 +155,18 @@ def evaluate(
 ) -> Any:
     """Evaluates a SymPy expression by symbol names; arrays broadcast. See `Claim.evaluate` for the errors."""
     needed = expression.free_symbols.union(*(a.free_symbols for a in assumptions))
-    missing = sorted(s.name for s in needed if s.name not in parameters and s.name.rstrip("_") not in parameters)
+    parameters = {name.rstrip("_"): value for name, value in parameters.items()}  # `lambda_=1` for the symbol lambda
+    missing = sorted(s.name for s in needed if s.name.rstrip("_") not in parameters)
     if missing:
         raise InvalidInput(f"{label} needs a value for {', '.join(missing)}")
     symbols = sorted(needed, key=lambda s: s.name)
-    values = [parameters.get(s.name, parameters.get(s.name.rstrip("_"))) for s in symbols]
+    values = [parameters[s.name.rstrip("_")] for s in symbols]
     for assumption in assumptions:
         held = sp.lambdify(symbols, assumption, "numpy")(*values)
         if not (held.all() if hasattr(held, "all") else held):
-            given = ", ".join(f"{s.name} = {parameters.get(s.name)}" for s in sorted(assumption.free_symbols, key=str))
+            given = ", ".join(
+                f"{s.name} = {parameters[s.name.rstrip('_')]}" for s in sorted(assumption.free_symbols, key=str)
+            )
             raise InvalidInput(f"{label} assumes {assumption}, which fails at {given}")
     return sp.lambdify(symbols, expression, ["numpy", "scipy"])(*values)
 

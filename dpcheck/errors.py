@@ -18,6 +18,10 @@ class MechanismError(DpcheckError):
     """The audited mechanism raised, or returned something of the wrong shape or not finite."""
 
 
+class ReplayDiverged(InvalidInput):
+    """A replayed run left the path of its history: the data, not the releases, decided what was done next."""
+
+
 class CollectionError(DpcheckError):
     """A content folder (`bounds/`, `audits/`) that cannot be used as it stands."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import seeds
-from dpcheck.errors import InvalidInput
+from dpcheck.errors import InvalidInput, ReplayDiverged
 from dpcheck.interfaces import Array, Data, Release, Rng, Sample, Schedule, Workload
 
 P = TypeVar("P")
@@ -97,13 +97,15 @@ class Run(Generic[P]):
         history, place = cast(Transcript, self._outer._history), len(self._outer.transcript.entries)
         if place >= len(history.entries) or history.entries[place].name != name:
             then = history.entries[place].name if place < len(history.entries) else "nothing more"
-            raise InvalidInput(f"replay went another way: it releases {name!r} where the history has {then!r}")
+            raise ReplayDiverged(f"replay went another way: it releases {name!r} where the history has {then!r}")
         return history.entries[place].output
 
     def coins(self, draw: Callable[[Rng], NDArray[Any]]) -> NDArray[Any]:
         """Hidden randomness that looks at no data; replayed under a history."""
         outer = self._outer
         history, place = outer._history, len(outer.transcript.coins)
+        if history is not None and place >= len(history.coins):
+            raise ReplayDiverged(f"replay went another way: it tosses coins {place + 1} times, the history {place}")
         values = draw(outer._source()) if history is None else history.coins[place]
         outer.transcript.coins.append(values)
         return values

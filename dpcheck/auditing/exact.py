@@ -1,0 +1,193 @@
+"""Exact privacy of a pair of laws that can be written down: no sample, no failure probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import integrate, optimize
+
+from dpcheck.errors import InvalidInput
+
+Array = NDArray[np.float64]
+LogDensity = Callable[[float], float]
+
+
+def hockey_stick(first: ArrayLike, second: ArrayLike, epsilon: float) -> float:
+    """sum over outputs of max(0, first - e^epsilon second): exact delta of one direction, for finite laws."""
+    p, q = _law("first", first), _law("second", second)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.where(q > 0, np.exp(np.minimum(epsilon + np.log(np.where(q > 0, q, 1.0)), 709.0)), 0.0)
+    return math.fsum(np.maximum(0.0, p - scaled))
+
+
+def exact_epsilon(
+    first: ArrayLike | LogDensity,
+    second: ArrayLike | LogDensity,
+    delta: float = 0.0,
+    *,
+    support: tuple[float, float] = (-math.inf, math.inf),
+    breakpoints: Sequence[float] = (),
+    both_directions: bool = True,
+) -> float:
+    """Smallest epsilon for which two known laws are (epsilon, delta)-indistinguishable; inf when there is none.
+
+    Args:
+        first, second: probability vectors over the same outputs, or log-densities on the real line (callables, or
+            frozen SciPy laws).
+        delta: in [0, 1); 0 is pure DP.
+        support: interval outside which both densities vanish.
+        breakpoints: points where a density is not smooth (the centres of Laplace noise, ends of pieces).
+        both_directions: the larger of the two directions; False: only first against second.
+
+    Raises:
+        InvalidInput: delta outside [0, 1), vectors that are not laws, or densities that do not integrate to 1.
+
+    >>> round(exact_epsilon([0.75, 0.25], [0.25, 0.75]), 6)
+    1.098612
+    """
+    if not 0 <= delta < 1:
+        raise InvalidInput(f"delta must lie in [0, 1), got {delta!r}; 0 is pure DP")
+    one, two = _density(first), _density(second)
+    if (one is None) != (two is None):
+        raise InvalidInput("give two probability vectors or two log-densities, not one of each")
+    if one is None or two is None:
+        p, q = _law("first", first), _law("second", second)
+        if p.shape != q.shape:
+            raise InvalidInput(f"both laws need the same outputs, got {len(p)} and {len(q)}")
+        forward = _finite_epsilon(p, q, delta)
+        return max(forward, _finite_epsilon(q, p, delta)) if both_directions else forward
+    pair = _Densities(one, two, support, breakpoints)
+    forward = pair.epsilon(delta)
+    if not both_directions:
+        return forward
+    return max(forward, _Densities(two, one, support, breakpoints).epsilon(delta))
+
+
+def _law(name: str, values: Any) -> Array:
+    p = np.asarray(values, dtype=float).ravel()
+    if p.size == 0 or not np.isfinite(p).all() or (p < 0).any() or abs(math.fsum(p) - 1) > 1e-9:
+        raise InvalidInput(f"{name} must be a probability vector (>= 0, sum 1), got sum {math.fsum(p) if p.size else 0.0!r}")
+    return p
+
+
+def _density(law: Any) -> LogDensity | None:
+    if hasattr(law, "logpdf"):
+        return lambda x: float(law.logpdf(x))
+    return law if callable(law) else None
+
+
+def _finite_epsilon(p: Array, q: Array, delta: float) -> float:
+    """One direction. The hockey-stick is piecewise linear in e^epsilon: its root is found in closed form."""
+    only = math.fsum(p[q == 0])
+    some = q > 0
+    with np.errstate(divide="ignore"):
+        log_ratio = np.log(p[some]) - np.log(q[some])
+    if delta == 0:
+        return math.inf if only > 0 else max(0.0, float(log_ratio.max(initial=-math.inf)))
+    if only > delta:
+        return math.inf
+    order = np.argsort(-log_ratio, kind="stable")
+    mass_p = np.cumsum(p[some][order]) + only
+    mass_q = np.cumsum(q[some][order])
+    # With the j most telling outputs in the event, P - e^eps Q = delta gives eps; the largest over j is the answer.
+    excess = mass_p - delta
+    usable = excess > 0
+    if not usable.any():
+        return 0.0
+    return max(0.0, float(np.max(np.log(excess[usable]) - np.log(mass_q[usable]))))
+
+
+class _Densities:
+    """One direction of a pair of densities on an interval."""
+
+    def __init__(self, first: LogDensity, second: LogDensity, support: tuple[float, float], breaks: Sequence[float]) -> None:
+        low, high = support
+        if not low < high:
+            raise InvalidInput(f"support must be an interval (low, high), got {support!r}")
+        self.first, self.second = first, second
+        self.nodes = self._partition(low, high, sorted(b for b in breaks if low < b < high))
+        mass = math.fsum(self._integral(lambda x: math.exp(self.first(x)), *ends) for ends in self.pieces())
+        if abs(mass - 1) > 1e-8:
+            raise InvalidInput(f"the first density integrates to {mass:.10g}, not 1; name its kinks in breakpoints")
+
+    def _partition(self, low: float, high: float, breaks: list[float]) -> list[float]:
+        """Finite ends where both densities have fallen below e^-750, kinks, and a few points between."""
+        centre = breaks[len(breaks) // 2] if breaks else (0.0 if low < 0 < high else low if math.isfinite(low) else high)
+        ends = []
+        for end, sign in ((low, -1.0), (high, 1.0)):
+            if math.isfinite(end):
+                ends.append(end)
+                continue
+            start = (breaks[-1] if sign > 0 else breaks[0]) if breaks else centre
+            step = 1.0
+            while max(self.first(start + sign * step), self.second(start + sign * step)) > -60 and step < 1e12:
+                step *= 1.5
+            ends.append(start + sign * step)
+        inner = [ends[0], *breaks, ends[1]]
+        points = {x for left, right in zip(inner, inner[1:], strict=False) for x in np.linspace(left, right, 33)}
+        return sorted(points)
+
+    def pieces(self) -> list[tuple[float, float]]:
+        return list(zip(self.nodes, self.nodes[1:], strict=False))
+
+    @staticmethod
+    def _integral(f: Callable[[float], float], low: float, high: float) -> float:
+        return float(integrate.quad(f, low, high, epsabs=1e-16, epsrel=1e-12, limit=200)[0])
+
+    def log_ratio(self, x: float) -> float:
+        return self.first(x) - self.second(x)
+
+    def delta(self, epsilon: float) -> float:
+        """Hockey-stick: the integrand is cut where the log-ratio crosses epsilon."""
+        total = []
+        for low, high in self.pieces():
+            cuts = [low, *self._crossings(epsilon, low, high), high]
+            for left, right in zip(cuts, cuts[1:], strict=False):
+                if self.log_ratio((left + right) / 2) > epsilon:
+                    total.append(self._integral(self._excess(epsilon), left, right))
+        return math.fsum(total)
+
+    def _excess(self, epsilon: float) -> Callable[[float], float]:
+        def excess(x: float) -> float:
+            gap = min(0.0, epsilon - self.log_ratio(x))
+            return -math.exp(self.first(x)) * math.expm1(gap)
+
+        return excess
+
+    def _crossings(self, epsilon: float, low: float, high: float) -> list[float]:
+        grid = np.linspace(low, high, 9)
+        values = [self.log_ratio(float(x)) - epsilon for x in grid]
+        found = []
+        for left, right, a, b in zip(grid, grid[1:], values, values[1:], strict=False):
+            if a * b < 0:
+                found.append(float(optimize.brentq(lambda x: self.log_ratio(x) - epsilon, left, right, xtol=1e-14)))
+        return found
+
+    def epsilon(self, delta: float) -> float:
+        if delta == 0:
+            return self._supremum()
+        if self.delta(0.0) <= delta:
+            return 0.0
+        high = 1.0
+        while self.delta(high) > delta:
+            high *= 2
+            if high > 1e4:
+                return math.inf
+        return float(optimize.brentq(lambda e: self.delta(e) - delta, 0.0, high, xtol=1e-12, rtol=1e-13))
+
+    def _supremum(self) -> float:
+        grid = np.unique(np.concatenate([np.linspace(a, b, 17) for a, b in self.pieces()]))
+        values = np.array([self.log_ratio(float(x)) for x in grid])
+        best = int(np.argmax(values))
+        if best in (0, len(grid) - 1):
+            # Still growing at a far end: unbounded, unless flat there.
+            neighbour = 1 if best == 0 else len(grid) - 2
+            return math.inf if values[best] - values[neighbour] > 1e-9 else max(0.0, float(values[best]))
+        found = optimize.minimize_scalar(
+            lambda x: -self.log_ratio(x), bounds=(grid[best - 1], grid[best + 1]), method="bounded", options={"xatol": 1e-12}
+        )
+        return max(0.0, float(values[best]), -float(found.fun))

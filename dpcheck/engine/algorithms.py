@@ -1,0 +1,73 @@
+"""The algorithms of the papers, by label: `dpcheck.algorithms.<paper>.ALGORITHMS`."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import pkgutil
+from typing import Any
+
+from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel
+from dpcheck.interfaces import Algorithm
+
+
+def algorithms() -> dict[str, type[Algorithm[Any]]]:
+    """Label -> class of every algorithm.
+
+    Raises:
+        CollectionError: a paper's algorithms do not import.
+    """
+    return {label: kind for name in modules() for label, kind in classes(name).items()}
+
+
+def algorithm(label: str, **fields: Any) -> Algorithm[Any]:
+    """An algorithm of a paper; `label@reading` sets the fields of that reading, `fields` override them.
+
+    Raises:
+        UnknownLabel: no algorithm of that label. InvalidInput: no such reading, or no such field.
+    """
+    statement, _, reading = label.partition("@")
+    home = f"dpcheck.algorithms.{statement.partition('/')[0]}"
+    known = classes(home) if home in modules() else {}
+    if statement not in known:
+        known = algorithms()
+    if statement not in known:
+        raise UnknownLabel(statement, known)
+    kind = known[statement]
+    if reading and reading != "as-printed" and reading not in kind.readings:
+        raise InvalidInput(
+            f"{statement} has no reading {reading!r}; it has {', '.join(['as-printed', *kind.readings])}"
+        )
+    settings = {**kind.readings.get(reading, {}), **fields}
+    names = fields_of(kind)
+    unknown = [name for name in settings if name not in names]
+    if unknown:
+        raise InvalidInput(f"{statement} has no field {unknown[0]!r}; its fields are {', '.join(names) or 'none'}")
+    return kind(**settings)
+
+
+def modules() -> list[str]:
+    """Names of the modules that may hold algorithms; none of them is imported."""
+    try:
+        package = importlib.import_module("dpcheck.algorithms")
+    except ModuleNotFoundError:
+        return []
+    return [f"dpcheck.algorithms.{m.name}" for m in pkgutil.iter_modules(package.__path__)]
+
+
+def classes(module: str) -> dict[str, type[Algorithm[Any]]]:
+    """Label -> class of one module; nothing when it has no `ALGORITHMS`.
+
+    Raises:
+        CollectionError: it does not import.
+    """
+    try:
+        found = getattr(importlib.import_module(module), "ALGORITHMS", ())
+    except Exception as error:
+        raise CollectionError(f"{module} does not import: {type(error).__name__}: {error}") from error
+    return {kind.label: kind for kind in found}
+
+
+def fields_of(kind: type[Algorithm[Any]]) -> list[str]:
+    """Names of an algorithm's fields: hyper-parameters, readings and dials."""
+    return [f.name for f in dataclasses.fields(kind) if f.init] if dataclasses.is_dataclass(kind) else []

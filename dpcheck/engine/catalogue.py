@@ -1,0 +1,402 @@
+"""Everything that a root holds, by label: papers, claims, checks, algorithms, and where each of them stands."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcheck.checks import Check, Unchecked
+from dpcheck.claims import Claim, Paper, split_label
+from dpcheck.engine import algorithms as _algorithms
+from dpcheck.engine import collect, homes, layout, sources
+from dpcheck.engine.algorithms import algorithm, algorithms
+from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.homes import Home, HomeKind
+from dpcheck.errors import CollectionError, UnknownLabel
+from dpcheck.interfaces import Algorithm
+
+if TYPE_CHECKING:
+    from dpcheck.mutants import Mutant
+
+__all__ = ["Catalogue", "algorithm", "algorithms", "claim", "claims", "in_force", "load"]
+
+_IN_FORCE: ContextVar[Catalogue | None] = ContextVar("catalogue in force", default=None)
+
+
+@dataclass
+class Catalogue:
+    """One collection; `load` makes it.
+
+    Attributes:
+        papers, claims, checks, unchecked, mutants: by key, label, id, label, name.
+        files: check id -> the content file that defines it.
+        errors: what could not be collected, each with file and line; the rest is usable.
+    """
+
+    layout: layout.Layout
+    papers: dict[str, Paper] = field(default_factory=dict)
+    claims: dict[str, Claim] = field(default_factory=dict)
+    checks: dict[str, Check] = field(default_factory=dict)
+    unchecked: dict[str, Unchecked] = field(default_factory=dict)
+    mutants: dict[str, Mutant] = field(default_factory=dict)
+    files: dict[str, ContentFile] = field(default_factory=dict)
+    errors: list[CollectionError] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+    _places: dict[str, tuple[Path, int]] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        return self.layout.root
+
+    # -- what is asked of it ------------------------------------------------------------------------------------
+
+    def claim(self, label: str) -> Claim:
+        if label not in self.claims:
+            raise UnknownLabel(label, self.claims)
+        return self.claims[label]
+
+    def readings(self, label: str) -> list[Claim]:
+        """All readings of the statement of a label, the printed one first."""
+        statement = label.partition("@")[0]
+        return sorted(
+            (c for c in self.claims.values() if c.statement_label == statement),
+            key=lambda c: (c.label != statement, c.label),
+        )
+
+    def checks_of(self, label: str) -> list[Check]:
+        return [check for check in self.checks.values() if check.label == label]
+
+    def select(self, wanted: Sequence[str]) -> list[Check]:
+        """The checks that the arguments of `dpcheck run` name; all of them when there are none.
+
+        A paper's key, a label (with all its readings, unless it names one), a check id, or a file or folder.
+
+        Raises:
+            UnknownLabel: an argument names nothing here.
+        """
+        if not wanted:
+            return list(self.checks.values())
+        chosen: dict[str, Check] = {}
+        for argument in wanted:
+            found = self._named(argument)
+            if found is None:
+                known = [*self.claims, *self.papers, *self.checks]
+                raise UnknownLabel(argument, known)
+            chosen.update((check.id, check) for check in found)
+        return [check for check in self.checks.values() if check.id in chosen]
+
+    def _named(self, argument: str) -> list[Check] | None:
+        checks = self.checks.values()
+        if argument in self.checks:
+            return [self.checks[argument]]
+        if argument in self.claims or any(argument == c.label for c in checks):
+            return [c for c in checks if c.label == argument or c.label.startswith(f"{argument}@")]
+        if argument in self.papers:
+            return [c for c in checks if c.label.startswith(f"{argument}/")]
+        path = Path(argument).resolve()
+        if path.exists():
+            return [c for c in checks if self.files[c.id].path.is_relative_to(path)]
+        return None
+
+    def fingerprint(self, check: Check) -> str:
+        """`Record.sources` as of now: a record with another one is stale. See `dpcheck.engine.sources`."""
+        return sources.fingerprint(self.files[check.id].path, self.claims, check.label)
+
+    def fingerprints(self) -> dict[str, str]:
+        """Check id -> fingerprint, of every check."""
+        return {id: self.fingerprint(check) for id, check in self.checks.items()}
+
+    @functools.cached_property
+    def algorithms(self) -> dict[str, type[Algorithm[Any]]]:
+        """Label -> class, over `dpcheck.algorithms.<paper>.ALGORITHMS`; what does not import goes to `errors`."""
+        found: dict[str, type[Algorithm[Any]]] = {}
+        for name in _algorithms.modules():
+            try:
+                found |= _algorithms.classes(name)
+            except CollectionError as error:
+                self.errors.append(error)
+        return found
+
+    # -- where it stands ----------------------------------------------------------------------------------------
+
+    def homes(self, label: str) -> list[Home]:
+        """Every place of a label: code (its own, then of what it is about), bound, derivation, audits, mutants.
+
+        Raises:
+            UnknownLabel: neither a claim nor code has the label.
+        """
+        statement = label.partition("@")[0]
+        claim = self.claims.get(label) or self.claims.get(statement)
+        if claim is None and statement not in self._code:
+            raise UnknownLabel(label, [*self.claims, *self._code])
+        about = [other.partition("@")[0] for other in (claim.about if claim else ())]
+        found = [self._home("algorithm", *place) for name in (statement, *about) for place in self._code.get(name, [])]
+        if claim is not None:
+            found.append(self._home("bound", *self._places[claim.label]))
+        derivation = self.derivation(statement)
+        if derivation is not None:
+            found.append(self._home("derivation", *derivation))
+        found += [self._home("audit", *self._places[c.id]) for c in self.checks_of(label)]
+        found += [self._home("mutant", *place) for place in self._bugs.get(statement, [])]
+        return list(dict.fromkeys(found))
+
+    def home(self, id: str) -> Home:
+        """Where one claim (by label) or one check (by id) is defined."""
+        return self._home("audit" if id in self.checks else "bound", *self._places[id])
+
+    def derivation(self, label: str) -> tuple[Path, int] | None:
+        """The file and line of a statement's section in `<paper>.md` of some content folder."""
+        paper, item, _ = split_label(label)
+        for folder in self.folders:
+            line = homes.section(self._headings(folder / f"{paper}.md"), item)
+            if line is not None:
+                return folder / f"{paper}.md", line
+        return None
+
+    def _home(self, kind: HomeKind, path: Path, line: int) -> Home:
+        return Home(kind, homes.shown(path, self.root), line)
+
+    @functools.cached_property
+    def _code(self) -> dict[str, list[tuple[Path, int]]]:
+        return homes.quoted(homes.code_files())
+
+    @functools.cached_property
+    def _bugs(self) -> dict[str, list[tuple[Path, int]]]:
+        return homes.quoted(f.path for folder in self.layout.mutants for f in collect.files(folder))
+
+    @functools.cached_property
+    def _sections(self) -> dict[Path, list[tuple[str, int]]]:
+        return {}
+
+    def _headings(self, path: Path) -> list[tuple[str, int]]:
+        if path not in self._sections:
+            self._sections[path] = homes.headings(path) if path.is_file() else []
+        return self._sections[path]
+
+    # -- how it is filled ---------------------------------------------------------------------------------------
+
+    def collect(self, file: ContentFile, kinds: tuple[type, ...]) -> None:
+        """Adds what one file holds; an error is kept, not raised."""
+        try:
+            items = collect.content_of(file, kinds)
+        except CollectionError as error:
+            self.errors.append(error)
+            return
+        for item in items:
+            try:
+                self._add(item, file)
+            except CollectionError as error:
+                self.errors.append(error)
+
+    def _add(self, item: Any, file: ContentFile) -> None:
+        if isinstance(item, Paper):
+            self._paper(item, file.path, 1)
+        elif isinstance(item, Claim):
+            line = collect.line_of(file.path, item.label, item.label.partition("/")[2])
+            self._paper(item.paper, file.path, line)
+            self._once(self.claims, item.label, item, file.path, line)
+        elif isinstance(item, Check):
+            code = getattr(inspect.unwrap(item.function), "__code__", None)
+            where, line = (Path(code.co_filename), code.co_firstlineno) if code else (file.path, 1)
+            if self._once(self.checks, item.id, item, where, line):
+                self.files[item.id] = file
+        elif isinstance(item, Unchecked):
+            line = collect.line_of(file.path, item.label)
+            self._once(self.unchecked, item.label, item, file.path, line, f"unchecked {item.label}")
+        else:
+            self._once(self.mutants, item.name, item, file.path, collect.line_of(file.path, item.name))
+
+    def _once(self, known: dict[str, Any], key: str, item: Any, path: Path, line: int, place: str = "") -> bool:
+        """Adds an item; the same object seen from a second file is no news, another object of the same name is."""
+        if key not in known:
+            known[key] = item
+            self._places[place or key] = (path, line)
+            return True
+        if known[key] is not item:
+            first = self._home("bound", *self._places[place or key])
+            raise CollectionError(f"{key} is defined twice: {first} and {self._home('bound', path, line)}; rename one")
+        return False
+
+    def _paper(self, paper: Paper, path: Path, line: int) -> None:
+        if self.papers.setdefault(paper.key, paper) != paper:
+            raise CollectionError(
+                f"{homes.shown(path, self.root)}:{line}: another paper has the key {paper.key!r} already"
+            )
+
+    def conform(self) -> None:
+        """Adds an error for every check of an unknown claim, malformed grid, and bound without its derivation."""
+        for id, check in self.checks.items():
+            self._known(check.label, self._places[id])
+            try:
+                _check_grid(check)
+            except CollectionError as error:
+                self.errors.append(CollectionError(f"{self.home(id)}: {error}"))
+        for label in self.unchecked:
+            self._known(label, self._places[f"unchecked {label}"])
+        for claim in self.claims.values():
+            why = _needs_section(claim)
+            if why and self.derivation(claim.statement_label) is None:
+                paper, item, _ = split_label(claim.statement_label)
+                self.errors.append(
+                    CollectionError(
+                        f"{self.home(claim.label)}: {claim.label} has {why} but no section in {paper}.md; "
+                        f"write one under a heading such as '## {item}'"
+                    )
+                )
+
+    def _known(self, label: str, place: tuple[Path, int]) -> None:
+        if label not in self.claims:
+            where = self._home("audit", *place)
+            self.errors.append(CollectionError(f"{where}: {UnknownLabel(label, self.claims)}"))
+
+
+def _needs_section(claim: Claim) -> str:
+    if claim.grade:
+        return f"the grade {claim.grade!r}"
+    if claim.reading in ("corrected", "derived"):
+        return f"the reading {claim.reading!r}"
+    return "an explicit bound" if claim.explicit is not None else ""
+
+
+def _check_grid(check: Check) -> None:
+    for size in ("smoke", "standard", "full"):
+        keys = [cell_key(cell) for cell in check.cells(size)]
+        if not keys:
+            raise CollectionError(f"the grid of {check.id} is empty at size {size}; give every axis a value")
+        if len(set(keys)) < len(keys):
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise CollectionError(f"the grid of {check.id} holds the cell {twice} twice at size {size}")
+
+
+def cell_key(cell: Mapping[str, Any]) -> str:
+    """A cell's name in the store and in its random stream.
+
+    Raises:
+        CollectionError: a value has no name that lasts (a function, an object).
+    """
+    text = json.dumps(dict(cell), sort_keys=True, default=str)
+    if " at 0x" in text:
+        raise CollectionError(f"the cell {text} holds an object; a grid takes numbers, strings, and lists of them")
+    return text
+
+
+# -- loading ----------------------------------------------------------------------------------------------------
+
+
+def load(
+    root: Path | str | None = None,
+    content: Sequence[Path | str] | None = None,
+    *,
+    paths: Sequence[Path | str] = (),
+    with_mutants: bool = False,
+) -> Catalogue:
+    """Collects a root's content folders, then the user's own files and folders.
+
+    Args:
+        root: see `dpcheck.engine.layout.find`.
+        content: folders instead of those that the root names.
+        paths: further files or folders; those inside the content folders are collected anyway.
+        with_mutants: collect the seeded bugs as well.
+
+    Returns:
+        The catalogue; what could not be collected is in its `errors`.
+
+    Raises:
+        CollectionError: there is no such root, or it names nothing to collect.
+    """
+    return load_from(layout.find(root, content), paths, with_mutants=with_mutants)
+
+
+def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
+    """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
+    catalogue = Catalogue(found)
+    kinds: tuple[type, ...] = (Paper, Claim, Check, Unchecked)
+    with in_force(catalogue):
+        for folder in catalogue.layout.content:
+            _folder(catalogue, folder, kinds)
+        for path in paths:
+            _extra(catalogue, Path(path).resolve(), kinds)
+        catalogue.conform()
+        if with_mutants:
+            from dpcheck.mutants import Mutant
+
+            for folder in catalogue.layout.mutants:
+                _folder(catalogue, folder, (Mutant,))
+    return catalogue
+
+
+def _folder(catalogue: Catalogue, folder: Path, kinds: tuple[type, ...]) -> None:
+    if not folder.is_dir():
+        catalogue.errors.append(CollectionError(f"the content folder {folder} does not exist; see [tool.dpcheck]"))
+        return
+    catalogue.folders.append(folder)
+    collect.forget(folder)
+    for file in collect.files(folder):
+        catalogue.collect(file, kinds)
+
+
+def _extra(catalogue: Catalogue, path: Path, kinds: tuple[type, ...]) -> None:
+    """A user's file or folder, unless it is, or holds, content that is collected already."""
+    if any(path.is_relative_to(folder) or folder.is_relative_to(path) for folder in catalogue.folders):
+        return
+    if path.is_dir():
+        _folder(catalogue, path, kinds)
+    elif path.is_file():
+        catalogue.folders.append(path.parent)
+        collect.forget(path.parent)
+        catalogue.collect(ContentFile(path.parent, path), kinds)
+
+
+@contextlib.contextmanager
+def in_force(catalogue: Catalogue) -> Iterator[None]:
+    """Makes `claim`, `claims` and `algorithm` answer from this catalogue, whatever the working directory."""
+    token = _IN_FORCE.set(catalogue)
+    try:
+        yield
+    finally:
+        _IN_FORCE.reset(token)
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(found: layout.Layout) -> Catalogue:
+    return load_from(found)
+
+
+def _current() -> Catalogue:
+    return _IN_FORCE.get() or _loaded(layout.find())
+
+
+# -- the front door ---------------------------------------------------------------------------------------------
+
+
+def claim(label: str) -> Claim:
+    """The claim of a label: `dp.claim("l1_geometry/thm-4").order`. Raises `UnknownLabel`, which names near misses."""
+    return _current().claim(label)
+
+
+def claims(
+    paper: str | None = None, *, kind: str | None = None, about: str | None = None, reading: str | None = None
+) -> list[Claim]:
+    """Claims in the order in which they are written; every filter is optional.
+
+    Args:
+        paper: key of the paper; `kind`: "theorem", "lemma", …; `about`: label of an algorithm; `reading`: "derived", ….
+    """
+    catalogue = _current()
+    if paper is not None and paper not in catalogue.papers:
+        raise UnknownLabel(paper, catalogue.papers)
+    return [
+        c
+        for c in catalogue.claims.values()
+        if (paper is None or c.label.startswith(f"{paper}/"))
+        and (kind is None or c.kind == kind)
+        and (about is None or about in c.about)
+        and (reading is None or c.reading == reading)
+    ]

@@ -1,0 +1,120 @@
+"""Content files: found by path, imported one by one, their claims and checks picked from the module level.
+
+A content folder is imported as a package of a private name, made from its path; so two folders may hold files of the
+same name, and a file reaches its neighbours by relative imports (`from ._shared import cube`), as in any package.
+Files that start with `_` are helpers, `test_*.py` and `conftest.py` belong to pytest; neither is collected.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+from dpcheck.errors import CollectionError
+
+PREFIX = "dpcheck_content_"
+
+
+@dataclass(frozen=True)
+class ContentFile:
+    """One file of a content folder."""
+
+    folder: Path
+    path: Path
+
+    @property
+    def module(self) -> str:
+        """The private name that it is imported under."""
+        relative = self.path.relative_to(self.folder).with_suffix("")
+        return ".".join((package_of(self.folder), *relative.parts))
+
+
+def package_of(folder: Path) -> str:
+    return PREFIX + hashlib.sha256(str(folder).encode()).hexdigest()[:12]
+
+
+def files(folder: Path) -> Iterator[ContentFile]:
+    """The files of a folder that may hold content, in the order of their paths."""
+    for path in sorted(folder.rglob("*.py")):
+        inside = path.relative_to(folder).parts
+        hidden = any(part.startswith((".", "__")) for part in inside[:-1])
+        if not hidden and not path.name.startswith(("_", "test_")) and path.name != "conftest.py":
+            yield ContentFile(folder, path)
+
+
+def forget(folder: Path) -> None:
+    """Drops a folder's modules, so that the next collection reads the files as they are now."""
+    package = package_of(folder)
+    for name in [name for name in sys.modules if name == package or name.startswith(package + ".")]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def content_of(file: ContentFile, kinds: tuple[type, ...]) -> list[Any]:
+    """Imports a file and returns the instances of `kinds` at its module level, each once.
+
+    Raises:
+        CollectionError: the file does not import; the message holds the line and the reason.
+    """
+    package = package_of(file.folder)
+    if package not in sys.modules:
+        spec = ModuleSpec(package, None, is_package=True)
+        spec.submodule_search_locations = [str(file.folder)]
+        sys.modules[package] = importlib.util.module_from_spec(spec)
+    try:
+        module = importlib.import_module(file.module)
+    except (Exception, SystemExit) as error:
+        raise CollectionError(_broken(file, error)) from error
+    found: dict[int, Any] = {}
+    for value in vars(module).values():
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, kinds):
+                found[id(item)] = item
+    return list(found.values())
+
+
+def _broken(file: ContentFile, error: BaseException) -> str:
+    """Where and why an import failed, and the remedy for the commonest reason."""
+    where, line = file.path, 1
+    if isinstance(error, SyntaxError) and error.filename:
+        where, line = Path(error.filename), error.lineno or 1
+    else:
+        for frame in traceback.extract_tb(error.__traceback__):
+            if frame.filename.startswith(str(file.folder)):
+                where, line = Path(frame.filename), frame.lineno or 1
+    text = f"{where}:{line}: does not import: {type(error).__name__}: {error}"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        name = error.name.partition(".")[0]
+        if (file.path.parent / f"{name}.py").exists():
+            text += f"; reach a neighbour by `from .{name} import …`"
+    return text
+
+
+@functools.lru_cache(maxsize=512)
+def _strings(path: Path, modified: int) -> tuple[tuple[str, int], ...]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return tuple(sorted(((str(node.value), node.lineno) for node in nodes), key=lambda pair: pair[1]))
+
+
+def strings(path: Path) -> tuple[tuple[str, int], ...]:
+    """Every string literal of a Python file with its line; none when the file does not parse."""
+    try:
+        return _strings(path, path.stat().st_mtime_ns)
+    except (SyntaxError, OSError, ValueError):
+        return ()
+
+
+def line_of(path: Path, *literals: str) -> int:
+    """The first line on which one of the string literals stands; 1 when none does."""
+    return next((line for text, line in strings(path) if text in literals), 1)

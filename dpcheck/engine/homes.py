@@ -1,0 +1,76 @@
+"""Where a label stands: one scan of source files for quoted labels, one of derivations for headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dpcheck.engine.layout import PACKAGE
+
+HomeKind = Literal["algorithm", "bound", "derivation", "audit", "mutant"]
+CODE = ("algorithms", "workloads", "geometry", "laws", "accounting", "accounting.py")
+"""Parts of the package that implement statements; what audits them is found through the checks."""
+
+_QUOTED = re.compile(r"""(["'`])([a-z0-9_]+/[a-z]+(?:-[a-z0-9]+)+)(?:@[a-z0-9-]+)?\1""")
+_HEADING = re.compile(r"#{1,6}\s+(.+)")
+_FENCE = re.compile(r"\s*(```|~~~)")
+
+
+@dataclass(frozen=True)
+class Home:
+    """One place of a label: what stands there, the path as shown (relative to the root where possible), the line."""
+
+    kind: HomeKind
+    path: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+def shown(path: Path, root: Path) -> str:
+    """A path as it is shown: relative to the root, or to the folder that holds the package; POSIX style."""
+    for base in (root, PACKAGE.parent):
+        if path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return path.as_posix()
+
+
+def code_files() -> Iterator[Path]:
+    """The package's own files that implement statements."""
+    for part in CODE:
+        place = PACKAGE / part
+        yield from sorted(place.rglob("*.py")) if place.is_dir() else [place] if place.exists() else []
+
+
+def quoted(paths: Iterable[Path]) -> dict[str, list[tuple[Path, int]]]:
+    """Statement label -> where it stands in quotes; string literals before mentions in backticks."""
+    literal: dict[str, list[tuple[Path, int]]] = {}
+    mentioned: dict[str, list[tuple[Path, int]]] = {}
+    for path in paths:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for match in _QUOTED.finditer(line):
+                where = mentioned if match[1] == "`" else literal
+                where.setdefault(match[2], []).append((path, number))
+    return {label: literal.get(label, []) + mentioned.get(label, []) for label in {**literal, **mentioned}}
+
+
+def headings(path: Path) -> list[tuple[str, int]]:
+    """The headings of a Markdown file with their lines, code blocks left out."""
+    found, fenced = [], False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if _FENCE.match(line):
+            fenced = not fenced
+        heading = None if fenced else _HEADING.match(line)
+        if heading:
+            found.append((heading[1], number))
+    return found
+
+
+def section(headed: Iterable[tuple[str, int]], item: str) -> int | None:
+    """The line of the first heading that contains the item ("thm-3-1"; not "thm-3-10")."""
+    whole = re.compile(rf"(?<![\w-]){re.escape(item)}(?![\w-])")
+    return next((line for text, line in headed if whole.search(text)), None)

@@ -1,0 +1,118 @@
+"""Where content lies: the root, its content folders, and where results of it are kept."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dpcheck
+from dpcheck.errors import CollectionError
+
+CONTENT = ("bounds", "audits")
+MUTANTS = ("tests/mutants",)
+PACKAGE = Path(dpcheck.__file__).parent
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The folders of one collection.
+
+    Attributes:
+        root: what paths are shown relative to.
+        content: folders of claims and checks, in the order in which they are collected.
+        mutants: folders of seeded bugs.
+        home: where `.dpcheck/` and `reports/` live: the root of a project, the working directory for packaged content.
+    """
+
+    root: Path
+    content: tuple[Path, ...]
+    mutants: tuple[Path, ...]
+    home: Path
+
+    @property
+    def store(self) -> Path:
+        return self.home / ".dpcheck" / "store.db"
+
+    @property
+    def committed(self) -> Path:
+        return self.home / "reports" / "records.jsonl"
+
+
+def find(root: Path | str | None = None, content: Sequence[Path | str] | None = None) -> Layout:
+    """The layout of `root`, else of the nearest parent with a `[tool.dpcheck]` table, else of the packaged content.
+
+    Args:
+        root: a folder with a `[tool.dpcheck]` table in its pyproject.toml, or with `bounds/` or `audits/`.
+        content: folders to collect instead of those that the table names (relative to the root).
+
+    Raises:
+        CollectionError: the root is no folder, has nothing to collect, or its table is malformed.
+    """
+    here = Path.cwd()
+    if root is not None:
+        home = Path(root).resolve()
+        if not home.is_dir():
+            raise CollectionError(f"the root {root} is not a folder; --root takes one that holds bounds/ or audits/")
+        layout = _of_root(home)
+    else:
+        parent = next((p for p in (here, *here.parents) if _table(p) is not None), None)
+        layout = _packaged(here) if parent is None else _of_root(parent)
+    if content is not None:
+        folders = tuple((layout.root / folder).resolve() for folder in content)
+        layout = Layout(layout.root, folders, layout.mutants, layout.home)
+    return layout
+
+
+def _table(folder: Path) -> dict[str, Any] | None:
+    """The `[tool.dpcheck]` table of a folder's pyproject.toml."""
+    try:
+        text = (folder / "pyproject.toml").read_text(encoding="utf-8")
+        table = tomllib.loads(text).get("tool", {}).get("dpcheck")
+    except OSError:
+        return None
+    except ValueError as error:
+        raise CollectionError(f"{folder / 'pyproject.toml'} is not TOML: {error}") from error
+    return table if isinstance(table, dict) else None
+
+
+def _of_root(root: Path) -> Layout:
+    table = _table(root)
+    if table is None:
+        present = [folder for folder in CONTENT if (root / folder).is_dir()]
+        if not present:
+            raise CollectionError(
+                f"{root} has neither a [tool.dpcheck] table in pyproject.toml nor a folder {' or '.join(CONTENT)}; "
+                'add [tool.dpcheck] with content = ["…"]'
+            )
+        table = {"content": present}
+    folders = {}
+    for key, default in (("content", CONTENT), ("mutants", MUTANTS)):
+        named = table.get(key, list(default))
+        if not (isinstance(named, list) and all(isinstance(folder, str) for folder in named)):
+            raise CollectionError(f"[tool.dpcheck] {key} in {root / 'pyproject.toml'} must list folders, got {named!r}")
+        folders[key] = tuple((root / folder).resolve() for folder in named if key in table or (root / folder).is_dir())
+    return Layout(root, folders["content"], folders["mutants"], root)
+
+
+def _packaged(home: Path) -> Layout:
+    """Content of the installed wheel; of the checkout, when dpcheck is imported from one."""
+    checkout = PACKAGE.parent
+    if _table(checkout) is not None:
+        layout = _of_root(checkout)
+        return Layout(layout.root, layout.content, layout.mutants, home)
+    places = [PACKAGE / "_content"]
+    # Some installers put forced content beside, not inside, the folder that `dpcheck` is imported from.
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        places.append(Path(str(importlib.metadata.distribution("dpcheck").locate_file("dpcheck/_content"))))
+    base = next((place.resolve() for place in places if place.is_dir()), None)
+    if base is None:
+        raise CollectionError(
+            "this installation of dpcheck carries no content; "
+            'give --root, or a [tool.dpcheck] table with content = ["…"] in pyproject.toml'
+        )
+    return Layout(base, tuple(base / folder for folder in CONTENT if (base / folder).is_dir()), (), home)

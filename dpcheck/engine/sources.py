@@ -1,0 +1,180 @@
+"""Fingerprint of a check: everything on which its result may depend, and nothing else.
+
+Hashed are the check's own file, the helpers that it imports, every dpcheck module that these import directly or not,
+the algorithms that they ask for by label, and the bounds of the claims that they name. Comments, docstrings and blank
+lines are left out, as are the prose of claims and the engine itself: editing those keeps stored results.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import io
+import os
+import tokenize
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import sympy as sp
+
+import dpcheck
+from dpcheck.claims import LABEL, Claim
+from dpcheck.engine.layout import PACKAGE
+
+_OUTSIDE = ("dpcheck.engine", "dpcheck.cli", "dpcheck.report", "dpcheck.pytest_plugin")
+"""What runs checks and shows results; a check that calls `dp.claim` depends on the claim, not on these."""
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What one file says: its text without comments, the files it imports, whom it names."""
+
+    digest: str
+    imports: tuple[Path, ...]
+    labels: frozenset[str]
+    asks_algorithms: bool
+
+
+def fingerprint(path: Path, claims: Mapping[str, Claim], *labels: str) -> str:
+    """sha256 of all sources of the checks in a content file.
+
+    Args:
+        path: the content file.
+        claims: label -> claim; those named in quotes by the file or its helpers go in, as do `labels` themselves.
+    """
+    seen: dict[Path, _Facts] = {}
+    named = set(labels)
+    queue = [path.resolve()]
+    while queue:
+        file = queue.pop()
+        if file in seen:
+            continue
+        facts = seen[file] = _facts(file, file.stat().st_mtime_ns)
+        queue.extend(facts.imports)
+        if not file.is_relative_to(PACKAGE):
+            named |= facts.labels
+            if facts.asks_algorithms:
+                papers = {label.partition("/")[0] for label in facts.labels}
+                queue.extend(f for paper in papers for f in _modules(f"dpcheck.algorithms.{paper}"))
+    parts = sorted((_name(file, path), facts.digest) for file, facts in seen.items())
+    parts += sorted((label, digest(claims[label])) for label in named if label in claims)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def digest(claim: Claim) -> str:
+    """Fingerprint of what a claim asserts: its bounds, assumptions and relation, not its prose."""
+    said = (claim.relation, claim.order, claim.explicit, *claim.assumptions, claim.probability)
+    text = "|".join(sp.srepr(part) if isinstance(part, sp.Basic) else repr(part) for part in said)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _name(file: Path, content: Path) -> str:
+    """A name of the file that does not depend on where the root is."""
+    if file.is_relative_to(PACKAGE):
+        return file.relative_to(PACKAGE.parent).as_posix()
+    return Path(os.path.relpath(file, content.resolve().parent)).as_posix()
+
+
+@functools.lru_cache(maxsize=1024)
+def _facts(path: Path, modified: int) -> _Facts:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    executed = list(_executed(tree))
+    constants = (node.value for node in executed if isinstance(node, ast.Constant))
+    labels = frozenset(value for value in constants if isinstance(value, str) and LABEL.fullmatch(value))
+    wanted = {"algorithm", "algorithms"}
+    asks = any(
+        (isinstance(node, ast.Attribute) and node.attr in wanted)
+        or (isinstance(node, ast.alias) and node.name in wanted)
+        for node in executed
+    )
+    code = hashlib.sha256(_bare(text, tree).encode()).hexdigest()
+    return _Facts(code, tuple(sorted(set(_imports(path, executed)))), labels, asks)
+
+
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those under `if TYPE_CHECKING:`, which never run."""
+    queue: list[ast.AST] = [tree]
+    while queue:
+        node = queue.pop()
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            queue.extend(node.orelse)
+        else:
+            queue.extend(ast.iter_child_nodes(node))
+
+
+def _imports(path: Path, nodes: list[ast.AST]) -> Iterator[Path]:
+    front = set()  # the names under which the front door itself is known
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _modules(alias.name)
+                if alias.name == "dpcheck" or (alias.asname is None and alias.name.startswith("dpcheck.")):
+                    front.add(alias.asname or "dpcheck")
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            yield from _relative(path, node)
+        elif isinstance(node, ast.ImportFrom) and node.module == "dpcheck":
+            for alias in node.names:
+                yield from _front(alias.name)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from _modules(node.module)
+            for alias in node.names:
+                yield from _modules(f"{node.module}.{alias.name}")
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in front:
+            yield from _front(node.attr)
+
+
+def _front(name: str) -> Iterator[Path]:
+    """The module behind a name of the front door (`dp.audit`), or the submodule of that name."""
+    yield from _modules(dpcheck._HOME_OF.get(name) or dpcheck._MODULES.get(name) or f"dpcheck.{name}")
+
+
+def _modules(name: str) -> Iterator[Path]:
+    """The file of a dpcheck module and of the packages around it; nothing for other modules."""
+    parts = name.split(".")
+    if parts[0] != "dpcheck" or name.startswith(_OUTSIDE):
+        return
+    for depth in range(2, len(parts) + 1):
+        base = PACKAGE.joinpath(*parts[1:depth])
+        for file in (base.with_suffix(".py"), base / "__init__.py"):
+            if file.is_file():
+                yield file
+
+
+def _relative(path: Path, node: ast.ImportFrom) -> Iterator[Path]:
+    """Files behind `from ._shared import x` and `from . import _shared`."""
+    base = path.parent
+    for _ in range(node.level - 1):
+        base = base.parent
+    inside = base.joinpath(*node.module.split(".")) if node.module else base
+    for target in (inside, *(inside / alias.name for alias in node.names)):
+        for file in (target.with_suffix(".py"), target / "__init__.py"):
+            if file.is_file() and file != path:
+                yield file.resolve()
+
+
+def _bare(text: str, tree: ast.AST) -> str:
+    """The source without comments, docstrings, blank lines and trailing blanks; the same under every Python."""
+    lines = text.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        for statement in body if isinstance(body, list) else []:
+            value = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                _cut(lines, statement)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def _cut(lines: list[str], statement: ast.Expr) -> None:
+    """Blanks a statement; `ast` counts columns in UTF-8 bytes."""
+    first, last = statement.lineno - 1, (statement.end_lineno or statement.lineno) - 1
+    head, tail = lines[first].encode()[: statement.col_offset], lines[last].encode()[statement.end_col_offset :]
+    lines[first : last + 1] = [(head + tail).decode(), *[""] * (last - first)]

@@ -1,0 +1,78 @@
+"""The report: Markdown pages, figures, witnesses, and one HTML file; the same verdicts give the same bytes."""
+
+from __future__ import annotations
+
+import pathlib
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from dpcheck.engine.records import Record
+from dpcheck.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcheck.engine.catalogue import Catalogue
+
+__all__ = ["write"]
+
+MARKER = "<!-- Written by `dpcheck report`; edits are lost. -->"
+"""In the first lines of every page: a page without it is never overwritten nor removed."""
+
+
+def write(
+    catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, *, stale: Collection[str] = frozenset()
+) -> list[pathlib.Path]:
+    """Writes the whole report and removes what an earlier one left behind; `records.jsonl` is never touched.
+
+    Args:
+        catalogue: claims and checks, and where they stand in the tree.
+        records: at most one a check.
+        out: the report's folder, created when missing.
+        stale: ids of checks whose sources have changed since their record was made.
+
+    Returns:
+        Every file written, sorted.
+
+    Raises:
+        InvalidInput: two records of one check, or a file in the way that no report wrote. Nothing is written then.
+    """
+    # SymPy's printers, Matplotlib and Jinja load here, not at every `dpcheck list`.
+    from dpcheck.report import html, model, pages
+
+    counts = Counter(record.check for record in records)
+    if twice := [check for check, count in sorted(counts.items()) if count > 1]:
+        raise InvalidInput(f"{counts[twice[0]]} records of {twice[0]}; the report takes one a check")
+    report = model.build(catalogue, records, out, stale)
+    files = pages.render(report) | {"dpcheck.html": html.render(report)}
+    for result in report.results:
+        if result.figure:
+            files[result.figure] = result.svg
+        if result.witness_file:
+            files[result.witness_file] = result.witness_text
+    old = _written_before(out)
+    for name in sorted(set(files) - old):
+        if (out / name).exists():
+            raise InvalidInput(f"{out / name} is not of `dpcheck report`; move it, or report to another folder")
+    for name, text in files.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text(text, encoding="utf-8", newline="\n")
+    _remove(out, old - set(files))
+    return sorted(out / name for name in files)
+
+
+def _written_before(out: pathlib.Path) -> set[str]:
+    """What an earlier report wrote here: pages that carry its marker, and its two folders."""
+    pages = [*out.glob("*.md"), *out.glob("dpcheck.html")]
+    own = [page for page in pages if MARKER in page.read_text(encoding="utf-8", errors="replace")[:200]]
+    own += [*out.glob("figures/*/*.svg"), *out.glob("witnesses/*/*.json")]
+    return {file.relative_to(out).as_posix() for file in own}
+
+
+def _remove(out: pathlib.Path, names: set[str]) -> None:
+    """Deletes these files, and the folders that this leaves empty."""
+    for name in sorted(names):
+        file = out / name
+        file.unlink()
+        for folder in (file.parent, file.parent.parent):
+            if folder != out and not any(folder.iterdir()):
+                folder.rmdir()

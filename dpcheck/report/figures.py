@@ -1,0 +1,324 @@
+"""Bound against measured values, as SVG whose bytes depend on the points alone."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from dpcheck.report.tables import natural
+from dpcheck.verdicts import Point
+
+# Okabe and Ito's palette: told apart under every common colour blindness; markers differ as well.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A3D9A")
+MARKERS = "osD^vPX"
+INK, FAINT = "#222222", "#BBBBBB"
+STYLE: dict[str, Any] = {
+    "svg.hashsalt": "dpcheck",
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.size": 9.5,
+    "axes.titlesize": 9.5,
+    "axes.labelsize": 10,
+    "axes.edgecolor": "#666666",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.markersize": 5,
+    "errorbar.capsize": 2.5,
+}
+TOGETHER, PANELS, ROWS = 6, 12, 40
+"""Most series that share one pair of axes, that get a panel each, and that get a row each."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One legend entry: columns sorted by x, NaN where a point says nothing."""
+
+    name: str
+    x: np.ndarray[Any, np.dtype[np.float64]]
+    value: np.ndarray[Any, np.dtype[np.float64]]
+    lower: np.ndarray[Any, np.dtype[np.float64]]
+    upper: np.ndarray[Any, np.dtype[np.float64]]
+    bound: np.ndarray[Any, np.dtype[np.float64]]
+
+
+def hidden(points: Sequence[Point]) -> int:
+    """How many points a figure cannot show, because x or the value is infinite or not a number."""
+    return sum(not (math.isfinite(p.x) and math.isfinite(p.value)) for p in points)
+
+
+def draw(points: Sequence[Point], axes: tuple[str, str]) -> Figure | None:
+    """The figure, or None when no point is finite. One pair of axes, small multiples, or rows: whatever reads best."""
+    with matplotlib.style.context(["default", STYLE]):
+        return _draw(_series(points), axes)
+
+
+def svg(figure: Figure) -> str:
+    """The figure as SVG text: no date, no version, ids numbered in order of appearance."""
+    text = io.StringIO()
+    with matplotlib.style.context(["default", STYLE]):
+        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(text, format="svg", metadata=metadata)
+    return _compact(text.getvalue())
+
+
+def inline(text: str, prefix: str) -> str:
+    """The same SVG as an HTML element: no prologue, and ids that no other figure of the page has."""
+    body = text[text.index("<svg") :].strip()
+    body = re.sub(r'\bid="', f'id="{prefix}-', body)
+    return re.sub(r'(url\(|href=")#', rf"\g<1>#{prefix}-", body)
+
+
+def _series(points: Sequence[Point]) -> list[Series]:
+    named: dict[str, list[Point]] = {}
+    for point in points:
+        if math.isfinite(point.x) and math.isfinite(point.value):
+            named.setdefault(point.series, []).append(point)
+    found = []
+    for name in sorted(named, key=natural):
+        rows = sorted(named[name], key=lambda p: (p.x, p.value))
+        columns = np.array(
+            [[p.x, p.value, *(_finite(v) for v in (p.lower, p.upper, p.bound))] for p in rows], dtype=float
+        ).T
+        found.append(Series(name, *columns))
+    return found
+
+
+def _finite(value: float | None) -> float:
+    return value if value is not None and math.isfinite(value) else math.nan
+
+
+def _draw(series: list[Series], axes: tuple[str, str]) -> Figure | None:
+    if not series:
+        return None
+    xs = np.unique(np.concatenate([s.x for s in series]))
+    if len(xs) == 1 and 1 < len(series) <= ROWS:
+        return _rows(series, axes, float(xs[0]))
+    if TOGETHER < len(series) <= PANELS:
+        return _panels(series, axes)
+    figure = Figure(figsize=(6.6, 4.2), layout="constrained")
+    ax = figure.add_subplot()
+    _scales(ax, series, xs)
+    handles = _overlay(ax, series) if len(series) <= TOGETHER else _highlight(ax, series)
+    ax.set(xlabel=axes[0], ylabel=axes[1])
+    widest = max(len(str(handle.get_label())) for handle in handles)
+    columns = max(1, min(len(handles), 90 // (widest + 6)))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    return figure
+
+
+def _overlay(ax: Axes, series: list[Series]) -> list[Line2D]:
+    """Each series in its colour, measured with bars and bound dashed; one black bound when they share it."""
+    shared = _shared_bound(series)
+    handles = []
+    several = len(series) > 1 and shared is None
+    for one, colour, marker in zip(series, PALETTE, MARKERS, strict=False):
+        _measured(ax, one, colour, marker)
+        handles.append(Line2D([], [], color=colour, marker=marker, label=one.name or "measured"))
+        if shared is None:
+            _bound(ax, one, colour if several else INK)
+    if shared is not None:
+        _bound(ax, shared, INK)
+    if any(np.isfinite(one.bound).any() for one in series):
+        label = "bound, in the colour of its series" if several else "bound"
+        handles.append(Line2D([], [], color=INK, ls="--", label=label))
+    return handles
+
+
+def _highlight(ax: Axes, series: list[Series]) -> list[Line2D]:
+    """Too many series to tell apart: those nearest their bound in colour, the rest in grey."""
+    nearest = sorted(series, key=lambda s: (-_closeness(s), natural(s.name)))[:TOGETHER]
+    for one in series:
+        if one not in nearest:
+            ax.plot(one.x, one.value, ".-", color=FAINT, lw=0.8, ms=3, zorder=1)
+    handles = _overlay(ax, sorted(nearest, key=lambda s: natural(s.name)))
+    label = f"the other {len(series) - len(nearest)} series"
+    return [*handles, Line2D([], [], color=FAINT, marker=".", label=label)]
+
+
+def _closeness(series: Series) -> float:
+    """Largest value relative to its bound; the largest value itself where no bound is given."""
+    if np.isfinite(series.bound).any():
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = series.value / series.bound
+        return float(np.max(ratio[np.isfinite(ratio)], initial=-math.inf))
+    return float(series.value.max())
+
+
+def _panels(series: list[Series], axes: tuple[str, str]) -> Figure:
+    """Small multiples with common axes."""
+    columns = 3
+    height = -(-len(series) // columns)
+    figure = Figure(figsize=(7.4, 2.1 * height + 0.9), layout="constrained")
+    grid = figure.subplots(height, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    xs = np.unique(np.concatenate([s.x for s in series]))
+    _scales(grid[0], series, xs, ticks=3)
+    for ax, one in zip(grid, series, strict=False):
+        _measured(ax, one, PALETTE[0], MARKERS[0])
+        _bound(ax, one, INK)
+        ax.set_title(one.name, loc="left")
+    for ax in grid[len(series) :]:
+        ax.set_axis_off()
+    for ax in grid[max(0, len(series) - columns) : len(series)]:
+        ax.tick_params(labelbottom=True)
+    figure.supxlabel(axes[0], fontsize=10)
+    figure.supylabel(axes[1], fontsize=10)
+    handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label="measured")]
+    if any(np.isfinite(one.bound).any() for one in series):
+        handles.append(Line2D([], [], color=INK, ls="--", label="bound"))
+    figure.legend(handles=handles, loc="outside upper right", ncols=2)
+    return figure
+
+
+def _rows(series: list[Series], axes: tuple[str, str], x: float) -> Figure:
+    """One x for all: a row a series, its value and bar against its bound."""
+    figure = Figure(figsize=(6.6, 0.3 * len(series) + 1.5), layout="constrained")
+    ax = figure.add_subplot()
+    _scale(ax.set_xscale, np.concatenate([np.concatenate([s.value, s.bound]) for s in series]))
+    bounded = False
+    for row, one in enumerate(series):
+        place = np.full(len(one.x), -row)
+        ax.hlines(place, one.lower, one.upper, color=PALETTE[0], lw=1.4)
+        ax.plot(one.value, place, MARKERS[0], color=PALETTE[0])
+        ax.plot(one.bound, place, "|", color=PALETTE[1], ms=13, mew=2.2)
+        bounded = bounded or bool(np.isfinite(one.bound).any())
+    ax.set_yticks([-row for row in range(len(series))], [one.name or "measured" for one in series])
+    ax.set_ylim(-len(series) + 0.4, 0.6)
+    at = f"{axes[1]}, at {axes[0]} = {label(x)}" if axes[0] else axes[1]
+    ax.set_xlabel(at)
+    _axis(ax.xaxis, 6)
+    handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label="measured")]
+    if bounded:
+        handles.append(Line2D([], [], color=PALETTE[1], ls="", marker="|", ms=11, mew=2.2, label="bound"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    return figure
+
+
+def _measured(ax: Axes, series: Series, colour: str, marker: str) -> None:
+    """Values with their bars; a bar end that is missing is no bar, one below a log axis stops at its foot."""
+    low = np.where(np.isfinite(series.lower), np.minimum(series.lower, series.value), series.value)
+    high = np.where(np.isfinite(series.upper), np.maximum(series.upper, series.value), series.value)
+    if ax.get_yscale() == "log":
+        low = np.where(low > 0, low, series.value / 10)
+    bars = np.stack([series.value - low, high - series.value])
+    drawn = marker if len(series.x) <= 60 else ""
+    if (bars > 0).any():
+        ax.errorbar(series.x, series.value, bars, color=colour, marker=drawn, lw=1.2, zorder=3)
+    else:
+        ax.plot(series.x, series.value, color=colour, marker=drawn, lw=1.2, zorder=3)
+
+
+def _bound(ax: Axes, series: Series, colour: str) -> None:
+    """The dashed bound, where it is finite; a lone point of it is a dash."""
+    shown = np.isfinite(series.bound)
+    ax.plot(series.x[shown], series.bound[shown], "--", color=colour, lw=1.5, marker="_" if shown.sum() == 1 else "", ms=14)
+
+
+def _shared_bound(series: list[Series]) -> Series | None:
+    """A series whose bound is that of all, when there are several and it is one function of x; else None."""
+    if len(series) < 2 or any(s.x.shape != series[0].x.shape or not np.allclose(s.x, series[0].x) for s in series):
+        return None
+    first = series[0].bound
+    if not np.isfinite(first).any() or any(not np.allclose(s.bound, first, rtol=1e-9, equal_nan=True) for s in series):
+        return None
+    return series[0]
+
+
+def _scales(ax: Axes, series: list[Series], xs: np.ndarray[Any, np.dtype[np.float64]], ticks: int = 7) -> None:
+    _scale(ax.set_xscale, xs)
+    _scale(ax.set_yscale, np.concatenate([np.concatenate([s.value, s.bound]) for s in series]))
+    _axis(ax.xaxis, ticks)
+    _axis(ax.yaxis, ticks)
+    if len(xs) > 3 * ticks:
+        return
+    shown = xs[:: -(-len(xs) // ticks)]
+    position = np.log(shown) if ax.get_xscale() == "log" else shown
+    if len(shown) == 1 or np.diff(position).min() >= (position[-1] - position[0]) / (2 * ticks):
+        ax.xaxis.set_major_locator(FixedLocator(list(shown)))
+        ax.xaxis.set_minor_locator(NullLocator())
+
+
+def _scale(setter: Callable[..., None], values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    """Logarithmic when all is positive and spans a factor 3; symmetric log when few values dwarf signed others."""
+    values = values[np.isfinite(values)]
+    size = np.abs(values[values != 0])
+    if not len(size) or size.max() / size.min() < 3:
+        return
+    if (values > 0).all():
+        setter("log")
+    elif size.max() > 100 * np.median(size):
+        decade = 10.0 ** np.ceil(np.log10(max(size.min(), size.max() / 1e8)))
+        setter("symlog", linthresh=float(decade))
+
+
+def _axis(axis: Any, ticks: int) -> None:
+    """Few, plain tick labels."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
+    axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+    if axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(ticks - 1, steps=[1, 2, 2.5, 5, 10]))
+    elif axis.get_scale() == "log":
+        axis.set_major_locator(_LogTicks(ticks))
+        axis.set_minor_locator(NullLocator())
+
+
+class _LogTicks(LogLocator):
+    """Decades; 1, 2 and 5 of each where the axis spans fewer than two."""
+
+    def __init__(self, ticks: int) -> None:
+        super().__init__(base=10, numticks=ticks)
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        short = vmin > 0 and vmax / vmin < 100
+        self.set_params(subs=(1.0, 2.0, 5.0) if short else (1.0,))
+        return super().tick_values(vmin, vmax)
+
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def label(value: float) -> str:
+    """A tick's number: 4,096 · 0.05 · 3×10⁻⁷."""
+    if value == 0:
+        return "0"
+    if float(value).is_integer() and abs(value) < 1e6:
+        return f"{int(value):,}".replace("-", "−")
+    if 1e-3 <= abs(value) < 1e6:
+        return f"{float(f'{value:.4g}'):,.10g}".replace("-", "−")
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".")
+    power = f"10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+    return (power if mantissa == "1" else f"{mantissa}×{power}").replace("-", "−")
+
+
+def _compact(text: str) -> str:
+    """Two decimals are a hundredth of a point; ids count up, since hashes of floats may differ between machines."""
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _round, tag[0]), text)
+    used = dict.fromkeys(re.findall(r'(?:url\(|href=")#([^)"]+)', text))
+    numbers = {name: f"i{number}" for number, name in enumerate(used)}
+    text = re.sub(r' id="([^"]+)"', lambda m: f' id="{numbers[m[1]]}"' if m[1] in numbers else "", text)
+    text = re.sub(r'(url\(|href=")#([^)"]+)', lambda m: f"{m[1]}#{numbers[m[2]]}", text)
+    text = re.sub(r"\s*\n\s*", "\n", text)
+    return re.sub(r'(?<= d=")[^"]*', lambda m: m[0].replace("\n", " ").strip(), text)
+
+
+def _round(match: re.Match[str]) -> str:
+    short = f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+    return "0" if short in ("-0", "") else short

@@ -1,0 +1,47 @@
+"""The whole report as one HTML file: nothing is loaded from elsewhere, and it reads without scripts."""
+
+from __future__ import annotations
+
+import importlib.resources
+
+import markupsafe
+
+from dpcheck.report import figures, tables
+from dpcheck.report.model import Link, Reading, Report, Result
+from dpcheck.report.pages import create_environment, signed
+
+_WORDS = {sign: outcome for outcome, sign in tables.SIGNS.items()}
+
+
+def render(report: Report) -> str:
+    """The text of `dpcheck.html`."""
+    environment = create_environment("html", lambda text: markupsafe.Markup(tables.hypertext(text)))
+    environment.filters |= {"picture": _picture, "chip": _chip, "strong": _strong, "file_link": _file_link}
+    folder = importlib.resources.files("dpcheck.report") / "templates"
+    text = environment.get_template("report.html.j2").render(
+        report=report,
+        style=(folder / "style.css").read_text(encoding="utf-8").strip(),
+        script=(folder / "filter.js").read_text(encoding="utf-8").strip(),
+    )
+    return "\n".join(line.rstrip() for line in text.split("\n") if line.strip()) + "\n"
+
+
+def _picture(result: Result) -> str:
+    prefix = f"{result.paper}-{result.stem}"
+    return figures.inline(result.svg, prefix).replace("<svg ", f'<svg role="img" aria-label="{result.check.id}" ', 1)
+
+
+def _chip(reading: Reading) -> str:
+    """CSS class of the gravest verdict."""
+    return _WORDS.get(signed(reading)[0], "").replace(" ", "-")
+
+
+def _strong(line: str) -> markupsafe.Markup:
+    """`**holds**: …` -> <strong>holds</strong>: …"""
+    word, _, rest = line.removeprefix("**").partition("**")
+    return markupsafe.Markup("<strong>{}</strong>{}").format(word, rest)
+
+
+def _file_link(link: Link) -> markupsafe.Markup:
+    text = markupsafe.Markup("{} <code>{}</code>").format(link.kind, link.text)
+    return markupsafe.Markup('<a href="{}">{}</a>').format(link.href, text) if link.href else text

@@ -1,0 +1,385 @@
+"""What the report shows, gathered once from catalogue and records; pages and HTML only lay it out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pathlib
+import re
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from dpcheck.checks import Check
+from dpcheck.claims import Claim, Grade, split_label
+from dpcheck.engine.records import Record
+from dpcheck.errors import UnknownLabel
+from dpcheck.report import figures, tables
+from dpcheck.verdicts import Witness
+
+if TYPE_CHECKING:
+    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.homes import Home
+
+READINGS = ("as-printed", "literal", "corrected", "derived")
+GRADES: tuple[Grade, ...] = ("refuted", "slip", "proof gap")
+HOMES = ("algorithm", "bound", "derivation", "audit", "mutant")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A file of the tree; `href` is relative to the report and empty where the file lies outside of it."""
+
+    kind: str
+    text: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """One check of a reading, and its record if there is one."""
+
+    check: Check
+    record: Record | None
+    stale: bool
+    link: Link
+
+    @property
+    def outcome(self) -> str:
+        return "not run" if self.record is None else self.record.verdict.outcome.value
+
+    @property
+    def unexpected(self) -> bool:
+        return self.record is not None and not self.record.expected
+
+    @property
+    def stem(self) -> str:
+        """Name of its files: `thm-4-corrected-risk_at_scale`."""
+        return f"{self.check.label.partition('/')[2].replace('@', '-')}-{self.check.name}"
+
+    @property
+    def paper(self) -> str:
+        return self.check.label.partition("/")[0]
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure, or "" when there is nothing to draw."""
+        if self.record is None or not self.record.verdict.points:
+            return ""
+        verdict = self.record.verdict
+        figure = figures.draw(verdict.points, verdict.axes)
+        return "" if figure is None else figures.svg(figure)
+
+    @property
+    def figure(self) -> str:
+        return f"figures/{self.paper}/{self.stem}.svg" if self.svg else ""
+
+    @property
+    def caption(self) -> str:
+        assert self.record is not None
+        missing = figures.hidden(self.record.verdict.points)
+        shown = "Measured values, with their confidence bars where they have any, against the bound where one is given."
+        return f"{shown} Not shown: {missing} points that are infinite or not a number." if missing else shown
+
+    @property
+    def witness(self) -> Witness | None:
+        return None if self.record is None else self.record.verdict.witness
+
+    @property
+    def witness_file(self) -> str:
+        return f"witnesses/{self.paper}/{self.stem}.json" if self.witness is not None else ""
+
+    @property
+    def witness_text(self) -> str:
+        """The witness as `Witness.save` writes it."""
+        assert self.witness is not None
+        return json.dumps(self.witness.to_dict(), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+    @property
+    def numbers(self) -> list[tuple[str, str]]:
+        if self.record is None:
+            return []
+        return [(name, tables.number(value)) for name, value in self.record.verdict.numbers.items()]
+
+    @property
+    def sureness(self) -> str:
+        """What kind of evidence, and how sure."""
+        assert self.record is not None
+        verdict = self.record.verdict
+        if verdict.failure_probability > 0:
+            return f"{verdict.evidence}, failure probability {tables.probability(verdict.failure_probability)}"
+        return verdict.evidence
+
+    @property
+    def command(self) -> str:
+        size = "standard" if self.record is None else self.record.size
+        seed = 0 if self.record is None else self.record.seed
+        return f"dpcheck run {shlex.quote(self.check.id)} --size {size}" + (f" --seed {seed}" if seed else "")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One reading of a statement: its claim, its checks, or why it has none."""
+
+    label: str
+    claim: Claim | None
+    results: tuple[Result, ...]
+    unchecked: str
+    siblings: bool
+    """Whether other readings of the statement have checks."""
+
+    @property
+    def name(self) -> str:
+        return split_label(self.label)[2] or "as-printed"
+
+    @property
+    def anchor(self) -> str:
+        return self.label.partition("/")[2].replace("@", "-")
+
+    @property
+    def status(self) -> str:
+        return tables.summary(result.outcome for result in self.results) or "no check"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Everything under one label, all readings beside each other."""
+
+    label: str
+    title: str
+    readings: tuple[Reading, ...]
+    links: tuple[Link, ...]
+
+    @property
+    def paper(self) -> str:
+        return self.label.partition("/")[0]
+
+    @property
+    def item(self) -> str:
+        return self.label.partition("/")[2]
+
+    @property
+    def claims(self) -> list[Claim]:
+        return [reading.claim for reading in self.readings if reading.claim is not None]
+
+    @property
+    def results(self) -> list[Result]:
+        return [result for reading in self.readings for result in reading.results]
+
+    @property
+    def grade(self) -> Grade:
+        """The worst grade of its readings."""
+        found = {claim.grade for claim in self.claims}
+        return next((grade for grade in GRADES if grade in found), "")
+
+    @property
+    def remark(self) -> str:
+        """The remark that goes with the grade, else the first one."""
+        graded = [claim.remark for claim in self.claims if claim.remark and claim.grade == self.grade]
+        return next(iter(graded), next((claim.remark for claim in self.claims if claim.remark), ""))
+
+    @property
+    def witnesses(self) -> list[Result]:
+        return [result for result in self.results if result.witness is not None]
+
+    @property
+    def outcomes(self) -> list[str]:
+        return sorted({result.outcome for result in self.results} or {"no check"})
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """A paper and its statements in the natural order of their items."""
+
+    key: str
+    title: str
+    authors: str
+    reference: str
+    statements: tuple[Statement, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return tables.counted(result.outcome for s in self.statements for result in s.results)
+
+    @property
+    def bare(self) -> int:
+        """Statements without any check."""
+        return sum(not statement.results for statement in self.statements)
+
+
+@dataclass(frozen=True)
+class Report:
+    """All papers, and what is true of the run as a whole."""
+
+    papers: tuple[PaperView, ...]
+    errors: tuple[str, ...]
+    orphans: int
+    """Records of checks that no longer exist."""
+    folder: str
+    """The report's own folder, as a command run in the root names it."""
+
+    @property
+    def statements(self) -> list[Statement]:
+        return [statement for paper in self.papers for statement in paper.statements]
+
+    @property
+    def results(self) -> list[Result]:
+        return [result for statement in self.statements for result in statement.results]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return tables.counted(result.outcome for result in self.results)
+
+    @property
+    def sampled(self) -> int:
+        return sum(r.record is not None and r.record.verdict.failure_probability > 0 for r in self.results)
+
+    @property
+    def failure_probability(self) -> str:
+        """Union bound over every verdict shown."""
+        return tables.probability(
+            math.fsum(r.record.verdict.failure_probability for r in self.results if r.record is not None)
+        )
+
+    @property
+    def unexpected(self) -> list[Result]:
+        return [result for result in self.results if result.unexpected]
+
+    @property
+    def stale(self) -> list[Result]:
+        return [result for result in self.results if result.stale]
+
+    @property
+    def runs(self) -> list[tuple[str, str, str, int]]:
+        """(size, seed, versions, verdicts) of every batch of records that were made alike."""
+        made: dict[tuple[str, int, str], int] = {}
+        for result in self.results:
+            if (record := result.record) is not None:
+                versions = ", ".join(f"{name} {version}" for name, version in sorted(record.versions.items()))
+                key = (record.size, record.seed, versions)
+                made[key] = made.get(key, 0) + 1
+        return [(size, str(seed), versions, count) for (size, seed, versions), count in sorted(made.items())]
+
+    def graded(self, grade: Grade) -> list[Statement]:
+        return [statement for statement in self.statements if statement.grade == grade]
+
+    @property
+    def ungraded(self) -> list[Result]:
+        """Refuted, although no claim of the statement has a grade: a finding that nobody has judged yet."""
+        return [r for s in self.statements if not s.grade for r in s.results if r.outcome == "refuted"]
+
+
+def build(catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, stale: Collection[str]) -> Report:
+    """Gathers the report. A label without a claim (an algorithm, a procedure) stands under its paper all the same."""
+    by_check = {record.check: record for record in records}
+    checked = {check.label for check in catalogue.checks.values()}
+    by_statement: dict[str, set[str]] = {}
+    for label in {*catalogue.claims, *catalogue.unchecked, *catalogue.algorithms, *checked}:
+        by_statement.setdefault(label.partition("@")[0], set()).add(label)
+    statements = [
+        _statement(catalogue, label, labels, by_check, out, stale)
+        for label, labels in sorted(by_statement.items(), key=lambda pair: tables.natural(pair[0]))
+    ]
+    keys = sorted({*catalogue.papers, *(statement.paper for statement in statements)})
+    return Report(
+        papers=tuple(_paper(catalogue, key, [s for s in statements if s.paper == key]) for key in keys),
+        errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in catalogue.errors)),
+        orphans=sum(check not in catalogue.checks for check in by_check),
+        folder=_within(out, catalogue.root) or out.name,
+    )
+
+
+def _paper(catalogue: Catalogue, key: str, statements: list[Statement]) -> PaperView:
+    paper = catalogue.papers.get(key)
+    if paper is None:
+        return PaperView(key, key, "", "", tuple(statements))
+    return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements))
+
+
+def _statement(
+    catalogue: Catalogue,
+    label: str,
+    labels: set[str],
+    by_check: dict[str, Record],
+    out: pathlib.Path,
+    stale: Collection[str],
+) -> Statement:
+    def order(name: str) -> tuple[int, str]:
+        reading = split_label(name)[2] or "as-printed"
+        return (READINGS.index(reading) if reading in READINGS else len(READINGS), reading)
+
+    readings = tuple(_reading(catalogue, name, by_check, out, stale) for name in sorted(labels, key=order))
+    claims = [reading.claim for reading in readings if reading.claim is not None]
+    title = claims[0].title if claims else _title(label)
+    links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, out)
+    return Statement(label, title, readings, links)
+
+
+def _reading(
+    catalogue: Catalogue, label: str, by_check: dict[str, Record], out: pathlib.Path, stale: Collection[str]
+) -> Reading:
+    checks = sorted((c for c in catalogue.checks.values() if c.label == label), key=lambda c: tables.natural(c.id))
+    results = tuple(
+        Result(c, by_check.get(c.id), c.id in stale, _link(catalogue.home(c.id), catalogue.root, out)) for c in checks
+    )
+    unchecked = catalogue.unchecked.get(label)
+    statement = label.partition("@")[0]
+    siblings = any(c.label != label and c.label.partition("@")[0] == statement for c in catalogue.checks.values())
+    return Reading(label, catalogue.claims.get(label), results, unchecked.reason if unchecked else "", siblings)
+
+
+def _title(label: str) -> str:
+    """`alg-3` -> "Algorithm 3", for a label that has no claim to name it."""
+    kind, _, rest = label.partition("/")[2].partition("-")
+    words = {"alg": "Algorithm", "proc": "Procedure", "lem": "Lemma", "thm": "Theorem", "def": "Definition"}
+    return f"{words.get(kind, kind)} {rest if kind == 'proc' else rest.replace('-', '.')}"
+
+
+def _homes(catalogue: Catalogue, label: str) -> list[Home]:
+    try:
+        return catalogue.homes(label)
+    except UnknownLabel:  # a check of no known claim, which is among the catalogue's errors already
+        return []
+
+
+def _links(homes: list[Home], root: pathlib.Path, out: pathlib.Path) -> tuple[Link, ...]:
+    """One link a kind and file, to the first line that names the label; code first, mutants last."""
+    first: dict[tuple[int, str], Home] = {}
+    for home in homes:
+        first.setdefault((HOMES.index(home.kind), home.path), home)
+    return tuple(_link(first[key], root, out) for key in sorted(first))
+
+
+def _link(home: Home, root: pathlib.Path, out: pathlib.Path) -> Link:
+    """Relative to the report when file and report are both under the root; else text only."""
+    full = root / home.path
+    if not (full.is_file() and _within(full, root) and _within(out, root)):
+        name = home.path if not pathlib.PurePath(home.path).is_absolute() else pathlib.PurePath(home.path).name
+        return Link(home.kind, f"{name}:{home.line}", "")
+    href = pathlib.PurePath(os.path.relpath(full.resolve(), out.resolve())).as_posix()
+    place = _heading(full, home.line) if full.suffix == ".md" else f"#L{home.line}"
+    return Link(home.kind, f"{home.path}:{home.line}", href + place)
+
+
+def _within(path: pathlib.Path, root: pathlib.Path) -> str:
+    """`path` as seen from the root, or "" outside of it."""
+    full, base = path.resolve(), root.resolve()
+    return full.relative_to(base).as_posix() if full.is_relative_to(base) else ""
+
+
+def _heading(path: pathlib.Path, line: int) -> str:
+    """The anchor that code hosts give to the heading on this line; "" when it is none."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    if not text.startswith("#"):
+        return ""
+    words = re.sub(r"[^\w\- ]", "", text.lstrip("#").strip().lower())
+    return f"#{words.replace(' ', '-')}"
+
+
+def _nameless(message: str, root: pathlib.Path) -> str:
+    """An error's text without the absolute path of this checkout."""
+    return re.sub(re.escape(str(root.resolve())) + r"/?", "", message)

@@ -1,0 +1,148 @@
+"""The Markdown pages, and the words that they share with the HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jinja2
+import sympy as sp
+
+from dpcheck.claims import Claim
+from dpcheck.report import MARKER, mathematics, tables
+from dpcheck.report.model import Link, Reading, Report, Result
+
+MEANING = (
+    "**holds**: an exact computation, a certificate, a count or algebra establishes the statement in every cell "
+    "checked; or, for a mean or a quantile, the upper confidence bound of the measurement lies below it. It says "
+    "nothing of sizes and inputs outside of the cells, unless the evidence is symbolic.",
+    "**refuted**: the statement, in the reading named, is violated beyond the failure probability; where a witness is "
+    "linked, anyone can recompute the violation from it without the search that found it.",
+    "**inconclusive**: neither; the sentence says how small a violation would have been seen. A sampled privacy audit "
+    "never proves privacy: at best it ends here.",
+    "**skipped**: an optional package is missing, or the check cannot run at this size; the reason is given.",
+    "**not run**: there is a check, and no verdict of it is stored.",
+)
+GRADES = {
+    "refuted": (
+        "Refuted",
+        "The conclusion of a numbered statement is false as printed, under every charitable reading.",
+    ),
+    "slip": (
+        "Slips",
+        "False only when taken at its word (a misplaced line, a garbled exponent); the intended reading stands.",
+    ),
+    "proof gap": ("Proof gaps", "A step of the proof fails; the conclusion stands, or is open."),
+}
+
+
+def render(report: Report) -> dict[str, str]:
+    """File name -> text of `index.md` and of one page a paper."""
+    environment = create_environment("md", tables.markdown)
+    index, paper_page = environment.get_template("index.md.j2"), environment.get_template("paper.md.j2")
+    pages = {"index.md": index.render(report=report)}
+    pages |= {f"{paper.key}.md": paper_page.render(report=report, paper=paper) for paper in report.papers}
+    return {name: _tidy(text) for name, text in pages.items()}
+
+
+def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Environment:
+    """Templates with the report's vocabulary; `md` or `html` is the filter that escapes plain text."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("dpcheck.report"),
+        autoescape=kind == "html",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.globals |= {
+        "marker": MARKER,
+        "outcomes": tables.OUTCOMES,
+        "signs": tables.SIGNS,
+        "meaning": MEANING,
+        "grades": list(GRADES.items()),
+    }
+    environment.filters |= {
+        kind: escape,
+        "tally": tally,
+        "plural": lambda things: "" if (things if isinstance(things, int) else len(things)) == 1 else "s",
+        "words": lambda name: name.replace("-", " "),
+        "formulas": mathematics.formulas,
+        "assumptions": mathematics.assumptions,
+        "about": about,
+        "shortened": shortened,
+        "why_unchecked": why_unchecked,
+        "signed": signed,
+        "verdict_mark": lambda result: f"{tables.SIGNS[result.outcome]} **{result.outcome}**",
+        "result_link": _result_link,
+        "file_link": _file_link,
+    }
+    return environment
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """`{"holds": 3, "refuted": 0}` -> "holds 3 · refuted 0", never hiding a zero of the three that matter."""
+    return " · ".join(
+        f"{outcome} {count}"
+        for outcome, count in counts.items()
+        if count or outcome in ("holds", "refuted", "inconclusive")
+    )
+
+
+def about(claim: Claim) -> str:
+    """One line: what kind of statement, where, whose, on which quantity, for which algorithms, how probable."""
+    whose = {"own": "own result", "cited": "cited", "ours": "not in the paper: worked out here"}[claim.origin]
+    parts = [claim.kind.capitalize(), f"Section {claim.section}" if claim.section else "", whose]
+    parts.append(f"quantity: {claim.quantity}" if claim.quantity else "")
+    parts.append(f"about {', '.join(f'`{label}`' for label in claim.about)}" if claim.about else "")
+    if claim.probability is not None:
+        parts.append(f"with probability {_line(claim.probability)}")
+    return " · ".join(part for part in parts if part)
+
+
+def _line(value: sp.Expr | float) -> str:
+    """An expression on one line, in Unicode where that fits."""
+    pretty = str(sp.pretty(value, use_unicode=True))
+    return str(value).replace("**", "^") if "\n" in pretty else pretty
+
+
+def shortened(value: str) -> str:
+    """An exact rational can have hundreds of digits; the file holds them all."""
+    return value if len(value) <= 40 else f"{value[:36]}… ({len(value)} characters)"
+
+
+def why_unchecked(reading: Reading) -> str:
+    """The honest sentence under a reading that has no check."""
+    if reading.unchecked:
+        return f"No check: {reading.unchecked.strip().rstrip('.')}."
+    if reading.claim is not None and reading.claim.kind in ("assumption", "definition"):
+        return f"No check: {reading.claim.kind}s have nothing to refute."
+    if reading.siblings:
+        return "No check of this reading; the others have theirs."
+    return "No check, and no reason is given for having none."
+
+
+def signed(reading: Reading) -> str:
+    """The verdicts of one reading, led by the sign of the gravest."""
+    outcomes = {result.outcome for result in reading.results}
+    gravest = next((o for o in ("refuted", "inconclusive", "holds", "skipped", "not run") if o in outcomes), "")
+    return f"{tables.SIGNS[gravest]} {reading.status}" if gravest else reading.status
+
+
+def _result_link(result: Result) -> str:
+    label = result.check.label
+    paper, _, item = label.partition("/")
+    return f"[`{label}`]({paper}.md#{item.replace('@', '-')})"
+
+
+def _file_link(link: Link) -> str:
+    text = f"{link.kind} `{link.text}`"
+    return f"[{text}]({link.href})" if link.href else text
+
+
+def _tidy(text: str) -> str:
+    """No trailing blanks, no runs of blank lines, one newline at the end."""
+    lines: list[str] = []
+    for line in (line.rstrip() for line in text.split("\n")):
+        if line or (lines and lines[-1]):
+            lines.append(line)
+    return "\n".join(lines).strip() + "\n"

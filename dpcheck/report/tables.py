@@ -1,0 +1,76 @@
+"""Numbers, escapes and counts: what turns verdicts into cells of a table."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+OUTCOMES = ("holds", "refuted", "inconclusive", "skipped", "not run")
+SIGNS = {"holds": "✓", "refuted": "✗", "inconclusive": "~", "skipped": "–", "not run": "·"}
+"""Colour helps and is never needed."""
+
+_CODE = re.compile(r"`([^`]+)`")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
+
+
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Sorting key that puts lem-2 before lem-10."""
+    parts = re.split(r"(\d+)", text)
+    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part)
+
+
+def number(value: object) -> str:
+    """A result as a reader wants it: five significant digits, ∞, yes and no; strings as they are."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}".replace("-", "−")
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value.is_integer() and abs(value) < 1e7:
+        return f"{int(value):,}".replace("-", "−")
+    return f"{value:.5g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
+
+
+def probability(value: float) -> str:
+    """A failure probability, rounded up in its second digit so that the report never understates it."""
+    if value <= 0:
+        return "0"
+    exponent = math.floor(math.log10(value)) - 1
+    up = math.ceil(value / 10.0**exponent - 1e-9)
+    return f"{up * 10.0**exponent:.2g}".replace("e-0", "e-")
+
+
+def markdown(text: str) -> str:
+    """Plain text for a Markdown line or table cell; `code` in backticks stays code."""
+    parts = _CODE.split(" ".join(text.split()))
+    return "".join(
+        f"`{part.replace('|', chr(92) + '|')}`" if odd % 2 else _SPECIAL.sub(r"\\\1", part)
+        for odd, part in enumerate(parts)
+    )
+
+
+def hypertext(text: str) -> str:
+    """Plain text for HTML; `code` in backticks becomes code."""
+    return _CODE.sub(r"<code>\1</code>", html.escape(" ".join(text.split())))
+
+
+def counted(outcomes: Iterable[str]) -> dict[str, int]:
+    """How many of each outcome, in a fixed order, zeros included."""
+    counts = Counter(outcomes)
+    return {name: counts[name] for name in OUTCOMES}
+
+
+def summary(outcomes: Iterable[str]) -> str:
+    """ "holds 2 · inconclusive 1"; a single verdict is named without a number."""
+    counts = {name: count for name, count in counted(outcomes).items() if count}
+    if len(counts) == 1 and next(iter(counts.values())) == 1:
+        return next(iter(counts))
+    return " · ".join(f"{name} {count}" for name, count in counts.items())

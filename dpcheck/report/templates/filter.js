@@ -1,0 +1,34 @@
+(() => {
+  const form = document.getElementById("filter");
+  const rows = [...document.querySelectorAll("details.statement")];
+  const papers = [...document.querySelectorAll("section.paper")];
+  const show = () => {
+    const { paper, outcome, grade, words } = Object.fromEntries(new FormData(form));
+    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of rows) {
+      const text = `${row.id} ${row.querySelector(".title").textContent} ${row.querySelector("article").textContent}`;
+      const fits = (!paper || row.dataset.paper === paper) && (!grade || row.dataset.grade === grade)
+        && (!outcome || row.dataset.outcomes.split("|").includes(outcome))
+        && wanted.every((word) => text.toLowerCase().includes(word));
+      row.hidden = !fits;
+      shown += fits;
+    }
+    for (const section of papers) section.hidden = !section.querySelector("details.statement:not([hidden])");
+    form.querySelector("output").textContent = `${shown} of ${rows.length} statements`;
+  };
+  const open = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const row = target && target.closest("details.statement");
+    if (!row) return;
+    if (row.hidden) { form.reset(); show(); }
+    row.open = true;
+    target.scrollIntoView();
+  };
+  form.hidden = false;
+  form.addEventListener("input", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  window.addEventListener("hashchange", open);
+  show();
+  open();
+})();
