@@ -77,8 +77,7 @@ class ApproxDP(Guarantee):
 
     def delta_at(self, epsilon: float) -> float:
         # Below the claimed epsilon the dominating pair is leaky randomised response (Kairouz, Oh, Viswanath 2015).
-        gap = max(0.0, -math.expm1(epsilon - self.epsilon)) / (1 + math.exp(-self.epsilon))
-        return self.delta + (1 - self.delta) * gap
+        return self.delta + (1 - self.delta) * pure_delta(self.epsilon, epsilon)
 
     def epsilon_at(self, delta: float) -> float:
         return self.epsilon if delta == self.delta else super().epsilon_at(delta)
@@ -167,6 +166,24 @@ class GaussianDP(Guarantee):
 
     def __str__(self) -> str:
         return f"{self.mu:g}-GDP"
+
+
+def pure_delta(pure: float, epsilon: float) -> float:
+    """Largest delta(epsilon), for any real `epsilon`, of a `pure`-DP mechanism: that of randomised response."""
+    if epsilon >= pure:
+        return 0.0
+    if epsilon <= -pure:
+        return -math.expm1(epsilon)
+    return -math.expm1(epsilon - pure) / (1 + math.exp(-pure))
+
+
+def pure_to_zcdp(epsilon: float) -> float:
+    """Smallest rho such that `epsilon`-DP implies rho-zCDP: epsilon tanh(epsilon / 2), below epsilon^2 / 2.
+
+    Randomised response dominates every `epsilon`-DP mechanism; its D_alpha / alpha falls in alpha, so the supremum is
+    the Kullback-Leibler divergence, at alpha -> 1.
+    """
+    return epsilon * math.tanh(epsilon / 2) if math.isfinite(epsilon) else math.inf
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:

@@ -35,12 +35,14 @@ class Catalogue:
     """One collection; `load` makes it.
 
     Attributes:
+        layout, paths: what it was loaded from: the root's folders, and the user's own files and folders.
         papers, claims, checks, unchecked, mutants: by key, label, id, label, name.
         files: check id -> the content file that defines it.
         errors: what could not be collected, each with file and line; the rest is usable.
     """
 
     layout: layout.Layout
+    paths: tuple[Path, ...] = ()
     papers: dict[str, Paper] = field(default_factory=dict)
     claims: dict[str, Claim] = field(default_factory=dict)
     checks: dict[str, Check] = field(default_factory=dict)
@@ -73,6 +75,10 @@ class Catalogue:
     def checks_of(self, label: str) -> list[Check]:
         return [check for check in self.checks.values() if check.label == label]
 
+    def knows(self, name: str) -> bool:
+        """Whether a name is a paper's key, a label or the id of a check."""
+        return name in self.papers or name in self.claims or name in self.checks
+
     def select(self, wanted: Sequence[str]) -> list[Check]:
         """The checks that the arguments of `dpcheck run` name; all of them when there are none.
 
@@ -87,8 +93,7 @@ class Catalogue:
         for argument in wanted:
             found = self._named(argument)
             if found is None:
-                known = [*self.claims, *self.papers, *self.checks]
-                raise UnknownLabel(argument, known)
+                raise UnknownLabel(argument, [*self.claims, *self.papers, *self.checks])
             chosen.update((check.id, check) for check in found)
         return [check for check in self.checks.values() if check.id in chosen]
 
@@ -199,7 +204,7 @@ class Catalogue:
         if isinstance(item, Paper):
             self._paper(item, file.path, 1)
         elif isinstance(item, Claim):
-            line = collect.line_of(file.path, item.label, item.label.partition("/")[2])
+            line = collect.line_of(file.path, item.label)
             self._paper(item.paper, file.path, line)
             self._once(self.claims, item.label, item, file.path, line)
         elif isinstance(item, Check):
@@ -321,8 +326,10 @@ def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mu
     with in_force(catalogue):
         for folder in catalogue.layout.content:
             _folder(catalogue, folder, kinds)
-        for path in paths:
-            _extra(catalogue, Path(path).resolve(), kinds)
+        # `dpcheck run toy` means the paper, even where a folder of that name lies in the working directory.
+        catalogue.paths = tuple(Path(path).resolve() for path in paths if not catalogue.knows(str(path)))
+        for path in catalogue.paths:
+            _extra(catalogue, path, kinds)
         catalogue.conform()
         if with_mutants:
             from dpcheck.mutants import Mutant

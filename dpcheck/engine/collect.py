@@ -115,6 +115,6 @@ def strings(path: Path) -> tuple[tuple[str, int], ...]:
         return ()
 
 
-def line_of(path: Path, *literals: str) -> int:
-    """The first line on which one of the string literals stands; 1 when none does."""
-    return next((line for text, line in strings(path) if text in literals), 1)
+def line_of(path: Path, literal: str) -> int:
+    """The first line on which a string literal stands; 1 when it is put together at run time."""
+    return next((line for text, line in strings(path) if text == literal), 1)

@@ -28,7 +28,7 @@ class Task:
     """One cell, by names only: how a worker is told what to do."""
 
     layout: Layout
-    paths: tuple[str, ...]
+    paths: tuple[Path, ...]
     check: str
     index: int
     key: CellKey
@@ -106,7 +106,7 @@ class Runner:
     """One run of some checks at one size and seed.
 
     Args:
-        catalogue: where the checks come from; `paths` are the further files and folders it was loaded with.
+        catalogue: where the checks come from.
         checks: what to run.
         store: keeps every finished cell, and gives back those it holds.
         size: "smoke", "standard" or "full".
@@ -125,7 +125,6 @@ class Runner:
         seed: int = 0,
         workers: int = 1,
         shard: tuple[int, int] = (1, 1),
-        paths: Sequence[str | Path] = (),
         listener: Listener | None = None,
     ) -> None:
         if size not in SIZES:
@@ -138,7 +137,6 @@ class Runner:
             raise InvalidInput(f"a shard i/k needs 1 <= i <= k, got {shard[0]}/{shard[1]}")
         self.catalogue, self.store, self.size, self.seed = catalogue, store, size, seed
         self.workers, self.shard = workers, shard
-        self.paths = tuple(str(Path(path).resolve()) for path in paths)
         self.listener = listener or Listener()
         self.result = Result()
         self._checks = {check.id: self._begin(check) for check in checks}
@@ -186,7 +184,7 @@ class Runner:
                 place += 1
                 key = CellKey(progress.check.id, cell_key(cell), self.size, self.seed, progress.sources)
                 if key.cell not in progress.found and mine and not progress.skipped:
-                    tasks.append(Task(self.catalogue.layout, self.paths, progress.check.id, index, key))
+                    tasks.append(Task(self.catalogue.layout, self.catalogue.paths, progress.check.id, index, key))
                     progress.open += 1
         took = self.store.durations(self.size)
         return sorted(tasks, key=lambda task: -took.get((task.check, task.key.cell), 0.0))
@@ -328,7 +326,7 @@ def _of_worker(task: Task) -> Catalogue:
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded(found: Layout, paths: tuple[str, ...]) -> tuple[Catalogue, dict[str, str]]:
+def _loaded(found: Layout, paths: tuple[Path, ...]) -> tuple[Catalogue, dict[str, str]]:
     """A catalogue, and the fingerprints of its checks as far as they were compared with the plan's."""
     return catalogues.load_from(found, paths), {}
 

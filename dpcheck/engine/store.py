@@ -183,6 +183,14 @@ class Store:
             rows = self._db.execute(query, (check, size, seed, sources)).fetchall()
             return {cell: (decode(measured), seconds) for cell, measured, seconds in rows}
 
+    def runs(self) -> list[tuple[str, int, set[str]]]:
+        """(size, seed, ids of the checks that have cells) of every run."""
+        found: dict[tuple[str, int], set[str]] = {}
+        with self._guarded("read"):
+            for check, size, seed in self._db.execute("SELECT DISTINCT check_id, size, seed FROM cells"):
+                found.setdefault((size, seed), set()).add(check)
+        return [(size, seed, found[size, seed]) for size, seed in sorted(found)]
+
     def durations(self, size: str) -> dict[tuple[str, str], float]:
         """(check, cell) -> longest time that it ever took at a size, in seconds, whatever its sources were."""
         with self._guarded("read"):

@@ -69,7 +69,7 @@ def equivalence(p: float, q: float, d: int) -> float:
     """Smallest c with |w|_p <= c |w|_q for all w in R^d: d^max(0, 1/p - 1/q)."""
     check_exponent(p)
     check_exponent(q)
-    return float(d) ** max(0.0, 1 / p - 1 / q)
+    return math.pow(d, max(0.0, 1 / p - 1 / q))
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import special
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import widths
 from dpcheck.geometry.norms import check_exponent, dual_direction, dual_exponent, equivalence, norm
-from dpcheck.geometry.projections import project_l1, project_lp, project_simplex
+from dpcheck.geometry.projections import project_ellipsoid, project_l1, project_lp, project_simplex
 from dpcheck.interfaces import Array
 
 Vector = Array | Sequence[float] | float
@@ -271,8 +270,6 @@ class Ellipsoid(_Centred):
 
     def project(self, w: Array) -> Array:
         """Root of the secular equation, to rounding."""
-        from dpcheck.geometry.projections import project_ellipsoid
-
         return np.asarray(self.centre + project_ellipsoid(np.asarray(w, dtype=float) - self.centre, self.axes))
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
@@ -291,8 +288,3 @@ class Ellipsoid(_Centred):
     def gaussian_width(self) -> float:
         """E |axes xi|_2, by quadrature."""
         return widths.expected_weighted_norm(self.axes)
-
-
-def gamma_ratio(d: int) -> float:
-    """E|xi|_2 in R^d: sqrt(2) Gamma((d + 1) / 2) / Gamma(d / 2)."""
-    return math.sqrt(2) * float(special.poch(d / 2, 0.5))

@@ -62,7 +62,8 @@ def never_positive(
     if found.point is not None:
         place = ", ".join(f"{v.name} = {value}" for v, value in zip(variables, found.point, strict=True))
         value = float(expression.subs(dict(zip(variables, found.point, strict=True))))
-        return refuted(f"{said} fails at {place}: {value:.6g}", "exact", numbers={**numbers, "value": value})
+        numbers = {**numbers, "point": place, "value": value}
+        return refuted(f"{said} fails at {place}: {value:.6g}", "exact", numbers=numbers)
     if found.open == 0:
         return holds(
             f"{said} on the whole box, by {found.pieces:,} interval enclosures", "certificate", numbers=numbers
@@ -201,10 +202,9 @@ def _power(expression: sp.Expr, parts: Sequence[Any]) -> Any:
         return parts[0] ** int(exponent)
     if base is sp.E:
         return iv.exp(parts[1])
-    if parts[0].a < 0 or (parts[0].a == 0 and not (exponent.is_positive)):
-        raise ValueError("a fractional power of an interval that reaches below 0")
-    if parts[0].a == 0:
-        top = iv.exp(parts[1] * iv.log(iv.mpf(parts[0].b))) if parts[0].b > 0 else iv.mpf(0)
-        one = iv.mpf(1)
-        return iv.mpf([0, max(top.b, one.b) if not exponent.is_Rational else top.b])
-    return iv.exp(parts[1] * iv.log(parts[0]))
+    if parts[0].a > 0:
+        return iv.exp(parts[1] * iv.log(parts[0]))
+    if parts[0].a < 0 or not (exponent.is_Rational and exponent > 0):
+        raise ValueError("a fractional power of an interval that reaches below 0, or a negative one that reaches 0")
+    top = iv.exp(parts[1] * iv.log(iv.mpf(parts[0].b))) if parts[0].b > 0 else iv.mpf(0)
+    return iv.mpf([0, top.b])

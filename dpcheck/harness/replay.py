@@ -64,16 +64,16 @@ class Movement:
         return np.where(self.claimed > 0, self.distance / np.where(self.claimed > 0, self.claimed, 1.0), free)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replay:
     """Two runs with one past.
 
     Attributes:
         changed: (trials,) index of the record that differs, -1 where none does.
         history, neighbour: the transcripts on D and on D'.
-        returned, other: what `execute` gave on D and on D'; `other` is None when the runs parted.
-        parted: how the second run left the path of the first; "" when it did not. Control flow that follows the data
-            rather than the releases is a leak of its own.
+        returned, other: what `execute` gave on D and on D'; `other` is None when the runs parted as a whole.
+        apart: (trials,) where control flow followed the data rather than the releases: a leak of its own.
+        parted: how, in words; "" when it nowhere did.
     """
 
     schedule: Schedule[Any]
@@ -83,7 +83,11 @@ class Replay:
     neighbour: Transcript
     returned: Array
     other: Array | None
+    apart: NDArray[np.bool_]
     parted: str
+
+    def __repr__(self) -> str:
+        return f"Replay({self.trials} trials, {len(self.movements)} releases{', parted' if self.parted else ''})"
 
     @property
     def trials(self) -> int:
@@ -105,14 +109,14 @@ class Replay:
         gap = np.abs(np.where(same, 0.0, first) - np.where(same, 0.0, second))
         size = np.abs(np.nan_to_num(first)).max(axis=1, initial=1.0)
         worst = np.where(np.isnan(gap), np.inf, gap).max(axis=1, initial=0.0)
-        return np.where(worst <= ROUNDING * size, 0.0, worst)
+        return np.where(self.apart, np.inf, np.where(worst <= ROUNDING * size, 0.0, worst))
 
     def returned_distance(self, norm: Norm = 2.0) -> Array:
         """|A(D) - A(D')| given noise and coins, (trials,): stability of what is returned; inf when the runs parted."""
         if self.other is None:
             return np.full(self.trials, np.inf)
-        apart = distance(self.returned, self.other, norm)
-        return np.asarray(np.broadcast_to(apart, (self.trials,)))
+        moved = np.broadcast_to(distance(self.returned, self.other, norm), (self.trials,))
+        return np.where(self.apart, np.inf, moved)
 
     def ratios(self) -> dict[str, Array]:
         """Release name -> worst ratio of movement to claim over its uses, (trials,).
@@ -204,10 +208,12 @@ def replay(
     here, there = len(first.transcript.entries), len(second.transcript.entries)
     if not parted and (here != there or len(first.transcript.coins) != len(second.transcript.coins)):
         parted = f"the data decided when to stop: {here} releases on D, {there} on D'"
-    if not parted and not np.array_equal(first.active, second.active):
-        parted = f"the data decided which of the {trials} trials halt"
     if parted:
-        other = None
+        other, apart = None, np.ones(trials, dtype=bool)
+    else:
+        apart = first.active != second.active
+        if apart.any():
+            parted = f"the data decided which trials halt, in {int(apart.sum())} of {trials}"
     return Replay(
         schedule=schedule,
         changed=changed,
@@ -216,6 +222,7 @@ def replay(
         neighbour=second.transcript,
         returned=returned,
         other=other,
+        apart=apart,
         parted=parted,
     )
 

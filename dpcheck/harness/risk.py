@@ -63,8 +63,8 @@ def excess_risks(
     planned = algorithm.schedule(problem, n) if schedule is None else schedule
     if planned.gradients * trials > gradients:
         raise InvalidInput(
-            f"{trials:,} trials of {algorithm.label} at n = {n:,} take {planned.gradients * trials:.2g} gradients, above "
-            f"{gradients:.2g}; use fewer trials, a smaller n, or a higher `gradients`"
+            f"{trials:,} trials of {algorithm.label} at n = {n:,} take {planned.gradients * trials:.2g} gradients, "
+            f"above {gradients:.2g}; use fewer trials, a smaller n, or a higher `gradients`"
         )
     start = workload.project(np.zeros((1, problem.constants.d)))
     risks = []
@@ -91,7 +91,7 @@ def summary(values: Array, bound: float) -> dict[str, float]:
 def quantile_summary(values: Array, level: float, bound: float) -> dict[str, float]:
     """The same for the `level`-quantile, whose error comes from its order-statistics interval (68 %)."""
     r = _risks(values)
-    ranks = stats.binom.ppf([0.1587, 0.8413], len(r), level).astype(int)
+    ranks = np.asarray(stats.binom.ppf([0.1587, 0.8413], len(r), level), dtype=np.intp)
     if ranks[1] >= len(r) - 1:
         needed = math.ceil(10 / (1 - level))
         raise InvalidInput(f"{len(r)} trials are too few for the {level:g}-quantile; use at least {needed:,}")

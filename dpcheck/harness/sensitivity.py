@@ -41,9 +41,23 @@ def of_replay(case: Case) -> Measure:
     """The ratios of every release of a schedule, by replay: what `maximise` climbs."""
 
     def measure(data: Array, neighbour: Array) -> dict[str, Array]:
-        return case.replay(data, neighbour, len(data)).ratios()
+        seen = case.replay(data, neighbour, len(data))
+        ratios = seen.ratios()
+        if seen.other is None:
+            ratios[RETURNED] = np.where(np.arange(len(data)) == _culprit(case, data, neighbour), np.inf, 0.0)
+        return ratios
 
     return measure
+
+
+def _culprit(case: Case, data: Array, neighbour: Array) -> int:
+    """Which of the pairs replayed together led the runs apart: halving, the other pairs held still."""
+    low, high, rows = 0, len(data), np.arange(len(data)).reshape(-1, *[1] * (data.ndim - 1))
+    while high - low > 1:
+        middle = (low + high) // 2
+        part = np.where((low <= rows) & (rows < middle), neighbour, data)
+        low, high = (low, middle) if case.replay(data, part, len(data)).other is None else (middle, high)
+    return low
 
 
 def search(

@@ -33,24 +33,3 @@ def check_epsilon(epsilon: float) -> None:
 def per_trial(values: Array) -> Array:
     """Sums all axes but the first: (trials, ...) -> (trials,)."""
     return np.asarray(values.reshape(len(values), -1).sum(axis=1))
-
-
-def pure_profile(pure: float, epsilon: float) -> float:
-    """Largest delta(epsilon) of any mechanism that is `pure`-DP: randomised response (Kairouz, Oh, Viswanath 2015).
-
-    Holds for negative `epsilon` too.
-    """
-    if epsilon >= pure:
-        return 0.0
-    if epsilon <= -pure:
-        return -math.expm1(epsilon)
-    return -math.expm1(epsilon - pure) / (1 + math.exp(-pure))
-
-
-def pure_to_zcdp(epsilon: float) -> float:
-    """Smallest rho with "`epsilon`-DP implies rho-zCDP": epsilon tanh(epsilon / 2) <= epsilon^2 / 2.
-
-    D_alpha / alpha of randomised response, which dominates every `epsilon`-DP mechanism, falls in alpha, so its
-    supremum is the Kullback-Leibler divergence at alpha -> 1.
-    """
-    return epsilon * math.tanh(epsilon / 2) if math.isfinite(epsilon) else math.inf

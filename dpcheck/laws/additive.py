@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import norm
 from dpcheck.interfaces import Array, Rng
 from dpcheck.laws._common import check_epsilon, check_scale, check_sensitivity, per_trial
 from dpcheck.laws.isotropic import gap_profile
@@ -82,9 +83,13 @@ def laplace_renyi(alpha: float, t: float) -> float:
         raise InvalidInput(f"the order alpha must be > 1, got {alpha!r}")
     if math.isinf(alpha) or math.isinf(t):
         return t
-    right = math.log(alpha / (2 * alpha - 1)) + (alpha - 1) * t
-    left = math.log((alpha - 1) / (2 * alpha - 1)) - alpha * t
-    return max(0.0, float(np.logaddexp(right, left)) / (alpha - 1))
+    weight = alpha / (2 * alpha - 1)
+    if (alpha - 1) * t < 1:
+        # The first-order terms cancel, so the logarithm is taken of 1 + something small.
+        excess = weight * math.expm1((alpha - 1) * t) + (1 - weight) * math.expm1(-alpha * t)
+        return max(0.0, math.log1p(excess) / (alpha - 1))
+    left = math.log1p(-weight) - alpha * t
+    return float(np.logaddexp(math.log(weight) + (alpha - 1) * t, left)) / (alpha - 1)
 
 
 @dataclass(frozen=True)
@@ -169,14 +174,17 @@ class IsotropicLaplace:
         if self.d is not None and k != self.d:
             raise InvalidInput(f"this law was made for cores of dimension {self.d}, got shape {core.shape}")
         direction = rng.standard_normal(core.shape)
-        direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
+        direction /= norm(direction)[..., None]
         radius = rng.gamma(shape=k, scale=self.scale, size=(*core.shape[:-1], 1))
         return np.asarray(core + radius * direction)
 
     def log_ratio(self, output: Array, core: Array, other: Array) -> Array:
         """log p(output | core) - log p(output | other): (trials,)."""
-        far, near = np.linalg.norm(output - other, axis=-1), np.linalg.norm(output - core, axis=-1)
-        return per_trial((far - near) / self.scale)
+        far, near = (output - other) / self.scale, (output - core) / self.scale
+        total = norm(far) + norm(near)
+        # |far| - |near| = <far - near, far + near> / (|far| + |near|): no cancellation far out.
+        gain = ((far - near) * ((far + near) / np.where(total > 0, total, 1.0)[..., None])).sum(axis=-1)
+        return per_trial(gain)
 
     def pure(self, sensitivity: float, count: int = 1) -> float:
         """count * sensitivity / scale, whatever the dimension."""

@@ -25,6 +25,8 @@ def gap_profile(epsilon: float, t: float, d: int) -> float:
         return -math.expm1(epsilon)
     if d == 1:
         return -math.expm1((epsilon - t) / 2)
+    if (t - epsilon) / 2 > d + math.sqrt(80 * d) + 60:
+        return 1.0  # the loss is at least t - 2r, and r ~ Gamma(d) stays below that but for 2 e^-40
     edge = math.acos(min(1.0, epsilon / t))  # the loss exceeds epsilon for angles below it
     log_weight = _log_weight(t, d)
 

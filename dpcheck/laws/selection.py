@@ -14,8 +14,9 @@ from scipy import special
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng
-from dpcheck.laws._common import check_epsilon, check_scale, check_sensitivity, pure_profile, pure_to_zcdp
+from dpcheck.laws._common import check_epsilon, check_scale, check_sensitivity
 from dpcheck.laws.winners import winner_probabilities
+from dpcheck.privacy import pure_delta, pure_to_zcdp
 
 
 def _scores(core: Array) -> Array:
@@ -68,11 +69,13 @@ class Exponential:
     def sample(self, core: Array, rng: Rng) -> Array:
         """Index of the candidate selected by each trial, (trials, 1), by the Gumbel-max identity."""
         noisy = self.coefficient * (_scores(core) - core.min(axis=1, keepdims=True)) - rng.gumbel(size=core.shape)
-        return noisy.argmin(axis=1)[:, None].astype(float)
+        return np.asarray(noisy.argmin(axis=1)[:, None], dtype=float)
 
     def log_ratio(self, output: Array, core: Array, other: Array) -> Array:
         """log P(output | core) - log P(output | other): (trials,)."""
-        return _chosen(self.log_probabilities(core), output) - _chosen(self.log_probabilities(other), output)
+        return np.asarray(
+            _chosen(self.log_probabilities(core), output) - _chosen(self.log_probabilities(other), output)
+        )
 
     def range(self, sensitivity: float) -> float:
         """Length r of the interval that holds the privacy loss: 2 coefficient * sensitivity."""
@@ -138,7 +141,7 @@ class NoisyMin:
     def sample(self, core: Array, rng: Rng) -> Array:
         """Index of the candidate selected by each trial: (trials, 1)."""
         noisy = _scores(core) + rng.laplace(scale=self.scale, size=core.shape)
-        return noisy.argmin(axis=1)[:, None].astype(float)
+        return np.asarray(noisy.argmin(axis=1)[:, None], dtype=float)
 
     def log_probabilities(self, scores: Array) -> Array:
         """Log-probabilities of every candidate by quadrature to about 1e-12: (trials, K) -> (trials, K)."""
@@ -150,7 +153,9 @@ class NoisyMin:
 
     def log_ratio(self, output: Array, core: Array, other: Array) -> Array:
         """log P(output | core) - log P(output | other): (trials,)."""
-        return _chosen(self.log_probabilities(core), output) - _chosen(self.log_probabilities(other), output)
+        return np.asarray(
+            _chosen(self.log_probabilities(core), output) - _chosen(self.log_probabilities(other), output)
+        )
 
     def pure(self, sensitivity: float, count: int = 1) -> float:
         """count * 2 sensitivity / scale."""
@@ -168,4 +173,4 @@ class NoisyMin:
         For one given pair of scores the exact curve follows from `probabilities`.
         """
         check_epsilon(epsilon)
-        return pure_profile(self.pure(sensitivity), epsilon)
+        return pure_delta(self.pure(sensitivity), epsilon)

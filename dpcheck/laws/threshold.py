@@ -11,8 +11,9 @@ from scipy import optimize
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng
-from dpcheck.laws._common import check_epsilon, check_scale, check_sensitivity, per_trial, pure_to_zcdp
+from dpcheck.laws._common import check_epsilon, check_scale, check_sensitivity, per_trial
 from dpcheck.laws.winners import log_survival
+from dpcheck.privacy import pure_to_zcdp
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,13 @@ class AboveThreshold:
 
     def _above(self, margin: float) -> float:
         """P(bit = 1) at score - level = `margin`, over coin and query noise."""
-        a, b, gap = max(self.threshold, self.query), min(self.threshold, self.query), abs(margin)
-        if a - b < 1e-5 * a:  # the difference quotient cancels; its limit is off by (a - b)^2 / a^2
-            scale = math.sqrt((a * a + b * b) / 2)
-            tail = 0.5 * math.exp(-gap / scale) * (1 + gap / (2 * scale))
+        wide = max(self.threshold, self.query)
+        ratio, gap = min(self.threshold, self.query) / wide, abs(margin) / wide
+        if 1 - ratio < 1e-5:  # the difference quotient cancels; at the mean scale its limit is off by (1 - ratio)^2
+            scaled = 2 * gap / (1 + ratio)
+            tail = 0.5 * math.exp(-scaled) * (1 + scaled / 2)
         else:
-            tail = (a * a * math.exp(-gap / a) - b * b * math.exp(-gap / b)) / (2 * (a * a - b * b))
+            tail = (math.exp(-gap) - ratio**2 * math.exp(-gap / ratio)) / (2 * (1 - ratio**2))
         return 1 - tail if margin > 0 else tail
 
     def halting(self, margins: Array, halt_on: Literal[0, 1] = 1) -> Array:

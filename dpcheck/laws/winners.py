@@ -15,7 +15,8 @@ from scipy import special
 from dpcheck.interfaces import Array
 
 _FAR = 45.0  # e^-45 = 3e-20: what lies further off is lost in rounding
-_BLOCK = 2**22  # numbers held at once
+_BLOCK = 2**21  # numbers held at once
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 def log_survival(y: Array) -> Array:
@@ -29,35 +30,38 @@ def winner_probabilities(scores: Array) -> Array:
     if k == 1:
         return np.zeros_like(scores)
     shifted = scores - scores.min(axis=1, keepdims=True)
-    size = max(24, k // 2 + 1)
     # How many panels the widest trial needs decides the memory of one trial.
     spread = float(np.minimum(np.sort(shifted, axis=1)[:, -1], 3 * _FAR).max())
-    floats = size * k * (2 * k + spread * max(1.0, k / 8))
-    rows = max(1, int(_BLOCK / floats))
-    return np.concatenate([_block(shifted[i : i + rows], size) for i in range(0, len(shifted), rows)])
+    rows = max(1, int(_BLOCK / (16 * k * (k + 2 + spread / _width(k)))))
+    return np.concatenate([_block(shifted[i : i + rows]) for i in range(0, len(shifted), rows)])
 
 
-def _block(s: Array, size: int) -> Array:
-    nodes, weights = np.polynomial.legendre.leggauss(size)
-    points, log_weights = _panels(s, nodes, weights)
-    # Below the least score, x = log u with u in (0, 1): a polynomial in u.
-    u = np.broadcast_to((nodes + 1) / 2, (len(s), size))
-    points = np.concatenate([np.log(u), points], axis=1)
-    log_weights = np.concatenate([np.log(weights / 2 / u), log_weights], axis=1)
+def _width(k: int) -> float:
+    """Panels on which 16 points integrate polynomials of degree k in e^x to rounding."""
+    return min(2.5, 10 / k)
+
+
+def _block(s: Array) -> Array:
+    k = s.shape[1]
+    points, log_weights = _panels(s)
+    # Below the least score, x = log u with u in (0, 1): a polynomial of degree k - 1 in u.
+    nodes, weights = np.polynomial.legendre.leggauss(k // 2 + 1)
+    u = (nodes + 1) / 2
+    points = np.concatenate([np.broadcast_to(np.log(u), (len(s), len(u))), points], axis=1)
+    tail_weights = np.broadcast_to(np.log(weights / 2 / u), (len(s), len(u)))
+    log_weights = np.concatenate([tail_weights, log_weights], axis=1)
 
     gaps = points[:, :, None] - s[:, None, :]
     survival = log_survival(gaps)
     everyone = survival.sum(axis=2, keepdims=True)
     integrand = everyone - survival - np.abs(gaps) - math.log(2)
     inside = special.logsumexp(integrand + log_weights[:, :, None], axis=1)
-    k = s.shape[1]
     above = -k * math.log(2) - math.log(k) - (s.max(axis=1, keepdims=True) - s).sum(axis=1, keepdims=True)
     return np.asarray(np.logaddexp(inside, above))
 
 
-def _panels(s: Array, nodes: Array, weights: Array) -> tuple[Array, Array]:
+def _panels(s: Array) -> tuple[Array, Array]:
     """Quadrature points and log-weights between the least score and the greatest that matters."""
-    k = s.shape[1]
     ordered = np.sort(s, axis=1)
     # Past the second-least score the integrand falls at least like e^-x; between the first two it may stay flat.
     ordered = np.minimum(ordered, ordered[:, 1:2] + _FAR)
@@ -65,13 +69,13 @@ def _panels(s: Array, nodes: Array, weights: Array) -> tuple[Array, Array]:
     middle = (first + second) / 2
     near, far = np.minimum(first + _FAR, middle), np.maximum(second - _FAR, middle)
     edges = np.concatenate([first, near, far, ordered[:, 1:]], axis=1)
-    width = min(1.0, 8.0 / k)
+    width = _width(s.shape[1])
     points, log_weights = [], []
     for gap in range(edges.shape[1] - 1):
         low, high = edges[:, gap : gap + 1], edges[:, gap + 1 : gap + 2]
         pieces = 1 if gap == 1 else max(1, math.ceil(float((high - low).max()) / width))
         half = (high - low) / (2 * pieces)
         for piece in range(pieces):
-            points.append(low + half * (2 * piece + 1 + nodes))
-            log_weights.append(np.log(np.maximum(half * weights, 1e-300)))
+            points.append(low + half * (2 * piece + 1 + _NODES))
+            log_weights.append(np.log(np.maximum(half * _WEIGHTS, 1e-300)))
     return np.concatenate(points, axis=1), np.concatenate(log_weights, axis=1)

@@ -27,6 +27,7 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "dpcheck",
     "svg.fonttype": "none",
     "text.parse_math": False,
+    "font.sans-serif": ["DejaVu Sans", "Verdana"],
     "font.size": 9.5,
     "axes.titlesize": 9.5,
     "axes.labelsize": 10,
@@ -39,10 +40,14 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 9,
     "lines.markersize": 5,
-    "errorbar.capsize": 2.5,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
 }
 TOGETHER, PANELS, ROWS = 6, 12, 40
 """Most series that share one pair of axes, that get a panel each, and that get a row each."""
+
+_LARGEST = 1e140
+"""Beyond this, ratios of two numbers leave the range of float64, and axes with them."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ class Series:
 
 
 def hidden(points: Sequence[Point]) -> int:
-    """How many points a figure cannot show, because x or the value is infinite or not a number."""
-    return sum(not (math.isfinite(p.x) and math.isfinite(p.value)) for p in points)
+    """How many points a figure cannot show, because x or the value is infinite, not a number, or beyond 10¹⁴⁰."""
+    return sum(math.isnan(_finite(p.x)) or math.isnan(_finite(p.value)) for p in points)
 
 
 def draw(points: Sequence[Point], axes: tuple[str, str]) -> Figure | None:
@@ -87,20 +92,23 @@ def inline(text: str, prefix: str) -> str:
 def _series(points: Sequence[Point]) -> list[Series]:
     named: dict[str, list[Point]] = {}
     for point in points:
-        if math.isfinite(point.x) and math.isfinite(point.value):
+        if not hidden([point]):
             named.setdefault(point.series, []).append(point)
     found = []
     for name in sorted(named, key=natural):
         rows = sorted(named[name], key=lambda p: (p.x, p.value))
         columns = np.array(
-            [[p.x, p.value, *(_finite(v) for v in (p.lower, p.upper, p.bound))] for p in rows], dtype=float
+            [[_finite(v) for v in (p.x, p.value, p.lower, p.upper, p.bound)] for p in rows], dtype=float
         ).T
         found.append(Series(name, *columns))
     return found
 
 
 def _finite(value: float | None) -> float:
-    return value if value is not None and math.isfinite(value) else math.nan
+    """NaN for what cannot be drawn; what is too small to tell from zero is zero."""
+    if value is None or not abs(value) <= _LARGEST:
+        return math.nan
+    return 0.0 if abs(value) < 1 / _LARGEST else value
 
 
 def _draw(series: list[Series], axes: tuple[str, str]) -> Figure | None:
@@ -226,7 +234,9 @@ def _measured(ax: Axes, series: Series, colour: str, marker: str) -> None:
 def _bound(ax: Axes, series: Series, colour: str) -> None:
     """The dashed bound, where it is finite; a lone point of it is a dash."""
     shown = np.isfinite(series.bound)
-    ax.plot(series.x[shown], series.bound[shown], "--", color=colour, lw=1.5, marker="_" if shown.sum() == 1 else "", ms=14)
+    ax.plot(
+        series.x[shown], series.bound[shown], "--", color=colour, lw=1.5, marker="_" if shown.sum() == 1 else "", ms=14
+    )
 
 
 def _shared_bound(series: list[Series]) -> Series | None:
@@ -311,12 +321,27 @@ def _compact(text: str) -> str:
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _round, tag[0]), text)
+    text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
     used = dict.fromkeys(re.findall(r'(?:url\(|href=")#([^)"]+)', text))
     numbers = {name: f"i{number}" for number, name in enumerate(used)}
     text = re.sub(r' id="([^"]+)"', lambda m: f' id="{numbers[m[1]]}"' if m[1] in numbers else "", text)
     text = re.sub(r'(url\(|href=")#([^)"]+)', lambda m: f"{m[1]}#{numbers[m[2]]}", text)
-    text = re.sub(r"\s*\n\s*", "\n", text)
-    return re.sub(r'(?<= d=")[^"]*', lambda m: m[0].replace("\n", " ").strip(), text)
+    text = re.sub(r"\s*\n\s*", "\n", _without_bare_groups(text))
+    text = re.sub(r'(?<= d=")[^"]*', lambda m: m[0].replace("\n", " ").strip(), text)
+    return re.sub(r'(?<= style=")[^"]*', lambda m: m[0].replace(": ", ":").replace("; ", ";"), text)
+
+
+def _without_bare_groups(text: str) -> str:
+    """Drops every <g> that has lost its id and says nothing else, with its end tag."""
+    bare: list[bool] = []
+
+    def keep(match: re.Match[str]) -> str:
+        if match[0] != "</g>":
+            bare.append(match[0] == "<g>")
+            return "" if bare[-1] else match[0]
+        return "" if bare.pop() else match[0]
+
+    return re.sub(r"<g\b[^>]*>|</g>", keep, text)
 
 
 def _round(match: re.Match[str]) -> str:

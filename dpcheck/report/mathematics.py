@@ -28,6 +28,7 @@ _SAFE = (
     ("<", r"\lt "),
     (">", r"\gt "),
 )
+_SCRIPTS = re.compile(r"(\w(?:[_^](?:\{[^_^{}]+\}|[\w+−]+?(?![\w+−])))+|[|<>])")
 
 
 @dataclass(frozen=True)
@@ -71,16 +72,26 @@ def safe(latex: str) -> str:
 def mathml(value: Any) -> str:
     """Presentation MathML, without the enclosing element."""
     printer = _Printer({"inv_trig_style": "abbreviated"})
-    return cast(str, printer._print(sp.sympify(value)).toxml()).replace("&InvisibleTimes;", "&#8290;")
+    text = cast(str, printer._print(sp.sympify(value)).toxml()).replace("&InvisibleTimes;", "&#8290;")
+    # SymPy leaves the signs of strict inequalities as they are, which is no XML.
+    return re.sub(r">([<>])</", lambda sign: f">{_escaped(sign[1])}</", text)
 
 
 def _formula(caption: str, quantity: str, signs: tuple[str, str], bound: sp.Expr) -> Formula:
-    # Only plain words go into \text: hosts differ in what they allow there.
-    words = quantity if quantity and not re.search(r"[\\{}$&#^_%~|<>`]", quantity) else ""
-    left = rf"\text{{{words}}} \ " if words else ""
-    latex = safe(f"{left}{signs[0]} {sp.latex(bound)}")
+    left = _words(quantity)
+    latex = safe(rf"{left} \ {signs[0]} {sp.latex(bound)}" if left else f"{signs[0]} {sp.latex(bound)}")
     text = f"<mtext>{_escaped(quantity)}&#160;</mtext>" if quantity else ""
     return Formula(caption, latex, f'<math display="block">{text}<mo>{_escaped(signs[1])}</mo>{mathml(bound)}</math>')
+
+
+def _words(quantity: str) -> str:
+    r"""Words as \text, `W_0` and `R^sco` between them as mathematics; "" when other signs of TeX stand in the way."""
+    parts = _SCRIPTS.split(quantity)
+    if not quantity or any(re.search(r"[\\{}$&#^_%~`]", words) for words in parts[::2]):
+        return ""
+    scripts = [re.sub(r"([_^])\{?([^_^{}]+)\}?", r"\1{\2}", part) for part in parts[1::2]]
+    texts = [rf"\text{{{words}}}" if words else "" for words in parts[::2]]
+    return "".join(text + script for text, script in zip(texts, [*scripts, ""], strict=True))
 
 
 def _escaped(text: str) -> str:

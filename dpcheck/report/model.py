@@ -82,7 +82,11 @@ class Result:
         assert self.record is not None
         missing = figures.hidden(self.record.verdict.points)
         shown = "Measured values, with their confidence bars where they have any, against the bound where one is given."
-        return f"{shown} Not shown: {missing} points that are infinite or not a number." if missing else shown
+        return (
+            f"{shown} Not shown: {missing} points that are infinite, not a number, or too large to draw."
+            if missing
+            else shown
+        )
 
     @property
     def witness(self) -> Witness | None:

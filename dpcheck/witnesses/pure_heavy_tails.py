@@ -188,7 +188,7 @@ def thm_4_1_literal(
 
 
 def fact_gamma_tail(d: int, t: Rational) -> Violation:
-    """pure_heavy_tails/fact-gamma-tail@literal: Pr(||b|| > beta (d + t)) for ||b||/beta ~ Gamma(d), a finite sum of positive terms."""
+    """pure_heavy_tails/fact-gamma-tail@literal: Pr(||b|| > beta (d + t)) where ||b||/beta ~ Gamma(d), a finite sum."""
     dimension, excess = _count("d", d), _exact("t", t, above=None)
     if excess < 0:
         raise ValueError(f"t must be >= 0, got {t}")

@@ -17,33 +17,74 @@ from dpcheck.engine.records import Record
 from dpcheck.errors import CollectionError, UnknownLabel
 from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, inconclusive, refuted
 
-PAPER = Paper(key="example", title="Private optimisation | an example", authors="A. Author, B. Author", reference="2021")
+PAPER = Paper(
+    key="example", title="Private optimisation | an example", authors="A. Author, B. Author", reference="2021"
+)
 EMPTY = Paper(key="blank", title="A paper without statements", authors="", reference="")
 
 RATE = s.G_k * s.D * (s.d / (s.n * s.epsilon)) ** (1 - 1 / s.k)
 CLAIMS = (
-    PAPER.claim("example/asm-1", "Assumption 1", "The loss is convex, and E|∇f|^k ≤ G_k^k.", kind="assumption", section="2"),
     PAPER.claim(
-        "example/thm-2", "Theorem 2", "The *excess risk* of `alg-1` is small_enough <always>; costs $1 | $2.",
-        kind="theorem", section="3", quantity="excess risk", relation="<=", order=RATE, explicit=20 * RATE,
-        assumptions=(sp.And(s.epsilon > 0, s.epsilon <= s.d), s.n > 2), about=("example/alg-1",),
+        "example/asm-1", "Assumption 1", "The loss is convex, and E|∇f|^k ≤ G_k^k.", kind="assumption", section="2"
+    ),
+    PAPER.claim(
+        "example/thm-2",
+        "Theorem 2",
+        "The *excess risk* of `alg-1` is small_enough <always>; costs $1 | $2.",
+        kind="theorem",
+        section="3",
+        quantity="excess risk",
+        relation="<=",
+        order=RATE,
+        explicit=20 * RATE,
+        assumptions=(sp.And(s.epsilon > 0, s.epsilon <= s.d), s.n > 2),
+        about=("example/alg-1",),
         probability=1 - s.beta,
     ),
     PAPER.claim(
-        "example/thm-10", "Theorem 10", "Algorithm 1 is ε-DP.", kind="theorem", section="4", quantity="δ at ε",
-        relation="is", order=s.epsilon, grade="refuted", remark="Clipping by norm is not monotone for d ≥ 2.",
+        "example/thm-10",
+        "Theorem 10",
+        "Algorithm 1 is ε-DP.",
+        kind="theorem",
+        section="4",
+        quantity="δ at ε",
+        relation="is",
+        order=s.epsilon,
+        grade="refuted",
+        remark="Clipping by norm is not monotone for d ≥ 2.",
     ),
     PAPER.claim(
-        "example/thm-10@corrected", "Theorem 10", "Algorithm 1 is 2ε-DP.", kind="theorem", relation="<=",
-        quantity="E_bias <of> `alg-1`", explicit=2 * s.epsilon,
+        "example/thm-10@corrected",
+        "Theorem 10",
+        "Algorithm 1 is 2ε-DP.",
+        kind="theorem",
+        relation="<=",
+        quantity="E_bias <of> `alg-1`",
+        explicit=2 * s.epsilon,
     ),
     PAPER.claim(
-        "example/lem-3", "Lemma 3", "The sum is at most what is printed.", kind="lemma", origin="cited", relation="<=",
-        quantity="sum", order=sp.Piecewise((s.n, s.n > s.d), (s.d, True)) + sp.Abs(s.n - s.d), grade="slip",
+        "example/lem-3",
+        "Lemma 3",
+        "The sum is at most what is printed.",
+        kind="lemma",
+        origin="cited",
+        relation="<=",
+        quantity="sum",
+        order=sp.Piecewise((s.n, s.n > s.d), (s.d, True)) + sp.Abs(s.n - s.d),
+        grade="slip",
         remark="The exponent is garbled.",
     ),
-    PAPER.claim("example/lem-3@literal", "Lemma 3", "Taken at its word.", kind="lemma", relation="<=", order=sp.Max(s.n, s.d)),
-    PAPER.claim("example/lem-4", "Lemma 4", "A step fails.", kind="lemma", grade="proof gap", remark="Jensen goes the wrong way."),
+    PAPER.claim(
+        "example/lem-3@literal", "Lemma 3", "Taken at its word.", kind="lemma", relation="<=", order=sp.Max(s.n, s.d)
+    ),
+    PAPER.claim(
+        "example/lem-4",
+        "Lemma 4",
+        "A step fails.",
+        kind="lemma",
+        grade="proof gap",
+        remark="Jensen goes the wrong way.",
+    ),
     PAPER.claim("example/lem-5", "Lemma 5", "Nothing to see.", kind="lemma"),
 )
 
@@ -92,8 +133,18 @@ WITNESS = Witness(
 
 def record(of: Check, verdict: Verdict, *, expected: bool = True) -> Record:
     return Record(
-        check=of.id, label=of.label, kind=of.kind, size="smoke", seed=0, verdict=verdict, expected=expected,
-        cells=2, sources="abc", versions={"python": "3.11.2", "numpy": "2.0"}, created="today", seconds=3.2,
+        check=of.id,
+        label=of.label,
+        kind=of.kind,
+        size="smoke",
+        seed=0,
+        verdict=verdict,
+        expected=expected,
+        cells=2,
+        sources="abc",
+        versions={"python": "3.11.2", "numpy": "2.0"},
+        created="today",
+        seconds=3.2,
     )
 
 
@@ -101,7 +152,11 @@ def curve(series: str = "", scale: float = 1.0) -> list[Point]:
     sizes = [2.0**k for k in range(8, 15)]
     return [
         Point(
-            x=n, series=series, value=scale * n**-0.5, lower=scale * 0.8 * n**-0.5, upper=scale * 1.2 * n**-0.5,
+            x=n,
+            series=series,
+            value=scale * n**-0.5,
+            lower=scale * 0.8 * n**-0.5,
+            upper=scale * 1.2 * n**-0.5,
             bound=3 * scale * n**-0.45,
         )
         for n in sizes
@@ -119,15 +174,28 @@ RECORDS = (
     record(
         risk_grows,
         Verdict(
-            outcome=Outcome.HOLDS, reason="The upper bound 0.41 | stays below 0.5 in every cell.", evidence="sampled",
-            failure_probability=2e-6, points=curve(), axes=("n", "excess risk ($ of risk$)"),
-            numbers={"largest ratio": 0.123456789, "trials": 20_000, "tail": math.inf, "sound": True, "law | name": "a_b"},
+            outcome=Outcome.HOLDS,
+            reason="The upper bound 0.41 | stays below 0.5 in every cell.",
+            evidence="sampled",
+            failure_probability=2e-6,
+            points=curve(),
+            axes=("n", "excess risk ($ of risk$)"),
+            numbers={
+                "largest ratio": 0.123456789,
+                "trials": 20_000,
+                "tail": math.inf,
+                "sound": True,
+                "law | name": "a_b",
+            },
         ),
     ),
     record(
         rate_many_series,
         inconclusive(
-            "The slope is 0.01 ± 0.1.", "sampled", failure_probability=1e-6, axes=("n", "risk"),
+            "The slope is 0.01 ± 0.1.",
+            "sampled",
+            failure_probability=1e-6,
+            axes=("n", "risk"),
             points=[p for k in range(9) for p in curve(f"k = {k}, d = 5", 1 + k)],
         ),
     ),

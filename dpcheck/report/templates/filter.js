@@ -7,7 +7,7 @@
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
-      const text = `${row.id} ${row.querySelector(".title").textContent} ${row.querySelector("article").textContent}`;
+      const text = `${row.id} ${row.querySelector(".title").textContent} ${row.querySelector(".readings").textContent}`;
       const fits = (!paper || row.dataset.paper === paper) && (!grade || row.dataset.grade === grade)
         && (!outcome || row.dataset.outcomes.split("|").includes(outcome))
         && wanted.every((word) => text.toLowerCase().includes(word));

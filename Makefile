@@ -1,0 +1,53 @@
+# make audit: everything from a bare checkout. PYTHON=python3.12 VENV=/elsewhere override; a second call does not reinstall.
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+# Two processes on two cores do better than BLAS threads inside of each.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: audit standard test lint bench bench-auditor dev clean
+
+# The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
+audit: $(VENV)/.audit
+	@code=0; $(BIN)/dpcheck run --size smoke --workers $(WORKERS) || code=$$?; \
+	$(BIN)/dpcheck report && echo && sed -n '/^| Paper/,/^$$/p' reports/index.md && exit $$code
+
+standard: $(VENV)/.audit
+	@code=0; $(BIN)/dpcheck run --size standard --workers $(WORKERS) || code=$$?; $(BIN)/dpcheck report && exit $$code
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m pytest benchmarks -o python_files='bench_*.py' --ignore-glob='*/bench_audit*' --benchmark-columns=min,median,rounds
+
+bench-auditor: $(VENV)/.dev
+	$(BIN)/python -m pytest benchmarks -o python_files='bench_audit*.py' --benchmark-columns=min,median,rounds
+
+dev: $(VENV)/.dev
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpcheck needs Python 3.11 or later, $(PYTHON) is " + sys.version.split()[0] + "; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.audit: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -c constraints.txt -e '.[accounting,solvers,testing]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -c constraints.txt -e '.[dev]'
+	@touch $(VENV)/.audit $@
+
+# What was measured stays: .dpcheck/ and reports/.
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,20 @@
+"""What the files of this folder share: the paper, and the two expressions that recur."""
+
+import sympy as sp
+
+from dpcheck.claims import Paper
+from dpcheck.symbols import G_2, D, G_k, beta, d, epsilon, k, lambda_, m, n
+
+PAPER = Paper(
+    key="pure_heavy_tails",
+    title="Optimal Rates for Pure ε-Differentially Private Stochastic Convex Optimization with Heavy Tails",
+    authors="Andrew Lowy",
+    reference="arXiv:2604.06492v1",
+)
+claim = PAPER.claim
+
+RATE = G_k * D * (d * sp.log(1 / beta) / (n * epsilon)) ** (1 - 1 / k) + G_2 * D * sp.sqrt(sp.log(1 / beta) / n)
+"""The upper bound on the excess risk, as Theorems 2.1, 3.1, D.4 and F.6 print it; β is the paper's δ."""
+
+TARGET = (G_k * (d / (m * epsilon)) ** (1 - 1 / k) + G_2 / sp.sqrt(m)) / lambda_
+"""The distance (6) that a solver must reach, without its constant."""

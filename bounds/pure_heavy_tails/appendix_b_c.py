@@ -1,0 +1,300 @@
+"""Appendices B and C of arXiv 2604.06492: what cannot be computed, and the proofs of Section 2."""
+
+import sympy as sp
+
+from dpcheck.symbols import C, D, G_k, L, R, alpha, d, epsilon, k, lambda_, n, t, xi, zeta
+
+from ._paper import claim
+
+c_1, r = sp.symbols("c_1 r", positive=True)
+BIAS = D * G_k**k / ((k - 1) * C ** (k - 1))
+
+# Appendix B --------------------------------------------------------------------------------------------------------
+
+thm_b_1 = claim(
+    "pure_heavy_tails/thm-b-1",
+    "Theorem B.1",
+    "For 0 < C < G_k and T ≥ 1, every deterministic algorithm with at most T local queries has two convex C^∞ "
+    "functions on a unit ball of dimension d ≥ T + 1, with gradients at most G_k, that answer all its queries alike "
+    "and whose extensions differ at 0.",
+    kind="theorem",
+    section="B",
+    quantity="difference of the two extensions at 0",
+    about=("pure_heavy_tails/proc-lip-ext",),
+    grade="proof gap",
+    remark="True, in every dimension, by a resisting oracle. The printed pair does not show it for adaptive "
+    "queries: the answers reveal the hidden direction v, and two queries tell f_0 and f_1 apart (S9).",
+)
+
+thm_b_1_literal = claim(
+    "pure_heavy_tails/thm-b-1@literal",
+    "Theorem B.1, step 3 of the proof",
+    "The printed f_0, f_1 with v orthogonal to the query points give identical transcripts for every deterministic "
+    "algorithm with two queries.",
+    kind="theorem",
+    section="B",
+    quantity="difference of the answers at the second query",
+    relation="=",
+    explicit=sp.Integer(0),
+    about=("pure_heavy_tails/proc-lip-ext",),
+    grade="proof gap",
+    remark="The gradient at the first query is −a v; the algorithm that then queries v/2 sees values that differ.",
+)
+
+thm_b_1_corrected = claim(
+    "pure_heavy_tails/thm-b-1@corrected",
+    "Theorem B.1 by a resisting oracle",
+    "For 0 < C < G_k, every d ≥ 1 and every deterministic algorithm with finitely many local queries on the unit "
+    "ball there are two convex C^∞ functions f(y) = g(⟨e_1,y⟩) with gradients below G_k, equal near every query, "
+    "whose extensions differ at 0.",
+    kind="theorem",
+    section="B",
+    origin="ours",
+    about=("pure_heavy_tails/proc-lip-ext",),
+)
+
+# Appendix C.1 ------------------------------------------------------------------------------------------------------
+
+lem_c_1 = claim(
+    "pure_heavy_tails/lem-c-1",
+    "Lemma C.1",
+    "For every data set and every w ∈ W, F̂_Z(w) − F̂_{C,Z}(w) ≤ (D/n) Σ_i (A(z_i) − C)₊; hence E max_{w∈W} of the "
+    "left side is at most D G_kᵏ/((k−1)C^{k−1}).",
+    kind="lemma",
+    section="C.1",
+    quantity="expected bias of the extension over W",
+    relation="<=",
+    explicit=BIAS,
+    assumptions=(sp.Ge(k, 2),),
+    about=("pure_heavy_tails/proc-lip-ext",),
+)
+
+lem_c_1_derived = claim(
+    "pure_heavy_tails/lem-c-1@derived",
+    "Lemma C.1 with the sharp constant",
+    "E(A − C)₊ ≤ ((k−1)^{k−1}/kᵏ) G_kᵏ/C^{k−1}, with equality for A = kC/(k−1) with probability p = "
+    "((k−1)G_k/(kC))ᵏ ≤ 1 and 0 otherwise.",
+    kind="lemma",
+    section="C.1",
+    origin="ours",
+    quantity="expected bias of the extension over W",
+    relation="<=",
+    explicit=(k - 1) ** (k - 1) / k**k * D * G_k**k / C ** (k - 1),
+    assumptions=(sp.Ge(k, 2),),
+    about=("pure_heavy_tails/proc-lip-ext",),
+)
+
+# Appendix C.2 ------------------------------------------------------------------------------------------------------
+
+lem_c_2 = claim(
+    "pure_heavy_tails/lem-c-2",
+    "Lemma C.2",
+    "Algorithm 2 is ε-DP; for every ζ ≥ 1, Pr(ŵ_C ∈ W_0) ≥ 1 − e^{−ζ}, and diam(W_0) ≤ 200ζCd/(λnε). In its proof: "
+    "‖w̃ − ŵ_C‖ ≤ C/(λn), and Z ↦ w̃ has ℓ₂-sensitivity at most 4C/(λn).",
+    kind="lemma",
+    section="C.2",
+    quantity="Pr(ŵ_C ∈ W_0)",
+    relation=">=",
+    explicit=1 - sp.exp(-zeta),
+    assumptions=(sp.Ge(zeta, 1), sp.Le(epsilon, zeta * d)),
+    about=("pure_heavy_tails/alg-2",),
+    grade="proof gap",
+    remark="The tail bound of the proof is false for d ≥ 2 (S4); what is needed of it holds. The containment needs "
+    "ε ≤ ζd (S6), which is not stated and holds in the paper's use; the assumption is added here.",
+)
+
+lem_c_2_literal = claim(
+    "pure_heavy_tails/lem-c-2@literal",
+    "Lemma C.2 for every ε",
+    "Pr(ŵ_C ∈ W_0) ≥ 1 − e^{−ζ} for every ε > 0 and ζ ≥ 1.",
+    kind="lemma",
+    section="C.2",
+    quantity="Pr(ŵ_C ∈ W_0)",
+    relation=">=",
+    explicit=1 - sp.exp(-zeta),
+    about=("pure_heavy_tails/alg-2",),
+    grade="slip",
+    remark="For d = 1 false from ε > 98.2 (ζ = 1), 286.2 (ζ = 3); the condition ε ≤ ζd is missing (S6).",
+)
+
+lem_c_2_derived = claim(
+    "pure_heavy_tails/lem-c-2@derived",
+    "Privacy that Algorithm 2 really has",
+    "With noise of scale 6C/(λnε) the exact minimiser (sensitivity 2C/(λn), attained) makes Algorithm 2 exactly "
+    "(ε/3)-DP; over all approximate minimisers that it allows it is (2ε/3)-DP, attained.",
+    kind="lemma",
+    section="C.2",
+    origin="ours",
+    quantity="worst-case ε of Algorithm 2",
+    relation="<=",
+    explicit=2 * epsilon / 3,
+    about=("pure_heavy_tails/alg-2",),
+)
+
+fact_erm_sensitivity = claim(
+    "pure_heavy_tails/fact-erm-sensitivity",
+    "Sensitivity of exact minimisers (C.2, D.1)",
+    "Minimisers of λ-strongly convex objectives whose data part is a mean of n C-Lipschitz functions move by at "
+    "most 2C/(λn) when one record is replaced; over any convex domain.",
+    kind="lemma",
+    section="C.2",
+    origin="cited",
+    quantity="distance of the two minimisers",
+    relation="<=",
+    explicit=2 * C / (lambda_ * n),
+    about=("pure_heavy_tails/alg-2", "pure_heavy_tails/alg-4"),
+)
+
+fact_gamma_tail = claim(
+    "pure_heavy_tails/fact-gamma-tail",
+    "Isotropic Laplace tail (C.2, D.1)",
+    "The radius of isotropic Laplace noise of scale β has Gamma(d, β) tails, from which the proofs draw ‖b‖ ≤ "
+    "16.5ζdβ with probability 1 − e^{−ζ} (C.2) and ‖b‖ ≤ (1 + log 10)dβ with probability 0.9 (D.1).",
+    kind="lemma",
+    section="C.2",
+    origin="cited",
+    quantity="Pr(‖b‖ > 16.5 ζ d β)",
+    relation="<=",
+    explicit=sp.exp(-zeta),
+    assumptions=(sp.Ge(zeta, 1),),
+    about=("pure_heavy_tails/proc-iso-laplace",),
+    grade="proof gap",
+    remark="Both conclusions hold; the display in between does not (@literal, S4).",
+)
+
+fact_gamma_tail_literal = claim(
+    "pure_heavy_tails/fact-gamma-tail@literal",
+    "Isotropic Laplace tail, as displayed",
+    "Pr(‖b‖ > β(d + t)) ≤ e^{−t} for every t ≥ 0.",
+    kind="lemma",
+    section="C.2",
+    origin="cited",
+    quantity="Pr(‖b‖ > β(d + t))",
+    relation="<=",
+    explicit=sp.exp(-t),
+    about=("pure_heavy_tails/proc-iso-laplace",),
+    grade="proof gap",
+    remark="True for d = 1 only; for d = 2 false from t = 4.39, for d = 3 at t = log 10 and t = 3 (0.062 > 0.050) "
+    "(S4).",
+)
+
+fact_gamma_tail_corrected = claim(
+    "pure_heavy_tails/fact-gamma-tail@corrected",
+    "Isotropic Laplace tail",
+    "Pr(‖b‖ > β(d + √(2dt) + t)) ≤ e^{−t} for every t ≥ 0.",
+    kind="lemma",
+    section="C.2",
+    origin="ours",
+    quantity="Pr(‖b‖ > β(d + √(2dt) + t))",
+    relation="<=",
+    explicit=sp.exp(-t),
+    about=("pure_heavy_tails/proc-iso-laplace",),
+)
+
+prop_c_3 = claim(
+    "pure_heavy_tails/prop-c-3",
+    "Proposition C.3",
+    "Under the hypotheses of Proposition 2.5 and for any C > 0, ‖w_DP − ŵ_λ‖ ≤ c_1Cd/(λεn) + √(60000 G_kᵏ "
+    "d/((k−1)λ²nεC^{k−2})) with probability at least 0.8 − e^{−3}; in particular, C = G_k(nε/d)^{1/k} gives "
+    "c_2(G_k/λ)(d/(nε))^{1−1/k} with probability 0.7.",
+    kind="proposition",
+    section="C.2",
+    quantity="distance to the regularised empirical minimiser",
+    relation="<=",
+    explicit=c_1 * C * d / (lambda_ * epsilon * n)
+    + sp.sqrt(60000 * G_k**k * d / ((k - 1) * lambda_**2 * n * epsilon * C ** (k - 2))),
+    assumptions=(sp.Ge(k, 2),),
+    about=("pure_heavy_tails/alg-2", "pure_heavy_tails/proc-two-step"),
+    probability=sp.Rational(4, 5) - sp.exp(-3),
+    grade="refuted",
+    remark="The first display is false for C well below G_k(nε/d)^{1/k}, whatever the second stage does: its right "
+    "side vanishes as nε grows, ‖ŵ_C − ŵ_λ‖ does not (S1). The second display is true.",
+)
+
+prop_c_3_corrected = claim(
+    "pure_heavy_tails/prop-c-3@corrected",
+    "Proposition C.3 with the bias of the minimiser",
+    "Under the hypotheses of Proposition 2.5 and for any C > 0, ‖w_DP − ŵ_λ‖ ≤ c_1Cd/(λεn) + 20G_kᵏ/(λC^{k−1}) with "
+    "probability at least 0.8 − e^{−3}.",
+    kind="proposition",
+    section="C.2",
+    origin="ours",
+    quantity="distance to the regularised empirical minimiser",
+    relation="<=",
+    explicit=c_1 * C * d / (lambda_ * epsilon * n) + 20 * G_k**k / (lambda_ * C ** (k - 1)),
+    assumptions=(sp.Ge(k, 2), sp.Le(epsilon, 6 * d)),
+    about=("pure_heavy_tails/alg-2", "pure_heavy_tails/proc-two-step"),
+    probability=sp.Rational(4, 5) - sp.exp(-3),
+)
+
+# Appendix C.3 ------------------------------------------------------------------------------------------------------
+
+lem_c_4 = claim(
+    "pure_heavy_tails/lem-c-4",
+    "Lemma C.4",
+    "Lemma 2.7 again: Φ_Z is convex on Wⁿ⁺¹, has the minimum of F̂_{C,λ}, and α-minimisers transfer. (Used over W_0 "
+    "× Wⁿ as well, where the same proof holds.)",
+    kind="lemma",
+    section="C.3",
+    quantity="gap of the first block",
+    relation="<=",
+    explicit=alpha,
+    about=("pure_heavy_tails/proc-joint-reform",),
+)
+
+prop_c_5 = claim(
+    "pure_heavy_tails/prop-c-5",
+    "Proposition C.5",
+    "For K compact and convex, Φ convex and L-Lipschitz on K, and an exact subgradient oracle, Algorithm 3 makes at "
+    "most ⌈(3DL/α)²⌉ oracle calls and as many inexact projections, and returns an α-minimiser.",
+    kind="proposition",
+    section="C.3",
+    quantity="steps",
+    relation="<=",
+    explicit=sp.ceiling((3 * D * L / alpha) ** 2),
+    about=("pure_heavy_tails/alg-3",),
+    grade="slip",
+    remark="‖g_t‖ ≤ L is used of the oracle's answers; a Lipschitz Φ on K may have longer subgradients relative to "
+    "K at its boundary (S12).",
+)
+
+prop_c_5_literal = claim(
+    "pure_heavy_tails/prop-c-5@literal",
+    "Proposition C.5 for any subgradient relative to K",
+    "The bound on the number of steps holds for every oracle with Φ(y) ≥ Φ(x) + ⟨g(x), y − x⟩ on K, however long g(x).",
+    kind="proposition",
+    section="C.3",
+    quantity="steps",
+    relation="<=",
+    explicit=sp.ceiling((3 * D * L / alpha) ** 2),
+    about=("pure_heavy_tails/alg-3",),
+    grade="slip",
+    remark="Φ(x) = x on [0,1]: −M is a subgradient at 0 for every M ≥ 0, and then at least 3M/α steps are made.",
+)
+
+prop_c_5_derived = claim(
+    "pure_heavy_tails/prop-c-5@derived",
+    "Proposition C.5, the gap",
+    "If the oracle's answers have norm at most L, the returned point is a (3α/4)-minimiser.",
+    kind="proposition",
+    section="C.3",
+    origin="ours",
+    quantity="gap of the returned point",
+    relation="<=",
+    explicit=3 * alpha / 4,
+    about=("pure_heavy_tails/alg-3",),
+)
+
+lem_c_6 = claim(
+    "pure_heavy_tails/lem-c-6",
+    "Lemma C.6",
+    "A point of W_0 = W ∩ B(w_0,r) within ξ of Π_{W_0}(y) takes O(log(1 + ‖y − w_0‖²/(rξ))) projections onto W. (R "
+    "stands for ‖y − w_0‖.)",
+    kind="lemma",
+    section="C.3",
+    quantity="projections onto W",
+    relation="<=",
+    order=sp.log(1 + R**2 / (r * xi)),
+    explicit=sp.ceiling(sp.log(1 + R**2 / (r * xi), 2)) + 2,
+    about=("pure_heavy_tails/proc-inexact-proj",),
+)

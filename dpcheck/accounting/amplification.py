@@ -1,0 +1,196 @@
+"""What hidden sampling adds: subsampling and shuffling theorems, under replace-one neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from dpcheck.accounting.composition import smallest_epsilon
+from dpcheck.accounting.conversion import check_delta, check_nonnegative
+from dpcheck.errors import InvalidInput
+
+Array = NDArray[np.float64]
+
+
+def subsampled_epsilon(epsilon: float, rate: float) -> float:
+    """log(1 + rate (e^epsilon - 1)): pure DP of a uniform subset of that share, without replacement.
+
+    With it goes delta' = rate delta at the amplified epsilon (Balle, Barthe, Gaboardi 2018, Theorem 9).
+    """
+    check_nonnegative("epsilon", epsilon)
+    if not 0 < rate <= 1:
+        raise InvalidInput(f"a sampling rate must lie in (0, 1], got {rate!r}")
+    if epsilon > 500:
+        return epsilon + math.log(rate) if math.isfinite(epsilon) else math.inf
+    return math.log1p(rate * math.expm1(epsilon))
+
+
+def amplified_from(epsilon: float, rate: float) -> float:
+    """The epsilon before sampling that gives `epsilon` after it: log(1 + (e^epsilon - 1) / rate)."""
+    check_nonnegative("epsilon", epsilon)
+    if epsilon > 500:
+        return epsilon - math.log(rate)
+    return math.log1p(math.expm1(epsilon) / rate)
+
+
+def copies(size: int, rows: int) -> Array:
+    """Probability that one record appears k = 0..K times in `size` draws with replacement from `rows`.
+
+    K is where the remaining probability is below 1e-300, or `size`.
+    """
+    k = np.arange(size + 1)
+    log_chance = stats.binom.logpmf(k, size, 1 / rows)
+    last = int(np.flatnonzero(log_chance > -690)[-1])
+    return np.asarray(np.exp(log_chance[: last + 1]))
+
+
+def mixture_renyi(alpha: float, chances: Array, divergences: Array) -> float:
+    """Bound on the Rényi divergence of mixtures whose hidden coin k has the same law on both sides.
+
+    exp((alpha - 1) D_alpha) is jointly convex, so no amplification theorem is needed.
+
+    Args:
+        chances: law of the coin, (K,).
+        divergences: D_alpha given each value of the coin, (K,).
+    """
+    if math.isinf(float(divergences.max())):
+        return math.inf
+    total = special.logsumexp((alpha - 1) * divergences, b=chances)
+    return max(0.0, float(total) / (alpha - 1))
+
+
+def sampled_renyi(orders: int, chances: Array, renyi: Callable[[float, int], float], pure: Array) -> Array:
+    """Rényi divergences of orders 2..`orders` of a mechanism that sees a record k times with a hidden chance.
+
+    Wang, Balle and Kasiviswanathan 2019, Theorem 9, for replace-one neighbours: with gamma the chance of being seen,
+    1 + sum over j of binom(alpha, j) gamma^j E|P - Q|^j / R^(j - 1), R being the output without the record; k copies
+    are a mixture, to which joint convexity applies.
+
+    Args:
+        orders: largest order.
+        chances: probability of k = 0, 1, ... copies; without replacement (1 - m/n, m/n).
+        renyi: (order, k) -> divergence of the unsampled mechanism when k records change.
+        pure: its pure epsilon when k records change, for k = 0, 1, ...; inf where there is none.
+
+    Returns:
+        (orders - 1,): the divergence of order alpha at place alpha - 2.
+    """
+    if orders < 2:
+        raise InvalidInput(f"the largest order must be >= 2, got {orders!r}")
+    seen = np.flatnonzero(chances[1:] > 0) + 1
+    if len(seen) == 0:
+        return np.zeros(orders - 1)
+    gamma = float(chances[seen].sum())
+    log_share = np.log(chances[seen]) - math.log(gamma)
+    ratio = np.log(np.maximum(np.expm1(np.minimum(pure[seen], 300.0)), 1e-300))
+    j = np.arange(2, orders + 1)
+    power = np.array([[(order - 1) * renyi(float(order), int(k)) for k in seen] for order in j])
+    # |P - Q|^j <= P^j + Q^j, and <= (e^pure - 1)^j min(P, Q)^j
+    bound = power + np.minimum(math.log(2), j[:, None] * ratio)
+    bound[0] = np.minimum(bound[0], math.log(4) + _log_expm1(power[0]))
+    terms = j * math.log(gamma) + special.logsumexp(bound + log_share, axis=1)
+    factorials = special.gammaln(np.arange(orders + 2) + 1.0)
+    result = np.empty(orders - 1)
+    for alpha in j:
+        choose = factorials[alpha] - factorials[2 : alpha + 1] - factorials[alpha - 2 :: -1]
+        total = np.logaddexp(0.0, special.logsumexp(choose + terms[: alpha - 1]))
+        result[alpha - 2] = max(0.0, float(total)) / (alpha - 1)
+    return result
+
+
+def _log_expm1(x: Array) -> Array:
+    """log(e^x - 1), -inf at 0."""
+    with np.errstate(divide="ignore"):
+        return np.where(x > 30, x, np.log(np.expm1(np.minimum(x, 30.0))))
+
+
+def shuffle_epsilon(epsilon0: float, n: int, delta: float) -> float:
+    """Feldman, McMillan and Talwar 2021, Theorem 3.1: n adaptive epsilon0-DP local randomisers on shuffled records.
+
+    With e for epsilon0: log(1 + (e^e - 1) / (e^e + 1) (8 sqrt(e^e log(4 / delta) / n) + 8 e^e / n)), for e at most
+    log(n / (16 log(2 / delta))); epsilon0 itself where that is less or the condition fails.
+    """
+    check_nonnegative("epsilon0", epsilon0)
+    check_delta(delta)
+    if n < 1 or delta == 0:
+        return epsilon0
+    if epsilon0 > shuffle_limit(n, delta):
+        return epsilon0
+    grown = math.exp(epsilon0)
+    spread = 8 * math.sqrt(grown * math.log(4 / delta) / n) + 8 * grown / n
+    return min(epsilon0, math.log1p(math.tanh(epsilon0 / 2) * spread))
+
+
+def shuffle_limit(n: int, delta: float) -> float:
+    """Largest epsilon0 that `shuffle_epsilon` amplifies: log(n / (16 log(2 / delta))); negative when there is none."""
+    return math.log(n / (16 * math.log(2 / delta)))
+
+
+def shuffle_delta(epsilon: float, epsilon0: float, n: int) -> float:
+    """Exact hockey-stick divergence of the pair that dominates shuffling (same paper, Theorem 3.2: 'clones').
+
+    Every other record hides the changed one with probability e^-epsilon0: C ~ Bin(n - 1, e^-epsilon0) clones, half of
+    each colour. Tighter than `shuffle_epsilon`, and valid for every epsilon0.
+    """
+    check_nonnegative("epsilon", epsilon)
+    check_nonnegative("epsilon0", epsilon0)
+    if epsilon >= epsilon0:
+        return 0.0
+    p = float(special.expit(epsilon0))
+    clones = stats.binom(n - 1, math.exp(-epsilon0))
+    c = np.arange(int(clones.ppf(1e-20)), min(n - 1, int(clones.isf(1e-20)) + 1) + 1)
+    missed = float(clones.cdf(c[0] - 1) + clones.sf(c[-1]))
+    # P(a) = p B(a - 1) + (1 - p) B(a), Q the same with p and 1 - p swapped, B ~ Bin(c, 1/2): P > e^eps Q for large a.
+    cut = (p * (1 + math.exp(epsilon)) - 1) / ((2 * p - 1) * (1 + math.exp(epsilon)))
+    a = np.floor(cut * (c + 1))
+    above, from_cut = stats.binom.sf(a - 1, c, 0.5), stats.binom.sf(a, c, 0.5)
+    upper = p * above + (1 - p) * from_cut
+    lower = (1 - p) * above + p * from_cut
+    excess = np.maximum(0.0, upper - math.exp(epsilon) * lower)
+    return min(1.0, missed + float(clones.pmf(c) @ excess))
+
+
+def shuffle_epsilon_exact(epsilon0: float, n: int, delta: float) -> float:
+    """Smallest epsilon at `delta` by `shuffle_delta`."""
+    check_delta(delta)
+    return min(epsilon0, smallest_epsilon(lambda e: shuffle_delta(e, epsilon0, n), delta, epsilon0))
+
+
+def shuffled(local: Callable[[float], float], n: int, delta: float, *, exact: bool = False) -> float:
+    """Epsilon at `delta` of n shuffled local randomisers that are (epsilon0, delta0)-DP on a curve.
+
+    Same paper, Theorem 3.8: (epsilon0, delta0) randomisers add (e^epsilon + 1)(1 + e^-epsilon0 / 2) n delta0 to delta.
+    The split of `delta` is searched; inf when nothing will do.
+
+    Args:
+        local: delta0 -> epsilon0.
+        exact: amplify by `shuffle_delta` rather than by the closed form.
+    """
+    check_delta(delta)
+    amplify = shuffle_epsilon_exact if exact else shuffle_epsilon
+    best = local(0.0)
+    for share in (0.02, 0.1, 0.3, 0.5, 0.8):
+        for cap in (0.05, 0.3, 1.0, 3.0, 8.0):
+            epsilon0 = local(share * delta / (1.5 * n * (math.exp(cap) + 1)))
+            if math.isfinite(epsilon0):
+                epsilon = amplify(epsilon0, n, (1 - share) * delta)
+                if epsilon <= cap:
+                    best = min(best, epsilon)
+                    break
+    return best
+
+
+def largest_local_epsilon(epsilon: float, n: int, delta: float, limit: float = math.inf) -> float:
+    """Largest epsilon0 <= limit with `shuffle_epsilon(epsilon0, n, delta) <= epsilon`; at least `epsilon` itself."""
+    high = min(limit, shuffle_limit(n, delta))
+    if high <= epsilon or shuffle_epsilon(high, n, delta) <= epsilon:
+        return min(limit, max(high, epsilon))
+    low = min(epsilon, high)
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if shuffle_epsilon(middle, n, delta) <= epsilon else (low, middle)
+    return low

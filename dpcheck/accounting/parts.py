@@ -1,0 +1,239 @@
+"""How one stretch of records sees a release: plain, through hidden sampling, or as one of many shuffled batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from dpcheck.accounting.amplification import (
+    Array,
+    amplified_from,
+    copies,
+    mixture_renyi,
+    sampled_renyi,
+    shuffled,
+    subsampled_epsilon,
+)
+from dpcheck.accounting.composition import smallest_epsilon
+from dpcheck.accounting.conversion import curve_to_epsilon, pure_renyi
+from dpcheck.interfaces import Law, Sampling
+
+INTEGER_ORDERS = 512
+"""Largest Rényi order that is tried for a sampled release."""
+
+
+class Part(Protocol):
+    """What composition needs to know of one release on a stretch."""
+
+    @property
+    def integer_orders(self) -> bool:
+        """Whether `renyi` is best, or only known, at integer orders up to `INTEGER_ORDERS`."""
+        ...
+
+    def pure(self) -> float:
+        """Total pure epsilon, or inf."""
+        ...
+
+    def uses(self) -> list[tuple[float, int]]:
+        """(epsilon, count) of its pure mechanisms; epsilon is inf when there are none."""
+        ...
+
+    def mu(self) -> float:
+        """It is mu-Gaussian DP; inf when it is not known to be."""
+        ...
+
+    def renyi(self, alpha: float) -> float:
+        """Rényi divergence of that order."""
+        ...
+
+    def profile(self, epsilon: float) -> float | None:
+        """delta(epsilon) of the whole part, where a curve better than composition is known."""
+        ...
+
+    def certified(self, delta: float) -> float:
+        """An epsilon at `delta` that only this part knows of; inf otherwise."""
+        ...
+
+
+def law_mu(law: Law, sensitivity: float, count: int = 1) -> float:
+    """The `mu` of laws that are Gaussian DP, inf for others."""
+    mu: Callable[[float, int], float] | None = getattr(law, "mu", None)
+    return math.inf if mu is None else mu(sensitivity, count)
+
+
+def law_renyi(law: Law, alpha: float, sensitivity: float, count: int = 1) -> float:
+    """The law's own Rényi divergence where it has one, or the best that its pure and zCDP guarantees imply."""
+    renyi: Callable[[float, float], float] | None = getattr(law, "renyi", None)
+    if renyi is not None:
+        return count * renyi(alpha, sensitivity)
+    bounds = [alpha * law.zcdp(sensitivity, count)]
+    epsilon, times = pure_uses(law, sensitivity, count)
+    if math.isfinite(epsilon):
+        bounds.append(times * pure_renyi(alpha, epsilon))
+    return min(bounds)
+
+
+def pure_uses(law: Law, sensitivity: float, count: int) -> tuple[float, int]:
+    """(epsilon, how many) pure mechanisms in `count` uses: one, when the law charges them together."""
+    one, total = law.pure(sensitivity), law.pure(sensitivity, count)
+    return (one, count) if math.isclose(total, count * one, rel_tol=1e-12) else (total, 1)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """`count` adaptive uses of a law on a core that one record moves by `sensitivity`."""
+
+    law: Law
+    sensitivity: float
+    count: int = 1
+
+    integer_orders = False
+
+    def pure(self) -> float:
+        return self.law.pure(self.sensitivity, self.count)
+
+    def uses(self) -> list[tuple[float, int]]:
+        return [pure_uses(self.law, self.sensitivity, self.count)]
+
+    def mu(self) -> float:
+        return law_mu(self.law, self.sensitivity, self.count)
+
+    def renyi(self, alpha: float) -> float:
+        return law_renyi(self.law, alpha, self.sensitivity, self.count)
+
+    def profile(self, epsilon: float) -> float | None:
+        return self.law.delta(epsilon, self.sensitivity) if self.count == 1 else None
+
+    def certified(self, delta: float) -> float:
+        return math.inf
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon of this part alone."""
+        best = self.pure()
+        if delta > 0:
+            if self.count == 1:
+                best = min(best, smallest_epsilon(lambda e: self.law.delta(e, self.sensitivity), delta))
+            else:
+                best = min(best, curve_to_epsilon(self.renyi, delta))
+        return best
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """`count` uses, each on a fresh hidden sample that no other release saw.
+
+    Attributes:
+        rows: length of the block that is sampled from.
+        amplify: False when the sample is shared: then only what holds for every sample is used.
+    """
+
+    law: Law
+    sensitivity: float
+    count: int
+    sampling: Sampling
+    rows: int
+    amplify: bool = True
+
+    integer_orders = True
+
+    @cached_property
+    def chances(self) -> Array:
+        """Law of the number of times that one record is drawn."""
+        if not self.amplify:
+            most = self.sampling.size if self.sampling.kind == "with-replacement" else 1
+            return np.concatenate([np.zeros(most), [1.0]])
+        if self.sampling.kind == "with-replacement":
+            return copies(self.sampling.size, self.rows)
+        rate = min(1.0, self.sampling.size / self.rows)
+        return np.array([1 - rate, rate])
+
+    @property
+    def rate(self) -> float:
+        """Chance that a record is drawn at all."""
+        return float(self.chances[1:].sum())
+
+    @property
+    def _theorem(self) -> bool:
+        """Poisson samples of a neighbour differ in size from those without the record: joint convexity only."""
+        return self.amplify and self.sampling.kind != "poisson"
+
+    def pure(self) -> float:
+        most = self.sampling.size if self.sampling.kind == "with-replacement" else 1
+        one = self.law.pure(most * self.sensitivity)
+        return self.count * (subsampled_epsilon(one, self.rate) if self._theorem else one)
+
+    def uses(self) -> list[tuple[float, int]]:
+        return [(self.pure() / self.count, self.count)]
+
+    def mu(self) -> float:
+        return math.inf if self.amplify else law_mu(self.law, (len(self.chances) - 1) * self.sensitivity, self.count)
+
+    @cached_property
+    def _table(self) -> Array:
+        pure = np.array([self.law.pure(k * self.sensitivity) for k in range(len(self.chances))])
+        return sampled_renyi(
+            INTEGER_ORDERS, self.chances, lambda a, k: law_renyi(self.law, a, k * self.sensitivity), pure
+        )
+
+    def renyi(self, alpha: float) -> float:
+        divergences = np.array([law_renyi(self.law, alpha, k * self.sensitivity) for k in range(len(self.chances))])
+        best = mixture_renyi(alpha, self.chances, divergences)
+        if self._theorem and alpha == int(alpha) and alpha <= INTEGER_ORDERS:
+            best = min(best, float(self._table[int(alpha) - 2]))
+        return self.count * best
+
+    def profile(self, epsilon: float) -> float | None:
+        """Balle, Barthe and Gaboardi 2018, Theorems 9 and 10; joint convexity under Poisson sampling."""
+        if self.count > 1:
+            return None
+        before = amplified_from(epsilon, self.rate) if self._theorem else epsilon
+        return float(
+            sum(p * self.law.delta(before, k * self.sensitivity) for k, p in enumerate(self.chances) if k and p > 0)
+        )
+
+    def certified(self, delta: float) -> float:
+        return math.inf
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """Batches that partition one uniformly permuted block: a record is in at most one of them.
+
+    Given the permutation this is parallel composition. Given the unordered partition, the batches are shuffled users of a
+    local randomiser each, which amplifies; where noise is added per record, the records are.
+    """
+
+    members: tuple[Plain, ...]
+    batches: int
+    records: int
+
+    integer_orders = False
+
+    def pure(self) -> float:
+        return max(member.pure() for member in self.members)
+
+    def uses(self) -> list[tuple[float, int]]:
+        return [(self.pure(), 1)]
+
+    def mu(self) -> float:
+        return max(member.mu() for member in self.members)
+
+    def renyi(self, alpha: float) -> float:
+        return max(member.renyi(alpha) for member in self.members)
+
+    def profile(self, epsilon: float) -> float | None:
+        return max(member.law.delta(epsilon, member.sensitivity) for member in self.members)
+
+    def certified(self, delta: float) -> float:
+        def local(delta0: float) -> float:
+            return max(member.epsilon(delta0) for member in self.members)
+
+        randomisers = [self.batches]
+        if all(getattr(member.law, "per_record", False) for member in self.members):
+            randomisers.append(self.records)
+        return min(shuffled(local, n, delta) for n in randomisers)

@@ -1,0 +1,205 @@
+"""Ridge losses by conic programming (cvxpy with Clarabel), certified by a duality gap that is recomputed here.
+
+What the solver says about its own accuracy is not used: its primal point is projected, its multipliers are clipped to
+dual feasibility, and the gap between the two values, in plain arithmetic, is the certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcheck.errors import InvalidInput, MissingExtra
+from dpcheck.geometry import Box, Ellipsoid, LpBall, Simplex
+from dpcheck.interfaces import Array, Objective, Solution
+from dpcheck.workloads.ridge import RidgeWorkload
+
+SETTINGS = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13, "max_iter": 400}
+
+
+def require_cvxpy() -> Any:
+    """The module `cvxpy`. Raises `MissingExtra`."""
+    try:
+        import clarabel  # noqa: F401
+        import cvxpy
+    except ImportError as error:
+        raise MissingExtra("a conic solver", "solvers") from error
+    return cvxpy
+
+
+def run_solver(problem: Any) -> None:
+    """Solves with Clarabel; only a missing point is an error, inaccuracy is for the certificate to judge."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem.solve(solver="CLARABEL", **SETTINGS)
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise InvalidInput(f"the conic solver stopped with status {problem.status!r}; rescale the problem")
+
+
+def domain_constraints(domain: Any, y: Any, scale: float = 1.0, shift: Array | float = 0.0) -> list[Any]:
+    """cvxpy constraints that say shift + scale y lies in a set of `dpcheck.geometry`, row by row for a matrix y."""
+    cp = require_cvxpy()
+    rows = y if y.ndim == 2 else cp.reshape(y, (1, y.shape[0]), order="C")
+    if isinstance(domain, Box):
+        low, high = (domain.low - shift) / scale, (domain.high - shift) / scale
+        return [rows >= np.tile(low, (rows.shape[0], 1)), rows <= np.tile(high, (rows.shape[0], 1))]
+    if isinstance(domain, LpBall):
+        away = rows + np.tile((shift - domain.centre) / scale, (rows.shape[0], 1))
+        return [cp.norm(away, domain.p, axis=1) <= domain.radius / scale]
+    if isinstance(domain, Ellipsoid):
+        away = rows + np.tile((shift - domain.centre) / scale, (rows.shape[0], 1))
+        return [cp.norm(cp.multiply(away, np.tile(1 / domain.axes, (rows.shape[0], 1))), 2, axis=1) <= 1 / scale]
+    if isinstance(domain, Simplex):
+        moved = scale * rows + np.tile(np.broadcast_to(shift, (domain.d,)), (rows.shape[0], 1))
+        return [moved >= 0, cp.sum(moved, axis=1) == domain.scale]
+    raise InvalidInput(f"no conic form of {domain!r} is known; use a ball, box, ellipsoid or simplex")
+
+
+def conic(objective: Objective) -> Solution:
+    """The minimiser for a `RidgeWorkload`, one program a trial, with the recomputed duality gap of the worst trial.
+
+    Records steeper than the cap get a copy y of the parameter each (the joint reformulation); the others need none.
+    """
+    work = objective.workload
+    if not isinstance(work, RidgeWorkload):
+        raise InvalidInput(f"the conic solver needs a RidgeWorkload, got {type(work).__name__}")
+    values, weights = objective.sample.values, objective.sample.weights
+    from dpcheck.algorithms.solvers import _trials
+
+    trials = _trials(objective)
+    points, gaps = [], []
+    for trial in range(trials):
+        pick = lambda a, t=trial: a[t if len(a) > 1 else 0]  # noqa: E731
+        counts = pick(weights)
+        kept = counts > 0
+        linear = np.broadcast_to(objective.linear, (trials, work.constants.d))[trial]
+        ball = None
+        if objective.within is not None:
+            radius = np.broadcast_to(np.asarray(objective.within[1], dtype=float), (trials,))[trial]
+            ball = (pick(objective.within[0]), float(radius))
+        program = _Program(
+            work=work,
+            records=pick(values)[kept],
+            shares=counts[kept] / counts.sum(),
+            weight=objective.weight,
+            centre=pick(objective.centre) - linear / objective.weight,
+            offset=float(linear @ pick(objective.centre) - linear @ linear / (2 * objective.weight)),
+            cap=objective.cap,
+            ball=ball,
+        )
+        point, gap = program.solve()
+        points.append(point)
+        gaps.append(gap)
+    return Solution(np.stack(points), max(gaps))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Program:
+    """One trial: sum of shares_i f_cap(w, record_i) + weight/2 |w - centre|^2 + offset over the domain and the ball."""
+
+    work: RidgeWorkload
+    records: Array
+    shares: Array
+    weight: float
+    centre: Array
+    offset: float
+    cap: float | None
+    ball: tuple[Array, float] | None
+
+    def solve(self) -> tuple[Array, float]:
+        cp = require_cvxpy()
+        work, d = self.work, len(self.centre)
+        a, t = work.features(self.records)
+        norms = work.amplitude(self.records)
+        steep = np.zeros(len(norms), dtype=bool) if self.cap is None else norms > self.cap
+        level = self.cap if self.cap is not None else max(float(norms.max()), 1e-300)
+        # Lengths in units of how far the regulariser lets the minimiser go, values in units of `level` times that.
+        unit = min(level / self.weight, work.constants.diameter(2.0))
+        origin = work.project(self.centre[None])[0]
+        w, s = cp.Variable(d), cp.Variable(len(a))
+        copies, away = cp.Variable((max(1, int(steep.sum())), d)), cp.Variable((max(1, int(steep.sum())), d))
+        fixed = a @ origin - t
+        margins = [s[~steep] == fixed[~steep] + unit * (a[~steep] @ w)] if (~steep).any() else []
+        cost = cp.sum(cp.multiply(self.shares, work.link.conic(s))) / (level * unit)
+        cost += self.weight * unit / (2 * level) * cp.sum_squares(w + (origin - self.centre) / unit)
+        constraints = domain_constraints(work.domain, w, unit, origin)
+        links: list[Any] = []
+        if steep.any():
+            margins.append(s[steep] == fixed[steep] + unit * cp.sum(cp.multiply(a[steep], copies), axis=1))
+            links = [away == cp.vstack([w] * int(steep.sum())) - copies]
+            cost += cp.sum(cp.multiply(self.shares[steep], cp.norm(away, 2, axis=1)))
+            constraints += domain_constraints(work.domain, copies, unit, origin)
+        if self.ball is not None:
+            constraints += [cp.norm(w + (origin - self.ball[0]) / unit) <= self.ball[1] / unit]
+        run_solver(cp.Problem(cp.Minimize(cost), constraints + margins + links))
+        point = self._feasible(origin + unit * w.value)
+        y = work.project(origin + unit * copies.value) if steep.any() else np.zeros((0, d))
+        upper = self._primal(point, y, steep, a, t)
+        theta, p = np.zeros(len(a)), np.zeros((int(steep.sum()), d))
+        for constraint, rows in zip(margins, [r for r in (~steep, steep) if r.any()], strict=True):
+            theta[rows] = constraint.dual_value * level * unit / self.shares[rows]
+        if links:
+            p = links[0].dual_value * level / self.shares[steep][:, None]
+        # Solvers differ in the sign of an equality's multiplier; either sign gives a valid bound.
+        lower = max(self._dual(sign * theta, sign * p, steep, a, t) for sign in (-1.0, 1.0))
+        return point, max(0.0, upper - lower)
+
+    def _feasible(self, w: Array) -> Array:
+        from dpcheck.algorithms.solvers import multiplier_search
+
+        project = self.work.project
+        if self.ball is None:
+            return project(w[None])[0]
+        ball, radius = self.ball[0][None], np.array([self.ball[1]])
+        return multiplier_search(
+            lambda mu: project((w + mu[:, None] * ball) / (1 + mu[:, None])), project(w[None]), ball, radius, 1.0
+        )[0][0]
+
+    def _primal(self, w: Array, y: Array, steep: Array, a: Array, t: Array) -> float:
+        """The joint objective at a feasible point: an upper bound on the minimum."""
+        at = np.broadcast_to(w, (len(a), len(w))).copy()
+        at[steep] = y
+        losses = self.work.link.value((a * at).sum(axis=1) - t)
+        losses[steep] += (self.cap or 0.0) * np.linalg.norm(w - y, axis=1)
+        return float(self.shares @ losses + self.weight / 2 * ((w - self.centre) ** 2).sum() + self.offset)
+
+    def _dual(self, theta: Array, p: Array, steep: Array, a: Array, t: Array) -> float:
+        """A lower bound on the minimum from any multipliers theta of the margins and p of the copies."""
+        link, domain = self.work.link, self.work.domain
+        theta = np.clip(theta, *link.slopes)
+        slope = theta[:, None] * a
+        constant = -(link.conjugate(theta) + theta * t)
+        if steep.any():
+            length = np.linalg.norm(p, axis=1, keepdims=True)
+            p = p * np.minimum(1.0, (self.cap or 0.0) / np.where(length > 0, length, 1.0))
+            # f_C(w) >= <p, w> - f*(p) for |p| <= C, and f*(p) <= support(p - theta a) + phi*(theta) + theta t.
+            constant[steep] -= domain.support(p - slope[steep])
+            slope[steep] = p
+        mean = self.shares @ slope
+
+        def lagrangian(multiplier: float) -> tuple[float, Array]:
+            total, target = self.weight, self.centre - mean / self.weight
+            if self.ball is not None:
+                total += multiplier
+                target = (self.weight * self.centre - mean + multiplier * self.ball[0]) / total
+            w = self.work.project(target[None])[0]
+            found = mean @ w + self.weight / 2 * ((w - self.centre) ** 2).sum()
+            if self.ball is not None:
+                found += multiplier / 2 * (((w - self.ball[0]) ** 2).sum() - self.ball[1] ** 2)
+            return float(found), w
+
+        multiplier = 0.0
+        if self.ball is not None and np.linalg.norm(lagrangian(0.0)[1] - self.ball[0]) > self.ball[1]:
+            low, high = 0.0, self.weight
+            while np.linalg.norm(lagrangian(high)[1] - self.ball[0]) > self.ball[1]:
+                low, high = high, 4 * high
+            for _ in range(90):
+                middle = (low + high) / 2
+                far = np.linalg.norm(lagrangian(middle)[1] - self.ball[0]) > self.ball[1]
+                low, high = (middle, high) if far else (low, middle)
+            multiplier = high
+        return float(self.shares @ constant) + lagrangian(multiplier)[0] + self.offset

@@ -1,0 +1,175 @@
+"""What every private solver of a regularised empirical risk shares: its inputs (λ, C), legality and accuracy (6)."""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
+
+from scipy import stats
+
+from dpcheck.algorithms.solvers import HALVINGS, acceleration_limit
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import Algorithm, Constants, Problem, Schedule, Solver, procedure
+from dpcheck.laws import IsotropicLaplace
+from dpcheck.privacy import ApproxDP, PureDP
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One release of a regularised ERM solver: a row of its plan.
+
+    Attributes:
+        stage: name of the release.
+        records: m.
+        lambda_, C: weight of the regulariser; Lipschitz constant of the extension, or clip level.
+        epsilon: budget of this release.
+        noise: scale β of the isotropic Laplace noise, or 1/coefficient of an exponential mechanism.
+        gap: largest gap that the inner minimiser may have.
+        radius: of the ball that the release leaves as the domain of the next one, or of the net that an exponential
+            mechanism selects from; inf where there is neither.
+        step: step size γ of a projected gradient mapping, or 0.
+    """
+
+    stage: str
+    records: int
+    lambda_: float
+    C: float
+    epsilon: float
+    noise: float
+    gap: float = 0.0
+    radius: float = math.inf
+    step: float = 0.0
+
+
+def view(schedule: Schedule[Any], *phases: P) -> Schedule[P]:
+    """A schedule as an inner algorithm reads it: its own rows; the releases in force are still the outer ones."""
+    return replace(schedule, phases=phases)
+
+
+def pure_epsilon(problem: Problem, label: str) -> float:
+    """The ε of a pure (or weaker) promise, finite and > 0."""
+    if not isinstance(problem.privacy, ApproxDP):
+        raise InvalidInput(f"{label} is calibrated by a pure epsilon, not by {problem.privacy}; pass PureDP(epsilon)")
+    return problem.privacy.epsilon
+
+
+def moment(constants: Constants, k: float, label: str) -> float:
+    """G_k. Raises `Infeasible` when it is infinite."""
+    G = constants.moment(k, 1)
+    if not (math.isfinite(G) and G > 0):
+        raise Infeasible(label, f"a finite moment G_{k:g} > 0 of the gradients", f"{G}")
+    return G
+
+
+@procedure("pure_heavy_tails/proc-iso-laplace")
+def isotropic_laplace(scale: float) -> IsotropicLaplace:
+    """Noise of density proportional to exp(-|b|/scale): a uniform direction times a Gamma(d, scale) radius."""
+    return IsotropicLaplace(scale)
+
+
+def noise_quantile(d: int, level: float) -> float:
+    """The `level` quantile of |b|/scale, exactly: at most d + sqrt(2 d t) + t with t = -log(1 - level)."""
+    return float(stats.gamma.ppf(level, d))
+
+
+@dataclass(frozen=True)
+class PrivateErm(Algorithm[Stage]):
+    """A solver A_ERM(Z, ε, λ, w_0): private for every data set, and accurate in the sense of (6).
+
+    With probability at least `success` its output lies within (c_erm/λ)(G_k (d/(mε))^(1-1/k) + G_2/sqrt m) of the
+    minimiser of mean f + λ/2 |w - w_0|^2. The centre w_0 is the `start` of `execute`.
+
+    Attributes:
+        k: order of the moment bound that sets C.
+        lambda_: λ.
+        C: None for G_k (mε/d)^(1/k), which the accuracy statements need; privacy holds for every C > 0.
+        noise_dial: multiplies all noise; anything but 1 is not private.
+    """
+
+    k: float = 2.0
+    lambda_: float = 1.0
+    C: float | None = None
+    noise_dial: float = 1.0
+
+    success: ClassVar[float] = 0.7
+
+    def __post_init__(self) -> None:
+        if not self.k >= 2:
+            raise InvalidInput(f"the order k of the moment bound must be >= 2, got {self.k}")
+        if not (self.lambda_ > 0 and math.isfinite(self.lambda_)):
+            raise InvalidInput(f"the weight lambda_ must be a finite number > 0, got {self.lambda_}")
+        if self.C is not None and not (self.C > 0 and math.isfinite(self.C)):
+            raise InvalidInput(f"the cap C must be a finite number > 0, got {self.C}")
+        if not (self.noise_dial > 0 and math.isfinite(self.noise_dial)):
+            raise InvalidInput(f"the noise dial must be a finite number > 0, got {self.noise_dial}")
+
+    @abc.abstractmethod
+    def c_erm(self, problem: Problem, m: int) -> float:
+        """The constant of (6); see `certified` for when it is proved."""
+
+    def certified(self, problem: Problem) -> bool:
+        """Whether `c_erm` and `success` are proved at these parameters."""
+        return self.C is None and self.noise_dial == 1 and pure_epsilon(problem, self.label) <= problem.constants.d
+
+    def claimed(self, epsilon: float) -> PureDP | None:
+        """The promise of the schedule; None for dialled noise."""
+        return PureDP(epsilon) if self.noise_dial == 1 else None
+
+    def risk_bound(self, problem: Problem, n: int) -> float | None:
+        """None: the guarantee of an ERM solver is a distance; see `distance_bound`."""
+        return None
+
+    def distance_bound(self, problem: Problem, m: int) -> float | None:
+        """(6): holds with probability `success`; None where no constant is proved."""
+        return self.precision(problem, m) / self.lambda_ if self.certified(problem) else None
+
+    def precision(self, problem: Problem, m: int, c_erm: float | None = None) -> float:
+        """c_erm (G_k (d/(mε))^(1-1/k) + G_2/sqrt m): (6) without its 1/λ."""
+        constants, epsilon = problem.constants, pure_epsilon(problem, self.label)
+        private = moment(constants, self.k, self.label) * (constants.d / (m * epsilon)) ** (1 - 1 / self.k)
+        sampling = moment(constants, 2.0, self.label) / math.sqrt(m)
+        return (self.c_erm(problem, m) if c_erm is None else c_erm) * (private + sampling)
+
+    def cap(self, problem: Problem, m: int) -> float:
+        """C."""
+        if self.C is not None:
+            return self.C
+        epsilon = pure_epsilon(problem, self.label)
+        return moment(problem.constants, self.k, self.label) * (m * epsilon / problem.constants.d) ** (1 / self.k)
+
+    def check(self, problem: Problem, m: int) -> float:
+        """Legality that all solvers share; returns ε."""
+        epsilon = pure_epsilon(problem, self.label)
+        if m < 1:
+            raise Infeasible(self.label, "at least one record", f"{m}", 1)
+        constants = problem.constants
+        G_2, G_k = constants.moment(2.0, 1), constants.moment(self.k, 1)
+        if G_2 > G_k * (1 + 1e-12):
+            raise InvalidInput(f"G_2 = {G_2:g} exceeds G_{self.k:g} = {G_k:g}: moments grow with their order")
+        return epsilon
+
+
+def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest: float, own: float) -> int:
+    """Gradients that one call of the minimiser asks for, at most.
+
+    Args:
+        steepest: a bound on all A(z_i), which the printed solver's count depends on.
+        own: diameter of the set that w ranges over.
+    """
+    count = getattr(minimiser, "oracle_calls", None)
+    if count is not None:
+        D = constants.diameter(2.0)
+        return int(count(stage.records, stage.gap, D, own, steepest, stage.C, stage.lambda_))
+    passes = HALVINGS + 2
+    if constants.d > 1 and math.isfinite(smoothness := constants.smoothness(2.0)):
+        passes = max(passes, 2 * acceleration_limit(smoothness, stage.lambda_))
+    return passes * stage.records
+
+
+def steepest_gradient(problem: Problem, k: float, m: int) -> float:
+    """G_k (m/ρ)^(1/k): above all m gradient norms with probability 1 - ρ, ρ the problem's failure probability."""
+    return problem.constants.moment(k, 1) * (m / problem.failure_probability) ** (1 / k)

@@ -1,0 +1,284 @@
+"""Appendix E: the exponential mechanism with the projected gradient mapping as its score (Algorithm 5), and smoothing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from dpcheck.algorithms.clipping import clip_norm
+from dpcheck.algorithms.extension import ends
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import (
+    Array,
+    Constants,
+    Data,
+    Problem,
+    Read,
+    Release,
+    Sample,
+    Schedule,
+    Workload,
+    procedure,
+    smallest_n,
+)
+from dpcheck.laws import Exponential
+from dpcheck.running import Run
+from dpcheck.workloads.base import Bounded
+
+LARGEST_NET = 1_000_000
+BLOCK = 4_000_000
+"""Gradients that are held at once while a net is scored."""
+
+
+@procedure("pure_heavy_tails/proc-pgm")
+def gradient_mapping(w: Array, slope: Array, step: float | Array, workload: Workload) -> Array:
+    """(w - Π_W(w - γ slope))/γ, elementwise over points (..., d): zero exactly at constrained minimisers."""
+    return np.asarray((w - workload.project(w - step * slope)) / step)
+
+
+def net(workload: Workload, eta: float) -> Array:
+    """An η-net of the domain, points in the domain: (K, d). Depends on nothing but the domain and η.
+
+    Raises:
+        InvalidInput: η is not positive or the grid has more than `LARGEST_NET` points.
+    """
+    if not eta > 0:
+        raise InvalidInput(f"the radius eta of a net must be > 0, got {eta}")
+    d = workload.constants.d
+    if d == 1:
+        low, high = ends(workload)
+        count = max(1, math.ceil((high - low) / (2 * eta)))
+        return (low + (high - low) * (np.arange(count) + 0.5) / count)[:, None]
+    # A cubic grid of side 2η/sqrt d: every point of the domain is within η of a grid point, so no grid point further
+    # than η away is needed, and projecting the others onto the domain only brings them closer.
+    side, far = 2 * eta / math.sqrt(d), 1e6 * workload.constants.diameter(2.0)
+    axes = []
+    for e in np.eye(d):
+        low, high = workload.project(np.stack([-far * e, far * e])) @ e
+        count = max(1, math.ceil((high - low) * (1 + 1e-9) / side))
+        axes.append((low + high) / 2 + side * (np.arange(count) - (count - 1) / 2))
+    if math.prod(len(axis) for axis in axes) > LARGEST_NET:
+        raise InvalidInput(f"a net of radius {eta:.3g} has more than {LARGEST_NET:,} points; raise eta")
+    grid = np.array(list(itertools.product(*axes)))
+    inside = workload.project(grid)
+    near = np.linalg.norm(inside - grid, axis=1) <= eta
+    return np.unique(np.round(inside[near], 15), axis=0)
+
+
+def net_size(D: float, eta: float, d: int) -> int:
+    """A public bound on the size of `net`."""
+    if d == 1:
+        return max(1, math.ceil(D / (2 * eta)))
+    return max(1, math.ceil(D * (1 + 1e-9) * math.sqrt(d) / (2 * eta))) ** d
+
+
+@dataclass(frozen=True)
+class EMPGM(PrivateErm):
+    """Algorithm 5, EM-PGM: samples a net with probability ∝ exp(-ε s_Z(w)/(2Δ)), Δ = 2C/n, on H-smooth losses.
+
+    s_Z is the norm of the clipped projected gradient mapping. Not efficient: the net is exponential in d.
+
+    Attributes:
+        gamma: step γ; None for 1/(λ + H).
+        eta: radius of the net; None for Cd/(εn(λ + H)).
+    """
+
+    gamma: float | None = None
+    eta: float | None = None
+
+    label = "pure_heavy_tails/alg-5"
+    readings: ClassVar = {"dialled": {"noise_dial": 0.01}}
+
+    def smoothness(self, problem: Problem, n: int) -> float:
+        """H, public. Raises `Infeasible` for losses without one."""
+        H = problem.constants.smoothness(2.0)
+        if not math.isfinite(H):
+            raise Infeasible(
+                self.label, "smooth losses; for others use pure_heavy_tails/proc-smoothed-em-pgm", f"smoothness {H}"
+            )
+        return H
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+        epsilon, constants = self.check(problem, n), problem.constants
+        d, D = constants.d, constants.diameter(2.0)
+        if epsilon * n < d:
+            needed = smallest_n(lambda size: epsilon * size >= d)
+            raise Infeasible(self.label, "epsilon n >= d", f"{epsilon * n:.3g} < {d}", needed)
+        H, C = self.smoothness(problem, n), self.cap(problem, n)
+        gamma = 1 / (self.lambda_ + H) if self.gamma is None else self.gamma
+        eta = self.radius(problem, n)
+        if not gamma > 0:
+            raise InvalidInput(f"{self.label} needs gamma > 0, got {gamma}")
+        if not 0 < eta <= D:
+            raise Infeasible(
+                self.label, f"a net of radius in (0, D = {D:.3g}]", f"{eta:.3g}", self._smallest_n_for_net(problem, n)
+            )
+        if (size := net_size(D, eta, d)) > LARGEST_NET:
+            raise Infeasible(self.label, f"a net of at most {LARGEST_NET:,} points", f"{size:,}")
+        sensitivity = 2 * C / n
+        coefficient = epsilon / (2 * sensitivity) / self.noise_dial
+        stage = Stage(
+            stage="point",
+            records=n,
+            lambda_=self.lambda_,
+            C=C,
+            epsilon=epsilon,
+            noise=1 / coefficient,
+            radius=eta,
+            step=gamma,
+        )
+        release = Release(
+            name="point",
+            law=Exponential(coefficient),
+            reads=(Read(start=0, stop=n, sensitivity=sensitivity),),
+            norm="range",
+        )
+        return Schedule(
+            phases=(stage,),
+            releases=(release,),
+            gradients=size * n,
+            floats_per_trial=size + 2 * n * d,
+            claimed=self.claimed(epsilon),
+        )
+
+    def radius(self, problem: Problem, n: int) -> float:
+        """η."""
+        if self.eta is not None:
+            return self.eta
+        H, C = self.smoothness(problem, n), self.cap(problem, n)
+        return C * problem.constants.d / (self.check(problem, n) * n * (self.lambda_ + H))
+
+    def _smallest_n_for_net(self, problem: Problem, n: int) -> int | None:
+        if self.eta is not None:
+            return None
+        return smallest_n(lambda size: self.radius(problem, size) <= problem.constants.diameter(2.0))
+
+    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+        (stage,) = run.schedule.phases
+        points = net(workload, stage.radius)
+        Z = data.read()
+        gamma = self.step(workload, Z, stage)
+        s = np.linalg.norm(self.mapping(points, workload, Z, start, stage, gamma), axis=2)
+        index = run.release("point", s)[:, 0]
+        chosen = points[np.where(np.isnan(index), 0, index).astype(int)]
+        return np.where(np.isnan(index)[:, None], np.nan, chosen)
+
+    def step(self, workload: Workload, sample: Sample, stage: Stage) -> Array:
+        """γ of each trial, (1, 1, 1): public."""
+        return np.full((1, 1, 1), stage.step)
+
+    def mapping(
+        self, points: Array, workload: Workload, sample: Sample, centre: Array, stage: Stage, gamma: Array
+    ) -> Array:
+        """The clipped mapping G̃ at every point of the net: (trials, K, d)."""
+        g_C = np.concatenate(
+            [
+                sample.mean(clip_norm(self.slopes(part[None, None], sample.values[:, :, None], workload, stage), stage.C))
+                for part in _parts(points, sample)
+            ],
+            axis=1,
+        )
+        slope = g_C + stage.lambda_ * (points - np.asarray(centre)[:, None])
+        return gradient_mapping(points, slope, gamma, workload)
+
+    def slopes(self, w: Array, z: Array, workload: Workload, stage: Stage) -> Array:
+        """Gradients of single records, elementwise."""
+        return workload.gradient(w, z)
+
+    def c_erm(self, problem: Problem, m: int) -> float:
+        """2 + 4 log(3D/η) + 4 log(10)/d + 10/(k - 1): grows with log(mε), so (6) holds up to that factor."""
+        d, eta = problem.constants.d, self.radius(problem, m)
+        log_net = math.log(max(math.e, 3 * problem.constants.diameter(2.0) / eta))
+        return 2 + 4 * log_net + 4 * math.log(10) / d + 10 / (self.k - 1)
+
+    def certified(self, problem: Problem) -> bool:
+        return super().certified(problem) and self.gamma is None and self.eta is None
+
+
+@dataclass(frozen=True)
+class SmoothedEMPGM(EMPGM):
+    """Appendix E.2: Algorithm 5 on the ball-smoothed losses f^τ(w) = E f(w + τU), for nonsmooth f, in d <= 2.
+
+    Attributes:
+        gamma_rule: "data" for the printed 1/(λ + (d/τ) max_i L_i), which depends on the records and is not private;
+            "public" for 1/(λ + d G_2 sqrt(n/ρ)/τ).
+        tau: None for D/sqrt n. Losses must exist within τ of the domain.
+        rho: failure probability ρ of the public smoothness bound.
+        nodes: directions of the quadrature over the circle in d = 2; in d = 1 the smoothing is exact.
+    """
+
+    gamma_rule: Literal["data", "public"] = "data"
+    tau: float | None = None
+    rho: float = 0.05
+    nodes: int = 64
+
+    label = "pure_heavy_tails/proc-smoothed-em-pgm"
+    readings: ClassVar = {"corrected": {"gamma_rule": "public"}, "dialled": {"noise_dial": 0.01}}
+
+    @property
+    def success(self) -> float:  # type: ignore[override]
+        """0.7 - ρ."""
+        return 0.7 - self.rho
+
+    def smoothing(self, constants: Constants, n: int) -> float:
+        """τ."""
+        return constants.diameter(2.0) / math.sqrt(n) if self.tau is None else self.tau
+
+    def smoothness(self, problem: Problem, n: int) -> float:
+        """d G_2 sqrt(n/ρ)/τ: above the smoothness of the smoothed empirical risk with probability 1 - ρ."""
+        d, tau = problem.constants.d, self.smoothing(problem.constants, n)
+        if not (tau > 0 and 0 < self.rho < 0.2):
+            raise InvalidInput(f"{self.label} needs tau > 0 and rho in (0, 0.2), got {tau}, {self.rho}")
+        if d > 2:
+            raise Infeasible(self.label, "d <= 2 for its quadrature over directions", f"d = {d}")
+        if self.gamma_rule not in ("data", "public"):
+            raise InvalidInput(f"gamma_rule must be 'data' or 'public', got {self.gamma_rule!r}")
+        return d * problem.constants.moment(2.0, 1) * math.sqrt(n / self.rho) / tau
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+        plan = super().schedule(problem, n)
+        return replace(plan, gradients=plan.gradients * (2 if problem.constants.d == 1 else self.nodes))
+
+    def step(self, workload: Workload, sample: Sample, stage: Stage) -> Array:
+        if self.gamma_rule == "public" or self.gamma is not None:
+            return super().step(workload, sample, stage)
+        if not isinstance(workload, Bounded):
+            raise InvalidInput(f"{type(workload).__name__} does not know its gradient norms; give it `amplitude`")
+        # max L_i over the records present: what the paper prints, and what breaks the privacy of the score.
+        steepest = np.where(sample.weights > 0, workload.amplitude(sample.values), 0.0).max(axis=1)
+        H = workload.constants.d / self.smoothing(workload.constants, stage.records) * steepest
+        return np.asarray(1 / (stage.lambda_ + H))[:, None, None]
+
+    def slopes(self, w: Array, z: Array, workload: Workload, stage: Stage) -> Array:
+        return smoothed_gradient(workload, w, z, self.smoothing(workload.constants, stage.records), self.nodes)
+
+    def certified(self, problem: Problem) -> bool:
+        """Never for f itself: the distance is to the minimiser of the smoothed risk."""
+        return False
+
+
+def smoothed_gradient(workload: Workload, w: Array, z: Array, tau: float, nodes: int = 64) -> Array:
+    """∇f^τ(w) = (d/τ) E f(w + τV) V, V uniform on the sphere: exact in d = 1, by quadrature on the circle in d = 2."""
+    d = workload.constants.d
+    if d == 1:
+        change = workload.loss(w + tau, z) - workload.loss(w - tau, z)
+        return np.asarray(change / (2 * tau))[..., None]
+    if d != 2:
+        raise InvalidInput(f"smoothed gradients are implemented for d <= 2, got d = {d}")
+    angles = 2 * np.pi * (np.arange(nodes) + 0.5) / nodes
+    total: Array = np.zeros(1)
+    for v in np.stack([np.cos(angles), np.sin(angles)], axis=1):
+        total = total + workload.loss(w + tau * v, z)[..., None] * v
+    return np.asarray(d / tau * total / nodes)
+
+
+def _parts(points: Array, sample: Sample) -> list[Array]:
+    """The net in parts whose gradients fit in memory."""
+    trials = max(len(sample.values), len(sample.weights))
+    size = max(1, BLOCK // (trials * sample.values.shape[1] * points.shape[1]))
+    return [points[i : i + size] for i in range(0, len(points), size)]

@@ -1,0 +1,263 @@
+"""`dp.audit`: does a mechanism keep its promise on one pair of inputs?
+
+Fixed mode: a held-out part of the runs chooses a score, and a rule that guesses the input from it; the other runs, each
+on an input chosen by a fair coin, are counted. Right and wrong guesses are one exact test of both directions of the
+promise (`dpcheck.statistics.binomial`).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck import seeds
+from dpcheck.auditing import events, scores
+from dpcheck.auditing.curve import measure_curve
+from dpcheck.auditing.diagnosis import likely_cause
+from dpcheck.auditing.inputs import check_settings, describe_pair
+from dpcheck.auditing.mechanisms import Encoder, Mechanism, Outputs, Runner, mechanism_name
+from dpcheck.auditing.result import AuditResult
+from dpcheck.auditing.visible import what_was_visible
+from dpcheck.errors import InvalidInput
+from dpcheck.privacy import ApproxDP, Guarantee
+from dpcheck.statistics.binomial import epsilon_lower_guesses
+from dpcheck.verdicts import Outcome
+
+__all__ = ["AuditResult", "audit"]
+
+Array = NDArray[np.float64]
+
+
+def audit(
+    mechanism: Mechanism,
+    data: Any,
+    neighbour: Any,
+    claim: Guarantee,
+    *,
+    trials: int = 100_000,
+    failure_probability: float = 0.05,
+    score: Any = "auto",
+    seed: int = 0,
+    adjacency: str | None = "replace-one",
+    mode: str = "fixed",
+    held_out: float = 0.2,
+    halts: bool = False,
+    chunk: int = seeds.CHUNK,
+    label: str = "",
+) -> AuditResult:
+    """Runs a mechanism on two neighbouring inputs and says what its outputs prove against a claim.
+
+    Args:
+        mechanism: `mechanism(data, rng, trials)` -> one output for each trial (axis 0); see `dp.vectorize`.
+        data, neighbour: the pair. Arrays (axis 0: records) must be neighbours under `adjacency`; other objects pass
+            through unchecked.
+        claim: `PureDP`, `ApproxDP`, or a whole curve: `ZCDP`, `RenyiDP`, `GaussianDP`, any `Guarantee`.
+        trials: runs on each input, on average: sides of the counted runs are fair coins.
+        failure_probability: chance that `epsilon_lower` exceeds the truth, or that a true claim is refuted.
+        score: "auto", a callable on outputs, one of `dp.scores`, or a list from which the held-out part chooses.
+        adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
+        mode: "fixed".
+        held_out: share of the trials that chooses the score and the event.
+        halts: NaN outputs mean "stopped without an output".
+        chunk: most trials of one call of the mechanism.
+        label: of the statement audited, for the witness.
+
+    Returns:
+        An `AuditResult`: REFUTED or INCONCLUSIVE, never HOLDS.
+
+    Raises:
+        InvalidInput: arguments that make no sense, or a pair that is not neighbouring.
+        MechanismError: the mechanism raised, or returned a wrong shape or a value that is not finite.
+    """
+    check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
+    pair = describe_pair(data, neighbour, adjacency)
+    encoder = Encoder(mechanism_name(mechanism), halts=halts)
+    runner = Runner(mechanism, (data, neighbour), seed, encoder, chunk)
+    start = time.perf_counter()
+    learned = max(FEWEST_LEARNED, round(held_out * trials))
+    plan = _learn(runner, learned, 2 * (trials - learned), claim, failure_probability, score, seed)
+    counts = _count(runner, plan, 2 * (trials - learned))
+    return _conclude(
+        runner,
+        plan,
+        counts,
+        claim,
+        failure_probability,
+        pair=pair,
+        trials=trials,
+        seed=seed,
+        label=label,
+        total=lambda: time.perf_counter() - start,
+    )
+
+
+FEWEST_LEARNED = 20
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What the held-out part decided: a score, its cells, and a rule on them."""
+
+    score: scores.Score
+    scorer: scores.Scorer
+    cells: events.Partition
+    rule: events.Rule
+
+
+def _draw(runner: Runner, side: int, trials: int) -> Outputs:
+    """Held-out outputs of one side, in chunks."""
+    sizes = [min(runner.chunk, trials - start) for start in range(0, trials, runner.chunk)]
+    parts = [runner.outputs(side, size, "held out", number) for number, size in enumerate(sizes)]
+    return join(parts)
+
+
+def join(parts: Sequence[Outputs]) -> Outputs:
+    """Several batches as one."""
+    if len(parts) == 1:
+        return parts[0]
+    width = {p.matrix.shape[1] for p in parts}
+    if len(width) > 1:
+        raise InvalidInput(f"outputs change their width from call to call: {sorted(width)} columns")
+    raws = [p.raw for p in parts]
+    if isinstance(raws[0], tuple):
+        raw: Any = tuple(np.concatenate([np.asarray(r[i]) for r in raws]) for i in range(len(raws[0])))
+    elif isinstance(raws[0], np.ndarray):
+        raw = np.concatenate(raws)
+    else:
+        raw = [x for r in raws for x in r]
+    return Outputs(raw, np.concatenate([p.matrix for p in parts]))
+
+
+def _part(outputs: Outputs, rows: slice) -> Outputs:
+    raw = outputs.raw
+    cut = tuple(np.asarray(r)[rows] for r in raw) if isinstance(raw, tuple) else raw[rows]
+    return Outputs(cut, outputs.matrix[rows])
+
+
+def _learn(
+    runner: Runner, learned: int, samples: int, claim: Guarantee, failure_probability: float, score: Any, seed: int
+) -> _Plan:
+    p, q = _draw(runner, 0, learned), _draw(runner, 1, learned)
+    if p.matrix.shape[1] != q.matrix.shape[1]:
+        raise InvalidInput(
+            f"{runner.encoder.name} returns {p.matrix.shape[1]} numbers on data and {q.matrix.shape[1]} on neighbour; "
+            "outputs need one width"
+        )
+    rng = seeds.stream(seed, "audit", "learn")
+    look = min(learned, 4096)
+    sample = _part(p, slice(0, look))
+    distinct = len(np.unique(np.concatenate([p.matrix[:look], q.matrix[:look]]), axis=0))
+    best: _Plan | None = None
+    for candidate in scores.choose(score, sample, distinct, runner.encoder.categorical):
+        plan = _try(candidate, p, q, samples, claim, failure_probability, rng)
+        if best is None or plan.rule.predicted > best.rule.predicted:
+            best = plan
+    assert best is not None
+    return best
+
+
+def _try(
+    score: scores.Score, p: Outputs, q: Outputs, samples: int, claim: Guarantee, alpha: float, rng: np.random.Generator
+) -> _Plan:
+    # A learned score must meet outputs that it was not taught by before its laws can be trusted.
+    split = len(p) // 2 if score.learned else 0
+    taught = [_part(o, slice(0, split)) if split else o for o in (p, q)]
+    scorer = score.fit(taught[0], taught[1], rng)
+    s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
+    cells = events.learn_partition(s_p, s_q)
+    if isinstance(claim, ApproxDP):
+        rule = events.choose_rule(cells, samples, claim.delta, alpha)
+    else:
+        rule = events.choose_rule_on_curve(cells, samples, claim, alpha)
+    return _Plan(score, scorer, cells, rule)
+
+
+def _count(runner: Runner, plan: _Plan, samples: int) -> NDArray[np.int64]:
+    """(cells, 2): fresh coin-flipped outputs in each cell, on data and on neighbour."""
+    counts = np.zeros((len(plan.cells.edges) + 2, 2), dtype=np.int64)
+    for number, start in enumerate(range(0, samples, runner.chunk)):
+        for side, outputs in enumerate(runner.both(min(runner.chunk, samples - start), "counted", number)):
+            if outputs is not None:
+                counts[:, side] += plan.cells.count(plan.scorer(outputs))
+    return counts
+
+
+def _conclude(
+    runner: Runner,
+    plan: _Plan,
+    counts: NDArray[np.int64],
+    claim: Guarantee,
+    alpha: float,
+    *,
+    pair: str,
+    trials: int,
+    seed: int,
+    label: str,
+    total: Any,
+) -> AuditResult:
+    guess, delta = plan.rule.guess, plan.rule.delta
+    hits, back = counts[guess > 0].sum(axis=0), counts[guess < 0].sum(axis=0)
+    right, wrong = int(hits[0] + back[1]), int(hits[1] + back[0])
+    samples = int(counts.sum())
+    lower = epsilon_lower_guesses(right, wrong, samples, delta, alpha)
+    estimate = plug_in_epsilon(right, wrong, samples, delta)
+    claimed = claim.epsilon_at(delta)
+    refuted = lower > claimed
+    names = scores_in_words(plan, runner)
+    return AuditResult(
+        outcome=Outcome.REFUTED if refuted else Outcome.INCONCLUSIVE,
+        claim=claim,
+        epsilon_lower=lower,
+        epsilon_estimate=estimate,
+        epsilon_claimed=claimed,
+        delta=delta,
+        event=names,
+        counts={
+            "right": right,
+            "wrong": wrong,
+            "samples": samples,
+            "runs_data": int(counts[:, 0].sum()),
+            "runs_neighbour": int(counts[:, 1].sum()),
+            "hits_data": int(hits[0]),
+            "hits_neighbour": int(hits[1]),
+            "back_data": int(back[0]),
+            "back_neighbour": int(back[1]),
+        },
+        curve=measure_curve(plan.cells, counts, alpha),
+        visible=what_was_visible(right + wrong, samples, claimed, delta, alpha),
+        mechanism=runner.encoder.name,
+        score=str(plan.score),
+        pair=pair,
+        likely=likely_cause(estimate, lower, claimed, delta) if refuted else "",
+        trials=trials,
+        seed=seed,
+        mode="fixed",
+        failure_probability=alpha,
+        seconds=total() - runner.seconds,
+        mechanism_seconds=runner.seconds,
+        label=label,
+    )
+
+
+def scores_in_words(plan: _Plan, runner: Runner) -> str:
+    """The rule in words: "guess data if output < -0.1, neighbour if output ≥ 1.2"."""
+    name = plan.score.name
+    there = events.describe(plan.cells, plan.rule, name, 1)
+    back = events.describe(plan.cells, plan.rule, name, -1)
+    if back == "never":
+        return there
+    return f"back: {back}" if there == "never" else f"{there}; back: {back}"
+
+
+def plug_in_epsilon(right: int, wrong: int, samples: int, delta: float) -> float:
+    """log((right - samples delta) / wrong): what the counts say on their face."""
+    excess = right - samples * delta
+    if excess <= 0:
+        return 0.0
+    return max(0.0, math.log(excess / wrong)) if wrong else math.inf

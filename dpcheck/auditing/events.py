@@ -1,0 +1,291 @@
+"""From scores to an event: cells of a score with learned laws, and a rule that guesses the input from the cell.
+
+Everything here sees the held-out part only, so that the counts on the rest are binomial given the rule.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+from scipy.optimize import isotonic_regression
+
+from dpcheck.privacy import Guarantee
+
+Array = NDArray[np.float64]
+CELLS = 160
+MOST_KINKS = 6
+PRICE=1.0
+CAUTION = 0.75
+"""Standard errors of the held-out part that a candidate event is marked down by: against the winner's curse."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Cells of a score: intervals between edges, single atoms, and a last cell for halts (NaN).
+
+    Attributes:
+        edges: (cells - 2,) increasing; cell i is [edges[i-1], edges[i]).
+        p, q: (cells,) learned laws on data and neighbour, positive, sum 1.
+        learned: outputs a side that taught them.
+    """
+
+    edges: Array
+    p: Array
+    q: Array
+    learned: int
+
+    def index(self, scores: Array) -> NDArray[np.intp]:
+        cell = np.searchsorted(self.edges, scores, side="right")
+        cell[np.isnan(scores)] = len(self.edges) + 1
+        return cell
+
+    def count(self, scores: Array) -> NDArray[np.int64]:
+        return np.bincount(self.index(scores), minlength=len(self.edges) + 2)
+
+    @property
+    def log_ratio(self) -> Array:
+        return np.log(self.p) - np.log(self.q)
+
+
+def learn_partition(data: Array, neighbour: Array, cells: int = CELLS) -> Partition:
+    """Cuts a score into cells and learns their laws: raw counts shrunk towards a smooth logistic model.
+
+    Args:
+        data, neighbour: (n,) and (m,) scores on the two inputs; NaN marks halts.
+    """
+    halts = np.array([np.isnan(data).sum(), np.isnan(neighbour).sum()])
+    p_scores, q_scores = data[~np.isnan(data)], neighbour[~np.isnan(neighbour)]
+    pooled = np.sort(np.concatenate([p_scores, q_scores]))
+    atoms, edges = _edges(pooled, cells)
+    x = np.bincount(np.searchsorted(edges, p_scores, side="right"), minlength=len(edges) + 1)
+    y = np.bincount(np.searchsorted(edges, q_scores, side="right"), minlength=len(edges) + 1)
+    share = len(p_scores) / max(1, len(pooled))
+    place = np.searchsorted(edges, pooled, side="right")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centres = np.bincount(place, weights=pooled, minlength=len(edges) + 1) / (x + y)
+    model = _smooth_share(x, x + y, centres, share)
+    first = pooled[:1] if len(atoms) == len(edges) + 1 else np.array([-math.inf])
+    posterior = _shrunk(x, x + y, model, np.isin(np.concatenate([first, edges]), atoms))
+    mass = (x + y + 0.5) / (x + y + 0.5).sum()
+    p = np.append(posterior * mass / max(share, 1e-12), (halts[0] + 0.25) / len(data))
+    q = np.append((1 - posterior) * mass / max(1 - share, 1e-12), (halts[1] + 0.25) / len(neighbour))
+    floor = 1e-9
+    return Partition(edges, (p + floor) / (p + floor).sum(), (q + floor) / (q + floor).sum(), min(len(data), len(neighbour)))
+
+
+def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) -> Array:
+    """P(data | cell): the smooth model plus as much of each cell's deviation as the scatter of all cells warrants.
+
+    Empirical Bayes on the log-odds scale (DerSimonian and Laird 1986, random effects). Atoms keep their own counts.
+    """
+    information = total * model * (1 - model)
+    informed = (information > 2) & ~atom
+    residual = (hits - total * model) / np.maximum(information, 1e-12)
+    weight, freedom = information[informed], max(1, int(informed.sum()) - 7)
+    scatter = float((weight * residual[informed] ** 2).sum())
+    # A model that fits leaves a chi-squared of about `freedom`; two standard deviations of it are no evidence.
+    surplus = max(0.0, scatter - freedom - 2 * math.sqrt(2 * freedom))
+    spread = surplus / max(1e-12, float(weight.sum() - (weight**2).sum() / max(1e-12, weight.sum())))
+    own = (hits + model) / (total + 1)
+    share = np.where(atom, 1.0, spread / (spread + 1 / np.maximum(information, 1e-12)))
+    odds = (1 - share) * special.logit(model) + share * special.logit(own)
+    return np.asarray(special.expit(_monotone(odds, hits, total)))
+
+
+def _monotone(odds: Array, hits: Array, total: Array) -> Array:
+    """The log-odds made monotone in the score, if the counts do not object (likelihood loss below a knot's price).
+
+    Almost every additive noise has a monotone ratio, and half-lines are far harder to overfit than unions of intervals.
+    """
+    rising = float(np.cov(np.arange(len(odds)), odds, aweights=total + 1e-9)[0, 1]) >= 0
+    ordered = isotonic_regression(odds, weights=total + 1e-9, increasing=rising).x
+
+    def likelihood(o: Array) -> float:
+        return float(hits @ o - total @ np.logaddexp(0.0, o))
+
+    loss = likelihood(odds) - likelihood(ordered)
+    return np.asarray(ordered) if loss < math.log(max(2.0, total.sum())) else odds
+
+
+def _edges(pooled: Array, cells: int) -> tuple[Array, Array]:
+    """Atoms (values that repeat), and edges: quantiles, geometric in both tails, and both sides of each atom."""
+    if len(pooled) == 0:
+        return np.zeros(0), np.zeros(0)
+    values, counts = np.unique(pooled, return_counts=True)
+    if len(values) <= 4 * cells and len(pooled) >= 4 * len(values):
+        return values, values[1:]
+    often = counts >= max(8, len(pooled) // 2000)
+    atoms = values[often][np.argsort(-counts[often], kind="stable")][:cells]
+    third = cells // 4
+    tail = np.geomspace(1, len(pooled) // 8, third)
+    ranks = np.concatenate([tail, np.linspace(len(pooled) // 8, len(pooled) - len(pooled) // 8, 2 * third), len(pooled) - tail])
+    cuts = pooled[np.unique(np.clip(ranks.astype(int), 1, len(pooled) - 1))]
+    return atoms, np.unique(np.concatenate([cuts, atoms, np.nextafter(atoms, np.inf)]))
+
+
+def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Array:
+    """P(data | score in cell) of a sparse piecewise-linear model of the log-odds, linear beyond its outer kinks.
+
+    Forward selection of a slope and of hinges (as in multivariate adaptive regression splines, Friedman 1991), one at a
+    time by the score test, while the likelihood gains more than a knot costs (twice BIC: its place is searched too).
+    Gaussian noise is one slope; Laplace noise two hinges with flat tails.
+    """
+    flat = np.full(len(total), share)
+    usable = np.isfinite(centres) & (total > 0)
+    if usable.sum() < 4 or not 0 < share < 1:
+        return flat
+    x, y, n = centres[usable], hits[usable], total[usable]
+    low, high = (float(np.interp(level, np.cumsum(n) / n.sum(), x)) for level in (0.1, 0.9))
+    scale = (high - low) or 1.0
+    z = np.clip((x - low) / scale, -1e3, 1e3)
+    knots = z[np.unique(np.searchsorted(np.cumsum(n) / n.sum(), np.linspace(0.02, 0.98, 49)).clip(0, len(z) - 1))]
+    terms = np.column_stack(
+        [z, *[np.maximum(0.0, z - k) for k in knots], *[np.maximum(0.0, k - z) for k in knots]]
+    )
+    chosen: list[int] = []
+    design = np.ones((len(z), 1))
+    weights, best = _logistic(design, y, n)
+    price = math.log(n.sum())
+    while len(chosen) < MOST_KINKS:
+        mean = special.expit(design @ weights)
+        spread = n * mean * (1 - mean) + 1e-12
+        # Score test of each further term given those in the model.
+        coefficients = np.linalg.lstsq(design * np.sqrt(spread)[:, None], terms * np.sqrt(spread)[:, None], rcond=None)[0]
+        fresh = terms - design @ coefficients
+        gain = (fresh.T @ (y - n * mean)) ** 2 / np.maximum((spread[:, None] * fresh**2).sum(axis=0), 1e-9 * spread.sum())
+        gain[chosen] = 0.0
+        place = int(np.argmax(gain))
+        wider = np.column_stack([design, terms[:, place]])
+        tried, likelihood = _logistic(wider, y, n)
+        if not likelihood - best > price * (0.5 if place == 0 else PRICE):
+            break
+        chosen, design, weights, best = [*chosen, place], wider, tried, likelihood
+    flat[usable] = special.expit(np.clip(design @ weights, -30, 30))
+    return flat
+
+
+def _logistic(design: Array, hits: Array, total: Array) -> tuple[Array, float]:
+    """Binomial logistic regression by Newton's method with a trace of ridge: coefficients and log-likelihood."""
+    weights = np.zeros(design.shape[1])
+    share = hits.sum() / total.sum()
+    weights[0] = special.logit(np.clip(share, 1e-9, 1 - 1e-9))
+    ridge = 1e-3 * np.eye(len(weights))
+    ridge[0, 0] = 1e-9
+
+    def objective(w: Array) -> float:
+        odds = design @ w
+        return float(hits @ odds - total @ np.logaddexp(0.0, odds) - w @ ridge @ w / 2)
+
+    value = objective(weights)
+    for _ in range(40):
+        mean = special.expit(design @ weights)
+        gradient = design.T @ (hits - total * mean) - ridge @ weights
+        hessian = (design * (total * mean * (1 - mean))[:, None]).T @ design + ridge
+        step = np.linalg.solve(hessian, gradient)
+        while (tried := objective(weights + step)) < value - 1e-9 and float(np.abs(step).max()) > 1e-10:
+            step = step / 2
+        weights = weights + step
+        if tried - value < 1e-8:
+            break
+        value = tried
+    return weights, objective(weights)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Guesses the input from the cell: +1 data, -1 neighbour, 0 abstains; tested at (epsilon, delta)."""
+
+    guess: NDArray[np.int8]
+    delta: float
+    predicted: float
+
+
+def choose_rule(cells: Partition, samples: int, delta: float, failure_probability: float) -> Rule:
+    """The rule with the best predicted lower bound on epsilon at `delta` from `samples` coin-flipped trials."""
+    order, right, wrong, shape = _candidates(cells)
+    z = special.ndtri(1 - failure_probability) + CAUTION * math.sqrt(samples / (2 * cells.learned))
+    bound = _predicted_bound(right * samples, wrong * samples, samples * delta, z)
+    best = int(np.argmax(bound))
+    return Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]))
+
+
+def choose_rule_on_curve(cells: Partition, samples: int, claim: Guarantee, failure_probability: float) -> Rule:
+    """The rule and the point of a claimed curve at which the claim would fall most surely."""
+    order, right, wrong, shape = _candidates(cells)
+    slack = CAUTION * math.sqrt(samples / (2 * cells.learned))
+    best: tuple[float, int, float] = (-math.inf, 0, 0.0)
+    for epsilon in np.concatenate([[0.0], np.geomspace(0.05, 12.0, 24)]):
+        delta = claim.delta_at(float(epsilon))
+        if delta >= 1:
+            continue
+        e = math.exp(epsilon)
+        gap = right - e * wrong - delta
+        spread = np.sqrt((right + e * e * wrong - (right - e * wrong) ** 2 + (1 + e * e) / samples) / samples)
+        score = gap / spread - slack
+        place = int(np.argmax(score))
+        if score.flat[place] > best[0]:
+            best = (float(score.flat[place]), place, delta)
+    return Rule(_guess(order, *np.unravel_index(best[1], shape)), best[2], best[0])
+
+
+def _candidates(cells: Partition) -> tuple[NDArray[np.intp], Array, Array, tuple[int, int]]:
+    """Guess `data` on the i most telling cells and `neighbour` on the j least: chances of a right and a wrong guess."""
+    order = np.argsort(-cells.log_ratio, kind="stable")
+    k = len(order)
+    p_top, q_top = (np.concatenate([[0.0], np.cumsum(law[order])]) / 2 for law in (cells.p, cells.q))
+    p_bottom, q_bottom = (np.concatenate([[0.0], np.cumsum(law[order[::-1]])]) / 2 for law in (cells.p, cells.q))
+    right = p_top[:, None] + q_bottom[None, :]
+    wrong = q_top[:, None] + p_bottom[None, :]
+    i, j = np.arange(k + 1)[:, None], np.arange(k + 1)[None, :]
+    overlap = i + j > k
+    right = np.where(overlap, 0.0, right)
+    wrong = np.where(overlap, 1.0, wrong)
+    return order, right, wrong, (k + 1, k + 1)
+
+
+def _guess(order: NDArray[np.intp], top: np.intp, bottom: np.intp) -> NDArray[np.int8]:
+    guess = np.zeros(len(order), dtype=np.int8)
+    guess[order[:top]] = 1
+    guess[order[len(order) - int(bottom) :]] = -1
+    return guess
+
+
+def _predicted_bound(right: Array, wrong: Array, leak: float, z: float) -> Array:
+    """Normal approximation of the certified bound, z standard errors below the log-ratio."""
+    excess = right - leak
+    usable = excess > 0.5
+    safe = np.where(usable, excess, 1.0)
+    bound = np.log(safe / (wrong + 0.5)) - z * np.sqrt(right / safe**2 + 1 / (wrong + 0.5))
+    return np.where(usable, bound, -math.inf)
+
+
+def describe(cells: Partition, rule: Rule, name: str, value: int) -> str:
+    """The part of the rule that guesses `value`, as intervals of the score: "output > 0.0713"."""
+    inside = rule.guess[:-1] == value
+    parts = []
+    starts = np.flatnonzero(inside & ~np.concatenate([[False], inside[:-1]]))
+    stops = np.flatnonzero(inside & ~np.concatenate([inside[1:], [False]]))
+    for start, stop in zip(starts, stops, strict=True):
+        low = None if start == 0 else cells.edges[start - 1]
+        high = None if stop == len(cells.edges) else cells.edges[stop]
+        parts.append(_interval(name, low, high))
+    if rule.guess[-1] == value and len(parts) < len(inside):
+        parts.append("halted")
+    if not parts:
+        return "never"
+    shown = parts if len(parts) <= 3 else [*parts[:2], f"{len(parts) - 2} more intervals"]
+    return " or ".join(shown)
+
+
+def _interval(name: str, low: float | None, high: float | None) -> str:
+    if low is None and high is None:
+        return f"any {name}"
+    if high is None:
+        return f"{name} ≥ {low:.4g}"
+    if low is None:
+        return f"{name} < {high:.4g}"
+    return f"{name} = {low:.6g}" if high <= np.nextafter(low, np.inf) else f"{low:.4g} ≤ {name} < {high:.4g}"

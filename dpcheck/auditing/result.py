@@ -1,0 +1,220 @@
+"""What an audit found, and how to say it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+
+from dpcheck.auditing.curve import Curve
+from dpcheck.auditing.visible import Visible
+from dpcheck.privacy import ApproxDP, Guarantee
+from dpcheck.verdicts import Outcome, Verdict, Witness
+from dpcheck.witnesses import sampled
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditResult:
+    """The answer of `dp.audit`. It refutes or is inconclusive; a sampled audit never says HOLDS.
+
+    Attributes:
+        outcome: REFUTED when `epsilon_lower` > `epsilon_claimed`, else INCONCLUSIVE.
+        epsilon_lower: certified at `delta`: true with probability 1 - failure_probability.
+        epsilon_estimate: of the event seen, without a guarantee.
+        epsilon_claimed: the claim at `delta`. For a claimed curve, delta is where the held-out part saw most.
+        detectable_epsilon: true epsilon that this run would have refuted with probability 0.95.
+        event: the rule in words; counts: what it is computed from (see `to_dict`).
+        pair: how the two inputs differ, in words; likely: a guess at the cause, or "".
+        seconds: of analysis and of the mechanism.
+    """
+
+    outcome: Outcome
+    claim: Guarantee
+    epsilon_lower: float
+    epsilon_estimate: float
+    epsilon_claimed: float
+    delta: float
+    event: str
+    counts: dict[str, int]
+    curve: Curve | None
+    visible: Visible
+    mechanism: str
+    score: str
+    pair: str
+    likely: str
+    trials: int
+    seed: int
+    mode: str
+    failure_probability: float
+    seconds: float
+    mechanism_seconds: float
+    label: str = ""
+
+    @property
+    def detectable_epsilon(self) -> float:
+        return self.visible.detectable
+
+    @property
+    def confidence(self) -> str:
+        return f"{100 * (1 - self.failure_probability):.10g} %"
+
+    @property
+    def witness(self) -> Witness | None:
+        """The counts as a witness that `dpcheck verify` recomputes; None unless refuted.
+
+        Its certificate confines the nuisance parameter more crudely, so a refutation by a hair may have none.
+        """
+        if self.outcome is not Outcome.REFUTED or "right" not in self.counts:
+            return None
+        right, wrong, samples = (self.counts[name] for name in ("right", "wrong", "samples"))
+        alpha, leak = Fraction(str(self.failure_probability)), Fraction(str(self.delta))
+        with mpmath.workdps(50):
+            found = sampled.certified_epsilon(right, wrong, samples, leak, alpha)
+            if found <= self.epsilon_claimed:
+                return None
+            text = mpmath.nstr(found, 20)
+        parameters = {
+            "right": right,
+            "wrong": wrong,
+            "samples": samples,
+            "epsilon": repr(self.epsilon_claimed),
+            "delta": repr(self.delta),
+            "failure_probability": repr(self.failure_probability),
+            "label": self.label or f"audit/{self.mechanism}",
+            "event": self.event,
+            "pair": self.pair,
+            "claim": str(self.claim),
+            "seed": self.seed,
+            "trials": self.trials,
+        }
+        return Witness(
+            label=str(parameters["label"]),
+            kind="sampled.event_counts",
+            parameters=parameters,
+            claimed=repr(self.epsilon_claimed),
+            found=text,
+            note="counts of right and wrong guesses of the input; the rule was fixed on other trials",
+        )
+
+    def reason(self) -> str:
+        """One sentence that carries the number."""
+        runs = f"{self.counts['samples'] // 2:,} runs a side"
+        if self.outcome is Outcome.REFUTED:
+            return f"{self.mechanism} is not {self.claim}: certified ε ≥ {self._at_delta()} ({self.confidence}), {runs}"
+        return (
+            f"{self.mechanism} is consistent with {self.claim}: certified ε ≥ {self._at_delta()} ({self.confidence}), {runs}; "
+            f"{self._reach()}"
+        )
+
+    def _at_delta(self) -> str:
+        where = "" if self.delta == 0 else f" at δ = {self.delta:.3g}"
+        curve = "" if isinstance(self.claim, ApproxDP) else f", where the claim allows {self.epsilon_claimed:.3g}"
+        return f"{_down(self.epsilon_lower)}{where}{curve}"
+
+    def _reach(self) -> str:
+        if not math.isfinite(self.visible.detectable):
+            reach = "this event could not have refuted the claim at any ε"
+        else:
+            reach = f"would have refuted a true ε ≥ {_up(self.visible.detectable)} with 95 % power"
+        return f"{reach}; events below probability {self.visible.smallest_probability:.1g} were out of sight"
+
+    def verdict(self) -> Verdict:
+        """As the verdict of a check."""
+        numbers: dict[str, float | int | str | bool] = {
+            "epsilon_lower": self.epsilon_lower,
+            "epsilon_estimate": self.epsilon_estimate,
+            "epsilon_claimed": self.epsilon_claimed,
+            "delta": self.delta,
+            "detectable_epsilon": self.detectable_epsilon,
+            "smallest_visible_probability": self.visible.smallest_probability,
+            "event": self.event,
+            "trials": self.trials,
+            **self.counts,
+        }
+        return Verdict(
+            outcome=self.outcome,
+            reason=self.reason(),
+            evidence="sampled",
+            failure_probability=self.failure_probability,
+            numbers=numbers,
+            witness=self.witness,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able; infinities as strings."""
+        plain = {
+            "schema_version": 1,
+            "outcome": self.outcome.value,
+            "claim": str(self.claim),
+            "epsilon_lower": self.epsilon_lower,
+            "epsilon_estimate": self.epsilon_estimate,
+            "epsilon_claimed": self.epsilon_claimed,
+            "delta": self.delta,
+            "detectable_epsilon": self.detectable_epsilon,
+            "event": self.event,
+            "counts": dict(self.counts),
+            "curve": None if self.curve is None else self.curve.to_dict(),
+            "visible": self.visible.to_dict(),
+            "mechanism": self.mechanism,
+            "score": self.score,
+            "pair": self.pair,
+            "likely": self.likely,
+            "trials": self.trials,
+            "seed": self.seed,
+            "mode": self.mode,
+            "failure_probability": self.failure_probability,
+            "seconds": self.seconds,
+            "mechanism_seconds": self.mechanism_seconds,
+        }
+        return {name: _jsonable(value) for name, value in plain.items()}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The lines below the headline: (name, text)."""
+        c = self.counts
+        rows = [("event", self.event)]
+        if c["hits_data"] + c["hits_neighbour"]:
+            rows.append(
+                ("seen", f"{c['hits_data']:,} of {c['runs_data']:,} on `data`, {c['hits_neighbour']:,} of {c['runs_neighbour']:,} on `neighbour`")
+            )
+        if c["back_data"] + c["back_neighbour"]:
+            rows.append(
+                ("seen back", f"{c['back_neighbour']:,} of {c['runs_neighbour']:,} on `neighbour`, {c['back_data']:,} of {c['runs_data']:,} on `data`")
+            )
+        if self.pair:
+            rows.append(("pair", self.pair))
+        if self.likely:
+            rows.append(("likely", self.likely))
+        return rows
+
+    def __str__(self) -> str:
+        lines = [f"{self.outcome.value.upper()}  {self.reason()}"]
+        lines += [f"  {name:<12} {text}" for name, text in self.rows()]
+        lines.append(f"  {'spent':<12} failure probability {self.failure_probability:g}, {self.visible.looks} look(s), both directions as one test")
+        lines.append(f"  {'time':<12} {self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}")
+        return "\n".join(lines)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the trade-off curve, its band and the claimed curve; returns the Matplotlib axes."""
+        from dpcheck.auditing.figures import draw
+
+        return draw(self, axes)
+
+
+def _down(value: float) -> str:
+    """Two decimals, rounded down: a certified bound must not grow by printing."""
+    return f"{math.floor(value * 100) / 100:.2f}" if math.isfinite(value) else str(value)
+
+
+def _up(value: float) -> str:
+    return f"{math.ceil(value * 100) / 100:.2f}"
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {k: _jsonable(v) for k, v in value.items()}
+    return [_jsonable(v) for v in value] if isinstance(value, list) else value

@@ -1,0 +1,243 @@
+"""Scores: one number an output, the larger the more it looks like `data` rather than `neighbour`.
+
+A score only decides where to look. It is fitted on the held-out part of the sample, so a poor one costs power, never
+validity.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcheck.auditing.mechanisms import Outputs
+from dpcheck.errors import InvalidInput, MechanismError
+
+Array = NDArray[np.float64]
+Scorer = Callable[[Outputs], Array]
+"""Outputs -> (trials,); NaN where there is no output to score (a halt)."""
+LEARN_ROWS = 40_000
+"""Most outputs, of both inputs together, that a classifier is trained on."""
+
+
+class Score(abc.ABC):
+    """A way to score outputs; `learned` says that fitting looks at them, so that they may not be reused as fresh."""
+
+    learned = False
+    name = "score"
+
+    @abc.abstractmethod
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        """The scorer, from held-out outputs on both inputs."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Identity(Score):
+    """A scalar output is its own score; unions of intervals of it become the event."""
+
+    name = "output"
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        if data.matrix.shape[1] != 1:
+            raise InvalidInput(
+                f"scores.Identity needs scalar outputs, got {data.matrix.shape[1]} columns; use scores.Projection or Classifier"
+            )
+        return lambda outputs: outputs.matrix[:, 0]
+
+
+@dataclass(frozen=True)
+class Projection(Score):
+    """Inner product with a direction: a given one, or Fisher's linear discriminant of the held-out outputs."""
+
+    direction: tuple[float, ...] | None = None
+    name = "projection"
+
+    def __init__(self, direction: ArrayLike | None = None) -> None:
+        fixed = None if direction is None else tuple(float(v) for v in np.ravel(np.asarray(direction, dtype=float)))
+        object.__setattr__(self, "direction", fixed)
+
+    @property
+    def learned(self) -> bool:  # type: ignore[override]
+        return self.direction is None
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        if self.direction is not None:
+            along = np.array(self.direction)
+            if len(along) != data.matrix.shape[1]:
+                raise InvalidInput(f"the direction has {len(along)} entries, the outputs have {data.matrix.shape[1]} columns")
+            return lambda outputs: _filled(outputs.matrix) @ along
+        p, q = _filled(data.matrix), _filled(neighbour.matrix)
+        within = np.cov(p, rowvar=False).reshape(p.shape[1], -1) + np.cov(q, rowvar=False).reshape(p.shape[1], -1)
+        ridge = 1e-6 * (np.trace(within) / len(within) + 1e-12)
+        learned = np.linalg.lstsq(within + ridge * np.eye(len(within)), p.mean(axis=0) - q.mean(axis=0), rcond=None)[0]
+        return lambda outputs: _filled(outputs.matrix) @ learned
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio(Score):
+    """log p(output | data) - log p(output | neighbour), from log-densities of raw outputs: outputs -> (trials,)."""
+
+    data: Callable[[Any], ArrayLike]
+    neighbour: Callable[[Any], ArrayLike]
+    name = "log-likelihood ratio"
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        def score(outputs: Outputs) -> Array:
+            with np.errstate(invalid="ignore"):
+                ratio = np.asarray(self.data(outputs.raw), dtype=float) - np.asarray(self.neighbour(outputs.raw), dtype=float)
+            return _checked(ratio, outputs, self.name)
+
+        return score
+
+
+@dataclass(frozen=True)
+class Function(Score):
+    """Any function of the raw outputs: outputs -> (trials,)."""
+
+    function: Callable[[Any], ArrayLike]
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return getattr(self.function, "__name__", "score")
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        return lambda outputs: _checked(np.asarray(self.function(outputs.raw), dtype=float), outputs, self.name)
+
+
+@dataclass(frozen=True)
+class Cells(Score):
+    """Every distinct output is a cell; its score is the smoothed log-ratio of its held-out counts.
+
+    For categories, integers and short transcripts. Outputs never seen on the held-out part score 0.
+
+    Attributes:
+        smoothing: pseudo-counts that pull a rare cell's ratio towards 1.
+    """
+
+    smoothing: float = 1.0
+    learned = True
+    name = "cell"
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        both = np.ascontiguousarray(np.concatenate([data.matrix, neighbour.matrix])) + 0.0
+        keys, inverse = np.unique(_row_keys(both), return_inverse=True)
+        split = len(data.matrix)
+        x = np.bincount(inverse[:split], minlength=len(keys)) / split
+        y = np.bincount(inverse[split:], minlength=len(keys)) / (len(both) - split)
+        floor = self.smoothing / len(both)
+        ratio = np.log(x + floor) - np.log(y + floor)
+
+        def score(outputs: Outputs) -> Array:
+            found = _row_keys(outputs.matrix + 0.0)
+            place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
+            return np.where(keys[place] == found, ratio[place], 0.0)
+
+        return score
+
+
+@dataclass(frozen=True)
+class Classifier(Score):
+    """Log-odds of a classifier trained to tell the two inputs apart: "logistic" or "boosting" (handles NaN columns)."""
+
+    kind: Literal["logistic", "boosting"] = "boosting"
+    learned = True
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return f"{self.kind} classifier"
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        half = LEARN_ROWS // 2
+        rows = np.concatenate([data.matrix[:half], neighbour.matrix[:half]])
+        side = np.repeat([1, 0], [min(half, len(data)), min(half, len(neighbour))])
+        model = self._boosting(rng) if self.kind == "boosting" else self._logistic()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(rows if self.kind == "boosting" else _filled(rows), side)
+        prepare: Callable[[Array], Array] = (lambda m: m) if self.kind == "boosting" else _filled
+        return lambda outputs: np.asarray(model.decision_function(prepare(outputs.matrix)), dtype=float)
+
+    @staticmethod
+    def _boosting(rng: np.random.Generator) -> Any:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        return HistGradientBoostingClassifier(
+            max_iter=80, learning_rate=0.1, max_leaf_nodes=16, min_samples_leaf=40, random_state=int(rng.integers(2**31))
+        )
+
+    @staticmethod
+    def _logistic() -> Any:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        return make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=500))
+
+
+def choose(score: Any, sample: Outputs, distinct: int, categorical: bool) -> list[Score]:
+    """The candidate scores of an audit.
+
+    Args:
+        score: "auto", a `Score`, a callable on raw outputs, or a list of these.
+        sample: held-out outputs; distinct: number of distinct rows among them.
+        categorical: whether any column holds codes, whose order means nothing.
+    """
+    if isinstance(score, Score):
+        return [score]
+    if isinstance(score, str):
+        if score != "auto":
+            raise InvalidInput(f"unknown score {score!r}; use 'auto', a callable on outputs, or one of dp.scores")
+        return _automatic(sample, distinct, categorical)
+    if isinstance(score, Sequence) and score:
+        return [s for item in score for s in choose(item, sample, distinct, categorical)]
+    if callable(score):
+        return [Function(score)]
+    raise InvalidInput(f"score must be 'auto', a callable, one of dp.scores, or a list of these, got {score!r}")
+
+
+def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]:
+    rows, width = sample.matrix.shape
+    discrete = distinct <= max(16, min(4096, rows // 4))
+    if categorical and width == 1:
+        return [Cells()]
+    candidates: list[Score] = [Cells()] if discrete else []
+    if width == 1:
+        return [Identity(), *candidates]
+    if not categorical:
+        candidates += [Projection(), Classifier("logistic")]
+    return [*candidates, Classifier("boosting")]
+
+
+def _row_keys(matrix: Array) -> NDArray[Any]:
+    """One comparable key a row: the value itself, or the bytes of the row (NaN equals NaN)."""
+    if matrix.shape[1] == 1 and not np.isnan(matrix).any():
+        return matrix[:, 0]
+    fixed = np.ascontiguousarray(np.where(np.isnan(matrix), np.nan, matrix))
+    return np.asarray(fixed.view(np.dtype((np.void, fixed.dtype.itemsize * fixed.shape[1]))).ravel())
+
+
+def _filled(matrix: Array) -> Array:
+    """NaN (a halt, an ended transcript) as 0, with a column that says so."""
+    missing = np.isnan(matrix)
+    if not missing.any():
+        return matrix
+    return np.where(missing, 0.0, matrix)
+
+
+def _checked(values: Array, outputs: Outputs, name: str) -> Array:
+    if values.shape != (len(outputs),):
+        raise InvalidInput(f"the score {name!r} must return shape ({len(outputs)},), got {values.shape}")
+    halted = np.isnan(outputs.matrix).any(axis=1)
+    if np.isnan(values[~halted]).any():
+        raise MechanismError(f"the score {name!r} is NaN in trial {int(np.flatnonzero(np.isnan(values) & ~halted)[0])}")
+    # A ratio of densities may be infinite: an output that one input cannot produce.
+    return np.clip(values, -math.ldexp(1.0, 1000), math.ldexp(1.0, 1000))

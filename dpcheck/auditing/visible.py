@@ -1,0 +1,71 @@
+"""What an audit could have seen: its resolution, stated with every result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scipy import special, stats
+
+from dpcheck.statistics.binomial import epsilon_lower_conditional
+
+
+@dataclass(frozen=True)
+class Visible:
+    """The reach of one run.
+
+    Attributes:
+        failure_probability: spent by the whole audit; looks: times at which it could have stopped.
+        directions: of the promise that were tested together.
+        smallest_probability: events rarer than this were out of sight (3 over the runs of one input).
+        detectable_half, detectable: true epsilons that this event, at these counts, would have refuted with
+            probability 1/2 and 0.95; inf when no epsilon would.
+        ceiling: largest epsilon that these many guesses could ever certify.
+    """
+
+    failure_probability: float
+    looks: int
+    directions: int
+    smallest_probability: float
+    detectable_half: float
+    detectable: float
+    ceiling: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def what_was_visible(
+    guesses: int, samples: int, epsilon: float, delta: float, failure_probability: float, *, directions: int = 2, looks: int = 1
+) -> Visible:
+    """The reach of a test of (epsilon, delta) that made `guesses` guesses in `samples` coin-flipped trials."""
+    half, sure = (detectable_epsilon(guesses, samples, epsilon, delta, failure_probability, power) for power in (0.5, 0.95))
+    return Visible(
+        failure_probability=failure_probability,
+        looks=looks,
+        directions=directions,
+        smallest_probability=min(1.0, 6 / max(1, samples)),
+        detectable_half=half,
+        detectable=sure,
+        ceiling=float(epsilon_lower_conditional(guesses, 0, failure_probability)),
+    )
+
+
+def detectable_epsilon(
+    guesses: int, samples: int, epsilon: float, delta: float, failure_probability: float, power: float
+) -> float:
+    """Smallest true epsilon that the same number of guesses would have refuted (epsilon, delta) with at `power`.
+
+    The law is taken on the boundary of (true epsilon, delta) with the observed chance of a guess.
+    """
+    if guesses == 0 or samples == 0:
+        return math.inf
+    leak = delta * samples / guesses
+    odds = math.exp(-epsilon)
+    null = min(1.0, (1 + odds * leak) / (1 + odds))
+    critical = float(stats.binom.isf(failure_probability, guesses, null)) + 1
+    if critical > guesses:
+        return math.inf
+    share = float(special.betaincinv(critical, guesses - critical + 1, power))
+    return math.log((share - leak) / (1 - share)) if 0 < share - leak and share < 1 else math.inf

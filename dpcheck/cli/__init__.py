@@ -1,0 +1,26 @@
+"""The command line. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage, 3 internal error, 4 inconclusive
+under --strict, 5 nothing collected."""
+
+from __future__ import annotations
+
+import click
+
+import dpcheck
+from dpcheck.cli import auditing, browse, planning, running
+from dpcheck.cli.common import Dpcheck
+
+
+@click.group(cls=Dpcheck, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(dpcheck.__version__, prog_name="dpcheck")
+def main() -> None:
+    """Holds the written claims of differentially private optimisation against what the algorithms really do.
+
+    \b
+    Exit codes: 0 as expected · 1 an unexpected verdict · 2 usage · 3 internal error
+                4 inconclusive under --strict · 5 nothing collected
+    """
+
+
+for module in (browse, running, planning, auditing):
+    for command in module.COMMANDS:
+        main.add_command(command)

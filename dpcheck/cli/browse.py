@@ -1,0 +1,323 @@
+"""`dpcheck list` and `dpcheck show`: what is claimed, what became of it, and where it stands."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcheck.cli.common import (
+    Exit,
+    catalogue_of,
+    coloured,
+    count,
+    echo_json,
+    finish,
+    json_option,
+    results_of,
+    root_option,
+    shown,
+    store_option,
+    table,
+    width,
+    witness_path,
+)
+from dpcheck.errors import UnknownLabel
+
+if TYPE_CHECKING:
+    from dpcheck.checks import Check
+    from dpcheck.claims import Claim
+    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.history import Chosen
+
+OUTCOMES = ("refuted", "inconclusive", "holds", "skipped", "not run", "unchecked")
+"""Of a claim, the most telling first."""
+
+
+def outcomes_of(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> list[str]:
+    """The outcome of every check of a claim; `unchecked` when it has none and says why, nothing when it has none."""
+    checks = catalogue.checks_of(claim.label)
+    if not checks:
+        return ["unchecked"] if claim.label in catalogue.unchecked else []
+    found = [results[c.id].record.verdict.outcome.value if c.id in results else "not run" for c in checks]
+    return sorted(found, key=OUTCOMES.index)
+
+
+def in_words(outcomes: list[str]) -> str:
+    """`refuted`, or `refuted 1 · holds 2` where checks differ."""
+    counts = Counter(outcomes)
+    if len(counts) < 2:
+        return outcomes[0] if outcomes else "no check"
+    return " · ".join(f"{name} {number}" for name, number in counts.items())
+
+
+def check_row(catalogue: Catalogue, check: Check, chosen: Chosen | None) -> dict[str, Any]:
+    """One check and its verdict, for JSON."""
+    row: dict[str, Any] = {
+        "id": check.id,
+        "kind": check.kind,
+        "doc": check.doc,
+        "expect": sorted(outcome.value for outcome in check.expect),
+        "home": str(catalogue.home(check.id)),
+        "outcome": "not run",
+    }
+    if chosen is not None:
+        record = chosen.record
+        row |= {
+            "outcome": record.verdict.outcome.value,
+            "expected": record.expected,
+            "stale": chosen.stale,
+            "size": record.size,
+            "seed": record.seed,
+            "verdict": record.verdict.to_dict(),
+        }
+    return row
+
+
+# -- list ------------------------------------------------------------------------------------------------------------
+
+
+@click.command("list")
+@click.option("--paper", help="Only claims of this paper.")
+@click.option("--kind", help="Only claims of this kind (theorem, …), or with a check of this kind (privacy, …).")
+@click.option("--outcome", type=click.Choice(OUTCOMES), help="Only claims of which some check has this outcome.")
+@root_option
+@store_option
+@json_option
+def list_command(
+    paper: str | None, kind: str | None, outcome: str | None, root: str | None, store: str | None, as_json: bool
+) -> None:
+    """Every claim, with what became of it."""
+    catalogue = catalogue_of(root)
+    if paper is not None and paper not in catalogue.papers:
+        raise UnknownLabel(paper, catalogue.papers)
+    results = results_of(catalogue, store)
+    rows = []
+    for claim in catalogue.claims.values():
+        found = outcomes_of(catalogue, claim, results)
+        checks = catalogue.checks_of(claim.label)
+        kinds = {claim.kind, *(check.kind for check in checks)}
+        wanted = paper in (None, claim.label.partition("/")[0]) and (kind is None or kind in kinds)
+        if wanted and (outcome is None or outcome in found):
+            rows.append((claim, found, checks))
+    if as_json:
+        echo_json([_list_row(catalogue, claim, found, checks, results) for claim, found, checks in rows])
+    else:
+        stale = {check for check, chosen in results.items() if chosen.stale}
+        shown = [
+            (c.label, c.kind, in_words(found) + "*" * bool(stale & {check.id for check in checks}), c.grade, c.title)
+            for c, found, checks in rows
+        ]
+        table(shown, ("label", "kind", "outcome", "grade", "title"))
+        total = Counter(outcome for _, found, _ in rows for outcome in found)
+        said = " · ".join(f"{name} {total[name]}" for name in OUTCOMES if total[name])
+        click.echo(count(len(rows), "claim") + (f" · checks: {said}" if said else ""))
+        if any(row[2].endswith("*") for row in shown):
+            click.echo("* some result is stale: its sources have changed since; `dpcheck run` renews it")
+    finish(catalogue, Exit.EXPECTED if catalogue.claims else Exit.NOTHING)
+
+
+def _list_row(
+    catalogue: Catalogue, claim: Claim, found: list[str], checks: list[Check], results: Mapping[str, Chosen]
+) -> dict[str, Any]:
+    return {
+        "label": claim.label,
+        "kind": claim.kind,
+        "title": claim.title,
+        "paper": claim.paper.key,
+        "reading": claim.reading,
+        "grade": claim.grade,
+        "outcome": found[0] if found else "no check",
+        "unchecked": catalogue.unchecked[claim.label].reason if claim.label in catalogue.unchecked else None,
+        "checks": [check_row(catalogue, check, results.get(check.id)) for check in checks],
+    }
+
+
+# -- show ------------------------------------------------------------------------------------------------------------
+
+
+@click.command("show")
+@click.argument("label")
+@root_option
+@store_option
+@json_option
+def show_command(label: str, root: str | None, store: str | None, as_json: bool) -> None:
+    """One statement: what it says, what became of it, and where everything about it stands."""
+    catalogue = catalogue_of(root)
+    label = label.partition("::")[0]
+    claim = catalogue.claims.get(label)
+    if claim is None:
+        readings = catalogue.readings(label)
+        if "@" in label or not readings:
+            raise UnknownLabel(label, [*catalogue.claims, *catalogue.algorithms])
+        claim = readings[0]
+    results = results_of(catalogue, store)
+    if as_json:
+        echo_json(_as_dict(catalogue, claim, results))
+    else:
+        for line in _screen(catalogue, claim, results):
+            click.echo(line)
+    finish(catalogue)
+
+
+SIGNS = {"<=": ("≲", "≤"), ">=": ("≳", "≥"), "=": ("=", "="), "is": (":", ":")}
+ORIGINS = {"own": "own result", "cited": "cited", "ours": "added here"}
+
+
+def _screen(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> list[str]:
+    """The screen of `dpcheck show`, line by line."""
+    edge = min(width() or 120, 120)
+    section = f", Section {claim.section}" if claim.section else ""
+    title = f"{claim.title} · {claim.paper.title}{section} · {ORIGINS[claim.origin]}"
+    if claim.reading != "as-printed":
+        title = f"{claim.title}, {claim.reading} · {claim.paper.title}{section}"
+    home = str(catalogue.home(claim.label))
+    gap = edge - len(title) - len(home)
+    lines = [title + " " * gap + home] if gap >= 2 else [title, f"  {home}"]
+    lines += textwrap.wrap(claim.statement, edge, initial_indent="  ", subsequent_indent="  ")
+    for sign, expression in zip(SIGNS[claim.relation], (claim.order, claim.explicit), strict=True):
+        if expression is not None:
+            hidden = " (up to a constant)" if sign in "≲≳" else ""
+            lines.append(f"  {claim.quantity or 'bound'} {sign}{hidden}")
+            lines += [f"      {line}".rstrip() for line in _pretty(expression)]
+    said = _facts(catalogue, claim)
+    said += _verdicts(catalogue, claim, results)
+    said += _places(catalogue, claim)
+    for other in catalogue.readings(claim.label):
+        if other is not claim:
+            words = in_words(outcomes_of(catalogue, other, results))
+            said.append((other.reading, f"{words:<14} {other.label}"))
+    if catalogue.checks_of(claim.label):
+        said.append(("rerun", f"dpcheck run {claim.label} --size standard"))
+    pad = max(len(name) for name, _ in said)
+    for name, text in said:
+        lead = f"  {name:<{pad}}  "
+        wrapped = textwrap.wrap(text, edge - len(lead), break_long_words=False, break_on_hyphens=False) or [""]
+        lines.append(lead + _tinted(wrapped[0]))
+        lines += [" " * len(lead) + line for line in wrapped[1:]]
+    return lines
+
+
+def _tinted(text: str) -> str:
+    """A line whose first word is an outcome, that word in its colour."""
+    word, blank, rest = text.partition(" ")
+    return coloured(word) + blank + rest
+
+
+def _pretty(expression: Any) -> list[str]:
+    import sympy as sp
+
+    return str(sp.pretty(expression, use_unicode=True, wrap_line=False)).splitlines()
+
+
+def _inline(expression: Any) -> str:
+    """An expression on one line."""
+    import sympy as sp
+
+    lines = _pretty(sp.sympify(expression))
+    if len(lines) == 1:
+        return lines[0]
+    text = str(expression)
+    for symbol in sorted(expression.free_symbols, key=lambda s: -len(s.name)):
+        text = re.sub(rf"\b{symbol.name}\b", sp.pretty(symbol, use_unicode=True), text)
+    for plain, sign in (("sqrt(", "√("), ("**", "^"), ("*", "·"), ("<=", "≤"), (">=", "≥")):
+        text = text.replace(plain, sign)
+    return text
+
+
+def _facts(catalogue: Catalogue, claim: Claim) -> list[tuple[str, str]]:
+    """Assumptions, constants, probability, and what is wrong with the printed form."""
+    import sympy as sp
+
+    found = []
+    if claim.assumptions:
+        found.append(("assumes", ", ".join(map(_inline, claim.assumptions))))
+    symbols = set().union(*(e.free_symbols for e in (claim.order, claim.explicit) if e is not None))
+    if symbols:
+        names = sorted((sp.pretty(s, use_unicode=True) for s in symbols), key=str.casefold)
+        found.append(("constants", ", ".join(names)))
+    if claim.probability is not None:
+        found.append(("with prob.", _inline(claim.probability)))
+    if claim.about:
+        found.append(("about", ", ".join(claim.about)))
+    if claim.grade or claim.remark:
+        found.append(("grade" if claim.grade else "remark", ": ".join(filter(None, (claim.grade, claim.remark)))))
+    return found
+
+
+def _verdicts(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for check in catalogue.checks_of(claim.label):
+        chosen = results.get(check.id)
+        if chosen is None:
+            found.append((check.kind, f"not run   {check.doc or check.name}"))
+            continue
+        record, verdict = chosen.record, chosen.record.verdict
+        sure: str = verdict.evidence
+        if verdict.failure_probability:
+            sure += f", failure probability {verdict.failure_probability:.2g}"
+        stale = "; stale: its sources have changed since" if chosen.stale else ""
+        unexpected = "" if record.expected else "; unexpected"
+        found.append(
+            (
+                check.kind,
+                f"{verdict.outcome.value.upper()}  {verdict.reason} "
+                f"({sure}; size {record.size}, seed {record.seed}{stale}{unexpected})",
+            )
+        )
+        if verdict.witness is not None:
+            witness, path = verdict.witness, witness_path(catalogue.layout.store, verdict.witness)
+            where = f"; dpcheck verify {shown(path)}" if path.is_file() else ""
+            found.append(("witness", f"claimed {witness.claimed}, found {witness.found} ({witness.kind}){where}"))
+    if claim.label in catalogue.unchecked:
+        found.append(("unchecked", catalogue.unchecked[claim.label].reason))
+    return found or [("checked", "by nothing here")]
+
+
+def _places(catalogue: Catalogue, claim: Claim) -> list[tuple[str, str]]:
+    """Where the label stands, one line a kind."""
+    places: dict[str, list[str]] = {}
+    for home in catalogue.homes(claim.label):
+        if home.kind != "bound":
+            places.setdefault({"algorithm": "code"}.get(home.kind, home.kind), []).append(str(home))
+    return [
+        (kind, ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else ""))
+        for kind, where in places.items()
+    ]
+
+
+def _as_dict(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> dict[str, Any]:
+    return {
+        "schema_version": 1,
+        "label": claim.label,
+        "kind": claim.kind,
+        "title": claim.title,
+        "paper": {"key": claim.paper.key, "title": claim.paper.title, "reference": claim.paper.reference},
+        "section": claim.section,
+        "origin": claim.origin,
+        "statement": claim.statement,
+        "reading": claim.reading,
+        "quantity": claim.quantity,
+        "relation": claim.relation,
+        "order": None if claim.order is None else str(claim.order),
+        "explicit": None if claim.explicit is None else str(claim.explicit),
+        "latex": claim.latex(),
+        "assumptions": [str(a) for a in claim.assumptions],
+        "probability": None if claim.probability is None else str(claim.probability),
+        "about": list(claim.about),
+        "grade": claim.grade,
+        "remark": claim.remark,
+        "outcome": (outcomes_of(catalogue, claim, results) or ["no check"])[0],
+        "checks": [check_row(catalogue, c, results.get(c.id)) for c in catalogue.checks_of(claim.label)],
+        "unchecked": catalogue.unchecked[claim.label].reason if claim.label in catalogue.unchecked else None,
+        "homes": [{"kind": h.kind, "path": h.path, "line": h.line} for h in catalogue.homes(claim.label)],
+        "readings": [other.label for other in catalogue.readings(claim.label) if other is not claim],
+        "rerun": f"dpcheck run {claim.label} --size standard",
+    }
+
+
+COMMANDS = (list_command, show_command)

@@ -1,0 +1,214 @@
+"""What all commands share: errors and exit codes, tables and colours, the catalogue and its results."""
+
+from __future__ import annotations
+
+import enum
+import errno
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from dpcheck.errors import DpcheckError, WitnessRejected
+
+if TYPE_CHECKING:
+    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.history import Chosen
+    from dpcheck.engine.records import Record
+    from dpcheck.verdicts import Witness
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Exit(enum.IntEnum):
+    """Exit codes."""
+
+    EXPECTED = 0
+    UNEXPECTED = 1
+    USAGE = 2
+    INTERNAL = 3
+    INCONCLUSIVE = 4
+    NOTHING = 5
+    INTERRUPTED = 130
+
+
+class Dpcheck(click.Group):
+    """The group of all commands: an error of dpcheck is one line on stderr, anything else is a bug and says so."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
+        except click.ClickException as error:
+            error.show()
+            code = Exit.USAGE
+        except (click.Abort, KeyboardInterrupt):
+            complain("interrupted")
+            code = Exit.INTERRUPTED
+        except WitnessRejected as error:
+            complain(str(error))
+            code = Exit.UNEXPECTED
+        except DpcheckError as error:
+            complain(str(error))
+            code = Exit.USAGE
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # `dpcheck list | head`
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                code = Exit.EXPECTED
+            else:
+                code = _bug(error)
+        except Exception as error:
+            code = _bug(error)
+        sys.exit(int(code or 0))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+def _bug(error: BaseException) -> Exit:
+    traceback.print_exception(error)
+    complain(f"internal error: {type(error).__name__}: {error}; this is a bug of dpcheck, please report it")
+    return Exit.INTERNAL
+
+
+def leave(code: Exit) -> NoReturn:
+    """Ends the command with an exit code."""
+    raise click.exceptions.Exit(int(code))
+
+
+def complain(text: str) -> None:
+    """One line on stderr."""
+    click.echo(f"dpcheck: {' '.join(text.split())}", err=True)
+
+
+# -- options ---------------------------------------------------------------------------------------------------------
+
+
+def root_option(command: F) -> F:
+    return click.option(
+        "--root", metavar="DIR", help="Folder with the content; default: the nearest parent that has it."
+    )(command)
+
+
+def store_option(command: F) -> F:
+    return click.option("--store", metavar="FILE", help="Default: .dpcheck/store.db under the root.")(command)
+
+
+def json_option(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+# -- content and results ---------------------------------------------------------------------------------------------
+
+
+def catalogue_of(root: str | None, paths: Iterable[str] = (), *, with_mutants: bool = False) -> Catalogue:
+    """The catalogue; what could not be collected is said on stderr at once, and `finish` turns it into exit code 2."""
+    from dpcheck.engine import catalogue
+
+    found = catalogue.load(root, paths=list(paths), with_mutants=with_mutants)
+    for error in found.errors:
+        complain(str(error))
+    return found
+
+
+def finish(catalogue: Catalogue, code: Exit = Exit.EXPECTED) -> None:
+    """Ends a command; content that could not be collected counts as wrong usage."""
+    if catalogue.errors and code is not Exit.INTERNAL:
+        code = Exit.USAGE
+    if code is not Exit.EXPECTED:
+        leave(code)
+
+
+def results_of(catalogue: Catalogue, store: str | None, committed: Path | None = None) -> dict[str, Chosen]:
+    """Check id -> the record that speaks for it, from the store and the committed records."""
+    from dpcheck.engine import history
+    from dpcheck.engine.store import read_records
+
+    records: list[Record] = []
+    committed = committed or catalogue.layout.committed
+    if committed.is_file():
+        records += history.read_jsonl(committed)
+    path = Path(store) if store else catalogue.layout.store
+    if store or path.is_file():
+        records += read_records(path)
+    return history.choose(records, catalogue.fingerprints()) if records else {}
+
+
+def witness_path(store: Path, witness: Witness) -> Path:
+    """Where a run leaves the witness of a refutation: beside its store."""
+    return store.parent / f"witness-{witness.digest[:8]}.json"
+
+
+def shown(path: Path) -> str:
+    """A path as the user would type it."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+# -- output ----------------------------------------------------------------------------------------------------------
+
+_COLOURS = {"holds": "green", "refuted": "red", "inconclusive": "yellow", "error": "magenta", "survived": "red"}
+
+
+def coloured(text: str, word: str | None = None) -> str:
+    """The text in the colour of an outcome; click drops colours where there is no terminal."""
+    colour = _COLOURS.get((word or text).strip().lower())
+    return click.style(text, fg=colour) if colour and "NO_COLOR" not in os.environ else text
+
+
+def width(stream: Any = None) -> int | None:
+    """Columns of the terminal; None where output goes to a file or a pipe, which is never cut."""
+    stream = stream or sys.stdout
+    return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
+
+
+def table(
+    rows: Sequence[Sequence[str]], head: Sequence[str] = (), right: Iterable[int] = (), err: bool = False
+) -> None:
+    """Columns side by side without the empty ones, the last cut at a terminal's edge; `right`: set flush right."""
+    everything = [list(head)] * bool(head) + [list(row) for row in rows]
+    if not everything:
+        return
+    used = [i for i in range(len(everything[0])) if any(row[i] for row in everything)]
+    everything = [[row[i] for i in used] for row in everything]
+    flush = {place for place, i in enumerate(used) if i in set(right)}
+    widths = [max(len(row[i]) for row in everything) for i in range(len(everything[0]))]
+    edge = width(sys.stderr if err else sys.stdout)
+    room = None if edge is None else edge - sum(widths[:-1]) - 2 * (len(widths) - 1)
+    for number, row in enumerate(everything):
+        if room is not None and len(row[-1]) > max(room, 8):
+            row[-1] = row[-1][: max(room, 8) - 1] + "…"
+        padded = [t.rjust(w) if i in flush else t.ljust(w) for i, (t, w) in enumerate(zip(row, widths, strict=True))]
+        padded[-1] = padded[-1].rstrip()
+        words = row if number or not head else [""] * len(row)
+        click.echo("  ".join(map(coloured, padded, words)).rstrip(), err=err)
+
+
+def count(number: int, noun: str) -> str:
+    """ "1 check", "1,200 checks"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def as_plain(value: Any) -> Any:
+    """What JSON can say of a value: NumPy numbers as numbers, infinities and NaN as strings, the rest by `str`."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and not (float("-inf") < value < float("inf")):
+        return repr(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [as_plain(item) for item in value]
+    return str(value)
+
+
+def echo_json(value: Any) -> None:
+    click.echo(json.dumps(as_plain(value), indent=2, ensure_ascii=False, allow_nan=False))

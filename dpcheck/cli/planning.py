@@ -1,0 +1,241 @@
+"""`dpcheck plan`: what an algorithm would do at a size, in one table, before any data is seen."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcheck.cli.common import Exit, catalogue_of, complain, echo_json, json_option, leave, root_option, table
+from dpcheck.errors import DpcheckError, Infeasible
+
+if TYPE_CHECKING:
+    from dpcheck.claims import Claim
+    from dpcheck.engine.planning import Plan, Setting
+
+ROWS = 24
+"""Most lines of a table."""
+
+
+@click.command("plan")
+@click.argument("algorithm")
+@click.option("--n", type=int, required=True, help="Records; users under --m.")
+@click.option("--d", type=int, default=1, show_default=True, help="Dimension of the parameter.")
+@click.option("--epsilon", type=float, help="Budget: ε-DP, or (ε, δ)-DP with --delta.")
+@click.option("--delta", type=float, default=0.0, help="δ of the budget.  [default: 0]")
+@click.option("--rho", type=float, help="Budget: ρ-zCDP.")
+@click.option("--m", type=int, default=0, help="Samples of each user, for user-level privacy.")
+@click.option("--k", type=float, help="Order of the moment bound.")
+@click.option("--D", "D", type=float, default=1.0, show_default=True, help="Diameter of the domain.")
+@click.option("--L", "L", type=float, help="Lipschitz constant of the losses.  [default: 1, or inf beside --moment]")
+@click.option("--H", "H", type=float, default=1.0, show_default=True, help="Smoothness of the losses; inf for none.")
+@click.option("--G_k", "G_k", type=float, help="Moment bound of order --k.")
+@click.option("--moment", multiple=True, metavar="K=VALUE", help="Moment bound of another order; may be repeated.")
+@click.option("--theta", type=float, help="Exponent of the Tsybakov noise condition.")
+@click.option("--lambda", "lambda_", type=float, help="Constant of the Tsybakov noise condition.")
+@click.option("--hessian-rank", type=int, help="Rank of the Hessian, for losses of low rank.")
+@click.option("--constant", multiple=True, metavar="NAME=VALUE", help="A further constant that the algorithm asks for.")
+@click.option("--failure-probability", "beta", type=float, default=0.05, show_default=True, help="Of risk statements.")
+@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="A field of the algorithm.")
+@root_option
+@json_option
+def plan_command(
+    algorithm: str,
+    L: float | None,
+    G_k: float | None,
+    moment: tuple[str, ...],
+    theta: float | None,
+    lambda_: float | None,
+    constant: tuple[str, ...],
+    settings: tuple[str, ...],
+    root: str | None,
+    as_json: bool,
+    **sizes: Any,
+) -> None:
+    """The schedule of ALGORITHM (LABEL or LABEL@READING): phases, noise, privacy, gradients, bounds on its risk.
+
+    Exit 1 when it cannot be run at this size; the smallest n that would do is then named.
+    """
+    from dpcheck.engine import planning
+
+    moments = {_number("--moment", key): value for key, value in _pairs("--moment", moment).items()}
+    if G_k is not None:
+        if sizes["k"] is None:
+            raise click.UsageError("--G_k needs its order --k")
+        moments[sizes["k"]] = G_k
+    if (theta is None) != (lambda_ is None):
+        raise click.UsageError("--theta and --lambda go together")
+    setting = planning.Setting(
+        L=L if L is not None else math.inf if moments else 1.0,
+        moments=moments,
+        growth=None if theta is None or lambda_ is None else (theta, lambda_),
+        extra=_pairs("--constant", constant),
+        **sizes,
+    )
+    fields = dict(planning.parse(text) for text in settings)
+    try:
+        found = planning.plan(algorithm, setting, fields, _claims(root))
+    except Infeasible as error:
+        _infeasible(error, algorithm, setting, as_json)
+        return
+    if as_json:
+        echo_json(_as_dict(found, setting))
+    else:
+        _screen(found, setting)
+
+
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"got {text!r}; write NAME=VALUE", param_hint=option)
+        found[name] = _number(option, value)
+    return found
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a number", param_hint=option) from None
+
+
+def _claims(root: str | None) -> list[Claim]:
+    """Claims that may bound the risk; a plan needs no content folder."""
+    try:
+        return list(catalogue_of(root).claims.values())
+    except DpcheckError as error:
+        if root is not None:
+            raise
+        complain(f"no risk bounds: {error}")
+        return []
+
+
+def _infeasible(error: Infeasible, label: str, setting: Setting, as_json: bool) -> None:
+    from dpcheck.engine import planning
+
+    others = planning.alternatives(label.partition("@")[0], setting)
+    if as_json:
+        echo_json(
+            {
+                "schema_version": 1,
+                "label": error.label,
+                "feasible": False,
+                "needs": error.needs,
+                "got": error.got,
+                "smallest_n": error.smallest_n,
+                "consider": [{"label": other, "when": when} for other, when in others],
+            }
+        )
+    else:
+        click.echo(f"Infeasible: {error}")
+        if others:
+            click.echo(f"  consider  {', '.join(f'{other} ({when})' for other, when in others)}")
+    leave(Exit.UNEXPECTED)
+
+
+# -- the screen ------------------------------------------------------------------------------------------------------
+
+
+def figure(value: Any) -> str:
+    """A number in at most four significant digits."""
+    if value is None or value == "":
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{value.item():.4g}" if hasattr(value, "item") else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not math.isfinite(value):
+        return "∞" if value > 0 else str(value)
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
+
+
+def _screen(found: Plan, setting: Setting) -> None:
+    click.echo(
+        f"{found.label}{'' if found.reading == 'as-printed' else ', ' + found.reading} · {_given(found, setting)}"
+    )
+    if found.phases:
+        names = list(dict.fromkeys(name for phase in found.phases for name in phase))
+        rows = [["" if name not in p else figure(p[name]) for name in names] for p in found.phases]
+        numbered = [[f"{i}", *row] for i, row in enumerate(rows, 1)]
+        _cut(numbered, ["phase", *names], "phases")
+    if found.releases:
+        click.echo()
+        _cut(
+            [
+                [
+                    release.name,
+                    f"× {release.number:,}",
+                    release.law,
+                    release.reads,
+                    figure(release.sensitivity),
+                    figure(release.noise),
+                    figure(release.relative),
+                    figure(release.epsilon if math.isfinite(release.epsilon) else None),
+                    figure(release.rho if math.isfinite(release.rho) else None),
+                ]
+                for release in found.releases
+            ],
+            ["release", "", "law", "records", "sensitivity", "noise", "noise/diameter", "ε of one", "ρ of one"],
+            "releases",
+        )
+        click.echo()
+    click.echo(f"privacy    {_privacy(found)}")
+    click.echo(f"gradients  {found.gradients:,}")
+    for bound in found.bounds:
+        value = "no number here" if bound.value is None else f"≤ {figure(bound.value)}"
+        click.echo(f"risk       {value}  {bound.source}: {bound.note}")
+    if not found.bounds:
+        click.echo("risk       no bound with constants is known for this algorithm")
+
+
+def _cut(rows: list[list[str]], head: list[str], what: str) -> None:
+    table(rows[:ROWS], head, right=range(1, len(head)) if what == "phases" else (1, 3, 4, 5, 6, 7, 8))
+    if len(rows) > ROWS:
+        click.echo(f"… and {len(rows) - ROWS:,} more {what}; --json has them all")
+
+
+def _given(found: Plan, setting: Setting) -> str:
+    """Everything that the numbers rest on, defaults included."""
+    parts = [f"n = {setting.n:,}", f"d = {setting.d:,}", str(setting.privacy)]
+    parts += [f"m = {setting.m:,}"] * bool(setting.m)
+    parts += [f"{name} = {figure(getattr(setting, name))}" for name in ("D", "L", "H")]
+    parts += [f"G_{order:g} = {figure(value)}" for order, value in sorted(setting.moments.items())]
+    if setting.growth is not None:
+        parts.append(f"θ = {setting.growth[0]:g}, λ = {setting.growth[1]:g}")
+    parts += [f"{name} = {figure(value)}" for name, value in setting.extra.items()]
+    parts += [f"{name}={value}" for name, value in found.settings.items()]
+    return ", ".join(parts)
+
+
+def _privacy(found: Plan) -> str:
+    claimed = "not private (dialled)" if found.claimed is None else f"{found.claimed} claimed"
+    return f"{claimed}, {found.accounted} by the accountant from the claimed sensitivities"
+
+
+def _as_dict(found: Plan, setting: Setting) -> dict[str, Any]:
+    given = dataclasses.asdict(setting)
+    given["moments"] = {f"{order:g}": value for order, value in setting.moments.items()}
+    return {
+        "schema_version": 1,
+        "label": found.label,
+        "reading": found.reading,
+        "feasible": True,
+        "setting": given,
+        "fields": dict(found.settings),
+        "phases": [dict(phase) for phase in found.phases],
+        "releases": [dataclasses.asdict(release) for release in found.releases],
+        "gradients": found.gradients,
+        "floats_per_trial": found.floats_per_trial,
+        "claimed": None if found.claimed is None else str(found.claimed),
+        "accounted": found.accounted,
+        "accounted_epsilon": found.epsilon,
+        "bounds": [dataclasses.asdict(bound) for bound in found.bounds],
+    }
+
+
+COMMANDS = (plan_command,)

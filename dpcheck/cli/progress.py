@@ -1,0 +1,96 @@
+"""What a run shows while it is under way, on stderr: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+import click
+
+from dpcheck.cli.common import coloured, count
+from dpcheck.engine.records import Record
+from dpcheck.engine.run import Listener
+from dpcheck.engine.store import Failure
+
+
+class Lines(Listener):
+    """One line for every check that has its verdict, and one a minute for long checks."""
+
+    def __init__(self, title: str, checks: int) -> None:
+        self._title, self._checks = title, checks
+        self._cells = self._done = self._finished = 0
+        self._spoken = time.monotonic()
+
+    def started(self, cells: int, stored: int) -> None:
+        self._cells = cells
+        held = f", {stored:,} in the store already" if stored else ""
+        click.echo(f"{self._title}: {count(self._checks, 'check')}, {count(cells, 'cell')} to compute{held}", err=True)
+
+    def computed(self, check: str) -> None:
+        self._done += 1
+        if time.monotonic() - self._spoken > 60:
+            self._say(f"[{self._done}/{self._cells} cells] {check}")
+
+    def concluded(self, record: Record) -> None:
+        unexpected = "" if record.expected else "  unexpected"
+        self._line(record.verdict.outcome.value, record.check, record.verdict.reason + unexpected)
+
+    def failed(self, failure: Failure) -> None:
+        self._line("error", failure.key.check, failure.message)
+
+    def _line(self, outcome: str, check: str, text: str) -> None:
+        self._finished += 1
+        wide = len(str(self._checks))
+        self._say(f"[{self._finished:>{wide}}/{self._checks}] {coloured(f'{outcome:<12}', outcome)}  {check}  {text}")
+
+    def _say(self, text: str) -> None:
+        self._spoken = time.monotonic()
+        click.echo(text, err=True)
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        pass
+
+
+class Bar(Listener):
+    """`tsybakov  ━━━━━━━━━━  58/58  0:01:12`."""
+
+    def __init__(self, title: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns: tuple[Any, ...] = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[now]}"),
+        )
+        self._progress = Progress(*columns, console=Console(stderr=True))
+        self._task = self._progress.add_task(title, total=None, now="")
+
+    def started(self, cells: int, stored: int) -> None:
+        self._progress.update(self._task, total=cells + stored, completed=stored)
+
+    def computed(self, check: str) -> None:
+        self._progress.update(self._task, advance=1, now=check)
+
+    def failed(self, failure: Failure) -> None:
+        self._progress.console.print(f"error  {failure.key.check}  {failure.message}", markup=False, highlight=False)
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._progress.update(self._task, now="")
+        self._progress.stop()
+
+
+def progress(title: str, checks: int) -> Lines | Bar:
+    """The bar on a terminal, lines elsewhere."""
+    return Bar(title) if sys.stderr.isatty() else Lines(title, checks)

@@ -1,0 +1,287 @@
+"""`dpcheck run`, `merge`, `compare` and `report`: results made, brought together, held against others, and shown."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from dpcheck.cli.common import (
+    Exit,
+    catalogue_of,
+    complain,
+    count,
+    echo_json,
+    finish,
+    json_option,
+    leave,
+    results_of,
+    root_option,
+    shown,
+    store_option,
+    table,
+    witness_path,
+)
+from dpcheck.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcheck.checks import Size
+    from dpcheck.engine.records import Record
+    from dpcheck.engine.run import Result
+
+SIZES = ("smoke", "standard", "full")
+ROWS = 40
+"""Most lines of the final table."""
+_RANK = ("error", "refuted", "inconclusive", "holds", "skipped")
+
+
+@click.command("run")
+@click.argument("what", nargs=-1, metavar="[LABEL|PATH]…")
+@click.option("--size", type=click.Choice(SIZES), default="smoke", show_default=True, help="How much to sample.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes; results are the same."
+)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Root of all randomness.")
+@click.option("--shard", metavar="I/K", help="Only the i-th of k parts of the work; `dpcheck merge` joins the stores.")
+@click.option("--strict", is_flag=True, help="Exit 4 when a verdict is inconclusive, even if that was expected.")
+@root_option
+@store_option
+@json_option
+def run_command(
+    what: tuple[str, ...],
+    size: Any,
+    workers: int,
+    seed: int,
+    shard: str | None,
+    strict: bool,
+    root: str | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Runs checks: of a paper, of a label with all its readings, of a file or folder (your own as well), or all.
+
+    Finished cells are kept in the store: an interrupted run goes on where it stopped, and only what depends on edited
+    sources is computed again.
+    """
+    from dpcheck.cli.progress import progress
+    from dpcheck.engine.run import Runner
+    from dpcheck.engine.store import Store
+
+    part = _part(shard)
+    catalogue = catalogue_of(root, [argument for argument in what if Path(argument).exists()])
+    checks = catalogue.select(what)
+    if not checks:
+        complain(f"nothing to run: no check in {' '.join(what) or catalogue.root}; `dpcheck list` shows what has one")
+        finish(catalogue, Exit.NOTHING)
+    path = Path(store) if store else catalogue.layout.store
+    title = " ".join(dict.fromkeys(check.label.partition("/")[0] for check in checks))
+    with Store(path) as opened, progress(title, len(checks)) as listener:
+        runner = Runner(catalogue, checks, opened, size=size, seed=seed, workers=workers, shard=part, listener=listener)
+        try:
+            result = runner.run()
+        except KeyboardInterrupt:
+            complain("stopped; finished cells are kept, and the same command goes on from here")
+            leave(Exit.INTERRUPTED)
+    _witnesses(result, path)
+    code = exit_code(result, strict=strict)
+    if as_json:
+        echo_json(_as_dict(result, size, seed, code))
+    else:
+        _table(result)
+        _summary(result, seed, path)
+    finish(catalogue, code)
+
+
+def _part(shard: str | None) -> tuple[int, int]:
+    if shard is None:
+        return 1, 1
+    first, _, second = shard.partition("/")
+    if not (first.isdigit() and second.isdigit() and 1 <= int(first) <= int(second)):
+        raise click.BadParameter(
+            f"got {shard!r}; write --shard 2/8 for the second of eight parts", param_hint="--shard"
+        )
+    return int(first), int(second)
+
+
+def exit_code(result: Result, *, strict: bool = False) -> Exit:
+    """3 before 1 before 4 before 0."""
+    if result.failures:
+        return Exit.INTERNAL
+    if result.unexpected:
+        return Exit.UNEXPECTED
+    inconclusive = any(record.verdict.outcome.value == "inconclusive" for record in result.records)
+    return Exit.INCONCLUSIVE if strict and inconclusive else Exit.EXPECTED
+
+
+def _witnesses(result: Result, store: Path) -> None:
+    for record in result.records:
+        if record.verdict.witness is not None:
+            record.verdict.witness.save(witness_path(store, record.verdict.witness))
+
+
+def _table(result: Result) -> None:
+    """Verdicts, the most telling first; what holds as expected is left out when the table would be long."""
+    rows = [("error", failure.key.check, "", failure.message) for failure in result.failures]
+    records = sorted(result.records, key=lambda r: (r.expected, _RANK.index(r.verdict.outcome.value)))
+    for record in records:
+        unexpected = "" if record.expected else "unexpected"
+        rows.append((record.verdict.outcome.value, record.check, unexpected, record.verdict.reason))
+    table(rows[:ROWS], ("outcome", "check", "", "reason"))
+    if len(rows) > ROWS:
+        click.echo(f"… and {count(len(rows) - ROWS, 'more verdict')}; `dpcheck list` shows all")
+
+
+def _summary(result: Result, seed: int, store: Path) -> None:
+    counts = Counter(record.verdict.outcome.value for record in result.records)
+    refuted = [record for record in result.records if record.verdict.outcome.value == "refuted"]
+    expected = f" ({sum(r.expected for r in refuted)} expected)" if refuted else ""
+    spent = math.fsum(record.verdict.failure_probability for record in result.records)
+    said = [
+        f"holds {counts['holds']}",
+        f"refuted {counts['refuted']}{expected}",
+        f"inconclusive {counts['inconclusive']}",
+        f"skipped {counts['skipped']}",
+        *([f"errors {len(result.failures)}"] if result.failures else []),
+    ]
+    risk = f"failure probability of the whole run {spent:.2g}" if spent else "nothing was sampled"
+    click.echo(f"  {' · '.join(said)}        {risk}, seed {seed}")
+    if result.failures:
+        verdict = f"{count(len(result.failures), 'error')}: a check raised or broke a rule"
+    elif result.unexpected:
+        verdict = f"{count(len(result.unexpected), 'verdict')} not as expected"
+    else:
+        verdict = "every verdict as expected"
+    follow = "dpcheck report"
+    if result.waiting:
+        verdict += f" · {count(len(result.waiting), 'check')} with cells in other shards"
+        follow = "dpcheck merge"
+    elif result.failures or result.unexpected:
+        first = result.failures[0].key.check if result.failures else result.unexpected[0].check
+        follow = f"dpcheck show {first.partition('::')[0]}"
+    click.echo(f"  {verdict} · store {shown(store.resolve())} · next: {follow}")
+
+
+def _as_dict(result: Result, size: str, seed: int, code: Exit) -> dict[str, Any]:
+    return {
+        "schema_version": 1,
+        "size": size,
+        "seed": seed,
+        "exit_code": int(code),
+        "summary": dict(Counter(record.verdict.outcome.value for record in result.records)),
+        "computed": result.computed,
+        "stored": result.stored,
+        "seconds": result.seconds,
+        "records": [record.to_dict() for record in result.records],
+        "errors": [{"check": f.key.check, "cell": f.key.cell, "message": f.message} for f in result.failures],
+        "waiting": result.waiting,
+    }
+
+
+# -- merge -----------------------------------------------------------------------------------------------------------
+
+
+@click.command("merge")
+@click.argument("stores", nargs=-1, required=True, metavar="STORE…")
+@root_option
+@store_option
+def merge_command(stores: tuple[str, ...], root: str | None, store: str | None) -> None:
+    """Joins the stores of shards (into --store) and concludes every check whose cells are now all there."""
+    from dpcheck.engine.run import Runner
+    from dpcheck.engine.store import Store
+
+    catalogue = catalogue_of(root)
+    path = Path(store) if store else catalogue.layout.store
+    with Store(path) as opened:
+        for other in stores:
+            if Path(other).resolve() != path.resolve():
+                click.echo(f"{other}: {count(opened.merge(other), 'new cell')}", err=True)
+        code = Exit.EXPECTED
+        for size, seed, ids in opened.runs():
+            checks = [check for check in catalogue.checks.values() if check.id in ids]
+            result = Runner(catalogue, checks, opened, size=cast("Size", size), seed=seed).run(compute=False)
+            if result.records or result.failures:
+                click.echo(f"{size}, seed {seed}")
+                _table(result)
+                _witnesses(result, path)
+                _summary(result, seed, path)
+                code = max(code, exit_code(result), key=(Exit.EXPECTED, Exit.UNEXPECTED, Exit.INTERNAL).index)
+    finish(catalogue, code)
+
+
+# -- compare ---------------------------------------------------------------------------------------------------------
+
+
+@click.command("compare")
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@json_option
+def compare_command(before: str, after: str, as_json: bool) -> None:
+    """Which outcomes changed from A to B, two stores or records.jsonl files. Exit 1 when some did."""
+    from dpcheck.engine import history
+
+    old, new = (history.choose(history.read(Path(path))) for path in (before, after))
+    both = [check for check in old if check in new]
+
+    def outcome(of: dict[str, Any], check: str) -> str:
+        return str(of[check].record.verdict.outcome.value)
+
+    changed = [check for check in both if outcome(old, check) != outcome(new, check)]
+    added, gone = [c for c in new if c not in old], [c for c in old if c not in new]
+    if as_json:
+        rows = [{"check": c, "before": outcome(old, c), "after": outcome(new, c)} for c in changed]
+        echo_json(
+            {"schema_version": 1, "changed": rows, "added": added, "gone": gone, "same": len(both) - len(changed)}
+        )
+    else:
+        rows_of = [(outcome(old, c), "→", outcome(new, c), c, new[c].record.verdict.reason) for c in changed]
+        rows_of += [("", "+", outcome(new, c), c, "only in B") for c in added]
+        rows_of += [(outcome(old, c), "−", "", c, "only in A") for c in gone]
+        table(rows_of)
+        click.echo(
+            f"{count(len(changed), 'changed outcome')} · {len(both) - len(changed):,} the same · "
+            f"{len(added):,} only in B · {len(gone):,} only in A"
+        )
+    if changed:
+        leave(Exit.UNEXPECTED)
+
+
+# -- report ----------------------------------------------------------------------------------------------------------
+
+
+@click.command("report")
+@click.option("--out", metavar="DIR", help="Default: reports/ under the root.")
+@root_option
+@store_option
+def report_command(out: str | None, root: str | None, store: str | None) -> None:
+    """Writes the report and its committed records.jsonl: the same results give the same bytes."""
+    from dpcheck import report
+    from dpcheck.engine.history import write_jsonl
+
+    catalogue = catalogue_of(root)
+    if not catalogue.claims:
+        complain(f"nothing to report: no claim in {catalogue.root}")
+        finish(catalogue, Exit.NOTHING)
+    folder = Path(out) if out else catalogue.layout.committed.parent
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"{folder} is a file; --out takes a folder")
+    results = results_of(catalogue, store, folder / "records.jsonl")
+    chosen = {check: result for check, result in results.items() if check in catalogue.checks}
+    records = [result.record for result in chosen.values()]
+    stale = {check for check, result in chosen.items() if result.stale}
+    written = report.write(catalogue, records, folder, stale=stale)
+    written.append(write_jsonl(folder / "records.jsonl", records))
+    click.echo(f"{_of(records, len(catalogue.checks))} · {count(len(written), 'file')} in {shown(folder.resolve())}")
+    if stale:
+        click.echo(f"{count(len(stale), 'result')} stale: sources have changed since; `dpcheck run` renews them")
+    finish(catalogue)
+
+
+def _of(records: Sequence[Record], checks: int) -> str:
+    return f"results of {len(records):,} of {count(checks, 'check')}"
+
+
+COMMANDS = (run_command, report_command, merge_command, compare_command)

@@ -1,0 +1,77 @@
+"""Runs the seeded bugs: which of them some check finds, and whether a correct look-alike is flagged."""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpcheck.checks import Context, Size
+from dpcheck.engine import catalogue as catalogues
+from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.layout import Layout
+from dpcheck.errors import DpcheckError
+from dpcheck.mutants import Kill, Mutant
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one mutant: its kill, or the error that its check raised."""
+
+    mutant: str
+    kill: Kill | None
+    message: str = ""
+    trace: str = ""
+
+    def fault(self, mutant: Mutant) -> str:
+        """ "survived", "flagged" (a look-alike), "error", or "" when it went as it should."""
+        if self.kill is None:
+            return "error"
+        if self.kill.killed == mutant.lookalike:
+            return "flagged" if mutant.lookalike else "survived"
+        return ""
+
+
+def run(
+    catalogue: Catalogue, mutants: Sequence[Mutant], *, size: Size = "standard", seed: int = 0, workers: int = 1
+) -> Iterator[Trial]:
+    """One trial for each mutant, in the order in which they finish; results do not depend on `workers`.
+
+    Args:
+        catalogue: loaded with its mutants.
+    """
+    if workers == 1 or len(mutants) < 2:
+        yield from (_try(catalogue, mutant.name, size, seed) for mutant in mutants)
+        return
+    import joblib
+
+    jobs = [(catalogue.layout, catalogue.paths, mutant.name, size, seed) for mutant in mutants]
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        pool = joblib.Parallel(n_jobs=min(workers, len(jobs)), batch_size=1, return_as="generator_unordered")
+        yield from pool(joblib.delayed(try_named)(*job) for job in jobs)
+
+
+def try_named(found: Layout, paths: tuple[Path, ...], name: str, size: Size, seed: int) -> Trial:
+    """What a worker does: it is sent names, and loads the catalogue itself."""
+    return _try(_loaded(found, paths), name, size, seed)
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(found: Layout, paths: tuple[Path, ...]) -> Catalogue:
+    return catalogues.load_from(found, paths, with_mutants=True)
+
+
+def _try(catalogue: Catalogue, name: str, size: Size, seed: int) -> Trial:
+    import threadpoolctl  # type: ignore[import-untyped]
+
+    context = Context("mutants", name, {}, size, seed)
+    try:
+        with catalogues.in_force(catalogue), threadpoolctl.threadpool_limits(limits=1):
+            kill = catalogue.mutants[name].kill(context)
+        if not isinstance(kill, Kill):
+            raise DpcheckError(f"the mutant {name} returned {kill!r}; `kill` returns a Kill")
+        return Trial(name, kill)
+    except Exception as error:
+        return Trial(name, None, f"{type(error).__name__}: {error}", traceback.format_exc())

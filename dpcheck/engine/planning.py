@@ -1,0 +1,321 @@
+"""What an algorithm would do at a size, before any data is seen: its schedule, its privacy, its cost, its bounds."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpcheck.engine.algorithms import algorithm, algorithms, fields_of
+from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
+from dpcheck.interfaces import Algorithm, Constants, Problem, Release, Schedule
+from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What a practitioner knows: sizes, budget, and constants of his problem; one constant serves every norm.
+
+    Attributes:
+        n, d: records (users when m > 0) and dimension of the parameter; m: samples a user, 0 when a record is one.
+        epsilon, delta, rho: the budget: (epsilon, delta)-DP, or rho-zCDP.
+        k: order of the moment bound, handed to algorithms that have such a field.
+        D, L, H: diameter of the domain, Lipschitz constant and smoothness of the losses; inf where there is none.
+        moments: order -> G_k; another order gets the bound of the next order above, which is never too small.
+        growth: (theta, lambda) of the Tsybakov noise condition.
+        beta: failure probability of high-probability statements.
+        extra: further named constants that a paper's schedule asks for.
+    """
+
+    n: int
+    d: int
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+    m: int = 0
+    k: float | None = None
+    D: float = 1.0
+    L: float = 1.0
+    H: float = 1.0
+    moments: Mapping[float, float] = field(default_factory=dict)
+    growth: tuple[float, float] | None = None
+    beta: float = 0.05
+    hessian_rank: int | None = None
+    extra: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("n", "d"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(f"{name} must be >= 1, got {getattr(self, name)}")
+        for name in ("D", "L", "H"):
+            if not getattr(self, name) > 0:
+                raise InvalidInput(f"{name} must be > 0, got {getattr(self, name)}")
+        if not 0 < self.beta < 1:
+            raise InvalidInput(f"the failure probability must lie in (0, 1), got {self.beta}")
+        if (self.epsilon is None) == (self.rho is None):
+            raise InvalidInput("name the budget by epsilon (and delta), or by rho; one of them")
+        if self.m < 0:
+            raise InvalidInput(f"m, the samples of a user, must be >= 0, got {self.m}")
+        for order, value in self.moments.items():
+            if not (order >= 1 and value > 0):
+                raise InvalidInput(f"a moment bound needs an order >= 1 and a value > 0, got {order:g}={value:g}")
+
+    @property
+    def privacy(self) -> Guarantee:
+        if self.rho is not None:
+            return ZCDP(self.rho)
+        assert self.epsilon is not None
+        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
+
+    def moment(self, k: float, m: int = 1) -> float:
+        """G_k; by Minkowski's inequality it bounds the moment of a mean of m gradients as well."""
+        above = [order for order in self.moments if order >= k]
+        return min(self.moments[min(above)] if above else math.inf, self.L)
+
+    @property
+    def problem(self) -> Problem:
+        constants = Constants(
+            d=self.d,
+            diameter=lambda p: self.D,
+            lipschitz=lambda p: self.L,
+            smoothness=lambda p: self.H,
+            moment=self.moment,
+            growth=self.growth,
+            hessian_rank=self.hessian_rank,
+            extra=dict(self.extra),
+        )
+        return Problem(
+            constants=constants, privacy=self.privacy, failure_probability=self.beta, samples_per_user=self.m
+        )
+
+    def values(self) -> dict[str, float]:
+        """Symbol name -> value, for the bounds of claims."""
+        found: dict[str, float] = {
+            "n": self.n,
+            "d": self.d,
+            "D": self.D,
+            "R": self.D,
+            "beta": self.beta,
+            "zeta": self.beta,
+        }
+        for name in ("L", "H"):
+            if math.isfinite(getattr(self, name)):
+                found[name] = getattr(self, name)
+        if self.epsilon is not None:
+            found |= {"epsilon": self.epsilon, "delta": self.delta}
+        if self.rho is not None:
+            found["rho"] = self.rho
+        if self.m:
+            found["m"] = self.m
+        if self.growth is not None:
+            found |= {"theta": self.growth[0], "lambda": self.growth[1]}
+        if self.k is not None:
+            found |= {
+                "k": self.k,
+                "G_k": self.moment(self.k),
+                "r_k": self.moment(self.k),
+                "r_2k": self.moment(2 * self.k),
+            }
+        found |= {"G": self.moment(1), "G_1": self.moment(1), "G_2": self.moment(2), "r_2": self.moment(2)}
+        return {name: value for name, value in (found | dict(self.extra)).items() if math.isfinite(value)}
+
+
+@dataclass(frozen=True)
+class ReleaseRow:
+    """Releases that are alike but for the numbers in their names."""
+
+    name: str
+    number: int
+    law: str
+    reads: str
+    sensitivity: float
+    noise: float | None
+    relative: float | None
+    epsilon: float
+    rho: float
+
+
+@dataclass(frozen=True)
+class BoundRow:
+    """An upper bound on the excess risk, or why it cannot be given here."""
+
+    source: str
+    value: float | None
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What `dpcheck plan` shows."""
+
+    label: str
+    reading: str
+    settings: Mapping[str, Any]
+    phases: tuple[Mapping[str, Any], ...]
+    releases: tuple[ReleaseRow, ...]
+    gradients: int
+    floats_per_trial: int
+    claimed: Guarantee | None
+    accounted: str
+    epsilon: float | None
+    bounds: tuple[BoundRow, ...]
+
+
+def build(label: str, settings: Mapping[str, Any], setting: Setting) -> tuple[Algorithm[Any], dict[str, Any]]:
+    """The algorithm with its fields; `k` of the setting goes to algorithms that have such a field."""
+    settings = dict(settings)
+    if setting.k is not None and "k" not in settings and "k" in fields_of(type(algorithm(label))):
+        settings["k"] = setting.k
+    return algorithm(label, **settings), settings
+
+
+def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequence[Any] = ()) -> Plan:
+    """The schedule of an algorithm and what follows from it.
+
+    Args:
+        label: of the algorithm, with its reading if any.
+        settings: fields of the algorithm.
+        claims: those that may bound its risk; only explicit upper bounds about it count.
+
+    Raises:
+        Infeasible: the algorithm cannot be run at this size.
+        UnknownLabel, InvalidInput: no such algorithm, reading or field.
+    """
+    chosen, settings = build(label, settings, setting)
+    schedule = chosen.schedule(setting.problem, setting.n)
+    said, epsilon = accounted(schedule, setting)
+    return Plan(
+        label=chosen.label,
+        reading=label.partition("@")[2] or "as-printed",
+        settings=settings,
+        phases=tuple(_phase(phase) for phase in schedule.phases),
+        releases=tuple(_grouped(schedule.releases, setting.D)),
+        gradients=schedule.gradients,
+        floats_per_trial=schedule.floats_per_trial,
+        claimed=schedule.claimed,
+        accounted=said,
+        epsilon=epsilon,
+        bounds=tuple(_bounds(chosen, setting, claims)),
+    )
+
+
+def alternatives(label: str, setting: Setting) -> list[tuple[str, str]]:
+    """The paper's other algorithms at this size: (label, "feasible" or the smallest n)."""
+    found = []
+    for other, kind in algorithms().items():
+        if other == label or other.partition("/")[0] != label.partition("/")[0]:
+            continue
+        try:
+            settings = {"k": setting.k} if setting.k is not None and "k" in fields_of(kind) else {}
+            kind(**settings).schedule(setting.problem, setting.n)
+            found.append((other, "feasible"))
+        except Infeasible as error:
+            if error.smallest_n is not None:
+                found.append((other, f"feasible from n = {error.smallest_n:,}"))
+        except (DpcheckError, TypeError, ValueError, ArithmeticError):
+            continue  # made for another budget, or in need of constants that were not given
+    return found
+
+
+def accounted(schedule: Schedule[Any], setting: Setting) -> tuple[str, float | None]:
+    """What the accountant certifies from the claimed sensitivities, in words, and its epsilon at the claimed delta."""
+    from dpcheck.accounting import account
+
+    if not schedule.releases:
+        return "no release: the output is not private", None
+    found = account(schedule)
+    claimed = schedule.claimed or setting.privacy
+    delta = claimed.delta if isinstance(claimed, ApproxDP) else setting.delta
+    if isinstance(claimed, ZCDP) and not delta:
+        return str(found.guarantee), None
+    epsilon = float(found.epsilon(delta))
+    return (f"{epsilon:.4g}-DP" if delta == 0 else f"({epsilon:.4g}, {delta:g})-DP"), epsilon
+
+
+def _phase(phase: Any) -> Mapping[str, Any]:
+    """The fields of a phase, in order; anything else under "phase"."""
+    if dataclasses.is_dataclass(phase) and not isinstance(phase, type):
+        return {f.name: getattr(phase, f.name) for f in dataclasses.fields(phase)}
+    return dict(phase) if isinstance(phase, Mapping) else {"phase": phase}
+
+
+def _grouped(releases: Sequence[Release], diameter: float) -> list[ReleaseRow]:
+    """Rows of like releases: 48 blocks of one phase with one noise scale are one row."""
+    groups: dict[tuple[Any, ...], list[Release]] = {}
+    for release in releases:
+        most = max((read.sensitivity for read in release.reads), default=0.0)
+        shape = (
+            re.sub(r"(\d+)(?!.*\d)", "*", release.name),
+            repr(release.law),
+            release.count,
+            most,
+            len(release.reads),
+        )
+        groups.setdefault(shape, []).append(release)
+    return [_row(alike, diameter) for alike in groups.values()]
+
+
+def _row(alike: Sequence[Release], diameter: float) -> ReleaseRow:
+    first = alike[0]
+    sensitivity = max((read.sensitivity for read in first.reads), default=0.0)
+    noise = getattr(first.law, "noise", None)
+    additive = first.norm != "range"
+    spans = {read.stop - read.start for release in alike for read in release.reads}
+    records = f"{min(spans):,}" if len(spans) == 1 else f"{min(spans, default=0):,}–{max(spans, default=0):,}"
+    sampled = next((read.sampling for read in first.reads if read.sampling is not None), None)
+    return ReleaseRow(
+        name=first.name if len(alike) == 1 else re.sub(r"(\d+)(?!.*\d)", "*", first.name),
+        number=len(alike) * first.count,
+        law=type(first.law).__name__,
+        reads=records if sampled is None else f"{sampled.size:,} of {records}",
+        sensitivity=sensitivity,
+        noise=None if noise is None else float(noise),
+        relative=float(noise) / diameter if noise is not None and additive else None,
+        epsilon=float(first.law.pure(sensitivity)),
+        rho=float(first.law.zcdp(sensitivity)),
+    )
+
+
+def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Any]) -> list[BoundRow]:
+    """The algorithm's own bound, then those of the explicit claims about it."""
+    found = []
+    own: Callable[[Problem, int], float | None] | None = getattr(chosen, "risk_bound", None)
+    if own is not None:
+        try:
+            value = own(setting.problem, setting.n)
+        except DpcheckError as error:
+            found.append(BoundRow(chosen.label, None, str(error)))
+        else:
+            if value is not None and math.isfinite(value):
+                found.append(BoundRow(chosen.label, float(value), "the algorithm's own bound"))
+    for claim in claims:
+        about = chosen.label in {label.partition("@")[0] for label in claim.about}
+        if about and claim.explicit is not None and claim.relation == "<=" and "risk" in claim.quantity:
+            found.append(_claimed(claim, setting))
+    return found
+
+
+def _claimed(claim: Any, setting: Setting) -> BoundRow:
+    note = claim.quantity if claim.probability is None else f"{claim.quantity}, with probability {claim.probability}"
+    if claim.grade == "refuted":
+        return BoundRow(claim.label, None, "refuted as printed; see dpcheck show")
+    try:
+        value = float(claim.evaluate(**setting.values()))
+    except (InvalidInput, TypeError, ArithmeticError) as error:
+        return BoundRow(claim.label, None, str(error).removeprefix(f"{claim.label} "))
+    return BoundRow(claim.label, value, note)
+
+
+def parse(text: str) -> tuple[str, Any]:
+    """`name=value` of `--set`: numbers, True, False, None and quoted strings as in Python, other words as strings."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise InvalidInput(f"got {text!r}; write a field as name=value")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

@@ -1,0 +1,89 @@
+"""Errors of optimal tests, with and without privacy, and the lower bounds that proofs put on them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+from scipy import optimize, sparse, stats
+
+from dpcheck.errors import InvalidInput
+from dpcheck.harness.hard_instances import DIGITS, Number, as_mpf
+from dpcheck.interfaces import Array
+
+
+def two_point_error(n: int, p: float, q: float) -> float:
+    """Average error of the best test between n Bernoulli(p) and n Bernoulli(q) records: 1/2 sum min of the two pmfs."""
+    count = np.arange(n + 1)
+    return float(np.minimum(stats.binom.pmf(count, n, p), stats.binom.pmf(count, n, q)).sum() / 2)
+
+
+def private_two_point_error(n: int, p: float, q: float, epsilon: float, delta: float = 0.0) -> float:
+    """Average error of the best (epsilon, delta)-DP test of the same: a linear programme over the number of ones.
+
+    Restricting a test to that number loses nothing: averaging it over permutations keeps privacy and error, and
+    replacing a record moves the number by at most one. Accuracy about 1e-9; n up to some thousands.
+    """
+    if n < 1 or epsilon < 0 or not 0 <= delta < 1:
+        raise InvalidInput(f"needs n >= 1, epsilon >= 0 and delta in [0, 1), got {n}, {epsilon}, {delta}")
+    count = np.arange(n + 1)
+    gain = stats.binom.pmf(count, n, q) - stats.binom.pmf(count, n, p)
+    factor = math.exp(epsilon)
+    here, there = sparse.eye(n, n + 1, 0), sparse.eye(n, n + 1, 1)
+    # a_k is the probability of answering q at k ones: a_k <= e^eps a_(k+1) + delta both ways, and the same for 1 - a.
+    rows: Any = sparse.vstack([here - factor * there, there - factor * here])
+    rows = sparse.vstack([rows, -rows]).tocsr()
+    limits = np.concatenate([np.full(2 * n, delta), np.full(2 * n, factor - 1 + delta)])
+    found: Any = optimize.linprog(-gain, A_ub=rows, b_ub=limits, bounds=(0, 1), method="highs")
+    if found.status != 0:
+        raise InvalidInput(f"the linear programme failed at n = {n}, epsilon = {epsilon}: {found.message}")
+    return float((1 + found.fun) / 2)
+
+
+def coupling_error(n: int, gap: Number, epsilon: Number) -> Any:
+    """Least average error of any epsilon-DP test between P^n and Q^n with TV(P, Q) = gap, as a coupling proves it.
+
+    Coupled records differ in K ~ Bin(n, gap) places; group privacy gives E e^(-epsilon K) / 2, in closed form.
+    """
+    with mpmath.workdps(DIGITS):
+        gap, epsilon = as_mpf(gap), as_mpf(epsilon)
+        return (1 - gap + gap * mpmath.exp(-epsilon)) ** n / 2
+
+
+def packing_error(size: int, epsilon: Number, changed: int) -> Any:
+    """Average decoding error that epsilon-DP forces on `size` data sets within `changed` records of a common one.
+
+    q / (2 (1 + q)) with q = (size - 1) e^(-epsilon changed) (Barber and Duchi 2014; `pure_heavy_tails/fact-bd14`).
+    """
+    with mpmath.workdps(DIGITS):
+        q = (size - 1) * mpmath.exp(-as_mpf(epsilon) * changed)
+        return q / (2 * (1 + q))
+
+
+def fano_error(size: int, information: Number) -> Any:
+    """Fano's bound on the average decoding error among `size` hypotheses: 1 - (I + log 2) / log(size), at least 0."""
+    with mpmath.workdps(DIGITS):
+        return max(mpmath.mpf(0), 1 - (as_mpf(information) + mpmath.log(2)) / mpmath.log(size))
+
+
+def zcdp_information(n: int, gap: Number, rho: Number) -> Any:
+    """Information that a rho-zCDP answer carries on laws that are `gap` apart in total variation, from n records.
+
+    rho (n^2 gap^2 + n gap (1 - gap)): rho times the second moment of the number of records that a coupling changes.
+    """
+    with mpmath.workdps(DIGITS):
+        gap = as_mpf(gap)
+        return as_mpf(rho) * (n * n * gap * gap + n * gap * (1 - gap))
+
+
+def decoding_error(estimates: Array, truth: Array, points: Array) -> tuple[int, int]:
+    """Nearest-neighbour decoding: (errors, trials). Ties go to the smaller index.
+
+    Args:
+        estimates: (trials, d); truth: (trials,) indices into points (size, d).
+    """
+    squares = ((estimates[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
+    wrong = squares.argmin(axis=1) != np.asarray(truth, dtype=np.intp)
+    return int(wrong.sum()), len(wrong)

@@ -1,0 +1,162 @@
+"""Rates: does a measured quantity follow its symbolic bound as n (or another variable) grows?
+
+log(R / bound) is regressed on log n, the other variables tied to the regime, and its slope compared with 0: a raw slope
+is never compared with a nominal exponent. The answer is never HOLDS, because finitely many sizes prove no O-form.
+REFUTED means that the whole interval of the slope lies above the margin: R falls more slowly than the bound. All else
+is INCONCLUSIVE, and the reason carries the word: "consistent", "steeper" (the bound is loose), "not refuted", or
+"inconclusive" with the factor by which the trials would have to grow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpcheck.checks import Conclude
+from dpcheck.errors import InvalidInput
+from dpcheck.statistics.regression import MARGIN, RateWord, Slope, fit_slope
+from dpcheck.verdicts import Point, Verdict, inconclusive, refuted
+
+Row = tuple[Mapping[str, Any], Mapping[str, Any]]
+EXACT = 1e-9
+"""Least relative standard error: quantities computed without sampling have none of their own."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One series of sizes.
+
+    Attributes:
+        name: the cell's other values, "d = 4, k = 2"; "" when there is one series.
+        slope: of log(R / bound) on log of the variable.
+        word: what its interval says.
+        exponent: measured local exponent of R: the symbolic bound's own plus the slope; None when not given.
+        points: R with one-standard-error bars and the bound, at every size.
+    """
+
+    name: str
+    slope: Slope
+    word: RateWord
+    exponent: float | None
+    points: tuple[Point, ...]
+
+
+def fit(
+    sizes: Sequence[float],
+    measured: Sequence[float],
+    errors: Sequence[float],
+    bounds: Sequence[float],
+    failure_probability: float,
+    *,
+    margin: float = MARGIN,
+    exponents: Sequence[float] = (),
+    name: str = "",
+) -> Fit:
+    """Fits one series.
+
+    Args:
+        sizes: (k >= 3,) values of the variable.
+        measured, errors: (k,) R and its standard error; sizes with R = 0 say nothing of a rate and are left out.
+        bounds: (k,) the full symbolic bound at each size.
+        exponents: (k,) its local exponent there, for reporting.
+    """
+    n, r, se, b = (np.asarray(v, dtype=float) for v in (sizes, measured, errors, bounds))
+    if not (n.shape == r.shape == se.shape == b.shape) or not ((b > 0) & np.isfinite(b)).all() or (r < 0).any():
+        raise InvalidInput(f"a rate needs arrays of one shape, R >= 0 and bounds > 0; got shapes {n.shape}, {b.shape}")
+    points = tuple(
+        Point(x=float(x), value=float(v), series=name, lower=float(max(0.0, v - e)), upper=float(v + e), bound=float(c))
+        for x, v, e, c in zip(n, r, se, b, strict=True)
+    )
+    some = r > 0
+    slope = fit_slope(n[some], np.log(r[some] / b[some]), np.maximum(se[some] / r[some], EXACT), failure_probability)
+    exponent = float(np.mean(exponents)) + slope.slope if len(exponents) else None
+    return Fit(name, slope, slope.word(margin), exponent, points)
+
+
+def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = "n", margin: float = MARGIN) -> Verdict:
+    """One answer from all series: refuted if one is shallower than its bound. Never HOLDS."""
+    if not fits:
+        raise InvalidInput("no series to judge; the check measured nothing")
+    worst = max(fits, key=lambda f: (f.word == "shallower", f.slope.lower))
+    slope = worst.slope
+    numbers: dict[str, float | int | str | bool] = {
+        "slope": slope.slope,
+        "lower": slope.lower,
+        "upper": slope.upper,
+        "word": worst.word,
+        "largest R/bound": max(f.slope.level for f in fits),
+        "scatter": slope.scatter,
+        "series": len(fits),
+    }
+    exponent = ""
+    if worst.exponent is not None:
+        numbers["exponent"] = worst.exponent
+        exponent = f", measured exponent {worst.exponent:.3f}"
+    where = f" ({worst.name})" if worst.name else ""
+    reason = (
+        f"{worst.word}{where}: R/bound goes as {variable}^{slope.slope:.3f} "
+        f"[{slope.lower:.3f}, {slope.upper:.3f}]{exponent}; R is at most {numbers['largest R/bound']:.3g} of the bound"
+    )
+    if worst.word == "inconclusive":
+        factor = slope.trials_factor(margin)
+        more = f"about {factor:.1f} times the trials" if math.isfinite(factor) else "more sizes"
+        reason += f"; {more} would decide"
+    make = refuted if worst.word == "shallower" else inconclusive
+    return make(
+        reason,
+        "sampled",
+        failure_probability=failure_probability,
+        numbers=numbers,
+        points=tuple(point for f in fits for point in f.points),
+        axes=(variable, "measured"),
+    )
+
+
+def conclude(
+    variable: str = "n", *, margin: float = MARGIN, value: str = "mean", axis: str = "excess risk"
+) -> Conclude:
+    """A check's `conclude`: cells measured {value: R, "se": …, "bound": …} and perhaps "exponent".
+
+    Cells that differ in anything but `variable` are series of their own; the failure probability is shared among them.
+    `risk.summary` makes such measurements. The variable may stand in the cell or in the measurement.
+    """
+
+    def judge(rows: Sequence[Row], failure_probability: float) -> Verdict:
+        series: dict[str, list[Row]] = {}
+        for cell, found in rows:
+            if variable not in cell and variable not in found:
+                raise InvalidInput(f"a cell does not name {variable!r}: {dict(cell)}")
+            name = ", ".join(f"{key} = {entry}" for key, entry in cell.items() if key != variable)
+            series.setdefault(name, []).append((cell, found))
+        share = failure_probability / max(1, len(series))
+        fits, thin = [], []
+        for name, members in series.items():
+            if sum(float(found[value]) > 0 for _, found in members) < 3:
+                thin.append(name or "the only series")
+                continue
+            fits.append(_fit_rows(members, variable, value, share, margin, name))
+        if not fits:
+            reason = f"no rate to measure: fewer than 3 sizes with R > 0 in {', '.join(thin)}"
+            return inconclusive(reason, "sampled", failure_probability=failure_probability)
+        answer = verdict(fits, failure_probability, variable=variable, margin=margin)
+        return replace(answer, axes=(variable, axis))
+
+    return judge
+
+
+def _fit_rows(members: Sequence[Row], variable: str, value: str, share: float, margin: float, name: str) -> Fit:
+    exponents = [float(found["exponent"]) for _, found in members if "exponent" in found]
+    return fit(
+        [float(cell[variable] if variable in cell else found[variable]) for cell, found in members],
+        [float(found[value]) for _, found in members],
+        [float(found["se"]) for _, found in members],
+        [float(found["bound"]) for _, found in members],
+        share,
+        margin=margin,
+        exponents=exponents if len(exponents) == len(members) else (),
+        name=name,
+    )

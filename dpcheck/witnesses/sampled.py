@@ -1,0 +1,110 @@
+"""Witnesses of sampled audits: the certified epsilon, again from the counts, in 50 digits and by another route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+
+from dpcheck.witnesses import Violation
+
+__all__ = ["event_counts"]
+
+_DIGITS = 50
+_NUISANCE = 50
+"""One part in 50 of the failure probability confines the chance of a guess, when delta > 0."""
+
+
+def event_counts(
+    *,
+    right: int,
+    wrong: int,
+    samples: int,
+    epsilon: str,
+    delta: str,
+    failure_probability: str,
+    label: str,
+    **description: Any,
+) -> Violation:
+    """Certified lower bound on epsilon from right and wrong guesses of the input in coin-flipped trials.
+
+    Given the number of guesses, `right` is at most binomial with probability (e^epsilon + delta/s) / (1 + e^epsilon),
+    s the chance of a guess; s is replaced by its Clopper-Pearson lower bound at 1/50 of the failure probability, which
+    is spent only when delta > 0.
+
+    Args:
+        right, wrong, samples: counts; at least 0, right + wrong <= samples.
+        epsilon, delta: the claim, as decimals or rationals; failure_probability: of the certificate.
+        label: the statement refuted; description: event, pair, seed and so on, for readers.
+    """
+    claimed, leak, alpha = Fraction(epsilon), Fraction(delta), Fraction(failure_probability)
+    if not (isinstance(right, int) and isinstance(wrong, int) and isinstance(samples, int)):
+        raise ValueError("counts must be integers")
+    if min(right, wrong) < 0 or right + wrong > samples or not 0 < alpha < 1 or not 0 <= leak < 1:
+        raise ValueError("counts, delta or failure probability outside their ranges")
+    with mpmath.workdps(_DIGITS):
+        found = certified_epsilon(right, wrong, samples, leak, alpha)
+        allowed = mpmath.mpf(claimed.numerator) / claimed.denominator
+        return Violation(
+            claimed=allowed,
+            found=found,
+            statement=f"the mechanism is ({epsilon}, {delta})-DP on this pair (certified epsilon <= {epsilon})",
+            violated=bool(found > allowed),
+            label=label,
+        )
+
+
+def certified_epsilon(right: int, wrong: int, samples: int, delta: Fraction, alpha: Fraction) -> mpmath.mpf:
+    """Lower bound on epsilon at `delta`; 0 when there is no evidence."""
+    guesses = right + wrong
+    level = _real(alpha)
+    if guesses == 0:
+        return mpmath.mpf(0)
+    if delta == 0:
+        share = _bisect(lambda t: _tail(right, guesses, t), level) if right else mpmath.mpf(0)
+        return max(mpmath.mpf(0), mpmath.log(share / (1 - share))) if 0 < share < 1 else mpmath.mpf(0)
+    spent = level / _NUISANCE
+    chance = _bisect(lambda s: _tail(guesses, samples, s), spent)
+    share = _bisect(lambda t: _tail(right, guesses, t), level - spent) if right else mpmath.mpf(0)
+    # share = (e^eps + delta/s) / (1 + e^eps), solved for e^eps.
+    odds = (share - _real(delta) / chance) / (1 - share)
+    return mpmath.log(odds) if odds > 1 else mpmath.mpf(0)
+
+
+def _real(value: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def _tail(at_least: int, trials: int, p: mpmath.mpf) -> mpmath.mpf:
+    """P(Bin(trials, p) >= at_least), summed from the nearer end; terms shrink geometrically."""
+    if at_least <= 0:
+        return mpmath.mpf(1)
+    if p <= 0:
+        return mpmath.mpf(0)
+    if p >= 1:
+        return mpmath.mpf(1)
+    if at_least <= trials * p:
+        return 1 - _sum(at_least - 1, trials, p, -1)
+    return _sum(at_least, trials, p, 1)
+
+
+def _sum(start: int, trials: int, p: mpmath.mpf, step: int) -> mpmath.mpf:
+    log_term = mpmath.loggamma(trials + 1) - mpmath.loggamma(start + 1) - mpmath.loggamma(trials - start + 1)
+    term = mpmath.exp(log_term + start * mpmath.log(p) + (trials - start) * mpmath.log1p(-p))
+    odds, total, k = p / (1 - p), mpmath.mpf(0), start
+    while 0 <= k <= trials and term > total * mpmath.mpf(10) ** -30:
+        total += term
+        term = term * (trials - k) / (k + 1) * odds if step > 0 else term * k / ((trials - k + 1) * odds)
+        k += step
+    return total
+
+
+def _bisect(tail: Callable[[mpmath.mpf], mpmath.mpf], level: mpmath.mpf) -> mpmath.mpf:
+    """Largest p with tail(p) <= level, tail growing from 0 to 1."""
+    low, high = mpmath.mpf(0), mpmath.mpf(1)
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) <= level else (low, middle)
+    return low

@@ -1,0 +1,43 @@
+"""Losses, data laws and domains with the truth in closed form: risk, minimiser, moments, and what solvers need."""
+
+from dpcheck.workloads.amplitudes import Amplitude, Pareto, Spike
+from dpcheck.workloads.base import BaseWorkload, Bounded, Extended, Minimised
+from dpcheck.workloads.hinge import HeavyHinge
+from dpcheck.workloads.linear import LinearWorkload, RareSpikes, SparseDirection, TwoPoint
+from dpcheck.workloads.links import LINKS, Absolute, Hinge, Huber, Linear, Link, Squared
+from dpcheck.workloads.mean import HeavyMean
+from dpcheck.workloads.median import WeightedMedian
+from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
+from dpcheck.workloads.radial import RadialHeavyTail
+from dpcheck.workloads.ridge import RidgeWorkload
+from dpcheck.workloads.users import Users
+
+__all__ = [
+    "LINKS",
+    "Absolute",
+    "Amplitude",
+    "BaseWorkload",
+    "Bounded",
+    "Extended",
+    "FinitePopulation",
+    "HeavyHinge",
+    "HeavyMean",
+    "Hinge",
+    "Huber",
+    "Linear",
+    "LinearWorkload",
+    "Link",
+    "Minimised",
+    "Pareto",
+    "RadialHeavyTail",
+    "RareSpikes",
+    "RidgeWorkload",
+    "SparseDirection",
+    "Spike",
+    "Squared",
+    "TwoPoint",
+    "Users",
+    "WeightedMedian",
+    "diabetes",
+    "randhie",
+]

@@ -1,0 +1,237 @@
+"""`dpcheck run`, `merge`, `compare`, `report`: exit codes, summaries, resumption from the shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Cli = Callable[..., object]
+HEAD = """
+from dpcheck.checks import check
+from dpcheck.verdicts import holds, inconclusive, refuted
+"""
+
+
+def audits(root: Path, text: str) -> None:
+    (root / "audits" / "toy.py").write_text(HEAD + text)
+
+
+def test_run(root: Path, cli: Cli) -> None:
+    result = cli("run", "toy", "--size", "standard")
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["outcome", "check", "reason"]
+    assert lines[1].startswith("inconclusive  toy/lem-2::sampled")
+    assert lines[-2].startswith("  holds 1 · refuted 0 · inconclusive 1 · skipped 0")
+    assert lines[-2].endswith("failure probability of the whole run 2e-06, seed 0")
+    assert lines[-1] == "  every verdict as expected · store .dpcheck/store.db · next: dpcheck report"
+    said = result.stderr.splitlines()
+    assert said[0] == "toy: 2 checks, 5 cells to compute"
+    assert said[1].startswith("[1/2] holds")
+    assert "5 in the store already" in cli("run", "toy", "--size", "standard").stderr
+
+
+def test_run_json(root: Path, cli: Cli) -> None:
+    result = json.loads(cli("run", "toy/lem-2", "--json", "--seed", "3").stdout)
+    assert result["summary"] == {"inconclusive": 1}
+    assert (result["computed"], result["stored"], result["seed"], result["exit_code"]) == (2, 0, 3, 0)
+    assert result["records"][0]["check"] == "toy/lem-2::sampled"
+
+
+def test_two_workers_agree_with_one(root: Path, cli: Cli) -> None:
+    tables = [
+        cli("run", "--workers", str(workers), "--store", f"{workers}.db").stdout.splitlines()[:-1] for workers in (1, 2)
+    ]
+    assert tables[0] == tables[1]
+    assert "0 changed outcomes · 2 the same" in cli("compare", "1.db", "2.db").stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "code", "says"),
+    [
+        ("return inconclusive('too few trials', 'exact')", (), 1, "1 verdict not as expected"),
+        ("return holds('', 'exact')", (), 0, "every verdict as expected"),
+        ("raise RuntimeError('oh')", (), 3, "1 error: a check raised or broke a rule"),
+        ("return holds('', 'sampled', failure_probability=0.1)", (), 3, "1 error"),
+        ("return refuted('', 'exact')", (), 3, "1 error"),
+    ],
+)
+def test_exit_codes(root: Path, cli: Cli, body: str, options: tuple[str, ...], code: int, says: str) -> None:
+    audits(root, f"@check('toy/lem-2', kind='privacy')\ndef one(context):\n    {body}\n")
+    result = cli("run", *options, code=code)
+    assert says in result.stdout
+
+
+def test_strict(root: Path, cli: Cli) -> None:
+    """An expected inconclusive verdict is exit 0, under --strict 4."""
+    cli("run")
+    cli("run", "--strict", code=4)
+    cli("run", "toy/thm-1", "--strict")
+
+
+def test_an_error_leaves_the_others(root: Path, cli: Cli) -> None:
+    one = "@check('toy/lem-2', kind='symbolic')\ndef {}(context):\n    {}\n"
+    audits(root, one.format("bad", "return 1 / 0") + one.format("good", "return holds('fine', 'exact')"))
+    result = cli("run", code=3)
+    assert "error    toy/lem-2::bad" in result.stdout
+    assert "ZeroDivisionError: division by zero (toy.py:6)" in result.stdout
+    assert "holds    toy/lem-2::good" in result.stdout
+
+
+def test_broken_content(root: Path, cli: Cli) -> None:
+    """The others run, the broken file is named with its line, and the exit code is 2."""
+    (root / "audits" / "broken.py").write_text("x = 1\nraise ValueError('not today')\n")
+    result = cli("run", code=2)
+    assert "audits/broken.py:2: does not import: ValueError: not today" in result.stderr
+    assert "every verdict as expected" in result.stdout
+
+
+def test_nothing_to_run(root: Path, cli: Cli) -> None:
+    result = cli("run", "toy/thm-1@corrected", code=5)
+    assert result.stderr.startswith("dpcheck: nothing to run")
+    assert not (root / ".dpcheck").exists()
+
+
+def test_unknown_arguments(root: Path, cli: Cli) -> None:
+    assert "did you mean toy/lem-2" in cli("run", "toy/lem2", code=2).stderr
+    assert "2/8" in cli("run", "--shard", "3/2", code=2).stderr
+    cli("run", "--size", "tiny", code=2)
+
+
+def test_a_folder_of_ones_own(root: Path, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    text = HEAD + "@check('toy/lem-2', kind='symbolic')\ndef mine(context):\n    return holds('fine', 'exact')\n"
+    (tmp_path / "mine" / "own.py").write_text(text)
+    result = cli("run", str(tmp_path / "mine"), "--workers", "2")
+    assert "toy/lem-2::mine" in result.stdout
+    assert "toy/lem-2::sampled" not in result.stdout
+
+
+def test_a_paper_is_meant_even_beside_a_folder_of_its_name(root: Path, cli: Cli) -> None:
+    (root / "toy").mkdir()
+    (root / "toy" / "broken.py").write_text("raise ValueError")
+    assert "toy/lem-2::sampled" in cli("run", "toy").stdout
+
+
+def test_an_unusable_store(root: Path, cli: Cli) -> None:
+    (root / "file").write_text("")
+    result = cli("run", "--store", "file/store.db", code=2)
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("dpcheck: cannot open the store file/store.db")
+    assert "--store" in line
+
+
+def test_shards_and_merge(root: Path, cli: Cli) -> None:
+    first = cli("run", "--shard", "1/2", "--store", "1.db")
+    assert "2 checks with cells in other shards" in first.stdout
+    cli("run", "--shard", "2/2", "--store", "2.db")
+    merged = cli("merge", "1.db", "2.db")
+    assert "1.db: 3 new cells" in merged.stderr
+    assert "holds 1 · refuted 0 · inconclusive 1" in merged.stdout
+    whole = cli("run", "--store", "whole.db")
+    assert merged.stdout.splitlines()[1:3] == whole.stdout.splitlines()[:2]
+    cli("compare", ".dpcheck/store.db", "whole.db")
+    assert "no store at 3.db" in cli("merge", "3.db", code=2).stderr
+
+
+def test_compare(root: Path, cli: Cli) -> None:
+    audits(root, "@check('toy/lem-2', kind='risk')\ndef one(context):\n    return holds('', 'exact')\n")
+    cli("run", "--store", "a.db")
+    text = (
+        "@check('toy/lem-2', kind='risk')\ndef one(context):\n    return inconclusive('why', 'exact')\n"
+        "@check('toy/lem-2', kind='risk')\ndef two(context):\n    return holds('', 'exact')\n"
+    )
+    audits(root, text)
+    cli("run", "--store", "b.db", code=1)
+    result = cli("compare", "a.db", "b.db", code=1)
+    assert "holds  →  inconclusive  toy/lem-2::one  why" in result.stdout
+    assert "1 changed outcome · 0 the same · 1 only in B · 0 only in A" in result.stdout
+    as_json = json.loads(cli("compare", "a.db", "b.db", "--json", code=1).stdout)
+    assert as_json["changed"] == [{"check": "toy/lem-2::one", "before": "holds", "after": "inconclusive"}]
+    assert as_json["added"] == ["toy/lem-2::two"]
+    cli("compare", "a.db", "a.db")
+
+
+def test_report_is_the_same_bytes_again(root: Path, cli: Cli) -> None:
+    cli("run")
+    result = cli("report")
+    assert result.stdout.startswith("results of 2 of 2 checks")
+    first = {path: path.read_bytes() for path in (root / "reports").rglob("*") if path.is_file()}
+    assert root / "reports" / "records.jsonl" in first
+    cli("run", "--store", "again.db")
+    cli("report", "--store", "again.db")
+    assert first == {path: path.read_bytes() for path in (root / "reports").rglob("*") if path.is_file()}
+
+
+def test_report_keeps_the_larger_run(root: Path, cli: Cli) -> None:
+    cli("run", "--size", "full")
+    cli("report", "--out", "elsewhere")
+    shutil.rmtree(root / ".dpcheck")
+    cli("run", "--size", "smoke")
+    cli("report", "--out", "elsewhere")
+    sizes = [json.loads(line)["size"] for line in (root / "elsewhere" / "records.jsonl").read_text().splitlines()]
+    assert sizes == ["full", "full"]
+
+
+def test_a_bug_of_dpcheck_says_so(root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpcheck.engine import catalogue
+
+    monkeypatch.setattr(catalogue, "load", lambda *a, **k: 1 / 0)
+    result = cli("list", code=3)
+    assert "dpcheck: internal error: ZeroDivisionError" in result.stderr
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+@check("toy/lem-2", kind="risk", grid={"n": list(range(16))})
+def slow(context, n):
+    time.sleep(0.08)
+    with open(Path(__file__).parent.parent / "log", "a") as file:
+        file.write(f"{n}\\n")
+    return holds(str(n), "exact")
+"""
+
+
+def _start(root: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "dpcheck", "run", "toy/lem-2"]
+    process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (root / "log").exists() or len((root / "log").read_text().split()) < 4:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return process
+
+
+def test_killed_from_outside_and_run_again(root: Path, cli: Cli) -> None:
+    audits(root, SLOW)
+    process = _start(root)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    again = json.loads(cli("run", "toy/lem-2", "--json").stdout)
+    assert again["stored"] >= 3
+    assert again["stored"] + again["computed"] == 16
+    times = Counter((root / "log").read_text().split())
+    assert len(times) == 16
+    assert sum(times.values()) <= 17  # at most the cell that was under way
+
+
+def test_interrupted_from_the_keyboard(root: Path) -> None:
+    audits(root, SLOW)
+    process = _start(root)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "dpcheck: stopped; finished cells are kept, and the same command goes on from here"
+    assert "Traceback" not in err

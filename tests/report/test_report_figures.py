@@ -1,0 +1,107 @@
+"""Figures are drawn whatever the points are, as well-formed SVG with the same bytes each time."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+import report_example as example
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpcheck.report import figures
+from dpcheck.verdicts import Point
+
+AXES = ("n", "risk")
+
+
+def texts(svg: str) -> list[str]:
+    return ["".join(node.itertext()).strip() for node in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def drawn(points, axes=AXES) -> str:
+    figure = figures.draw(points, axes)
+    assert figure is not None
+    return figures.svg(figure)
+
+
+@pytest.mark.parametrize("series", [1, 3, 6, 9, 40])
+def test_well_formed_and_repeatable(series):
+    points = [p for k in range(series) for p in example.curve(f"k = {k}", k + 1)]
+    first = drawn(points)
+    assert first == drawn(list(reversed(points)))
+    words = texts(first)
+    assert "n" in words
+    assert "risk" in words
+    assert any(word.startswith("bound") for word in words)
+    if series <= figures.PANELS:
+        assert {f"k = {k}" for k in range(series)} <= set(words)
+    else:
+        assert f"the other {series - figures.TOGETHER} series" in words
+
+
+def test_nearest_series_are_the_coloured_ones():
+    points = [p for k in range(20) for p in example.curve(f"k = {k}", 1.0)]
+    points += [Point(x=p.x, value=p.value, series="close", bound=p.value * 1.01) for p in example.curve()]
+    assert "close" in texts(drawn(points))
+
+
+def test_ticks_keep_small_numbers():
+    points = [Point(x=10.0**-k, value=10.0 ** (-2 * k)) for k in range(2, 9)]
+    words = texts(drawn(points))
+    assert "0.001" in words
+    assert "10⁻⁸" in words
+
+
+def test_one_x_becomes_rows():
+    points = [Point(x=1024, series=f"law {k}", value=0.1 * k + 0.1, bound=0.5) for k in range(4)]
+    words = texts(drawn(points))
+    assert "law 3" in words
+    assert "risk, at n = 1,024" in words
+
+
+def test_infinite_and_missing_values():
+    words = texts(drawn(example.ODD))
+    assert "measured" in words
+    assert figures.hidden(example.ODD) == 2
+    assert figures.draw([Point(x=math.nan, value=1.0)], AXES) is None
+    assert figures.draw([], AXES) is None
+
+
+def test_dollars_and_tags_in_names_are_text():
+    words = texts(drawn([Point(x=1.0, value=1.0, series="a <b> & $x_1$")], ("$n", "risk $ of $")))
+    assert {"a <b> & $x_1$", "$n", "risk $ of $"} <= set(words)
+
+
+def test_svg_has_no_date_and_inline_ids_are_its_own():
+    svg = drawn(example.curve())
+    assert "date" not in svg.lower()
+    assert "<metadata" not in svg
+    inner = figures.inline(svg, "one")
+    assert inner.startswith("<svg")
+    ids = re.findall(r'\bid="([^"]+)"', inner)
+    used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', inner))
+    assert ids
+    assert len(ids) == len(set(ids))
+    assert used <= set(ids)
+    assert all(name.startswith("one-") for name in ids)
+
+
+NUMBERS = st.floats(width=64)
+POINTS = st.builds(
+    Point, x=NUMBERS, value=NUMBERS, series=st.sampled_from(["", "a", "b"]),
+    lower=st.none() | NUMBERS, upper=st.none() | NUMBERS, bound=st.none() | NUMBERS,
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(POINTS, max_size=5))
+def test_any_floats_at_all(points):
+    figure = figures.draw(points, AXES)
+    assert (figure is None) == (figures.hidden(points) == len(points))
+    if figure is not None:
+        svg = figures.svg(figure)
+        ET.fromstring(svg)
+        assert not re.search(r'\b(d|x|y)="[^"]*\bnan\b', svg)

@@ -1,0 +1,117 @@
+"""Numbers, escapes and formulas."""
+
+from __future__ import annotations
+
+import math
+import re
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+
+import pytest
+import report_example as example
+import sympy as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from dpcheck import symbols as s
+from dpcheck.report import mathematics, tables
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.1234567, "0.12346"),
+        (12, "12"),
+        (1234567, "1,234,567"),
+        (-3, "−3"),
+        (16384.0, "16,384"),
+        (1e-5, "1e−5"),
+        (2.5e20, "2.5e20"),
+        (math.inf, "∞"),
+        (-math.inf, "−∞"),
+        (math.nan, "not a number"),
+        (True, "yes"),
+        (False, "no"),
+        (0.0, "0"),
+        ("1/3", "1/3"),
+    ],
+)
+def test_number(value, shown):
+    assert tables.number(value) == shown
+
+
+@settings(derandomize=True)
+@given(st.floats(min_value=1e-300, max_value=1.0))
+def test_probabilities_are_never_understated(value):
+    shown = Fraction(tables.probability(value))
+    assert Fraction(value) <= shown * (1 + Fraction(1, 10**9))
+    assert float(shown) <= 1.11 * value
+
+
+def test_natural_order():
+    assert sorted(["p/lem-10", "p/lem-2", "p/alg-1", "p/lem-c-2", "p/lem-2-1"], key=tables.natural) == [
+        "p/alg-1", "p/lem-2", "p/lem-2-1", "p/lem-10", "p/lem-c-2",
+    ]  # fmt: skip
+
+
+PLAIN = st.text(
+    st.characters(blacklist_categories=("Cs", "Cc", "Zs", "Zl", "Zp"), blacklist_characters="`&"), min_size=1
+)
+
+
+@settings(derandomize=True)
+@given(PLAIN)
+def test_markdown_escapes_give_the_text_back(text):
+    cell = f"| head |\n| :--- |\n| x{tables.markdown(text)}x |\n"
+    parser = MarkdownIt("commonmark").enable("table").enable("strikethrough")
+    inline = [token for token in parser.parse(cell) if token.type == "inline"]
+    assert len(inline) == 2
+    assert "".join(token.content for token in inline[1].children) == f"x{text}x"
+
+
+def test_html_escapes_and_code():
+    assert tables.hypertext('a <b> & "c" `x < y`') == "a &lt;b&gt; &amp; &quot;c&quot; <code>x &lt; y</code>"
+
+
+def test_counts():
+    assert tables.summary(["holds"]) == "holds"
+    assert tables.summary(["refuted", "holds", "holds"]) == "holds 2 · refuted 1"
+    assert tables.summary([]) == ""
+    assert tables.counted(["not run"])["not run"] == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        example.RATE,
+        sp.Piecewise((s.n, s.n > s.d), (s.d, True)),
+        sp.And(s.n > 1, s.epsilon <= sp.sqrt(sp.log(1 / s.delta))),
+        sp.Abs(s.n - s.d) + sp.floor(s.n / 2) * sp.Min(s.L, s.D),
+        sp.Sum(1 / s.k, (s.k, 1, s.n)),
+        sp.erf(s.t) + sp.gamma(s.d) + sp.binomial(s.n, s.k),
+    ],
+)
+def test_formulas_in_both_languages(value):
+    formula = mathematics.expression(value)
+    tree = ET.fromstring(formula.mathml)
+    assert tree.tag == "math"
+    assert not re.search(r"\\[^a-zA-Z ]|[|<>]", formula.latex), "Markdown would read it otherwise"
+    names = set(formula.latex.replace("{", " ").replace("}", " ").split())
+    for symbol in value.free_symbols:
+        assert any(sp.latex(symbol).split("_")[0] in name for name in names)
+
+
+def test_cases_are_set_as_cases():
+    text = mathematics.mathml(sp.Piecewise((s.n, s.n > s.d), (s.d, True)))
+    assert text.count("<mtr>") == 2
+    assert "otherwise" in text
+
+
+def test_both_bounds_of_a_claim():
+    claim = next(c for c in example.CLAIMS if c.label == "example/thm-2")
+    order, explicit = mathematics.formulas(claim)
+    assert r"\lesssim" in order.latex
+    assert r"\leq 20" in explicit.latex
+    assert order.latex.startswith(r"\text{excess risk}")
+    assert [a.latex for a in mathematics.assumptions(claim)] == [r"\epsilon \leq d", r"n \gt 2"]

@@ -1,0 +1,207 @@
+"""What a report consists of, that its bytes repeat, and that it touches no file of others."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import report_example as example
+
+from dpcheck import report
+from dpcheck.engine import catalogue as real
+from dpcheck.errors import InvalidInput
+from dpcheck.verdicts import Witness
+
+
+def written(root: pathlib.Path) -> dict[str, bytes]:
+    return {f.relative_to(root).as_posix(): f.read_bytes() for f in sorted(root.rglob("*")) if f.is_file()}
+
+
+@pytest.fixture
+def out(tmp_path: pathlib.Path) -> pathlib.Path:
+    report.write(example.lay_out(tmp_path), example.RECORDS, tmp_path / "reports", stale={example.risk_grows.id})
+    return tmp_path / "reports"
+
+
+def test_files_and_return_value(tmp_path):
+    paths = report.write(example.lay_out(tmp_path), example.RECORDS, tmp_path / "reports")
+    assert [p.relative_to(tmp_path / "reports").as_posix() for p in paths] == [
+        "blank.md",
+        "dpcheck.html",
+        "example.md",
+        "figures/example/thm-10-worst_pair.svg",
+        "figures/example/thm-2-rate_many_series.svg",
+        "figures/example/thm-2-risk_grows.svg",
+        "index.md",
+        "witnesses/example/thm-10-worst_pair.json",
+    ]
+    assert all(p.is_file() for p in paths)
+
+
+def test_bytes_repeat_in_other_processes_with_other_hash_seeds(tmp_path):
+    outputs = []
+    for seed, backend in (("1", "agg"), ("2", "pdf")):
+        root = tmp_path / seed
+        root.mkdir()
+        (root / "matplotlibrc").write_text("lines.linewidth: 7\nfont.size: 20\n")
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "MPLBACKEND": backend, "TZ": f"UTC+{seed}"}
+        script = str(pathlib.Path(example.__file__).resolve())
+        subprocess.run([sys.executable, script, str(root)], check=True, env=environment, cwd=root)
+        outputs.append(written(root / "reports"))
+    assert outputs[0] == outputs[1]
+
+
+def test_nothing_of_the_machine_or_the_clock(out):
+    for name, content in written(out).items():
+        text = content.decode()
+        assert str(out.parent) not in text, name
+        assert "today" not in text, "the time of creation"
+        assert "3.2 s" not in text, "seconds"
+        assert "matplotlib" not in text.lower(), name
+
+
+def test_pages_say_what_they_must(out):
+    index, page = (out / "index.md").read_text(), (out / "example.md").read_text()
+    assert "| **All** | 7 | 6 | 2 | 2 | 1 | 0 | 1 | 3 |" in index
+    assert "1 verdict came out unexpected" in index
+    assert "is at most 3e-6" in index
+    assert "[witness](witnesses/example/thm-10-worst_pair.json)" in index
+    assert "audits/broken.py:3: does not import" in index
+    assert "belongs to checks that no longer exist" in index
+    assert "No check: cited; it states no constant." in page
+    assert "Not run yet" in page
+    assert page.count("*Stale: the sources have changed since.*") == 1
+    assert "**Not what was expected.**" in page
+    assert "Not shown: 2 points that are infinite, not a number" in page
+    assert "`dpcheck run example/thm-2::risk_grows --size smoke`" in page
+    assert "passed" not in (index + page + (out / "dpcheck.html").read_text()).lower()
+
+
+def test_a_refutation_that_nobody_graded_is_named(tmp_path):
+    catalogue = example.lay_out(tmp_path)
+    label = "example/lem-3"
+    for name in (label, f"{label}@literal"):
+        catalogue.claims[name] = dataclasses.replace(catalogue.claims[name], grade="")
+    report.write(catalogue, example.RECORDS, tmp_path / "reports")
+    index = (tmp_path / "reports/index.md").read_text()
+    section = index.partition("## Refuted, and not yet judged")[2].partition("\n## ")[0]
+    assert "example/lem-3@literal" in section
+    assert "n = 3 gives 4 against 3." in section
+
+
+def test_witness_reads_back(out):
+    assert Witness.load(out / "witnesses/example/thm-10-worst_pair.json") == example.WITNESS
+
+
+def test_empty_catalogue(tmp_path):
+    catalogue = example.FakeCatalogue(tmp_path, papers={}, claims={}, checks={}, unchecked={}, algorithms={})
+    paths = report.write(catalogue, [], tmp_path / "reports")
+    assert [p.name for p in paths] == ["dpcheck.html", "index.md"]
+    assert "No check is collected" in paths[1].read_text()
+
+
+def test_no_records(tmp_path):
+    report.write(example.lay_out(tmp_path), [], tmp_path / "reports")
+    index = (tmp_path / "reports/index.md").read_text()
+    assert "No verdict is stored yet" in index
+    assert "No verdict rests on sampling." in index
+
+
+def test_earlier_files_go_and_others_stay(out):
+    (out / "records.jsonl").write_text("{}\n")
+    (out / "notes.md").write_text("# mine\n")
+    (out / "figures/example/mine.txt").write_text("mine\n")
+    (out / "gone.md").write_text(f"{report.MARKER}\n# gone\n")
+    before = written(out)
+    report.write(example.lay_out(out.parent), example.RECORDS[:2], out)
+    after = written(out)
+    assert set(before) - set(after) == {
+        "gone.md",
+        "figures/example/thm-10-worst_pair.svg",
+        "witnesses/example/thm-10-worst_pair.json",
+    }
+    assert not (out / "witnesses").exists()
+    for name in ("records.jsonl", "notes.md", "figures/example/mine.txt"):
+        assert after[name] == before[name]
+
+
+def test_a_file_of_others_is_never_overwritten(tmp_path):
+    out = tmp_path / "reports"
+    out.mkdir()
+    (out / "index.md").write_text("# mine\n")
+    with pytest.raises(InvalidInput, match=r"index\.md is not of `dpcheck report`"):
+        report.write(example.lay_out(tmp_path), example.RECORDS, out)
+    assert written(out) == {"index.md": b"# mine\n"}
+
+
+def test_two_records_of_one_check_are_refused(tmp_path):
+    with pytest.raises(InvalidInput, match=r"2 records of example/thm-2::risk_grows"):
+        report.write(example.lay_out(tmp_path), [*example.RECORDS, example.RECORDS[0]], tmp_path / "reports")
+
+
+def test_report_outside_of_the_root_links_no_sources(tmp_path):
+    (tmp_path / "root").mkdir()
+    out = tmp_path / "elsewhere"
+    report.write(example.lay_out(tmp_path / "root"), example.RECORDS, out)
+    page = (out / "example.md").read_text()
+    assert "bound `bounds/example.py:3`" in page
+    assert "](../" not in page
+    assert str(tmp_path) not in page + (out / "index.md").read_text()
+
+
+def test_hundreds_of_figures_stay_within_ten_megabytes(tmp_path):
+    """250 checks with a figure of three series each: more than the five papers have. Drawn once, counted often."""
+    catalogue = example.lay_out(tmp_path)
+    points = [p for k in (1, 2, 4) for p in example.curve(f"k = {k}", k)]
+    verdict = dataclasses.replace(example.RECORDS[0].verdict, points=points)
+    records = [dataclasses.replace(example.RECORDS[0], verdict=verdict)]
+    report.write(catalogue, records, tmp_path / "reports")
+    total = {name: len(content) for name, content in written(tmp_path / "reports").items()}
+    figure = total["figures/example/thm-2-risk_grows.svg"]
+    assert 250 * 2 * figure < 10_000_000, "once as a file, once inside of the HTML page"
+
+
+BOUNDS = """
+from dpcheck.claims import Paper
+from dpcheck.symbols import d, epsilon, n
+
+paper = Paper(key="demo", title="A demonstration", authors="A. Author", reference="2020")
+risk = paper.claim("demo/thm-1", "Theorem 1", "The risk is at most d/(nε).", kind="theorem", relation="<=",
+                   quantity="excess risk", explicit=d / (n * epsilon))
+"""
+AUDITS = '''
+from dpcheck.checks import Context, check
+from dpcheck.verdicts import Verdict, holds
+
+@check("demo/thm-1", "risk")
+def sizes(context: Context) -> Verdict:
+    """Two sizes."""
+    return holds("0.1 against 0.2.", "exact")
+'''
+
+
+def test_with_a_real_catalogue(tmp_path):
+    for name, text in {
+        "pyproject.toml": '[tool.dpcheck]\ncontent = ["bounds", "audits"]\n',
+        "bounds/demo.py": BOUNDS,
+        "bounds/demo.md": "# Demonstration\n\n## thm-1: by hand\n\nAlgebra.\n",
+        "audits/demo.py": AUDITS,
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    catalogue = real.load(tmp_path)
+    assert not catalogue.errors
+    (check,) = catalogue.checks.values()
+    record = example.record(check, check.verdict([({}, check.measure({}, "smoke", 0))]))
+    report.write(catalogue, [record], tmp_path / "reports")
+    page = (tmp_path / "reports/demo.md").read_text()
+    assert "✓ **holds**: 0.1 against 0.2. (exact)" in page
+    assert "[bound `bounds/demo.py:6`](../bounds/demo.py#L6)" in page
+    assert "[derivation `bounds/demo.md:3`](../bounds/demo.md#thm-1-by-hand)" in page
+    assert "[audit `audits/demo.py:5`](../audits/demo.py#L5)" in page
+    assert json.dumps("demo/thm-1") in (tmp_path / "reports/dpcheck.html").read_text()

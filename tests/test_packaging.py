@@ -1,0 +1,88 @@
+"""What the wheel carries, and what a bare import costs."""
+
+from __future__ import annotations
+
+import email.parser
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> zipfile.ZipFile:
+    if importlib.util.find_spec("hatchling") is None:
+        pytest.skip("hatchling is not installed; pip install 'dpcheck[dev]'")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    (path,) = folder.glob("*.whl")
+    return zipfile.ZipFile(path)
+
+
+def test_wheel_carries_the_content(wheel):
+    names = set(wheel.namelist())
+    for folder in ("bounds", "audits"):
+        content = [p for p in (ROOT / folder).rglob("*") if p.suffix in (".py", ".md") and "__pycache__" not in p.parts]
+        for file in content:
+            assert f"dpcheck/_content/{file.relative_to(ROOT).as_posix()}" in names
+        assert any(name.startswith(f"dpcheck/_content/{folder}/") for name in names)
+
+
+def test_wheel_carries_typing_and_templates(wheel):
+    names = set(wheel.namelist())
+    assert "dpcheck/py.typed" in names
+    for template in (ROOT / "dpcheck/report/templates").iterdir():
+        assert f"dpcheck/report/templates/{template.name}" in names
+
+
+def test_wheel_has_one_import_package_and_no_rubbish(wheel):
+    tops = {name.split("/")[0] for name in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"dpcheck"}
+    assert not [name for name in wheel.namelist() if "__pycache__" in name or name.endswith((".pyc", ".db"))]
+
+
+def test_wheel_declares_command_and_plugin(wheel):
+    (entry,) = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
+    text = wheel.read(entry).decode()
+    assert "dpcheck = dpcheck.cli:main" in text
+    assert "dpcheck = dpcheck.pytest_plugin" in text
+    (metadata,) = [name for name in wheel.namelist() if name.endswith("METADATA")]
+    fields = email.parser.Parser().parsestr(wheel.read(metadata).decode())
+    assert fields["Requires-Python"] == ">=3.11"
+    heavy = ("cvxpy", "dp-accounting", "clarabel", "pytest", "hypothesis")
+    for requirement in fields.get_all("Requires-Dist", []):
+        if requirement.startswith(heavy):
+            assert "extra ==" in requirement, f"{requirement} must stay behind an extra"
+
+
+def test_constraints_pin_every_requirement():
+    packaging = pytest.importorskip("packaging.requirements", reason="packaging comes with pytest")
+    import tomllib
+
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = {line.partition("==")[0]: line for line in lines if line and not line.startswith("#")}
+    assert all(line.count("==") == 1 and "/" not in line and "@" not in line for line in pinned.values())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *(r for extra in project["optional-dependencies"].values() for r in extra)]
+    for requirement in map(packaging.Requirement, wanted):
+        if requirement.name != "dpcheck":
+            version = pinned[requirement.name.lower()].partition("==")[2]
+            assert requirement.specifier.contains(version), f"{requirement} against {version}"
+
+
+def test_bare_import_is_light():
+    code = """
+import sys, dpcheck
+heavy = {"scipy", "matplotlib", "sympy", "sklearn", "statsmodels", "numpy", "cvxpy", "dp_accounting", "jinja2"}
+print(sorted(heavy & set(sys.modules)), dpcheck.__version__, "audit" in dir(dpcheck))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("[] "), f"loaded at import: {done.stdout}"
+    assert done.stdout.strip().endswith("True")
