@@ -1,4 +1,4 @@
-"""The privacy of a whole schedule: every stretch of records composes the releases that read it; the worst one counts."""
+"""The privacy of a schedule: every stretch of records composes the releases that read it, and the worst one counts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
 
 from dpcheck.accounting.composition import Composition, smallest_epsilon
 from dpcheck.accounting.conversion import Array, check_delta, curve_to_delta, curve_to_epsilon
@@ -49,8 +53,8 @@ class Stretch:
 
     @cached_property
     def rho(self) -> float:
-        """All of it is rho-zCDP."""
-        return max(self.renyi(alpha) / alpha for alpha in (1 + 1e-6, 1.5, 2.0, 4.0, 16.0, 256.0))
+        """All of it is rho-zCDP; sampling does not lower it."""
+        return math.fsum(part.zcdp() for part in self.parts)
 
     def renyi(self, alpha: float) -> float:
         """Rényi divergence of order alpha: the sum over the parts."""
@@ -58,8 +62,6 @@ class Stretch:
 
     @cached_property
     def _orders(self) -> Array | None:
-        import numpy as np
-
         return np.arange(2.0, INTEGER_ORDERS + 1) if any(part.integer_orders for part in self.parts) else None
 
     @cached_property
@@ -254,12 +256,12 @@ class Account:
         )
 
 
-def account(schedule: Schedule[object], records: int | None = None) -> Account:
+def account(schedule: Schedule[Any], records: int | None = None) -> Account:
     """Composes every release of a schedule, record by record.
 
-    The records are cut at every start and stop of a read; each stretch composes the releases that read it, and the worst
-    stretch counts. Parallel, sequential and tree composition are this one rule. `Read.failure` counts once for all
-    `count` uses of its release. Hidden sampling amplifies only when no other sampled release touches the stretch.
+    The records are cut at every start and stop of a read; each stretch composes the releases that read it, and the
+    worst stretch counts. Parallel, sequential and tree composition are this one rule. `Read.failure` counts once for
+    all `count` uses of its release. Hidden sampling amplifies only when no other sampled release touches the stretch.
 
     Args:
         schedule: what will be done.
@@ -269,19 +271,19 @@ def account(schedule: Schedule[object], records: int | None = None) -> Account:
         InvalidInput: two releases of one name, an empty read, or one beyond `records`.
     """
     _check(schedule.releases, records)
-    groups: dict[tuple[tuple[tuple[str, ...], tuple[Part, ...], float]], Stretch] = {}
-    unique: dict[tuple[tuple[Part, ...], float], Stretch] = {}
-    del groups
+    unique: dict[object, Stretch] = {}
     for start, stop, active in _stretches(schedule.releases):
-        parts, failure = tuple(_parts(active)), math.fsum(read.failure for _, read in active)
+        parts = tuple(_parts(active))
+        missed = [part.missed for part in parts if isinstance(part, Sampled)]
+        failure = math.fsum([*(read.failure for _, read in active), *missed])
         if not parts and failure == 0:
             continue
-        known = unique.get((parts, failure))
-        if known is not None:
-            unique[(parts, failure)] = replace(known, alike=known.alike + 1)
+        key = (parts, failure)
+        if key in unique:
+            unique[key] = replace(unique[key], alike=unique[key].alike + 1)
         else:
             names = tuple(dict.fromkeys(release.name for release, _ in active))
-            unique[(parts, failure)] = Stretch(start, stop, names, parts, failure)
+            unique[key] = Stretch(start, stop, names, parts, failure)
     return Account(tuple(schedule.releases), tuple(unique.values()), schedule.claimed)
 
 
@@ -317,7 +319,7 @@ def _stretches(releases: Iterable[Release]) -> Iterator[tuple[int, int, Active]]
         closing.setdefault(read.stop, []).append(i)
     cuts = sorted(opening.keys() | closing.keys())
     active: set[int] = set()
-    for start, stop in zip(cuts, cuts[1:], strict=False):
+    for start, stop in pairwise(cuts):
         active.difference_update(closing.get(start, ()))
         active.update(opening.get(start, ()))
         if active:
@@ -326,7 +328,7 @@ def _stretches(releases: Iterable[Release]) -> Iterator[tuple[int, int, Active]]
 
 def _parts(active: Active) -> list[Part]:
     """The parts of one stretch: overlapping reads of one release add up, shuffled batches form one part."""
-    sampled = [read for _, read in active if read.sampling is not None and read.sampling.kind != "shuffled"]
+    hidden = [read.sampling for _, read in active if read.sampling is not None]
     blocks: dict[tuple[int, int], Active] = {}
     parts: list[Part] = []
     plain: dict[str, tuple[Release, float]] = {}
@@ -337,9 +339,8 @@ def _parts(active: Active) -> list[Part]:
         elif read.sampling.kind == "shuffled":
             blocks.setdefault((read.start, read.stop), []).append((release, read))
         elif read.sensitivity > 0:
-            amplify = len(sampled) == 1 and not blocks
-            rows = read.stop - read.start
-            parts.append(Sampled(release.law, read.sensitivity, release.count, read.sampling, rows, amplify))
+            rows, alone = read.stop - read.start, len(hidden) == 1
+            parts.append(Sampled(release.law, read.sensitivity, release.count, read.sampling, rows, alone))
     parts.extend(Plain(r.law, sensitivity, r.count) for r, sensitivity in plain.values() if sensitivity > 0)
     for (start, stop), batches in blocks.items():
         parts.extend(_shuffled_parts(batches, stop - start))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,15 +37,18 @@ def amplified_from(epsilon: float, rate: float) -> float:
     return math.log1p(math.expm1(epsilon) / rate)
 
 
-def copies(size: int, rows: int) -> Array:
-    """Probability that one record appears k = 0..K times in `size` draws with replacement from `rows`.
+def copies(size: int, rows: int, tail: float = 1e-30) -> tuple[Array, float]:
+    """How often one record appears in `size` draws with replacement from `rows`.
 
-    K is where the remaining probability is below 1e-300, or `size`.
+    Returns:
+        The probabilities of k = 0..K times, and that of more, at most `tail`.
     """
-    k = np.arange(size + 1)
-    log_chance = stats.binom.logpmf(k, size, 1 / rows)
-    last = int(np.flatnonzero(log_chance > -690)[-1])
-    return np.asarray(np.exp(log_chance[: last + 1]))
+    law = stats.binom(size, 1 / rows)
+    mean = size / rows
+    k = np.arange(min(size, int(mean + 40 * math.sqrt(mean)) + 500) + 1)
+    beyond = law.sf(k)
+    last = int(np.argmax(beyond <= tail))
+    return np.asarray(law.pmf(k[: last + 1])), float(beyond[last])
 
 
 def mixture_renyi(alpha: float, chances: Array, divergences: Array) -> float:
@@ -54,16 +57,19 @@ def mixture_renyi(alpha: float, chances: Array, divergences: Array) -> float:
     exp((alpha - 1) D_alpha) is jointly convex, so no amplification theorem is needed.
 
     Args:
-        chances: law of the coin, (K,).
-        divergences: D_alpha given each value of the coin, (K,).
+        chances: probabilities of the coins that bring the record in, (K,); under the others nothing differs.
+        divergences: D_alpha given each of these coins, (K,).
     """
     if math.isinf(float(divergences.max())):
         return math.inf
-    total = special.logsumexp((alpha - 1) * divergences, b=chances)
+    absent = max(0.0, 1 - float(chances.sum()))
+    total = special.logsumexp(np.append((alpha - 1) * divergences, 0.0), b=np.append(chances, absent))
     return max(0.0, float(total) / (alpha - 1))
 
 
-def sampled_renyi(orders: int, chances: Array, renyi: Callable[[float, int], float], pure: Array) -> Array:
+def sampled_renyi(
+    orders: int, times: Sequence[int], chances: Array, renyi: Callable[[float, int], float], pure: Array
+) -> Array:
     """Rényi divergences of orders 2..`orders` of a mechanism that sees a record k times with a hidden chance.
 
     Wang, Balle and Kasiviswanathan 2019, Theorem 9, for replace-one neighbours: with gamma the chance of being seen,
@@ -72,23 +78,21 @@ def sampled_renyi(orders: int, chances: Array, renyi: Callable[[float, int], flo
 
     Args:
         orders: largest order.
-        chances: probability of k = 0, 1, ... copies; without replacement (1 - m/n, m/n).
+        times: how often the record may be drawn, each >= 1.
+        chances: probability of each of these; without replacement, m/n of once.
         renyi: (order, k) -> divergence of the unsampled mechanism when k records change.
-        pure: its pure epsilon when k records change, for k = 0, 1, ...; inf where there is none.
+        pure: its pure epsilon when that many records change; inf where there is none.
 
     Returns:
         (orders - 1,): the divergence of order alpha at place alpha - 2.
     """
     if orders < 2:
         raise InvalidInput(f"the largest order must be >= 2, got {orders!r}")
-    seen = np.flatnonzero(chances[1:] > 0) + 1
-    if len(seen) == 0:
-        return np.zeros(orders - 1)
-    gamma = float(chances[seen].sum())
-    log_share = np.log(chances[seen]) - math.log(gamma)
-    ratio = np.log(np.maximum(np.expm1(np.minimum(pure[seen], 300.0)), 1e-300))
+    gamma = float(chances.sum())
+    log_share = np.log(chances) - math.log(gamma)
+    ratio = np.log(np.maximum(np.expm1(np.minimum(pure, 300.0)), 1e-300))
     j = np.arange(2, orders + 1)
-    power = np.array([[(order - 1) * renyi(float(order), int(k)) for k in seen] for order in j])
+    power = np.array([[(order - 1) * renyi(float(order), k) for k in times] for order in j])
     # |P - Q|^j <= P^j + Q^j, and <= (e^pure - 1)^j min(P, Q)^j
     bound = power + np.minimum(math.log(2), j[:, None] * ratio)
     bound[0] = np.minimum(bound[0], math.log(4) + _log_expm1(power[0]))
@@ -140,24 +144,27 @@ def shuffle_delta(epsilon: float, epsilon0: float, n: int) -> float:
     check_nonnegative("epsilon0", epsilon0)
     if epsilon >= epsilon0:
         return 0.0
-    p = float(special.expit(epsilon0))
-    clones = stats.binom(n - 1, math.exp(-epsilon0))
-    c = np.arange(int(clones.ppf(1e-20)), min(n - 1, int(clones.isf(1e-20)) + 1) + 1)
-    missed = float(clones.cdf(c[0] - 1) + clones.sf(c[-1]))
+    p, clone = float(special.expit(epsilon0)), math.exp(-epsilon0)
+    spread = 10 * math.sqrt((n - 1) * clone * (1 - clone)) + 60
+    c = np.arange(max(0, int((n - 1) * clone - spread)), min(n - 1, int((n - 1) * clone + spread)) + 1)
+    missed = float(special.bdtr(c[0] - 1, n - 1, clone) if c[0] > 0 else 0.0)
+    missed += float(special.bdtrc(c[-1], n - 1, clone) if c[-1] < n - 1 else 0.0)
     # P(a) = p B(a - 1) + (1 - p) B(a), Q the same with p and 1 - p swapped, B ~ Bin(c, 1/2): P > e^eps Q for large a.
     cut = (p * (1 + math.exp(epsilon)) - 1) / ((2 * p - 1) * (1 + math.exp(epsilon)))
     a = np.floor(cut * (c + 1))
-    above, from_cut = stats.binom.sf(a - 1, c, 0.5), stats.binom.sf(a, c, 0.5)
+    above = np.where(a <= 0, 1.0, special.betainc(np.maximum(a, 1), c - a + 1, 0.5))  # P(B >= a)
+    at = stats.binom.pmf(a, c, 0.5)
+    from_cut = np.maximum(0.0, above - at)
     upper = p * above + (1 - p) * from_cut
     lower = (1 - p) * above + p * from_cut
     excess = np.maximum(0.0, upper - math.exp(epsilon) * lower)
-    return min(1.0, missed + float(clones.pmf(c) @ excess))
+    return min(1.0, missed + float(stats.binom.pmf(c, n - 1, clone) @ excess))
 
 
 def shuffle_epsilon_exact(epsilon0: float, n: int, delta: float) -> float:
     """Smallest epsilon at `delta` by `shuffle_delta`."""
     check_delta(delta)
-    return min(epsilon0, smallest_epsilon(lambda e: shuffle_delta(e, epsilon0, n), delta, epsilon0))
+    return min(epsilon0, smallest_epsilon(lambda e: shuffle_delta(e, epsilon0, n), delta, epsilon0, tolerance=1e-6))
 
 
 def shuffled(local: Callable[[float], float], n: int, delta: float, *, exact: bool = False) -> float:

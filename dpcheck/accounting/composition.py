@@ -51,8 +51,10 @@ def optimal_epsilon(epsilon: float, delta: float, count: int, total_delta: float
     return smallest_epsilon(lambda e: optimal_delta(epsilon, delta, count, e), total_delta, count * epsilon)
 
 
-def smallest_epsilon(delta_at: Callable[[float], float], delta: float, start: float = 1.0) -> float:
-    """Smallest epsilon >= 0 with delta_at(epsilon) <= delta, by bisection; inf when none below 1e6 will do."""
+def smallest_epsilon(
+    delta_at: Callable[[float], float], delta: float, start: float = 1.0, tolerance: float = 1e-12
+) -> float:
+    """Smallest epsilon >= 0 with delta_at(epsilon) <= delta, from above to a relative `tolerance`; inf beyond 1e6."""
     if delta_at(0.0) <= delta:
         return 0.0
     low, high = 0.0, max(start, 1e-9)
@@ -60,7 +62,7 @@ def smallest_epsilon(delta_at: Callable[[float], float], delta: float, start: fl
         low, high = high, 2 * high
         if high > 1e6:
             return math.inf
-    while high - low > 1e-12 * high:
+    while high - low > tolerance * high:
         middle = (low + high) / 2
         if middle in (low, high):
             break

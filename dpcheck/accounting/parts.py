@@ -47,6 +47,10 @@ class Part(Protocol):
         """It is mu-Gaussian DP; inf when it is not known to be."""
         ...
 
+    def zcdp(self) -> float:
+        """It is zCDP with this rho."""
+        ...
+
     def renyi(self, alpha: float) -> float:
         """Rényi divergence of that order."""
         ...
@@ -103,6 +107,9 @@ class Plain:
     def mu(self) -> float:
         return law_mu(self.law, self.sensitivity, self.count)
 
+    def zcdp(self) -> float:
+        return self.law.zcdp(self.sensitivity, self.count)
+
     def renyi(self, alpha: float) -> float:
         return law_renyi(self.law, alpha, self.sensitivity, self.count)
 
@@ -125,11 +132,13 @@ class Plain:
 
 @dataclass(frozen=True)
 class Sampled:
-    """`count` uses, each on a fresh hidden sample that no other release saw.
+    """`count` uses, each on a fresh hidden sample of a block.
+
+    A record drawn k times with replacement moves the core by k times the sensitivity.
 
     Attributes:
         rows: length of the block that is sampled from.
-        amplify: False when the sample is shared: then only what holds for every sample is used.
+        amplify: False when another release may have seen the same samples; then only what holds for each is used.
     """
 
     law: Law
@@ -141,48 +150,64 @@ class Sampled:
 
     integer_orders = True
 
+    @property
+    def _most(self) -> int:
+        """How often a record can be drawn."""
+        return self.sampling.size if self.sampling.kind == "with-replacement" else 1
+
     @cached_property
-    def chances(self) -> Array:
-        """Law of the number of times that one record is drawn."""
+    def _draws(self) -> tuple[tuple[int, ...], Array, float]:
+        """(k >= 1, chance of k, chance of more than the largest k)."""
         if not self.amplify:
-            most = self.sampling.size if self.sampling.kind == "with-replacement" else 1
-            return np.concatenate([np.zeros(most), [1.0]])
+            return (self._most,), np.ones(1), 0.0
         if self.sampling.kind == "with-replacement":
-            return copies(self.sampling.size, self.rows)
-        rate = min(1.0, self.sampling.size / self.rows)
-        return np.array([1 - rate, rate])
+            chances, more = copies(self.sampling.size, self.rows)
+            seen = np.flatnonzero(chances[1:] > 0) + 1
+            return tuple(int(k) for k in seen), chances[seen], more
+        return (1,), np.array([min(1.0, self.sampling.size / self.rows)]), 0.0
 
     @property
     def rate(self) -> float:
         """Chance that a record is drawn at all."""
-        return float(self.chances[1:].sum())
+        return float(self._draws[1].sum())
+
+    @property
+    def missed(self) -> float:
+        """Chance that some use draws the record more often than was reckoned with: it goes into delta."""
+        return self.count * self._draws[2]
 
     @property
     def _theorem(self) -> bool:
-        """Poisson samples of a neighbour differ in size from those without the record: joint convexity only."""
+        """Poisson samples with and without a record differ in size: joint convexity is all that applies."""
         return self.amplify and self.sampling.kind != "poisson"
 
     def pure(self) -> float:
-        most = self.sampling.size if self.sampling.kind == "with-replacement" else 1
-        one = self.law.pure(most * self.sensitivity)
+        one = self.law.pure(self._most * self.sensitivity)
         return self.count * (subsampled_epsilon(one, self.rate) if self._theorem else one)
 
     def uses(self) -> list[tuple[float, int]]:
         return [(self.pure() / self.count, self.count)]
 
     def mu(self) -> float:
-        return math.inf if self.amplify else law_mu(self.law, (len(self.chances) - 1) * self.sensitivity, self.count)
+        return math.inf if self.amplify else law_mu(self.law, self._most * self.sensitivity, self.count)
+
+    def zcdp(self) -> float:
+        return self.law.zcdp(self._most * self.sensitivity, self.count)
 
     @cached_property
     def _table(self) -> Array:
-        pure = np.array([self.law.pure(k * self.sensitivity) for k in range(len(self.chances))])
-        return sampled_renyi(
-            INTEGER_ORDERS, self.chances, lambda a, k: law_renyi(self.law, a, k * self.sensitivity), pure
-        )
+        times, chances, _ = self._draws
+        pure = np.array([self.law.pure(k * self.sensitivity) for k in times])
+
+        def renyi(alpha: float, k: int) -> float:
+            return law_renyi(self.law, alpha, k * self.sensitivity)
+
+        return sampled_renyi(INTEGER_ORDERS, times, chances, renyi, pure)
 
     def renyi(self, alpha: float) -> float:
-        divergences = np.array([law_renyi(self.law, alpha, k * self.sensitivity) for k in range(len(self.chances))])
-        best = mixture_renyi(alpha, self.chances, divergences)
+        times, chances, _ = self._draws
+        divergences = np.array([law_renyi(self.law, alpha, k * self.sensitivity) for k in times])
+        best = mixture_renyi(alpha, chances, divergences)
         if self._theorem and alpha == int(alpha) and alpha <= INTEGER_ORDERS:
             best = min(best, float(self._table[int(alpha) - 2]))
         return self.count * best
@@ -192,9 +217,8 @@ class Sampled:
         if self.count > 1:
             return None
         before = amplified_from(epsilon, self.rate) if self._theorem else epsilon
-        return float(
-            sum(p * self.law.delta(before, k * self.sensitivity) for k, p in enumerate(self.chances) if k and p > 0)
-        )
+        times, chances, _ = self._draws
+        return float(sum(p * self.law.delta(before, k * self.sensitivity) for k, p in zip(times, chances, strict=True)))
 
     def certified(self, delta: float) -> float:
         return math.inf
@@ -204,8 +228,8 @@ class Sampled:
 class Shuffled:
     """Batches that partition one uniformly permuted block: a record is in at most one of them.
 
-    Given the permutation this is parallel composition. Given the unordered partition, the batches are shuffled users of a
-    local randomiser each, which amplifies; where noise is added per record, the records are.
+    Given the permutation this is parallel composition. Given the unordered partition, the batches are shuffled users of
+    a local randomiser each, which amplifies; where noise is added per record, the records are.
     """
 
     members: tuple[Plain, ...]
@@ -222,6 +246,9 @@ class Shuffled:
 
     def mu(self) -> float:
         return max(member.mu() for member in self.members)
+
+    def zcdp(self) -> float:
+        return max(member.zcdp() for member in self.members)
 
     def renyi(self, alpha: float) -> float:
         return max(member.renyi(alpha) for member in self.members)

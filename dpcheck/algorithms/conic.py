@@ -6,11 +6,14 @@ dual feasibility, and the gap between the two values, in plain arithmetic, is th
 
 from __future__ import annotations
 
+import importlib
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dpcheck.algorithms.solvers import Mask, multiplier_search, trials_of
 from dpcheck.errors import InvalidInput, MissingExtra
 from dpcheck.geometry import Box, Ellipsoid, LpBall, Simplex
 from dpcheck.interfaces import Array, Objective, Solution
@@ -22,8 +25,8 @@ SETTINGS = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13, "max_
 def require_cvxpy() -> Any:
     """The module `cvxpy`. Raises `MissingExtra`."""
     try:
-        import clarabel  # noqa: F401
-        import cvxpy
+        cvxpy = importlib.import_module("cvxpy")
+        importlib.import_module("clarabel")
     except ImportError as error:
         raise MissingExtra("a conic solver", "solvers") from error
     return cvxpy
@@ -31,8 +34,6 @@ def require_cvxpy() -> Any:
 
 def run_solver(problem: Any) -> None:
     """Solves with Clarabel; only a missing point is an error, inaccuracy is for the certificate to judge."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem.solve(solver="CLARABEL", **SETTINGS)
@@ -68,26 +69,23 @@ def conic(objective: Objective) -> Solution:
     if not isinstance(work, RidgeWorkload):
         raise InvalidInput(f"the conic solver needs a RidgeWorkload, got {type(work).__name__}")
     values, weights = objective.sample.values, objective.sample.weights
-    from dpcheck.algorithms.solvers import _trials
-
-    trials = _trials(objective)
+    trials = trials_of(objective)
     points, gaps = [], []
     for trial in range(trials):
-        pick = lambda a, t=trial: a[t if len(a) > 1 else 0]  # noqa: E731
-        counts = pick(weights)
+        counts, centre = _row(weights, trial), _row(objective.centre, trial)
         kept = counts > 0
         linear = np.broadcast_to(objective.linear, (trials, work.constants.d))[trial]
         ball = None
         if objective.within is not None:
             radius = np.broadcast_to(np.asarray(objective.within[1], dtype=float), (trials,))[trial]
-            ball = (pick(objective.within[0]), float(radius))
+            ball = (_row(objective.within[0], trial), float(radius))
         program = _Program(
             work=work,
-            records=pick(values)[kept],
+            records=_row(values, trial)[kept],
             shares=counts[kept] / counts.sum(),
             weight=objective.weight,
-            centre=pick(objective.centre) - linear / objective.weight,
-            offset=float(linear @ pick(objective.centre) - linear @ linear / (2 * objective.weight)),
+            centre=centre - linear / objective.weight,
+            offset=float(linear @ centre - linear @ linear / (2 * objective.weight)),
             cap=objective.cap,
             ball=ball,
         )
@@ -95,6 +93,11 @@ def conic(objective: Objective) -> Solution:
         points.append(point)
         gaps.append(gap)
     return Solution(np.stack(points), max(gaps))
+
+
+def _row(values: Array, trial: int) -> Array:
+    """One trial of an array with one row a trial, or one row for all."""
+    return np.asarray(values[trial if len(values) > 1 else 0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,17 +152,17 @@ class _Program:
         return point, max(0.0, upper - lower)
 
     def _feasible(self, w: Array) -> Array:
-        from dpcheck.algorithms.solvers import multiplier_search
-
         project = self.work.project
         if self.ball is None:
-            return project(w[None])[0]
+            return np.asarray(project(w[None])[0])
         ball, radius = self.ball[0][None], np.array([self.ball[1]])
-        return multiplier_search(
-            lambda mu: project((w + mu[:, None] * ball) / (1 + mu[:, None])), project(w[None]), ball, radius, 1.0
-        )[0][0]
 
-    def _primal(self, w: Array, y: Array, steep: Array, a: Array, t: Array) -> float:
+        def at(mu: Array) -> Array:
+            return project((w + mu[:, None] * ball) / (1 + mu[:, None]))
+
+        return np.asarray(multiplier_search(at, project(w[None]), ball, radius, 1.0)[0][0])
+
+    def _primal(self, w: Array, y: Array, steep: Mask, a: Array, t: Array) -> float:
         """The joint objective at a feasible point: an upper bound on the minimum."""
         at = np.broadcast_to(w, (len(a), len(w))).copy()
         at[steep] = y
@@ -167,7 +170,7 @@ class _Program:
         losses[steep] += (self.cap or 0.0) * np.linalg.norm(w - y, axis=1)
         return float(self.shares @ losses + self.weight / 2 * ((w - self.centre) ** 2).sum() + self.offset)
 
-    def _dual(self, theta: Array, p: Array, steep: Array, a: Array, t: Array) -> float:
+    def _dual(self, theta: Array, p: Array, steep: Mask, a: Array, t: Array) -> float:
         """A lower bound on the minimum from any multipliers theta of the margins and p of the copies."""
         link, domain = self.work.link, self.work.domain
         theta = np.clip(theta, *link.slopes)

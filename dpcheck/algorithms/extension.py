@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import optimize
 
@@ -114,8 +116,9 @@ def _search(workload: Workload, w: Array, record: Array, cap: float) -> float:
         return np.asarray(workload.loss(inside, record[None]) + cap * np.linalg.norm(w - inside, axis=-1))
 
     best = grid[value(grid).argmin()]
+    minimize: Any = optimize.minimize
     for _ in range(3):
-        polished = optimize.minimize(
+        polished = minimize(
             lambda y: float(value(y)[0]), best, method="Nelder-Mead", options={"xatol": 1e-13, "fatol": 1e-15}
         )
         best = workload.project(polished.x[None])[0]

@@ -11,12 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.algorithms.extension import ends, extension_gradient, lipschitz_extension, never_steep
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Objective, Solution, Solver
 from dpcheck.workloads.base import Minimised
 from dpcheck.workloads.ridge import RidgeWorkload
+
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +32,7 @@ class Task(Objective):
 def value(objective: Objective, w: Array) -> Array:
     """The objective at w, one point a trial: (trials, d) -> (trials,)."""
     work, z, point = objective.workload, objective.sample.values, w[:, None, :]
-    losses = (
-        work.loss(point, z) if objective.cap is None else lipschitz_extension(work, point, z, objective.cap)
-    )
+    losses = work.loss(point, z) if objective.cap is None else lipschitz_extension(work, point, z, objective.cap)
     empirical = objective.sample.mean(losses[..., None])[:, 0]
     linear = (np.broadcast_to(objective.linear, w.shape) * w).sum(axis=-1)
     return np.asarray(empirical + linear + objective.weight / 2 * ((w - objective.centre) ** 2).sum(axis=-1))
@@ -56,7 +57,7 @@ def solve(solver: Solver, task: Task, label: str) -> Array:
             f"{label} needs a minimiser with gap <= {task.gap:.3g}, this solver certifies {solution.gap:.3g}; "
             "use a more accurate solver: the privacy proof rests on the gap"
         )
-    return np.broadcast_to(solution.point, (_trials(task), task.workload.constants.d))
+    return np.broadcast_to(solution.point, (trials_of(task), task.workload.constants.d))
 
 
 def certified(objective: Objective) -> Solution:
@@ -92,7 +93,7 @@ def closed_form(objective: Objective) -> Solution | None:
     work, weight = objective.workload, objective.weight
     if not isinstance(work, Minimised):
         return None
-    trials, d = _trials(objective), work.constants.d
+    trials, d = trials_of(objective), work.constants.d
     centre = np.broadcast_to(objective.centre - np.asarray(objective.linear) / weight, (trials, d))
 
     def at(multiplier: Array) -> Array | None:
@@ -130,8 +131,8 @@ def multiplier_search(
         Points within the ball, (trials, d), and their multipliers (trials,).
     """
 
-    def outside(w: Array) -> Array:
-        return np.linalg.norm(w - ball, axis=1) > radius
+    def outside(w: Array) -> Mask:
+        return np.asarray(np.linalg.norm(w - ball, axis=1) > radius)
 
     binding = outside(free)
     low, high = np.zeros(len(free)), np.where(binding, unit, 0.0)
@@ -156,7 +157,7 @@ HALVINGS = 64
 
 def bisected(objective: Objective) -> Solution:
     """One dimension: bisection of the monotone derivative down to neighbouring floats."""
-    low, high = (np.full((_trials(objective), 1), end) for end in ends(objective.workload))
+    low, high = (np.full((trials_of(objective), 1), end) for end in ends(objective.workload))
     if objective.within is not None:
         ball, radius = _ball(objective)
         low, high = np.maximum(low, ball - radius[:, None]), np.minimum(high, ball + radius[:, None])
@@ -199,7 +200,7 @@ def accelerated(objective: Objective) -> Solution:
     smoothness, weight, limit = own + objective.weight, objective.weight, acceleration_limit(own, objective.weight)
     target = objective.gap / 2 if isinstance(objective, Task) and math.isfinite(objective.gap) else 0.0
     project = _projection(objective)
-    trials = _trials(objective)
+    trials = trials_of(objective)
     w = project(np.broadcast_to(objective.centre, (trials, objective.workload.constants.d)).copy())
     ahead, best, gap = w, w.copy(), np.full(trials, math.inf)
     momentum = (1 - math.sqrt(weight / smoothness)) / (1 + math.sqrt(weight / smoothness))
@@ -237,7 +238,7 @@ class Pushed:
     def __call__(self, objective: Objective) -> Solution:
         if not isinstance(objective, Task) or not math.isfinite(objective.gap):
             raise InvalidInput("Pushed needs a Task: an objective with the gap that is allowed")
-        best = np.broadcast_to(self.base(objective).point, (_trials(objective), objective.workload.constants.d))
+        best = np.broadcast_to(self.base(objective).point, (trials_of(objective), objective.workload.constants.d))
         allowed = self.excess * objective.gap
         away = best - objective.centre
         length = np.linalg.norm(away, axis=1, keepdims=True)
@@ -245,7 +246,7 @@ class Pushed:
         direction = np.where(length > 0, away / np.where(length > 0, length, 1.0), first)
         project, floor = _projection(objective), value(objective, best)
 
-        def legal(step: Array) -> tuple[Array, Array]:
+        def legal(step: Array) -> tuple[Array, Mask]:
             point = project(best + step[:, None] * direction)
             room = allowed * (1 + 1e-9) + 8 * np.spacing(np.abs(floor))
             return point, value(objective, point) - floor <= room
@@ -281,11 +282,12 @@ def _projection(objective: Objective) -> Callable[[Array], Array]:
 def _ball(objective: Objective) -> tuple[Array, Array]:
     assert objective.within is not None
     ball, radius = objective.within
-    trials = max(_trials(replace(objective, within=None)), len(ball))
+    trials = max(trials_of(replace(objective, within=None)), len(ball))
     return np.broadcast_to(ball, (trials, ball.shape[1])), np.broadcast_to(np.asarray(radius, dtype=float), (trials,))
 
 
-def _trials(objective: Objective) -> int:
+def trials_of(objective: Objective) -> int:
+    """How many trials an objective holds: the size of axis 0 of its minimisers."""
     sample = objective.sample
     sizes = [len(sample.values), len(sample.weights), len(objective.centre)]
     if isinstance(objective.linear, np.ndarray) and objective.linear.ndim == 2:

@@ -11,6 +11,7 @@ import sympy as sp
 from dpcheck.errors import InvalidInput
 from dpcheck.symbols import k, p, theta
 
+
 @dataclass(frozen=True)
 class Range:
     """The values of a parameter: an interval with rational or infinite ends, or one point."""

@@ -50,13 +50,21 @@ class Order:
     parts: tuple[Order, ...] = ()
 
     @classmethod
-    def of(cls, rate: object, *, ranges: Ranges | None = None, ignore_rounding: bool = False) -> Order:
+    def of(
+        cls,
+        rate: object,
+        *,
+        ranges: Ranges | None = None,
+        ignore_rounding: bool = False,
+        keep: Collection[sp.Symbol] = (),
+    ) -> Order:
         """Reads a SymPy expression; constants are dropped.
 
         Args:
             rate: sums, products, powers, `Max`, `Min`, `log`, `sqrt` of positive symbols; or an `Order`, left alone.
             ranges: the parameters, which may stand in exponents and are constants elsewhere, with their ranges;
                 default k >= 2, theta > 1, p > 1.
+            keep: symbols taken as they are; all others are known by their names alone.
             ignore_rounding: read `floor(x)` and `ceiling(x)` as x (right whenever x is at least of constant order).
 
         Raises:
@@ -69,7 +77,7 @@ class Order:
         if isinstance(rate, Order):
             return rate
         try:
-            expression = canonical(rate)
+            expression = canonical(rate, keep)
         except (sp.SympifyError, AttributeError, TypeError) as error:
             raise InvalidInput(f"a rate is a SymPy expression, got {rate!r}") from error
         if not isinstance(expression, sp.Expr):

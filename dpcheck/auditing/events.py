@@ -18,7 +18,6 @@ from dpcheck.privacy import Guarantee
 Array = NDArray[np.float64]
 CELLS = 160
 MOST_KINKS = 6
-PRICE=1.0
 CAUTION = 0.75
 """Standard errors of the held-out part that a candidate event is marked down by: against the winner's curse."""
 
@@ -130,41 +129,40 @@ def _edges(pooled: Array, cells: int) -> tuple[Array, Array]:
 def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Array:
     """P(data | score in cell) of a sparse piecewise-linear model of the log-odds, linear beyond its outer kinks.
 
-    Forward selection of a slope and of hinges (as in multivariate adaptive regression splines, Friedman 1991), one at a
-    time by the score test, while the likelihood gains more than a knot costs (twice BIC: its place is searched too).
-    Gaussian noise is one slope; Laplace noise two hinges with flat tails.
+    A line, unless a model whose kinks are found by forward selection (as in multivariate adaptive regression splines,
+    Friedman 1991: one at a time by the score test, while the likelihood gains more than a kink costs) has the better
+    BIC. Gaussian noise is a line; Laplace noise two kinks with flat tails.
     """
     flat = np.full(len(total), share)
     usable = np.isfinite(centres) & (total > 0)
     if usable.sum() < 4 or not 0 < share < 1:
         return flat
     x, y, n = centres[usable], hits[usable], total[usable]
-    low, high = (float(np.interp(level, np.cumsum(n) / n.sum(), x)) for level in (0.1, 0.9))
-    scale = (high - low) or 1.0
-    z = np.clip((x - low) / scale, -1e3, 1e3)
-    knots = z[np.unique(np.searchsorted(np.cumsum(n) / n.sum(), np.linspace(0.02, 0.98, 49)).clip(0, len(z) - 1))]
-    terms = np.column_stack(
-        [z, *[np.maximum(0.0, z - k) for k in knots], *[np.maximum(0.0, k - z) for k in knots]]
-    )
-    chosen: list[int] = []
-    design = np.ones((len(z), 1))
-    weights, best = _logistic(design, y, n)
+    rank = np.cumsum(n) / n.sum()
+    low, high = (float(np.interp(level, rank, x)) for level in (0.1, 0.9))
+    z = np.clip((x - low) / ((high - low) or 1.0), -1e3, 1e3)
+    knots = z[np.unique(np.searchsorted(rank, np.linspace(0.02, 0.98, 49)).clip(0, len(z) - 1))]
+    terms = np.column_stack([z, *[np.maximum(0.0, z - k) for k in knots], *[np.maximum(0.0, k - z) for k in knots]])
     price = math.log(n.sum())
-    while len(chosen) < MOST_KINKS:
+    line = np.column_stack([np.ones_like(z), z])
+    weights, likelihood = _logistic(line, y, n)
+    best = (likelihood - price / 2, line @ weights)
+    design = np.ones((len(z), 1))
+    weights, likelihood = _logistic(design, y, n)
+    for kinks in range(1, MOST_KINKS + 1):
         mean = special.expit(design @ weights)
-        spread = n * mean * (1 - mean) + 1e-12
-        # Score test of each further term given those in the model.
-        coefficients = np.linalg.lstsq(design * np.sqrt(spread)[:, None], terms * np.sqrt(spread)[:, None], rcond=None)[0]
-        fresh = terms - design @ coefficients
-        gain = (fresh.T @ (y - n * mean)) ** 2 / np.maximum((spread[:, None] * fresh**2).sum(axis=0), 1e-9 * spread.sum())
-        gain[chosen] = 0.0
-        place = int(np.argmax(gain))
-        wider = np.column_stack([design, terms[:, place]])
-        tried, likelihood = _logistic(wider, y, n)
-        if not likelihood - best > price * (0.5 if place == 0 else PRICE):
+        root = np.sqrt(n * mean * (1 - mean) + 1e-12)[:, None]
+        # What each further term adds to those in the model.
+        fresh = terms - design @ np.linalg.lstsq(design * root, terms * root, rcond=None)[0]
+        size = ((root * fresh) ** 2).sum(axis=0)
+        gain = (fresh.T @ (y - n * mean)) ** 2 / np.maximum(size, 1e-9 * float((root**2).sum()))
+        design = np.column_stack([design, terms[:, int(np.argmax(gain))]])
+        weights, likelihood = _logistic(design, y, n)
+        if likelihood - price * kinks > best[0]:
+            best = (likelihood - price * kinks, design @ weights)
+        elif kinks > 2:
             break
-        chosen, design, weights, best = [*chosen, place], wider, tried, likelihood
-    flat[usable] = special.expit(np.clip(design @ weights, -30, 30))
+    flat[usable] = special.expit(np.clip(best[1], -30, 30))
     return flat
 
 
@@ -173,7 +171,7 @@ def _logistic(design: Array, hits: Array, total: Array) -> tuple[Array, float]:
     weights = np.zeros(design.shape[1])
     share = hits.sum() / total.sum()
     weights[0] = special.logit(np.clip(share, 1e-9, 1 - 1e-9))
-    ridge = 1e-3 * np.eye(len(weights))
+    ridge = 0.1 * np.eye(len(weights))
     ridge[0, 0] = 1e-9
 
     def objective(w: Array) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from dpcheck.cli.common import (
     table,
     witness_path,
 )
-from dpcheck.errors import InvalidInput, UnknownLabel
+from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcheck.engine.mutation import Trial
@@ -240,7 +241,7 @@ def verify_command(witnesses: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command("mutants")
-@click.argument("names", nargs=-1, metavar="[NAME]…")
+@click.argument("names", nargs=-1, metavar="[NAME|PATTERN]…")
 @click.option("--size", type=click.Choice(("smoke", "standard", "full")), default="standard", show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
@@ -253,10 +254,11 @@ def mutants_command(
     from dpcheck.engine import mutation
 
     catalogue = catalogue_of(root, with_mutants=True)
-    unknown = [name for name in names if name not in catalogue.mutants]
-    if unknown:
-        raise UnknownLabel(unknown[0], catalogue.mutants)
-    chosen = [mutant for mutant in catalogue.mutants.values() if not names or mutant.name in names]
+    for name in names:
+        if not fnmatch.filter(catalogue.mutants, name):
+            raise InvalidInput(f"no mutant {name!r}; there are {', '.join(catalogue.mutants) or 'none'}")
+    known = catalogue.mutants.values()
+    chosen = [m for m in known if not names or any(fnmatch.fnmatchcase(m.name, name) for name in names)]
     if not chosen:
         complain(f"no mutant in {', '.join(map(str, catalogue.layout.mutants)) or catalogue.root}")
         finish(catalogue, Exit.NOTHING)

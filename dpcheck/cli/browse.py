@@ -27,6 +27,7 @@ from dpcheck.cli.common import (
     witness_path,
 )
 from dpcheck.errors import UnknownLabel
+from dpcheck.report.tables import natural
 
 if TYPE_CHECKING:
     from dpcheck.checks import Check
@@ -97,7 +98,7 @@ def list_command(
         raise UnknownLabel(paper, catalogue.papers)
     results = results_of(catalogue, store)
     rows = []
-    for claim in catalogue.claims.values():
+    for claim in sorted(catalogue.claims.values(), key=lambda c: (c.paper.key, natural(c.section))):
         found = outcomes_of(catalogue, claim, results)
         checks = catalogue.checks_of(claim.label)
         kinds = {claim.kind, *(check.kind for check in checks)}
@@ -171,13 +172,7 @@ ORIGINS = {"own": "own result", "cited": "cited", "ours": "added here"}
 def _screen(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> list[str]:
     """The screen of `dpcheck show`, line by line."""
     edge = min(width() or 120, 120)
-    section = f", Section {claim.section}" if claim.section else ""
-    title = f"{claim.title} · {claim.paper.title}{section} · {ORIGINS[claim.origin]}"
-    if claim.reading != "as-printed":
-        title = f"{claim.title}, {claim.reading} · {claim.paper.title}{section}"
-    home = str(catalogue.home(claim.label))
-    gap = edge - len(title) - len(home)
-    lines = [title + " " * gap + home] if gap >= 2 else [title, f"  {home}"]
+    lines = _title(claim, str(catalogue.home(claim.label)), edge)
     lines += textwrap.wrap(claim.statement, edge, initial_indent="  ", subsequent_indent="  ")
     for sign, expression in zip(SIGNS[claim.relation], (claim.order, claim.explicit), strict=True):
         if expression is not None:
@@ -202,6 +197,18 @@ def _screen(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -
     return lines
 
 
+def _title(claim: Claim, home: str, edge: int) -> list[str]:
+    """`Theorem 1 · the paper's title, Section 4 · own result        bounds/…:112`, the title cut to fit."""
+    item = claim.title if claim.reading == "as-printed" else f"{claim.title}, {claim.reading}"
+    rest = (f", Section {claim.section}" if claim.section else "") + f" · {ORIGINS[claim.origin]}"
+    room = edge - len(item) - len(rest) - len(home) - 5
+    paper = claim.paper.title if len(claim.paper.title) <= room else claim.paper.title[: room - 1].rstrip() + "…"
+    if room < 12:
+        return [f"{item} · {claim.paper.title}{rest}", f"  {home}"]
+    line = f"{item} · {paper}{rest}"
+    return [line + home.rjust(edge - len(line))]
+
+
 def _tinted(text: str) -> str:
     """A line whose first word is an outcome, that word in its colour."""
     word, blank, rest = text.partition(" ")
@@ -209,9 +216,19 @@ def _tinted(text: str) -> str:
 
 
 def _pretty(expression: Any) -> list[str]:
-    import sympy as sp
+    """An expression in Unicode, drawn over several lines."""
+    from sympy.printing.pretty.pretty import PrettyPrinter
 
-    return str(sp.pretty(expression, use_unicode=True, wrap_line=False)).splitlines()
+    class Printer(PrettyPrinter):  # type: ignore[misc]
+        """SymPy draws the arguments of Min and Max as code."""
+
+        def _print_Min(self, expr: Any) -> Any:
+            return self._helper_print_function(expr.func, expr.args, sort=True, func_name="min")
+
+        def _print_Max(self, expr: Any) -> Any:
+            return self._helper_print_function(expr.func, expr.args, sort=True, func_name="max")
+
+    return str(Printer({"use_unicode": True, "wrap_line": False}).doprint(expression)).splitlines()
 
 
 def _inline(expression: Any) -> str:

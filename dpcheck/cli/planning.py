@@ -14,7 +14,7 @@ from dpcheck.errors import DpcheckError, Infeasible
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
-    from dpcheck.engine.planning import Plan, Setting
+    from dpcheck.engine.planning import Plan, ReleaseRow, Setting
 
 ROWS = 24
 """Most lines of a table."""
@@ -160,29 +160,16 @@ def _screen(found: Plan, setting: Setting) -> None:
     )
     if found.phases:
         names = list(dict.fromkeys(name for phase in found.phases for name in phase))
+        names = [name for name in names if any(p.get(name) not in (0, None, "") for p in found.phases)]
         rows = [["" if name not in p else figure(p[name]) for name in names] for p in found.phases]
         numbered = [[f"{i}", *row] for i, row in enumerate(rows, 1)]
         _cut(numbered, ["phase", *names], "phases")
     if found.releases:
         click.echo()
-        _cut(
-            [
-                [
-                    release.name,
-                    f"× {release.number:,}",
-                    release.law,
-                    release.reads,
-                    figure(release.sensitivity),
-                    figure(release.noise),
-                    figure(release.relative),
-                    figure(release.epsilon if math.isfinite(release.epsilon) else None),
-                    figure(release.rho if math.isfinite(release.rho) else None),
-                ]
-                for release in found.releases
-            ],
-            ["release", "", "law", "records", "sensitivity", "noise", "noise/diameter", "ε of one", "ρ of one"],
-            "releases",
-        )
+        deltas = {release.delta for release in found.releases if release.delta}
+        head = f"ε (δ = {max(deltas):g})" if deltas else "ε"
+        names = ["release", "", "law", "records", "sensitivity", "noise", "noise/diameter", head, "ρ"]
+        _cut([_release(release) for release in found.releases], names, "releases")
         click.echo()
     click.echo(f"privacy    {_privacy(found)}")
     click.echo(f"gradients  {found.gradients:,}")
@@ -191,6 +178,13 @@ def _screen(found: Plan, setting: Setting) -> None:
         click.echo(f"risk       {value}  {bound.source}: {bound.note}")
     if not found.bounds:
         click.echo("risk       no bound with constants is known for this algorithm")
+
+
+def _release(release: ReleaseRow) -> list[str]:
+    number = f"× {release.number:,}" if release.number > 1 else ""
+    uses = f"{release.count:,} uses" if release.count > 1 else ""
+    numbers = (release.sensitivity, release.noise, release.relative, release.epsilon, release.rho)
+    return [release.name, ", ".join(filter(None, (number, uses))), release.law, release.reads, *map(figure, numbers)]
 
 
 def _cut(rows: list[list[str]], head: list[str], what: str) -> None:

@@ -8,12 +8,17 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dpcheck.claims import LABEL
 from dpcheck.engine.algorithms import algorithm, algorithms, fields_of
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Constants, Problem, Release, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+
+if TYPE_CHECKING:
+    from dpcheck.accounting import Row
+    from dpcheck.claims import Claim
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,16 +131,25 @@ class Setting:
 
 @dataclass(frozen=True)
 class ReleaseRow:
-    """Releases that are alike but for the numbers in their names."""
+    """Releases that are alike but for numbers in their names.
+
+    Attributes:
+        number: how many; each has `count` adaptive uses.
+        reads: how many records one of them reads.
+        relative: noise over the diameter of the domain; None for selections.
+        epsilon: of one of them with all its uses, at `delta`, from the claimed sensitivity; `rho` likewise.
+    """
 
     name: str
     number: int
+    count: int
     law: str
     reads: str
     sensitivity: float
     noise: float | None
     relative: float | None
     epsilon: float
+    delta: float
     rho: float
 
 
@@ -165,15 +179,56 @@ class Plan:
     bounds: tuple[BoundRow, ...]
 
 
-def build(label: str, settings: Mapping[str, Any], setting: Setting) -> tuple[Algorithm[Any], dict[str, Any]]:
-    """The algorithm with its fields; `k` of the setting goes to algorithms that have such a field."""
-    settings = dict(settings)
-    if setting.k is not None and "k" not in settings and "k" in fields_of(type(algorithm(label))):
-        settings["k"] = setting.k
-    return algorithm(label, **settings), settings
+def build(label: str, settings: Mapping[str, Any], k: float | None = None) -> Algorithm[Any]:
+    """An algorithm with its fields; `erm.lambda_` is a field of the algorithm inside its field `erm`.
+
+    Args:
+        label: with its reading, if any.
+        settings: field -> value; an algorithm's label stands for that algorithm.
+        k: order of the moment bound, for every algorithm in it that has such a field and was not given one.
+
+    Raises:
+        UnknownLabel, InvalidInput: no such algorithm, reading or field.
+    """
+    values = {name: algorithm(v) if _is_label(v) else v for name, v in settings.items()}
+    try:
+        chosen = algorithm(label, **{name: value for name, value in values.items() if "." not in name})
+        if k is not None:
+            chosen = _with_order(chosen, k, values)
+        for name, value in values.items():
+            if "." in name:
+                chosen = _with_inner(chosen, name.split("."), value)
+    except TypeError as error:
+        raise InvalidInput(f"{label}: {error}") from error
+    return chosen
 
 
-def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequence[Any] = ()) -> Plan:
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str) and LABEL.fullmatch(value) is not None
+
+
+def _with_order(chosen: Any, k: float, given: Mapping[str, Any]) -> Any:
+    changes: dict[str, Any] = {}
+    for name in fields_of(type(chosen)):
+        value = getattr(chosen, name)
+        if name == "k" and "k" not in given:
+            changes[name] = k
+        elif isinstance(value, Algorithm):
+            changes[name] = _with_order(value, k, {})
+    return dataclasses.replace(chosen, **changes) if changes else chosen
+
+
+def _with_inner(chosen: Any, path: Sequence[str], value: Any) -> Any:
+    name, *rest = path
+    names = fields_of(type(chosen)) if isinstance(chosen, Algorithm) else []
+    if name not in names:
+        what = getattr(chosen, "label", type(chosen).__name__)
+        raise InvalidInput(f"{what} has no field {name!r}; its fields are {', '.join(names) or 'none'}")
+    inner = _with_inner(getattr(chosen, name), rest, value) if rest else value
+    return dataclasses.replace(chosen, **{name: inner})
+
+
+def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequence[Claim] = ()) -> Plan:
     """The schedule of an algorithm and what follows from it.
 
     Args:
@@ -185,15 +240,15 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
         Infeasible: the algorithm cannot be run at this size.
         UnknownLabel, InvalidInput: no such algorithm, reading or field.
     """
-    chosen, settings = build(label, settings, setting)
+    chosen = build(label, settings, setting.k)
     schedule = chosen.schedule(setting.problem, setting.n)
-    said, epsilon = accounted(schedule, setting)
+    said, epsilon = accounted(schedule)
     return Plan(
         label=chosen.label,
         reading=label.partition("@")[2] or "as-printed",
         settings=settings,
         phases=tuple(_phase(phase) for phase in schedule.phases),
-        releases=tuple(_grouped(schedule.releases, setting.D)),
+        releases=tuple(_grouped(schedule, setting.D)),
         gradients=schedule.gradients,
         floats_per_trial=schedule.floats_per_trial,
         claimed=schedule.claimed,
@@ -206,33 +261,33 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
 def alternatives(label: str, setting: Setting) -> list[tuple[str, str]]:
     """The paper's other algorithms at this size: (label, "feasible" or the smallest n)."""
     found = []
-    for other, kind in algorithms().items():
+    for other in algorithms():
         if other == label or other.partition("/")[0] != label.partition("/")[0]:
             continue
         try:
-            settings = {"k": setting.k} if setting.k is not None and "k" in fields_of(kind) else {}
-            kind(**settings).schedule(setting.problem, setting.n)
+            build(other, {}, setting.k).schedule(setting.problem, setting.n)
             found.append((other, "feasible"))
         except Infeasible as error:
             if error.smallest_n is not None:
                 found.append((other, f"feasible from n = {error.smallest_n:,}"))
-        except (DpcheckError, TypeError, ValueError, ArithmeticError):
+        except (DpcheckError, ValueError, ArithmeticError):
             continue  # made for another budget, or in need of constants that were not given
     return found
 
 
-def accounted(schedule: Schedule[Any], setting: Setting) -> tuple[str, float | None]:
+def accounted(schedule: Schedule[Any]) -> tuple[str, float | None]:
     """What the accountant certifies from the claimed sensitivities, in words, and its epsilon at the claimed delta."""
     from dpcheck.accounting import account
 
     if not schedule.releases:
-        return "no release: the output is not private", None
+        return "nothing is released through noise", None
     found = account(schedule)
-    claimed = schedule.claimed or setting.privacy
-    delta = claimed.delta if isinstance(claimed, ApproxDP) else setting.delta
-    if isinstance(claimed, ZCDP) and not delta:
-        return str(found.guarantee), None
+    if isinstance(schedule.claimed, ZCDP):
+        return f"{max(stretch.rho for stretch in found.stretches):.4g}-zCDP", None
+    delta = schedule.claimed.delta if isinstance(schedule.claimed, ApproxDP) else found.reference_delta
     epsilon = float(found.epsilon(delta))
+    if not math.isfinite(epsilon):
+        return f"no finite ε at δ = {delta:g}", epsilon
     return (f"{epsilon:.4g}-DP" if delta == 0 else f"({epsilon:.4g}, {delta:g})-DP"), epsilon
 
 
@@ -243,45 +298,47 @@ def _phase(phase: Any) -> Mapping[str, Any]:
     return dict(phase) if isinstance(phase, Mapping) else {"phase": phase}
 
 
-def _grouped(releases: Sequence[Release], diameter: float) -> list[ReleaseRow]:
+_NUMBER = re.compile(r"(\d+)")
+
+
+def _grouped(schedule: Schedule[Any], diameter: float) -> list[ReleaseRow]:
     """Rows of like releases: 48 blocks of one phase with one noise scale are one row."""
+    from dpcheck.accounting import account
+
     groups: dict[tuple[Any, ...], list[Release]] = {}
-    for release in releases:
+    for release in schedule.releases:
         most = max((read.sensitivity for read in release.reads), default=0.0)
-        shape = (
-            re.sub(r"(\d+)(?!.*\d)", "*", release.name),
-            repr(release.law),
-            release.count,
-            most,
-            len(release.reads),
-        )
+        shape = (_NUMBER.sub("*", release.name), repr(release.law), release.count, most, len(release.reads))
         groups.setdefault(shape, []).append(release)
-    return [_row(alike, diameter) for alike in groups.values()]
+    firsts = dataclasses.replace(schedule, releases=tuple(alike[0] for alike in groups.values()))
+    rows = account(firsts).per_release
+    return [_row(alike, row, diameter) for alike, row in zip(groups.values(), rows, strict=True)]
 
 
-def _row(alike: Sequence[Release], diameter: float) -> ReleaseRow:
+def _row(alike: Sequence[Release], row: Row, diameter: float) -> ReleaseRow:
     first = alike[0]
-    sensitivity = max((read.sensitivity for read in first.reads), default=0.0)
-    noise = getattr(first.law, "noise", None)
-    additive = first.norm != "range"
     spans = {read.stop - read.start for release in alike for read in release.reads}
     records = f"{min(spans):,}" if len(spans) == 1 else f"{min(spans, default=0):,}–{max(spans, default=0):,}"
     sampled = next((read.sampling for read in first.reads if read.sampling is not None), None)
+    noise = row.noise if math.isfinite(row.noise) else None
+    names = [_NUMBER.split(release.name) for release in alike]
     return ReleaseRow(
-        name=first.name if len(alike) == 1 else re.sub(r"(\d+)(?!.*\d)", "*", first.name),
-        number=len(alike) * first.count,
+        name="".join(part[0] if len(set(part)) == 1 else "*" for part in zip(*names, strict=True)),
+        number=len(alike),
+        count=first.count,
         law=type(first.law).__name__,
         reads=records if sampled is None else f"{sampled.size:,} of {records}",
-        sensitivity=sensitivity,
-        noise=None if noise is None else float(noise),
-        relative=float(noise) / diameter if noise is not None and additive else None,
-        epsilon=float(first.law.pure(sensitivity)),
-        rho=float(first.law.zcdp(sensitivity)),
+        sensitivity=row.sensitivity,
+        noise=noise,
+        relative=noise / diameter if noise is not None and first.norm != "range" else None,
+        epsilon=row.epsilon,
+        delta=row.delta,
+        rho=row.rho,
     )
 
 
-def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Any]) -> list[BoundRow]:
-    """The algorithm's own bound, then those of the explicit claims about it."""
+def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
+    """The algorithm's own bound and those of the explicit claims about it; reasons only where no number is found."""
     found = []
     own: Callable[[Problem, int], float | None] | None = getattr(chosen, "risk_bound", None)
     if own is not None:
@@ -292,19 +349,21 @@ def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Any]) -> 
         else:
             if value is not None and math.isfinite(value):
                 found.append(BoundRow(chosen.label, float(value), "the algorithm's own bound"))
+    fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
+    numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
     for claim in claims:
         about = chosen.label in {label.partition("@")[0] for label in claim.about}
         if about and claim.explicit is not None and claim.relation == "<=" and "risk" in claim.quantity:
-            found.append(_claimed(claim, setting))
-    return found
+            found.append(_claimed(claim, numbers | setting.values()))
+    return [row for row in found if row.value is not None] or found
 
 
-def _claimed(claim: Any, setting: Setting) -> BoundRow:
+def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
     note = claim.quantity if claim.probability is None else f"{claim.quantity}, with probability {claim.probability}"
-    if claim.grade == "refuted":
+    if claim.grade == "refuted" and claim.reading == "as-printed":
         return BoundRow(claim.label, None, "refuted as printed; see dpcheck show")
     try:
-        value = float(claim.evaluate(**setting.values()))
+        value = float(claim.evaluate(**values))
     except (InvalidInput, TypeError, ArithmeticError) as error:
         return BoundRow(claim.label, None, str(error).removeprefix(f"{claim.label} "))
     return BoundRow(claim.label, value, note)
@@ -313,7 +372,7 @@ def _claimed(claim: Any, setting: Setting) -> BoundRow:
 def parse(text: str) -> tuple[str, Any]:
     """`name=value` of `--set`: numbers, True, False, None and quoted strings as in Python, other words as strings."""
     name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
+    if not equals or not all(part.isidentifier() for part in name.split(".")):
         raise InvalidInput(f"got {text!r}; write a field as name=value")
     try:
         return name, ast.literal_eval(value)

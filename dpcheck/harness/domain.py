@@ -54,6 +54,9 @@ def never_positive(
     missing = sorted(set(symbols) - set(bounds))
     if missing or not all(low <= high for low, high in bounds.values()):
         raise InvalidInput(f"the box needs low <= high for every symbol of {expression}; missing: {missing}")
+    if expression.atoms(sp.Float):
+        given = next(iter(expression.atoms(sp.Float)))
+        raise InvalidInput(f"{given} is a float; write constants as rationals, so that the proof is one")
     variables = tuple(symbols[name] for name in sorted(symbols))
     problem = _Problem(expression, variables, tuple(sp.diff(expression, v) for v in variables))
     said = statement or f"{expression} <= 0"
@@ -170,8 +173,6 @@ def _interval(expression: sp.Expr, names: Mapping[sp.Symbol, tuple[sp.Rational, 
         return _rational(expression, expression)
     if expression is sp.pi or expression is sp.E:
         return iv.pi if expression is sp.pi else iv.e
-    if expression.is_Float:
-        raise InvalidInput(f"{expression} is a float; write constants as rationals, so that the proof is one")
     parts = [_interval(argument, names) for argument in expression.args]
     if expression.is_Add:
         return sum(parts[1:], parts[0])

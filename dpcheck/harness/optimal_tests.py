@@ -30,12 +30,13 @@ def private_two_point_error(n: int, p: float, q: float, epsilon: float, delta: f
         raise InvalidInput(f"needs n >= 1, epsilon >= 0 and delta in [0, 1), got {n}, {epsilon}, {delta}")
     count = np.arange(n + 1)
     gain = stats.binom.pmf(count, n, q) - stats.binom.pmf(count, n, p)
-    factor = math.exp(epsilon)
+    shrink = math.exp(-epsilon)
     here, there = sparse.eye(n, n + 1, 0), sparse.eye(n, n + 1, 1)
     # a_k is the probability of answering q at k ones: a_k <= e^eps a_(k+1) + delta both ways, and the same for 1 - a.
-    rows: Any = sparse.vstack([here - factor * there, there - factor * here])
+    # Divided by e^eps, which keeps the coefficients within [0, 1].
+    rows: Any = sparse.vstack([shrink * here - there, shrink * there - here])
     rows = sparse.vstack([rows, -rows]).tocsr()
-    limits = np.concatenate([np.full(2 * n, delta), np.full(2 * n, factor - 1 + delta)])
+    limits = np.concatenate([np.full(2 * n, shrink * delta), np.full(2 * n, 1 - shrink + shrink * delta)])
     found: Any = optimize.linprog(-gain, A_ub=rows, b_ub=limits, bounds=(0, 1), method="highs")
     if found.status != 0:
         raise InvalidInput(f"the linear programme failed at n = {n}, epsilon = {epsilon}: {found.message}")

@@ -92,6 +92,9 @@ def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = 
         "scatter": slope.scatter,
         "series": len(fits),
     }
+    if len(fits) > 1:
+        numbers.update({f"slope ({f.name})": f.slope.slope for f in fits})
+        numbers.update({f"exponent ({f.name})": f.exponent for f in fits if f.exponent is not None})
     exponent = ""
     if worst.exponent is not None:
         numbers["exponent"] = worst.exponent

@@ -21,6 +21,8 @@ from dpcheck.interfaces import Array, Rng
 Measure = Callable[[Array, Array], Mapping[str, Array]]
 """Pairs (pairs, n, *record), twice -> name -> (pairs,): how much of its claim each of them uses up."""
 Pair = tuple[Array, Array]
+BITS = 8
+"""Bits of one coordinate in the directed search."""
 
 
 class Records(Protocol):
@@ -305,9 +307,12 @@ def _directed(measure: Measure, space: Records, n: int, places: NDArray[np.intp]
         from hypothesis import strategies as st
     except ImportError as error:
         raise MissingExtra("the directed pair search", "testing") from error
-    number = st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-1, 1))
-    code = st.lists(number, min_size=space.width, max_size=space.width)
     distinct = min(n, 3)
+    rows = distinct + 2
+    # Bits only: Hypothesis mixes constants of whatever modules happen to be loaded into its floats and integers, and
+    # the search must not depend on these.
+    size = BITS * (rows * space.width + 1)
+    bits = st.lists(st.booleans(), min_size=size, max_size=size)
 
     @hypothesis.settings(
         max_examples=examples,
@@ -317,16 +322,14 @@ def _directed(measure: Measure, space: Records, n: int, places: NDArray[np.intp]
         phases=(hypothesis.Phase.generate, hypothesis.Phase.target),
         suppress_health_check=list(hypothesis.HealthCheck),
     )
-    @hypothesis.given(
-        st.lists(code, min_size=distinct, max_size=distinct),
-        code,
-        code,
-        st.sampled_from([int(place) for place in places]),
-    )
-    def aim(rest: Any, old: Any, new: Any, place: int) -> None:
-        codes = np.asarray(rest, dtype=float)[np.arange(n) % distinct]
-        codes[place] = old
-        pair = _Chains(codes[None], np.array([place]), np.asarray([new], dtype=float)).decode(space)
+    @hypothesis.given(bits)
+    def aim(drawn: list[bool]) -> None:
+        numbers = _gray(np.array(drawn).reshape(-1, BITS))
+        codes = (2 * numbers[1:] / (2**BITS - 1) - 1).reshape(rows, space.width)
+        place = places[int(numbers[0]) % len(places)]
+        data = codes[np.arange(n) % distinct]
+        data[place] = codes[-2]
+        pair = _Chains(data[None], np.array([place]), codes[-1:]).decode(space)
         ratios = _measured(measure, *pair)
         found.offer(*pair, ratios, "directed")
         for name, values in ratios.items():
@@ -334,6 +337,12 @@ def _directed(measure: Measure, space: Records, n: int, places: NDArray[np.intp]
             hypothesis.target(min(float(values[0]), 1e6), label=name)
 
     aim()
+
+
+def _gray(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Numbers below 2^BITS whose neighbours differ in one bit: (count, BITS) -> (count,)."""
+    binary = np.bitwise_xor.accumulate(bits.astype(np.int64), axis=1)
+    return np.asarray(binary @ (1 << np.arange(BITS - 1, -1, -1)), dtype=np.int64)
 
 
 def rationals(values: ArrayLike) -> Any:

@@ -92,6 +92,20 @@ def search(
     )
 
 
+def distances(case: Case, found: Search) -> dict[str, float]:
+    """Release name -> largest distance of its cores that the search found, for the slack table.
+
+    Each release has its own worst pair, so that composing these distances covers every pair that was measured.
+    """
+    moved: dict[str, float] = {}
+    for name, worst in found.best.items():
+        if name != RETURNED:
+            seen = case.replay(worst.data[None], worst.neighbour[None], worst.trials)
+            mine = [float(m.distance[worst.trial]) for m in seen.movements if m.release.name == name]
+            moved[name] = max(mine, default=0.0)
+    return moved
+
+
 def by_replay(case: Case) -> Confirm:
     """Confirms a pair by replaying it and measuring its two cores with 50 digits.
 

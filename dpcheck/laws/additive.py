@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ class Laplace:
     """
 
     scale: float
+    below_laplace: ClassVar[bool] = True
+    """Its curve lies nowhere above that of Laplace noise of the same pure epsilon."""
 
     def __post_init__(self) -> None:
         check_scale("scale", self.scale)
@@ -157,6 +160,7 @@ class IsotropicLaplace:
 
     scale: float
     d: int | None = None
+    below_laplace: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_scale("scale", self.scale)

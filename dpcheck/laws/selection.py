@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
@@ -47,6 +48,8 @@ class Exponential:
     """
 
     coefficient: float
+    below_laplace: ClassVar[bool] = True
+    """Its curve lies nowhere above that of Laplace noise of the same pure epsilon."""
 
     def __post_init__(self) -> None:
         check_scale("coefficient", self.coefficient)

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from dpcheck.interfaces import Array
 from dpcheck.report.tables import natural
 from dpcheck.verdicts import Point
 
@@ -23,11 +24,12 @@ from dpcheck.verdicts import Point
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A3D9A")
 MARKERS = "osD^vPX"
 INK, FAINT = "#222222", "#BBBBBB"
+FONTS = "DejaVu Sans, Verdana, sans-serif"
 STYLE: dict[str, Any] = {
     "svg.hashsalt": "dpcheck",
     "svg.fonttype": "none",
     "text.parse_math": False,
-    "font.sans-serif": ["DejaVu Sans", "Verdana"],
+    "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9.5,
     "axes.titlesize": 9.5,
     "axes.labelsize": 10,
@@ -55,11 +57,11 @@ class Series:
     """One legend entry: columns sorted by x, NaN where a point says nothing."""
 
     name: str
-    x: np.ndarray[Any, np.dtype[np.float64]]
-    value: np.ndarray[Any, np.dtype[np.float64]]
-    lower: np.ndarray[Any, np.dtype[np.float64]]
-    upper: np.ndarray[Any, np.dtype[np.float64]]
-    bound: np.ndarray[Any, np.dtype[np.float64]]
+    x: Array
+    value: Array
+    lower: Array
+    upper: Array
+    bound: Array
 
 
 def hidden(points: Sequence[Point]) -> int:
@@ -153,10 +155,10 @@ def _highlight(ax: Axes, series: list[Series]) -> list[Line2D]:
     nearest = sorted(series, key=lambda s: (-_closeness(s), natural(s.name)))[:TOGETHER]
     for one in series:
         if one not in nearest:
-            ax.plot(one.x, one.value, ".-", color=FAINT, lw=0.8, ms=3, zorder=1)
+            ax.plot(one.x, one.value, "." if len(one.x) == 1 else "-", color=FAINT, lw=0.8, zorder=1)
     handles = _overlay(ax, sorted(nearest, key=lambda s: natural(s.name)))
     label = f"the other {len(series) - len(nearest)} series"
-    return [*handles, Line2D([], [], color=FAINT, marker=".", label=label)]
+    return [*handles, Line2D([], [], color=FAINT, label=label)]
 
 
 def _closeness(series: Series) -> float:
@@ -223,20 +225,25 @@ def _measured(ax: Axes, series: Series, colour: str, marker: str) -> None:
     high = np.where(np.isfinite(series.upper), np.maximum(series.upper, series.value), series.value)
     if ax.get_yscale() == "log":
         low = np.where(low > 0, low, series.value / 10)
-    bars = np.stack([series.value - low, high - series.value])
-    drawn = marker if len(series.x) <= 60 else ""
-    if (bars > 0).any():
-        ax.errorbar(series.x, series.value, bars, color=colour, marker=drawn, lw=1.2, zorder=3)
-    else:
-        ax.plot(series.x, series.value, color=colour, marker=drawn, lw=1.2, zorder=3)
+    if (high > low).any():  # one broken line: a tenth of the bytes of as many bars
+        gap = np.full(len(low), np.nan)
+        ax.plot(np.repeat(series.x, 3), np.column_stack([low, high, gap]).ravel(), color=colour, lw=1.2, zorder=3)
+    drawn = marker if len(series.x) <= 60 or not _is_curve(series) else ""
+    line = "-" if _is_curve(series) else ""
+    ax.plot(series.x, series.value, color=colour, ls=line, marker=drawn, lw=1.2, zorder=3)
 
 
 def _bound(ax: Axes, series: Series, colour: str) -> None:
-    """The dashed bound, where it is finite; a lone point of it is a dash."""
+    """The dashed bound, where it is finite; dashes by themselves where it is no curve, or a lone point."""
     shown = np.isfinite(series.bound)
-    ax.plot(
-        series.x[shown], series.bound[shown], "--", color=colour, lw=1.5, marker="_" if shown.sum() == 1 else "", ms=14
-    )
+    alone = shown.sum() == 1 or not _is_curve(series)
+    x, y = series.x[shown], series.bound[shown]
+    ax.plot(x, y, ls="" if alone else "--", color=colour, lw=1.5, marker="_" if alone else "", ms=14)
+
+
+def _is_curve(series: Series) -> bool:
+    """One value at each x; a line through several would draw what nobody measured."""
+    return len(np.unique(series.x)) == len(series.x)
 
 
 def _shared_bound(series: list[Series]) -> Series | None:
@@ -249,7 +256,7 @@ def _shared_bound(series: list[Series]) -> Series | None:
     return series[0]
 
 
-def _scales(ax: Axes, series: list[Series], xs: np.ndarray[Any, np.dtype[np.float64]], ticks: int = 7) -> None:
+def _scales(ax: Axes, series: list[Series], xs: Array, ticks: int = 7) -> None:
     _scale(ax.set_xscale, xs)
     _scale(ax.set_yscale, np.concatenate([np.concatenate([s.value, s.bound]) for s in series]))
     _axis(ax.xaxis, ticks)
@@ -263,7 +270,7 @@ def _scales(ax: Axes, series: list[Series], xs: np.ndarray[Any, np.dtype[np.floa
         ax.xaxis.set_minor_locator(NullLocator())
 
 
-def _scale(setter: Callable[..., None], values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+def _scale(setter: Callable[..., None], values: Array) -> None:
     """Logarithmic when all is positive and spans a factor 3; symmetric log when few values dwarf signed others."""
     values = values[np.isfinite(values)]
     size = np.abs(values[values != 0])
@@ -321,6 +328,7 @@ def _compact(text: str) -> str:
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _round, tag[0]), text)
+    text = re.sub(r'; font-family: [^;"]*', "", text).replace("<svg ", f"<svg font-family={FONTS!r} ", 1)
     text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
     used = dict.fromkeys(re.findall(r'(?:url\(|href=")#([^)"]+)', text))
     numbers = {name: f"i{number}" for number, name in enumerate(used)}
@@ -336,6 +344,8 @@ def _without_bare_groups(text: str) -> str:
     bare: list[bool] = []
 
     def keep(match: re.Match[str]) -> str:
+        if match[0].endswith("/>"):
+            return ""
         if match[0] != "</g>":
             bare.append(match[0] == "<g>")
             return "" if bare[-1] else match[0]

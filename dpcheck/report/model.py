@@ -80,13 +80,12 @@ class Result:
     @property
     def caption(self) -> str:
         assert self.record is not None
-        missing = figures.hidden(self.record.verdict.points)
-        shown = "Measured values, with their confidence bars where they have any, against the bound where one is given."
-        return (
-            f"{shown} Not shown: {missing} points that are infinite, not a number, or too large to draw."
-            if missing
-            else shown
-        )
+        parts = ["Measured values, with confidence bars where there are any, against the bound where one is given."]
+        if self.check.kind == "rate":
+            parts.append("The bound is an order, drawn with its hidden constant as 1: only slopes can be compared.")
+        if missing := figures.hidden(self.record.verdict.points):
+            parts.append(f"Not shown: {missing} points that are infinite, not a number, or too large to draw.")
+        return " ".join(parts)
 
     @property
     def witness(self) -> Witness | None:

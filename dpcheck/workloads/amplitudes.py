@@ -67,7 +67,7 @@ class Pareto:
     def excess_mean(self, cap: float) -> float:
         if cap <= self.scale:
             return self.moment(1) - cap
-        return self.scale * (cap / self.scale) ** (1 - self.tail) / (self.tail - 1)
+        return float(self.scale * (cap / self.scale) ** (1 - self.tail) / (self.tail - 1))
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Spike:
         return np.where(rng.random(shape) < self.p, self.size, 0.0)
 
     def moment(self, order: float) -> float:
-        return self.p * self.size**order
+        return float(self.p * self.size**order)
 
     def capped_mean(self, cap: float) -> float:
         return self.p * min(self.size, cap)

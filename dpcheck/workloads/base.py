@@ -7,17 +7,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from dpcheck.geometry import Domain
 from dpcheck.interfaces import Array, Constants, Rng, Sample
-
-
-class Domain(Protocol):
-    """A closed convex set, as `dpcheck.geometry` has them."""
-
-    def project(self, w: Array) -> Array: ...
-
-    def diameter(self, p: float = 2.0) -> float: ...
-
-    def support(self, direction: Array) -> Array: ...
 
 
 @runtime_checkable

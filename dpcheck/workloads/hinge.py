@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -81,12 +82,14 @@ class HeavyHinge(RidgeWorkload):
         """(2,), by Newton-like steps from a few starts, kept only with a gap below 1e-12."""
         radius = self.radius
         best, gap = np.zeros(2), math.inf
+        minimize: Any = optimize.minimize
+        inside = {"type": "ineq", "fun": lambda v: radius**2 - v @ v, "jac": lambda v: -2 * v}
         for start in 0.5 * radius * np.vstack([self.directions, np.zeros((1, 2))]):
-            found = optimize.minimize(
+            found = minimize(
                 lambda v: float(self.risk(v)),
                 start,
                 jac=lambda v: self.risk_gradient(v),
-                constraints={"type": "ineq", "fun": lambda v: radius**2 - v @ v, "jac": lambda v: -2 * v},
+                constraints=inside,
                 method="SLSQP",
                 options={"ftol": 1e-16, "maxiter": 500},
             )
@@ -96,7 +99,9 @@ class HeavyHinge(RidgeWorkload):
             if here < gap:
                 best, gap = point, here
         if gap > 1e-12:
-            raise InvalidInput(f"the population minimiser is certified only to {gap:.1e}; choose other angles or shares")
+            raise InvalidInput(
+                f"the population minimiser is certified only to {gap:.1e}; choose other angles or shares"
+            )
         return best
 
     def rows(self, rng: Rng, trials: int, n: int) -> Array:

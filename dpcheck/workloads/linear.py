@@ -78,7 +78,7 @@ class LinearWorkload(RidgeWorkload):
         return np.asarray(w @ self.mean + self.D / 2 * np.linalg.norm(self.mean))
 
     def rows(self, rng: Rng, trials: int, n: int) -> Array:
-        return self.atoms[rng.choice(len(self.atoms), size=(trials, n), p=self.probabilities)]
+        return np.asarray(self.atoms[rng.choice(len(self.atoms), size=(trials, n), p=self.probabilities)])
 
     def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
         counts = rng.multinomial(n, self.probabilities, size=trials).astype(float)
@@ -95,7 +95,7 @@ class LinearWorkload(RidgeWorkload):
             steep = cap * np.sign(z[..., 0]) * w[..., 0] - (size - cap) * self.D / 2
         else:
             steep = self._steep(w, z, cap)[0]
-        return np.where(size <= cap, plain, steep)
+        return np.asarray(np.where(size <= cap, plain, steep))
 
     def extension_gradient(self, w: Array, z: Array, cap: float) -> Array:
         size = np.linalg.norm(z, axis=-1, keepdims=True)
@@ -188,7 +188,15 @@ class RareSpikes(LinearWorkload):
 
     @classmethod
     def rescaled(
-        cls, n: int, epsilon: float, blocks: int = 1, *, D: float = 1.0, k: float = 2.0, G: float = 1.0, theta: float = 0.3
+        cls,
+        n: int,
+        epsilon: float,
+        blocks: int = 1,
+        *,
+        D: float = 1.0,
+        k: float = 2.0,
+        G: float = 1.0,
+        theta: float = 0.3,
     ) -> RareSpikes:
         """The hardest member at (n, epsilon): about one spike for each epsilon's worth of a block's records."""
         return cls(D=D, k=k, G=G, p=min(1.0, blocks / (n * epsilon)), theta=theta)
@@ -272,7 +280,7 @@ def _plane(z: Array, w: Array) -> tuple[Array, Array, Array, Array, Array]:
 
 
 def _argmax_angle(value: Callable[[Array], Array], slope: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
-    """The angle in [0, pi] that maximises `value` for each entry: a grid, then bisection of the slope around its best."""
+    """The angle in [0, pi] that maximises `value` for each entry: a grid, then bisection of the slope."""
     grid = np.linspace(0.0, np.pi, 129)
     values = np.stack([value(np.full(shape, angle)) for angle in grid])
     best = grid[values.argmax(axis=0)]

@@ -14,6 +14,7 @@ from dpcheck.interfaces import Array, Constants, Rng, Sample
 from dpcheck.workloads.links import LINKS, Absolute, Huber, Link
 from dpcheck.workloads.ridge import RidgeWorkload
 
+ABSOLUTE = Absolute()
 TOLERANCE = 1e-7
 """Largest certified gap of the population minimiser, relative to the risk at 0."""
 
@@ -32,7 +33,7 @@ class FinitePopulation(RidgeWorkload):
     features_table: Array
     target: Array
     radius: float
-    link: Link = Absolute()
+    link: Link = ABSOLUTE
 
     def __post_init__(self) -> None:
         x, y = np.asarray(self.features_table, dtype=float), np.asarray(self.target, dtype=float)
@@ -54,14 +55,14 @@ class FinitePopulation(RidgeWorkload):
 
     @property
     def d(self) -> int:
-        return self.table.shape[1] - 1
+        return int(self.table.shape[1]) - 1
 
     @functools.cached_property
-    def domain(self) -> Ball:  # type: ignore[override]
+    def domain(self) -> Ball:
         return Ball(d=self.d, radius=self.radius)
 
     @functools.cached_property
-    def constants(self) -> Constants:  # type: ignore[override]
+    def constants(self) -> Constants:
         """Moments of A(z) over the table; for means of m > 1 gradients they are upper bounds."""
         norms = self.amplitude(self.table)
         rows = np.linalg.norm(self.features_table, axis=1)

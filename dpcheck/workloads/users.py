@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry.sets import Domain
+from dpcheck.geometry import Domain
 from dpcheck.interfaces import Array, Constants, Rng
 from dpcheck.workloads.base import BaseWorkload
 

@@ -346,7 +346,31 @@ class OnePass(Toy):
 
 
 class NoiseReused(Run[Any]):
-    """Draws the noise of every use of a release from one stream restarted at each call."""
+    """Every use draws from a stream restarted at each call."""
 
     def _draw(self, release: Release, core: Array) -> Array:
         return release.law.sample(core, np.random.default_rng(0))
+
+
+class NoiseOfOneTrial(Run[Any]):
+    """All trials share their noise."""
+
+    def _draw(self, release: Release, core: Array) -> Array:
+        noise = release.law.sample(np.zeros((1, *core.shape[1:])), self._source())
+        return core + noise
+
+
+class NoiseOfOneCoordinate(Run[Any]):
+    """All coordinates share their noise."""
+
+    def _draw(self, release: Release, core: Array) -> Array:
+        noise = release.law.sample(np.zeros((len(core), 1)), self._source())
+        return core + noise
+
+
+class Bare(Run[Any]):
+    """The last use of a release is not noised."""
+
+    def _draw(self, release: Release, core: Array) -> Array:
+        uses = sum(entry.name == release.name for entry in self.transcript.entries)
+        return core if uses == release.count - 1 else super()._draw(release, core)

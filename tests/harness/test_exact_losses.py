@@ -122,6 +122,13 @@ def test_many_releases_stay_between_their_bounds_and_agree_with_gaussian_limits(
     assert abs(high - rough) < 0.25
 
 
+def test_a_published_composition():
+    # 100 uses of Laplace noise at epsilon 0.1, delta 1e-5: 4.2204 by an independent accountant's loss distribution.
+    low, high = composed(Laplace(10.0), count=100).epsilon(1e-5)
+    assert low < high == pytest.approx(4.2204, abs=2e-3)
+    assert high - low < 5e-3
+
+
 def test_isotropic_noise_uses_its_dimension():
     flat = replay(UserMean(), Mean(d=3), problem(d=3), *users_pair(3), 4, 0)
     exact = of_replay(flat)

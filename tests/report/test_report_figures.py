@@ -62,6 +62,14 @@ def test_one_x_becomes_rows():
     assert "risk, at n = 1,024" in words
 
 
+def test_no_line_through_several_values_at_one_x():
+    twice = [Point(x=float(x), value=v, bound=2 * v) for x in (1, 2) for v in (1.0, 2.0)]
+    once = [Point(x=float(x), value=1.0 * x, bound=2.0 * x) for x in (1, 2)]
+    styles = [line.get_linestyle() for line in figures.draw(twice, AXES).axes[0].get_lines()]
+    assert styles == ["None", "None"]
+    assert [line.get_linestyle() for line in figures.draw(once, AXES).axes[0].get_lines()] == ["-", "--"]
+
+
 def test_infinite_and_missing_values():
     words = texts(drawn(example.ODD))
     assert "measured" in words

@@ -79,6 +79,7 @@ def test_pages_say_what_they_must(out):
     assert "**Not what was expected.**" in page
     assert "Not shown: 2 points that are infinite, not a number" in page
     assert "`dpcheck run example/thm-2::risk_grows --size smoke`" in page
+    assert page.count("only slopes can be compared") == 1
     assert "passed" not in (index + page + (out / "dpcheck.html").read_text()).lower()
 
 

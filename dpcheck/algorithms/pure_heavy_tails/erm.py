@@ -132,14 +132,15 @@ class PrivateErm(Algorithm[Stage]):
         constants, epsilon = problem.constants, pure_epsilon(problem, self.label)
         private = moment(constants, self.k, self.label) * (constants.d / (m * epsilon)) ** (1 - 1 / self.k)
         sampling = moment(constants, 2.0, self.label) / math.sqrt(m)
-        return (self.c_erm(problem, m) if c_erm is None else c_erm) * (private + sampling)
+        return float((self.c_erm(problem, m) if c_erm is None else c_erm) * (private + sampling))
 
     def cap(self, problem: Problem, m: int) -> float:
         """C."""
         if self.C is not None:
             return self.C
         epsilon = pure_epsilon(problem, self.label)
-        return moment(problem.constants, self.k, self.label) * (m * epsilon / problem.constants.d) ** (1 / self.k)
+        G_k = moment(problem.constants, self.k, self.label)
+        return float(G_k * (m * epsilon / problem.constants.d) ** (1 / self.k))
 
     def check(self, problem: Problem, m: int) -> float:
         """Legality that all solvers share; returns ε."""
@@ -148,7 +149,7 @@ class PrivateErm(Algorithm[Stage]):
             raise Infeasible(self.label, "at least one record", f"{m}", 1)
         constants = problem.constants
         G_2, G_k = constants.moment(2.0, 1), constants.moment(self.k, 1)
-        if G_2 > G_k * (1 + 1e-12):
+        if not G_k * (1 + 1e-12) >= G_2:
             raise InvalidInput(f"G_2 = {G_2:g} exceeds G_{self.k:g} = {G_k:g}: moments grow with their order")
         return epsilon
 
@@ -172,4 +173,4 @@ def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest
 
 def steepest_gradient(problem: Problem, k: float, m: int) -> float:
     """G_k (m/ρ)^(1/k): above all m gradient norms with probability 1 - ρ, ρ the problem's failure probability."""
-    return problem.constants.moment(k, 1) * (m / problem.failure_probability) ** (1 / k)
+    return float(problem.constants.moment(k, 1) * (m / problem.failure_probability) ** (1 / k))

@@ -1,4 +1,4 @@
-"""Appendix E: the exponential mechanism with the projected gradient mapping as its score (Algorithm 5), and smoothing."""
+"""Appendix E: the exponential mechanism scored by projected gradient mappings (Algorithm 5), and smoothing."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def net(workload: Workload, eta: float) -> Array:
     d = workload.constants.d
     if d == 1:
         low, high = ends(workload)
-        count = max(1, math.ceil((high - low) / (2 * eta)))
-        return (low + (high - low) * (np.arange(count) + 0.5) / count)[:, None]
+        # The ends belong to it: constrained minimisers are often there.
+        return np.linspace(low, high, net_size(high - low, eta, 1))[:, None]
     # A cubic grid of side 2η/sqrt d: every point of the domain is within η of a grid point, so no grid point further
     # than η away is needed, and projecting the others onto the domain only brings them closer.
     side, far = 2 * eta / math.sqrt(d), 1e6 * workload.constants.diameter(2.0)
@@ -73,8 +73,8 @@ def net(workload: Workload, eta: float) -> Array:
 def net_size(D: float, eta: float, d: int) -> int:
     """A public bound on the size of `net`."""
     if d == 1:
-        return max(1, math.ceil(D / (2 * eta)))
-    return max(1, math.ceil(D * (1 + 1e-9) * math.sqrt(d) / (2 * eta))) ** d
+        return 1 + max(1, math.ceil(D / (2 * eta) * (1 - 1e-12)))
+    return int(max(1, math.ceil(D * (1 + 1e-9) * math.sqrt(d) / (2 * eta))) ** d)
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,9 @@ class EMPGM(PrivateErm):
         """The clipped mapping G̃ at every point of the net: (trials, K, d)."""
         g_C = np.concatenate(
             [
-                sample.mean(clip_norm(self.slopes(part[None, None], sample.values[:, :, None], workload, stage), stage.C))
+                sample.mean(
+                    clip_norm(self.slopes(part[None, None], sample.values[:, :, None], workload, stage), stage.C)
+                )
                 for part in _parts(points, sample)
             ],
             axis=1,

@@ -170,7 +170,9 @@ class PopLocalize(Algorithm[Phase]):
         J = self.repetitions(problem, max(n, 2))
         if n < 2 * J:
             needed = smallest_n(lambda size: size >= 2 * self.repetitions(problem, max(size, 2)))
-            raise Infeasible(self.label, f"a record in each of J = {J} blocks of its first phase, n >= 2J", f"{n}", needed)
+            raise Infeasible(
+                self.label, f"a record in each of J = {J} blocks of its first phase, n >= 2J", f"{n}", needed
+            )
         T = math.ceil(math.log2(n))
         if self.phase_count == "printed" and n // 2**T // J < 1:
             raise Infeasible(
@@ -182,13 +184,14 @@ class PopLocalize(Algorithm[Phase]):
     def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
         w = start
         for t, rows in itertools.groupby(run.schedule.phases, key=lambda row: row.t):
-            stages = tuple(rows)
-            first, m, J = stages[0].first, stages[0].records, stages[0].blocks
-            erm = replace(self.erm, lambda_=stages[0].lambda_)
+            head, *others = rows
+            inner_rows: list[Stage] = [head, *others]
+            first, m, J = head.first, head.records, head.blocks
+            erm = replace(self.erm, lambda_=head.lambda_)
             points = []
             for j in range(J):
                 block = data.part(first + j * m, first + (j + 1) * m)
-                inner = run.inside(f"phase {t}/block {j}/", view(run.schedule, *stages))
+                inner = run.inside(f"phase {t}/block {j}/", view(run.schedule, *inner_rows))
                 points.append(erm.execute(inner, workload, block, w))
             w = geometric_aggregation(np.stack(points, axis=1))
         return w
@@ -277,7 +280,9 @@ class Constant(Algorithm[None]):
     label = "pure_heavy_tails/fact-trivial"
 
     def schedule(self, problem: Problem, n: int) -> Schedule[None]:
-        return Schedule(phases=(), releases=(), gradients=0, floats_per_trial=problem.constants.d, claimed=problem.privacy)
+        return Schedule(
+            phases=(), releases=(), gradients=0, floats_per_trial=problem.constants.d, claimed=problem.privacy
+        )
 
     def execute(self, run: Run[None], workload: Workload, data: Data, start: Array) -> Array:
         return np.broadcast_to(start, (run.trials, start.shape[1])).copy()

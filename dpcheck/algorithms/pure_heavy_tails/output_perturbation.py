@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
+
+import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails.erm import (
     PrivateErm,
@@ -228,7 +229,7 @@ class StructuredDoubleOutputPert(DoubleOutputPert):
     The number of steps does not depend on how steep the records are. For small instances: it grows like m^4.
     """
 
-    minimiser: Solver = DirectSubgradient()
+    minimiser: Solver = field(default_factory=DirectSubgradient)
 
     label = "pure_heavy_tails/proc-structured-double-op"
 
@@ -265,4 +266,4 @@ def bias_bound(amplitude: Array, cap: float, weight: float, d: int) -> Array:
     that Lipschitz constant times λ, and both are λ-strongly convex.
     """
     excess = (amplitude - cap if d == 1 else amplitude + cap) * (amplitude > cap)
-    return excess.mean(axis=-1) / weight
+    return np.asarray(excess.mean(axis=-1) / weight)

@@ -18,9 +18,9 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import (
     constant_step,
     iteration_bound,
 )
-from dpcheck.algorithms.solvers import Task
+from dpcheck.algorithms.solvers import Task, trials_of
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry.sets import Domain
+from dpcheck.geometry import Domain
 from dpcheck.interfaces import Array, Objective, Solution, procedure
 from dpcheck.workloads.base import Bounded, Extended
 from dpcheck.workloads.ridge import RidgeWorkload
@@ -65,13 +65,8 @@ class JointReformulation:
         """A feasible point with every copy at w: the centre, or the centre of the ball."""
         at = self.objective.centre if self.objective.within is None else self.objective.within[0]
         m = self.objective.sample.values.shape[1]
-        w = self.objective.workload.project(np.broadcast_to(at, (self._trials(), at.shape[1])))
+        w = self.objective.workload.project(np.broadcast_to(at, (trials_of(self.objective), at.shape[1])))
         return self.joined(w, np.repeat(w[:, None], m, axis=1))
-
-    def _trials(self) -> int:
-        from dpcheck.algorithms.solvers import _trials
-
-        return _trials(self.objective)
 
     def value(self, u: Array) -> Array:
         """Phi: (trials,)."""

@@ -92,7 +92,7 @@ def adaptive_inexact_subgradient(
 
 
 def constant_step(D: float, L: float, alpha: float) -> tuple[int, float, float]:
-    """Lemma D.5's steps T = ceil((4 D L/alpha)^2), step size D/(L sqrt T) and projection accuracy for a gap of alpha."""
+    """Lemma D.5's T = ceil((4 D L/alpha)^2) steps, their size D/(L sqrt T) and the accuracy of projections."""
     T = math.ceil((4 * D * L / alpha) ** 2)
     eta = D / (L * math.sqrt(T))
     return T, eta, min(D, alpha * eta / (6 * D))
@@ -120,8 +120,10 @@ def biased_subgradient(
     if not 0 <= bias <= alpha / 4:
         raise InvalidInput(f"the bias must lie in [0, alpha/4] = [0, {alpha / 4:.3g}], got {bias:.3g}")
     T, eta, xi = constant_step(D, L, alpha)
-    if T > limit:
-        raise InvalidInput(f"Lemma D.5 needs {T:,} steps here, more than the limit of {limit:,}; take a smaller instance")
+    if not limit >= T:
+        raise InvalidInput(
+            f"Lemma D.5 needs {T:,} steps here, more than the limit of {limit:,}; take a smaller instance"
+        )
     x = np.array(start, dtype=float)
     total, accuracy = np.zeros_like(x), np.full(len(x), xi)
     for _ in range(T):

@@ -1,0 +1,251 @@
+"""Does a rate exceed another somewhere in a regime? Exact, with multipliers or a point to show for it.
+
+A rate is max_i min_j of monomials and the other is min_k max_l of monomials. The first exceeds the second at a vector of
+exponents iff for some (i, k) every M_ij exceeds every N_kl there: first by the exponent of N, then by the logs. For each
+(i, k) that is a system of linear inequalities, strict exactly where the logs do not favour M. Which logs are of
+constant order may depend on the exponents; then, and only then, a branch is split by the sign of a log's argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import sympy as sp
+
+from dpcheck.asymptotics.linear import ONE, ZERO, Affine, Contradiction, Number, Row, separate
+from dpcheck.asymptotics.orders import Order
+from dpcheck.asymptotics.spaces import Growth, Space
+from dpcheck.errors import InvalidInput
+
+Point = tuple[Fraction, ...]
+Pairs = Sequence[tuple[Order, Order]]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A branch that no exponents satisfy.
+
+    Attributes:
+        multipliers: (row, y): rows are those of the regime, then of the splits on the way here (two for a zero), then
+            one for each pair of monomials, then `1 > 0`.
+    """
+
+    multipliers: tuple[tuple[int, Number], ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A branch cut by the sign of a form."""
+
+    form: Affine
+    negative: Tree
+    zero: Tree
+    positive: Tree
+
+
+Tree = Leaf | Split
+Path = tuple[tuple[Affine, int], ...]
+
+
+class Unresolved(Exception):  # noqa: N818 - a question, not an error: it never leaves this module's callers
+    """The sign of a form is needed and not known on this branch."""
+
+    def __init__(self, form: Affine) -> None:
+        super().__init__(str(form))
+        self.form = form
+
+
+class Signs:
+    """What is known of the signs of forms: constants, and those that the path has fixed (up to positive factors)."""
+
+    def __init__(self, path: Path) -> None:
+        self._known = {key: sign * turn for form, sign in path for key, turn in [_direction(form)]}
+
+    def of(self, form: Affine) -> int:
+        """The sign of a form. Raises `Unresolved`."""
+        if form.is_constant:
+            return _sign(form.constant)
+        key, turn = _direction(form)
+        if key not in self._known:
+            raise Unresolved(form)
+        return self._known[key] * turn
+
+
+class SignsAt:
+    """The signs of all forms at one point."""
+
+    def __init__(self, point: Point) -> None:
+        self.point = point
+
+    def of(self, form: Affine) -> int:
+        """The sign of a form at the point."""
+        return _sign(form(self.point))
+
+
+def _direction(form: Affine) -> tuple[tuple[Number, ...], int]:
+    first = next(c for c in form.coefficients if c)
+    scale = abs(first)
+    return (
+        tuple(c / (first if first > 0 else -scale) for c in (*form.coefficients, form.constant)),
+        1 if first > 0 else -1,
+    )
+
+
+def _sign(value: Number) -> int:
+    return (value > 0) - (value < 0)
+
+
+def lexicographic(first: tuple[Number, ...], second: tuple[Number, ...]) -> int:
+    """1, 0 or -1: which tuple is larger at the first difference."""
+    return next((_sign(x - y) for x, y in zip(first, second, strict=True) if x != y), 0)
+
+
+class Evaluator:
+    """Growth of orders in a space, given the signs of forms."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self._forms: dict[Order, Growth] = {}
+
+    def powers(self, monomial: Order) -> Growth:
+        """Growth of a monomial, its log factors left out."""
+        if monomial not in self._forms:
+            self._forms[monomial] = self.space.power_product(monomial.powers)
+        return self._forms[monomial]
+
+    def growth(self, order: Order, signs: Signs | SignsAt) -> Growth:
+        """Growth of any order. Raises `Unresolved`."""
+        if order.kind == "monomial":
+            log, loglog = self.logs(order, signs)
+            return Growth(self.powers(order).form, log, loglog)
+        wanted = 1 if order.kind == "max" else -1
+        best = self.growth(order.parts[0], signs)
+        for part in order.parts[1:]:
+            growth = self.growth(part, signs)
+            sign = signs.of(growth.form - best.form) or lexicographic(growth.logs, best.logs)
+            best = growth if sign == wanted else best
+        return best
+
+    def logs(self, monomial: Order, signs: Signs | SignsAt) -> tuple[Number, Number]:
+        """Exponents of log N and log log N of a monomial. Raises `Unresolved`."""
+        log, loglog = self.powers(monomial).logs
+        for argument, exponent in monomial.logs:
+            level = self._level(argument, signs)
+            power = Fraction(int(exponent.p), int(exponent.q)) if exponent.is_Rational else exponent
+            log, loglog = (log + power, loglog) if level == 1 else (log, loglog + power) if level == 2 else (log, loglog)
+        return log, loglog
+
+    def _level(self, argument: Order, signs: Signs | SignsAt) -> int:
+        """1 + |log(argument)| is of order log N (1), log log N (2) or constant (0)."""
+        growth = self.growth(argument, signs)
+        if signs.of(growth.form):
+            return 1
+        if growth.log:
+            return 2
+        if growth.loglog:
+            raise InvalidInput(f"log({argument}) is a triple logarithm in this regime, which is not compared")
+        return 0
+
+
+def path_rows(path: Path) -> list[Row]:
+    """What the splits on the way to a branch say."""
+    rows = []
+    for form, sign in path:
+        if sign:
+            rows.append(Row(form.scaled(sign * ONE), strict=True, reason="split"))
+        else:
+            rows += [Row(form, reason="split"), Row(form.scaled(-ONE), reason="split")]
+    return rows
+
+
+class Search:
+    """Looks for exponents at which every first monomial of the pairs exceeds the second.
+
+    Args:
+        inclusive: "is at least of the order of" instead of "is of larger order than".
+    """
+
+    def __init__(self, evaluator: Evaluator, pairs: Pairs, *, inclusive: bool) -> None:
+        self.evaluator, self.pairs, self.inclusive = evaluator, pairs, inclusive
+
+    def run(self, path: Path = ()) -> Tree | Point:
+        """A tree of contradictions that covers the regime, or a point."""
+        space = self.evaluator.space
+        pair_rows, unknown = self._pair_rows(Signs(path))
+        found = separate([*space.rows, *path_rows(path), *pair_rows], space.dimension)
+        if isinstance(found, Contradiction):
+            return Leaf(found.multipliers)
+        if unknown is None or self._holds(found):
+            return found
+        branches: list[Tree] = []
+        for sign in (-1, 0, 1):
+            branch = self.run((*path, (unknown, sign)))
+            if isinstance(branch, tuple):
+                return branch
+            branches.append(branch)
+        return Split(unknown, *branches)
+
+    def _pair_rows(self, signs: Signs) -> tuple[list[Row], Affine | None]:
+        """One row a pair; weak while the logs are unknown, and then the form that would tell."""
+        rows, unknown = [], None
+        for first, second in self.pairs:
+            strict = False
+            try:
+                strict = self._must_exceed(first, second, signs)
+            except Unresolved as question:
+                unknown = unknown or question.form
+            form = self.evaluator.powers(first).form - self.evaluator.powers(second).form
+            rows.append(Row(form, strict, "pair"))
+        return rows, unknown
+
+    def _must_exceed(self, first: Order, second: Order, signs: Signs | SignsAt) -> bool:
+        """Whether only a larger exponent of N will do, because the logs do not favour the first monomial."""
+        logs = lexicographic(self.evaluator.logs(first, signs), self.evaluator.logs(second, signs))
+        return logs < 0 or (logs == 0 and not self.inclusive)
+
+    def _holds(self, point: Point) -> bool:
+        signs = SignsAt(point)
+        for first, second in self.pairs:
+            form = self.evaluator.powers(first).form - self.evaluator.powers(second).form
+            if not Row(form, self._must_exceed(first, second, signs)).holds(point):
+                return False
+        return True
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """Proof of an order of growth for one value of the parameters: a tree for each pair (i, k) of groups.
+
+    Attributes:
+        cases: in the order of `itertools.product(max_of_min(rate), min_of_max(other))`.
+        inclusive: False: nowhere is the rate of larger order; True: everywhere it is of smaller order.
+    """
+
+    cases: tuple[Tree, ...]
+    inclusive: bool
+
+
+def decide(
+    space: Space, first: Sequence[tuple[Order, ...]], second: Sequence[tuple[Order, ...]], *, inclusive: bool
+) -> Dominance | Point:
+    """Whether max-of-min `first` stays below min-of-max `second` in the space: a proof, or a point where it does not."""
+    evaluator, trees = Evaluator(space), []
+    for upper in first:
+        for lower in second:
+            pairs = [(m, other) for m in upper for other in lower]
+            found = Search(evaluator, pairs, inclusive=inclusive).run()
+            if isinstance(found, tuple):
+                return found
+            trees.append(found)
+    return Dominance(tuple(trees), inclusive)
+
+
+def specialised(
+    groups: Sequence[tuple[Order, ...]], values: Mapping[sp.Symbol, sp.Expr]
+) -> tuple[tuple[Order, ...], ...]:
+    """The groups with parameters replaced, their shape unchanged."""
+    return tuple(tuple(m.at(values) for m in group) for group in groups)
+
+

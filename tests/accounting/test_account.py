@@ -1,0 +1,420 @@
+"""One rule for parallel, sequential and tree composition; what it certifies is never below the exact loss."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from dpcheck.accounting import (
+    account,
+    gaussian_mu,
+    optimal_epsilon,
+    smallest_noise,
+    subsampled_epsilon,
+    zcdp_to_epsilon,
+)
+from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import Law, Read, Release, Sampling, Schedule
+from dpcheck.laws import (
+    AboveThreshold,
+    Exponential,
+    Gaussian,
+    GeneralizedGaussian,
+    IsotropicLaplace,
+    Laplace,
+    NoisyMin,
+    PerRecord,
+)
+from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, gaussian_delta
+
+
+def plan(*releases: Release, claimed: Guarantee | None = None) -> Schedule[Any]:
+    return Schedule(phases=(), releases=releases, gradients=0, floats_per_trial=1, claimed=claimed)
+
+
+def release(name: str, law: Law, start: int, stop: int, sensitivity: float = 1.0, count: int = 1, **read) -> Release:
+    return Release(
+        name=name, law=law, count=count, reads=(Read(start=start, stop=stop, sensitivity=sensitivity, **read),)
+    )
+
+
+def test_disjoint_blocks_compose_in_parallel_and_shared_ones_add() -> None:
+    laws = (Laplace(2.0), Laplace(4.0), Laplace(1.0))
+    parallel = account(plan(*(release(f"{i}", law, 10 * i, 10 * i + 10) for i, law in enumerate(laws))))
+    assert parallel.epsilon(0.0) == 1.0
+    assert parallel.worst_stretch is not None
+    assert parallel.worst_stretch.names == ("2",)
+    assert (parallel.worst_stretch.start, parallel.worst_stretch.stop) == (20, 30)
+    sequential = account(plan(*(release(f"{i}", law, 0, 30) for i, law in enumerate(laws))))
+    assert sequential.epsilon(0.0) == pytest.approx(1.75)
+    assert sequential.guarantee == PureDP(sequential.epsilon(0.0))
+    overlapping = account(plan(release("a", Laplace(2.0), 0, 15), release("b", Laplace(4.0), 10, 30)))
+    assert overlapping.epsilon(0.0) == pytest.approx(0.75)
+    assert [(s.start, s.stop) for s in overlapping.stretches] == [(0, 10), (10, 15), (15, 30)]
+
+
+def test_a_tree_charges_a_record_for_the_nodes_above_it() -> None:
+    # Three leaves: a root block read by all of them, and one block of its own each, weighing twice as much.
+    leaves = tuple(
+        Release(
+            name=f"leaf {i}",
+            law=NoisyMin(8.0),
+            norm="range",
+            reads=(
+                Read(start=0, stop=40, sensitivity=0.5),
+                Read(start=40 + 20 * i, stop=60 + 20 * i, sensitivity=1.0),
+            ),
+        )
+        for i in range(3)
+    )
+    found = account(plan(*leaves, claimed=PureDP(0.375)))
+    assert found.epsilon(0.0) == pytest.approx(3 * 2 * 0.5 / 8)
+    assert found.within(PureDP(0.375))
+    assert not found.within(PureDP(0.37))
+    assert len(found.stretches) == 2
+    assert found.stretches[1].alike == 3
+
+
+def test_overlapping_reads_of_one_release_add_their_sensitivities() -> None:
+    both = Release(
+        name="both",
+        law=Laplace(1.0),
+        reads=(Read(start=0, stop=10, sensitivity=0.25), Read(start=5, stop=20, sensitivity=0.5)),
+    )
+    assert account(plan(both)).epsilon(0.0) == 0.75
+
+
+def test_gaussian_releases_compose_exactly() -> None:
+    found = account(
+        plan(release("a", Gaussian(2.0), 0, 10, count=3), release("b", Gaussian(1.0), 0, 10, sensitivity=0.5))
+    )
+    mu = math.sqrt(3 / 4 + 1 / 4)
+    assert isinstance(found.guarantee, GaussianDP)
+    assert found.guarantee.mu == pytest.approx(mu)
+    for delta in (1e-3, 1e-8):
+        assert gaussian_delta(mu, found.epsilon(delta)) == pytest.approx(delta, rel=1e-6)
+    assert found.delta(1.0) == pytest.approx(gaussian_delta(mu, 1.0))
+    assert found.within(GaussianDP(mu))
+    assert not found.within(GaussianDP(0.999 * mu))
+    assert found.within(ZCDP(mu**2 / 2))
+    assert not found.within(ZCDP(0.999 * mu**2 / 2))
+    assert found.within(RenyiDP(5.0, 5 * mu**2 / 2))
+    assert not found.within(PureDP(100.0))
+
+
+def exact_delta(pairs: list[tuple[Any, Any]], epsilon: float) -> float:
+    """Hockey-stick of a product of laws on the line, rounded towards the optimistic side: a lower bound."""
+    h, reach = 4e-3, 60.0
+    total, base = np.ones(1), 0
+    for p, q in pairs:
+        edges = np.arange(-30, 30 + h, h)
+        mass = np.diff(p.cdf(edges))
+        middle = (edges[1:] + edges[:-1]) / 2
+        loss = np.clip(p.logpdf(middle) - q.logpdf(middle), -reach, reach)
+        order = np.floor(loss / h - 1).astype(int)
+        total = np.convolve(total, np.bincount(order - order.min(), weights=mass))
+        base += int(order.min())
+    losses = (np.arange(len(total)) + base) * h
+    return float((total * -np.expm1(np.minimum(0, epsilon - losses))).sum())
+
+
+def test_mixed_composition_lies_above_the_exact_loss_and_below_the_crude_bounds() -> None:
+    found = account(plan(release("noise", Laplace(1.25), 0, 5), release("point", Gaussian(1.5), 0, 5)))
+    pairs = [
+        (stats.laplace(scale=1.25), stats.laplace(loc=1, scale=1.25)),
+        (stats.norm(scale=1.5), stats.norm(loc=1, scale=1.5)),
+    ]
+    for epsilon in (0.2, 1.0, 2.0):
+        exact = exact_delta(pairs, epsilon)
+        assert exact <= found.delta(epsilon)
+        assert found.delta(epsilon) <= 2.2 * exact + 1e-3
+    for delta in (1e-2, 1e-6):
+        crude = 0.8 + 1 / gaussian_mu_inverse(delta)
+        assert found.epsilon(delta) <= crude
+        rho = Laplace(1.25).zcdp(1.0) + Gaussian(1.5).zcdp(1.0)
+        assert found.epsilon(delta) <= zcdp_to_epsilon(rho, delta) * (1 + 1e-9)
+
+
+def gaussian_mu_inverse(delta: float) -> float:
+    """1 / epsilon of the single Gaussian release above at that delta."""
+    low, high = 1e-3, 20.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_mu(middle, delta) < 1 / 1.5 else (low, middle)
+    return 1 / high
+
+
+def test_many_pure_releases_use_the_best_of_three_bounds() -> None:
+    found = account(plan(release("steps", NoisyMin(20.0), 0, 9, count=100)))
+    assert found.epsilon(0.0) == pytest.approx(10.0)
+    optimal = optimal_epsilon(0.1, 0.0, 100, 1e-6)
+    assert found.epsilon(1e-6) <= optimal * (1 + 1e-9)
+    assert found.epsilon(1e-6) < 0.6 * 10
+    # Bounded range composes better than pure DP of the same epsilon.
+    bounded = account(plan(release("steps", Exponential(0.05), 0, 9, count=100)))
+    assert bounded.epsilon(0.0) == pytest.approx(10.0)
+    assert bounded.epsilon(1e-6) < 0.55 * found.epsilon(1e-6)
+
+
+def test_a_threshold_test_is_charged_once_whatever_its_length() -> None:
+    law = AboveThreshold(threshold=4.0, query=8.0)
+    found = account(plan(release("bits", law, 0, 9, count=10_000), claimed=PureDP(0.5)))
+    assert found.epsilon(0.0) == pytest.approx(0.5)
+    assert found.epsilon(1e-6) <= 0.5
+    one = account(plan(release("bits", law, 0, 9)))
+    assert one.delta(0.1) < found.delta(0.1)
+
+
+def test_single_releases_use_the_exact_curve_of_their_law() -> None:
+    for law in (Laplace(1.0), IsotropicLaplace(1.0, d=4), Exponential(0.5), Gaussian(1.0)):
+        found = account(plan(release("only", law, 0, 3, sensitivity=1.3)))
+        assert found.delta(0.4) == pytest.approx(law.delta(0.4, 1.3), rel=1e-9)
+        epsilon = found.epsilon(1e-3)
+        assert law.delta(epsilon, 1.3) <= 1e-3 * (1 + 1e-9)
+        assert law.delta(epsilon * (1 - 1e-6), 1.3) > 1e-3
+
+
+def test_failure_goes_into_delta_once() -> None:
+    found = account(plan(release("mean", Gaussian(3.0), 0, 9, count=4, failure=1e-4)))
+    clean = account(plan(release("mean", Gaussian(3.0), 0, 9, count=4)))
+    assert found.epsilon(3e-4) == pytest.approx(clean.epsilon(2e-4))
+    assert found.delta(1.0) == pytest.approx(clean.delta(1.0) + 1e-4)
+    assert found.epsilon(5e-5) == math.inf
+    assert not found.within(GaussianDP(100.0))
+    pure = account(plan(release("mean", Laplace(3.0), 0, 9, failure=1e-4)))
+    assert pure.epsilon(0.0) == math.inf
+    assert pure.epsilon(1e-4) == pytest.approx(1 / 3)
+    assert not pure.within(PureDP(1.0))
+    assert pure.within(ApproxDP(0.34, 1e-4))
+    assert pure.reference_delta > 0
+
+
+# The papers' own budgets.
+
+
+def test_definition_3_noise_gives_the_zcdp_of_the_papers() -> None:
+    epsilon, delta, sensitivity = 0.7, 1e-5, 0.02
+    sigma = 4 * sensitivity * math.sqrt(math.log(1 / delta)) / epsilon
+    found = account(plan(release("point", Gaussian(sigma), 0, 64, sensitivity), claimed=ApproxDP(epsilon, delta)))
+    assert found.worst_stretch is not None
+    assert found.worst_stretch.rho == pytest.approx(epsilon**2 / (32 * math.log(1 / delta)))
+    assert found.within(ApproxDP(epsilon, delta))
+    assert found.epsilon(delta) < 0.3 * epsilon
+
+
+def test_double_output_perturbation_spends_a_third_of_its_budget_at_exact_sensitivities() -> None:
+    epsilon, lipschitz, weight, m = 1.0, 3.0, 0.5, 40
+    scale = 12 * lipschitz / (weight * m * epsilon)
+    claimed = 6 * lipschitz / (weight * m)
+    schedule = plan(
+        release("stage 1/centre", IsotropicLaplace(scale), 0, m, claimed),
+        release("point", IsotropicLaplace(scale), 0, m, claimed),
+        claimed=PureDP(epsilon),
+    )
+    found = account(schedule)
+    assert found.within(PureDP(epsilon))
+    assert [row.epsilon for row in found.per_release] == pytest.approx([0.5, 0.5])
+    exact = 2 * lipschitz / (weight * m)
+    assert sum(found.realised(row.name, exact).epsilon for row in found.per_release) == pytest.approx(epsilon / 3)
+    assert account(schedule.edit("*", law=lambda law: IsotropicLaplace(law.scale / 1.01))).within(PureDP(1.0)) is False
+
+
+def test_noisy_mirror_descent_in_a_regular_space() -> None:
+    epsilon, delta, steps, kappa, n = 0.5, 1e-6, 31, 2.2, 1000
+    sigma = math.sqrt(64 * kappa * steps * math.log(1 / delta)) / (n * epsilon)
+    law = GeneralizedGaussian(sigma, r=3.0, kappa=kappa)
+    found = account(plan(release("gradients", law, 0, n, 2 / n, count=steps), claimed=ApproxDP(epsilon, delta)))
+    rho = epsilon**2 / (32 * math.log(1 / delta))
+    assert found.worst_stretch is not None
+    assert found.worst_stretch.rho == pytest.approx(rho)
+    assert found.epsilon(delta) == pytest.approx(zcdp_to_epsilon(rho, delta), rel=1e-9)
+    assert found.within(ApproxDP(epsilon, delta))
+
+
+# Hidden sampling.
+
+
+def sampled(law: Law, kind: str, size: int, rows: int, count: int = 1, sensitivity: float = 1.0) -> Release:
+    return release("steps", law, 0, rows, sensitivity, count, sampling=Sampling(kind, size))  # type: ignore[arg-type]
+
+
+def test_sampling_without_replacement_amplifies_one_release() -> None:
+    found = account(plan(sampled(Laplace(1.0), "without-replacement", 10, 100)))
+    assert found.epsilon(0.0) == pytest.approx(subsampled_epsilon(1.0, 0.1))
+    gaussian = account(plan(sampled(Gaussian(1.0), "without-replacement", 10, 100)))
+    # Attained by the pair 0.9 N(0, 1) + 0.1 N(1, 1) against N(0, 1).
+    x = np.linspace(-12, 13, 200_001)
+    base = stats.norm.pdf(x)
+    for epsilon in (0.05, 0.3):
+        exact = np.trapezoid(np.maximum(0, 0.9 * base + 0.1 * stats.norm.pdf(x - 1) - math.exp(epsilon) * base), x)
+        assert gaussian.delta(epsilon) == pytest.approx(exact, rel=1e-6)
+
+
+def test_many_sampled_steps_compose_far_below_the_unsampled_ones() -> None:
+    many = account(plan(sampled(Gaussian(2.0), "without-replacement", 10, 1000, count=500)))
+    plain = account(plan(release("steps", Gaussian(2.0), 0, 1000, count=500)))
+    assert many.epsilon(1e-5) < 0.1 * plain.epsilon(1e-5)
+    # Not below the loss of its own last step, nor below the sum statistic of a Poisson-like mixture in the mean.
+    one = account(plan(sampled(Gaussian(2.0), "without-replacement", 10, 1000)))
+    assert one.epsilon(1e-5) < many.epsilon(1e-5)
+
+
+def test_no_amplification_when_another_release_may_have_seen_the_sample() -> None:
+    bits = release("bits", Laplace(8.0), 0, 100, sampling=Sampling("without-replacement", 10))
+    both = account(plan(sampled(Laplace(1.0), "without-replacement", 10, 100), bits))
+    assert both.epsilon(0.0) == pytest.approx(1.0 + 1 / 8)
+    # A release that reads every record does not disturb it.
+    full = release("full", Laplace(8.0), 0, 100)
+    found = account(plan(sampled(Laplace(1.0), "without-replacement", 10, 100), full))
+    assert found.epsilon(0.0) == pytest.approx(subsampled_epsilon(1.0, 0.1) + 1 / 8)
+
+
+def test_with_replacement_counts_repeated_draws() -> None:
+    size, rows, mu = 20, 100, 0.8
+    found = account(plan(sampled(Gaussian(1 / mu), "with-replacement", size, rows)))
+    chances = stats.binom.pmf(np.arange(size + 1), size, 1 / rows)
+    x = np.linspace(-12, 30, 200_001)
+    base = stats.norm.pdf(x)
+    mixed = sum(p * stats.norm.pdf(x - k * mu) for k, p in enumerate(chances))
+    half = sum(p * stats.norm.pdf(x - k * mu / 2) for k, p in enumerate(chances))
+    opposite = sum(p * stats.norm.pdf(x + k * mu / 2) for k, p in enumerate(chances))
+    for epsilon in (0.1, 0.5, 1.0):
+        exact = np.trapezoid(np.maximum(0, mixed - math.exp(epsilon) * base), x)
+        other = np.trapezoid(np.maximum(0, half - math.exp(epsilon) * opposite), x)
+        assert max(exact, other) <= found.delta(epsilon) <= 2.5 * exact
+    # Two releases on shared samples: a record may be drawn `size` times in both.
+    second = release("bits", Laplace(1e4), 0, rows, sampling=Sampling("with-replacement", size))
+    shared = account(plan(sampled(Laplace(1e3), "with-replacement", size, rows), second))
+    assert shared.epsilon(0.0) == pytest.approx(size / 1e3 + size / 1e4)
+
+
+def test_poisson_sampling_scales_delta_only() -> None:
+    found = account(plan(sampled(Gaussian(1.0), "poisson", 10, 100)))
+    assert found.delta(0.5) == pytest.approx(0.1 * gaussian_delta(1.0, 0.5), rel=1e-6)
+    assert account(plan(sampled(Laplace(1.0), "poisson", 10, 100))).epsilon(0.0) == 1.0
+
+
+def batches(law: Law, number: int, size: int, rows: int, sensitivity: float = 1.0) -> list[Release]:
+    return [
+        release(f"batch {t}", law, 0, rows, sensitivity, sampling=Sampling("shuffled", size)) for t in range(number)
+    ]
+
+
+def test_shuffled_batches_compose_in_parallel_and_amplify_when_many() -> None:
+    few = account(plan(*batches(Gaussian(4.0), 10, 10, 100)))
+    alone = account(plan(release("one", Gaussian(4.0), 0, 100)))
+    assert few.epsilon(1e-5) == pytest.approx(alone.epsilon(1e-5))
+    # Batches are local randomisers of their records: many small losses hide among each other.
+    many = account(plan(*batches(Laplace(2.0), 50_000, 2, 100_000)))
+    assert many.epsilon(1e-6) < 0.15
+    assert many.epsilon(0.0) == 0.5
+    assert many.delta(many.epsilon(1e-6) * 1.001) <= 1e-6
+    # They do not fit side by side: two epochs compose.
+    twice = account(plan(*batches(Laplace(2.0), 20, 10, 100)))
+    assert twice.epsilon(0.0) == pytest.approx(10.0)
+
+
+def test_noise_per_record_is_amplified_by_the_records() -> None:
+    law = GeneralizedGaussian(12.0, r=3.0, kappa=2.0)
+    rows = 100_000
+    per_batch = account(plan(*batches(law, 10, rows // 10, rows)))
+    per_record = account(plan(*batches(PerRecord(law), 10, rows // 10, rows)))
+    assert per_record.epsilon(1e-6) < 0.2 * per_batch.epsilon(1e-6)
+
+
+# The account as an object.
+
+
+def test_rows_and_references() -> None:
+    schedule = plan(
+        release("noise", Laplace(2.0), 0, 5),
+        release("steps", Gaussian(4.0), 5, 9, 0.5, count=4),
+        claimed=ApproxDP(1.0, 1e-5),
+    )
+    found = account(schedule, records=9)
+    noise, steps = found.per_release
+    assert (noise.name, noise.sensitivity, noise.noise, noise.count) == ("noise", 1.0, 2.0, 1)
+    assert noise.delta == 1e-5
+    assert noise.epsilon <= 0.5
+    assert steps.rho == pytest.approx(4 * 0.25 / 32)
+    assert steps.reads == schedule.releases[1].reads
+    assert steps.epsilon == pytest.approx(account(plan(release("a", Gaussian(4.0), 0, 1, 0.5, 4))).epsilon(1e-5))
+    assert found.realised("steps", 0.25).epsilon < steps.epsilon
+    assert found.reference_delta == 1e-5
+    with pytest.raises(InvalidInput, match="no release 'stepz'"):
+        found.realised("stepz", 1.0)
+
+
+def test_nothing_released_and_nothing_certified() -> None:
+    empty = account(plan())
+    assert empty.epsilon(0.0) == empty.delta(0.0) == 0.0
+    assert empty.guarantee is None
+    assert empty.worst_stretch is None
+    assert empty.within(PureDP(1e-9))
+    blind = account(plan(release("blind", Laplace(1.0), 0, 5, sensitivity=0.0)))
+    assert blind.guarantee is None
+    assert blind.within(PureDP(1e-9))
+    hopeless = account(plan(release("bare", Gaussian(1.0), 0, 5, sensitivity=math.inf)))
+    assert hopeless.epsilon(0.1) == math.inf
+    assert hopeless.delta(5.0) == 1.0
+    with pytest.raises(InvalidInput, match="look at bare"):
+        _ = hopeless.guarantee
+
+
+@pytest.mark.parametrize(
+    ("releases", "message"),
+    [
+        ([release("a", Laplace(1.0), 0, 5), release("a", Laplace(1.0), 5, 9)], "two releases are named 'a'"),
+        ([release("a", Laplace(1.0), 5, 5)], r"reads \[5, 5\)"),
+        ([release("a", Laplace(1.0), 0, 11)], "no block of 10 records"),
+        ([release("a", Laplace(1.0), 0, 5, sensitivity=-1.0)], "sensitivity -1.0"),
+        ([release("a", Laplace(1.0), 0, 5, sensitivity=math.nan)], "sensitivity nan"),
+        ([release("a", Laplace(1.0), 0, 5, failure=1.5)], "failure 1.5"),
+        ([release("a", Laplace(1.0), 0, 5, count=0)], "count 0"),
+    ],
+)
+def test_bad_schedules_are_refused(releases: list[Release], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        account(plan(*releases), records=10)
+
+
+def test_thousands_of_blocks_are_reckoned_once() -> None:
+    releases = [release(f"block {i}", Gaussian(1.0), 3 * i, 3 * i + 3) for i in range(3000)]
+    found = account(plan(*releases, release("all", Laplace(5.0), 0, 9000)))
+    assert len(found.stretches) == 1
+    assert found.stretches[0].alike == 3000
+    assert found.epsilon(1e-6) > account(plan(releases[0])).epsilon(1e-6)
+
+
+def test_smallest_noise_finds_the_edge() -> None:
+    def schedule(x: float) -> Schedule[Any]:
+        return plan(release("a", Laplace(x), 0, 5), release("b", Laplace(2 * x), 0, 5))
+
+    assert smallest_noise(schedule, PureDP(0.5)) == pytest.approx(3.0, rel=1e-6)
+    assert account(schedule(smallest_noise(schedule, ApproxDP(0.5, 1e-5)))).within(ApproxDP(0.5, 1e-5))
+    with pytest.raises(InvalidInput, match="not certified even"):
+        smallest_noise(lambda x: plan(release("a", Gaussian(x), 0, 5)), PureDP(1.0))
+
+
+blocks = st.tuples(st.integers(0, 6), st.integers(1, 4), st.sampled_from([0.5, 1.0, 3.0]), st.booleans())
+
+
+@given(st.lists(blocks, min_size=1, max_size=5), st.permutations(range(5)))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_releases_does_not_matter_and_fewer_cost_less(made: list[Any], order: list[int]) -> None:
+    releases = [
+        release(f"{i}", Laplace(s) if pure else Gaussian(s), start, start + length)
+        for i, (start, length, s, pure) in enumerate(made)
+    ]
+    found = account(plan(*releases))
+    shuffled_order = [releases[i] for i in order if i < len(releases)]
+    delta = 1e-4
+    assert account(plan(*shuffled_order)).epsilon(delta) == pytest.approx(found.epsilon(delta), rel=1e-9)
+    assert account(plan(*releases[:-1])).epsilon(delta) <= found.epsilon(delta) * (1 + 1e-9)
+    assert found.delta(found.epsilon(delta) * (1 + 1e-9)) <= delta * (1 + 1e-6)

@@ -1,0 +1,202 @@
+"""`dpcheck plan`: the table, its JSON, and what is said when a size will not do."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from dpcheck.engine import algorithms, planning
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import Algorithm, Problem, Read, Release, Sampling, Schedule
+from dpcheck.laws import Exponential, Gaussian, Laplace
+from dpcheck.privacy import ApproxDP, PureDP
+
+Cli = Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Phase:
+    number: int
+    records: int
+    noise: float
+    unused: float = 0.0
+
+
+@dataclass(frozen=True)
+class Blocks(Algorithm[Phase]):
+    """Laplace noise on the mean of each of `blocks` disjoint blocks, once in each of two phases."""
+
+    k: float = 2.0
+    blocks: int = 4
+    factor: float = 1.0
+    label = "toy/alg-1"
+    readings: ClassVar = {"dialled": {"factor": 0.5}}
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
+        if n < 100:
+            raise Infeasible(self.label, "100 records", f"{n}", 100)
+        assert isinstance(problem.privacy, ApproxDP)
+        rows, releases = [], []
+        for phase in (1, 2):
+            size = n // 2 // self.blocks
+            sensitivity = problem.constants.moment(self.k, 1) * problem.constants.diameter(2.0) / size
+            noise = self.factor * sensitivity / problem.privacy.epsilon / phase
+            rows.append(Phase(phase, size, noise))
+            for j in range(self.blocks):
+                start = (phase - 1) * (n // 2) + j * size
+                read = Read(start=start, stop=start + size, sensitivity=sensitivity / phase)
+                releases.append(Release(name=f"phase {phase}/block {j}/mean", law=Laplace(noise), reads=(read,)))
+        claimed = PureDP(problem.privacy.epsilon) if self.factor == 1 else None
+        return Schedule(phases=tuple(rows), releases=tuple(releases), gradients=n, floats_per_trial=1, claimed=claimed)
+
+    def execute(self, run: Any, workload: Any, data: Any, start: Any) -> Any:
+        raise NotImplementedError
+
+    def risk_bound(self, problem: Problem, n: int) -> float:
+        return problem.constants.diameter(2.0) / math.sqrt(n)
+
+
+@dataclass(frozen=True)
+class Steps(Algorithm[dict[str, float]]):
+    """Gaussian noise in T sampled steps, then a selection."""
+
+    inner: Blocks = Blocks()
+    T: int = 10
+    label = "toy/alg-2"
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[dict[str, float]]:
+        sampling = Sampling("with-replacement", 5)
+        steps = Read(start=0, stop=n, sensitivity=1 / n, sampling=sampling)
+        choice = Read(start=0, stop=n, sensitivity=0.01)
+        releases = (
+            Release(name="steps", law=Gaussian(1.0), reads=(steps,), count=self.T),
+            Release(name="choice", law=Exponential(5.0), reads=(choice,), norm="range"),
+        )
+        claimed = ApproxDP(1.0, 1e-6)
+        return Schedule(phases=(), releases=releases, gradients=5 * self.T, floats_per_trial=1, claimed=claimed)
+
+    def execute(self, run: Any, workload: Any, data: Any, start: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.fixture(autouse=True)
+def toy_algorithms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(algorithms, "modules", lambda: ["dpcheck.algorithms.toy"])
+    monkeypatch.setattr(algorithms, "classes", lambda module: {kind.label: kind for kind in (Blocks, Steps)})
+
+
+def test_the_table(root: Path, cli: Cli) -> None:
+    text = cli("plan", "toy/alg-1", "--n", "8000", "--d", "3", "--epsilon", "2", "--D", "4").stdout
+    lines = text.splitlines()
+    assert lines[0] == "toy/alg-1 · n = 8,000, d = 3, 2-DP, D = 4, L = 1, H = 1"
+    assert lines[1].split() == ["phase", "number", "records", "noise"]
+    assert lines[2].split() == ["1", "1", "1,000", "0.002"]
+    assert lines[6].split() == [
+        "phase",
+        "1/block",
+        "*/mean",
+        "×",
+        "4",
+        *["Laplace", "1,000", "0.004", "0.002", "0.0005", "2", "1.135"],
+    ]
+    assert "privacy    2-DP claimed, 2-DP by the accountant" in text
+    assert "gradients  8,000" in text
+    assert "risk       ≤ 0.04472  toy/alg-1: the algorithm's own bound" in text
+    # The claim toy/thm-1@corrected: 2 L D / sqrt(n).
+    assert "risk       ≤ 0.08944  toy/thm-1@corrected: excess risk" in text
+
+
+def test_json(root: Path, cli: Cli) -> None:
+    arguments = (
+        "plan",
+        "toy/alg-1@dialled",
+        "--n",
+        "8000",
+        "--epsilon",
+        "2",
+        "--set",
+        "blocks=2",
+        "--k",
+        "3",
+        "--G_k",
+        "7",
+    )
+    plan = json.loads(cli(*arguments, "--moment", "8=9", "--json").stdout)
+    assert (plan["reading"], plan["claimed"], plan["fields"]) == ("dialled", None, {"blocks": 2})
+    assert plan["accounted_epsilon"] == pytest.approx(4.0)
+    assert plan["setting"]["L"] == "inf"
+    assert plan["setting"]["moments"] == {"3": 7.0, "8": 9.0}
+    assert plan["releases"][0]["sensitivity"] == pytest.approx(7 / 2000)
+    assert plan["releases"][1]["name"] == "phase 2/block *"[:-1] + "*/mean"
+    assert plan["bounds"][-1]["value"] == pytest.approx(8000**-0.5)
+
+
+def test_sampled_steps_and_selections(root: Path, cli: Cli) -> None:
+    lines = cli("plan", "toy/alg-2", "--n", "400", "--epsilon", "1", "--delta", "1e-6").stdout.splitlines()
+    steps, choice = (line.split() for line in lines[3:5])
+    assert steps[:7] == ["steps", "10", "uses", "Gaussian", "5", "of", "400"]
+    assert choice[:3] == ["choice", "Exponential", "400"]
+    assert choice[5] == "–"
+    assert "ε (δ = 1e-06)" in lines[2]
+
+
+def test_infeasible(root: Path, cli: Cli) -> None:
+    result = cli("plan", "toy/alg-1", "--n", "50", "--epsilon", "1", code=1)
+    assert result.stdout.splitlines() == [
+        "Infeasible: toy/alg-1 needs 100 records, got 50; smallest n: 100",
+        "  consider  toy/alg-2 (feasible)",
+    ]
+    as_json = json.loads(cli("plan", "toy/alg-1", "--n", "50", "--epsilon", "1", "--json", code=1).stdout)
+    assert (as_json["feasible"], as_json["smallest_n"]) == (False, 100)
+    as_json = json.loads(cli("plan", "toy/alg-1", "--n", "100", "--epsilon", "1", "--json").stdout)
+    assert as_json["feasible"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("toy/alg-3", "--n", "100", "--epsilon", "1"), "did you mean toy/alg-2, toy/alg-1?"),
+        (("toy/alg-1@odd", "--n", "100", "--epsilon", "1"), "no reading 'odd'; it has as-printed, dialled"),
+        (("toy/alg-1", "--n", "100", "--epsilon", "1", "--set", "size=3"), "no field 'size'; its fields are k, blocks"),
+        (("toy/alg-2", "--n", "100", "--epsilon", "1", "--set", "inner.x=3"), "toy/alg-1 has no field 'x'"),
+        (("toy/alg-1", "--n", "100", "--epsilon", "1", "--set", "blocks"), "name=value"),
+        (("toy/alg-1", "--n", "100", "--epsilon", "-1"), "epsilon must be"),
+        (("toy/alg-1", "--n", "0", "--epsilon", "1"), "n must be >= 1, got 0"),
+        (("toy/alg-1", "--n", "100"), "epsilon (and delta), or by rho"),
+        (("toy/alg-1", "--n", "100", "--epsilon", "1", "--D", "0"), "D must be > 0"),
+        (("toy/alg-1", "--n", "100", "--epsilon", "1", "--G_k", "3"), "--G_k needs its order --k"),
+        (("toy/alg-1", "--n", "100", "--epsilon", "1", "--theta", "3"), "--theta and --lambda go together"),
+        (("toy/alg-1", "--n", "100", "--epsilon", "1", "--moment", "two=3"), "'two' is not a number"),
+    ],
+)
+def test_bad_arguments(root: Path, cli: Cli, arguments: tuple[str, ...], says: str) -> None:
+    result = cli("plan", *arguments, code=2)
+    assert says in " ".join(result.stderr.split())
+    assert result.stdout == ""
+
+
+def test_settings() -> None:
+    chosen = planning.build("toy/alg-2", {"inner": "toy/alg-1", "inner.blocks": 7, "T": 3}, k=4.0)
+    assert chosen == Steps(inner=Blocks(k=4.0, blocks=7), T=3)
+    assert planning.build("toy/alg-1", {"k": 3.0}, k=4.0) == Blocks(k=3.0)
+    assert [planning.parse(text) for text in ("a=1", "a.b=x", "a=None", "a='1'")] == [
+        ("a", 1),
+        ("a.b", "x"),
+        ("a", None),
+        ("a", "1"),
+    ]
+
+
+def test_moments_are_never_too_small() -> None:
+    """Lyapunov: the bound of the next higher order stands in; a Lipschitz constant bounds them all."""
+    setting = planning.Setting(n=10, d=1, epsilon=1.0, L=math.inf, moments={2: 1.0, 4: 3.0})
+    assert [setting.moment(k) for k in (1, 2, 3, 4, 5)] == [1.0, 1.0, 3.0, 3.0, math.inf]
+    assert planning.Setting(n=10, d=1, epsilon=1.0, L=2.0, moments={2: 1.0, 4: 3.0}).moment(4) == 2.0
+    with pytest.raises(InvalidInput, match="order"):
+        planning.Setting(n=10, d=1, epsilon=1.0, moments={0: 1.0})
