@@ -184,6 +184,7 @@ class Constants:
         smoothness: p -> Lipschitz constant of the gradient, or inf.
         moment: (k, m) -> (E sup_w |mean of m gradients|^k)^(1/k); m = 1 gives the papers' G_k, r_k.
         growth: (theta, lambda) of the Tsybakov noise condition, if it holds.
+        atoms: number of different records, when samples come as counts of them: a block takes so many rows of memory.
         extra: further named constants that a paper's schedule asks for.
     """
 
@@ -194,7 +195,12 @@ class Constants:
     moment: Callable[[float, int], float]
     growth: tuple[float, float] | None = None
     hessian_rank: int | None = None
+    atoms: int | None = None
     extra: Mapping[str, float] = field(default_factory=dict)
+
+    def rows(self, n: int) -> int:
+        """Rows of memory that a block of n records takes."""
+        return n if self.atoms is None else min(n, self.atoms)
 
 
 @dataclass(frozen=True, kw_only=True)

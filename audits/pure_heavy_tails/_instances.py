@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import numpy as np
+import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
-from dpcheck.interfaces import Array, Problem
+from dpcheck.claims import evaluate
+from dpcheck.harness import privacy, replay
+from dpcheck.harness.losses import compose
+from dpcheck.interfaces import Array, Problem, Schedule
 from dpcheck.privacy import PureDP
+from dpcheck.verdicts import Point, Verdict, Witness, holds, inconclusive, refuted
+from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
+from dpcheck.workloads.radial import RadialHeavyTail
 
 BLOCKS = 9
 """J for experiments: as private as the proved J, without a certified risk."""
@@ -20,18 +31,168 @@ def practical(k: float, solver: str) -> LocalizedOutputPert:
     return LocalizedOutputPert(k=k, solver=solver, blocks=BLOCKS, c_erm=1.0)  # type: ignore[arg-type]
 
 
-def problem(workload: RareSpikes, epsilon: float, delta: float = DELTA) -> Problem:
+def problem(workload: Any, epsilon: float, delta: float = DELTA) -> Problem:
     return Problem(constants=workload.constants, privacy=PureDP(epsilon), failure_probability=delta)
 
 
-def opposite_spikes(m: int, spike: float) -> tuple[Array, Array]:
+def opposite_spikes(m: int, spike: float, place: int = 0) -> tuple[Array, Array]:
     """The closed-form worst pair for linear losses on an interval: one record switched from +spike to -spike.
 
     Returns:
         data, neighbour: (1, m, 1).
     """
     data = np.zeros((1, m, 1))
-    data[0, 0] = spike
+    data[0, place] = spike
     neighbour = data.copy()
-    neighbour[0, 0] = -spike
+    neighbour[0, place] = -spike
     return data, neighbour
+
+
+def wide(D: float = 1e4) -> RareSpikes:
+    """Linear losses on an interval so long that projections are idle: shifts are then the largest possible."""
+    return RareSpikes(D=D, k=2.0, G=1.0, p=0.5, theta=0.0)
+
+
+def radial_spikes(d: int, k: float, m: int, epsilon: float, factor: float = 1.0) -> RadialHeavyTail:
+    """W1: |w - b| with weights of G_k = 1 that are rare enough to exceed the prescribed cap: p = factor d/(m epsilon).
+
+    b lies so far from the centre 0 that the minimiser stays between the two.
+    """
+    b = np.zeros(d)
+    b[0] = 400.0
+    return RadialHeavyTail(b=tuple(b), D=1000.0, weights=Spike.of_moment(1.0, k, min(1.0, factor * d / (m * epsilon))))
+
+
+def stated(label: str, **values: float) -> float:
+    """The bound of a claim at these values; its assumptions are enforced."""
+    from dpcheck.engine.catalogue import claim
+
+    return float(claim(label).evaluate(**values))
+
+
+def unassumed(label: str, **values: float) -> float:
+    """The explicit bound of a claim without its assumptions: for practical parameters, where nothing is certified."""
+    from dpcheck.engine.catalogue import claim
+
+    expression = claim(label).explicit
+    assert expression is not None
+    return float(evaluate(expression, values))
+
+
+def witnessed(label: str, verifier: str, claimed: float | str, found: float | str, **parameters: Any) -> Witness:
+    """A witness of this paper; `claimed` and `found` come from the check's own arithmetic."""
+    return Witness(
+        label=label, kind=f"pure_heavy_tails.{verifier}", parameters=parameters, claimed=_said(claimed), found=_said(found)
+    )  # fmt: skip
+
+
+def _said(value: float | str) -> str:
+    return value if isinstance(value, str) else repr(float(value))
+
+
+# Symbolic checks -----------------------------------------------------------------------------------------------------
+
+
+def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = None) -> Verdict:
+    """Judges identities (expressions that must vanish) and inequalities (expressions that must be >= 0) by SymPy.
+
+    An identity that SymPy does not reduce to 0 is refuted when it is certainly not 0 at a rational point, and left
+    open otherwise; an inequality is proved when the assumptions of its symbols decide its sign.
+    """
+    numbers: dict[str, float | int | str | bool] = {"identities": len(zero), "inequalities": len(signs or {})}
+    for name, expression in zero.items():
+        rest = sp.simplify(sp.powsimp(sp.expand_log(expression, force=True), force=True))
+        if rest == 0:
+            continue
+        value = _at_a_point(rest)
+        if abs(value) > 1e-9:
+            return refuted(
+                f"{name}: the difference is {sp.sstr(rest)}, {value:.6g} at a point", "exact", numbers=numbers
+            )
+        return inconclusive(f"{name}: SymPy leaves {sp.sstr(rest)}", "symbolic", numbers=numbers)
+    for name, expression in (signs or {}).items():
+        known = _sign_known(expression)
+        if known is False:
+            value = _at_a_point(expression)
+            return refuted(f"{name} fails: {sp.sstr(expression)} is {value:.6g}", "exact", numbers=numbers)
+        if known is None:
+            return inconclusive(
+                f"{name}: the sign of {sp.sstr(expression)} is not decided", "symbolic", numbers=numbers
+            )
+    names = "; ".join([*zero, *(signs or {})])
+    return holds(f"proved: {names}", "symbolic", numbers=numbers)
+
+
+def _sign_known(expression: sp.Expr) -> bool | None:
+    for form in (expression, sp.expand(expression), sp.factor(expression), sp.simplify(expression)):
+        if form.is_nonnegative is not None:
+            return bool(form.is_nonnegative)
+    return None
+
+
+def _at_a_point(expression: sp.Expr) -> float:
+    """The value where the symbols are distinct integers from 2 on, even or odd as they must be."""
+    values = {s: sp.Integer(2 + i) for i, s in enumerate(sorted(expression.free_symbols, key=str))}
+    return float(expression.subs(values))
+
+
+# Privacy, exactly ------------------------------------------------------------------------------------------------------
+
+
+def shifts(case: replay.Case, data: Array, neighbour: Array, trials: int = 64) -> dict[str, float]:
+    """Largest distance of the cores of every release over the histories of `trials` runs."""
+    seen = case.replay(data, neighbour, trials)
+    assert float(seen.leak.max()) == 0, "the returned point follows the data outside of the releases"
+    return {name: max(uses) for name, uses in seen.distances().items()}
+
+
+def slack_verdict(
+    schedule: Schedule[Any], found: Mapping[str, float], certified: Mapping[str, float], allowed: float, because: str
+) -> Verdict:
+    """The slack table of a schedule: per release, the epsilon charged next to the exact one, and their sums.
+
+    HOLDS when the certified distances cost at most `allowed` and the distances of the pair attain them; a pair that
+    costs more than `allowed` refutes.
+
+    Args:
+        found: distance of the cores on the closed-form worst pair; certified: what no pair exceeds.
+    """
+    rows = privacy.slack(schedule, found)
+    top, sure = compose(schedule, dict(found)).pure, compose(schedule, dict(certified)).pure[1]
+    numbers: dict[str, float | int | str | bool] = {"claimed": sum(row.epsilon_claimed for row in rows)}
+    numbers |= {"realised": top[1], "certified": sure, "allowed": allowed}
+    points = []
+    for place, row in enumerate(rows):
+        numbers[f"charged to {row.name}"], numbers[f"realised by {row.name}"] = (
+            row.epsilon_claimed,
+            row.epsilon_realised,
+        )
+        points.append(Point(x=place + 1.0, value=row.epsilon_realised, bound=row.epsilon_claimed, series=row.name))
+    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("release", "epsilon")}
+    said = f"epsilon {top[1]:.6g} realised by the worst pair, {allowed:.6g} allowed, {numbers['claimed']:.6g} charged"
+    if top[0] > allowed * (1 + 1e-9):
+        return refuted(said, "exact", **fields)
+    if sure > allowed * (1 + 1e-9):
+        return inconclusive(f"{said}; the certificate only gives {sure:.6g}", "exact", **fields)
+    return holds(f"{said}; no pair exceeds {sure:.6g} ({because})", "certificate", **fields)
+
+
+def agree(
+    found: Sequence[float] | Array, wanted: Sequence[float] | Array, what: str, tolerance: float = 1e-9
+) -> Verdict:
+    """Judges that two lists of numbers are equal up to rounding, entry by entry."""
+    a, b = np.asarray(found, dtype=float), np.asarray(wanted, dtype=float)
+    off = np.abs(a - b) / np.maximum(np.maximum(np.abs(a), np.abs(b)), 1e-300)
+    worst = int(off.argmax())
+    numbers: dict[str, float | int | str | bool] = {
+        "compared": a.size,
+        "largest relative difference": float(off[worst]),
+    }
+    said = f"{what}: {float(a.flat[worst]):.9g} against {float(b.flat[worst]):.9g} where they differ most, of {a.size}"
+    make: Callable[..., Verdict] = holds if float(off.max()) <= tolerance else refuted
+    return make(said, "exact", numbers=numbers)
+
+
+def log_bound(value: float) -> float:
+    """log of a positive bound, -inf for 0: for figures over many orders of magnitude."""
+    return math.log(value) if value > 0 else -math.inf

@@ -1,21 +1,25 @@
 """Does a rate exceed another somewhere in a regime? Exact, with multipliers or a point to show for it.
 
-A rate is max_i min_j of monomials and the other is min_k max_l of monomials. The first exceeds the second at a vector of
-exponents iff for some (i, k) every M_ij exceeds every N_kl there: first by the exponent of N, then by the logs. For each
-(i, k) that is a system of linear inequalities, strict exactly where the logs do not favour M. Which logs are of
+A rate is max_i min_j of monomials and the other is min_k max_l of monomials. The first exceeds the second at a vector
+of exponents iff for some (i, k) every M_ij exceeds every N_kl there: first by the exponent of N, then by the logs. For
+each (i, k) that is a system of linear inequalities, strict exactly where the logs do not favour M. Which logs are of
 constant order may depend on the exponents; then, and only then, a branch is split by the sign of a log's argument.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 import sympy as sp
 
-from dpcheck.asymptotics.linear import ONE, ZERO, Affine, Contradiction, Number, Row, separate
+from dpcheck.asymptotics.intervals import Cell
+from dpcheck.asymptotics.linear import ONE, Affine, Contradiction, Number, Row, constant, number, separate
 from dpcheck.asymptotics.orders import Order
+from dpcheck.asymptotics.regimes import Regime
 from dpcheck.asymptotics.spaces import Growth, Space
 from dpcheck.errors import InvalidInput
 
@@ -45,11 +49,11 @@ class Split:
     positive: Tree
 
 
-Tree = Leaf | Split
+Tree: TypeAlias = "Leaf | Split"
 Path = tuple[tuple[Affine, int], ...]
 
 
-class Unresolved(Exception):  # noqa: N818 - a question, not an error: it never leaves this module's callers
+class Unresolved(Exception):
     """The sign of a form is needed and not known on this branch."""
 
     def __init__(self, form: Affine) -> None:
@@ -133,8 +137,10 @@ class Evaluator:
         log, loglog = self.powers(monomial).logs
         for argument, exponent in monomial.logs:
             level = self._level(argument, signs)
-            power = Fraction(int(exponent.p), int(exponent.q)) if exponent.is_Rational else exponent
-            log, loglog = (log + power, loglog) if level == 1 else (log, loglog + power) if level == 2 else (log, loglog)
+            power = number(exponent)
+            log, loglog = (
+                (log + power, loglog) if level == 1 else (log, loglog + power) if level == 2 else (log, loglog)
+            )
         return log, loglog
 
     def _level(self, argument: Order, signs: Signs | SignsAt) -> int:
@@ -227,25 +233,96 @@ class Dominance:
     inclusive: bool
 
 
-def decide(
-    space: Space, first: Sequence[tuple[Order, ...]], second: Sequence[tuple[Order, ...]], *, inclusive: bool
-) -> Dominance | Point:
-    """Whether max-of-min `first` stays below min-of-max `second` in the space: a proof, or a point where it does not."""
-    evaluator, trees = Evaluator(space), []
-    for upper in first:
-        for lower in second:
-            pairs = [(m, other) for m in upper for other in lower]
-            found = Search(evaluator, pairs, inclusive=inclusive).run()
+@dataclass(frozen=True)
+class ParametricDominance:
+    """A proof for all values of parameters, with multipliers that are functions of them.
+
+    Attributes:
+        pieces: for each cell of the only parameter's range a proof; with several parameters one proof and no cell.
+    """
+
+    parameters: tuple[sp.Symbol, ...]
+    pieces: tuple[tuple[Cell | None, Dominance], ...]
+    inclusive: bool
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Exponents that the regime permits and at which the proof's statement is false.
+
+    Attributes:
+        exponents: of the free exponents and free variables, by name.
+        parameters: values of the parameters, by name.
+        rate, other: growth of both rates there.
+    """
+
+    exponents: Mapping[str, Fraction]
+    parameters: Mapping[str, Fraction]
+    rate: Growth
+    other: Growth
+
+    def __str__(self) -> str:
+        given = [f"{name} = {value}" for name, value in (*self.exponents.items(), *self.parameters.items())]
+        return f"at {', '.join(given) or 'the only exponents'}: {self.rate} against {self.other}"
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Nobody can tell, and why."""
+
+    reason: str
+
+
+Evidence = Dominance | ParametricDominance | Ray | Undecided
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Question:
+    """Is `rate` O(other) in the regime (`inclusive`: o(other) at each of its exponents)?
+
+    Attributes:
+        upper: the rate as a maximum of minima of monomials; fixed parameters are substituted.
+        lower: the other rate as a minimum of maxima.
+    """
+
+    rate: Order
+    other: Order
+    upper: tuple[tuple[Order, ...], ...]
+    lower: tuple[tuple[Order, ...], ...]
+    regime: Regime
+    inclusive: bool
+
+    @property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """Those without a value."""
+        free = self.rate.parameters | self.other.parameters | self.regime.open_parameters
+        return tuple(sorted(free, key=str))
+
+    def space(self, values: Mapping[sp.Symbol, sp.Expr]) -> Space:
+        """The space of exponents at values of the parameters."""
+        return self.regime.space(self.rate.symbols | self.other.symbols, values)
+
+    def pairs(self, values: Mapping[sp.Symbol, sp.Expr]) -> Iterator[list[tuple[Order, Order]]]:
+        """The monomials to compare, a list for each (i, k)."""
+        for above, below in itertools.product(self.upper, self.lower):
+            yield [(m.at(values), o.at(values)) for m in above for o in below]
+
+    def at(self, values: Mapping[sp.Symbol, sp.Expr]) -> Dominance | Ray:
+        """The answer for given values of the parameters."""
+        space, trees = self.space(values), []
+        evaluator = Evaluator(space)
+        for pairs in self.pairs(values):
+            found = Search(evaluator, pairs, inclusive=self.inclusive).run()
             if isinstance(found, tuple):
-                return found
+                return self._ray(evaluator, found, values)
             trees.append(found)
-    return Dominance(tuple(trees), inclusive)
+        return Dominance(tuple(trees), self.inclusive)
 
-
-def specialised(
-    groups: Sequence[tuple[Order, ...]], values: Mapping[sp.Symbol, sp.Expr]
-) -> tuple[tuple[Order, ...], ...]:
-    """The groups with parameters replaced, their shape unchanged."""
-    return tuple(tuple(m.at(values) for m in group) for group in groups)
-
-
+    def _ray(self, evaluator: Evaluator, point: Point, values: Mapping[sp.Symbol, sp.Expr]) -> Ray:
+        signs = SignsAt(point)
+        growths = []
+        for order in (self.rate, self.other):
+            growth = evaluator.growth(order.at(values), signs)
+            growths.append(Growth(constant((), growth.form(point)), *growth.logs))
+        parameters = {s.name: Fraction(int(v.p), int(v.q)) for s, v in values.items()}
+        return Ray(dict(zip(evaluator.space.names, point, strict=True)), parameters, *growths)

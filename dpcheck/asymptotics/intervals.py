@@ -80,12 +80,12 @@ class Cell:
 
 
 def cells(values: Range) -> list[Cell]:
-    """The range as its open interior and its closed ends."""
+    """The range as its closed ends and, last, its open interior."""
     low, high = values.low, values.high
     if values.is_point:
         return [Cell(low, low)]
     ends = [Cell(e, e) for e, is_open in ((low, values.left_open), (high, values.right_open)) if not is_open]
-    return [Cell(low, high), *ends]
+    return [*ends, Cell(low, high)]
 
 
 def roots(expressions: Iterable[sp.Expr], parameter: sp.Symbol) -> list[sp.Expr]:

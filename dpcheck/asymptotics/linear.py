@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -63,6 +64,13 @@ class Affine:
             if coefficient:
                 total = total + coefficient * value
         return total
+
+    def primitive(self) -> Affine:
+        """The positive multiple with coprime integer coefficients; numbers only."""
+        entries = [Fraction(c) for c in (*self.coefficients, self.constant)]
+        scale = Fraction(math.lcm(*(c.denominator for c in entries)))
+        common = math.gcd(*(int(c * scale) for c in entries)) or 1
+        return self.scaled(scale / common)
 
     @property
     def is_constant(self) -> bool:

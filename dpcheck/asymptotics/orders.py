@@ -123,7 +123,8 @@ class Order:
         """Back to SymPy; sums come back as `Max`."""
         if self.kind != "monomial":
             return (sp.Max if self.kind == "max" else sp.Min)(*(x.expression for x in self.parts))
-        factors = [s**e for s, e in self.powers] + [sp.log(x.expression) ** e for x, e in self.logs]
+        factors = [s ** sp.factor(e) for s, e in self.powers]
+        factors += [sp.log(x.expression) ** sp.factor(e) for x, e in self.logs]
         return sp.Mul(*factors)
 
     def __str__(self) -> str:

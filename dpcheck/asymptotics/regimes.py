@@ -111,5 +111,6 @@ class Regime:
     def __str__(self) -> str:
         base = "N" if self.base is None else str(self.base)
         parts = [f"{s} = {v}" for s, v in self.ties.items()] + [str(w) for w in self.where]
-        parts += [f"{symbol(s)} in {self.ranges[symbol(s)]}" for s in self.parameters]
+        given = [(symbol(s), self.ranges[symbol(s)]) for s in self.parameters]
+        parts += [f"{s} {'=' if values.is_point else 'in'} {values}" for s, values in given]
         return f"{base} grows" + (f", {', '.join(parts)}" if parts else "")

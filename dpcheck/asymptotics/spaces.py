@@ -105,7 +105,6 @@ def compile_space(regime: Regime, symbols: frozenset[sp.Symbol], values: Mapping
     _resolve(ties, growths, names, regime.free_exponents)
     rows = [row for s in regime.free_exponents if (row := _sign_of_symbol(s, names))]
     rows += [c.row(Space(names, growths, ()), regime.free_exponents) for c in conditions]
-    rows = [row for row in rows if not (row.form.is_constant and row.holds((ZERO,) * len(names)))]
     _check_feasible(rows, len(names))
     return Space(names, growths, tuple(rows))
 

@@ -27,6 +27,7 @@ from dpcheck.auditing.visible import what_was_visible
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.statistics.binomial import epsilon_lower_guesses
+from dpcheck.statistics.weighted import epsilon_lower_weighted
 from dpcheck.verdicts import Outcome
 
 __all__ = ["AuditResult", "audit"]
@@ -46,7 +47,7 @@ def audit(
     seed: int = 0,
     adjacency: str | None = "replace-one",
     mode: str = "fixed",
-    held_out: float = 0.2,
+    held_out: float | None = None,
     halts: bool = False,
     chunk: int = seeds.CHUNK,
     label: str = "",
@@ -63,7 +64,7 @@ def audit(
         score: "auto", a callable on outputs, one of `dp.scores`, or a list from which the held-out part chooses.
         adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
         mode: "fixed".
-        held_out: share of the trials that chooses the score and the event.
+        held_out: share of the trials that chooses the score and the event; None: a fifth, a quarter of short audits.
         halts: NaN outputs mean "stopped without an output".
         chunk: most trials of one call of the mechanism.
         label: of the statement audited, for the witness.
@@ -75,6 +76,8 @@ def audit(
         InvalidInput: arguments that make no sense, or a pair that is not neighbouring.
         MechanismError: the mechanism raised, or returned a wrong shape or a value that is not finite.
     """
+    if held_out is None:
+        held_out = 0.25 if isinstance(trials, int) and trials < 30_000 else 0.2
     check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
     pair = describe_pair(data, neighbour, adjacency)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
@@ -201,11 +204,15 @@ def _conclude(
     label: str,
     total: Any,
 ) -> AuditResult:
-    guess, delta = plan.rule.guess, plan.rule.delta
-    hits, back = counts[guess > 0].sum(axis=0), counts[guess < 0].sum(axis=0)
+    rule, delta = plan.rule, plan.rule.delta
+    hits, back = counts[rule.level > 0].sum(axis=0), counts[rule.level < 0].sum(axis=0)
     right, wrong = int(hits[0] + back[1]), int(hits[1] + back[0])
     samples = int(counts.sum())
-    lower = epsilon_lower_guesses(right, wrong, samples, delta, alpha)
+    tally = rule.tally(counts)
+    if len(tally[0]) > 1:
+        lower = epsilon_lower_weighted(*tally, samples, delta, alpha)
+    else:
+        lower = epsilon_lower_guesses(right, wrong, samples, delta, alpha)
     estimate = plug_in_epsilon(right, wrong, samples, delta)
     claimed = claim.epsilon_at(delta)
     refuted = lower > claimed

@@ -33,7 +33,10 @@ class Curve:
 
     def to_dict(self) -> dict[str, Any]:
         names = ("fpr", "fnr", "fpr_upper", "fnr_upper")
-        return {**{n: [float(v) for v in getattr(self, n)] for n in names}, "failure_probability": self.failure_probability}
+        return {
+            **{n: [float(v) for v in getattr(self, n)] for n in names},
+            "failure_probability": self.failure_probability,
+        }
 
 
 def measure_curve(cells: Partition, counts: NDArray[np.int64], failure_probability: float) -> Curve:

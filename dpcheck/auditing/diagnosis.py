@@ -48,5 +48,3 @@ def _noise_multiple(epsilon: float, claimed: float, delta: float) -> float:
         return float(optimize.brentq(lambda mu: gaussian_delta(mu, e) - delta, 1e-6, 200.0))
 
     return shift(epsilon) / shift(claimed)
-
-

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.optimize import isotonic_regression
+from scipy.optimize import brentq, isotonic_regression
 
 from dpcheck.privacy import Guarantee
+from dpcheck.statistics.evalues import nearest_null
 
 Array = NDArray[np.float64]
 CELLS = 160
 MOST_KINKS = 6
-CAUTION = 0.75
+"""Of the smooth model of the log-ratio."""
+CAUTION = 2.0
 """Standard errors of the held-out part that a candidate event is marked down by: against the winner's curse."""
 
 
@@ -60,8 +62,10 @@ def learn_partition(data: Array, neighbour: Array, cells: int = CELLS) -> Partit
     p_scores, q_scores = data[~np.isnan(data)], neighbour[~np.isnan(neighbour)]
     pooled = np.sort(np.concatenate([p_scores, q_scores]))
     atoms, edges = _edges(pooled, cells)
-    x = np.bincount(np.searchsorted(edges, p_scores, side="right"), minlength=len(edges) + 1)
-    y = np.bincount(np.searchsorted(edges, q_scores, side="right"), minlength=len(edges) + 1)
+    x, y = (
+        np.bincount(np.searchsorted(edges, s, side="right"), minlength=len(edges) + 1).astype(float)
+        for s in (p_scores, q_scores)
+    )
     share = len(p_scores) / max(1, len(pooled))
     place = np.searchsorted(edges, pooled, side="right")
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -73,7 +77,9 @@ def learn_partition(data: Array, neighbour: Array, cells: int = CELLS) -> Partit
     p = np.append(posterior * mass / max(share, 1e-12), (halts[0] + 0.25) / len(data))
     q = np.append((1 - posterior) * mass / max(1 - share, 1e-12), (halts[1] + 0.25) / len(neighbour))
     floor = 1e-9
-    return Partition(edges, (p + floor) / (p + floor).sum(), (q + floor) / (q + floor).sum(), min(len(data), len(neighbour)))
+    return Partition(
+        edges, (p + floor) / (p + floor).sum(), (q + floor) / (q + floor).sum(), min(len(data), len(neighbour))
+    )
 
 
 def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) -> Array:
@@ -86,8 +92,8 @@ def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) ->
     residual = (hits - total * model) / np.maximum(information, 1e-12)
     weight, freedom = information[informed], max(1, int(informed.sum()) - 7)
     scatter = float((weight * residual[informed] ** 2).sum())
-    # A model that fits leaves a chi-squared of about `freedom`; two standard deviations of it are no evidence.
-    surplus = max(0.0, scatter - freedom - 2 * math.sqrt(2 * freedom))
+    # A model that fits leaves a chi-squared of about `freedom`; four standard deviations more are evidence.
+    surplus = max(0.0, scatter - freedom - 4 * math.sqrt(2 * freedom))
     spread = surplus / max(1e-12, float(weight.sum() - (weight**2).sum() / max(1e-12, weight.sum())))
     own = (hits + model) / (total + 1)
     share = np.where(atom, 1.0, spread / (spread + 1 / np.maximum(information, 1e-12)))
@@ -121,7 +127,9 @@ def _edges(pooled: Array, cells: int) -> tuple[Array, Array]:
     atoms = values[often][np.argsort(-counts[often], kind="stable")][:cells]
     third = cells // 4
     tail = np.geomspace(1, len(pooled) // 8, third)
-    ranks = np.concatenate([tail, np.linspace(len(pooled) // 8, len(pooled) - len(pooled) // 8, 2 * third), len(pooled) - tail])
+    ranks = np.concatenate(
+        [tail, np.linspace(len(pooled) // 8, len(pooled) - len(pooled) // 8, 2 * third), len(pooled) - tail]
+    )
     cuts = pooled[np.unique(np.clip(ranks.astype(int), 1, len(pooled) - 1))]
     return atoms, np.unique(np.concatenate([cuts, atoms, np.nextafter(atoms, np.inf)]))
 
@@ -193,13 +201,29 @@ def _logistic(design: Array, hits: Array, total: Array) -> tuple[Array, float]:
     return weights, objective(weights)
 
 
+LEVELS = 8
+"""Weights of guesses run from 1 to this."""
+
+
 @dataclass(frozen=True)
 class Rule:
-    """Guesses the input from the cell: +1 data, -1 neighbour, 0 abstains; tested at (epsilon, delta)."""
+    """Guesses the input from the cell; tested at `delta`.
 
-    guess: NDArray[np.int8]
+    Attributes:
+        level: (cells,) signed weight of the guess: > 0 data, < 0 neighbour, 0 abstains.
+        predicted: certified bound on epsilon (or test score, for a curve) to be expected.
+    """
+
+    level: NDArray[np.int8]
     delta: float
     predicted: float
+
+    def tally(self, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(right, wrong) guesses of level 1..K from (cells, 2) counts on data and neighbour."""
+        levels = range(1, max(1, int(np.abs(self.level).max())) + 1)
+        there = np.array([counts[self.level == k].sum(axis=0) for k in levels])
+        back = np.array([counts[self.level == -k].sum(axis=0) for k in levels])
+        return there[:, 0] + back[:, 1], there[:, 1] + back[:, 0]
 
 
 def choose_rule(cells: Partition, samples: int, delta: float, failure_probability: float) -> Rule:
@@ -208,13 +232,36 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     z = special.ndtri(1 - failure_probability) + CAUTION * math.sqrt(samples / (2 * cells.learned))
     bound = _predicted_bound(right * samples, wrong * samples, samples * delta, z)
     best = int(np.argmax(bound))
-    return Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]))
+    rule = Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]))
+    # A weighted test pays where the ratio varies over the event, and is exact only while the leak is small beside it.
+    if delta > 0 and 20 * delta < float(right.flat[best]):
+        return _weighted_rule(cells, samples, delta, failure_probability, rule)
+    return rule
+
+
+def _weighted_rule(cells: Partition, samples: int, delta: float, failure_probability: float, event: Rule) -> Rule:
+    """Log-likelihood-ratio weights against the nearest null at the epsilon that a third of the runs would certify."""
+    needed = special.ndtri(1 - failure_probability) ** 2 / (samples / 3)
+
+    def surplus(epsilon: float) -> float:
+        return float(nearest_null(cells.p, cells.q, epsilon, delta, rounds=2).growth) - needed
+
+    high = 1.0
+    while surplus(high) > 0 and high < 100:
+        high *= 1.5
+    if surplus(0.0) <= 0:
+        return event
+    target = float(brentq(surplus, 0.0, high, xtol=1e-3))
+    null = nearest_null(cells.p, cells.q, target, delta)
+    weight = np.log(null.pay_p) - np.log(null.pay_q)
+    level = np.rint(LEVELS * weight / max(1e-300, float(np.abs(weight).max()))).astype(np.int8)
+    return Rule(level, delta, event.predicted) if level.any() else event
 
 
 def choose_rule_on_curve(cells: Partition, samples: int, claim: Guarantee, failure_probability: float) -> Rule:
     """The rule and the point of a claimed curve at which the claim would fall most surely."""
     order, right, wrong, shape = _candidates(cells)
-    slack = CAUTION * math.sqrt(samples / (2 * cells.learned))
+    slack = CAUTION / 2 * math.sqrt(samples / (2 * cells.learned))
     best: tuple[float, int, float] = (-math.inf, 0, 0.0)
     for epsilon in np.concatenate([[0.0], np.geomspace(0.05, 12.0, 24)]):
         delta = claim.delta_at(float(epsilon))
@@ -263,7 +310,7 @@ def _predicted_bound(right: Array, wrong: Array, leak: float, z: float) -> Array
 
 def describe(cells: Partition, rule: Rule, name: str, value: int) -> str:
     """The part of the rule that guesses `value`, as intervals of the score: "output > 0.0713"."""
-    inside = rule.guess[:-1] == value
+    inside = np.sign(rule.level[:-1]) == value
     parts = []
     starts = np.flatnonzero(inside & ~np.concatenate([[False], inside[:-1]]))
     stops = np.flatnonzero(inside & ~np.concatenate([inside[1:], [False]]))
@@ -271,7 +318,7 @@ def describe(cells: Partition, rule: Rule, name: str, value: int) -> str:
         low = None if start == 0 else cells.edges[start - 1]
         high = None if stop == len(cells.edges) else cells.edges[stop]
         parts.append(_interval(name, low, high))
-    if rule.guess[-1] == value and len(parts) < len(inside):
+    if np.sign(rule.level[-1]) == value and len(parts) < len(inside):
         parts.append("halted")
     if not parts:
         return "never"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -70,7 +71,9 @@ def exact_epsilon(
 def _law(name: str, values: Any) -> Array:
     p = np.asarray(values, dtype=float).ravel()
     if p.size == 0 or not np.isfinite(p).all() or (p < 0).any() or abs(math.fsum(p) - 1) > 1e-9:
-        raise InvalidInput(f"{name} must be a probability vector (>= 0, sum 1), got sum {math.fsum(p) if p.size else 0.0!r}")
+        raise InvalidInput(
+            f"{name} must be a probability vector (>= 0, sum 1), got sum {math.fsum(p) if p.size else 0.0!r}"
+        )
     return p
 
 
@@ -104,7 +107,9 @@ def _finite_epsilon(p: Array, q: Array, delta: float) -> float:
 class _Densities:
     """One direction of a pair of densities on an interval."""
 
-    def __init__(self, first: LogDensity, second: LogDensity, support: tuple[float, float], breaks: Sequence[float]) -> None:
+    def __init__(
+        self, first: LogDensity, second: LogDensity, support: tuple[float, float], breaks: Sequence[float]
+    ) -> None:
         low, high = support
         if not low < high:
             raise InvalidInput(f"support must be an interval (low, high), got {support!r}")
@@ -116,7 +121,9 @@ class _Densities:
 
     def _partition(self, low: float, high: float, breaks: list[float]) -> list[float]:
         """Finite ends where both densities have fallen below e^-750, kinks, and a few points between."""
-        centre = breaks[len(breaks) // 2] if breaks else (0.0 if low < 0 < high else low if math.isfinite(low) else high)
+        centre = (
+            breaks[len(breaks) // 2] if breaks else (0.0 if low < 0 < high else low if math.isfinite(low) else high)
+        )
         ends = []
         for end, sign in ((low, -1.0), (high, 1.0)):
             if math.isfinite(end):
@@ -128,11 +135,11 @@ class _Densities:
                 step *= 1.5
             ends.append(start + sign * step)
         inner = [ends[0], *breaks, ends[1]]
-        points = {x for left, right in zip(inner, inner[1:], strict=False) for x in np.linspace(left, right, 33)}
+        points = {x for left, right in itertools.pairwise(inner) for x in np.linspace(left, right, 33)}
         return sorted(points)
 
     def pieces(self) -> list[tuple[float, float]]:
-        return list(zip(self.nodes, self.nodes[1:], strict=False))
+        return list(itertools.pairwise(self.nodes))
 
     @staticmethod
     def _integral(f: Callable[[float], float], low: float, high: float) -> float:
@@ -146,7 +153,7 @@ class _Densities:
         total = []
         for low, high in self.pieces():
             cuts = [low, *self._crossings(epsilon, low, high), high]
-            for left, right in zip(cuts, cuts[1:], strict=False):
+            for left, right in itertools.pairwise(cuts):
                 if self.log_ratio((left + right) / 2) > epsilon:
                     total.append(self._integral(self._excess(epsilon), left, right))
         return math.fsum(total)
@@ -188,6 +195,9 @@ class _Densities:
             neighbour = 1 if best == 0 else len(grid) - 2
             return math.inf if values[best] - values[neighbour] > 1e-9 else max(0.0, float(values[best]))
         found = optimize.minimize_scalar(
-            lambda x: -self.log_ratio(x), bounds=(grid[best - 1], grid[best + 1]), method="bounded", options={"xatol": 1e-12}
+            lambda x: -self.log_ratio(x),
+            bounds=(grid[best - 1], grid[best + 1]),
+            method="bounded",
+            options={"xatol": 1e-12},
         )
         return max(0.0, float(values[best]), -float(found.fun))

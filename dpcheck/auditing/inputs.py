@@ -15,9 +15,13 @@ MODES = ("fixed", "anytime")
 FEWEST_TRIALS = 50
 
 
-def check_settings(mechanism: Any, claim: Any, trials: int, failure_probability: float, mode: str, held_out: float) -> None:
+def check_settings(
+    mechanism: Any, claim: Any, trials: int, failure_probability: float, mode: str, held_out: float
+) -> None:
     if not callable(mechanism):
-        raise InvalidInput(f"mechanism must be callable as mechanism(data, rng, trials), got {type(mechanism).__name__}")
+        raise InvalidInput(
+            f"mechanism must be callable as mechanism(data, rng, trials), got {type(mechanism).__name__}"
+        )
     if not isinstance(claim, Guarantee):
         raise InvalidInput(f"claim must be a guarantee such as dp.PureDP(epsilon=1.0), got {claim!r}")
     if isinstance(trials, bool) or not isinstance(trials, (int, np.integer)) or trials < FEWEST_TRIALS:

@@ -1,7 +1,7 @@
 """Calling what is audited: `mechanism(data, rng, trials)`, its outputs checked and turned into numbers.
 
-Outputs may be numbers (trials,), arrays (trials, ...), categories (strings, booleans, any hashable), tuples of these, or
-transcripts of different lengths, one a trial. Inside the auditor they are a float matrix; categories are codes.
+Outputs may be numbers (trials,), arrays (trials, ...), categories (strings, booleans, any hashable), tuples of these,
+or transcripts of different lengths, one a trial. Inside the auditor they are a float matrix; categories are codes.
 """
 
 from __future__ import annotations
@@ -115,11 +115,16 @@ class Encoder:
         if bad.any():
             row, column = (int(i) for i in np.argwhere(bad)[0])
             hint = "" if self.halts or not np.isnan(matrix[row, column]) else "; pass halts=True if NaN means a halt"
-            raise MechanismError(f"{self.name} returned {matrix[row, column]} in trial {row}; outputs must be finite{hint}")
+            raise MechanismError(
+                f"{self.name} returned {matrix[row, column]} in trial {row}; outputs must be finite{hint}"
+            )
         return matrix
 
     def _objects(self, values: NDArray[Any], place: int) -> Array:
-        rows = [tuple(v.tolist()) if isinstance(v, np.ndarray) else tuple(v) if isinstance(v, list) else v for v in values.tolist()]
+        rows = [
+            tuple(v.tolist()) if isinstance(v, np.ndarray) else tuple(v) if isinstance(v, list) else v
+            for v in values.tolist()
+        ]
         transcripts = all(isinstance(r, tuple) and all(isinstance(x, _SCALARS) for x in r) for r in rows)
         if transcripts and any(isinstance(x, float) and x != int(x) for r in rows[:256] for x in r if np.isfinite(x)):
             return self._padded(rows)
@@ -135,7 +140,9 @@ class Encoder:
                     # Beyond the limit every unseen category is "other": memory stays bounded.
                     code = known.setdefault(row, len(known)) if len(known) < self.limit else self.limit
             except TypeError as error:
-                raise MechanismError(f"{self.name} returned a {type(row).__name__}, which cannot be compared: {error}") from error
+                raise MechanismError(
+                    f"{self.name} returned a {type(row).__name__}, which cannot be compared: {error}"
+                ) from error
             coded[i, 0] = code
         return coded
 
@@ -148,7 +155,9 @@ class Encoder:
             matrix[i, 0] = len(row)
             matrix[i, 1 : 1 + len(row)] = row[: self.width]
         if np.isinf(matrix).any():
-            raise MechanismError(f"{self.name} returned an infinite value in trial {int(np.argwhere(np.isinf(matrix))[0][0])}")
+            raise MechanismError(
+                f"{self.name} returned an infinite value in trial {int(np.argwhere(np.isinf(matrix))[0][0])}"
+            )
         return matrix
 
     def category(self, code: float, place: int = 0) -> str:
@@ -199,7 +208,9 @@ class Runner:
             ) from error
         self.seconds += time.perf_counter() - start
         if raw is None:
-            raise MechanismError(f"{self.encoder.name} returned None on {which}; it must return one output for each trial")
+            raise MechanismError(
+                f"{self.encoder.name} returned None on {which}; it must return one output for each trial"
+            )
         return self.encoder.encode(raw, trials)
 
     def both(self, samples: int, *key: Any) -> tuple[Outputs | None, Outputs | None]:

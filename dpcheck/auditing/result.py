@@ -104,10 +104,8 @@ class AuditResult:
         runs = f"{self.counts['samples'] // 2:,} runs a side"
         if self.outcome is Outcome.REFUTED:
             return f"{self.mechanism} is not {self.claim}: certified ε ≥ {self._at_delta()} ({self.confidence}), {runs}"
-        return (
-            f"{self.mechanism} is consistent with {self.claim}: certified ε ≥ {self._at_delta()} ({self.confidence}), {runs}; "
-            f"{self._reach()}"
-        )
+        found = f"certified ε ≥ {self._at_delta()} ({self.confidence}), {runs}"
+        return f"{self.mechanism} is consistent with {self.claim}: {found}; {self._reach()}"
 
     def _at_delta(self) -> str:
         where = "" if self.delta == 0 else f" at δ = {self.delta:.3g}"
@@ -173,27 +171,31 @@ class AuditResult:
 
     def rows(self) -> list[tuple[str, str]]:
         """The lines below the headline: (name, text)."""
-        c = self.counts
+        there, back = self._hits("hits"), self._hits("back")
         rows = [("event", self.event)]
-        if c["hits_data"] + c["hits_neighbour"]:
-            rows.append(
-                ("seen", f"{c['hits_data']:,} of {c['runs_data']:,} on `data`, {c['hits_neighbour']:,} of {c['runs_neighbour']:,} on `neighbour`")
-            )
-        if c["back_data"] + c["back_neighbour"]:
-            rows.append(
-                ("seen back", f"{c['back_neighbour']:,} of {c['runs_neighbour']:,} on `neighbour`, {c['back_data']:,} of {c['runs_data']:,} on `data`")
-            )
+        if there:
+            rows.append(("seen", f"{there[0]} on `data`, {there[1]} on `neighbour`"))
+        if back:
+            rows.append(("seen back", f"{back[1]} on `neighbour`, {back[0]} on `data`"))
         if self.pair:
             rows.append(("pair", self.pair))
         if self.likely:
             rows.append(("likely", self.likely))
         return rows
 
+    def _hits(self, kind: str) -> tuple[str, str] | None:
+        c = self.counts
+        pairs = [(c[f"{kind}_{side}"], c[f"runs_{side}"]) for side in ("data", "neighbour")]
+        shown = [f"{hits:,} of {runs:,}" for hits, runs in pairs]
+        return (shown[0], shown[1]) if any(hits for hits, _ in pairs) else None
+
     def __str__(self) -> str:
         lines = [f"{self.outcome.value.upper()}  {self.reason()}"]
         lines += [f"  {name:<12} {text}" for name, text in self.rows()]
-        lines.append(f"  {'spent':<12} failure probability {self.failure_probability:g}, {self.visible.looks} look(s), both directions as one test")
-        lines.append(f"  {'time':<12} {self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}")
+        looks = f"{self.visible.looks} look" + ("s" if self.visible.looks > 1 else "")
+        spent = f"failure probability {self.failure_probability:g}, {looks}, both directions in one test"
+        times = f"{self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}"
+        lines += [f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
         return "\n".join(lines)
 
     def plot(self, axes: Any = None) -> Any:

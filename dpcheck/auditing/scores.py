@@ -49,7 +49,8 @@ class Identity(Score):
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         if data.matrix.shape[1] != 1:
             raise InvalidInput(
-                f"scores.Identity needs scalar outputs, got {data.matrix.shape[1]} columns; use scores.Projection or Classifier"
+                f"scores.Identity needs scalar outputs, got {data.matrix.shape[1]} columns; "
+                "use scores.Projection or scores.Classifier"
             )
         return lambda outputs: outputs.matrix[:, 0]
 
@@ -73,7 +74,9 @@ class Projection(Score):
         if self.direction is not None:
             along = np.array(self.direction)
             if len(along) != data.matrix.shape[1]:
-                raise InvalidInput(f"the direction has {len(along)} entries, the outputs have {data.matrix.shape[1]} columns")
+                raise InvalidInput(
+                    f"the direction has {len(along)} entries, the outputs have {data.matrix.shape[1]} columns"
+                )
             return lambda outputs: _filled(outputs.matrix) @ along
         p, q = _filled(data.matrix), _filled(neighbour.matrix)
         within = np.cov(p, rowvar=False).reshape(p.shape[1], -1) + np.cov(q, rowvar=False).reshape(p.shape[1], -1)
@@ -93,7 +96,9 @@ class LikelihoodRatio(Score):
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         def score(outputs: Outputs) -> Array:
             with np.errstate(invalid="ignore"):
-                ratio = np.asarray(self.data(outputs.raw), dtype=float) - np.asarray(self.neighbour(outputs.raw), dtype=float)
+                ratio = np.asarray(self.data(outputs.raw), dtype=float) - np.asarray(
+                    self.neighbour(outputs.raw), dtype=float
+                )
             return _checked(ratio, outputs, self.name)
 
         return score
@@ -171,7 +176,11 @@ class Classifier(Score):
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         return HistGradientBoostingClassifier(
-            max_iter=80, learning_rate=0.1, max_leaf_nodes=16, min_samples_leaf=40, random_state=int(rng.integers(2**31))
+            max_iter=80,
+            learning_rate=0.1,
+            max_leaf_nodes=16,
+            min_samples_leaf=40,
+            random_state=int(rng.integers(2**31)),
         )
 
     @staticmethod

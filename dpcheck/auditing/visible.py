@@ -37,10 +37,19 @@ class Visible:
 
 
 def what_was_visible(
-    guesses: int, samples: int, epsilon: float, delta: float, failure_probability: float, *, directions: int = 2, looks: int = 1
+    guesses: int,
+    samples: int,
+    epsilon: float,
+    delta: float,
+    failure_probability: float,
+    *,
+    directions: int = 2,
+    looks: int = 1,
 ) -> Visible:
     """The reach of a test of (epsilon, delta) that made `guesses` guesses in `samples` coin-flipped trials."""
-    half, sure = (detectable_epsilon(guesses, samples, epsilon, delta, failure_probability, power) for power in (0.5, 0.95))
+    half, sure = (
+        detectable_epsilon(guesses, samples, epsilon, delta, failure_probability, power) for power in (0.5, 0.95)
+    )
     return Visible(
         failure_probability=failure_probability,
         looks=looks,
@@ -68,4 +77,4 @@ def detectable_epsilon(
     if critical > guesses:
         return math.inf
     share = float(special.betaincinv(critical, guesses - critical + 1, power))
-    return math.log((share - leak) / (1 - share)) if 0 < share - leak and share < 1 else math.inf
+    return math.log((share - leak) / (1 - share)) if share - leak > 0 and share < 1 else math.inf

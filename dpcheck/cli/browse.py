@@ -12,10 +12,12 @@ import click
 
 from dpcheck.cli.common import (
     Exit,
+    also_option,
     catalogue_of,
     coloured,
     count,
     echo_json,
+    errors_of,
     finish,
     json_option,
     results_of,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from dpcheck.claims import Claim
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.history import Chosen
+    from dpcheck.engine.store import Failure
 
 OUTCOMES = ("refuted", "inconclusive", "holds", "skipped", "not run", "unchecked")
 """Of a claim, the most telling first."""
@@ -87,13 +90,20 @@ def check_row(catalogue: Catalogue, check: Check, chosen: Chosen | None) -> dict
 @click.option("--kind", help="Only claims of this kind (theorem, …), or with a check of this kind (privacy, …).")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only claims of which some check has this outcome.")
 @root_option
+@also_option
 @store_option
 @json_option
 def list_command(
-    paper: str | None, kind: str | None, outcome: str | None, root: str | None, store: str | None, as_json: bool
+    paper: str | None,
+    kind: str | None,
+    outcome: str | None,
+    root: str | None,
+    also: tuple[str, ...],
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Every claim, with what became of it."""
-    catalogue = catalogue_of(root)
+    catalogue = catalogue_of(root, also)
     if paper is not None and paper not in catalogue.papers:
         raise UnknownLabel(paper, catalogue.papers)
     results = results_of(catalogue, store)
@@ -144,11 +154,12 @@ def _list_row(
 @click.command("show")
 @click.argument("label")
 @root_option
+@also_option
 @store_option
 @json_option
-def show_command(label: str, root: str | None, store: str | None, as_json: bool) -> None:
+def show_command(label: str, root: str | None, also: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """One statement: what it says, what became of it, and where everything about it stands."""
-    catalogue = catalogue_of(root)
+    catalogue = catalogue_of(root, also)
     label = label.partition("::")[0]
     claim = catalogue.claims.get(label)
     if claim is None:
@@ -160,7 +171,7 @@ def show_command(label: str, root: str | None, store: str | None, as_json: bool)
     if as_json:
         echo_json(_as_dict(catalogue, claim, results))
     else:
-        for line in _screen(catalogue, claim, results):
+        for line in _screen(catalogue, claim, results, errors_of(catalogue, store, results)):
             click.echo(line)
     finish(catalogue)
 
@@ -169,7 +180,9 @@ SIGNS = {"<=": ("≲", "≤"), ">=": ("≳", "≥"), "=": ("=", "="), "is": (":"
 ORIGINS = {"own": "own result", "cited": "cited", "ours": "added here"}
 
 
-def _screen(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> list[str]:
+def _screen(
+    catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen], errors: Mapping[str, Failure]
+) -> list[str]:
     """The screen of `dpcheck show`, line by line."""
     edge = min(width() or 120, 120)
     lines = _title(claim, str(catalogue.home(claim.label)), edge)
@@ -181,6 +194,10 @@ def _screen(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -
             lines += [f"      {line}".rstrip() for line in _pretty(expression)]
     said = _facts(catalogue, claim)
     said += _verdicts(catalogue, claim, results)
+    for check in catalogue.checks_of(claim.label):
+        if check.id in errors:
+            key = errors[check.id].key
+            said.append((check.kind, f"ERROR  {errors[check.id].message} (size {key.size}, seed {key.seed})"))
     said += _places(catalogue, claim)
     for other in catalogue.readings(claim.label):
         if other is not claim:

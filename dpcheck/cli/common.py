@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.history import Chosen
     from dpcheck.engine.records import Record
+    from dpcheck.engine.store import Failure
     from dpcheck.verdicts import Witness
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -96,6 +97,12 @@ def root_option(command: F) -> F:
     )(command)
 
 
+def also_option(command: F) -> F:
+    return click.option("--also", multiple=True, metavar="PATH", help="Your own files or folders, besides the root's.")(
+        command
+    )
+
+
 def store_option(command: F) -> F:
     return click.option("--store", metavar="FILE", help="Default: .dpcheck/store.db under the root.")(command)
 
@@ -138,6 +145,21 @@ def results_of(catalogue: Catalogue, store: str | None, committed: Path | None =
     if store or path.is_file():
         records += read_records(path)
     return history.choose(records, catalogue.fingerprints()) if records else {}
+
+
+def errors_of(catalogue: Catalogue, store: str | None, results: Mapping[str, Chosen]) -> dict[str, Failure]:
+    """Check id -> what it raised, where that is the last that is known of its current sources."""
+    from dpcheck.engine.store import read_failures
+
+    path = Path(store) if store else catalogue.layout.store
+    last = {failure.key.check: failure for failure in (read_failures(path) if path.is_file() else [])}
+    return {
+        id: failure
+        for id, failure in last.items()
+        if id in catalogue.checks
+        and failure.key.sources == catalogue.fingerprint(catalogue.checks[id])
+        and (id not in results or results[id].stale or results[id].record.created < failure.created)
+    }
 
 
 def witness_path(store: Path, witness: Witness) -> Path:

@@ -12,6 +12,7 @@ import click
 
 from dpcheck.cli.common import (
     Exit,
+    also_option,
     catalogue_of,
     complain,
     count,
@@ -30,6 +31,7 @@ from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcheck.checks import Size
+    from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.records import Record
     from dpcheck.engine.run import Result
 
@@ -92,7 +94,7 @@ def run_command(
         echo_json(_as_dict(result, size, seed, code))
     else:
         _table(result)
-        _summary(result, seed, path)
+        _summary(result, seed, path, _own(catalogue))
     finish(catalogue, code)
 
 
@@ -135,7 +137,7 @@ def _table(result: Result) -> None:
         click.echo(f"… and {count(len(rows) - ROWS, 'more verdict')}; `dpcheck list` shows all")
 
 
-def _summary(result: Result, seed: int, store: Path) -> None:
+def _summary(result: Result, seed: int, store: Path, paths: Sequence[Path]) -> None:
     counts = Counter(record.verdict.outcome.value for record in result.records)
     refuted = [record for record in result.records if record.verdict.outcome.value == "refuted"]
     expected = f" ({sum(r.expected for r in refuted)} expected)" if refuted else ""
@@ -155,14 +157,21 @@ def _summary(result: Result, seed: int, store: Path) -> None:
         verdict = f"{count(len(result.unexpected), 'verdict')} not as expected"
     else:
         verdict = "every verdict as expected"
-    follow = "dpcheck report"
+    also = "".join(f" --also {shown(path)}" for path in paths)
+    follow = f"dpcheck report{also}"
     if result.waiting:
         verdict += f" · {count(len(result.waiting), 'check')} with cells in other shards"
         follow = "dpcheck merge"
     elif result.failures or result.unexpected:
         first = result.failures[0].key.check if result.failures else result.unexpected[0].check
-        follow = f"dpcheck show {first.partition('::')[0]}"
+        follow = f"dpcheck show {first.partition('::')[0]}{also}"
     click.echo(f"  {verdict} · store {shown(store.resolve())} · next: {follow}")
+
+
+def _own(catalogue: Catalogue) -> list[Path]:
+    """The user's own files and folders, as far as they are not in the root's content."""
+    inside = catalogue.layout.content
+    return [path for path in catalogue.paths if not any(path.is_relative_to(folder) for folder in inside)]
 
 
 def _as_dict(result: Result, size: str, seed: int, code: Exit) -> dict[str, Any]:
@@ -187,13 +196,14 @@ def _as_dict(result: Result, size: str, seed: int, code: Exit) -> dict[str, Any]
 @click.command("merge")
 @click.argument("stores", nargs=-1, required=True, metavar="STORE…")
 @root_option
+@also_option
 @store_option
-def merge_command(stores: tuple[str, ...], root: str | None, store: str | None) -> None:
+def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ...], store: str | None) -> None:
     """Joins the stores of shards (into --store) and concludes every check whose cells are now all there."""
     from dpcheck.engine.run import Runner
     from dpcheck.engine.store import Store
 
-    catalogue = catalogue_of(root)
+    catalogue = catalogue_of(root, also)
     path = Path(store) if store else catalogue.layout.store
     with Store(path) as opened:
         for other in stores:
@@ -203,11 +213,11 @@ def merge_command(stores: tuple[str, ...], root: str | None, store: str | None) 
         for size, seed, ids in opened.runs():
             checks = [check for check in catalogue.checks.values() if check.id in ids]
             result = Runner(catalogue, checks, opened, size=cast("Size", size), seed=seed).run(compute=False)
-            if result.records or result.failures:
+            if result.records or result.failures or result.waiting:
                 click.echo(f"{size}, seed {seed}")
                 _table(result)
                 _witnesses(result, path)
-                _summary(result, seed, path)
+                _summary(result, seed, path, _own(catalogue))
                 code = max(code, exit_code(result), key=(Exit.EXPECTED, Exit.UNEXPECTED, Exit.INTERNAL).index)
     finish(catalogue, code)
 
@@ -255,13 +265,14 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
 @click.command("report")
 @click.option("--out", metavar="DIR", help="Default: reports/ under the root.")
 @root_option
+@also_option
 @store_option
-def report_command(out: str | None, root: str | None, store: str | None) -> None:
+def report_command(out: str | None, root: str | None, also: tuple[str, ...], store: str | None) -> None:
     """Writes the report and its committed records.jsonl: the same results give the same bytes."""
     from dpcheck import report
     from dpcheck.engine.history import write_jsonl
 
-    catalogue = catalogue_of(root)
+    catalogue = catalogue_of(root, also)
     if not catalogue.claims:
         complain(f"nothing to report: no claim in {catalogue.root}")
         finish(catalogue, Exit.NOTHING)

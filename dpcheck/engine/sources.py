@@ -46,22 +46,24 @@ def fingerprint(path: Path, claims: Mapping[str, Claim], *labels: str) -> str:
         claims: label -> claim; those named in quotes by the file or its helpers go in, as do `labels` themselves.
     """
     seen: dict[Path, _Facts] = {}
-    named = set(labels)
-    queue = [path.resolve()]
-    while queue:
-        file = queue.pop()
-        if file in seen:
-            continue
-        facts = seen[file] = _facts(file, file.stat().st_mtime_ns)
-        queue.extend(facts.imports)
-        if not file.is_relative_to(PACKAGE):
-            named |= facts.labels
-            if facts.asks_algorithms:
-                papers = {label.partition("/")[0] for label in facts.labels}
-                queue.extend(f for paper in papers for f in _modules(f"dpcheck.algorithms.{paper}"))
+    _reach(seen, [path.resolve()])
+    content = [facts for file, facts in seen.items() if not _is_code(file)]
+    named = set(labels).union(*(facts.labels for facts in content))
+    if any(facts.asks_algorithms for facts in content):
+        papers = {label.partition("/")[0] for label in named}
+        _reach(seen, [file for paper in papers for file in _modules(f"dpcheck.algorithms.{paper}")])
     parts = sorted((_name(file, path), facts.digest) for file, facts in seen.items())
     parts += sorted((label, digest(claims[label])) for label in named if label in claims)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _reach(seen: dict[Path, _Facts], queue: list[Path]) -> None:
+    """Adds files and everything that they import."""
+    while queue:
+        file = queue.pop()
+        if file not in seen:
+            facts = seen[file] = _facts(file, file.stat().st_mtime_ns)
+            queue.extend(facts.imports)
 
 
 def digest(claim: Claim) -> str:
@@ -71,9 +73,14 @@ def digest(claim: Claim) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _is_code(file: Path) -> bool:
+    """Whether a file is the package's own code; the content that a wheel carries is not."""
+    return file.is_relative_to(PACKAGE) and not file.is_relative_to(PACKAGE / "_content")
+
+
 def _name(file: Path, content: Path) -> str:
     """A name of the file that does not depend on where the root is."""
-    if file.is_relative_to(PACKAGE):
+    if _is_code(file):
         return file.relative_to(PACKAGE.parent).as_posix()
     return Path(os.path.relpath(file, content.resolve().parent)).as_posix()
 

@@ -207,10 +207,7 @@ class Store:
     def failures(self) -> list[Failure]:
         """Everything that ever raised, in order."""
         with self._guarded("read"):
-            rows = self._db.execute(
-                "SELECT check_id, cell, size, seed, sources, message, trace, created FROM failures ORDER BY id"
-            )
-            return [Failure(CellKey(*row[:5]), *row[5:]) for row in rows]
+            return _failures(self._db)
 
     def close(self) -> None:
         self._db.close()
@@ -253,6 +250,12 @@ def read_records(path: Path) -> list[Record]:
         return _records(db)
 
 
+def read_failures(path: Path) -> list[Failure]:
+    """Everything that raised, without writing to the store; raises as `read_records` does."""
+    with _reading(path) as db:
+        return _failures(db)
+
+
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
@@ -273,6 +276,11 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _records(db: sqlite3.Connection) -> list[Record]:
     return [Record.from_dict(json.loads(text)) for (text,) in db.execute("SELECT record FROM records ORDER BY id")]
+
+
+def _failures(db: sqlite3.Connection) -> list[Failure]:
+    rows = db.execute("SELECT check_id, cell, size, seed, sources, message, trace, created FROM failures ORDER BY id")
+    return [Failure(CellKey(*row[:5]), *row[5:]) for row in rows]
 
 
 def _version(db: sqlite3.Connection) -> int | None:

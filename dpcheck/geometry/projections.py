@@ -98,12 +98,13 @@ def project_ellipsoid(w: Array, axes: Array) -> Array:
         ratio = pull / (a * a + t[:, None])
         total = (ratio * ratio).sum(axis=1)
         low, high = np.where(total > 1, t, low), np.where(total > 1, high, t)
+        if ((high - low <= 4e-16 * high) | (np.abs(total - 1) <= 1e-15)).all():
+            break
         # Newton on total^(-1/2) = 1, which is almost linear in t; bisection where it leaves the bracket.
         drop = (ratio * ratio / (a * a + t[:, None])).sum(axis=1)
         step = t + total * (np.sqrt(total) - 1) / drop
-        t = np.where((step > low) & (step < high), step, (low + high) / 2)
-        if (high - low <= 4e-16 * high).all() or (np.abs(total - 1) <= 1e-15).all():
-            break
+        inside = (step > low) & (step < high)
+        t = np.where(np.abs(total - 1) <= 1e-15, t, np.where(inside, step, (low + high) / 2))
     x = v * (a * a / (a * a + t[:, None]))
     projected = np.array(w, dtype=float)
     projected[outside] = scale * x / np.maximum(norm(x / a), 1.0)[:, None]

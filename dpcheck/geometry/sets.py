@@ -52,7 +52,7 @@ class Domain(Protocol):
 Mask = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
-class _Supported:
+class Supported:
     """What follows from `support_point`."""
 
     def support_point(self, direction: Array) -> Array:
@@ -83,7 +83,7 @@ def check_radius(radius: float) -> None:
         raise InvalidInput(f"a radius must be a finite number > 0, got {radius!r}")
 
 
-class Box(_Supported):
+class Box(Supported):
     """{w: low <= w <= high}; scalars are repeated `d` times.
 
     >>> Box(-1.0, 1.0, d=4).diameter(2.0)
@@ -139,7 +139,7 @@ class Interval(Box):
         return f"Interval({self.low[0]:g}, {self.high[0]:g})"
 
 
-class _Centred(_Supported):
+class _Centred(Supported):
     """A set that is symmetric about its centre."""
 
     def __init__(self, d: int, centre: Vector | None) -> None:
@@ -214,7 +214,7 @@ class L1Ball(LpBall):
 
 
 @dataclass(frozen=True)
-class Simplex(_Supported):
+class Simplex(Supported):
     """{w >= 0: sum w = scale}."""
 
     d: int

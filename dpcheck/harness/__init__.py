@@ -2,4 +2,11 @@
 
 Each module measures one kind of claim and ends in functions that take plain arrays and return a `Verdict`. None of
 them knows any particular algorithm: all arrive as arguments, through `dpcheck.interfaces`.
+
+* `replay`, `search`: one past and two cores; the pair of neighbours that moves them most.
+* `sensitivity`, `stability`, `noise`: what releases, maps and noise are claimed to do, pair by pair.
+* `losses`, `privacy`: exact compositions, the slack between claimed and real privacy, exact losses of transcripts.
+* `accuracy`, `domain`: inequalities of lemmas, on instances and on whole boxes; events with a probability.
+* `risk`, `rate`, `runtime`: bounds with constants, O-forms, counted oracle calls.
+* `lower_bound`, `hard_instances`, `optimal_tests`: constructions in exact arithmetic, and algorithms against them.
 """

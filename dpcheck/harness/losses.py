@@ -32,6 +32,9 @@ DOTS = 2**11
 NEGLIGIBLE = 1e-15
 """Mass that an unbounded loss may hide beyond the grid; it counts as an infinite loss from above."""
 
+LARGEST = 600.0
+"""Losses that float64 can still carry as e^loss."""
+
 Profile = Callable[[float], float]
 """epsilon (any real) -> delta(epsilon)."""
 
@@ -183,13 +186,15 @@ def _convex(x: Array, curve: Array) -> Array:
 
 def _reach(part: Part) -> float:
     """Losses beyond it are impossible, or have a mass of at most `NEGLIGIBLE`."""
-    if math.isfinite(max(part.tops)):
+    if max(part.tops) <= LARGEST:
         return max(part.tops)
     high = 1.0
     while max(profile(high) for profile in part.profiles) > NEGLIGIBLE:
         high *= 1.25
-        if high > 700:
-            raise InvalidInput("the loss of a release exceeds 700 with a probability that matters: it is not private")
+        if high > LARGEST:
+            raise InvalidInput(
+                f"a release loses more than {LARGEST:g} with a probability that matters: it is not private"
+            )
     return high
 
 

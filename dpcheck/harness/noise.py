@@ -77,7 +77,7 @@ def _draws(schedule: Schedule[Any], transcript: Transcript) -> Iterator[_Draw]:
         if not isinstance(law, ADDITIVE):
             continue
         rows = entry.output.reshape(len(entry.output), -1)
-        live = ~np.isnan(rows).any(axis=1)
+        live = np.asarray(~np.isnan(rows).any(axis=1))
         if live.any():
             core = entry.core.reshape(len(entry.core), -1)
             noise = np.where(live[:, None], (rows - core) / law.noise, np.nan)
@@ -87,10 +87,11 @@ def _draws(schedule: Schedule[Any], transcript: Transcript) -> Iterator[_Draw]:
 
 def _equal(first: Array, second: Array, rounding: float) -> bool:
     """Equal up to rounding in at least two numbers and in most of those that both have."""
-    both = np.isfinite(first) & np.isfinite(second)
+    both = np.asarray(np.isfinite(first) & np.isfinite(second))
     if not both.any():
         return False
-    close = np.abs(first - second)[both] <= rounding * np.maximum(1.0, np.abs(first[both]))
+    one, other = np.asarray(first[both]), np.asarray(second[both])
+    close = np.asarray(np.abs(one - other) <= rounding * np.maximum(1.0, np.abs(one)))
     return bool(close.sum() >= min(2, close.size) and close.mean() > 0.5)
 
 

@@ -110,6 +110,7 @@ def expectation(
     seed: int = 0,
     quantity: str = "excess risk",
     x: float | None = None,
+    variable: str = "n",
     series: str = "",
 ) -> Verdict:
     """Judges E[R] <= bound from independent trials.
@@ -119,7 +120,7 @@ def expectation(
         limit: a number that R never exceeds, from the workload in closed form.
         variance: a bound on Var R. One of the two makes HOLDS valid; see the module's page for what is done without.
         seed: of the bootstrap, where it is used.
-        x, series: where to put the point in a figure.
+        x, variable, series: where to put the point in a figure.
     """
     r = _risks(values)
     mean, se = float(r.mean()), float(r.std(ddof=1) / math.sqrt(len(r)))
@@ -132,6 +133,8 @@ def expectation(
     numbers["rule"] = rule
     point = [] if x is None else [Point(x=x, value=mean, series=series, upper=_finite(upper), bound=bound)]
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "points": point}
+    if point:
+        fields["axes"] = (variable, quantity)
     said = f"mean {quantity} {mean:.4g} ({mean / bound:.3g} of the bound {bound:.4g})"
     if against.crossed is not None:
         return refuted(f"{said}: betting against it won after {against.crossed:,} trials", "sampled", **fields)
@@ -175,6 +178,7 @@ def high_probability(
     *,
     quantity: str = "excess risk",
     x: float | None = None,
+    variable: str = "n",
     series: str = "",
 ) -> Verdict:
     """Judges P(R <= bound) >= 1 - beta by counting exceedances: exact, for any tail.
@@ -182,6 +186,7 @@ def high_probability(
     Args:
         values: (trials,) independent.
         beta: failure probability that the claim allows itself, in (0, 1).
+        x, variable, series: where to put the point in a figure.
     """
     r = np.asarray(values, dtype=float)
     if not 0 < beta < 1:
@@ -203,6 +208,8 @@ def high_probability(
     }
     point = [] if x is None else [Point(x=x, value=typical, series=series, bound=bound)]
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "points": point}
+    if point:
+        fields["axes"] = (variable, quantity)
     share = f"its {1 - beta:g}-quantile is {typical / bound:.3g} of the bound"
     said = f"{quantity} exceeds {bound:.4g} in {over:,} of {len(r):,} trials, {beta:g} allowed; {share}"
     if lower > beta:

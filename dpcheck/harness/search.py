@@ -274,6 +274,8 @@ def _climb(
     ratios = _measured(measure, *pair)
     found.offer(*pair, ratios, "local search")
     names = list(ratios)
+    if not names:
+        return
     targets = _targets(np.array([ratios[name] for name in names]))
     rows, step = np.arange(chains), np.full(chains, 0.5)
     value = np.array([ratios[name] for name in names])[targets, rows]

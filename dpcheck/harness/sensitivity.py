@@ -3,11 +3,15 @@
 What may be said. REFUTED: a pair was found whose ratio exceeds 1, and it was confirmed in higher precision. HOLDS: a
 certificate (closed form, convexity) bounds the ratio by 1 over *all* pairs, and the search found nothing that
 contradicts it. Anything else is INCONCLUSIVE, with the best ratio found: a search proves nothing.
+
+A read whose sensitivity may fail over the coins (`Read.failure`) is no matter of one coin: the searches leave its
+release out, and `failures` counts how often one pair breaks it.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,9 +22,10 @@ import numpy as np
 
 from dpcheck import witnesses
 from dpcheck.errors import InvalidInput, WitnessRejected
+from dpcheck.harness.accuracy import probability
 from dpcheck.harness.replay import RETURNED, Case
 from dpcheck.harness.search import Found, Measure, Pair, Records, Search, maximise
-from dpcheck.interfaces import Array, Norm
+from dpcheck.interfaces import Array, Norm, Schedule
 from dpcheck.verdicts import Verdict, Witness, holds, inconclusive, refuted
 
 Confirm = Callable[[Found], "Witness | Fraction | mpmath.mpf | float"]
@@ -38,11 +43,12 @@ class Certificate:
 
 
 def of_replay(case: Case) -> Measure:
-    """The ratios of every release of a schedule, by replay: what `maximise` climbs."""
+    """The ratios of every release that may not fail, by replay: what `maximise` climbs."""
 
     def measure(data: Array, neighbour: Array) -> dict[str, Array]:
         seen = case.replay(data, neighbour, len(data))
-        ratios = seen.ratios()
+        failing = {name for name, chance in _chances(seen.schedule).items() if chance > 0}
+        ratios = {name: values for name, values in seen.ratios().items() if name not in failing}
         if seen.other is None:
             ratios[RETURNED] = np.where(np.arange(len(data)) == _culprit(case, data, neighbour), np.inf, 0.0)
         return ratios
@@ -90,6 +96,42 @@ def search(
         examples=examples,
         seed=seed,
     )
+
+
+def _chances(schedule: Schedule[Any]) -> dict[str, float]:
+    """Release name -> probability, over coins, that one of its sensitivities fails."""
+    return {release.name: math.fsum(read.failure for read in release.reads) for release in schedule.releases}
+
+
+def failures(
+    case: Case, data: Array, neighbour: Array, trials: int, seed: int, failure_probability: float
+) -> dict[str, Verdict]:
+    """How often, over fresh coins, one pair breaks each sensitivity that is allowed to fail.
+
+    HOLDS and REFUTED speak of this pair (an exact binomial bound against the declared `Read.failure`); the failure
+    probability is shared by the releases.
+
+    Args:
+        data, neighbour: (1, n, *record).
+
+    Raises:
+        InvalidInput: no release of the schedule declares a failure.
+    """
+    chances = {name: chance for name, chance in _chances(case.planned(np.asarray(data).shape[1])).items() if chance > 0}
+    if not chances:
+        raise InvalidInput("no release declares a failure; `search` judges sensitivities that always hold")
+    ratios = case.replay(data, neighbour, trials, seed).ratios()
+    return {
+        name: probability(
+            int((ratios.get(name, np.zeros(trials)) > 1 + MARGIN).sum()),
+            trials,
+            chance,
+            failure_probability / len(chances),
+            relation="<=",
+            event=f"{name!r} moves beyond its sensitivity",
+        )
+        for name, chance in chances.items()
+    }
 
 
 def distances(case: Case, found: Search) -> dict[str, float]:

@@ -94,8 +94,8 @@ def epsilon_lower_conditional(right: ArrayLike, wrong: ArrayLike, failure_probab
 class _Design(Protocol):
     """A pair of counts (outer, inner): outer ~ Bin(samples, s), inner given outer ~ Bin(size(outer), inner_law(s))."""
 
-    samples: int
-
+    @property
+    def samples(self) -> int: ...
     def size(self, outer: Array) -> Array: ...
     def inner_law(self, s: Array) -> Array: ...
     def signed_root(self, outer: Array, inner: Array) -> Array: ...
@@ -105,7 +105,7 @@ class _Design(Protocol):
 
 @dataclass(frozen=True)
 class _Guesses:
-    """Outer: guesses made; inner: right ones. On the boundary P(right | guess) = (e^epsilon + delta/s)/(1 + e^epsilon)."""
+    """Outer: guesses made; inner: right ones, on the boundary a share (e^epsilon + delta/s)/(1 + e^epsilon) of them."""
 
     samples: int
     epsilon: float
@@ -161,14 +161,14 @@ class _TwoSamples:
         return (1 - self.delta) * math.exp(-self.epsilon)
 
     def inner_law(self, s: Array) -> Array:
-        return np.minimum(1.0, math.exp(self.epsilon) * s + self.delta)
+        return np.asarray(np.minimum(1.0, math.exp(self.epsilon) * s + self.delta))
 
     def signed_root(self, outer: Array, inner: Array) -> Array:
         e, d, n_p, n_q = math.exp(self.epsilon), self.delta, self.runs, self.samples
         q = self._hit(outer, inner)
         p = np.minimum(1.0, e * q + d)
-        free = sum(_entropy(k, n) for k, n in ((inner, n_p), (n_p - inner, n_p), (outer, n_q), (n_q - outer, n_q)))
-        bound = special.xlogy(inner, p) + special.xlogy(n_p - inner, 1 - p)
+        free = _entropy(inner, n_p) + _entropy(n_p - inner, n_p) + _entropy(outer, n_q) + _entropy(n_q - outer, n_q)
+        bound = np.asarray(special.xlogy(inner, p) + special.xlogy(n_p - inner, 1 - p))
         bound = bound + special.xlogy(outer, q) + special.xlogy(n_q - outer, 1 - q)
         excess = inner / n_p - e * outer / n_q - d
         return np.asarray(np.sign(excess) * np.sqrt(2 * np.maximum(0.0, free - bound)))
@@ -242,7 +242,9 @@ def _p_value(design: _Design, outer: int, inner: int, failure_probability: float
     worst = float(values[best])
     left, right = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
     if left < right:
-        refined = optimize.minimize_scalar(lambda s: -float(level(np.array([s]))[0]), bounds=(left, right), method="bounded")
+        refined = optimize.minimize_scalar(
+            lambda s: -float(level(np.array([s]))[0]), bounds=(left, right), method="bounded"
+        )
         worst = max(worst, -float(refined.fun))
     return min(1.0, worst + 2 * spent)
 

@@ -42,7 +42,9 @@ class NearestNull:
     growth: Array
 
 
-def nearest_null(p: ArrayLike, q: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0, rounds: int = 4) -> NearestNull:
+def nearest_null(
+    p: ArrayLike, q: ArrayLike, epsilon: ArrayLike, delta: ArrayLike = 0.0, rounds: int = 4
+) -> NearestNull:
     """Best payments against (epsilon, delta)-DP for the cell laws (p, q).
 
     Args:

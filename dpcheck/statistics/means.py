@@ -93,14 +93,14 @@ def bootstrap_t_upper(
 
 
 def block_means_upper(values: ArrayLike, blocks: int = 5) -> float:
-    """Largest of `blocks` block means: misses a mean that each block mean exceeds with probability q at rate (1-q)^blocks.
+    """Largest of `blocks` block means: misses with probability (1 - q)^blocks when each exceeds the mean with chance q.
 
     3 % at five blocks when block means are symmetric about the mean; more under skewed heavy tails.
     """
     r = _finite(values)
     if not 1 <= blocks <= len(r):
         raise InvalidInput(f"blocks must lie between 1 and the {len(r)} values, got {blocks}")
-    return max(float(part.mean()) for part in np.array_split(r, blocks))
+    return float(max(part.mean() for part in np.array_split(r, blocks)))
 
 
 def catoni_upper(values: ArrayLike, moment: float, failure_probability: float, order: float = 2.0) -> float:

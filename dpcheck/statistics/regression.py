@@ -58,9 +58,9 @@ class Slope:
         return "not refuted" if self.upper <= margin else "inconclusive"
 
     def trials_factor(self, margin: float = MARGIN) -> float:
-        """How many times the trials would, at this scatter, shrink the interval into [-margin, margin] about its centre.
+        """How many times the trials would be needed, at this scatter, for the word to become "not refuted".
 
-        inf when the centre lies outside the margin and no number of trials makes the word "not refuted".
+        inf when the fitted slope itself lies above the margin.
         """
         room = margin - self.slope
         return math.inf if room <= 0 else max(1.0, ((self.upper - self.slope) / room) ** 2)
@@ -82,8 +82,8 @@ def fit_slope(
 ) -> Slope:
     """Weighted least squares of log(R / bound) on log n.
 
-    Weights 1/se^2, scale max(1, chi^2/df), t with k - 2 degrees of freedom: the only interval, of those compared on
-    exponential, chi-squared, lognormal and Pareto trials, that covers at its level at widths like ordinary least squares.
+    Weights 1/se^2, scale max(1, chi^2/df), t with k - 2 degrees of freedom: of the intervals compared on exponential,
+    chi-squared, lognormal and Pareto trials, the only one that covers at its level at widths like least squares.
 
     Args:
         sizes: (k,) values of n, k >= 3, not all equal.
@@ -92,7 +92,9 @@ def fit_slope(
     check_probability(failure_probability)
     n, y, se = (np.asarray(v, dtype=float) for v in (sizes, log_ratio, standard_errors))
     if not (n.ndim == 1 and n.shape == y.shape == se.shape and len(n) >= 3):
-        raise InvalidInput(f"a slope needs at least 3 sizes and arrays of one shape, got {n.shape}, {y.shape}, {se.shape}")
+        raise InvalidInput(
+            f"a slope needs at least 3 sizes and arrays of one shape, got {n.shape}, {y.shape}, {se.shape}"
+        )
     if not (np.isfinite(y).all() and (n > 0).all() and (se > 0).all() and np.isfinite(se).all() and np.ptp(n) > 0):
         raise InvalidInput("sizes and standard errors must be positive and finite, sizes not all equal, ratios finite")
     model = sm.WLS(y, sm.add_constant(np.log(n)), weights=1 / se**2)

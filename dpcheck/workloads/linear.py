@@ -69,6 +69,7 @@ class LinearWorkload(RidgeWorkload):
             smoothness=lambda p: 0.0,
             moment=moment,
             hessian_rank=0,
+            atoms=len(self.atoms),
         )
 
     def features(self, z: Array) -> tuple[Array, Array]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -85,6 +89,13 @@ def test_an_error_leaves_the_others(root: Path, cli: Cli) -> None:
     assert "error    toy/lem-2::bad" in result.stdout
     assert "ZeroDivisionError: division by zero (toy.py:6)" in result.stdout
     assert "holds    toy/lem-2::good" in result.stdout
+    assert "next: dpcheck show toy/lem-2" in result.stdout
+    assert (
+        "ERROR  ZeroDivisionError: division by zero (toy.py:6) (size smoke, seed 0)" in cli("show", "toy/lem-2").stdout
+    )
+    audits(root, one.format("bad", "return holds('at last', 'exact')"))
+    cli("run")
+    assert "ERROR" not in cli("show", "toy/lem-2").stdout
 
 
 def test_broken_content(root: Path, cli: Cli) -> None:
@@ -114,6 +125,9 @@ def test_a_folder_of_ones_own(root: Path, cli: Cli, tmp_path: Path) -> None:
     result = cli("run", str(tmp_path / "mine"), "--workers", "2")
     assert "toy/lem-2::mine" in result.stdout
     assert "toy/lem-2::sampled" not in result.stdout
+    assert result.stdout.endswith(f"next: dpcheck report --also {tmp_path / 'mine'}\n")
+    assert "holds 1 · not run 1" not in cli("list").stdout
+    assert "holds 1 · not run 1" in cli("list", "--also", str(tmp_path / "mine")).stdout
 
 
 def test_a_paper_is_meant_even_beside_a_folder_of_its_name(root: Path, cli: Cli) -> None:
@@ -235,3 +249,27 @@ def test_interrupted_from_the_keyboard(root: Path) -> None:
     assert process.returncode == 130
     assert err.splitlines()[-1] == "dpcheck: stopped; finished cells are kept, and the same command goes on from here"
     assert "Traceback" not in err
+
+
+def test_on_a_terminal(root: Path) -> None:
+    """A bar on stderr, and a table cut at the edge of the screen."""
+    audits(root, "@check('toy/lem-2', kind='risk')\ndef one(context):\n    return holds('word ' * 60, 'exact')\n")
+    screen, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 90, 0, 0))
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
+    environment.pop("COLUMNS", None)
+    command = [sys.executable, "-m", "dpcheck", "run"]
+    process = subprocess.Popen(command, stdout=terminal, stderr=terminal, stdin=terminal, env=environment)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of a pseudo-terminal
+        while part := os.read(screen, 4096):
+            shown += part
+    os.close(screen)
+    assert process.wait() == 0
+    text = shown.decode()
+    assert "1/1" in text
+    assert "[1/1]" not in text
+    row = next(line for line in text.splitlines() if line.startswith("holds    toy/lem-2::one"))
+    assert len(row) == 90
+    assert row.endswith("…")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcheck.engine import catalogue, layout
+from dpcheck.engine import catalogue, homes, layout
 from dpcheck.errors import CollectionError, UnknownLabel
 
 Make = Callable[..., Path]
@@ -311,3 +311,19 @@ def test_collecting_imports_nothing_heavy(project: Make) -> None:
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True, env={**os.environ}
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_homes_in_code(project: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """String literals before mentions in backticks; a claim leads to the code of what it is about."""
+    package = tmp_path / "site" / "dpcheck"
+    (package / "algorithms" / "toy").mkdir(parents=True)
+    (package / "geometry").mkdir()
+    (package / "harness").mkdir()
+    (package / "algorithms" / "toy" / "one.py").write_text('class One:\n    label = "toy/alg-1"\n')
+    (package / "geometry" / "sets.py").write_text('"""As `toy/thm-1` has it."""\n\nCODE = "toy/thm-1@corrected"\n')
+    (package / "harness" / "risk.py").write_text('"toy/thm-1"\n')
+    monkeypatch.setattr(homes, "PACKAGE", package)
+    found = catalogue.load(project())
+    places = [str(home) for home in found.homes("toy/thm-1") if home.kind == "algorithm"]
+    assert places == ["dpcheck/geometry/sets.py:3", "dpcheck/geometry/sets.py:1", "dpcheck/algorithms/toy/one.py:2"]
+    assert [str(home) for home in found.homes("toy/alg-1")] == ["dpcheck/algorithms/toy/one.py:2"]

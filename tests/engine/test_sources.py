@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,6 +105,11 @@ def test_algorithms_asked_for_by_label(tmp_path: Path, monkeypatch: pytest.Monke
     first = sources.fingerprint(file, {})
     (package / "algorithms" / "toy" / "first.py").write_text("A = 22\n")
     assert sources.fingerprint(file, {}) != first
+    (tmp_path / "_shared.py").write_text("from dpcheck import algorithm\n")
+    file.write_text("from ._shared import algorithm\nalgorithm('toy/alg-1')\n")
+    asked_through_a_helper = sources.fingerprint(file, {})
+    (package / "algorithms" / "toy" / "first.py").write_text("A = 4444\n")
+    assert sources.fingerprint(file, {}) != asked_through_a_helper
     file.write_text("LABEL = 'toy/alg-1@corrected'\n")
     unasked = sources.fingerprint(file, {})
     (package / "algorithms" / "toy" / "first.py").write_text("A = 333\n")
@@ -113,3 +119,16 @@ def test_algorithms_asked_for_by_label(tmp_path: Path, monkeypatch: pytest.Monke
 def test_bare_text() -> None:
     text = 'def f(x):  # é\n    """Doc\n\n    of f."""; y = 1\n\n    "é"\n    return "# no comment"\n'
     assert sources._bare(text, ast.parse(text)) == 'def f(x):\n    ; y = 1\n    return "# no comment"'
+
+
+def test_packaged_content_has_the_same_fingerprint(
+    project: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Content that a wheel carries inside the package counts as content, with the fingerprint of the checkout."""
+    before = catalogue.load(project()).fingerprints()
+    package = tmp_path / "site" / "dpcheck"
+    shutil.copytree(Path(dpcheck.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("bounds", "audits"):
+        shutil.copytree(project() / folder, package / "_content" / folder)
+    monkeypatch.setattr(sources, "PACKAGE", package)
+    assert catalogue.load(package / "_content").fingerprints() == before

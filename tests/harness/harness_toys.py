@@ -309,6 +309,27 @@ class Subsampled(Toy):
 
 
 @dataclass(frozen=True)
+class Included(Toy):
+    """Mean of values kept by hidden coins with probability p: the record moves it by 2 / n if kept, else by 0 (d = 1).
+
+    A sensitivity of 1 / n is claimed, with failure probability `failure`: true when that is p.
+    """
+
+    p: float = 0.1
+    failure: float = 0.1
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[None]:
+        read = Read(start=0, stop=n, sensitivity=1 / n, failure=self.failure)
+        law = Laplace(scale=1 / n / epsilon_of(problem))
+        return self.plan(problem, n, Release(name="kept", law=law, reads=(read,), norm=1.0))
+
+    def execute(self, run: Run[None], workload: Workload, data: Data, start: Array) -> Array:
+        values = np.clip(data.read().values, -1, 1)
+        keep = run.coins(lambda rng: rng.random((run.trials, data.n))) < self.p
+        return run.release("kept", (values * keep[:, :, None]).mean(axis=1))
+
+
+@dataclass(frozen=True)
 class Selection(Toy):
     """The exponential mechanism for a median on three candidates: score mean |c - z|, sensitivity 2 / n."""
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from harness_toys import (
     Halting,
+    Included,
     Mean,
     Nested,
     NoisyDescent,
@@ -116,6 +117,12 @@ def test_given_pairs_come_first():
     assert found.worst.ratio == pytest.approx(1.0)
 
 
+def test_a_schedule_without_releases_has_nothing_to_search():
+    found = sensitivity.search(Case(OnePass(), Mean(), problem()), UNIT, 5, steps=3)
+    with pytest.raises(InvalidInput, match="the schedule releases nothing"):
+        judge(found)
+
+
 def test_places_outside_are_refused():
     with pytest.raises(InvalidInput, match="places"):
         maximise(hidden_peak, UNIT, 5, places=[7])
@@ -215,6 +222,27 @@ def test_a_wrong_certificate_is_an_error():
         judge(found, certificate=Certificate(0.3, "wishful"))
     assert judge(found, certificate=Certificate(0.5, "half of it")).outcome is Outcome.HOLDS
     assert judge(found, certificate=Certificate(1.5, "too weak")).outcome is Outcome.INCONCLUSIVE
+
+
+def test_sensitivities_that_may_fail_are_counted_over_coins():
+    data = np.full((1, 8, 1), 0.2)
+    neighbour = data.copy()
+    data[0, 3], neighbour[0, 3] = -1.0, 1.0
+
+    def judged(failure, seed=0, trials=4000, alpha=1e-6):
+        case = Case(Included(p=0.1, failure=failure), Mean(), problem())
+        return sensitivity.failures(case, data, neighbour, trials, seed, alpha)["kept"].outcome
+
+    # Kept with probability 0.1 exactly.
+    assert judged(0.14) is Outcome.HOLDS
+    assert judged(0.07) is Outcome.REFUTED
+    # At equality each look refutes with probability at most 5 %: more than 22 of 200 has probability below 1e-4.
+    assert sum(judged(0.1, seed, 300, 0.05) is Outcome.REFUTED for seed in range(200)) <= 22
+    case = Case(Included(), Mean(), problem())
+    found = sensitivity.search(case, UNIT, 8, steps=10)
+    assert found.best.keys() == {RETURNED}
+    with pytest.raises(InvalidInput, match="no release declares a failure"):
+        sensitivity.failures(Case(NoisyMean(), Mean(), problem()), data, neighbour, 10, 0, 0.05)
 
 
 def test_rounding_is_not_a_violation():

@@ -1,5 +1,6 @@
 """Risk with constants and probability claims: coverage on nulls (heavy tails too), power, and what the answers say."""
 
+import json
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ from harness_toys import Mean, NoisyDescent, NoisyMean, problem
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, risk
-from dpcheck.verdicts import Outcome, Witness
+from dpcheck.verdicts import Outcome, Verdict, Witness
 
 HOLDS, REFUTED, INCONCLUSIVE = Outcome.HOLDS, Outcome.REFUTED, Outcome.INCONCLUSIVE
 
@@ -105,6 +106,8 @@ def test_points_carry_the_bound():
     answer = risk.expectation(np.full(10, 0.5), 1.0, 0.01, limit=1.0, x=128.0, series="k = 2")
     (point,) = answer.points
     assert (point.x, point.value, point.bound, point.series) == (128.0, 0.5, 1.0, "k = 2")
+    assert answer.axes == ("n", "excess risk")
+    assert Verdict.from_dict(json.loads(json.dumps(answer.to_dict()))).reason == answer.reason
 
 
 @pytest.mark.parametrize(

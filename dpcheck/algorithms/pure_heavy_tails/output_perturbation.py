@@ -71,7 +71,7 @@ class OutputPertLocalize(PrivateErm):
             phases=(stage,),
             releases=(output_release(stage, sensitivity),),
             gradients=oracle_calls(self.minimiser, constants, stage, steepest, constants.diameter(2.0)),
-            floats_per_trial=4 * n * constants.d,
+            floats_per_trial=4 * constants.rows(n) * constants.d,
             claimed=self.claimed(epsilon),
         )
 
@@ -206,7 +206,7 @@ class SingleOutputPert(PrivateErm):
             phases=(stage,),
             releases=(output_release(stage, sensitivity),),
             gradients=oracle_calls(self.minimiser, constants, stage, steepest, constants.diameter(2.0)),
-            floats_per_trial=4 * n * constants.d,
+            floats_per_trial=4 * constants.rows(n) * constants.d,
             claimed=self.claimed(epsilon),
         )
 

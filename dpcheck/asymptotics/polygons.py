@@ -1,0 +1,161 @@
+"""Convex polygons with rational vertices: clipping by lines, pieces, unions that stay convex. No floats.
+
+A polygon is a tuple of vertices, anticlockwise from its least one, without collinear ones; () is empty. Everything
+without area counts as empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+Vertex = tuple[Fraction, Fraction]
+Polygon = tuple[Vertex, ...]
+Line = tuple[Fraction, Fraction, Fraction]
+"""(p, q, r): the half-plane p x + q y + r >= 0."""
+K = TypeVar("K", bound=Hashable)
+EMPTY: Polygon = ()
+
+
+def _turn(o: Vertex, u: Vertex, v: Vertex) -> Fraction:
+    return (u[0] - o[0]) * (v[1] - o[1]) - (u[1] - o[1]) * (v[0] - o[0])
+
+
+def twice_area(polygon: Sequence[Vertex]) -> Fraction:
+    """Twice the signed area."""
+    pairs = zip(polygon, (*polygon[1:], *polygon[:1]), strict=True)
+    return sum((u[0] * v[1] - u[1] * v[0] for u, v in pairs), Fraction(0))
+
+
+def hull(points: Iterable[Vertex]) -> Polygon:
+    """Convex hull; empty when the points are collinear."""
+    ordered = sorted(set(points))
+    chains: list[list[Vertex]] = []
+    for sweep in (ordered, ordered[::-1]):
+        chain: list[Vertex] = []
+        for point in sweep:
+            while len(chain) > 1 and _turn(chain[-2], chain[-1], point) <= 0:
+                chain.pop()
+            chain.append(point)
+        chains.append(chain[:-1])
+    corners = (*chains[0], *chains[1]) if chains else ()
+    return corners if len(corners) > 2 else EMPTY
+
+
+def values(polygon: Polygon, line: Line) -> list[Fraction]:
+    """p x + q y + r at the vertices."""
+    p, q, r = line
+    return [p * x + q * y + r for x, y in polygon]
+
+
+def clip(polygon: Polygon, line: Line, at: Sequence[Fraction] | None = None) -> Polygon:
+    """The part of a polygon in a half-plane.
+
+    Args:
+        at: `values(polygon, line)`, when they are known already.
+    """
+    heights = values(polygon, line) if at is None else at
+    if all(h >= 0 for h in heights):
+        return polygon
+    if all(h <= 0 for h in heights):
+        return EMPTY
+    kept: list[Vertex] = []
+    for i, (vertex, height) in enumerate(zip(polygon, heights, strict=True)):
+        before, last = polygon[i - 1], heights[i - 1]
+        if (height > 0 > last) or (height < 0 < last):
+            share = last / (last - height)
+            kept.append(
+                (before[0] + share * (vertex[0] - before[0]), before[1] + share * (vertex[1] - before[1]))
+            )
+        if height >= 0:
+            kept.append(vertex)
+    return hull(kept)
+
+
+def split(polygon: Polygon, line: Line) -> tuple[Polygon, Polygon]:
+    """The parts on the non-negative and the non-positive side."""
+    heights = values(polygon, line)
+    p, q, r = line
+    return clip(polygon, line, heights), clip(polygon, (-p, -q, -r), [-h for h in heights])
+
+
+def edges(polygon: Polygon) -> list[Line]:
+    """The half-planes whose intersection the polygon is."""
+    pairs = zip(polygon, (*polygon[1:], *polygon[:1]), strict=True)
+    return [(u[1] - v[1], v[0] - u[0], u[0] * v[1] - u[1] * v[0]) for u, v in pairs]
+
+
+def intersect(first: Polygon, second: Polygon) -> Polygon:
+    """The common part."""
+    if first == second:
+        return first
+    if not first or not second or _apart(first, second):
+        return EMPTY
+    for line in edges(second):
+        first = clip(first, line)
+        if not first:
+            return EMPTY
+    return first
+
+
+def _apart(first: Polygon, second: Polygon) -> bool:
+    """Whether the bounding boxes have no area in common."""
+    for axis in (0, 1):
+        one, two = [v[axis] for v in first], [v[axis] for v in second]
+        if max(one) <= min(two) or max(two) <= min(one):
+            return True
+    return False
+
+
+def subtract(polygon: Polygon, hole: Polygon) -> list[Polygon]:
+    """What is left of a polygon without another one, as convex pieces."""
+    if not polygon or not hole or _apart(polygon, hole):
+        return [polygon] if polygon else []
+    pieces = []
+    for line in edges(hole):
+        polygon, outside = split(polygon, line)
+        if outside:
+            pieces.append(outside)
+        if not polygon:
+            break
+    return pieces
+
+
+def contains(polygon: Polygon, point: Vertex) -> bool:
+    """Whether a point lies in a polygon or on its edge."""
+    return bool(polygon) and all(p * point[0] + q * point[1] + r >= 0 for p, q, r in edges(polygon))
+
+
+def merged(pieces: Iterable[tuple[Polygon, K]], order: Callable[[K], object] | None = None) -> list[tuple[Polygon, K]]:
+    """Joins pieces of equal key as long as the union is convex; pieces of one key must not overlap."""
+    groups: dict[K, list[Polygon]] = {}
+    for polygon, key in pieces:
+        if polygon:
+            groups.setdefault(key, []).append(polygon)
+    keys = list(groups) if order is None else sorted(groups, key=order)  # type: ignore[arg-type]
+    return [(polygon, key) for key in keys for polygon in sorted(_joined(groups[key]))]
+
+
+def _joined(polygons: list[Polygon]) -> list[Polygon]:
+    waiting, done = [(p, twice_area(p)) for p in polygons], list[tuple[Polygon, Fraction]]()
+    while waiting:
+        polygon, area = waiting.pop()
+        for i, (other, other_area) in enumerate(done):
+            if _touch(polygon, other):
+                union = hull((*polygon, *other))
+                if twice_area(union) == area + other_area:
+                    done.pop(i)
+                    waiting.append((union, area + other_area))
+                    break
+        else:
+            done.append((polygon, area))
+    return [polygon for polygon, _ in done]
+
+
+def _touch(first: Polygon, second: Polygon) -> bool:
+    for axis in (0, 1):
+        one, two = [v[axis] for v in first], [v[axis] for v in second]
+        if max(one) < min(two) or max(two) < min(one):
+            return False
+    return True

@@ -1,0 +1,183 @@
+"""Intersections: of a domain with a ball, exactly, and of several sets, to a certified tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import equivalence, norm
+from dpcheck.geometry.sets import Ball, Domain, Mask
+from dpcheck.interfaces import Array
+
+
+class BallIntersection:
+    """domain ∩ {w: |w - centre|_2 <= radius}, with one ball for all trials or one for each.
+
+    Args:
+        domain: any set with an exact projection.
+        centre: (d,) or (trials, d), in the domain or closer to it than the radius.
+        radius: > 0, a number or (trials,).
+    """
+
+    def __init__(self, domain: Domain, centre: Array, radius: Array | float) -> None:
+        self.domain = domain
+        self.centre, self.radius = np.asarray(centre, dtype=float), np.asarray(radius, dtype=float)
+        if self.centre.shape[-1:] != (domain.d,) or not np.isfinite(self.centre).all():
+            raise InvalidInput(f"centres must be finite, of shape (..., {domain.d}), got shape {self.centre.shape}")
+        if not (np.isfinite(self.radius).all() and (self.radius > 0).all()):
+            raise InvalidInput(f"radii must be finite and > 0, got {radius!r}")
+
+    @property
+    def d(self) -> int:
+        return self.domain.d
+
+    def project(self, w: Array) -> Array:
+        """Euclidean projection: closed form for two balls, otherwise a scalar equation solved to rounding.
+
+        The answer always lies in the ball, and in the domain as far as the domain's own projection does.
+        """
+        w = np.asarray(w, dtype=float)
+        shape = np.broadcast_shapes(w.shape, self.centre.shape, (*self.radius.shape, 1))
+        rows = np.broadcast_to(w, shape).reshape(-1, self.d)
+        centre = np.broadcast_to(self.centre, shape).reshape(-1, self.d)
+        radius = np.broadcast_to(self.radius[..., None], (*shape[:-1], 1)).reshape(-1)
+        x = np.array(self.domain.project(rows), dtype=float)
+        far = norm(x - centre) > radius
+        if far.any():
+            if isinstance(self.domain, Ball) and self.d > 1:
+                x[far] = _two_balls(rows[far], self.domain.centre, self.domain.radius, centre[far], radius[far])
+            else:
+                x[far] = self._pulled(rows[far], centre[far], radius[far])
+        return x.reshape(shape)
+
+    def _pulled(self, y: Array, centre: Array, radius: Array) -> Array:
+        """P_domain((y + t centre) / (1 + t)) with the least t >= 0 that brings it within the radius."""
+        low, high = np.zeros(len(y)), norm(y - centre) / radius
+        if not (norm(self.domain.project(centre) - centre) < radius).all():
+            raise InvalidInput("the domain and the ball have no interior point in common")
+
+        def point(t: Array) -> Array:
+            return self.domain.project((y + t[:, None] * centre) / (1 + t[:, None]))
+
+        while (outside := norm(point(high) - centre) > radius).any():  # only when the domain misses the centre
+            high = np.where(outside, 2 * high + 1, high)
+            if high.max() > 1e15:
+                break
+        for _ in range(200):
+            middle = (low + high) / 2
+            outside = norm(point(middle) - centre) > radius
+            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+            if (high - low <= 4e-16 * high).all():
+                break
+        return point(high)
+
+    def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
+        """Whether both hold the point, up to `tolerance` each."""
+        near = norm(np.asarray(w) - self.centre) <= self.radius + tolerance
+        return np.asarray(self.domain.contains(w, tolerance) & near)
+
+    def diameter(self, p: float = 2.0) -> float:
+        """An upper bound: the lesser of the two diameters (of the largest ball)."""
+        return min(self.domain.diameter(p), 2 * float(self.radius.max()) * equivalence(p, 2.0, self.d))
+
+
+def _two_balls(y: Array, first: Array, big: float, second: Array, small: Array) -> Array:
+    """Projection of rows `y` onto the intersection of two overlapping balls, d >= 2."""
+    on_second = second + _project_rows(y - second, small)
+    inside = norm(on_second - first) <= big
+    axis = second - first
+    gap = norm(axis)
+    if (gap > big + small).any():
+        raise InvalidInput("the two balls do not meet")
+    gap = np.where(gap > 0, gap, 1.0)
+    # Both spheres bind: the nearest point of the sphere in which they meet.
+    along = (gap * gap + big * big - small * small) / (2 * gap)
+    ring = np.sqrt(np.maximum(big * big - along * along, 0.0))
+    unit = axis / gap[:, None]
+    middle = first + along[:, None] * unit
+    off = y - middle
+    off = off - (off * unit).sum(axis=1, keepdims=True) * unit
+    length = norm(off)[:, None]
+    corner = middle + ring[:, None] * off / np.where(length > 0, length, 1.0)
+    return np.where(inside[:, None], on_second, corner)
+
+
+def _project_rows(w: Array, radius: Array) -> Array:
+    """Projection of each row onto the centred ball of its own radius."""
+    length = norm(w)
+    return np.asarray(w * np.minimum(1.0, radius / np.maximum(length, radius))[:, None])
+
+
+class Intersection:
+    """Several sets at once; Dykstra's algorithm, stopped by a certificate.
+
+    Args:
+        parts: sets with exact projections.
+        interior: centre of a ball that lies in all parts.
+        inner_radius: its radius, > 0; the certificate rests on it.
+        tolerance: largest distance of a returned point to the true projection. Duality gaps bound squared distances, so
+            about 1e-7 of the size of the problem is the least that float64 can certify.
+    """
+
+    def __init__(
+        self, parts: Sequence[Domain], interior: Array, inner_radius: float, *, tolerance: float = 1e-6
+    ) -> None:
+        if len(parts) < 2 or len({part.d for part in parts}) != 1:
+            raise InvalidInput("an intersection needs two or more sets of the same dimension")
+        self.parts, self.interior = tuple(parts), np.asarray(interior, dtype=float)
+        self.inner_radius, self.tolerance = float(inner_radius), float(tolerance)
+        if not (self.inner_radius > 0 and self.tolerance > 0):
+            raise InvalidInput(f"needs inner_radius > 0 and tolerance > 0, got {inner_radius!r} and {tolerance!r}")
+        probes = self.interior + self.inner_radius * np.concatenate([np.eye(self.d), -np.eye(self.d)])
+        if not all(np.all(part.contains(probes)) for part in self.parts):
+            raise InvalidInput(f"the ball of radius {inner_radius:g} around `interior` does not lie in all parts")
+
+    @property
+    def d(self) -> int:
+        return self.parts[0].d
+
+    def project(self, w: Array) -> Array:
+        """A point of the intersection within `tolerance` of the Euclidean projection: (..., d) -> (..., d).
+
+        Raises:
+            InvalidInput: not certified within 20,000 sweeps.
+        """
+        points = np.asarray(w, dtype=float)
+        y = points.reshape(-1, self.d)
+        x, pulls = y.copy(), [np.zeros_like(y) for _ in self.parts]
+        for sweep in range(20_000):
+            last = []
+            for i, part in enumerate(self.parts):
+                moved = x + pulls[i]
+                x = part.project(moved)
+                pulls[i] = moved - x
+                last.append(x)
+            if sweep % 10 == 9 or sweep < 3:
+                feasible, error = self._certified(x, last, pulls)
+                if (error <= self.tolerance).all():
+                    return feasible.reshape(points.shape)
+        raise InvalidInput(f"the projection is certified to {error.max():.2g} only, not to {self.tolerance:g}")
+
+    def _certified(self, x: Array, last: Sequence[Array], pulls: Sequence[Array]) -> tuple[Array, Array]:
+        """A feasible point near `x`, and a bound on its distance to the projection.
+
+        With pulls p_i normal to part i at x_i and y - x = sum p_i, every feasible z satisfies
+        |x - x*|^2 <= sum <p_i, x_i - z> + |x - z| |x - x*|.
+        """
+        outside = np.max([norm(part.project(x) - x) for part in self.parts], axis=0)
+        share = (outside / (outside + self.inner_radius))[:, None]
+        z = (1 - share) * x + share * self.interior
+        gap = sum(((p * (at - z)).sum(axis=1) for p, at in zip(pulls, last, strict=True)), start=np.zeros(len(x)))
+        off = norm(x - z)
+        error = off + (off + np.sqrt(off * off + 4 * np.maximum(gap, 0.0))) / 2
+        return z, error
+
+    def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
+        """Whether every part holds the point."""
+        return np.asarray(np.all([part.contains(w, tolerance) for part in self.parts], axis=0))
+
+    def diameter(self, p: float = 2.0) -> float:
+        """An upper bound: the least diameter of a part."""
+        return min(part.diameter(p) for part in self.parts)

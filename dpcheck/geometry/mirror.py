@@ -1,0 +1,267 @@
+"""Mirror maps for 1 < p <= 2 and the simplex: gradients, inverses, Bregman divergences and projections.
+
+Maps are centred at the origin; a map around c is used on displacements w - c. Points lie on the last axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import optimize, special
+
+from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import dual_exponent, norm
+from dpcheck.interfaces import Array, Rng
+
+
+def _power(y: Array, size: Array, exponent: float) -> Array:
+    """size sgn(y) (|y| / size)^exponent, 0 at 0: exponents up to 20 neither overflow nor underflow on the way."""
+    safe = np.where(size > 0, size, 1.0)[..., None]
+    return np.asarray(safe * np.sign(y) * (np.abs(y) / safe) ** exponent)
+
+
+@dataclass(frozen=True)
+class PowerMap:
+    """Phi(u) = scale / 2 |u|_p^2 for 1 < p <= 2.
+
+    l1_geometry/alg-2 has scale 2 / (p - 1), alg-6 1 / (p - 1); lp_spaces/alg-3 and alg-4 have scale kappa and p = s.
+    """
+
+    p: float
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1 < self.p <= 2:
+            raise InvalidInput(f"the exponent of a mirror map must lie in (1, 2], got {self.p!r}")
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise InvalidInput(f"scale must be a finite number > 0, got {self.scale!r}")
+
+    @property
+    def q(self) -> float:
+        """The dual exponent."""
+        return dual_exponent(self.p)
+
+    @property
+    def strong_convexity(self) -> float:
+        """Modulus in l_p: scale (p - 1) (Beck and Teboulle 2003)."""
+        return self.scale * (self.p - 1)
+
+    def value(self, u: Array) -> Array:
+        """(..., d) -> (...)."""
+        return np.asarray(self.scale / 2 * norm(u, self.p) ** 2)
+
+    def gradient(self, u: Array) -> Array:
+        """scale |u|_p^(2 - p) |u|^(p - 1) sgn u; 0 at 0."""
+        u = np.asarray(u, dtype=float)
+        return np.asarray(self.scale * _power(u, norm(u, self.p), self.p - 1))
+
+    def inverse(self, y: Array) -> Array:
+        """The u with gradient(u) = y: |y|_q^(2 - q) |y|^(q - 1) sgn y / scale."""
+        y = np.asarray(y, dtype=float)
+        return _power(y, norm(y, self.q), self.q - 1) / self.scale
+
+    def bregman(self, u: Array, v: Array) -> Array:
+        """Phi(u) - Phi(v) - <gradient(v), u - v>: (..., d), (..., d) -> (...)."""
+        u, v = np.asarray(u, dtype=float), np.asarray(v, dtype=float)
+        linear = (self.gradient(v) * (u - v)).sum(axis=-1)
+        return np.asarray(np.maximum(0.0, self.value(u) - self.value(v) - linear))
+
+    def step(self, u: Array, gradient: Array, eta: Array | float, radius: Array | float | None = None) -> Array:
+        """argmin <gradient, x> + D(x, u) / eta, over all x or over |x|_p <= radius."""
+        theta = self.gradient(u) - np.asarray(eta) * gradient
+        return self.inverse(theta) if radius is None else self.minimiser(theta, radius)
+
+    def minimiser(self, theta: Array, radius: Array | float) -> Array:
+        """argmin Phi(u) - <theta, u> over |u|_p <= radius: the free minimiser, scaled down.
+
+        Exact, because Phi depends on the norm alone: at a given norm the best direction is that of the free minimiser.
+        """
+        u = self.inverse(theta)
+        length = norm(u, self.p)[..., None]
+        bound = np.asarray(radius, dtype=float)
+        bound = bound[..., None] if bound.ndim else bound
+        return np.asarray(u * np.where(length > bound, bound / np.where(length > 0, length, 1.0), 1.0))
+
+    def minimiser_in_box(self, theta: Array, low: Array | float, high: Array | float) -> Array:
+        """argmin Phi(u) - <theta, u> over low <= u <= high, where low <= 0 <= high."""
+        theta = np.asarray(theta, dtype=float)
+        if not (np.all(np.asarray(low) <= 0) and np.all(np.asarray(high) >= 0)):
+            raise InvalidInput("the box of a mirror step must contain the centre of the map")
+
+        def clipped(tau: Array) -> Array:
+            return np.clip(self._separable(theta, tau), low, high)
+
+        return self._consistent(theta, clipped, math.inf)
+
+    def minimiser_in_l1(
+        self, theta: Array, l1_radius: float, centre: Array | float = 0.0, radius: float = math.inf
+    ) -> Array:
+        """argmin Phi(u) - <theta, u> over |u + centre|_1 <= l1_radius and |u|_p <= radius.
+
+        The l1 ball must hold `centre`, where u = 0. One scalar equation for its multiplier inside one for
+        |u|_p^(2 - p), both monotone.
+        """
+        theta = np.asarray(theta, dtype=float)
+        c = np.broadcast_to(np.asarray(centre, dtype=float), theta.shape)
+        if not (np.abs(c).sum(axis=-1) <= l1_radius * (1 + 1e-12)).all():
+            raise InvalidInput(f"the centre of the map must lie in the l1 ball of radius {l1_radius:g}")
+        free = self.inverse(theta) if math.isinf(radius) else self.minimiser(theta, radius)
+        outside = np.abs(free + c).sum(axis=-1) > l1_radius
+        if outside.any():
+            rows, shift = theta[outside], c[outside]
+            free = np.array(free)
+            free[outside] = self._consistent(rows, lambda tau: self._soft(rows, tau, shift, l1_radius), radius)
+        return free
+
+    def _separable(self, theta: Array, tau: Array) -> Array:
+        """argmin tau |u|^p / p - theta u in every coordinate: sgn(theta) (|theta| / tau)^(1 / (p - 1))."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.sign(theta) * (np.abs(theta) / tau[..., None]) ** (1 / (self.p - 1)))
+
+    def _soft(self, theta: Array, tau: Array, c: Array, l1_radius: float) -> Array:
+        """The same with the constraint |u + c|_1 <= l1_radius: every theta shrinks by a multiplier towards u = -c."""
+
+        def at(level: Array) -> Array:
+            right = self._separable(theta - level[..., None], tau)
+            left = self._separable(theta + level[..., None], tau)
+            return np.where(right > -c, right, np.where(left < -c, left, -c))
+
+        kink = tau[..., None] * np.abs(c) ** (self.p - 1)
+        low, high = np.zeros(len(theta)), (np.abs(theta) + kink).max(axis=-1)
+        for _ in range(100):
+            level = (low + high) / 2
+            outside = np.abs(at(level) + c).sum(axis=-1) > l1_radius
+            low, high = np.where(outside, level, low), np.where(outside, high, level)
+            if (high - low <= 1e-15 * high).all():
+                break
+        fits = np.abs(at(np.zeros(len(theta))) + c).sum(axis=-1) <= l1_radius
+        return at(np.where(fits, 0.0, high))
+
+    def _consistent(self, theta: Array, solve: Callable[[Array], Array], radius: float) -> Array:
+        """solve(tau) at the tau = scale |solve(tau)|_p^(2 - p), or the larger one that brings the norm to `radius`.
+
+        |solve(tau)|_p falls in tau, so both conditions are monotone.
+        """
+        rows = theta.reshape(-1, theta.shape[-1])
+        top = norm(self.inverse(rows), self.p)
+        high = np.log(self.scale) + (2 - self.p) * np.log(np.maximum(top, 1e-300)) + 1e-9
+        if math.isfinite(radius):
+            # At tau = |theta|_q / radius^(p - 1) even the free minimiser has that norm.
+            size = norm(rows, self.q)
+            high = np.maximum(high, np.log(np.maximum(size, 1e-300)) - (self.p - 1) * math.log(radius))
+        low = high - 600.0
+
+        def at(log_tau: Array) -> Array:
+            with np.errstate(over="ignore"):
+                return solve(np.maximum(np.exp(log_tau), 1e-300).reshape(theta.shape[:-1]))
+
+        for _ in range(80):
+            middle = (low + high) / 2
+            with np.errstate(over="ignore"):
+                length = norm(at(middle).reshape(rows.shape), self.p)
+            wanted = np.log(self.scale) + (2 - self.p) * np.log(np.maximum(length, 1e-300))
+            too_low = (wanted > middle) | (length > radius)
+            low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+            if (high - low <= 1e-14).all():
+                break
+        return at(high)
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """Phi(w) = sum w log w on the simplex of sum 1."""
+
+    @property
+    def strong_convexity(self) -> float:
+        """Modulus in l1 on the simplex: 1 (Pinsker)."""
+        return 1.0
+
+    def value(self, w: Array) -> Array:
+        """(..., d) -> (...); 0 log 0 = 0."""
+        return np.asarray(special.xlogy(w, w).sum(axis=-1))
+
+    def gradient(self, w: Array) -> Array:
+        """1 + log w; needs w > 0."""
+        if not (np.asarray(w) > 0).all():
+            raise InvalidInput("the entropy has no gradient where a coordinate is 0; start inside the simplex")
+        return np.asarray(1 + np.log(w))
+
+    def inverse(self, y: Array) -> Array:
+        """The point of the simplex with that gradient up to a constant: softmax(y)."""
+        return np.asarray(special.softmax(y, axis=-1))
+
+    def bregman(self, u: Array, v: Array) -> Array:
+        """Kullback-Leibler divergence of u from v."""
+        return np.asarray(special.rel_entr(u, v).sum(axis=-1))
+
+    def step(self, w: Array, gradient: Array, eta: Array | float) -> Array:
+        """argmin <gradient, x> + D(x, w) / eta over the simplex: w exp(-eta gradient), normalised in log space."""
+        with np.errstate(divide="ignore"):
+            return self.inverse(np.log(w) - np.asarray(eta) * gradient)
+
+
+class MirrorMap(Protocol):
+    """What a measurement needs to know of a map."""
+
+    def gradient(self, u: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Smallest <grad(x) - grad(y), x - y> / |x - y|^2 that was found, and the pair: no modulus above it is true."""
+
+    value: float
+    x: Array
+    y: Array
+
+
+def measure_strong_convexity(
+    mirror: MirrorMap, p: float, d: int, rng: Rng, *, pairs: int = 4000, positive: bool = False
+) -> Measured:
+    """Searches for the pair that shows the least strong convexity in l_p: structured and random pairs, then descent.
+
+    Args:
+        p: exponent of the norm in which the modulus is measured.
+        d: dimension.
+        positive: look inside the simplex (for `Entropy`) rather than in all of R^d.
+    """
+
+    def domain(z: Array) -> Array:
+        return np.asarray(special.softmax(z, axis=-1)) if positive else z
+
+    def ratio(x: Array, y: Array) -> Array:
+        move = norm(x - y, p) ** 2
+        gain = ((mirror.gradient(x) - mirror.gradient(y)) * (x - y)).sum(axis=-1)
+        return np.asarray(np.where(move > 0, gain / np.where(move > 0, move, 1.0), np.inf))
+
+    x, y = _pairs(d, rng, pairs)
+    found = ratio(domain(x), domain(y))
+    best = int(np.argmin(found))
+    start: Array = np.concatenate([x[best], y[best]])
+
+    def objective(z: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+        return float(ratio(domain(z[:d]), domain(z[d:])))
+
+    polished = optimize.minimize(objective, start.tolist(), method="Powell")
+    candidates = [(float(found[best]), x[best], y[best]), (float(polished.fun), polished.x[:d], polished.x[d:])]
+    value, left, right = min(candidates, key=lambda c: c[0])
+    return Measured(value, domain(left), domain(right))
+
+
+def _pairs(d: int, rng: Rng, pairs: int) -> tuple[Array, Array]:
+    """Dense and sparse points, each with a near or far partner in a balanced, sparse or random direction."""
+    balanced = np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
+    points = np.concatenate([np.ones((1, d)), np.eye(d)[:1], rng.standard_normal((pairs, d))])
+    points[2 + pairs // 2 :] *= rng.random((len(points) - 2 - pairs // 2, d)) < 0.3
+    points = np.concatenate([points, np.repeat(np.ones((1, d)), pairs // 4, axis=0)])
+    moves = rng.standard_normal(points.shape)
+    moves[::3] = balanced
+    moves[1::3] *= rng.random(moves[1::3].shape) < 0.3
+    length = 10.0 ** rng.uniform(-4, 1, size=(len(points), 1))
+    moves /= np.maximum(norm(moves)[:, None], 1e-300)
+    size = np.maximum(norm(points)[:, None], 1e-3)
+    return points, points + length * size * moves

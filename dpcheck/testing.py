@@ -1,0 +1,162 @@
+"""For users' own test suites: `assert_private`, worst-case pairs, and Hypothesis strategies of neighbouring data."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.auditing.audit import AuditResult, audit
+from dpcheck.errors import InvalidInput, MissingExtra
+from dpcheck.privacy import Guarantee
+from dpcheck.verdicts import Outcome
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["assert_private", "epsilons", "guarantees", "neighbouring_pairs", "worst_pairs"]
+
+Array = NDArray[np.float64]
+TRIALS = 12_000
+WITNESSES = ".dpcheck"
+"""Folder, under the working directory, where refutations leave their witness."""
+
+
+def assert_private(
+    mechanism: Callable[..., Any],
+    data: Any,
+    neighbour: Any,
+    *,
+    claim: Guarantee,
+    trials: int = TRIALS,
+    failure_probability: float = 1e-4,
+    seed: int = 0,
+    witnesses: pathlib.Path | str = WITNESSES,
+    **options: Any,
+) -> AuditResult:
+    """Audits a mechanism and raises `AssertionError` when its claim is refuted.
+
+    Args:
+        mechanism: `mechanism(data, rng, trials)`; wrap a per-call function in `dp.vectorize`.
+        data, neighbour: the pair, for example from `worst_pairs`.
+        claim: such as `dp.PureDP(epsilon=1.0)`.
+        trials: runs on each input.
+        failure_probability: chance that a private mechanism fails the test; small, because suites run often.
+        witnesses: folder for the witness of a refutation.
+        options: further arguments of `dp.audit`.
+
+    Returns:
+        The `AuditResult`, which says what it could have found.
+
+    Raises:
+        AssertionError: the claim is refuted; the message names the event, the pair and how to reproduce.
+        InvalidInput, MechanismError: as `dp.audit`.
+    """
+    result = audit(
+        mechanism, data, neighbour, claim, trials=trials, failure_probability=failure_probability, seed=seed, **options
+    )
+    if result.outcome is Outcome.REFUTED:
+        raise AssertionError(explain(result, pathlib.Path(witnesses)))
+    return result
+
+
+def explain(result: AuditResult, folder: pathlib.Path) -> str:
+    """The message of a refutation; saves its witness in `folder`."""
+    rows = result.rows()
+    witness = result.witness
+    if witness is not None:
+        path = witness.save(folder / f"witness-{witness.digest[:8]}.json")
+        rows.append(("reproduce", f"dpcheck verify {path}"))
+    else:
+        rows.append(("reproduce", f"dp.audit(…, trials={result.trials}, seed={result.seed})"))
+    return "\n".join([f"{result.reason()}.", *(f"{name:<12} {text}" for name, text in rows)])
+
+
+def worst_pairs(n: int, low: float = 0.0, high: float = 1.0, d: int | None = None) -> tuple[Array, Array]:
+    """A pair at which bounded mechanisms leak most: all records at `low`, and one of them moved to `high`.
+
+    Args:
+        n: records; low, high: ends of their range; d: length of a record, None for scalars.
+
+    Returns:
+        (data, neighbour) of shape (n,) or (n, d), one record apart.
+
+    >>> worst_pairs(3)[1]
+    array([0., 1., 0.])
+    """
+    if n < 1:
+        raise InvalidInput(f"n must be >= 1, got {n!r}")
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise InvalidInput(f"low and high must be finite with low < high, got {low!r} and {high!r}")
+    data = np.full((n,) if d is None else (n, d), float(low))
+    neighbour = data.copy()
+    neighbour[n // 2] = high
+    return data, neighbour
+
+
+def _strategies() -> Any:
+    try:
+        from hypothesis import strategies
+    except ImportError as error:
+        raise MissingExtra("Hypothesis strategies", "testing") from error
+    return strategies
+
+
+def neighbouring_pairs(
+    min_records: int = 1,
+    max_records: int = 20,
+    low: float = 0.0,
+    high: float = 1.0,
+    d: int | None = None,
+    adjacency: str = "replace-one",
+) -> SearchStrategy[tuple[Array, Array]]:
+    """Pairs of data sets one record apart, records in [low, high] (in [low, high]^d), corners included.
+
+    For deterministic properties (sensitivities, clipping, accountants); a sampled audit wants one fixed pair.
+
+    Raises:
+        MissingExtra: Hypothesis is not installed.
+    """
+    st = _strategies()
+    if adjacency not in ("replace-one", "add-remove"):
+        raise InvalidInput(f"adjacency must be 'replace-one' or 'add-remove', got {adjacency!r}")
+    value = st.one_of(st.sampled_from([float(low), float(high)]), st.floats(low, high, allow_nan=False))
+    record = value if d is None else st.lists(value, min_size=d, max_size=d)
+
+    def build(rows: list[Any], place: int, other: Any) -> tuple[Array, Array]:
+        data = np.array(rows, dtype=float)
+        at = place % len(rows)
+        if adjacency == "add-remove":
+            return data, np.delete(data, at, axis=0)
+        neighbour = data.copy()
+        neighbour[at] = other
+        return data, neighbour
+
+    rows = st.lists(record, min_size=min_records, max_size=max_records)
+    pairs: SearchStrategy[tuple[Array, Array]] = st.builds(build, rows, st.integers(0, max_records - 1), record)
+    return pairs
+
+
+def epsilons(low: float = 0.01, high: float = 10.0) -> SearchStrategy[float]:
+    """Privacy parameters, small and large."""
+    strategy: SearchStrategy[float] = _strategies().floats(low, high, allow_nan=False, exclude_min=False)
+    return strategy
+
+
+def guarantees() -> SearchStrategy[Guarantee]:
+    """Any guarantee of the front door."""
+    from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+
+    st = _strategies()
+    eps = epsilons()
+    strategy: SearchStrategy[Guarantee] = st.one_of(
+        st.builds(PureDP, eps),
+        st.builds(ApproxDP, eps, st.floats(1e-9, 0.5)),
+        st.builds(ZCDP, eps),
+        st.builds(GaussianDP, eps),
+        st.builds(RenyiDP, st.floats(1.1, 64.0), eps),
+    )
+    return strategy

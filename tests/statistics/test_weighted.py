@@ -1,0 +1,58 @@
+"""Weighted guesses against enumeration; level and power."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpcheck.errors import InvalidInput
+from dpcheck.statistics.binomial import epsilon_lower_conditional
+from dpcheck.statistics.weighted import epsilon_lower_weighted, weighted_p_value
+
+
+def enumerated(right, wrong, epsilon):
+    made = np.add(right, wrong)
+    theta = 1 / (1 + math.exp(-epsilon))
+    score = sum((i + 1) * r for i, r in enumerate(right))
+    total = 0.0
+    for table in itertools.product(*(range(m + 1) for m in made)):
+        if sum((i + 1) * r for i, r in enumerate(table)) >= score:
+            total += math.prod(stats.binom.pmf(r, m, theta) for r, m in zip(table, made, strict=True))
+    return total
+
+
+@pytest.mark.parametrize(("right", "wrong"), [([3, 5, 4], [2, 1, 1]), ([0, 9, 0], [4, 2, 0]), ([6], [1])])
+@pytest.mark.parametrize("epsilon", [0.0, 0.7])
+def test_tail_is_the_enumerated_one(right, wrong, epsilon):
+    assert weighted_p_value(right, wrong, 100, epsilon) == pytest.approx(enumerated(right, wrong, epsilon), abs=1e-11)
+
+
+def test_one_level_is_the_conditional_binomial():
+    assert epsilon_lower_weighted([800], [200], 5000) == pytest.approx(float(epsilon_lower_conditional(800, 200)), abs=1e-4)
+
+
+def test_level_when_the_leak_sits_in_the_top_level():
+    # A pair on the boundary of (1, 0.01): pure ratio e in level 1, ratio e plus the whole leak in level 3.
+    rng = np.random.default_rng(3)
+    n, e, delta = 4000, math.e, 0.01
+    low, top = np.array([0.2 * e, 0.2]) / (1 + e), np.array([0.03 * e + delta * (1 + e), 0.03]) / (1 + e)
+    law = [low[0], low[1], top[0], top[1]]
+    rejections = 0
+    for r1, w1, r3, w3, _ in rng.multinomial(n, [*law, 1 - sum(law)], size=600):
+        rejections += weighted_p_value([r1, 0, r3], [w1, 0, w3], n, 1.0, delta) <= 0.05
+    # At most binomial(600, 0.05): more than 47 has probability 1e-3. Not absurdly below: the null is tight.
+    assert 6 <= rejections <= 47
+
+
+def test_weights_gain_over_one_event():
+    right, wrong = [300, 0, 0, 200], [200, 0, 0, 4]
+    assert epsilon_lower_weighted(right, wrong, 10_000) > float(epsilon_lower_conditional(500, 204)) + 0.2
+
+
+def test_refuses_what_cannot_be():
+    with pytest.raises(InvalidInput, match="more guesses"):
+        weighted_p_value([50], [60], 100, 1.0)
+    with pytest.raises(InvalidInput, match="1e-10"):
+        epsilon_lower_weighted([50], [10], 100, failure_probability=1e-12)
