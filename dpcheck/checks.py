@@ -20,8 +20,10 @@ SIZES: tuple[str, ...] = get_args(Size)
 CheckKind = Literal[
     "privacy", "sensitivity", "stability", "accuracy", "risk", "rate", "runtime", "symbolic", "lower-bound"
 ]
-FAILURE_PROBABILITY = 2e-6
-"""Of one check, all its cells together: 500 checks stay within 1e-3 by the union bound."""
+FAILURE_PROBABILITY = 1e-6
+"""Of one check, all its cells together."""
+RATE_FAILURE_PROBABILITY = 1e-5
+"""Of a rate, whose interval has few degrees of freedom: 500 checks, 50 of them rates, stay within 1e-3 together."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,10 @@ class Check:
         return combine(verdicts)
 
 
+def _share(kind: CheckKind) -> float:
+    return RATE_FAILURE_PROBABILITY if kind == "rate" else FAILURE_PROBABILITY
+
+
 def check(
     label: str,
     kind: CheckKind,
@@ -127,7 +133,7 @@ def check(
     grid: Mapping[str, Sequence[Any] | BySize] | None = None,
     conclude: Conclude | None = None,
     expect: Outcome | str | Sequence[Outcome | str] = Outcome.HOLDS,
-    failure_probability: float = FAILURE_PROBABILITY,
+    failure_probability: float | None = None,
     needs: Sequence[str] = (),
 ) -> Callable[[Callable[..., Measurement]], Check]:
     """Makes a function the check of a claim.
@@ -140,6 +146,7 @@ def check(
         kind: what is checked; decides who may say HOLDS (a sampled privacy audit never does).
         grid: axis -> values, or `by_size(smoke, standard, full)` of values; every combination is one cell.
         expect: the outcome, or outcomes, that are not news.
+        failure_probability: of all cells together; the default is that of its kind.
         needs: optional packages without which the check is skipped, with that reason.
     """
     split_label(label)
@@ -155,7 +162,7 @@ def check(
             grid=dict(grid or {}),
             conclude=conclude,
             expect=frozenset(Outcome(o) for o in expected),
-            failure_probability=failure_probability,
+            failure_probability=failure_probability or _share(kind),
             needs=tuple(needs),
         )
 

@@ -177,7 +177,7 @@ def combine(verdicts: Iterable[Verdict]) -> Verdict:
     spent = math.fsum(v.failure_probability for v in found)
     return replace(
         worst,
-        reason=f"{worst.reason} ({alike} of {len(found)} cells {worst.outcome.value})",
+        reason=f"{worst.reason} (so {alike} of {len(found)} cells)",
         evidence=min((v.evidence for v in found), key=_WEAKNESS.index) if alike == len(found) else worst.evidence,
         failure_probability=spent if spent else worst.failure_probability,
         points=tuple(point for v in found for point in v.points),

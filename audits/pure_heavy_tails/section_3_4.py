@@ -18,8 +18,6 @@ from ._instances import BLOCKS, DELTA, practical, problem
 
 THETAS = (0.1, 0.3, 0.6, 1.0)
 """Biases of the spikes; the rate is about the worst of them at each size."""
-SLOPES = 1e-4
-"""Failure probability of a rate: its interval has few degrees of freedom, and a rate can only be refuted by it."""
 COUNTS = 1e18
 """Records of these workloads are counts of three atoms: their number costs nothing."""
 J, n_, epsilon_, k_ = (BY_NAME[name] for name in ("J", "n", "epsilon", "k"))
@@ -66,7 +64,6 @@ def worst_quantile(context: Context, n: int, epsilon: float, k: float, solver: s
     },
     conclude=rate.conclude("n", axis="0.9-quantile of the excess risk"),
     expect="inconclusive",
-    failure_probability=SLOPES,
 )
 def excess_risk_in_n(context: Context, *, solver: str, k: float, n: int) -> dict[str, float]:
     """The 0.9-quantile of the excess risk on rescaled rare spikes, the worst over theta, falls in n like the rate."""
@@ -83,7 +80,6 @@ def excess_risk_in_n(context: Context, *, solver: str, k: float, n: int) -> dict
     },
     conclude=rate.conclude("inverse_epsilon", axis="0.9-quantile of the excess risk"),
     expect="inconclusive",
-    failure_probability=SLOPES,
 )
 def excess_risk_in_epsilon(context: Context, *, solver: str, k: float, inverse_epsilon: float) -> dict[str, float]:
     """The same in 1/epsilon at n = 2^36, where the risk is far below its cap D G_1."""

@@ -25,12 +25,14 @@ from dpcheck.asymptotics.comparisons import (
 from dpcheck.asymptotics.decision import Dominance, ParametricDominance, Ray, Undecided
 from dpcheck.asymptotics.linear import Affine
 from dpcheck.asymptotics.orders import Order
+from dpcheck.asymptotics.phases import Bound, PhaseDiagram, Region, Tie, phase_diagram
 from dpcheck.asymptotics.regimes import Regime
 from dpcheck.asymptotics.spaces import Growth
 from dpcheck.asymptotics.verification import verify
 
 __all__ = [
     "Affine",
+    "Bound",
     "Certificate",
     "Comparison",
     "Dominance",
@@ -38,11 +40,15 @@ __all__ = [
     "Growth",
     "Order",
     "ParametricDominance",
+    "PhaseDiagram",
     "Ray",
     "Regime",
+    "Region",
+    "Tie",
     "Undecided",
     "compare",
     "dominant_terms",
     "local_exponents",
+    "phase_diagram",
     "verify",
 ]

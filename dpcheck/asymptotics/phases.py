@@ -12,11 +12,11 @@ import sympy as sp
 from dpcheck.asymptotics import polygons
 from dpcheck.asymptotics.comparisons import read
 from dpcheck.asymptotics.decision import lexicographic
-from dpcheck.asymptotics.linear import Affine, number
+from dpcheck.asymptotics.linear import Affine, Row, number
 from dpcheck.asymptotics.orders import Order
-from dpcheck.asymptotics.polygons import Line, Polygon, Vertex
+from dpcheck.asymptotics.polygons import Line, Polygon
 from dpcheck.asymptotics.regimes import Regime
-from dpcheck.asymptotics.spaces import Growth, Space
+from dpcheck.asymptotics.spaces import Growth, Space, condition_rows
 from dpcheck.errors import InvalidInput
 
 Piece = tuple[Polygon, Growth]
@@ -125,7 +125,7 @@ class PhaseDiagram:
 
     @property
     def contradictions(self) -> tuple[Region, ...]:
-        """Regions where the best upper bound is polynomially below the lower bound somewhere: one of the two is wrong."""
+        """Regions where the best bound is polynomially below the lower bound somewhere: one of the two is wrong."""
         return tuple(r for r in self.regions if r.gap_range is not None and r.gap_range[0] < 0)
 
     @property
@@ -181,7 +181,9 @@ def _plain(polygon: Polygon) -> list[list[str]]:
 
 def _region_dict(r: Region) -> dict[str, Any]:
     def form(x: Affine | None) -> dict[str, str] | None:
-        return None if x is None else {**dict(zip(x.names, map(str, x.coefficients), strict=True)), "1": str(x.constant)}
+        return (
+            None if x is None else {**dict(zip(x.names, map(str, x.coefficients), strict=True)), "1": str(x.constant)}
+        )
 
     return {
         "name": r.name,
@@ -268,24 +270,23 @@ class _Best:
     def against(self, index: int, rival: Growth) -> _Best:
         """The better of the two when the exponents are equal; the earlier one when the logs are too."""
         if lexicographic(rival.logs, self.growth.logs) < 0:
-            return _Best(index, rival, (*self.ties, (self.index, self.growth.logs)))
+            return _Best(index, rival, tuple(sorted((*self.ties, (self.index, self.growth.logs)))))
         return _Best(self.index, self.growth, (*self.ties, (index, rival.logs)))
 
 
 Envelope = list[tuple[Polygon, _Best]]
 
 
-def _with_bound(envelope: Envelope, uncovered: list[Polygon], index: int, pieces: list[Piece]) -> Envelope:
-    """The envelope after one more bound has come in; its pieces may leave part of the domain out."""
+def _with_bound(
+    envelope: Envelope, uncovered: list[Polygon], index: int, valid: Polygon, pieces: list[Piece]
+) -> Envelope:
+    """The envelope after one more bound has come in, whose pieces fill the polygon `valid`."""
     result: Envelope = []
     for polygon, best in envelope:
-        rest = [polygon]
+        result += [(part, best) for part in polygons.subtract(polygon, valid)]
         for piece, rival in pieces:
-            common = polygons.intersect(polygon, piece)
-            if common:
-                rest = [part for r in rest for part in polygons.subtract(r, common)]
+            if common := polygons.intersect(polygon, piece):
                 result += _compete(common, best, index, rival)
-        result += [(part, best) for part in rest]
     for empty in uncovered:
         result += [(c, _Best(index, rival)) for piece, rival in pieces if (c := polygons.intersect(empty, piece))]
     return polygons.merged(result)
@@ -337,14 +338,14 @@ def phase_diagram(
     opened = regime.open_parameters.union(*(x.parameters for x in (*orders, *([] if floor is None else [floor]))))
     if opened:
         raise InvalidInput(f"a phase diagram needs a value for {', '.join(sorted(s.name for s in opened))}")
-    space = regime.space(symbols)
+    space = _plane(regime.space(symbols), axes)
     domain = _domain(space, axes)
     envelope: Envelope = []
     uncovered = [domain]
     for index, (bound, order) in enumerate(zip(listed, orders, strict=True)):
-        valid = _valid(bound, regime, symbols, domain)
+        valid = _valid(bound, regime, space, domain)
         pieces = _pieces(order, valid, space) if valid else []
-        envelope = _with_bound(envelope, uncovered, index, pieces)
+        envelope = _with_bound(envelope, uncovered, index, valid, pieces)
         uncovered = [part for polygon in uncovered for part in polygons.subtract(polygon, valid)]
     regions = list(_regions(envelope, listed, trivial, _pieces(floor, domain, space) if floor is not None else None))
     best = {r.name for r in regions}
@@ -372,32 +373,35 @@ def _listed(bounds: Mapping[str, Any] | Sequence[Bound], trivial: str | None) ->
     return sorted(listed, key=lambda bound: bound.name != trivial)
 
 
-def _domain(space: Space, axes: Sequence[tuple[sp.Symbol | str, Any, Any]]) -> Polygon:
-    names = [str(axis[0]) for axis in axes]
+def _plane(space: Space, axes: Sequence[tuple[sp.Symbol | str, Any, Any]]) -> Space:
+    """The space with the axes in the given order."""
+    names = tuple(str(axis[0]) for axis in axes)
     if len(names) != 2 or sorted(names) != sorted(space.names):
         raise InvalidInput(
-            f"a phase diagram has two axes and no other free exponent; axes {', '.join(names)}, "
+            f"a phase diagram has two axes and no other free exponent; axes {', '.join(names) or 'none'}, "
             f"free exponents {', '.join(space.names) or 'none'}"
         )
-    ends = {}
-    for name, (_, low, high) in zip(names, axes, strict=True):
-        ends[name] = Fraction(number(low)), Fraction(number(high))
-        if ends[name][0] >= ends[name][1]:
+    return space.reordered(names)
+
+
+def _domain(space: Space, axes: Sequence[tuple[sp.Symbol | str, Any, Any]]) -> Polygon:
+    ends = [(Fraction(number(low)), Fraction(number(high))) for _, low, high in axes]
+    for name, (low, high) in zip(space.names, ends, strict=True):
+        if low >= high:
             raise InvalidInput(f"the range of {name} must have a length, got [{low}, {high}]; tie it instead")
-    (x0, x1), (y0, y1) = (ends[name] for name in space.names)
-    domain: Polygon = polygons.hull([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
-    for row in space.rows:
-        domain = polygons.clip(domain, _line(row.form)) if domain else domain
+    domain = polygons.clipped(polygons.hull((x, y) for x in ends[0] for y in ends[1]), map(_row_line, space.rows))
     if not domain:
         raise InvalidInput("the regime leaves no area within the axes' ranges; widen them or loosen the inequalities")
     return domain
 
 
-def _valid(bound: Bound, regime: Regime, symbols: frozenset[sp.Symbol], domain: Polygon) -> Polygon:
+def _row_line(row: Row) -> Line:
+    return _line(row.form)
+
+
+def _valid(bound: Bound, regime: Regime, space: Space, domain: Polygon) -> Polygon:
     """Where a bound's conditions hold, up to a border."""
-    for row in regime.conditions(bound.where, symbols):
-        domain = polygons.clip(domain, _line(row.form)) if domain else domain
-    return domain
+    return polygons.clipped(domain, map(_row_line, condition_rows(bound.where, regime, space)))
 
 
 def _regions(

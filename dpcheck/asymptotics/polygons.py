@@ -6,7 +6,7 @@ without area counts as empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -65,12 +65,17 @@ def clip(polygon: Polygon, line: Line, at: Sequence[Fraction] | None = None) -> 
         before, last = polygon[i - 1], heights[i - 1]
         if (height > 0 > last) or (height < 0 < last):
             share = last / (last - height)
-            kept.append(
-                (before[0] + share * (vertex[0] - before[0]), before[1] + share * (vertex[1] - before[1]))
-            )
+            kept.append((before[0] + share * (vertex[0] - before[0]), before[1] + share * (vertex[1] - before[1])))
         if height >= 0:
             kept.append(vertex)
     return hull(kept)
+
+
+def clipped(polygon: Polygon, lines: Iterable[Line]) -> Polygon:
+    """The part of a polygon in several half-planes."""
+    for line in lines:
+        polygon = clip(polygon, line) if polygon else EMPTY
+    return polygon
 
 
 def split(polygon: Polygon, line: Line) -> tuple[Polygon, Polygon]:
@@ -92,11 +97,7 @@ def intersect(first: Polygon, second: Polygon) -> Polygon:
         return first
     if not first or not second or _apart(first, second):
         return EMPTY
-    for line in edges(second):
-        first = clip(first, line)
-        if not first:
-            return EMPTY
-    return first
+    return clipped(first, edges(second))
 
 
 def _apart(first: Polygon, second: Polygon) -> bool:
@@ -127,14 +128,13 @@ def contains(polygon: Polygon, point: Vertex) -> bool:
     return bool(polygon) and all(p * point[0] + q * point[1] + r >= 0 for p, q, r in edges(polygon))
 
 
-def merged(pieces: Iterable[tuple[Polygon, K]], order: Callable[[K], object] | None = None) -> list[tuple[Polygon, K]]:
+def merged(pieces: Iterable[tuple[Polygon, K]]) -> list[tuple[Polygon, K]]:
     """Joins pieces of equal key as long as the union is convex; pieces of one key must not overlap."""
     groups: dict[K, list[Polygon]] = {}
     for polygon, key in pieces:
         if polygon:
             groups.setdefault(key, []).append(polygon)
-    keys = list(groups) if order is None else sorted(groups, key=order)  # type: ignore[arg-type]
-    return [(polygon, key) for key in keys for polygon in sorted(_joined(groups[key]))]
+    return [(polygon, key) for key, parts in groups.items() for polygon in sorted(_joined(parts))]
 
 
 def _joined(polygons: list[Polygon]) -> list[Polygon]:

@@ -77,6 +77,16 @@ class Space:
     def dimension(self) -> int:
         return len(self.names)
 
+    def reordered(self, names: tuple[str, ...]) -> Space:
+        """The same space with its coordinates in another order."""
+        places = [self.names.index(name) for name in names]
+
+        def move(form: Affine) -> Affine:
+            return Affine(names, tuple(form.coefficients[i] for i in places), form.constant)
+
+        growths = {s: Growth(move(g.form), g.log, g.loglog) for s, g in self.growths.items()}
+        return Space(names, growths, tuple(Row(move(r.form), r.strict, r.reason) for r in self.rows))
+
     def power_product(self, powers: Iterable[tuple[sp.Symbol, sp.Expr]]) -> Growth:
         """Growth of a monomial without logs."""
         total = Growth(constant(self.names))
@@ -107,6 +117,19 @@ def compile_space(regime: Regime, symbols: frozenset[sp.Symbol], values: Mapping
     rows += [c.row(Space(names, growths, ()), regime.free_exponents) for c in conditions]
     _check_feasible(rows, len(names))
     return Space(names, growths, tuple(rows))
+
+
+def condition_rows(where: Iterable[Any], regime: Regime, space: Space) -> list[Row]:
+    """Further inequalities, as in `Regime.where`, in the coordinates of a space.
+
+    Raises:
+        InvalidInput: a variable that the space does not know.
+    """
+    ranges = {**regime.ranges, **dict.fromkeys(regime.free_exponents, LINE)}
+    conditions = [c for given in where for c in _conditions(given, regime, ranges, regime.values)]
+    for c in conditions:
+        _strangers(regime, c.ratio.symbols - space.growths.keys())
+    return [c.row(space, regime.free_exponents) for c in conditions]
 
 
 def _strangers(regime: Regime, unknown: frozenset[sp.Symbol]) -> frozenset[sp.Symbol]:

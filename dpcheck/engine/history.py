@@ -51,7 +51,7 @@ def write_jsonl(path: Path, records: Iterable[Record]) -> Path:
     lines = []
     for record in sorted((committed(r) for r in records), key=lambda r: (r.check, SIZES.index(r.size), r.seed)):
         values = {k: v for k, v in record.to_dict().items() if k not in ("seconds", "created", "commit")}
-        lines.append(json.dumps(values, sort_keys=True, ensure_ascii=False) + "\n")
+        lines.append(json.dumps(values, ensure_ascii=False) + "\n")
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".new")
     draft.write_text("".join(lines), encoding="utf-8")

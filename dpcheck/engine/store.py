@@ -129,7 +129,7 @@ class Store:
 
     def add_record(self, record: Record) -> None:
         """Keeps a record; older ones stay."""
-        text = json.dumps(record.to_dict(), sort_keys=True, ensure_ascii=False)
+        text = json.dumps(record.to_dict(), ensure_ascii=False)
         with self._guarded("write"), self._transaction():
             self._db.execute(
                 "INSERT OR IGNORE INTO records (check_id, record, created) VALUES (?, ?, ?)",

@@ -100,8 +100,9 @@ def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = 
         numbers["exponent"] = worst.exponent
         exponent = f", measured exponent {worst.exponent:.3f}"
     where = f" ({worst.name})" if worst.name else ""
+    word = "undecided" if worst.word == "inconclusive" else worst.word
     reason = (
-        f"{worst.word}{where}: R/bound goes as {variable}^{slope.slope:.3f} "
+        f"{word}{where}: R/bound goes as {variable}^{slope.slope:.3f} "
         f"[{slope.lower:.3f}, {slope.upper:.3f}]{exponent}; R is at most {numbers['largest R/bound']:.3g} of the bound"
     )
     if worst.word == "inconclusive":

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import statsmodels.api as sm
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from statsmodels.regression.linear_model import WLS
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.binomial import check_probability
@@ -97,7 +97,7 @@ def fit_slope(
         )
     if not (np.isfinite(y).all() and (n > 0).all() and (se > 0).all() and np.isfinite(se).all() and np.ptp(n) > 0):
         raise InvalidInput("sizes and standard errors must be positive and finite, sizes not all equal, ratios finite")
-    model = sm.WLS(y, sm.add_constant(np.log(n)), weights=1 / se**2)
+    model = WLS(y, np.column_stack((np.ones(len(n)), np.log(n))), weights=1 / se**2)
     fit = model.fit()
     scatter = float(fit.scale)
     unit = np.sqrt(np.diag(fit.normalized_cov_params))

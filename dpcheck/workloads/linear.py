@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
@@ -90,19 +91,29 @@ class LinearWorkload(RidgeWorkload):
     # f_C in closed form: an interval in one dimension, one angle in more.
 
     def extension(self, w: Array, z: Array, cap: float) -> Array:
-        size = np.linalg.norm(z, axis=-1)
-        plain = (z * w).sum(axis=-1)
+        values = np.asarray((z * w).sum(axis=-1))
         if self.d == 1:
+            size = np.abs(z[..., 0])
             steep = cap * np.sign(z[..., 0]) * w[..., 0] - (size - cap) * self.D / 2
-        else:
-            steep = self._steep(w, z, cap)[0]
-        return np.asarray(np.where(size <= cap, plain, steep))
+            return np.asarray(np.where(size <= cap, values, steep))
+        where = self._where_steep(w, z, cap)
+        if where.any():
+            values[where] = self._steep(_entries(w, where), _entries(z, where), cap)[0]
+        return values
 
     def extension_gradient(self, w: Array, z: Array, cap: float) -> Array:
-        size = np.linalg.norm(z, axis=-1, keepdims=True)
+        shape = np.broadcast_shapes(z.shape, w.shape)
         if self.d == 1:
-            return np.broadcast_to(np.clip(z, -cap, cap), np.broadcast_shapes(z.shape, w.shape))
-        return np.where(size <= cap, z, self._steep(w, z, cap)[1])
+            return np.broadcast_to(np.clip(z, -cap, cap), shape)
+        slopes = np.broadcast_to(z, shape).copy()
+        where = self._where_steep(w, z, cap)
+        if where.any():
+            slopes[where] = self._steep(_entries(w, where), _entries(z, where), cap)[1]
+        return slopes
+
+    def _where_steep(self, w: Array, z: Array, cap: float) -> NDArray[np.bool_]:
+        steep = np.linalg.norm(z, axis=-1) > cap
+        return np.broadcast_to(steep, np.broadcast_shapes(steep.shape, w.shape[:-1]))
 
     def _steep(self, w: Array, z: Array, cap: float) -> tuple[Array, Array]:
         """f_C and a subgradient p where |z| > cap: the dual max over |p| = cap of <p, w> - R |p - z|."""
@@ -263,6 +274,11 @@ class TwoPoint(LinearWorkload):
     @property
     def probabilities(self) -> Array:
         return np.array([(1 + self.rho) / 2, (1 - self.rho) / 2])
+
+
+def _entries(values: Array, where: NDArray[np.bool_]) -> Array:
+    """The vectors of an array (..., d), broadcast against a mask (...), where the mask holds: (N, d)."""
+    return np.asarray(np.broadcast_to(values, (*where.shape, values.shape[-1]))[where])
 
 
 def _dual(p: float) -> float:

@@ -108,8 +108,7 @@ def test_gaussian_widths_in_closed_form() -> None:
     assert Simplex(d=2).gaussian_width() == pytest.approx(1 / math.sqrt(math.pi))
     assert Simplex(d=1).gaussian_width() == 0.0
     assert Ellipsoid([0.3] * 9).gaussian_width() == pytest.approx(Ball(d=9, radius=0.3).gaussian_width(), rel=1e-9)
-    assert LpBall(6, 1.0, p=1 + 1e-12).radius == 1.0
-    for q in (1.05, 1.5, 3.0, 20.0, 60.0):
+    for q in (1.05, 1.5, 3.0, 12.0):
         assert expected_norm(1, q) == pytest.approx(math.sqrt(2 / math.pi), rel=1e-9)
     assert expected_norm(50, 2.0 + 1e-9) == pytest.approx(expected_norm(50, 2.0), rel=1e-8)
     # d^(1/q) max >= |xi|_q >= max

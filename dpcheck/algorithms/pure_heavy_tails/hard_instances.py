@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -176,89 +176,77 @@ def distinguish(oracle: LocalOracle, d: int) -> float:
 
 @dataclass
 class ResistingOracle:
-    """The repair: answers every query on [0, 1] by germs of lines, and stays consistent with two functions.
+    """The repair: answers queries on [0, 1] by germs of lines, and stays consistent with two functions for ever.
 
-    On the open interval (low, high) nothing but the lines `left` (slope < -C) and `right` (slope > -C), which cross in
-    it, has been said. Lines are (value at 0, slope).
+    The function is the maximum of `lines`, (value at 0, slope) with rising slopes, except near their crossings, where
+    nothing has been said. The crossing at which the slope passes -C decides f_C(0). A query right at a crossing is
+    answered by a new line just above it, which moves the decisive crossing away if it was there.
     """
 
     cap: float
-    left: tuple[float, float] = (0.0, math.nan)
-    right: tuple[float, float] = (math.nan, math.nan)
-    low: float = 0.0
-    high: float = 1.0
-    answered: list[tuple[float, float, float]] = field(default_factory=list)
+    lines: list[tuple[float, float]] = field(default_factory=list)
+    answered: dict[float, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if math.isnan(self.left[1]):
-            # -1.5 C up to the middle, -C/2 from there on.
-            self.left, self.right = (0.0, -1.5 * self.cap), (-0.5 * self.cap, -0.5 * self.cap)
+        if not self.cap > 0:
+            raise InvalidInput(f"the cap C must be > 0, got {self.cap}")
+        if not self.lines:
+            # Slope -3C/2 up to the middle, -C/2 from there on.
+            self.lines = [(0.0, -1.5 * self.cap), (-0.5 * self.cap, -0.5 * self.cap)]
 
     @property
-    def crossing(self) -> float:
-        return (self.right[0] - self.left[0]) / (self.left[1] - self.right[1])
+    def crossings(self) -> list[float]:
+        """Where neighbouring lines meet, in order."""
+        return [(b[0] - a[0]) / (a[1] - b[1]) for a, b in itertools.pairwise(self.lines)]
+
+    @property
+    def decisive(self) -> float:
+        """The crossing at which the slope passes -C."""
+        return self.crossings[sum(slope < -self.cap for _, slope in self.lines) - 1]
 
     def query(self, t: float) -> tuple[float, float]:
         """Value and slope at t in [0, 1]; all higher derivatives are 0 there."""
-        for seen, value, slope in self.answered:
-            if seen == t:
-                return value, slope
-        x = self.crossing
-        if t < x:
-            line = self.left
-            self.low = max(self.low, t)
-        elif t > x:
-            line = self.right
-            self.high = min(self.high, t)
-        else:
-            line = self._split(x)
-        if not self._governs(line, t):
-            line = next(known for known in self._history if self._governs(known, t))
-        answer = (line[0] + line[1] * t, line[1])
-        self.answered.append((t, *answer))
-        return answer
+        if not 0 <= t <= 1:
+            raise InvalidInput(f"queries lie in [0, 1], got {t}")
+        if t not in self.answered:
+            if t in self.crossings:
+                self._insert(self.crossings.index(t))
+            value, slope = max(self.lines, key=lambda line: line[0] + line[1] * t)
+            self.answered[t] = (value + slope * t, slope)
+        return self.answered[t]
 
-    def _split(self, x: float) -> tuple[float, float]:
-        """A third line a little above the crossing, its slope strictly between and not -C, replaces one of the two."""
-        slope = (self.left[1] - self.cap) / 2  # strictly between the left slope and -C
-        room = min(x - self.low, self.high - x)
-        kappa = 0.25 * room * min(slope - self.left[1], self.right[1] - slope)
-        value = self.left[0] + self.left[1] * x + kappa
-        self._history.append(self.left)
-        self.left, self.low = (value - slope * x, slope), x
-        return self.left
+    def _insert(self, place: int) -> None:
+        """A line just above a crossing, its slope between those of its neighbours and not -C."""
+        x, before, after = self.crossings[place], self.lines[place], self.lines[place + 1]
+        decisive = before[1] < -self.cap < after[1]
+        slope = (before[1] - self.cap) / 2 if decisive else (before[1] + after[1]) / 2
+        above = self.room(x) / 4 * min(slope - before[1], after[1] - slope)
+        self.lines.insert(place + 1, (before[0] + before[1] * x + above - slope * x, slope))
 
-    @functools.cached_property
-    def _history(self) -> list[tuple[float, float]]:
-        return []
-
-    def _governs(self, line: tuple[float, float], t: float) -> bool:
-        """Whether no other line said so far is above this one at t: f is their maximum away from the crossings."""
-        others = [*self._history, self.left, self.right]
-        return all(line[0] + line[1] * t >= other[0] + other[1] * t - 1e-15 for other in others)
+    def room(self, x: float) -> float:
+        """Distance from x to the nearest other crossing, answered query or end."""
+        return min(abs(x - other) for other in [0.0, 1.0, *self.crossings, *self.answered] if other != x)
 
     def completions(self) -> tuple[Callable[[float], float], Callable[[float], float]]:
         """Two convex smooth functions with all the answers given, and different minima of g(t) + C t.
 
-        Each is the maximum of the lines, mollified by a bump around every crossing of two neighbours; they differ in
-        the width of the bump at the crossing inside (low, high), which no query has come near.
+        Each is the maximum of the lines with a bump's width of smoothing at every crossing; they differ in the width
+        at the decisive one, and both leave every answered query alone.
         """
-        room = min(self.crossing - self.low, self.high - self.crossing)
-        return (lambda t: self._smooth(t, room / 2), lambda t: self._smooth(t, room / 4))
+        widths = {x: self.room(x) / 2 for x in self.crossings}
+        narrow = {**widths, self.decisive: widths[self.decisive] / 2}
+        return (lambda t: self._smooth(t, widths), lambda t: self._smooth(t, narrow))
 
-    def _smooth(self, t: float, width: float) -> float:
-        lines = [*self._history, self.left, self.right]
-        value = lines[0][0] + lines[0][1] * t
-        for before, after in itertools.pairwise(lines):
-            x = (after[0] - before[0]) / (before[1] - after[1])
-            nearest_answer = min((abs(seen - x) for seen, _, _ in self.answered), default=1.0)
-            own = width if after is self.right else min(width, nearest_answer / 2)
-            value += (after[1] - before[1]) * _mollified_ramp(t - x, own)
+    def _smooth(self, t: float, widths: Mapping[float, float]) -> float:
+        value = self.lines[0][0] + self.lines[0][1] * t
+        for x, (before, after) in zip(self.crossings, itertools.pairwise(self.lines), strict=True):
+            value += (after[1] - before[1]) * _mollified_ramp(t - x, widths[x])
         return value
 
     def minimum(self, g: Callable[[float], float]) -> float:
-        """min over [0, 1] of g(t) + C t, by golden sections within the interval that holds it."""
-        low, high = self.low, self.high
+        """min over [0, 1] of g(t) + C t for a completion g: golden sections around the decisive crossing."""
+        x = self.decisive
+        low, high = x - self.room(x), x + self.room(x)
         ratio = (math.sqrt(5) - 1) / 2
         for _ in range(120):
             left, right = high - ratio * (high - low), low + ratio * (high - low)
