@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,15 +11,12 @@ import sympy as sp
 
 from dpcheck.asymptotics import polygons
 from dpcheck.asymptotics.comparisons import read
-from dpcheck.asymptotics.decision import lexicographic
-from dpcheck.asymptotics.linear import Affine, Row, number
-from dpcheck.asymptotics.orders import Order
-from dpcheck.asymptotics.polygons import Line, Polygon
+from dpcheck.asymptotics.envelope import Best, Envelope, Piece, line, pieces_of, with_bound
+from dpcheck.asymptotics.linear import Affine, number
+from dpcheck.asymptotics.polygons import Polygon
 from dpcheck.asymptotics.regimes import Regime
 from dpcheck.asymptotics.spaces import Growth, Space, condition_rows
 from dpcheck.errors import InvalidInput
-
-Piece = tuple[Polygon, Growth]
 
 
 @dataclass(frozen=True)
@@ -48,40 +45,20 @@ class Tie:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Region:
-    """A convex polygon of the exponent plane in which one bound is best and everything is affine.
+class Part:
+    """A convex polygon of a region on which the ties and the gap are the same form throughout.
 
     Attributes:
-        name: of the best bound.
-        vacuous: that is the trivial one.
-        polygon: vertices (first axis, second axis), anticlockwise.
-        growth: of the best bound: `growth.form` is its exponent of N as a function of the two axes.
-        ties: the bounds with the same exponent here; the best one has the fewest logs.
-        lower: growth of the lower bound here.
+        polygon: vertices, anticlockwise.
+        ties: the bounds with the same exponent as the best one, which has the fewest logs.
+        gap: exponent of the best bound less that of the lower bound, as a function of the two axes.
+        log_gap: the same for the exponents of log N and log log N.
     """
 
-    name: str
-    vacuous: bool
     polygon: Polygon
-    growth: Growth
     ties: tuple[Tie, ...] = ()
-    lower: Growth | None = None
-
-    @property
-    def exponent(self) -> Affine:
-        return self.growth.form
-
-    @property
-    def gap(self) -> Affine | None:
-        """Exponent of the best bound less that of the lower bound."""
-        return None if self.lower is None else self.growth.form - self.lower.form
-
-    @property
-    def log_gap(self) -> tuple[Fraction, Fraction] | None:
-        """The same for the exponents of log N and log log N."""
-        if self.lower is None:
-            return None
-        return self.growth.log - self.lower.log, self.growth.loglog - self.lower.loglog
+    gap: Affine | None = None
+    log_gap: tuple[Fraction, Fraction] | None = None
 
     @property
     def gap_range(self) -> tuple[Fraction, Fraction] | None:
@@ -91,9 +68,48 @@ class Region:
         at = [Fraction(self.gap(vertex)) for vertex in self.polygon]
         return min(at), max(at)
 
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """A connected polygon of the exponent plane on which one bound is the best, with one affine exponent.
+
+    Attributes:
+        name: of the best bound.
+        vacuous: that is the trivial one.
+        growth: of the best bound: `growth.form` is its exponent of N as a function of the two axes.
+        polygon: vertices (first axis, second axis), anticlockwise; not always convex.
+        holes: rings cut out of it, clockwise.
+        parts: the region in convex parts, with ties and gaps.
+    """
+
+    name: str
+    vacuous: bool
+    growth: Growth
+    polygon: Polygon
+    holes: tuple[Polygon, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def exponent(self) -> Affine:
+        """The exponent of N of the best bound."""
+        return self.growth.form
+
+    @property
+    def ties(self) -> tuple[Tie, ...]:
+        """Everything that ties with the best bound in some part."""
+        return tuple(dict.fromkeys(tie for part in self.parts for tie in part.ties))
+
+    @property
+    def gap_range(self) -> tuple[Fraction, Fraction] | None:
+        """Least and largest gap to the lower bound."""
+        ranges = [part.gap_range for part in self.parts if part.gap_range is not None]
+        return (min(low for low, _ in ranges), max(high for _, high in ranges)) if ranges else None
+
     @property
     def inequalities(self) -> tuple[Affine, ...]:
-        """The polygon as forms that are >= 0, with coprime integer coefficients."""
+        """A convex region as forms that are >= 0, with coprime integer coefficients; () when it is not convex."""
+        if self.holes or polygons.hull(self.polygon) != self.polygon:
+            return ()
         names = self.growth.form.names
         return tuple(Affine(names, (p, q), r).primitive() for p, q, r in polygons.edges(self.polygon))
 
@@ -106,9 +122,9 @@ class PhaseDiagram:
         axes: names of the two exponents.
         regime: in words.
         domain: the polygon of all exponents.
-        regions: by bound in the given order; convex pieces that do not overlap and fill the domain but for `uncovered`.
-        never_best: bounds that are best in no polygon (a tie in which they are listed does not count).
-        uncovered: where no bound applies.
+        regions: by bound in the given order; they do not overlap and fill the domain but for `uncovered`.
+        never_best: bounds that are best in no region (a complete tie goes to the trivial bound, then to the first).
+        uncovered: convex polygons where no bound applies.
     """
 
     axes: tuple[str, str]
@@ -121,17 +137,18 @@ class PhaseDiagram:
     def at(self, x: Any, y: Any) -> tuple[Region, ...]:
         """The regions that hold a point of the plane; several on a border."""
         point = (Fraction(number(x)), Fraction(number(y)))
-        return tuple(r for r in self.regions if polygons.contains(r.polygon, point))
+        return tuple(r for r in self.regions if any(polygons.contains(part.polygon, point) for part in r.parts))
+
+    def gap(self, x: Any, y: Any) -> Fraction | None:
+        """The exponent between the best bound and the lower bound at a point; None without a lower bound there."""
+        point = (Fraction(number(x)), Fraction(number(y)))
+        parts = (part for r in self.regions for part in r.parts if polygons.contains(part.polygon, point))
+        return next((Fraction(part.gap(point)) for part in parts if part.gap is not None), None)
 
     @property
     def contradictions(self) -> tuple[Region, ...]:
         """Regions where the best bound is polynomially below the lower bound somewhere: one of the two is wrong."""
         return tuple(r for r in self.regions if r.gap_range is not None and r.gap_range[0] < 0)
-
-    @property
-    def tight(self) -> tuple[Region, ...]:
-        """Regions where the exponents of the best bound and of the lower bound agree."""
-        return tuple(r for r in self.regions if r.gap_range == (0, 0))
 
     def table(self) -> list[dict[str, str]]:
         """One row of texts for each region."""
@@ -139,13 +156,14 @@ class PhaseDiagram:
         for r in self.regions:
             row = {
                 "best": f"{r.name} (vacuous)" if r.vacuous else r.name,
-                "where": ", ".join(f"{form} >= 0" for form in r.inequalities),
+                "where": ", ".join(f"{form} >= 0" for form in r.inequalities) or "the polygon of these vertices",
+                "vertices": " ".join(f"({x}, {y})" for x, y in r.polygon),
                 "exponent": str(r.growth.form),
                 "logs": _logs_shown(r.growth.logs),
                 "ties": ", ".join(f"{t.name} {_logs_shown(t.log_gap, 'exactly')}" for t in r.ties),
             }
-            if r.gap is not None and r.gap_range is not None:
-                row |= {"gap": str(r.gap), "gap range": " to ".join(map(str, dict.fromkeys(r.gap_range)))}
+            if r.gap_range is not None:
+                row["gap"] = " to ".join(map(str, dict.fromkeys(r.gap_range)))
             rows.append(row)
         return rows
 
@@ -179,125 +197,28 @@ def _plain(polygon: Polygon) -> list[list[str]]:
     return [[str(x), str(y)] for x, y in polygon]
 
 
-def _region_dict(r: Region) -> dict[str, Any]:
-    def form(x: Affine | None) -> dict[str, str] | None:
-        return (
-            None if x is None else {**dict(zip(x.names, map(str, x.coefficients), strict=True)), "1": str(x.constant)}
-        )
+def _form(x: Affine | None) -> dict[str, str] | None:
+    return None if x is None else {**dict(zip(x.names, map(str, x.coefficients), strict=True)), "1": str(x.constant)}
 
+
+def _region_dict(r: Region) -> dict[str, Any]:
     return {
         "name": r.name,
         "vacuous": r.vacuous,
-        "polygon": _plain(r.polygon),
-        "exponent": form(r.exponent),
+        "exponent": _form(r.exponent),
         "logs": [str(x) for x in r.growth.logs],
-        "ties": [{"name": t.name, "log_gap": [str(x) for x in t.log_gap]} for t in r.ties],
-        "lower": form(r.lower.form if r.lower else None),
-        "gap": form(r.gap),
-        "log_gap": None if r.log_gap is None else [str(x) for x in r.log_gap],
+        "polygon": _plain(r.polygon),
+        "holes": [_plain(ring) for ring in r.holes],
+        "parts": [
+            {
+                "polygon": _plain(part.polygon),
+                "ties": [{"name": t.name, "log_gap": [str(x) for x in t.log_gap]} for t in part.ties],
+                "gap": _form(part.gap),
+                "log_gap": None if part.log_gap is None else [str(x) for x in part.log_gap],
+            }
+            for part in r.parts
+        ],
     }
-
-
-# --- pieces of one rate ----------------------------------------------------------------------------------------------
-
-
-def _line(form: Affine) -> Line:
-    p, q = form.coefficients
-    return Fraction(p), Fraction(q), Fraction(form.constant)
-
-
-def _pieces(order: Order, domain: Polygon, space: Space) -> list[Piece]:
-    """A rate on a polygon: convex pieces on each of which its growth is one affine form with fixed logs."""
-    if order.kind == "monomial":
-        return _monomial_pieces(order, domain, space)
-    pieces = _pieces(order.parts[0], domain, space)
-    for part in order.parts[1:]:
-        other = _pieces(part, domain, space)
-        pieces = polygons.merged(_larger_or_smaller(pieces, other, largest=order.kind == "max"))
-    return pieces
-
-
-def _monomial_pieces(order: Order, domain: Polygon, space: Space) -> list[Piece]:
-    base = space.power_product(order.powers)
-    pieces: list[Piece] = [(domain, base)]
-    for argument, exponent in order.logs:
-        power = number(exponent)
-        refined = []
-        for polygon, growth in pieces:
-            for part, inner in _pieces(argument, polygon, space):
-                level = _log_level(inner, argument)
-                logs = ((Fraction(0), Fraction(0)), (power, Fraction(0)), (Fraction(0), power))[level]
-                refined.append((part, growth.with_logs(*logs)))
-        pieces = polygons.merged(refined)
-    return pieces
-
-
-def _log_level(inner: Growth, argument: Order) -> int:
-    """As in a comparison, but for the interior of a polygon: a form that is not zero throughout is zero on a line."""
-    if not inner.form.is_constant or inner.form.constant:
-        return 1
-    if not inner.log and inner.loglog:
-        raise InvalidInput(f"log({argument}) is a triple logarithm in this regime, which is not compared")
-    return 2 if inner.log else 0
-
-
-def _larger_or_smaller(first: list[Piece], second: list[Piece], *, largest: bool) -> Iterator[Piece]:
-    for polygon, growth in first:
-        for other, rival in second:
-            common = polygons.intersect(polygon, other)
-            if not common:
-                continue
-            difference = growth.form - rival.form
-            if difference.is_constant and not difference.constant:
-                keep = (lexicographic(growth.logs, rival.logs) > 0) == largest
-                yield common, growth if keep else rival
-                continue
-            above, below = polygons.split(common, _line(difference))
-            yield above, growth if largest else rival
-            yield below, rival if largest else growth
-
-
-# --- the lower envelope of all ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Best:
-    index: int
-    growth: Growth
-    ties: tuple[tuple[int, tuple[Any, Any]], ...] = ()
-    """(index of the bound, its logs)."""
-
-    def against(self, index: int, rival: Growth) -> _Best:
-        """The better of the two when the exponents are equal; the earlier one when the logs are too."""
-        if lexicographic(rival.logs, self.growth.logs) < 0:
-            return _Best(index, rival, tuple(sorted((*self.ties, (self.index, self.growth.logs)))))
-        return _Best(self.index, self.growth, (*self.ties, (index, rival.logs)))
-
-
-Envelope = list[tuple[Polygon, _Best]]
-
-
-def _with_bound(
-    envelope: Envelope, uncovered: list[Polygon], index: int, valid: Polygon, pieces: list[Piece]
-) -> Envelope:
-    """The envelope after one more bound has come in, whose pieces fill the polygon `valid`."""
-    result: Envelope = []
-    for polygon, best in envelope:
-        result += [(part, best) for part in polygons.subtract(polygon, valid)]
-        for piece, rival in pieces:
-            if common := polygons.intersect(polygon, piece):
-                result += _compete(common, best, index, rival)
-    for empty in uncovered:
-        result += [(c, _Best(index, rival)) for piece, rival in pieces if (c := polygons.intersect(empty, piece))]
-    return polygons.merged(result)
-
-
-def _compete(common: Polygon, best: _Best, index: int, rival: Growth) -> Envelope:
-    difference = rival.form - best.growth.form
-    if difference.is_constant and not difference.constant:
-        return [(common, best.against(index, rival))]
-    worse, better = polygons.split(common, _line(difference))
-    return [(worse, best), (better, _Best(index, rival))]
 
 
 def phase_diagram(
@@ -344,10 +265,10 @@ def phase_diagram(
     uncovered = [domain]
     for index, (bound, order) in enumerate(zip(listed, orders, strict=True)):
         valid = _valid(bound, regime, space, domain)
-        pieces = _pieces(order, valid, space) if valid else []
-        envelope = _with_bound(envelope, uncovered, index, valid, pieces)
+        pieces = pieces_of(order, valid, space) if valid else []
+        envelope = with_bound(envelope, uncovered, index, valid, pieces)
         uncovered = [part for polygon in uncovered for part in polygons.subtract(polygon, valid)]
-    regions = list(_regions(envelope, listed, trivial, _pieces(floor, domain, space) if floor is not None else None))
+    regions = _regions(envelope, listed, trivial, None if floor is None else pieces_of(floor, domain, space))
     best = {r.name for r in regions}
     given = [b.name for b in _listed(bounds, None)]
     return PhaseDiagram(
@@ -389,25 +310,30 @@ def _domain(space: Space, axes: Sequence[tuple[sp.Symbol | str, Any, Any]]) -> P
     for name, (low, high) in zip(space.names, ends, strict=True):
         if low >= high:
             raise InvalidInput(f"the range of {name} must have a length, got [{low}, {high}]; tie it instead")
-    domain = polygons.clipped(polygons.hull((x, y) for x in ends[0] for y in ends[1]), map(_row_line, space.rows))
+    domain = polygons.clipped(
+        polygons.hull((x, y) for x in ends[0] for y in ends[1]), (line(row.form) for row in space.rows)
+    )
     if not domain:
         raise InvalidInput("the regime leaves no area within the axes' ranges; widen them or loosen the inequalities")
     return domain
 
 
-def _row_line(row: Row) -> Line:
-    return _line(row.form)
-
-
 def _valid(bound: Bound, regime: Regime, space: Space, domain: Polygon) -> Polygon:
     """Where a bound's conditions hold, up to a border."""
-    return polygons.clipped(domain, map(_row_line, condition_rows(bound.where, regime, space)))
+    return polygons.clipped(domain, (line(row.form) for row in condition_rows(bound.where, regime, space)))
 
 
-def _regions(
-    envelope: Envelope, listed: list[Bound], trivial: str | None, floor: list[Piece] | None
-) -> Iterator[Region]:
-    cells: list[tuple[Polygon, tuple[_Best, Growth | None]]] = [(polygon, (best, None)) for polygon, best in envelope]
+def _parts(best: Best, listed: list[Bound], polygon: Polygon, low: Growth | None) -> Part:
+    growth = best.growth
+    ties = tuple(Tie(listed[i].name, (logs[0] - growth.log, logs[1] - growth.loglog)) for i, logs in best.ties)
+    if low is None:
+        return Part(polygon=polygon, ties=ties)
+    log_gap = (Fraction(growth.log - low.log), Fraction(growth.loglog - low.loglog))
+    return Part(polygon=polygon, ties=ties, gap=growth.form - low.form, log_gap=log_gap)
+
+
+def _regions(envelope: Envelope, listed: list[Bound], trivial: str | None, floor: list[Piece] | None) -> list[Region]:
+    cells: list[tuple[Polygon, tuple[Best, Growth | None]]] = [(polygon, (best, None)) for polygon, best in envelope]
     if floor is not None:
         cells = [
             (common, (best, low))
@@ -415,16 +341,22 @@ def _regions(
             for piece, low in floor
             if (common := polygons.intersect(polygon, piece))
         ]
+    groups: dict[tuple[int, Growth], list[Part]] = {}
     for polygon, (best, low) in polygons.merged(cells):
-        ties = (
-            Tie(listed[i].name, (Fraction(logs[0] - best.growth.log), Fraction(logs[1] - best.growth.loglog)))
-            for i, logs in best.ties
-        )
-        yield Region(
-            name=listed[best.index].name,
-            vacuous=listed[best.index].name == trivial,
-            polygon=polygon,
-            growth=best.growth,
-            ties=tuple(ties),
-            lower=low,
-        )
+        groups.setdefault((best.index, best.growth), []).append(_parts(best, listed, polygon, low))
+    regions = []
+    for (index, growth), parts in groups.items():
+        by_polygon = {part.polygon: part for part in parts}
+        for component in polygons.components(list(by_polygon)):
+            outer, holes = polygons.outline(component)
+            regions.append(
+                Region(
+                    name=listed[index].name,
+                    vacuous=listed[index].name == trivial,
+                    growth=growth,
+                    polygon=outer,
+                    holes=holes,
+                    parts=tuple(by_polygon[polygon] for polygon in component),
+                )
+            )
+    return regions

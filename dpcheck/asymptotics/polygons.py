@@ -6,6 +6,7 @@ without area counts as empty.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import TypeVar
@@ -159,3 +160,73 @@ def _touch(first: Polygon, second: Polygon) -> bool:
         if max(one) < min(two) or max(two) < min(one):
             return False
     return True
+
+
+def components(pieces: Sequence[Polygon]) -> list[list[Polygon]]:
+    """Interior-disjoint pieces grouped by common stretches of edge; a common corner does not connect."""
+    groups: list[list[Polygon]] = []
+    for piece in pieces:
+        near = [group for group in groups if any(_share_edge(piece, other) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([*(polygon for group in near for polygon in group), piece])
+    return [sorted(group) for group in groups]
+
+
+def _share_edge(first: Polygon, second: Polygon) -> bool:
+    if not _touch(first, second):
+        return False
+    corners = {*first, *second}
+    one, two = (set(_edges_cut_at(polygon, corners)) for polygon in (first, second))
+    return any((v, u) in two for u, v in one)
+
+
+def _edges_cut_at(polygon: Polygon, corners: Iterable[Vertex]) -> list[tuple[Vertex, Vertex]]:
+    """Directed edges, cut at every corner on them."""
+    cut = []
+    for u, v in zip(polygon, (*polygon[1:], *polygon[:1]), strict=True):
+        on_edge = [c for c in corners if _turn(u, v, c) == 0 and min(u, v) < c < max(u, v)]
+        stops = [u, *sorted(on_edge, reverse=u > v), v]
+        cut += list(itertools.pairwise(stops))
+    return cut
+
+
+def outline(pieces: Sequence[Polygon]) -> tuple[Polygon, tuple[Polygon, ...]]:
+    """The outer ring (anticlockwise) and the holes (clockwise) of an edge-connected union of disjoint pieces."""
+    corners = {vertex for piece in pieces for vertex in piece}
+    directed = {edge for piece in pieces for edge in _edges_cut_at(piece, corners)}
+    border = sorted((u, v) for u, v in directed if (v, u) not in directed)
+    leaving: dict[Vertex, list[Vertex]] = {}
+    for u, v in border:
+        leaving.setdefault(u, []).append(v)
+    following = {(u, v): (v, _sharpest_left(u, v, leaving[v])) for u, v in border}
+    rings = []
+    while following:
+        edge = min(following)
+        ring = []
+        while edge in following:
+            ring.append(edge[0])
+            edge = following.pop(edge)
+        rings.append(_tidy(ring))
+    rings.sort(key=twice_area, reverse=True)
+    return rings[0], tuple(rings[1:])
+
+
+def _sharpest_left(before: Vertex, at: Vertex, candidates: Sequence[Vertex]) -> Vertex:
+    """The next corner first met when turning clockwise from the way back: it keeps to the same bit of interior."""
+    best = candidates[0]
+    for other in candidates[1:]:
+        # `other` comes before `best` iff the clockwise angle from the way back to it is the smaller one.
+        right_of_back = [_turn(at, before, c) < 0 for c in (other, best)]
+        if right_of_back[0] != right_of_back[1]:
+            best = other if right_of_back[0] else best
+        elif _turn(at, other, best) < 0:
+            best = other
+    return best
+
+
+def _tidy(ring: Sequence[Vertex]) -> Polygon:
+    """Without collinear vertices, from the least one on."""
+    around = zip((ring[-1], *ring[:-1]), ring, (*ring[1:], ring[0]), strict=True)
+    corners = [v for u, v, w in around if _turn(u, v, w) != 0]
+    start = corners.index(min(corners))
+    return (*corners[start:], *corners[:start])

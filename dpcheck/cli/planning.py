@@ -175,8 +175,8 @@ def _screen(found: Plan, setting: Setting) -> None:
     click.echo(f"gradients  {found.gradients:,}")
     for bound in found.bounds:
         value = "no number here" if bound.value is None else f"≤ {figure(bound.value)}"
-        click.echo(f"risk       {value}  {bound.source}: {bound.note}")
-    if not found.bounds:
+        click.echo(f"{bound.what:10} {value}  {bound.source}: {bound.note}")
+    if not any(bound.what in ("risk", "distance") for bound in found.bounds):
         click.echo("risk       no bound with constants is known for this algorithm")
 
 

@@ -155,11 +155,20 @@ class ReleaseRow:
 
 @dataclass(frozen=True)
 class BoundRow:
-    """An upper bound on the excess risk, or why it cannot be given here."""
+    """An upper bound with its constants, or why it cannot be given here.
+
+    Attributes:
+        what: "risk" (excess risk), "distance" (to the minimiser that a solver is after) or "spent" (epsilon, worst pair).
+    """
 
     source: str
     value: float | None
     note: str
+    what: str = "risk"
+
+
+WHATS = {"risk": "risk", "distance": "distance", "worst-case ε": "spent"}
+"""Word in the quantity of a claim -> what a plan calls it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,23 +347,33 @@ def _row(alike: Sequence[Release], row: Row, diameter: float) -> ReleaseRow:
 
 
 def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
-    """The algorithm's own bound and those of the explicit claims about it; reasons only where no number is found."""
+    """The algorithm's own bounds and those of the explicit claims about it; reasons only where no number is found."""
     found = []
-    own: Callable[[Problem, int], float | None] | None = getattr(chosen, "risk_bound", None)
-    if own is not None:
+    for what in ("risk", "distance"):
+        own: Callable[[Problem, int], float | None] | None = getattr(chosen, f"{what}_bound", None)
+        if own is None:
+            continue
         try:
             value = own(setting.problem, setting.n)
         except DpcheckError as error:
-            found.append(BoundRow(chosen.label, None, str(error)))
+            found.append(BoundRow(chosen.label, None, str(error), what))
         else:
             if value is not None and math.isfinite(value):
-                found.append(BoundRow(chosen.label, float(value), "the algorithm's own bound"))
+                found.append(BoundRow(chosen.label, float(value), "the algorithm's own bound", what))
     fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
     numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
+    # An ERM solver is handed a block of m records: all n, when it is planned by itself.
+    values = {"m": setting.n} | numbers | setting.values()
     for claim in claims:
         about = chosen.label in {label.partition("@")[0] for label in claim.about}
-        if about and claim.explicit is not None and claim.relation == "<=" and "risk" in claim.quantity:
-            found.append(_claimed(claim, numbers | setting.values()))
+        what = next((name for word, name in WHATS.items() if word in claim.quantity), None)
+        if about and claim.explicit is not None and claim.relation == "<=" and what is not None:
+            found.append(dataclasses.replace(_claimed(claim, values), what=what))
+    trivial = setting.D * setting.moment(1)
+    for place, row in enumerate(found):
+        if row.what == "risk" and row.value is not None and row.value >= trivial:
+            note = f"{row.note}; vacuous here: a constant output has at most D G_1 = {trivial:.4g}"
+            found[place] = dataclasses.replace(row, note=note)
     return [row for row in found if row.value is not None] or found
 
 
