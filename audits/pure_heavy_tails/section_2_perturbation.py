@@ -182,9 +182,8 @@ def noise_has_gamma_radius(context: Context, *, d: int) -> Verdict:
 # Proposition 2.5: bias of the minimiser -------------------------------------------------------------------------------------
 
 
-@check("pure_heavy_tails/prop-2-5", kind="symbolic")
-def prescribed_cap_balances(context: Context) -> Verdict:
-    """At C = G_k (n epsilon/d)^(1/k) noise, bias and the printed square root are all multiples of the printed bound."""
+def cap_balances() -> Verdict:
+    """Noise, bias and the printed square root against the printed order, at C = G_k (n epsilon/d)^(1/k)."""
     from dpcheck.engine.catalogue import claim
 
     C, G, n, e, d, k, lam, c_1 = (BY_NAME[x] for x in ("C", "G_k", "n", "epsilon", "d", "k", "lambda", "T"))
@@ -198,6 +197,12 @@ def prescribed_cap_balances(context: Context) -> Verdict:
             "printed display": printed - (c_1 + sp.sqrt(60000 / (k - 1))) * order,
         }
     )
+
+
+@check("pure_heavy_tails/prop-2-5", kind="symbolic")
+def prescribed_cap_balances(context: Context) -> Verdict:
+    """At C = G_k (n epsilon/d)^(1/k) noise, bias and the printed square root are all multiples of the printed bound."""
+    return cap_balances()
 
 
 @check("pure_heavy_tails/prop-2-5@corrected", kind="symbolic")

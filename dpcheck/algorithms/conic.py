@@ -7,17 +7,19 @@ dual feasibility, and the gap between the two values, in plain arithmetic, is th
 from __future__ import annotations
 
 import importlib
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.solvers import Mask, multiplier_search, trials_of
+from dpcheck.algorithms.extension import extension_gradient
+from dpcheck.algorithms.solvers import Mask, Task, multiplier_search, trials_of
 from dpcheck.errors import InvalidInput, MissingExtra
 from dpcheck.geometry import Box, Ellipsoid, LpBall, Simplex
 from dpcheck.interfaces import Array, Objective, Solution
-from dpcheck.workloads.ridge import RidgeWorkload
+from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
 
 SETTINGS = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13, "max_iter": 400}
 
@@ -36,7 +38,10 @@ def run_solver(problem: Any) -> None:
     """Solves with Clarabel; only a missing point is an error, inaccuracy is for the certificate to judge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        problem.solve(solver="CLARABEL", **SETTINGS)
+        try:
+            problem.solve(solver="CLARABEL", **SETTINGS)
+        except require_cvxpy().error.SolverError as error:
+            raise InvalidInput(f"the conic solver failed: {error}") from error
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise InvalidInput(f"the conic solver stopped with status {problem.status!r}; rescale the problem")
 
@@ -85,11 +90,11 @@ def conic(objective: Objective) -> Solution:
             shares=counts[kept] / counts.sum(),
             weight=objective.weight,
             centre=centre - linear / objective.weight,
-            offset=float(linear @ centre - linear @ linear / (2 * objective.weight)),
             cap=objective.cap,
             ball=ball,
         )
-        point, gap = program.solve()
+        target = objective.gap / 2 if isinstance(objective, Task) else 0.0
+        point, gap = program.solve(target)
         points.append(point)
         gaps.append(gap)
     return Solution(np.stack(points), max(gaps))
@@ -102,37 +107,99 @@ def _row(values: Array, trial: int) -> Array:
 
 @dataclass(frozen=True, kw_only=True)
 class _Program:
-    """One trial: sum of shares_i f_cap(w, record_i) + weight/2 |w - centre|^2 + offset over the domain and the ball."""
+    """One trial: sum of shares_i f_cap(w, record_i) + weight/2 |w - centre|^2 over the domain and the ball."""
 
     work: RidgeWorkload
     records: Array
     shares: Array
     weight: float
     centre: Array
-    offset: float
     cap: float | None
     ball: tuple[Array, float] | None
 
-    def solve(self) -> tuple[Array, float]:
+    def solve(self, target: float) -> tuple[Array, float]:
+        """The minimiser and a sure gap, refined until the gap is below `target` or stops falling."""
+        start = self._feasible(self.work.project(self.centre[None])[0])
+        steepest = self.cap if self.cap is not None else max(float(self.work.amplitude(self.records).max()), 1e-300)
+        point, gap = self._round(start, min(steepest / self.weight, self.work.constants.diameter(2.0)))
+        for _ in range(4):
+            if gap <= target:
+                break
+            # Strong convexity puts the minimiser within this distance: a smaller problem with fewer bends.
+            try:
+                finer = self._round(point, math.sqrt(2 * gap / self.weight))
+            except InvalidInput:
+                break  # too fine for the conic solver: what was certified before stands
+            if finer[1] < gap:
+                point, gap = finer
+        return point, gap
+
+    def _round(self, start: Array, reach: float) -> tuple[Array, float]:
+        """Solves with the records that do not bend within `reach` of `start` replaced by their linearisations.
+
+        What is left has one scale, which a conic solver needs; a few repetitions settle the slopes.
+        """
+        straight = self._straight(start, reach)
+        records, shares = self.records[straight], self.shares[straight]
+        bent = replace(self, records=self.records[~straight], shares=self.shares[~straight])
+        point, slope = start, self._slope(start, records, shares)
+        gap, error = math.inf, math.inf
+        for _ in range(50):
+            linearised = replace(bent, centre=self.centre - slope / self.weight)
+            if len(bent.shares):
+                moved, gap = linearised._solve_conic(start, reach)
+            else:
+                moved, gap = self._feasible(linearised.centre), 0.0
+            turned = self._slope(moved, records, shares)
+            # Convexity: the linearisation is below those records' loss by at most this at the new point.
+            error, step = max(0.0, float((turned - slope) @ (moved - point))), float(np.linalg.norm(moved - point))
+            point, slope = moved, turned
+            if error <= gap / 100 or step <= 1e-15 * self.work.constants.diameter(2.0):
+                break
+        return point, gap + error
+
+    def _straight(self, at: Array, reach: float) -> Mask:
+        """Records whose f_C has all but one slope within `reach`: no kink there, or explained by a point far away."""
+        a, t = self.work.features(self.records)
+        norms, margin = np.linalg.norm(a, axis=1), a @ at - t
+        turn = self.work.link.slope(margin + 2 * norms * reach) - self.work.link.slope(margin - 2 * norms * reach)
+        straight = np.asarray(norms * turn <= 0.02 * self.weight * reach)
+        if self.cap is None:
+            return straight
+        steep = self.work.amplitude(self.records) > self.cap
+        if not steep.any():
+            return straight
+        if not isinstance(self.work, BallRidge):
+            return straight & ~steep
+        points = np.broadcast_to(at, (len(steep), len(at)))
+        return np.where(steep, self.work.copy_distance(points, self.records, self.cap) > 50 * reach, straight)
+
+    def _slope(self, w: Array, records: Array, shares: Array) -> Array:
+        """Sum of shares times subgradients of f_cap at w: (d,)."""
+        if not len(shares):
+            return np.zeros(len(w))
+        if self.cap is None:
+            return np.asarray(shares @ self.work.gradient(w[None], records))
+        return np.asarray(shares @ extension_gradient(self.work, w[None], records, self.cap))
+
+    def _solve_conic(self, origin: Array, unit: float) -> tuple[Array, float]:
+        """The program itself, in lengths of `unit` around `origin`, with its recomputed duality gap."""
         cp = require_cvxpy()
         work, d = self.work, len(self.centre)
         a, t = work.features(self.records)
         norms = work.amplitude(self.records)
         steep = np.zeros(len(norms), dtype=bool) if self.cap is None else norms > self.cap
         level = self.cap if self.cap is not None else max(float(norms.max()), 1e-300)
-        # Lengths in units of how far the regulariser lets the minimiser go, values in units of `level` times that.
-        unit = min(level / self.weight, work.constants.diameter(2.0))
-        origin = work.project(self.centre[None])[0]
         w, s = cp.Variable(d), cp.Variable(len(a))
         copies, away = cp.Variable((max(1, int(steep.sum())), d)), cp.Variable((max(1, int(steep.sum())), d))
-        fixed = a @ origin - t
-        margins = [s[~steep] == fixed[~steep] + unit * (a[~steep] @ w)] if (~steep).any() else []
-        cost = cp.sum(cp.multiply(self.shares, work.link.conic(s))) / (level * unit)
-        cost += self.weight * unit / (2 * level) * cp.sum_squares(w + (origin - self.centre) / unit)
+        fixed = (a @ origin - t) / unit
+        margins = [s[~steep] == fixed[~steep] + a[~steep] @ w] if (~steep).any() else []
+        cost = cp.sum(cp.multiply(self.shares, work.link.conic(unit * s))) / (level * unit)
+        cost += self.weight / level * (unit / 2 * cp.sum_squares(w) + (origin - self.centre) @ w)
         constraints = domain_constraints(work.domain, w, unit, origin)
         links: list[Any] = []
         if steep.any():
-            margins.append(s[steep] == fixed[steep] + unit * cp.sum(cp.multiply(a[steep], copies), axis=1))
+            margins.append(s[steep] == fixed[steep] + cp.sum(cp.multiply(a[steep], copies), axis=1))
             links = [away == cp.vstack([w] * int(steep.sum())) - copies]
             cost += cp.sum(cp.multiply(self.shares[steep], cp.norm(away, 2, axis=1)))
             constraints += domain_constraints(work.domain, copies, unit, origin)
@@ -144,7 +211,7 @@ class _Program:
         upper = self._primal(point, y, steep, a, t)
         theta, p = np.zeros(len(a)), np.zeros((int(steep.sum()), d))
         for constraint, rows in zip(margins, [r for r in (~steep, steep) if r.any()], strict=True):
-            theta[rows] = constraint.dual_value * level * unit / self.shares[rows]
+            theta[rows] = constraint.dual_value * level / self.shares[rows]
         if links:
             p = links[0].dual_value * level / self.shares[steep][:, None]
         # Solvers differ in the sign of an equality's multiplier; either sign gives a valid bound.
@@ -168,7 +235,7 @@ class _Program:
         at[steep] = y
         losses = self.work.link.value((a * at).sum(axis=1) - t)
         losses[steep] += (self.cap or 0.0) * np.linalg.norm(w - y, axis=1)
-        return float(self.shares @ losses + self.weight / 2 * ((w - self.centre) ** 2).sum() + self.offset)
+        return float(self.shares @ losses + self.weight / 2 * ((w - self.centre) ** 2).sum())
 
     def _dual(self, theta: Array, p: Array, steep: Mask, a: Array, t: Array) -> float:
         """A lower bound on the minimum from any multipliers theta of the margins and p of the copies."""
@@ -205,4 +272,4 @@ class _Program:
                 far = np.linalg.norm(lagrangian(middle)[1] - self.ball[0]) > self.ball[1]
                 low, high = (middle, high) if far else (low, middle)
             multiplier = high
-        return float(self.shares @ constant) + lagrangian(multiplier)[0] + self.offset
+        return float(self.shares @ constant) + lagrangian(multiplier)[0]

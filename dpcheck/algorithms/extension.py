@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Workload, procedure
@@ -92,34 +91,51 @@ def _line_extension(workload: Workload, w: Array, z: Array, cap: float) -> Array
 
 
 def searched_extension(workload: Workload, w: Array, z: Array, cap: float) -> Array:
-    """f_C in the plane by a polar grid around w and a polish of its best point: an upper bound, usually to 1e-9.
+    """f_C in the plane by golden sections along rays from w, and over their angle: from above, to about 1e-9.
 
-    Slow, and independent of every closed form: for tests and for small instances.
+    Convexity makes f + C |w - y| unimodal along a ray, and its minimum over a ray unimodal in the angle. Slow, and
+    independent of every closed form: for tests and small instances.
     """
     if workload.constants.d != 2:
         raise InvalidInput(f"the polar search is for d = 2, got d = {workload.constants.d}")
     probe = workload.loss(w, z)
     points = np.broadcast_to(w, (*probe.shape, 2)).reshape(-1, 2)
     records = np.broadcast_to(z, (*probe.shape, *z.shape[probe.ndim :])).reshape(len(points), *z.shape[probe.ndim :])
-    found = [_search(workload, v, record, cap) for v, record in zip(points, records, strict=True)]
-    return np.asarray(found).reshape(probe.shape)
+    return _search(workload, points, records, cap).reshape(probe.shape)
 
 
-def _search(workload: Workload, w: Array, record: Array, cap: float) -> float:
-    reach = workload.constants.diameter(2.0)
-    angle, radius = np.meshgrid(np.linspace(0, 2 * np.pi, 181), reach * np.linspace(0, 1, 61) ** 2)
-    rays = np.stack([np.cos(angle), np.sin(angle)], axis=-1) * radius[..., None]
-    grid = workload.project((w + rays).reshape(-1, 2))
+def _search(workload: Workload, w: Array, z: Array, cap: float) -> Array:
+    reach, shape = workload.constants.diameter(2.0), (len(w), 1)
 
-    def value(y: Array) -> Array:
-        inside = workload.project(y.reshape(-1, 2))
-        return np.asarray(workload.loss(inside, record[None]) + cap * np.linalg.norm(w - inside, axis=-1))
+    def along(angle: Array) -> Array:
+        """The minimum over the ray of each angle: (N, A) -> (N, A)."""
+        direction = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
-    best = grid[value(grid).argmin()]
-    minimize: Any = optimize.minimize
-    for _ in range(3):
-        polished = minimize(
-            lambda y: float(value(y)[0]), best, method="Nelder-Mead", options={"xatol": 1e-13, "fatol": 1e-15}
-        )
-        best = workload.project(polished.x[None])[0]
-    return float(min(value(best)[0], value(grid).min()))
+        def outside(r: Array) -> Array:
+            y = w[:, None] + r[..., None] * direction
+            return np.asarray(np.linalg.norm(workload.project(y) - y, axis=-1) > 1e-13 * reach)
+
+        def value(r: Array) -> Array:
+            return np.asarray(workload.loss(w[:, None] + r[..., None] * direction, z[:, None]) + cap * r)
+
+        low, high = np.zeros(angle.shape), np.full(angle.shape, reach)
+        for _ in range(50):
+            middle = (low + high) / 2
+            out = outside(middle)
+            low, high = np.where(out, low, middle), np.where(out, middle, high)
+        return value(_golden(value, np.zeros(angle.shape), low))
+
+    grid = np.linspace(0, 2 * np.pi, 181)[:-1]
+    best = grid[along(np.broadcast_to(grid, (len(w), 180))).argmin(axis=1)][:, None]
+    angle = _golden(along, best - grid[1] + np.zeros(shape), best + grid[1] + np.zeros(shape))
+    return np.minimum(along(angle)[:, 0], workload.loss(w, z))
+
+
+def _golden(value: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """Minimisers of unimodal functions, elementwise."""
+    ratio = (np.sqrt(5) - 1) / 2
+    for _ in range(60):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        lower = value(left) <= value(right)
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
+    return np.asarray((low + high) / 2)

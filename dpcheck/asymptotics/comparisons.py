@@ -91,6 +91,23 @@ class Comparison:
     dominant: tuple[DominantTerm, ...] = ()
     other_dominant: tuple[DominantTerm, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the verdict, the exponents that show it, and what kind of evidence there is."""
+        evidence = {"at_most": self.certificate.at_most, "at_least": self.certificate.at_least}
+        if self.certificate.strictly is not None:
+            evidence["strictly"] = self.certificate.strictly
+        return {
+            "rate": str(self.rate),
+            "other": str(self.other),
+            "regime": str(self.regime),
+            "relation": self.relation,
+            "everywhere": self.everywhere,
+            "reason": self.reason,
+            "evidence": {name: _plain(e) for name, e in evidence.items()},
+            "dominant": [_plain_term(t) for t in self.dominant],
+            "other_dominant": [_plain_term(t) for t in self.other_dominant],
+        }
+
     def __str__(self) -> str:
         lines = [f"{self.rate}  against  {self.other}", f"  {self.regime}", f"  {self.relation}"]
         if self.everywhere is not None:
@@ -99,6 +116,25 @@ class Comparison:
         lines += [f"  {'larger' if e is self.certificate.at_most else 'smaller'} {_shown(e, self)}" for e in rays]
         lines += [f"  {self.reason}"] if self.reason else []
         return "\n".join(lines)
+
+
+def _plain(e: Evidence) -> dict[str, Any]:
+    if isinstance(e, Ray):
+        exponents, parameters = ({name: str(v) for name, v in d.items()} for d in (e.exponents, e.parameters))
+        growths = {"rate": str(e.rate), "other": str(e.other)}
+        return {"kind": "ray", "exponents": exponents, "parameters": parameters, **growths}
+    if isinstance(e, Undecided):
+        return {"kind": "undecided", "reason": e.reason}
+    return {"kind": "proof"}
+
+
+def _plain_term(t: DominantTerm) -> dict[str, Any]:
+    return {
+        "term": str(t.term),
+        "everywhere": t.everywhere,
+        "exponents": None if t.exponents is None else {name: str(v) for name, v in t.exponents.items()},
+        "where": [[f"{form} >= 0" for form in forms] for forms in t.where],
+    }
 
 
 def _shown(ray: Ray, comparison: Comparison) -> str:

@@ -115,7 +115,7 @@ def compile_space(regime: Regime, symbols: frozenset[sp.Symbol], values: Mapping
     _resolve(ties, growths, names, regime.free_exponents)
     rows = [row for s in regime.free_exponents if (row := _sign_of_symbol(s, names))]
     rows += [c.row(Space(names, growths, ()), regime.free_exponents) for c in conditions]
-    _check_feasible(rows, len(names))
+    _check_feasible(rows, len(names), values)
     return Space(names, growths, tuple(rows))
 
 
@@ -282,10 +282,11 @@ def _sign_of_symbol(s: sp.Symbol, names: tuple[str, ...]) -> Row | None:
     return None
 
 
-def _check_feasible(rows: list[Row], dimension: int) -> None:
+def _check_feasible(rows: list[Row], dimension: int, values: Mapping[sp.Symbol, sp.Expr]) -> None:
     if any(not isinstance(c, type(ZERO)) for r in rows for c in (*r.form.coefficients, r.form.constant)):
         return  # a parameter is open: checked at its values
     found = separate(rows, dimension)
     if isinstance(found, Contradiction):
         reasons = [rows[i].reason for i, _ in found.multipliers if i < len(rows)]
-        raise InvalidInput(f"no exponents satisfy the regime: {'; '.join(reasons)} contradict one another")
+        at = f" at {', '.join(f'{s} = {v}' for s, v in values.items())}" if values else ""
+        raise InvalidInput(f"no exponents satisfy the regime{at}: {'; '.join(reasons)} cannot all hold")

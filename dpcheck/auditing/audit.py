@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing import events, scores
+from dpcheck.auditing.anytime import CURVE_DELTA, State, proceed
 from dpcheck.auditing.curve import measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
 from dpcheck.auditing.inputs import check_settings, describe_pair
@@ -51,6 +52,9 @@ def audit(
     halts: bool = False,
     chunk: int = seeds.CHUNK,
     label: str = "",
+    until: str | None = None,
+    max_samples: int | None = None,
+    resume: Mapping[str, Any] | None = None,
 ) -> AuditResult:
     """Runs a mechanism on two neighbouring inputs and says what its outputs prove against a claim.
 
@@ -63,11 +67,15 @@ def audit(
         failure_probability: chance that `epsilon_lower` exceeds the truth, or that a true claim is refuted.
         score: "auto", a callable on outputs, one of `dp.scores`, or a list from which the held-out part chooses.
         adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
-        mode: "fixed".
+        mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; memory does not
+            grow with the trials. For a claimed curve its `epsilon_lower` is at delta = 1e-5.
         held_out: share of the trials that chooses the score and the event; None: a fifth, a quarter of short audits.
         halts: NaN outputs mean "stopped without an output".
         chunk: most trials of one call of the mechanism.
         label: of the statement audited, for the witness.
+        until: "refuted" stops an anytime audit at the first look that refutes the claim.
+        max_samples: runs, both inputs together, that an anytime audit may take; None: 2 * trials.
+        resume: `result.state` of an earlier anytime audit of the same mechanism, pair, claim, score and seed.
 
     Returns:
         An `AuditResult`: REFUTED or INCONCLUSIVE, never HOLDS.
@@ -83,6 +91,23 @@ def audit(
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
     runner = Runner(mechanism, (data, neighbour), seed, encoder, chunk)
     start = time.perf_counter()
+    if mode == "anytime":
+        return _anytime(
+            runner,
+            claim,
+            failure_probability,
+            score,
+            samples=max_samples or 2 * trials,
+            until=until,
+            resume=resume,
+            pair=pair,
+            trials=trials,
+            seed=seed,
+            label=label,
+            start=start,
+        )
+    if until is not None or max_samples is not None or resume is not None:
+        raise InvalidInput('until, max_samples and resume belong to mode="anytime"; a fixed audit looks once')
     learned = max(FEWEST_LEARNED, round(held_out * trials))
     plan = _learn(runner, learned, 2 * (trials - learned), claim, failure_probability, score, seed)
     counts = _count(runner, plan, 2 * (trials - learned))
@@ -96,7 +121,7 @@ def audit(
         trials=trials,
         seed=seed,
         label=label,
-        total=lambda: time.perf_counter() - start,
+        start=start,
     )
 
 
@@ -202,20 +227,25 @@ def _conclude(
     trials: int,
     seed: int,
     label: str,
-    total: Any,
+    start: float,
+    state: State | None = None,
 ) -> AuditResult:
     rule, delta = plan.rule, plan.rule.delta
+    if state is not None and not isinstance(claim, ApproxDP):
+        delta = CURVE_DELTA
     hits, back = counts[rule.level > 0].sum(axis=0), counts[rule.level < 0].sum(axis=0)
     right, wrong = int(hits[0] + back[1]), int(hits[1] + back[0])
     samples = int(counts.sum())
     tally = rule.tally(counts)
-    if len(tally[0]) > 1:
+    if state is not None:
+        lower = state.epsilon_lower(alpha)
+    elif len(tally[0]) > 1:
         lower = epsilon_lower_weighted(*tally, samples, delta, alpha)
     else:
         lower = epsilon_lower_guesses(right, wrong, samples, delta, alpha)
     estimate = plug_in_epsilon(right, wrong, samples, delta)
     claimed = claim.epsilon_at(delta)
-    refuted = lower > claimed
+    refuted = lower > claimed if state is None else state.refutes(claim, alpha)
     names = scores_in_words(plan, runner)
     return AuditResult(
         outcome=Outcome.REFUTED if refuted else Outcome.INCONCLUSIVE,
@@ -237,19 +267,84 @@ def _conclude(
             "back_neighbour": int(back[1]),
         },
         curve=measure_curve(plan.cells, counts, alpha),
-        visible=what_was_visible(right + wrong, samples, claimed, delta, alpha),
+        visible=what_was_visible(right + wrong, samples, claimed, delta, alpha, looks=state.looks if state else 1),
         mechanism=runner.encoder.name,
         score=str(plan.score),
         pair=pair,
         likely=likely_cause(estimate, lower, claimed, delta) if refuted else "",
         trials=trials,
         seed=seed,
-        mode="fixed",
+        mode="fixed" if state is None else "anytime",
         failure_probability=alpha,
-        seconds=total() - runner.seconds,
+        seconds=time.perf_counter() - start - runner.seconds,
         mechanism_seconds=runner.seconds,
         label=label,
+        state=None if state is None else {**state.to_dict(), "audit": _fingerprint(runner, claim, seed)},
     )
+
+
+def _anytime(
+    runner: Runner,
+    claim: Guarantee,
+    alpha: float,
+    score: Any,
+    *,
+    samples: int,
+    until: str | None,
+    resume: Mapping[str, Any] | None,
+    pair: str,
+    trials: int,
+    seed: int,
+    label: str,
+    start: float,
+) -> AuditResult:
+    if until not in (None, "refuted"):
+        raise InvalidInput(f"until must be 'refuted' or None, got {until!r}")
+    # The teaching part depends on nothing that may change between sessions: a resumed audit finds the same cells.
+    learned = ANYTIME_LEARNED
+    if samples <= 4 * learned:
+        raise InvalidInput(f"an anytime audit needs max_samples > {4 * learned}, got {samples}")
+    plan = _learn(runner, learned, 20 * learned, claim, alpha, score, seed)
+    taught = np.stack([plan.cells.count(plan.scorer(_draw(runner, side, learned))) for side in (0, 1)], axis=1)
+    if resume is None:
+        # A learned score has seen its own teaching part: its counts flatter it, so fresh ones teach the cells.
+        state = State.fresh(claim, np.zeros_like(taught) if plan.score.learned else taught, samples)
+    else:
+        state = State.from_dict(resume)
+        if resume.get("audit") != _fingerprint(runner, claim, seed) or state.counts.shape != taught.shape:
+            raise InvalidInput("the state to resume belongs to another audit (mechanism, claim, seed, score or pair)")
+
+    def draw(number: int, size: int) -> NDArray[np.int64]:
+        counts = np.zeros_like(taught)
+        for side, outputs in enumerate(runner.both(size, "anytime", number)):
+            if outputs is not None:
+                counts[:, side] += plan.cells.count(plan.scorer(outputs))
+        return counts
+
+    def stop(now: State) -> bool:
+        return until == "refuted" and now.refutes(claim, alpha)
+
+    proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop, alpha)
+    return _conclude(
+        runner,
+        plan,
+        state.counts - (0 if plan.score.learned else taught),
+        claim,
+        alpha,
+        pair=pair,
+        trials=trials,
+        seed=seed,
+        label=label,
+        start=start,
+        state=state,
+    )
+
+
+def _fingerprint(runner: Runner, claim: Guarantee, seed: int) -> str:
+    return f"{runner.encoder.name} | {claim} | {seed}"
+
+
+ANYTIME_LEARNED = 400
 
 
 def scores_in_words(plan: _Plan, runner: Runner) -> str:

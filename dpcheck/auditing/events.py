@@ -6,7 +6,7 @@ Everything here sees the held-out part only, so that the counts on the rest are 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,14 @@ class Partition:
 
     Attributes:
         edges: (cells - 2,) increasing; cell i is [edges[i-1], edges[i]).
+        centres: (cells - 1,) mean score in each cell (NaN: none seen); atom: (cells - 1,) a single value that repeats.
         p, q: (cells,) learned laws on data and neighbour, positive, sum 1.
         learned: outputs a side that taught them.
     """
 
     edges: Array
+    centres: Array
+    atom: NDArray[np.bool_]
     p: Array
     q: Array
     learned: int
@@ -51,6 +54,11 @@ class Partition:
     def log_ratio(self) -> Array:
         return np.log(self.p) - np.log(self.q)
 
+    def taught(self, counts: NDArray[np.int64]) -> Partition:
+        """The same cells, their laws learned from (cells, 2) counts."""
+        p, q = _laws(counts, self.centres, self.atom)
+        return replace(self, p=p, q=q, learned=int(counts.sum(axis=0).min()))
+
 
 def learn_partition(data: Array, neighbour: Array, cells: int = CELLS) -> Partition:
     """Cuts a score into cells and learns their laws: raw counts shrunk towards a smooth logistic model.
@@ -58,28 +66,31 @@ def learn_partition(data: Array, neighbour: Array, cells: int = CELLS) -> Partit
     Args:
         data, neighbour: (n,) and (m,) scores on the two inputs; NaN marks halts.
     """
-    halts = np.array([np.isnan(data).sum(), np.isnan(neighbour).sum()])
-    p_scores, q_scores = data[~np.isnan(data)], neighbour[~np.isnan(neighbour)]
-    pooled = np.sort(np.concatenate([p_scores, q_scores]))
+    pooled = np.concatenate([data, neighbour])
+    pooled = np.sort(pooled[~np.isnan(pooled)])
     atoms, edges = _edges(pooled, cells)
-    x, y = (
-        np.bincount(np.searchsorted(edges, s, side="right"), minlength=len(edges) + 1).astype(float)
-        for s in (p_scores, q_scores)
-    )
-    share = len(p_scores) / max(1, len(pooled))
     place = np.searchsorted(edges, pooled, side="right")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        centres = np.bincount(place, weights=pooled, minlength=len(edges) + 1) / (x + y)
-    model = _smooth_share(x, x + y, centres, share)
+    total = np.bincount(place, minlength=len(edges) + 1)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        centres = np.bincount(place, weights=pooled, minlength=len(edges) + 1) / total
     first = pooled[:1] if len(atoms) == len(edges) + 1 else np.array([-math.inf])
-    posterior = _shrunk(x, x + y, model, np.isin(np.concatenate([first, edges]), atoms))
-    mass = (x + y + 0.5) / (x + y + 0.5).sum()
-    p = np.append(posterior * mass / max(share, 1e-12), (halts[0] + 0.25) / len(data))
-    q = np.append((1 - posterior) * mass / max(1 - share, 1e-12), (halts[1] + 0.25) / len(neighbour))
+    atom = np.isin(np.concatenate([first, edges]), atoms)
+    uniform = np.full(len(edges) + 2, 1 / (len(edges) + 2))
+    blank = Partition(edges, centres, atom, uniform, uniform, 0)
+    return blank.taught(np.stack([blank.count(data), blank.count(neighbour)], axis=1))
+
+
+def _laws(counts: NDArray[np.int64], centres: Array, atom: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Laws of the cells on data and neighbour from their counts; positive, sum 1."""
+    runs = np.maximum(counts.sum(axis=0), 1)
+    hits, total = counts[:-1, 0].astype(float), counts[:-1].sum(axis=1).astype(float)
+    share = hits.sum() / max(1.0, total.sum())
+    posterior = _shrunk(hits, total, _smooth_share(hits, total, centres, share), atom)
+    mass = (total + 0.5) / (total + 0.5).sum()
+    p = np.append(posterior * mass / max(share, 1e-12), (counts[-1, 0] + 0.25) / runs[0])
+    q = np.append((1 - posterior) * mass / max(1 - share, 1e-12), (counts[-1, 1] + 0.25) / runs[1])
     floor = 1e-9
-    return Partition(
-        edges, (p + floor) / (p + floor).sum(), (q + floor) / (q + floor).sum(), min(len(data), len(neighbour))
-    )
+    return (p + floor) / (p + floor).sum(), (q + floor) / (q + floor).sum()
 
 
 def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) -> Array:

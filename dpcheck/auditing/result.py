@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -52,6 +53,8 @@ class AuditResult:
     seconds: float
     mechanism_seconds: float
     label: str = ""
+    state: Mapping[str, Any] | None = None
+    """Of an anytime audit: pass it as `resume` to go on."""
 
     @property
     def detectable_epsilon(self) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import norm
-from dpcheck.interfaces import Array, Rng
+from dpcheck.interfaces import Array, Law, Rng
 from dpcheck.laws._common import check_epsilon, check_scale, check_sensitivity, per_trial
 from dpcheck.privacy import ZCDP, gaussian_delta
 
@@ -103,13 +104,13 @@ class PerRecord:
     what shuffling amplifies.
     """
 
-    law: GeneralizedGaussian
-    per_record = True
+    law: Law
+    per_record: ClassVar[bool] = True
 
     @property
     def noise(self) -> float:
         """The scale that tables show."""
-        return self.law.noise
+        return float(getattr(self.law, "noise", math.nan))
 
     def sample(self, core: Array, rng: Rng) -> Array:
         """Noisy rows, of the shape of `core` (trials, rows, k)."""

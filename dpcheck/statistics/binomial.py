@@ -180,9 +180,11 @@ class _TwoSamples:
         for _ in range(60):
             q = (low + high) / 2
             p = e * q + d
+            # Strictly inside (0, 1) up to rounding: no division by zero.
+            p, q = np.clip(p, 1e-300, 1 - 1e-16), np.clip(q, 1e-300, 1 - 1e-16)
             score = e * (inner / p - (self.runs - inner) / (1 - p)) + outer / q - (self.samples - outer) / (1 - q)
             low, high = np.where(score > 0, q, low), np.where(score > 0, high, q)
-        return (low + high) / 2
+        return np.asarray((low + high) / 2)
 
 
 def _entropy(count: ArrayLike, total: float) -> Array:
@@ -330,16 +332,18 @@ def invert_upwards(p_value: Callable[[float], float], failure_probability: float
     """
     if p_value(0.0) > failure_probability:
         return 0.0
+
+    def excess(epsilon: float) -> float:
+        return math.log(max(p_value(epsilon), 1e-300) / failure_probability)
+
     low, high = 0.0, max(guess, 1e-3)
-    while p_value(high) <= failure_probability:
+    while excess(high) <= 0:
         low, high = high, 1.5 * high + 0.1
         if high > 700:
             return low
-    while high - low > 1e-4 * max(1.0, low):
-        # Log p-values are close to parabolas in epsilon: halving is safe and quick enough.
-        middle = (low + high) / 2
-        low, high = (middle, high) if p_value(middle) <= failure_probability else (low, middle)
-    return low
+    found = float(optimize.brentq(excess, low, high, xtol=2e-5))
+    # A root from below: the certificate must not rest on the last digits of the search.
+    return max(0.0, found - 5e-5)
 
 
 def _check_guesses(right: int, wrong: int, samples: int, delta: float) -> None:

@@ -48,13 +48,13 @@ def nearest_null(
     """Best payments against (epsilon, delta)-DP for the cell laws (p, q).
 
     Args:
-        p, q: (cells,) positive laws (smooth the counts first).
+        p, q: (cells,) positive laws (smooth the counts first), or (nulls, cells): one guess at the laws for each null.
         epsilon, delta: one null, or arrays of nulls of any common shape, which becomes the leading shape of the result.
         rounds: of coordinate ascent (bisection in a, lam, lam'); fewer give smaller growth, never an invalid payment.
     """
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
-    if p.ndim != 1 or p.shape != q.shape or not ((p > 0) & (q > 0)).all():
-        raise InvalidInput("p and q must be one-dimensional laws of equal length with positive entries")
+    if p.ndim not in (1, 2) or p.shape != q.shape or not ((p > 0) & (q > 0)).all():
+        raise InvalidInput("p and q must be laws over the same cells with positive entries")
     eps, dlt = np.broadcast_arrays(np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float))
     if (eps < 0).any() or ((dlt < 0) | (dlt >= 1)).any():
         raise InvalidInput("epsilon must be >= 0 and delta in [0, 1)")
@@ -62,7 +62,9 @@ def nearest_null(
     solver = _Solver(p, q, np.exp(np.minimum(eps, 700.0)).reshape(-1, 1), dlt.reshape(-1, 1))
     u, v = solver.solve(rounds)
     growth = (p * np.log(u) + q * np.log(v)).sum(axis=1)
-    return NearestNull(u.reshape(*shape, len(p)), v.reshape(*shape, len(p)), np.maximum(0.0, growth).reshape(shape))
+    return NearestNull(
+        u.reshape(*shape, p.shape[-1]), v.reshape(*shape, p.shape[-1]), np.maximum(0.0, growth).reshape(shape)
+    )
 
 
 class _Solver:
@@ -101,7 +103,7 @@ class _Solver:
         stick = np.maximum(0.0, one - self.e * other).sum(axis=1, keepdims=True)
         return np.asarray(stick - self.delta * q_star.sum(axis=1, keepdims=True))
 
-    def _bisect(self, which: str, low: Array, high: Array, steps: int = 30) -> None:
+    def _bisect(self, which: str, low: Array, high: Array, steps: int = 34) -> None:
         for _ in range(steps):
             middle = (low + high) / 2
             setattr(self, which, middle)
@@ -113,7 +115,7 @@ class _Solver:
         approximate = bool((self.delta > 0).any())
         for _ in range(rounds if approximate else 1):
             room = 2 - (self.lam + self.lam_back) * self.delta
-            self._bisect("a", 1e-9 * room, (1 - 1e-9) * room, 40)
+            self._bisect("a", 1e-9 * room, (1 - 1e-9) * room)
             if approximate:
                 for which in ("lam", "lam_back"):
                     self._cap(which)

@@ -122,7 +122,8 @@ def catoni_upper(values: ArrayLike, moment: float, failure_probability: float, o
 
     def excess(centre: float) -> float:
         x = scale * (r - centre)
-        return float(np.sum(np.sign(x) * np.log1p(np.abs(x) + np.abs(x) ** order / order))) - level
+        influence = np.sign(x) * np.log1p(np.abs(x) + np.abs(x) ** order / order)
+        return float(influence.sum() - level)
 
     low, high = float(r.min()), float(r.max()) + 1 / scale
     while excess(high) > 0:

@@ -9,13 +9,14 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
 from dpcheck.workloads.radial import RadialHeavyTail
-from dpcheck.workloads.ridge import RidgeWorkload
+from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
 from dpcheck.workloads.users import Users
 
 __all__ = [
     "LINKS",
     "Absolute",
     "Amplitude",
+    "BallRidge",
     "BaseWorkload",
     "Bounded",
     "Extended",

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
 from dpcheck.interfaces import Array, Constants, Rng, Sample
 from dpcheck.workloads.links import Linear
-from dpcheck.workloads.ridge import RidgeWorkload
+from dpcheck.workloads.ridge import BallRidge
 
 
-class LinearWorkload(RidgeWorkload):
+class LinearWorkload(BallRidge):
     """f(w, z) = <z, w> on the ball of diameter D around 0, z one of finitely many atoms."""
 
     link = Linear()
@@ -88,50 +87,17 @@ class LinearWorkload(RidgeWorkload):
             return Sample((counts @ self.atoms / n)[:, None], np.full((1, 1), float(n)))
         return Sample(self.atoms[None], counts)
 
-    # f_C in closed form: an interval in one dimension, one angle in more.
-
     def extension(self, w: Array, z: Array, cap: float) -> Array:
-        values = np.asarray((z * w).sum(axis=-1))
-        if self.d == 1:
-            size = np.abs(z[..., 0])
-            steep = cap * np.sign(z[..., 0]) * w[..., 0] - (size - cap) * self.D / 2
-            return np.asarray(np.where(size <= cap, values, steep))
-        where = self._where_steep(w, z, cap)
-        if where.any():
-            values[where] = self._steep(_entries(w, where), _entries(z, where), cap)[0]
-        return values
+        if self.d > 1:
+            return super().extension(w, z, cap)
+        size = np.abs(z[..., 0])
+        steep = cap * np.sign(z[..., 0]) * w[..., 0] - (size - cap) * self.D / 2
+        return np.asarray(np.where(size <= cap, (z * w)[..., 0], steep))
 
     def extension_gradient(self, w: Array, z: Array, cap: float) -> Array:
-        shape = np.broadcast_shapes(z.shape, w.shape)
-        if self.d == 1:
-            return np.broadcast_to(np.clip(z, -cap, cap), shape)
-        slopes = np.broadcast_to(z, shape).copy()
-        where = self._where_steep(w, z, cap)
-        if where.any():
-            slopes[where] = self._steep(_entries(w, where), _entries(z, where), cap)[1]
-        return slopes
-
-    def _where_steep(self, w: Array, z: Array, cap: float) -> NDArray[np.bool_]:
-        steep = np.linalg.norm(z, axis=-1) > cap
-        return np.broadcast_to(steep, np.broadcast_shapes(steep.shape, w.shape[:-1]))
-
-    def _steep(self, w: Array, z: Array, cap: float) -> tuple[Array, Array]:
-        """f_C and a subgradient p where |z| > cap: the dual max over |p| = cap of <p, w> - R |p - z|."""
-        along, across, size, axis, other = _plane(z, w)
-        radius = self.D / 2
-
-        def dual(angle: Array) -> Array:
-            far = np.sqrt(np.maximum(cap**2 + size**2 - 2 * cap * size * np.cos(angle), 0.0))
-            return np.asarray(cap * (along * np.cos(angle) + across * np.sin(angle)) - radius * far)
-
-        def slope(angle: Array) -> Array:
-            far = np.sqrt(np.maximum(cap**2 + size**2 - 2 * cap * size * np.cos(angle), 1e-300))
-            turn = across * np.cos(angle) - along * np.sin(angle)
-            return np.asarray(turn - radius * size * np.sin(angle) / far)
-
-        angle = _argmax_angle(dual, slope, np.broadcast_shapes(along.shape, across.shape, size.shape))
-        gradient = cap * (np.cos(angle)[..., None] * axis + np.sin(angle)[..., None] * other)
-        return dual(angle), gradient
+        if self.d > 1:
+            return super().extension_gradient(w, z, cap)
+        return np.broadcast_to(np.clip(z, -cap, cap), np.broadcast_shapes(z.shape, w.shape))
 
     def minimiser(self, sample: Sample, cap: float | None, weight: Array, centre: Array) -> Array | None:
         """Closed form unless, in d >= 2, two different atoms are steeper than the cap."""
@@ -274,11 +240,6 @@ class TwoPoint(LinearWorkload):
     @property
     def probabilities(self) -> Array:
         return np.array([(1 + self.rho) / 2, (1 - self.rho) / 2])
-
-
-def _entries(values: Array, where: NDArray[np.bool_]) -> Array:
-    """The vectors of an array (..., d), broadcast against a mask (...), where the mask holds: (N, d)."""
-    return np.asarray(np.broadcast_to(values, (*where.shape, values.shape[-1]))[where])
 
 
 def _dual(p: float) -> float:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
+from scipy import special
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
@@ -52,16 +52,12 @@ class HeavyMean(BaseWorkload):
         )
 
     def _moment(self, k: float, m: int) -> float:
-        """A = y + D/2: by the binomial formula at whole orders, by Minkowski's inequality (an upper bound) between."""
-        y = Pareto(self.tail)
+        """(E (y + D/2)^k)^(1/k) = (tail/(tail - k) 2F1(-k, tail - k; tail - k + 1; -D/2))^(1/k), for y = 1/u."""
         if k >= self.tail:
             return float(np.inf)
-        if k == int(k):
-            whole = int(k)
-            return float(
-                sum(comb(whole, j) * y.moment(j) * (self.D / 2) ** (whole - j) for j in range(whole + 1)) ** (1 / k)
-            )
-        return float(y.moment(k) ** (1 / k) + self.D / 2)
+        left = self.tail - k
+        # For m > 1 an upper bound, by the triangle inequality.
+        return float((self.tail / left * special.hyp2f1(-k, left, left + 1, -self.D / 2)) ** (1 / k))
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray(((w - z) ** 2)[..., 0] / 2)

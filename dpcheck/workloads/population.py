@@ -12,7 +12,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
 from dpcheck.interfaces import Array, Constants, Rng, Sample
 from dpcheck.workloads.links import LINKS, Absolute, Huber, Link
-from dpcheck.workloads.ridge import RidgeWorkload
+from dpcheck.workloads.ridge import BallRidge
 
 ABSOLUTE = Absolute()
 TOLERANCE = 1e-7
@@ -20,7 +20,7 @@ TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class FinitePopulation(RidgeWorkload):
+class FinitePopulation(BallRidge):
     """Regression f(w, (x, y)) = phi(<x, w> - y) on a ball, the law being uniform over the rows of a table.
 
     Attributes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -315,6 +316,12 @@ def test_shuffled_batches_compose_in_parallel_and_amplify_when_many() -> None:
     assert many.epsilon(1e-6) < 0.15
     assert many.epsilon(0.0) == 0.5
     assert many.delta(many.epsilon(1e-6) * 1.001) <= 1e-6
+    # Unequal batches: the record may be in the worst one.
+    weak = GeneralizedGaussian(2.0, 3.0)
+    pair = [*batches(GeneralizedGaussian(9.0, 3.0), 1, 10, 100), replace(batches(weak, 1, 10, 100)[0], name="weak")]
+    assert account(plan(*pair)).epsilon(1e-5) == pytest.approx(
+        account(plan(release("one", weak, 0, 100))).epsilon(1e-5)
+    )
     # They do not fit side by side: two epochs compose.
     twice = account(plan(*batches(Laplace(2.0), 20, 10, 100)))
     assert twice.epsilon(0.0) == pytest.approx(10.0)

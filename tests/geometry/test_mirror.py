@@ -82,18 +82,18 @@ def test_steps_in_a_ball_are_bregman_projections(mirror: PowerMap) -> None:
 
 
 @pytest.mark.parametrize("mirror", MAPS, ids=repr)
-@pytest.mark.parametrize("radius", [math.inf, 0.5])
-def test_steps_in_an_l1_ball_are_optimal(mirror: PowerMap, radius: float) -> None:
+@pytest.mark.parametrize(("radius", "l1_radius"), [(math.inf, 1.0), (0.5, 1.0), (2.0, 4.0)])
+def test_steps_in_an_l1_ball_are_optimal(mirror: PowerMap, radius: float, l1_radius: float) -> None:
     rng = stream(0, "l1 steps", mirror.p, str(radius))
-    theta = 2 * mirror.scale * rng.normal(size=(30, 5))
+    theta = 2 * l1_radius * mirror.scale * rng.normal(size=(30, 5))
     centre = 0.3 * rng.normal(size=(30, 5))
     centre *= 0.8 / np.maximum(0.8, np.abs(centre).sum(axis=1, keepdims=True))
-    u = mirror.minimiser_in_l1(theta, 1.0, centre, radius)
-    assert (np.abs(u + centre).sum(axis=1) <= 1 + 1e-9).all()
+    u = mirror.minimiser_in_l1(theta, l1_radius, centre, radius)
+    assert (np.abs(u + centre).sum(axis=1) <= l1_radius + 1e-9).all()
     assert (norm(u, mirror.p) <= radius * (1 + 1e-9)).all()
     # First-order optimality against feasible points: <theta - gradient, v - u> <= 0 for every feasible v.
     pull = theta - mirror.gradient(u)
-    corners = np.concatenate([np.eye(5), -np.eye(5)])
+    corners = l1_radius * np.concatenate([np.eye(5), -np.eye(5)])
     for i in range(30):
         feasible = corners - centre[i]
         length = norm(feasible, mirror.p)
@@ -102,7 +102,7 @@ def test_steps_in_an_l1_ball_are_optimal(mirror: PowerMap, radius: float) -> Non
         assert (feasible - u[i]).dot(pull[i]).max() <= 1e-7 * mirror.scale
     if mirror.p >= 1.25:
         for i in range(2):
-            constraints: list[Any] = [{"type": "ineq", "fun": lambda v, c=centre[i]: 1 - np.abs(v + c).sum()}]
+            constraints: list[Any] = [{"type": "ineq", "fun": lambda v, c=centre[i]: l1_radius - np.abs(v + c).sum()}]
             if math.isfinite(radius):
                 constraints.append({"type": "ineq", "fun": lambda v: radius - norm(v, mirror.p)})
             value = float(mirror.value(u[i]) - theta[i] @ u[i])

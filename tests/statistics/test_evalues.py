@@ -23,7 +23,9 @@ def test_randomised_response_in_closed_form():
     null = nearest_null(p, q, 0.5)
     theta = 1 / (1 + math.exp(-0.5))
     assert p / null.pay_p == pytest.approx([theta, 1 - theta], abs=1e-9)
-    assert float(null.growth) == pytest.approx(2 * (0.75 * math.log(0.75 / theta) + 0.25 * math.log(0.25 / (1 - theta))))
+    assert float(null.growth) == pytest.approx(
+        2 * (0.75 * math.log(0.75 / theta) + 0.25 * math.log(0.25 / (1 - theta)))
+    )
 
 
 def test_inside_the_null_nothing_is_paid():
@@ -46,7 +48,9 @@ def test_growth_is_the_convex_optimum(epsilon, delta):
     constraints += [{"type": "ineq", "fun": lambda v, s=s: delta - s @ (v[:4] - e * v[4:])} for s in signs]
     constraints += [{"type": "ineq", "fun": lambda v, s=s: delta - s @ (v[4:] - e * v[:4])} for s in signs]
     start = np.full(8, 0.25)
-    found = optimize.minimize(objective, start, constraints=constraints, bounds=[(1e-6, 1)] * 8, method="SLSQP", tol=1e-12)
+    found = optimize.minimize(
+        objective, start, constraints=constraints, bounds=[(1e-6, 1)] * 8, method="SLSQP", tol=1e-12
+    )
     assert found.success
     null = nearest_null(p, q, epsilon, delta, rounds=60)
     assert float(null.growth) == pytest.approx(found.fun, abs=2e-5)

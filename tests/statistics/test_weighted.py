@@ -30,7 +30,9 @@ def test_tail_is_the_enumerated_one(right, wrong, epsilon):
 
 
 def test_one_level_is_the_conditional_binomial():
-    assert epsilon_lower_weighted([800], [200], 5000) == pytest.approx(float(epsilon_lower_conditional(800, 200)), abs=1e-4)
+    assert epsilon_lower_weighted([800], [200], 5000) == pytest.approx(
+        float(epsilon_lower_conditional(800, 200)), abs=1e-4
+    )
 
 
 def test_level_when_the_leak_sits_in_the_top_level():

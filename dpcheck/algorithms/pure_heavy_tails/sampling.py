@@ -276,9 +276,7 @@ class LocalizedApproxEM(PrivateErm):
                 return hit_and_run(run, lambda w: score(w) / stage.noise, workload, W_0, self.count)
             points, log_sizes = cells(workload, W_0, self.count)
             index = run.release("point", score(points) - stage.noise * log_sizes)[:, 0]
-            chosen = points[
-                np.arange(len(points)) if len(points) > 1 else 0, np.where(np.isnan(index), 0, index).astype(int)
-            ]
+            chosen = points[np.arange(len(points)), np.where(np.isnan(index), 0, index).astype(int)]
             return np.where(np.isnan(index)[:, None], np.nan, chosen)
 
         return two_step(run, self.localiser(first.C), second, workload, data, start)

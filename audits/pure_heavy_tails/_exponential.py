@@ -1,0 +1,220 @@
+"""What the checks of Appendices E and F share: exact laws of selections, pairs to try, and hand-made workloads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dpcheck import seeds
+from dpcheck.accounting import account
+from dpcheck.algorithms.pure_heavy_tails import EMPGM, PopLocalize, SmoothedEMPGM
+from dpcheck.algorithms.pure_heavy_tails.erm import Stage
+from dpcheck.auditing.exact import exact_epsilon
+from dpcheck.checks import Context, by_size
+from dpcheck.claims import evaluate
+from dpcheck.geometry import Ball
+from dpcheck.harness import risk
+from dpcheck.harness.replay import Case
+from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Workload
+from dpcheck.laws import Exponential
+from dpcheck.privacy import PureDP
+from dpcheck.verdicts import Point, Verdict, holds, refuted
+from dpcheck.workloads.base import BaseWorkload
+from dpcheck.workloads.linear import RareSpikes
+
+from ._instances import BLOCKS, DELTA, problem
+
+Pair = tuple[Array, Array]
+FAR = 1e6
+"""A record so large that every clip level is below it."""
+
+
+@dataclass(frozen=True)
+class Kinked(BaseWorkload):
+    """f(w, a) = a max(w, 3w - 4/5) on [-1/2, 1/2]: convex, its smoothed slope is at least a wherever one looks."""
+
+    @property
+    def domain(self) -> Ball:
+        return Ball(radius=0.5, d=1)
+
+    @property
+    def constants(self) -> Constants:
+        """Of the law that puts a = 1."""
+        return Constants(
+            d=1,
+            diameter=lambda p: 1.0,
+            lipschitz=lambda p: float(np.inf),
+            smoothness=lambda p: float(np.inf),
+            moment=lambda k, m: 3.0,
+        )
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(z[..., 0] * np.maximum(w[..., 0], 3 * w[..., 0] - 0.8))
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.asarray(z * np.where(w < 0.4, 1.0, 3.0))
+
+    def amplitude(self, z: Array) -> Array:
+        return np.asarray(3 * np.abs(z[..., 0]))
+
+    def excess_risk(self, w: Array) -> Array:
+        return np.asarray(self.loss(w, np.ones(1)) + 0.5)
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        return np.ones((trials, n, 1))
+
+
+@dataclass(frozen=True)
+class TrueSmoothness(SmoothedEMPGM):
+    """The printed step size with the smoothness of the smoothed empirical risk itself, not a bound on it: `Kinked`."""
+
+    def step(self, workload: Workload, sample: Sample, stage: Stage) -> Array:
+        tau = self.smoothing(workload.constants, stage.records)
+        return np.asarray(1 / (stage.lambda_ + sample.mean(sample.values) / tau))[..., None]
+
+
+def unit_interval(points: int = 2001) -> tuple[RareSpikes, float]:
+    """Linear losses on [-1/2, 1/2], every slope 1 in law, and the eta whose net has that many points."""
+    return RareSpikes(D=1.0, G=1.0, p=1.0, theta=1.0), 0.5 / (points - 1)
+
+
+def smoothed_case(n: int, epsilon: float, rule: str) -> Case:
+    """EM-PGM of Appendix E.2 on a net of 2001 points, clip level 1, lambda = 1/10: `rule` says whose gamma."""
+    work, eta = unit_interval()
+    fields: dict[str, Any] = {"C": 1.0, "eta": eta, "lambda_": 0.1}
+    if rule == "true smoothness":
+        kinked = Kinked()
+        return Case(TrueSmoothness(**fields), kinked, Problem(constants=kinked.constants, privacy=PureDP(epsilon)))
+    algorithm = SmoothedEMPGM(gamma_rule=rule, **fields)  # type: ignore[arg-type]
+    return Case(algorithm, work, Problem(constants=work.constants, privacy=PureDP(epsilon)))
+
+
+def steeper(n: int, high: float = FAR) -> Pair:
+    """All slopes 1; in the neighbour the first is `high`. Every clipped gradient is 1 in both."""
+    data = np.ones((1, n, 1))
+    neighbour = data.copy()
+    neighbour[0, 0] = high
+    return data, neighbour
+
+
+def balanced(n: int, shares: Iterable[float], size: float = FAR) -> list[Pair]:
+    """Pairs with a share of the records at +size, the others at -size, and one switched from the one to the other."""
+    pairs = []
+    for share in shares:
+        data = np.full((1, n, 1), -size)
+        data[0, : max(1, round(share * n))] = size
+        neighbour = data.copy()
+        neighbour[0, 0] = -size
+        pairs.append((data, neighbour))
+    return pairs
+
+
+def selection_laws(case: Case, data: Array, neighbour: Array, release: str = "point") -> tuple[Array, Array]:
+    """Exact probabilities of every candidate on D and on D', from the cores that the implementation releases."""
+    seen = case.replay(data, neighbour, 1)
+    (movement,) = [m for m in seen.movements if m.release.name == release]
+    law = movement.release.law
+    assert isinstance(law, Exponential)
+    assert float(seen.leak.max()) == 0
+    return law.probabilities(movement.core)[0], law.probabilities(movement.other)[0]
+
+
+def realised(case: Case, pairs: Iterable[Pair]) -> tuple[float, int]:
+    """Largest exact epsilon of the selection over these pairs, and how many they are."""
+    found = [exact_epsilon(*selection_laws(case, *pair)) for pair in pairs]
+    return max(found), len(found)
+
+
+def score_movement(case: Case, pairs: Iterable[Pair]) -> float:
+    """Largest change of a score over its claim, over these pairs."""
+    return max(float(case.replay(*pair, 1).ratios()["point"].max()) for pair in pairs)
+
+
+def selection_verdict(
+    case: Case, n: int, pairs: Iterable[Pair], because: str, *, series: str = "", x: float | None = None
+) -> Verdict:
+    """Judges the privacy claim of a selection: the claimed sensitivity certified, the worst pairs by exact laws."""
+    plan = case.planned(n)
+    spent = account(plan, n).epsilon(0.0)
+    assert isinstance(case.problem.privacy, PureDP)
+    allowed = case.problem.privacy.epsilon
+    tried = list(pairs)
+    (worst, count), moved = realised(case, tried), score_movement(case, tried)
+    numbers = {"realised": worst, "claimed": allowed, "accounted": spent, "pairs": count, "score over its claim": moved}
+    points = [Point(x=n if x is None else x, value=worst, bound=allowed, series=series)]
+    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("n", "epsilon")}
+    said = f"exact epsilon {worst:.6g} on the worst of {count} pairs, {allowed:g} claimed, {spent:.6g} accounted"
+    if worst > allowed * (1 + 1e-9) or moved > 1 + 1e-6 or spent > allowed * (1 + 1e-9):
+        return refuted(f"{said}; a score moves by {moved:.4g} of its claim", "exact", **fields)
+    return holds(f"{said}; no pair exceeds the account ({because})", "certificate", **fields)
+
+
+def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
+    """Algorithm 5 on a smooth workload."""
+    return Case(EMPGM(**fields), work, Problem(constants=work.constants, privacy=PureDP(epsilon)))
+
+
+NONEXPANSIVE = "one clipped gradient moves the mean by 2C/n at most, the projection is nonexpansive, gamma is public"
+SHARES = (0.02, 0.25, 0.4, 0.5, 0.6, 0.75, 1.0)
+SIZES = by_size([256, 1024, 4096], [2**j for j in range(7, 16)])
+
+
+def order_of(label: str) -> sp.Expr:
+    """The O-form of a claim."""
+    from dpcheck.engine.catalogue import claim
+
+    order = claim(label).order
+    assert order is not None, f"{label} has no O-form"
+    return order
+
+
+def with_vacuity(found: Verdict, diameter: float, axis: str) -> Verdict:
+    """The verdict, and whether its bound says more than that the output lies in the domain."""
+    bound = float(found.numbers["bound"])
+    numbers = {**found.numbers, "diameter": diameter, "vacuous": bound >= diameter}
+    reason = found.reason + ("; the bound is vacuous here (above D)" if bound >= diameter else "")
+    return replace(found, reason=reason, numbers=numbers, axes=("n", axis))
+
+
+def localised(smoothed: bool, eta: float) -> PopLocalize:
+    erm = SmoothedEMPGM(eta=eta, gamma_rule="public") if smoothed else EMPGM(eta=eta)
+    return PopLocalize(erm=erm, blocks=BLOCKS, c_erm=1.0)
+
+
+def accounted(smoothed: bool, size: int, budget: float) -> Verdict:
+    """The account of Algorithm 1 around EM-PGM, and one record replayed in its first block."""
+    work = RareSpikes(p=0.3, theta=0.4)
+    algorithm = localised(smoothed, 0.01)
+    plan = algorithm.schedule(problem(work, budget), size)
+    spent = account(plan, size).epsilon(0.0)
+    data = work.rows(seeds.stream(0, "accounted"), 1, size)
+    other = data.copy()
+    other[0, 0] = -FAR
+    seen = Case(algorithm, work, problem(work, budget)).replay(data, other, 4)
+    moved = max(float(values.max()) for values in seen.ratios().values())
+    numbers = {"accounted": spent, "claimed": budget, "worst replayed ratio": moved, "releases": len(plan.releases)}
+    said = f"{len(plan.releases)} selections cost {spent:.6g} of epsilon = {budget:g}; a record moves {moved:.4g} of its claim"
+    if spent > budget * (1 + 1e-9) or moved > 1 + 1e-6:
+        return refuted(said, "exact", numbers=numbers)
+    return holds(f"{said}; blocks are disjoint ({NONEXPANSIVE})", "certificate", numbers=numbers)
+
+
+def risk_at(context: Context, smoothed: bool, size: int, budget: float = 1.0) -> dict[str, float]:
+    """0.9-quantile of the excess risk on rescaled rare spikes, with the order of the theorem there."""
+    algorithm = localised(smoothed, 1 / 1000)
+    work = RareSpikes.rescaled(size, budget, BLOCKS, theta=0.6)
+    setting = problem(work, budget)
+    values = risk.excess_risks(
+        algorithm, work, setting, size, context.scale(120, 200), context.seed, context.label, dict(context.cell),
+        gradients=1e18,
+    )  # fmt: skip
+    last = algorithm.schedule(setting, size).phases[-1].lambda_
+    at = {"n": size, "epsilon": budget, "k": 2.0, "G_k": 1.0, "G_2": 1.0, "D": 1.0, "d": 1.0, "beta": DELTA}
+    at |= {"lambda_max": last, "H": 0.0, "tau": 1 / math.sqrt(size)}
+    order = order_of(f"pure_heavy_tails/{'thm-e-5' if smoothed else 'thm-e-2'}")
+    return risk.quantile_summary(values, 1 - DELTA, float(evaluate(order, at)))

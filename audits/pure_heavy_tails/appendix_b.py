@@ -1,0 +1,206 @@
+"""Appendix B: what no local algorithm can compute, by the printed pair and by an oracle that resists."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy import integrate
+
+from dpcheck.checks import Context, by_size, check
+from dpcheck.harness import accuracy
+from dpcheck.interfaces import Array
+from dpcheck.verdicts import Verdict, holds, refuted
+
+from ._instances import witnessed
+
+Q = Fraction
+
+B_1 = {"C": 0.5, "a": 0.75, "G_k": 1.0, "beta0": 1.0, "beta1": 2.5}
+
+
+def flat(t: Array | float) -> Array:
+    """phi(t) = integral over [0, t] of (t - s) exp(-1/s^2) ds, 0 for t <= 0: smooth, flat at 0, convex."""
+
+    def one(x: float) -> float:
+        return integrate.quad(lambda s: (x - s) * math.exp(-1 / s**2), 0, x, epsabs=1e-15)[0] if x > 0 else 0.0
+
+    return np.vectorize(one, otypes=[float])(t)
+
+
+@check("pure_heavy_tails/thm-b-1", kind="accuracy", grid={"queries": by_size([1, 3], [1, 2, 5, 10])})
+def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict:
+    """The printed pair has one transcript for queries fixed beforehand, gradients below G_k, and two extensions at 0."""
+    d, rng = queries + 1, context.rng()
+    q = rng.standard_normal((queries, d))
+    v = np.linalg.svd(np.vstack([q, np.zeros((1, d))]))[2][-1]
+    t = q @ v
+    steepest = B_1["a"] + B_1["beta1"] * integrate.quad(lambda s: math.exp(-1 / s**2), 0, 1)[0]
+    jets = np.abs(B_1["beta0"] - B_1["beta1"]) * np.abs(flat(t))
+    grid = np.linspace(-1, 1, 401)
+    lowest = [float((-B_1["a"] * grid + b * flat(grid) + B_1["C"] * np.abs(grid)).min()) for b in (B_1["beta0"], B_1["beta1"])]
+    closed = [-(B_1["a"] - B_1["C"]) + b * float(flat(1.0)) for b in (B_1["beta0"], B_1["beta1"])]
+    numbers = {
+        "largest difference of the answers": float(jets.max()),
+        "largest gradient": steepest,
+        "extension of f_0 at 0": lowest[0],
+        "extension of f_1 at 0": lowest[1],
+    }
+    said = f"extensions {lowest[0]:.6f} and {lowest[1]:.6f} at 0, answers alike to {jets.max():.2g}, gradients at most {steepest:.4f}"
+    good = jets.max() < 1e-12 and steepest <= B_1["G_k"] and lowest[1] - lowest[0] > 1e-3
+    good = good and np.allclose(lowest, closed, rtol=1e-9)
+    return (holds if good else refuted)(said, "exact", numbers=numbers)
+
+
+@check("pure_heavy_tails/thm-b-1@literal", kind="accuracy", expect="refuted")
+def printed_pair_for_adaptive_queries(context: Context) -> Verdict:
+    """The algorithm that queries 0 and then half of the direction it was shown gets equal answers from f_0 and f_1."""
+    v = np.array([0.6, -0.8, 0.0])
+    answers = []
+    for b in (B_1["beta0"], B_1["beta1"]):
+        first = -B_1["a"] * v  # the gradient of g(<v, y>) at 0, where phi is flat
+        second = -first / (2 * np.linalg.norm(first))
+        t = float(second @ v)
+        answers.append(-B_1["a"] * t + b * float(flat(t)))
+    gap = answers[1] - answers[0]
+
+    def witness(index: int) -> Any:
+        found = (B_1["beta1"] - B_1["beta0"]) * float(flat(0.5))
+        return witnessed(context.label, "thm_b_1", 0.0, found, C="1/2", a="3/4", G_k=1, beta0=1, beta1="5/2")
+
+    found = accuracy.never_violated(abs(gap), 0.0, statement="answers at the second query agree", witness=witness)
+    return replace(found, numbers={**found.numbers, "f_0 there": answers[0], "f_1 there": answers[1]})
+
+
+@dataclass
+class _Resisting:
+    """Answers local queries of a convex function on [-1, 1] and keeps the minimiser of it + C t unknown: exact rationals.
+
+    A line is (slope, point, value); the function is their maximum.
+    """
+
+    C: Fraction = Q(1, 2)
+    lines: list[tuple[Fraction, Fraction, Fraction]] = field(default_factory=lambda: [(Q(-3, 4), Q(1, 2), Q(0)), (Q(0), Q(1, 2), Q(0))])
+    answers: dict[Fraction, tuple[Fraction, Fraction]] = field(default_factory=dict)
+
+    def value(self, t: Fraction) -> Fraction:
+        return max(height + slope * (t - at) for slope, at, height in self.lines)
+
+    def slopes(self, t: Fraction) -> list[Fraction]:
+        """Slopes of the lines that are active at t, in order."""
+        top = self.value(t)
+        return sorted({slope for slope, at, height in self.lines if height + slope * (t - at) == top})
+
+    def kink(self) -> Fraction:
+        """The minimiser of the function + C t."""
+        crossings = [
+            (n[2] - n[0] * n[1] - m[2] + m[0] * m[1]) / (m[0] - n[0]) for m, n in itertools.combinations(self.lines, 2) if m[0] != n[0]
+        ]
+        return min(crossings, key=lambda x: self.value(x) + self.C * x)
+
+    def ask(self, t: Fraction) -> tuple[Fraction, Fraction]:
+        """Value and slope at t; the same point always has the same answer."""
+        if t not in self.answers:
+            around = self.slopes(t)
+            if len(around) > 1:
+                self._bend(t, around[0], around[-1])
+            self.answers[t] = self.value(t), self.slopes(t)[0]
+        return self.answers[t]
+
+    def _bend(self, t: Fraction, low: Fraction, high: Fraction) -> None:
+        """Adds a line through a kink, a little above it, without touching the answers given so far."""
+        slope = (low + high) / 2 if (low + high) / 2 != -self.C else (low + 2 * high) / 3
+        height, lines = self.value(t), self.lines
+        lift = Q(1, 16)
+        while True:
+            self.lines = [*lines, (slope, t, height + lift)]
+            kept = all(self.value(u) == answer[0] and self.slopes(u) == [answer[1]] for u, answer in self.answers.items())
+            if kept and 0 < self.kink() < 1:
+                return
+            lift /= 2
+
+
+Queries = Callable[[dict[Fraction, tuple[Fraction, Fraction]], int], Fraction]
+
+
+def _bisection(seen: dict[Fraction, tuple[Fraction, Fraction]], step: int) -> Fraction:
+    low, high = Q(0), Q(1)
+    for t, (_, slope) in seen.items():
+        low, high = (max(low, t), high) if slope < Q(-1, 2) else (low, min(high, t))
+    return (low + high) / 2
+
+
+def _ternary(seen: dict[Fraction, tuple[Fraction, Fraction]], step: int) -> Fraction:
+    low = max([Q(0), *(t for t, (_, s) in seen.items() if s < Q(-1, 2))])
+    high = min([Q(1), *(t for t, (_, s) in seen.items() if s > Q(-1, 2))])
+    return low + (high - low) * Q(1 + step % 2, 3)
+
+
+def _crossing(seen: dict[Fraction, tuple[Fraction, Fraction]], step: int) -> Fraction:
+    """Kelley's cutting plane: the minimiser of the lower model plus t/2."""
+    lines = [(slope, t, height) for t, (height, slope) in seen.items()]
+    candidates = [Q(-1), Q(0), Q(1)]
+    for m, n in itertools.combinations(lines, 2):
+        if m[0] != n[0] and abs(x := (n[2] - n[0] * n[1] - m[2] + m[0] * m[1]) / (m[0] - n[0])) <= 1:
+            candidates.append(x)
+    model = lambda x: max((h + s * (x - t) for s, t, h in lines), default=Q(0)) + x / 2  # noqa: E731
+    return min(candidates, key=lambda x: (model(x), x))
+
+
+ALGORITHMS: dict[str, Queries] = {
+    "bisection": _bisection,
+    "ternary search": _ternary,
+    "cutting plane": _crossing,
+    "grid": lambda seen, step: Q(step % 21 - 10, 10),
+    "dyadic": lambda seen, step: Q(2 * step + 1, 2 ** (step + 2).bit_length()) % 1,
+}
+
+
+def bump_constant(low: float, high: float) -> float:
+    """min over s of E max(low (s - U), high (s - U)) for U of density ∝ exp(-1/(1-u^2)) on (-1, 1), by quadrature."""
+    u, weight = np.polynomial.legendre.leggauss(400)
+    weight = weight * np.exp(-1 / (1 - u**2))
+    s = np.linspace(-1, 1, 2001)[:, None]
+    return float((np.maximum(low * (s - u), high * (s - u)) @ (weight / weight.sum())).min())
+
+
+@check(
+    "pure_heavy_tails/thm-b-1@corrected",
+    kind="accuracy",
+    grid={"algorithm": (*ALGORITHMS, "clairvoyant", "random"), "queries": by_size([8], [1, 8, 16])},
+)
+def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict:
+    """Against each algorithm the oracle ends with two smooth convex functions, one transcript and two extensions."""
+    rng, oracle = context.rng(), _Resisting()
+    for step in range(queries):
+        if algorithm == "clairvoyant":  # asks for the oracle's own secret every time
+            t = oracle.kink()
+        elif algorithm == "random":
+            t = Q(int(rng.integers(-1000, 1001)), 1000)
+        else:
+            t = ALGORITHMS[algorithm](oracle.answers, step)
+        oracle.ask(t)
+    kink, around = oracle.kink(), oracle.slopes(oracle.kink())
+    broken = [t for t, (height, slope) in oracle.answers.items() if oracle.value(t) != height or oracle.slopes(t) != [slope]]
+    legal = 0 < kink < 1 and around[0] < -oracle.C < around[-1] and all(abs(line[0]) < 1 for line in oracle.lines)
+    # A mollifier narrower than the way from a query to the nearest other piece leaves every answer as it was.
+    width = min((_clearance(oracle, t) for t in oracle.answers), default=Q(1))
+    width = min(width, kink, 1 - kink) / 2
+    difference = float(width / 2) * bump_constant(float(around[0] + oracle.C), float(around[-1] + oracle.C))
+    numbers = {"queries": len(oracle.answers), "answers changed": len(broken), "width": float(width), "difference of the extensions": difference}
+    said = f"{algorithm}: after {len(oracle.answers)} answers two widths differ by {difference:.3g} in the extension at 0"
+    good = not broken and legal and width > 0 and difference > 0
+    return (holds if good else refuted)(f"{said}; {len(broken)} answers changed", "exact", numbers=numbers)
+
+
+def _clearance(oracle: _Resisting, t: Fraction) -> Fraction:
+    """How far the piece of a query reaches on its shorter side."""
+    (slope,) = oracle.slopes(t)
+    height = oracle.value(t)
+    gaps = [(height - (h + s * (t - at))) / abs(s - slope) for s, at, h in oracle.lines if s != slope]
+    return min(gaps, default=Q(1))

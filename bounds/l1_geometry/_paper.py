@@ -1,0 +1,33 @@
+"""What the files of this folder share: the paper, its conventions, and the expressions that recur.
+
+The smoothness that the paper calls β is H; D is a diameter of the domain in the norm of the section (in Section 6 the
+radius of an ℓ₁ ball). Logarithms are natural unless base 2 is written: the paper names no base.
+"""
+
+import sympy as sp
+
+from dpcheck.claims import Paper
+from dpcheck.symbols import D, L, d, delta, epsilon, m, n, p
+
+PAPER = Paper(
+    key="l1_geometry",
+    title="Private Stochastic Convex Optimization: Optimal Rates in ℓ₁ Geometry",
+    authors="Hilal Asi, Vitaly Feldman, Tomer Koren, Kunal Talwar",
+    reference="ICML 2021, arXiv:2103.01516",
+)
+claim = PAPER.claim
+
+LOG = sp.log(1 / delta)
+"""log(1/δ)."""
+LOG2_D = sp.log(d, 2)
+NONSMOOTH = sp.sqrt(sp.log(d) / n) + sp.sqrt(d * sp.log(d) ** 3 * LOG) / (n * epsilon)
+"""The rate of Theorem 4 in units of LD."""
+GENERAL = 1 / sp.sqrt((p - 1) * n) + sp.sqrt(d * sp.log(d) * LOG) / ((p - 1) * n * epsilon)
+"""The rate of Theorem 5 for p < 2 in units of LD."""
+GRADIENTS = sp.log(n) * sp.Min(n ** sp.Rational(3, 2) * sp.sqrt(sp.log(d)), n**2 * epsilon / sp.sqrt(d))
+"""The stated number of gradients of Theorems 1, 4, 5 and 13."""
+LOWER = sp.sqrt(d) / (n * epsilon * sp.log(d))
+"""The lower bound of Lemma 6.1 and Theorem 10 in units of D, LD."""
+H_M = 1 + sp.log(m)
+"""Bounds the harmonic number 1 + 1/2 + … + 1/m, the mean of the largest of m unit exponentials."""
+UNIT = D * L

@@ -1,0 +1,41 @@
+"""What the files of this folder share: the paper, and the expressions that recur.
+
+Letters: D is the diameter that the paper writes ‖C‖_2 or M, R = max over C of ‖θ‖_2, ω the Gaussian width G_C, H the
+smoothness that it calls β, μ the strong convexity Δ with respect to ‖·‖_C, θ the norm of the minimiser, β the failure
+probability δ'. r is the paper's rank constant, C_min the distance of 0 to the boundary of C.
+"""
+
+import sympy as sp
+
+from dpcheck.claims import Paper
+from dpcheck.symbols import D, L, d, delta, epsilon, kappa, lambda_, mu, n, omega, p, positive
+
+PAPER = Paper(
+    key="lp_spaces",
+    title="Differentially Private Stochastic Convex Optimization in (Non)-Euclidean Space Revisited",
+    authors="Jinyan Su, Changhong Zhao, Di Wang",
+    reference="UAI 2023, main part; the supplement with the proofs was not available",
+)
+claim = PAPER.claim
+
+r, C_min = positive("r C_min")
+LOG = sp.log(1 / delta)
+LOG_25 = sp.log(sp.Rational(5, 2) / delta)
+NOISE = sp.sqrt(d * LOG) / (n * epsilon)
+"""√(d log(1/δ))/(nε), in which Section 5 counts."""
+
+CONVEX = L * omega * sp.sqrt(LOG) / (n * epsilon) + L * D / sp.sqrt(n)
+STRONG = L**2 * D**2 / (mu * n * epsilon) + omega**2 * L**2 * LOG / (mu * n**2 * epsilon**2)
+STRONG_WITHOUT_EPSILON = L**2 * D**2 / (mu * n) + omega**2 * L**2 * LOG / (mu * n**2 * epsilon**2)
+SMOOTH = kappa ** sp.Rational(4, 5) * NOISE ** sp.Rational(2, 5)
+HEAVY = D * (kappa**2 * d * LOG) ** sp.Rational(1, 4) / sp.sqrt(n * epsilon)
+HEAVY_ALL_EPSILON = kappa ** sp.Rational(2, 3) * (d * LOG) ** sp.Rational(1, 6) / (n * epsilon) ** sp.Rational(1, 3)
+LARGE_P = d ** (1 - 2 / p) * (1 / sp.sqrt(n) + NOISE)
+"""Of Theorem 8, without ‖θ*‖²."""
+
+SIGMA_1 = sp.sqrt(128 * LOG_25) * L / epsilon
+
+
+def sigma_2(alpha: sp.Expr, lam: sp.Expr = lambda_) -> sp.Expr:
+    """Standard deviation of the second noise of Algorithm 1, by the optimiser's accuracy."""
+    return 8 * sp.sqrt(alpha * LOG_25 / lam) / epsilon

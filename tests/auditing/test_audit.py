@@ -1,0 +1,253 @@
+"""`dp.audit`: what it certifies, what it refuses, what it says."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import dpcheck as dp
+from dpcheck.auditing import scores
+from dpcheck.errors import InvalidInput, MechanismError
+
+ZERO, ONE = np.array([0.0]), np.array([1.0])
+
+
+def laplace(data, rng, trials):
+    return data.sum() + rng.laplace(size=trials)
+
+
+def gaussian(data, rng, trials):
+    return data.sum() + rng.normal(size=trials)
+
+
+def response(data, rng, trials):
+    """Randomised response of one bit at epsilon = log 3."""
+    return np.where(rng.random(trials) < 0.75, data[0], 1 - data[0])
+
+
+def geometric(data, rng, trials):
+    return data.sum() + rng.geometric(1 - math.exp(-1), trials) - rng.geometric(1 - math.exp(-1), trials)
+
+
+def first_true(data, rng, trials):
+    """A transcript that stops early, as strings: three bits, each flipped with probability 1/4, up to the first 1."""
+    bits = np.where(rng.random((trials, 3)) < 0.75, data[0], 1 - data[0]).astype(int)
+    rows = ["".join(map(str, row)) for row in bits]
+    return np.array([row[: row.index("1") + 1] if "1" in row else row for row in rows])
+
+
+def test_laplace_is_certified_close_to_its_epsilon():
+    bounds = [dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=100_000, seed=s).epsilon_lower for s in range(5)]
+    # Median of 20 seeds 0.988; a single run below 0.93 has probability about 1e-3.
+    assert 0.975 < np.median(bounds) <= 1.0
+
+
+def test_gaussian_with_delta():
+    bounds = [
+        dp.audit(gaussian, ZERO, ONE, dp.ApproxDP(4.38, 1e-5), trials=10_000, seed=s).epsilon_lower for s in range(7)
+    ]
+    assert 2.2 < np.median(bounds) < 4.3772
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "exact"), [(laplace, 1.0), (response, math.log(3)), (geometric, 1.0), (first_true, 3 * math.log(3))]
+)
+def test_no_false_alarm_at_a_tight_claim_and_power_above_it(mechanism, exact):
+    alarms, lowers = 0, []
+    for seed in range(40):
+        result = dp.audit(mechanism, ZERO, ONE, dp.PureDP(exact), trials=1000, seed=seed)
+        alarms += result.outcome == dp.Outcome.REFUTED
+        lowers.append(result.epsilon_lower)
+    # At most binomial(40, 0.05): more than 7 has probability 1e-3.
+    assert alarms <= 7
+    assert np.median(lowers) > 0.6 * exact
+    assert dp.audit(mechanism, ZERO, ONE, dp.PureDP(0.6 * exact), trials=4000).outcome == dp.Outcome.REFUTED
+
+
+def test_identical_laws_are_never_far_from_zero():
+    def blind(data, rng, trials):
+        return rng.normal(size=trials)
+
+    positive = sum(dp.audit(blind, ZERO, ONE, dp.PureDP(0.01), trials=500, seed=s).epsilon_lower > 0 for s in range(60))
+    # At most binomial(60, 0.05): more than 9 has probability 1e-3.
+    assert positive <= 9
+
+
+def test_a_curve_is_tested_as_a_curve():
+    def less_noise(data, rng, trials):
+        return data.sum() + 0.8 * rng.normal(size=trials)
+
+    refuted = dp.audit(less_noise, ZERO, ONE, dp.GaussianDP(1.0), trials=10_000)
+    assert refuted.outcome == dp.Outcome.REFUTED
+    assert refuted.epsilon_lower > refuted.epsilon_claimed == dp.GaussianDP(1.0).epsilon_at(refuted.delta)
+    assert dp.audit(gaussian, ZERO, ONE, dp.GaussianDP(1.0), trials=10_000).outcome == dp.Outcome.INCONCLUSIVE
+    assert dp.audit(gaussian, ZERO, ONE, dp.ZCDP(0.1), trials=10_000).outcome == dp.Outcome.REFUTED
+    assert dp.audit(gaussian, ZERO, ONE, dp.RenyiDP(8.0, 4.0), trials=5_000).outcome == dp.Outcome.INCONCLUSIVE
+
+
+def test_vector_outputs_need_no_score():
+    def vector(data, rng, trials):
+        return data.sum() * np.array([1.0, -1.0, 0.5, 0.0]) + rng.normal(size=(trials, 4))
+
+    result = dp.audit(vector, ZERO, ONE, dp.GaussianDP(0.9), trials=6000)
+    assert result.outcome == dp.Outcome.REFUTED  # the true mu is 1.5
+
+
+def test_tuples_and_halts():
+    def pair(data, rng, trials):
+        noisy = data.sum() + rng.laplace(size=trials)
+        return noisy, noisy > 3
+
+    assert dp.audit(pair, ZERO, ONE, dp.PureDP(0.5), trials=6000).outcome == dp.Outcome.REFUTED
+
+    def halting(data, rng, trials):
+        out = rng.normal(size=trials)
+        out[rng.random(trials) < 0.1 + 0.3 * data[0]] = np.nan
+        return out
+
+    with pytest.raises(MechanismError, match="halts=True"):
+        dp.audit(halting, ZERO, ONE, dp.PureDP(1.0), trials=1000)
+    found = dp.audit(halting, ZERO, ONE, dp.PureDP(1.0), trials=4000, halts=True)
+    assert found.outcome == dp.Outcome.REFUTED
+    assert "halted" in found.event
+
+
+def test_a_mixture_of_an_atom_and_a_density():
+    def clipped(data, rng, trials):
+        return np.maximum(data.sum() + rng.laplace(size=trials), 1.0)
+
+    result = dp.audit(clipped, ZERO, ONE, dp.PureDP(1.0), trials=20_000)
+    assert 0.7 < result.epsilon_lower <= 1.0
+
+
+def test_the_seed_decides_everything():
+    first, second = (dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=2000, seed=3) for _ in range(2))
+    assert first.counts == second.counts
+    assert dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=2000, seed=4).counts != first.counts
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda outputs: -outputs,
+        scores.Identity(),
+        scores.Projection([-1.0]),
+        scores.LikelihoodRatio(lambda y: -abs(y), lambda y: -abs(y - 1)),
+        scores.Classifier("logistic"),
+        [scores.Identity(), lambda outputs: np.sin(outputs)],
+    ],
+)
+def test_scores_of_every_kind(score):
+    result = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=10_000, score=score)
+    assert 0.75 < result.epsilon_lower < 1.05
+
+
+def test_result_says_what_it_means():
+    result = dp.audit(laplace, ZERO, ONE, dp.PureDP(0.5), trials=12_000)
+    assert str(result).startswith("REFUTED  laplace is not 0.5-DP: certified ε ≥ 0.")
+    assert "record 0 changed from 0 to 1" in str(result)
+    assert dp.verify(result.witness).violated
+    quiet = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=12_000)
+    assert "would have refuted a true ε ≥" in str(quiet)
+    assert quiet.witness is None
+    assert quiet.detectable_epsilon > 1.0 > quiet.epsilon_lower
+    assert json.loads(json.dumps(result.to_dict()))["outcome"] == "refuted"
+    assert result.verdict().evidence == "sampled"
+    assert len(result.curve.fpr) > 5
+
+
+def test_detectable_epsilon_is_detected():
+    quiet = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=12_000)
+    wide = quiet.detectable_epsilon
+
+    def leaky(data, rng, trials):
+        return data.sum() + rng.laplace(size=trials) / wide
+
+    found = sum(
+        dp.audit(leaky, ZERO, ONE, dp.PureDP(1.0), trials=12_000, seed=s).outcome == "refuted" for s in range(20)
+    )
+    # 95 % is promised for this event; fewer than 16 of 20 would have probability 3e-3.
+    assert found >= 16
+
+
+def test_witness_cannot_be_edited():
+    witness = dp.audit(laplace, ZERO, ONE, dp.PureDP(0.5), trials=12_000).witness
+    for change in ({"right": witness.parameters["right"] + 500}, {"epsilon": "0.1"}, {"label": "audit/other"}):
+        edited = dp.Witness(
+            label=witness.label,
+            kind=witness.kind,
+            parameters={**witness.parameters, **change},
+            claimed=witness.claimed,
+            found=witness.found,
+        )
+        with pytest.raises(dp.DpcheckError):
+            dp.verify(edited)
+
+
+def raising(data, rng, trials):
+    raise KeyError("weights")
+
+
+def infinite(data, rng, trials):
+    return np.where(np.arange(trials) == 3, np.inf, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "message"),
+    [
+        (raising, "raising raised KeyError on data"),
+        (infinite, "inf in trial 3"),
+        (lambda d, r, t: np.zeros(t + 1), "axis 0 must count trials"),
+        (lambda d, r, t: 1.0, "axis 0 must count trials"),
+        (lambda d, r, t: None, "returned None"),
+        (lambda d, r, t: np.zeros((t, 0)), "empty outputs"),
+    ],
+)
+def test_broken_mechanisms(mechanism, message):
+    with pytest.raises(MechanismError, match=message):
+        dp.audit(mechanism, ZERO, ONE, dp.PureDP(1.0), trials=1000)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"data": np.array([np.nan])}, "nan at index"),
+        ({"neighbour": np.array([np.inf])}, "inf at index"),
+        ({"data": np.array([])}, "empty"),
+        ({"data": np.array([0.0, 1.0])}, "equally many"),
+        ({"data": np.array([0.0, 0.0]), "neighbour": np.array([1.0, 1.0])}, "differ in 2 records"),
+        ({"neighbour": ZERO}, "identical"),
+        ({"adjacency": "swap"}, "unknown adjacency"),
+        ({"claim": 1.0}, "claim must be"),
+        ({"trials": 10}, "trials must be"),
+        ({"trials": 1e5}, "trials must be"),
+        ({"failure_probability": 0.0}, "failure_probability"),
+        ({"score": "best"}, "unknown score"),
+        ({"score": 3}, "score must be"),
+        ({"mode": "forever"}, "unknown mode"),
+        ({"held_out": 1.0}, "held_out"),
+        ({"mechanism": 7}, "callable"),
+    ],
+)
+def test_bad_input_gets_one_sentence(change, message):
+    arguments = {"mechanism": laplace, "data": ZERO, "neighbour": ONE, "claim": dp.PureDP(1.0), "trials": 1000} | change
+    with pytest.raises(InvalidInput, match=message):
+        dp.audit(**arguments)
+
+
+def test_claims_refuse_impossible_parameters():
+    for bad in (lambda: dp.PureDP(0.0), lambda: dp.ApproxDP(1.0, 1.0), lambda: dp.ApproxDP(1.0, -0.1)):
+        with pytest.raises(InvalidInput):
+            bad()
+
+
+def test_any_pair_and_opaque_objects():
+    def answers(data, rng, trials):
+        return data["count"] + rng.laplace(size=trials)
+
+    result = dp.audit(answers, {"count": 0}, {"count": 1}, dp.PureDP(0.5), trials=8000)
+    assert "not checked" in result.pair
+    assert result.outcome == dp.Outcome.REFUTED
+    far = dp.audit(laplace, np.zeros(2), np.ones(2), dp.PureDP(1.0), trials=8000, adjacency=None)
+    assert far.outcome == dp.Outcome.REFUTED
