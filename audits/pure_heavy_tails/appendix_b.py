@@ -43,7 +43,9 @@ def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict
     steepest = B_1["a"] + B_1["beta1"] * integrate.quad(lambda s: math.exp(-1 / s**2), 0, 1)[0]
     jets = np.abs(B_1["beta0"] - B_1["beta1"]) * np.abs(flat(t))
     grid = np.linspace(-1, 1, 401)
-    lowest = [float((-B_1["a"] * grid + b * flat(grid) + B_1["C"] * np.abs(grid)).min()) for b in (B_1["beta0"], B_1["beta1"])]
+    lowest = [
+        float((-B_1["a"] * grid + b * flat(grid) + B_1["C"] * np.abs(grid)).min()) for b in (B_1["beta0"], B_1["beta1"])
+    ]
     closed = [-(B_1["a"] - B_1["C"]) + b * float(flat(1.0)) for b in (B_1["beta0"], B_1["beta1"])]
     numbers = {
         "largest difference of the answers": float(jets.max()),
@@ -85,7 +87,9 @@ class _Resisting:
     """
 
     C: Fraction = Q(1, 2)
-    lines: list[tuple[Fraction, Fraction, Fraction]] = field(default_factory=lambda: [(Q(-3, 4), Q(1, 2), Q(0)), (Q(0), Q(1, 2), Q(0))])
+    lines: list[tuple[Fraction, Fraction, Fraction]] = field(
+        default_factory=lambda: [(Q(-3, 4), Q(1, 2), Q(0)), (Q(0), Q(1, 2), Q(0))]
+    )
     answers: dict[Fraction, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
     def value(self, t: Fraction) -> Fraction:
@@ -99,7 +103,9 @@ class _Resisting:
     def kink(self) -> Fraction:
         """The minimiser of the function + C t."""
         crossings = [
-            (n[2] - n[0] * n[1] - m[2] + m[0] * m[1]) / (m[0] - n[0]) for m, n in itertools.combinations(self.lines, 2) if m[0] != n[0]
+            (n[2] - n[0] * n[1] - m[2] + m[0] * m[1]) / (m[0] - n[0])
+            for m, n in itertools.combinations(self.lines, 2)
+            if m[0] != n[0]
         ]
         return min(crossings, key=lambda x: self.value(x) + self.C * x)
 
@@ -119,7 +125,9 @@ class _Resisting:
         lift = Q(1, 16)
         while True:
             self.lines = [*lines, (slope, t, height + lift)]
-            kept = all(self.value(u) == answer[0] and self.slopes(u) == [answer[1]] for u, answer in self.answers.items())
+            kept = all(
+                self.value(u) == answer[0] and self.slopes(u) == [answer[1]] for u, answer in self.answers.items()
+            )
             if kept and 0 < self.kink() < 1:
                 return
             lift /= 2
@@ -186,14 +194,23 @@ def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict
             t = ALGORITHMS[algorithm](oracle.answers, step)
         oracle.ask(t)
     kink, around = oracle.kink(), oracle.slopes(oracle.kink())
-    broken = [t for t, (height, slope) in oracle.answers.items() if oracle.value(t) != height or oracle.slopes(t) != [slope]]
+    broken = [
+        t for t, (height, slope) in oracle.answers.items() if oracle.value(t) != height or oracle.slopes(t) != [slope]
+    ]
     legal = 0 < kink < 1 and around[0] < -oracle.C < around[-1] and all(abs(line[0]) < 1 for line in oracle.lines)
     # A mollifier narrower than the way from a query to the nearest other piece leaves every answer as it was.
     width = min((_clearance(oracle, t) for t in oracle.answers), default=Q(1))
     width = min(width, kink, 1 - kink) / 2
     difference = float(width / 2) * bump_constant(float(around[0] + oracle.C), float(around[-1] + oracle.C))
-    numbers = {"queries": len(oracle.answers), "answers changed": len(broken), "width": float(width), "difference of the extensions": difference}
-    said = f"{algorithm}: after {len(oracle.answers)} answers two widths differ by {difference:.3g} in the extension at 0"
+    numbers = {
+        "queries": len(oracle.answers),
+        "answers changed": len(broken),
+        "width": float(width),
+        "difference of the extensions": difference,
+    }
+    said = (
+        f"{algorithm}: after {len(oracle.answers)} answers two widths differ by {difference:.3g} in the extension at 0"
+    )
     good = not broken and legal and width > 0 and difference > 0
     return (holds if good else refuted)(f"{said}; {len(broken)} answers changed", "exact", numbers=numbers)
 

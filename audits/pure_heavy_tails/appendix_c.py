@@ -66,7 +66,11 @@ def sharp_envelope(context: Context) -> Verdict:
 def bias_data_set_by_data_set(context: Context, *, loss: str) -> Verdict:
     """The bias of the extension at random points is at most D mean(A - C)_+, with equality at the far end for one sign."""
     rng, trials, m, cap, D = context.rng(), context.scale(5000, 100_000), 10, 0.7, 2.0
-    work: Any = RareSpikes(D=D, p=0.6, theta=1.0) if loss == "spikes" else RadialHeavyTail(b=(0.5, 0.2), D=D, weights=Pareto(1.7))
+    work: Any = (
+        RareSpikes(D=D, p=0.6, theta=1.0)
+        if loss == "spikes"
+        else RadialHeavyTail(b=(0.5, 0.2), D=D, weights=Pareto(1.7))
+    )
     z = work.rows(rng, trials, m)
     w = work.project(D * (rng.random((trials, 1, work.constants.d)) - 0.5))
     w[: trials // 10] = D / 2 if loss == "spikes" else w[: trials // 10]
@@ -92,7 +96,9 @@ def bias_within_the_sharp_constant(context: Context, *, k: float) -> Verdict:
             right.append(stated("pure_heavy_tails/lem-c-1@derived", D=2.0, G_k=law.moment(k) ** (1 / k), k=k, C=cap))
             points.append(Point(x=cap, value=left[-1], bound=right[-1], series=f"{name}, k = {k:g}"))
     covers = "the pointwise inequality is proved, and the extremal spike attains it"
-    found = accuracy.never_violated(left, right, statement="expected bias <= the sharp bound", covers=covers, evidence="certificate")
+    found = accuracy.never_violated(
+        left, right, statement="expected bias <= the sharp bound", covers=covers, evidence="certificate"
+    )
     if float(found.numbers["largest left/right"]) < 1 - 1e-9:
         return refuted("the extremal law does not attain the sharp constant", "exact", numbers=found.numbers)
     return replace(found, points=[p for p in points if p.value > 0], axes=("C", "expected bias of the extension"))
@@ -113,7 +119,9 @@ def localisation_spends_exactly(context: Context, *, solver: str, M: float) -> V
     share = {"exact": 1 / 3, "worst legal": 2 / 3}[solver]
     found = localisation_slack(context, solver, M, share)
     if abs(float(found.numbers["realised"]) - share) > 1e-9:
-        return refuted(f"the pair realises {found.numbers['realised']}, not {share:.6g}", "exact", numbers=found.numbers)
+        return refuted(
+            f"the pair realises {found.numbers['realised']}, not {share:.6g}", "exact", numbers=found.numbers
+        )
     return found
 
 
@@ -133,8 +141,16 @@ def _sixteen() -> Verdict:
     zeta = BY_NAME["zeta"]
     x = sp.Rational(33, 2) * zeta
     # Chernoff: the tail is at most exp(-d (x - 1 - log x)); it is enough that zeta <= x - 1 - log x.
-    box = domain.never_positive(zeta - (x - 1 - sp.log(x)), {"zeta": (1, 10**4)}, statement="zeta <= 16.5 zeta - 1 - log(16.5 zeta)")
-    beyond = proved({}, {"and the difference increases: 15.5 - 1/zeta at zeta = 1 + u": sp.Rational(31, 2) - 1 / (1 + sp.Symbol("u", nonnegative=True))})
+    box = domain.never_positive(
+        zeta - (x - 1 - sp.log(x)), {"zeta": (1, 10**4)}, statement="zeta <= 16.5 zeta - 1 - log(16.5 zeta)"
+    )
+    beyond = proved(
+        {},
+        {
+            "and the difference increases: 15.5 - 1/zeta at zeta = 1 + u": sp.Rational(31, 2)
+            - 1 / (1 + sp.Symbol("u", nonnegative=True))
+        },
+    )
     d, z = np.meshgrid(np.arange(1, 400), np.linspace(1, 20, 40))
     exact = accuracy.never_violated(
         special.gammaincc(d, 16.5 * z * d), np.exp(-z), statement="Pr(Gamma(d) > 16.5 zeta d) <= e^-zeta", covers="Chernoff's bound decides the rest", evidence="certificate"
@@ -170,7 +186,9 @@ def _contained(context: Context, d: int, zeta: float, solver: str) -> Verdict:
         best = certified(Objective(workload=work, sample=data.read(), weight=0.1, centre=start, cap=2.0)).point
         inside += int((np.linalg.norm(best - w_loc, axis=1) <= stage.radius).sum())
     claimed = stated("pure_heavy_tails/lem-c-2", zeta=zeta, epsilon=epsilon, d=d)
-    found = accuracy.probability(inside, trials, claimed, context.failure_probability, event="the ball holds the minimiser")
+    found = accuracy.probability(
+        inside, trials, claimed, context.failure_probability, event="the ball holds the minimiser"
+    )
     point = Point(x=d, value=inside / trials, bound=claimed, series=f"zeta = {zeta:g}, {solver} solver")
     return replace(found, points=[point], axes=("d", "frequency of containment"))
 
@@ -186,12 +204,16 @@ def containment_without_a_limit(context: Context, *, zeta: int) -> Verdict:
     def witness(index: int) -> Any:
         return witnessed(context.label, "lem_c_2_epsilon", claimed, inside[index], epsilon=budgets[index], zeta=zeta)
 
-    found = accuracy.never_violated(claimed, inside, statement="1 - e^-zeta <= Pr(the ball holds the minimiser)", witness=witness)
+    found = accuracy.never_violated(
+        claimed, inside, statement="1 - e^-zeta <= Pr(the ball holds the minimiser)", witness=witness
+    )
     points = [Point(x=e, value=p, bound=claimed, series=f"zeta = {zeta}") for e, p in zip(budgets, inside, strict=True)]
     return replace(found, points=points, axes=("epsilon", "probability of containment"))
 
 
-CERTIFIED = sensitivity.Certificate(1.0, "λ-strong convexity, and two C-Lipschitz functions differ by a 2C-Lipschitz one")
+CERTIFIED = sensitivity.Certificate(
+    1.0, "λ-strong convexity, and two C-Lipschitz functions differ by a 2C-Lipschitz one"
+)
 
 
 @check("pure_heavy_tails/fact-erm-sensitivity", kind="sensitivity", grid={"within": (False, True)})
@@ -202,7 +224,14 @@ def minimiser_of_linear_losses(context: Context, *, within: bool) -> Verdict:
 
     def minimiser(data: Array) -> Array:
         ball = (np.full((len(data), 1), 0.1), 3.0) if within else None
-        task = Objective(workload=work, sample=Sample(data, np.ones((1, n))), weight=lambda_, centre=np.zeros((1, 1)), cap=C, within=ball)
+        task = Objective(
+            workload=work,
+            sample=Sample(data, np.ones((1, n))),
+            weight=lambda_,
+            centre=np.zeros((1, 1)),
+            cap=C,
+            within=ball,
+        )
         return certified(task).point
 
     bound = stated(context.label, C=C, lambda_=lambda_, n=n)
@@ -225,7 +254,9 @@ def minimiser_of_radial_losses(context: Context, *, d: int) -> Verdict:
         return certified(Objective(workload=work, sample=sample, weight=lambda_, centre=np.zeros((1, d)), cap=C)).point
 
     measure = stability.of_map(minimiser, stated(context.label, C=C, lambda_=lambda_, n=n))
-    found = stability.search(measure, BoxRecords(0.0, 50.0), n, chains=32, steps=context.scale(20, 200), seed=context.seed)
+    found = stability.search(
+        measure, BoxRecords(0.0, 50.0), n, chains=32, steps=context.scale(20, 200), seed=context.seed
+    )
     return stability.verdict(found, certificate=CERTIFIED)
 
 
@@ -255,7 +286,9 @@ def displayed_tail(context: Context) -> Verdict:
         return witnessed(context.label, "fact_gamma_tail", allowed[index], found[index], d=d, t=t)
 
     answer = accuracy.never_violated(found, allowed, statement="Pr(Gamma(d) > d + t) <= e^-t", witness=witness)
-    points = [Point(x=t, value=f, bound=a, series=f"d = {d}") for (d, t), f, a in zip(cells, found, allowed, strict=True)]
+    points = [
+        Point(x=t, value=f, bound=a, series=f"d = {d}") for (d, t), f, a in zip(cells, found, allowed, strict=True)
+    ]
     return replace(answer, points=points, axes=("t", "probability of a longer radius"))
 
 
@@ -268,7 +301,8 @@ def corrected_tail(context: Context) -> Verdict:
     at, x = r / (1 + r), d * r + d * r**2 / 2
     chernoff = proved(
         {
-            "log-moment bound, derivative": sp.diff(s**2 / (2 * (1 - s)) + s + sp.log(1 - s), s) - s**2 / (2 * (1 - s) ** 2),
+            "log-moment bound, derivative": sp.diff(s**2 / (2 * (1 - s)) + s + sp.log(1 - s), s)
+            - s**2 / (2 * (1 - s) ** 2),
             "both sides vanish at 0": (s**2 / (2 * (1 - s)) + s + sp.log(1 - s)).subs(s, 0),
             "s x - d s^2/(2(1-s)) = t at s = r/(1+r)": at * x - d * at**2 / (2 * (1 - at)) - t,
         }
@@ -314,22 +348,32 @@ def first_display(context: Context, *, cap: str) -> Verdict:
     trials = context.scale(2000, 20_000)
     found = distances(context, DoubleOutputPert(C=C), work, 1.0, size, trials)
     within = int((found <= claimed).sum())
-    sampled = accuracy.probability(within, trials, 0.8 - math.exp(-3), context.failure_probability, event=f"distance <= {claimed:.4g}")
+    sampled = accuracy.probability(
+        within, trials, 0.8 - math.exp(-3), context.failure_probability, event=f"distance <= {claimed:.4g}"
+    )
     numbers = {**sampled.numbers, "smallest distance": float(found.min()), "printed radius": claimed}
     point = Point(x=C, value=float(np.quantile(found, 0.75)), bound=claimed, series="Algorithm 4")
     fields: dict[str, Any] = {"numbers": numbers, "points": [point], "axes": ("C/G_k", "0.75-quantile of the distance")}
     if sampled.outcome != "refuted":
         return replace(sampled, **fields)
     every = _reach(spike, p, C, size)
-    witness = witnessed(context.label, "prop_c_3", claimed, every, **given, k=2, G_k=1, lambda_=1, epsilon=1, D=10, c1=28)
-    reason = f"{sampled.reason}; whatever the second stage, every point of W_0 is {every:.4g} away with probability 0.99"
+    witness = witnessed(
+        context.label, "prop_c_3", claimed, every, **given, k=2, G_k=1, lambda_=1, epsilon=1, D=10, c1=28
+    )
+    reason = (
+        f"{sampled.reason}; whatever the second stage, every point of W_0 is {every:.4g} away with probability 0.99"
+    )
     return replace(sampled, reason=reason, witness=witness, **fields)
 
 
 @check(
     "pure_heavy_tails/prop-c-3@corrected",
     kind="accuracy",
-    grid={"instance": ("radial", "line", "prescribed"), "factor": by_size([0.3], [0.1, 0.3, 1.0, 3.0]), "m": by_size([10**4], [10**3, 10**4, 10**6])},
+    grid={
+        "instance": ("radial", "line", "prescribed"),
+        "factor": by_size([0.3], [0.1, 0.3, 1.0, 3.0]),
+        "m": by_size([10**4], [10**3, 10**4, 10**6]),
+    },
 )
 def display_with_the_bias_of_the_minimiser(context: Context, *, instance: str, factor: float, m: int) -> Verdict:
     """Algorithm 4 at general caps: within c_1 C d/(lambda epsilon m) + 20 G_k^k/(lambda C^(k-1)) 3 times in 4."""
@@ -337,7 +381,13 @@ def display_with_the_bias_of_the_minimiser(context: Context, *, instance: str, f
     prescribed = math.sqrt(m / d)
     C = prescribed if instance == "prescribed" else factor * prescribed
     rare = min(1.0, (1 / (2 * C)) ** k)  # spikes of size 2C, the worst for the bias of the minimiser
-    work: Any = RareSpikes(D=1e4, k=k, G=1.0, p=rare, theta=1.0) if instance == "line" else radial_spikes(d, k, m, 1.0, min(1.0, rare * m / d))
+    work: Any = (
+        RareSpikes(D=1e4, k=k, G=1.0, p=rare, theta=1.0)
+        if instance == "line"
+        else radial_spikes(d, k, m, 1.0, min(1.0, rare * m / d))
+    )
     bound = stated(context.label, c_1=28.0, C=C, d=d, lambda_=1.0, epsilon=1.0, n=m, G_k=1.0, k=k)
     label, trials = f"{instance}, C = {factor:g} of the prescribed", context.scale(1000, 20_000)
-    return distance_within(context, label, DoubleOutputPert(C=C), work, 1.0, m, bound, 0.8 - math.exp(-3), trials, m / d)
+    return distance_within(
+        context, label, DoubleOutputPert(C=C), work, 1.0, m, bound, 0.8 - math.exp(-3), trials, m / d
+    )

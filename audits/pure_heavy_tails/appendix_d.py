@@ -11,30 +11,29 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension, searched_extension
-from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, StructuredDoubleOutputPert
+from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import (
     DirectSubgradient,
     JointReformulation,
-    JointSubgradient,
     socp_subgradient,
 )
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check
 from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
-from dpcheck.harness import accuracy, risk, runtime, sensitivity
+from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array, Constants, Sample
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
+from dpcheck.verdicts import Point, Verdict, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import DELTA, agree, opposite_spikes, problem, proved, shifts, slack_verdict, stated, wide, witnessed
+from ._instances import DELTA, opposite_spikes, problem, proved, shifts, slack_verdict, stated
 from .section_3_solver import double_distance, double_sensitivity, double_slack, same_rate, toy_steps
 
 # Proposition D.1 and equation (14) -----------------------------------------------------------------------------------------
@@ -69,7 +68,13 @@ def norm_by_algebra(context: Context) -> Verdict:
     """sqrt(a^2 + b^2) <= a + b with a = C + lambda D, b = (A_Z + C)/sqrt(m), and m >= 1, gives A_Z + 2C + lambda D."""
     A, C, lam, D, s = (*sp.symbols("A_Z C lambda D", positive=True), sp.Symbol("s", nonnegative=True))
     a, b = C + lam * D, (A + C) / (1 + s)  # sqrt(m) = 1 + s
-    return proved({}, {"(a + b)^2 - (a^2 + b^2)": (a + b) ** 2 - a**2 - b**2, "L_Z - (a + b)": (A + 2 * C + lam * D) - a - (A + C) + (A + C) * s / (1 + s)})
+    return proved(
+        {},
+        {
+            "(a + b)^2 - (a^2 + b^2)": (a + b) ** 2 - a**2 - b**2,
+            "L_Z - (a + b)": (A + 2 * C + lam * D) - a - (A + C) + (A + C) * s / (1 + s),
+        },
+    )
 
 
 @check("pure_heavy_tails/fact-eq-14", kind="accuracy", grid={"loss": ("median", "radial")}, expect="inconclusive")
@@ -79,14 +84,18 @@ def norm_at_random_points(context: Context, *, loss: str) -> Verdict:
     rng, trials, m, C, lam = context.rng(), context.scale(2000, 50_000), 4, 0.7, 3.0
     records = work.rows(rng, trials, m)
     centre = work.project(rng.uniform(-1, 1, (1, work.constants.d)))
-    joint = JointReformulation(Task(workload=work, sample=Sample(records, np.ones((1, m))), weight=lam, centre=centre, cap=C))
+    joint = JointReformulation(
+        Task(workload=work, sample=Sample(records, np.ones((1, m))), weight=lam, centre=centre, cap=C)
+    )
     u = joint.project(rng.uniform(-1, 1, joint.start().shape), np.full(trials, 1e-9))
     steepest = work.amplitude(records).max(axis=1)
     found = np.linalg.norm(joint.subgradient(u), axis=1)
     bound = steepest + 2 * C + lam * work.D
     if not math.isclose(float(bound[0]), stated(context.label, A_Z=float(steepest[0]), C=C, lambda_=lam, D=work.D)):
         return refuted("the claim's bound is not A_Z + 2C + lambda D", "exact")
-    return accuracy.never_violated(found, bound, statement="|subgradient| <= L_Z", failure_probability=context.failure_probability)
+    return accuracy.never_violated(
+        found, bound, statement="|subgradient| <= L_Z", failure_probability=context.failure_probability
+    )
 
 
 @check("pure_heavy_tails/fact-eq-14", kind="runtime")
@@ -102,7 +111,9 @@ def steepest_record(context: Context) -> Verdict:
                 left += [1 - rho] * 2
                 right += [math.exp(m * math.log1p(-tail)) for tail in tails]
     covers = "Markov's inequality and a union bound over records"
-    return accuracy.never_violated(left, right, statement="1 - rho <= Pr(A_Z <= G_k (m/rho)^(1/k))", covers=covers, evidence="certificate")
+    return accuracy.never_violated(
+        left, right, statement="1 - rho <= Pr(A_Z <= G_k (m/rho)^(1/k))", covers=covers, evidence="certificate"
+    )
 
 
 # Theorem D.2 -----------------------------------------------------------------------------------------------------------------
@@ -127,10 +138,16 @@ def certified_risk(context: Context, solver: str, k: float, n: int) -> Verdict:
     bound = algorithm.risk_bound(problem(work, 1.0), n)
     assert bound is not None
     trials = context.scale(200, 600)
-    values = risk.excess_risks(algorithm, work, problem(work, 1.0), n, trials, context.seed, context.name, dict(context.cell), gradients=1e18)
+    values = risk.excess_risks(
+        algorithm, work, problem(work, 1.0), n, trials, context.seed, context.name, dict(context.cell), gradients=1e18
+    )
     found = risk.high_probability(values, bound, DELTA, context.failure_probability, x=n, series=f"k = {k:g}")
     cap = work.D * work.constants.moment(1.0, 1)
-    return replace(found, numbers={**found.numbers, "trivial bound D G_1": cap, "J": J}, axes=("n", "0.9-quantile of the excess risk"))
+    return replace(
+        found,
+        numbers={**found.numbers, "trivial bound D G_1": cap, "J": J},
+        axes=("n", "0.9-quantile of the excess risk"),
+    )
 
 
 @check("pure_heavy_tails/thm-d-2", kind="runtime")
@@ -149,12 +166,18 @@ def time_budget_of_all_calls(context: Context) -> Verdict:
             left.append(1 - rho)
             right.append(math.exp(log_all))
     covers = "a union bound over the calls; rho/2 is spent"
-    return accuracy.never_violated(left, right, statement="1 - rho <= Pr(all calls in time)", covers=covers, evidence="certificate")
+    return accuracy.never_violated(
+        left, right, statement="1 - rho <= Pr(all calls in time)", covers=covers, evidence="certificate"
+    )
 
 
 # Oracles for the extension ---------------------------------------------------------------------------------------------------
 
-LINE: dict[str, Any] = {"spikes": RareSpikes(D=2.0, p=0.4), "median": WeightedMedian(D=2.0), "mean": HeavyMean(D=4.0, tail=2.5)}
+LINE: dict[str, Any] = {
+    "spikes": RareSpikes(D=2.0, p=0.4),
+    "median": WeightedMedian(D=2.0),
+    "mean": HeavyMean(D=4.0, tail=2.5),
+}
 
 
 @check("pure_heavy_tails/def-d-3", kind="accuracy", grid={"loss": tuple(LINE)}, expect="inconclusive")
@@ -167,7 +190,12 @@ def clipped_slope_is_an_oracle(context: Context, *, loss: str) -> Verdict:
     at_w, at_u = (lipschitz_extension(work, x, z, C) for x in (w, u))
     left = np.concatenate([at_w + (g * (u - w))[:, 0], np.abs(g[:, 0])])
     right = np.concatenate([at_u + 1e-9 * (1 + np.abs(at_u)), np.full(size, stated(context.label, C=C))])
-    return accuracy.never_violated(left, right, statement="f_C(w) + <g, u - w> <= f_C(u), |g| <= 2C", failure_probability=context.failure_probability)
+    return accuracy.never_violated(
+        left,
+        right,
+        statement="f_C(w) + <g, u - w> <= f_C(u), |g| <= 2C",
+        failure_probability=context.failure_probability,
+    )
 
 
 @dataclass(frozen=True)
@@ -181,7 +209,13 @@ class _Piecewise:
     @property
     def constants(self) -> Constants:
         steep = float(np.linalg.norm(self.slopes, axis=1).max())
-        return Constants(d=2, diameter=self.domain.diameter, lipschitz=lambda p: steep, smoothness=lambda p: 0.0, moment=lambda k, m: steep)
+        return Constants(
+            d=2,
+            diameter=self.domain.diameter,
+            lipschitz=lambda p: steep,
+            smoothness=lambda p: 0.0,
+            moment=lambda k, m: steep,
+        )
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray((w @ self.slopes.T + self.intercepts).max(axis=-1))
@@ -190,7 +224,11 @@ class _Piecewise:
         return self.domain.project(w)
 
 
-PLANE: dict[str, Domain] = {"ball": Ball(d=2, radius=1.0), "box": Box(np.array([-1.0, -0.5]), np.array([0.5, 1.0])), "ellipsoid": Ellipsoid([1.0, 0.5])}
+PLANE: dict[str, Domain] = {
+    "ball": Ball(d=2, radius=1.0),
+    "box": Box(np.array([-1.0, -0.5]), np.array([0.5, 1.0])),
+    "ellipsoid": Ellipsoid([1.0, 0.5]),
+}
 LOSSES: dict[str, Callable[[Array], tuple[Array, Array]]] = {
     "hinge": lambda a: (np.array([0 * a, -a]), np.array([0.0, 1.0])),
     "absolute": lambda a: (np.array([a, -a]), np.array([-0.3, 0.3])),
@@ -213,26 +251,49 @@ def conic_oracle(context: Context, loss: str, place: str, cases: int, limit: flo
         sides.append((np.array([np.linalg.norm(found.vector)]), np.array([limit * C * (1 + 1e-9)])))
         bias = max(bias, found.bias)
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
-    answer = accuracy.never_violated(left, right, statement="f_C(w) + <g, u - w> - B <= f_C(u), norm", failure_probability=context.failure_probability)
+    answer = accuracy.never_violated(
+        left,
+        right,
+        statement="f_C(w) + <g, u - w> - B <= f_C(u), norm",
+        failure_probability=context.failure_probability,
+    )
     numbers = {**answer.numbers, "largest recomputed bias B": bias}
     if bias > 1e-5:
         return refuted(f"the multipliers are certified only to B = {bias:.2g}", "exact", numbers=numbers)
     return replace(answer, numbers=numbers)
 
 
-@check("pure_heavy_tails/prop-d-6", kind="accuracy", grid={"loss": tuple(LOSSES)}, expect="inconclusive", needs=("cvxpy", "clarabel"))
+@check(
+    "pure_heavy_tails/prop-d-6",
+    kind="accuracy",
+    grid={"loss": tuple(LOSSES)},
+    expect="inconclusive",
+    needs=("cvxpy", "clarabel"),
+)
 def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
     """On the disc the multiplier is a B-approximate subgradient of norm at most C, B from the recomputed dual value."""
     return conic_oracle(context, loss, "ball", context.scale(4, 40), 1.0)
 
 
-@check("pure_heavy_tails/proc-socp-subgrad", kind="accuracy", grid={"place": ("ball", "box")}, expect="inconclusive", needs=("cvxpy", "clarabel"))
+@check(
+    "pure_heavy_tails/proc-socp-subgrad",
+    kind="accuracy",
+    grid={"place": ("ball", "box")},
+    expect="inconclusive",
+    needs=("cvxpy", "clarabel"),
+)
 def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
     """The oracle (16) for the hinge loss, on a ball and on a box."""
     return conic_oracle(context, "hinge", place, context.scale(4, 40), 1.0)
 
 
-@check("pure_heavy_tails/cor-d-7", kind="accuracy", grid={"loss": tuple(LOSSES), "place": by_size(["ellipsoid"], tuple(PLANE))}, expect="inconclusive", needs=("cvxpy", "clarabel"))
+@check(
+    "pure_heavy_tails/cor-d-7",
+    kind="accuracy",
+    grid={"loss": tuple(LOSSES), "place": by_size(["ellipsoid"], tuple(PLANE))},
+    expect="inconclusive",
+    needs=("cvxpy", "clarabel"),
+)
 def structured_losses_have_an_oracle(context: Context, *, loss: str, place: str) -> Verdict:
     """Affine, hinge and absolute losses on a ball, a box and an ellipsoid meet Definition D.3, norm 2C."""
     return conic_oracle(context, loss, place, context.scale(3, 25), 2.0)
@@ -254,7 +315,15 @@ def biased_run(context: Context, alpha: float, bias: float) -> tuple[Array, Arra
         away = rng.standard_normal(x.shape)
         return K.project(K.project(x) + xi[:, None] * away / np.linalg.norm(away, axis=1, keepdims=True))
 
-    found = biased_subgradient(lambda x: a * np.where(x >= b, 1.0, -1.0) + push, sloppy, K.project(-np.ones((trials, 2))), alpha, D, L, bias=bias)
+    found = biased_subgradient(
+        lambda x: a * np.where(x >= b, 1.0, -1.0) + push,
+        sloppy,
+        K.project(-np.ones((trials, 2))),
+        alpha,
+        D,
+        L,
+        bias=bias,
+    )
     return np.abs(found.point - b) @ a, np.asarray(found.steps, dtype=float), L, D
 
 
@@ -267,15 +336,29 @@ def biased_gap(context: Context, *, alpha: float, share: float) -> Verdict:
     gaps, _, L, D = biased_run(context, alpha, share * alpha / 4)
     T, eta, xi = constant_step(D, L, alpha)
     bound = stated(context.label, D=D, eta=eta, T=T, L=L, B=share * alpha / 4, xi=xi)
-    found = accuracy.never_violated(gaps, min(bound, alpha), statement="gap <= the sum of all terms <= alpha", failure_probability=context.failure_probability)
-    return replace(found, points=[Point(x=1 / alpha, value=float(gaps.max()), bound=bound, series=f"B = {share:g} alpha/4")], axes=("1/alpha", "largest gap"))
+    found = accuracy.never_violated(
+        gaps,
+        min(bound, alpha),
+        statement="gap <= the sum of all terms <= alpha",
+        failure_probability=context.failure_probability,
+    )
+    return replace(
+        found,
+        points=[Point(x=1 / alpha, value=float(gaps.max()), bound=bound, series=f"B = {share:g} alpha/4")],
+        axes=("1/alpha", "largest gap"),
+    )
 
 
 @check("pure_heavy_tails/lem-d-5@derived", kind="accuracy", grid={"alpha": ALPHAS}, expect="inconclusive")
 def biased_gap_three_quarters(context: Context, *, alpha: float) -> Verdict:
     """Under the last conditions the gap is at most 3 alpha/4."""
     gaps = biased_run(context, alpha, alpha / 4)[0]
-    return accuracy.never_violated(gaps, stated(context.label, alpha=alpha), statement="gap <= 3 alpha/4", failure_probability=context.failure_probability)
+    return accuracy.never_violated(
+        gaps,
+        stated(context.label, alpha=alpha),
+        statement="gap <= 3 alpha/4",
+        failure_probability=context.failure_probability,
+    )
 
 
 @check("pure_heavy_tails/lem-d-5@derived", kind="symbolic")
@@ -296,7 +379,9 @@ def three_quarters_of_the_lemma(context: Context) -> Verdict:
 
 def _biased_steps(context: Context, alpha: float) -> Verdict:
     _, steps, L, D = biased_run(context, alpha, alpha / 4)
-    found = runtime.verdict(steps, stated("pure_heavy_tails/proc-biased-psgd", D=D, L=L, alpha=alpha), what="steps", x=1 / alpha)
+    found = runtime.verdict(
+        steps, stated("pure_heavy_tails/proc-biased-psgd", D=D, L=L, alpha=alpha), what="steps", x=1 / alpha
+    )
     return replace(found, axes=("1/alpha", "steps"))
 
 
@@ -315,7 +400,12 @@ def biased_steps_of_the_procedure(context: Context, *, alpha: float) -> Verdict:
 @check("pure_heavy_tails/proc-biased-psgd", kind="accuracy", grid={"alpha": ALPHAS}, expect="inconclusive")
 def biased_average(context: Context, *, alpha: float) -> Verdict:
     """The average of the iterates is an alpha-minimiser."""
-    return accuracy.never_violated(biased_run(context, alpha, alpha / 4)[0], alpha, statement="gap <= alpha", failure_probability=context.failure_probability)
+    return accuracy.never_violated(
+        biased_run(context, alpha, alpha / 4)[0],
+        alpha,
+        statement="gap <= alpha",
+        failure_probability=context.failure_probability,
+    )
 
 
 # Theorem D.4 -----------------------------------------------------------------------------------------------------------------
@@ -354,12 +444,21 @@ def structured_solver_meets_its_gap(context: Context, *, m: int) -> Verdict:
     plan, rng, sides = algorithm.schedule(problem(work, 1.0), m), context.rng(), []
     for stage in plan.phases:
         data = work.rows(rng, 4, m) * np.array([1.0, 5.0, 1e3, 1e9]).reshape(4, 1, 1)
-        task = Task(workload=work, sample=Sample(data, np.ones((1, m))), weight=1.0, centre=np.full((1, 1), 0.3), cap=C, gap=stage.gap)
+        task = Task(
+            workload=work,
+            sample=Sample(data, np.ones((1, m))),
+            weight=1.0,
+            centre=np.full((1, 1), 0.3),
+            cap=C,
+            gap=stage.gap,
+        )
         solution = DirectSubgradient()(task)
         sides.append((value(task, solution.point) - value(task, certified(task).point), np.full(4, stage.gap)))
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
     covers = "these runs; Lemma D.5 decides the rest"
-    return accuracy.never_violated(left, right, statement="gap <= the schedule's", covers=covers, evidence="certificate")
+    return accuracy.never_violated(
+        left, right, statement="gap <= the schedule's", covers=covers, evidence="certificate"
+    )
 
 
 @check("pure_heavy_tails/proc-structured-double-op", kind="runtime", grid={"m": by_size([1], [1, 2])})
@@ -397,5 +496,3 @@ def theorem_d_4_has_the_rate(context: Context) -> Verdict:
 def theorem_d_4_keeps_the_bound(context: Context, *, k: float, n: int) -> Verdict:
     """Its releases have the law of Algorithm 4's up to the solver's gap; the risk with the exact solver keeps the bound."""
     return certified_risk(context, "double", k, n)
-
-

@@ -199,7 +199,10 @@ def repaired_phase_count(context: Context) -> Verdict:
     # Floors nest, so m_{t+1} = floor(m_t/2): of 2q it is q, of 2(1 + r) + 1 it is 1 + r. Delta_T <= (n/2J) Delta_1.
     residual = 3 * G * (n / (2 * J)) * first / ((n / (4 * J)) ** 5 * 20 * first / D)
     answer = proved(
-        {"the residual at 32^(T-1) = (n/4J)^5 is 76.8 G_1 D (J/n)^4": residual - sp.Rational(384, 5) * G * D * (J / n) ** 4},
+        {
+            "the residual at 32^(T-1) = (n/4J)^5 is 76.8 G_1 D (J/n)^4": residual
+            - sp.Rational(384, 5) * G * D * (J / n) ** 4
+        },
         {"even blocks": 3 * q - 2 * q, "odd blocks": 3 * (1 + rest) - (2 * (1 + rest) + 1)},
     )
     broken = 0
@@ -212,7 +215,6 @@ def repaired_phase_count(context: Context) -> Verdict:
     if broken:
         return refuted(f"the repaired phase count fails at {broken} of the sizes tried", "exact")
     return answer
-
 
 
 @check("pure_heavy_tails/proc-geom-agg", kind="accuracy", grid={"d": (1, 2, 5)}, expect="inconclusive")
@@ -316,7 +318,9 @@ def worst_allowed_solver_keeps_the_bound(context: Context, *, instance: str, n: 
     at = {"n": n, "J": J, "d": 1, "epsilon": 1.0, "k": 2, "D": work.D, "G_1": G_1, "G_2": G_2, "G_k": G_2}
     bound = stated("pure_heavy_tails/thm-2-1@derived", **at, c_erm=0.2, beta=DELTA)
     trials = context.scale(300, 1000) if instance == "spikes" else context.scale(160, 300)
-    values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=1e18)
+    values = risk.excess_risks(
+        algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=1e18
+    )
     found = risk.high_probability(values, bound, DELTA, context.failure_probability, x=n, series=instance)
     numbers = {**found.numbers, "J": J, "largest": float(values.max()), "trivial bound D G_1": work.D * G_1}
     return replace(found, numbers=numbers, axes=("n", "0.9-quantile of the excess risk"))
@@ -341,9 +345,13 @@ def growing_solver_time(context: Context) -> Verdict:
 
     def witness(index: int) -> Any:
         # The excess is measured relative to the larger side: all far violations look alike, the last is the clearest.
-        return witnessed(context.label, "thm_2_1_runtime", allowed[largest], found[largest], n=sizes[largest], J=9, power=10)
+        return witnessed(
+            context.label, "thm_2_1_runtime", allowed[largest], found[largest], n=sizes[largest], J=9, power=10
+        )
 
-    answer = accuracy.never_violated(found, allowed, statement="total time <= (log2 n)^10 Time(n, lambda_1)", witness=witness)
+    answer = accuracy.never_violated(
+        found, allowed, statement="total time <= (log2 n)^10 Time(n, lambda_1)", witness=witness
+    )
     points = [Point(x=n, value=f, bound=a) for n, f, a in zip(sizes, found, allowed, strict=True)]
     return replace(answer, points=points, axes=("n", "total time over Time(n, lambda_1)"))
 
@@ -355,12 +363,18 @@ def monotone_solver_time(context: Context) -> Verdict:
     found = [float(_total_time(n, J, power, 0)) for n, J, power in cells]
     allowed = [J * math.floor(math.log2(n / J)) for n, J, _ in cells]
     covers = "T J calls of at most n records each, and a time that grows with the records alone"
-    return accuracy.never_violated(found, allowed, statement="total time <= T J Time(n)", covers=covers, evidence="certificate")
+    return accuracy.never_violated(
+        found, allowed, statement="total time <= T J Time(n)", covers=covers, evidence="certificate"
+    )
 
 
 # Section 2.2: the Lipschitz extension ------------------------------------------------------------------------------------
 
-LINE: dict[str, Any] = {"spikes": RareSpikes(D=2.0, p=0.3), "median": WeightedMedian(D=2.0), "mean": HeavyMean(D=4.0, tail=2.5)}
+LINE: dict[str, Any] = {
+    "spikes": RareSpikes(D=2.0, p=0.3),
+    "median": WeightedMedian(D=2.0),
+    "mean": HeavyMean(D=4.0, tail=2.5),
+}
 PLANE: dict[str, Any] = {
     "radial": RadialHeavyTail(b=(0.3, -0.2), D=2.0, weights=Pareto(tail=2.2)),
     "linear": SparseDirection(nu=(0.6, 0.8), D=2.0, p=0.2),
@@ -427,7 +441,9 @@ def decomposition_by_algebra(context: Context) -> Verdict:
     left = (f_w + q_w) - (f_hat + q_hat)
     right = (f_w - e_w) + ((e_w + q_w) - (e_hatC + q_hatC))
     below, optimal = f_hat - e_hat, (e_hat + q_hat) - (e_hatC + q_hatC)
-    return proved({"right - left = (f - f_C)(w_lambda) + (gap of w_lambda in the extension)": right - left - below - optimal})
+    return proved(
+        {"right - left = (f - f_C)(w_lambda) + (gap of w_lambda in the extension)": right - left - below - optimal}
+    )
 
 
 @check("pure_heavy_tails/fact-eq-7", kind="accuracy", grid={"loss": tuple(LINE)}, expect="inconclusive")
@@ -486,7 +502,7 @@ def expected_bias_within_its_bound(context: Context, *, k: float) -> Verdict:
             right.append(stated("pure_heavy_tails/lem-2-3", D=2.0, G_k=G, k=k, C=float(cap)))
             points.append(Point(x=float(cap), value=left[-1], bound=right[-1], series=f"{name}, k = {k:g}"))
     covers = "every law is a mixture of constants, and the pointwise inequality is proved"
-    found = accuracy.never_violated(left, right, statement="expected bias <= bound", covers=covers, evidence="certificate")
+    found = accuracy.never_violated(
+        left, right, statement="expected bias <= bound", covers=covers, evidence="certificate"
+    )
     return replace(found, points=[p for p in points if p.value > 0], axes=("C", "expected bias of the extension"))
-
-

@@ -169,7 +169,10 @@ def noise_has_gamma_radius(context: Context, *, d: int) -> Verdict:
         tests["direction"] = stats.kstest((noise[:, 0] / scale / radius) ** 2, stats.beta(0.5, (d - 1) / 2).cdf).pvalue
     tests["sign"] = stats.binomtest(int((noise[:, 0] > 0).sum()), size).pvalue
     worst = min(tests, key=lambda name: tests[name])
-    numbers = {**{f"p-value of the {name}": float(p) for name, p in tests.items()}, "mean radius/d": float(radius.mean() / d)}
+    numbers = {
+        **{f"p-value of the {name}": float(p) for name, p in tests.items()},
+        "mean radius/d": float(radius.mean() / d),
+    }
     share = context.failure_probability / len(tests)
     fields: dict[str, Any] = {"failure_probability": context.failure_probability, "numbers": numbers}
     said = f"Kolmogorov-Smirnov over {size:,} draws: smallest p-value {tests[worst]:.3g} (of the {worst})"
@@ -233,7 +236,12 @@ def _steep_samples(context: Context, instance: str) -> tuple[Any, Sample, float]
     return work, Sample(rows, np.ones((1, m))), cap
 
 
-@check("pure_heavy_tails/prop-2-5@corrected", kind="accuracy", grid={"instance": ("radial", "line", "mean")}, expect="inconclusive")
+@check(
+    "pure_heavy_tails/prop-2-5@corrected",
+    kind="accuracy",
+    grid={"instance": ("radial", "line", "mean")},
+    expect="inconclusive",
+)
 def bias_of_the_minimiser(context: Context, *, instance: str) -> Verdict:
     """Data set by data set, the two minimisers are no further apart than the steep records allow."""
     work, sample, cap = _steep_samples(context, instance)
@@ -297,7 +305,9 @@ def two_stages_with_constants(context: Context, *, k: float, d: int, m: int) -> 
     bound = stated("pure_heavy_tails/prop-2-5@derived", c_1=28.0, G_k=1.0, lambda_=1.0, d=d, n=m, epsilon=1.0, k=k)
     trials = context.scale(1000, 20_000)
     series = f"k = {k:g}, d = {d}"
-    return distance_within(context, series, DoubleOutputPert(k=k), work, 1.0, m, bound, 0.8 - math.exp(-3), trials, m / d)
+    return distance_within(
+        context, series, DoubleOutputPert(k=k), work, 1.0, m, bound, 0.8 - math.exp(-3), trials, m / d
+    )
 
 
 # Output perturbation once -----------------------------------------------------------------------------------------------------
@@ -312,7 +322,9 @@ def single_perturbation_slack(context: Context, *, solver: str, epsilon: float) 
     case = Case(SingleOutputPert(C=C, minimiser=SOLVERS[solver]), work, problem(work, epsilon))
     found = shifts(case, *opposite_spikes(m, 1e6))
     sure = {"point": SINGLE_UNITS[solver] * C / m}
-    return slack_verdict(case.planned(m), found, sure, SINGLE_UNITS[solver] / 3 * epsilon, "2C/(λm), and C/(6λm) for either gap")
+    return slack_verdict(
+        case.planned(m), found, sure, SINGLE_UNITS[solver] / 3 * epsilon, "2C/(λm), and C/(6λm) for either gap"
+    )
 
 
 @check("pure_heavy_tails/proc-single-op", kind="sensitivity", grid={"solver": tuple(SOLVERS)})
@@ -321,8 +333,12 @@ def single_perturbation_sensitivity(context: Context, *, solver: str) -> Verdict
     m, C, M, work = 5, 2.0, 1e6, wide()
     case = Case(SingleOutputPert(C=C, minimiser=SOLVERS[solver]), work, problem(work, 1.0))
     pair = tuple(side[0] for side in opposite_spikes(m, M))
-    found = sensitivity.search(case, BoxRecords(-M, M), m, given=[pair], chains=32, steps=context.scale(10, 60), seed=context.seed)  # type: ignore[list-item]
-    certificate = sensitivity.Certificate(SINGLE_UNITS[solver] / 3, "2C/(λm), and C/(6λm) for the gap of either solution")
+    found = sensitivity.search(
+        case, BoxRecords(-M, M), m, given=[pair], chains=32, steps=context.scale(10, 60), seed=context.seed
+    )  # type: ignore[list-item]
+    certificate = sensitivity.Certificate(
+        SINGLE_UNITS[solver] / 3, "2C/(λm), and C/(6λm) for the gap of either solution"
+    )
     return sensitivity.judge(found, certificate=certificate, confirm=sensitivity.by_replay(case))
 
 
@@ -341,7 +357,9 @@ def single_perturbation_meets_the_target(context: Context, *, calibration: str, 
     return _single(context, calibration, k, d, m)
 
 
-@check("pure_heavy_tails/proc-single-op", kind="accuracy", grid={"k": (2.0, 4.0), "d": by_size([1], [1, 5]), "m": (10**4,)})
+@check(
+    "pure_heavy_tails/proc-single-op", kind="accuracy", grid={"k": (2.0, 4.0), "d": by_size([1], [1, 5]), "m": (10**4,)}
+)
 def one_stage_suffices(context: Context, *, k: float, d: int, m: int) -> Verdict:
     """Without localisation the distance (6) is reached 8 times in 10, against the sentence that it is not enough."""
     return _single(context, "tight", k, d, m)
@@ -350,7 +368,9 @@ def one_stage_suffices(context: Context, *, k: float, d: int, m: int) -> Verdict
 def _single(context: Context, calibration: str, k: float, d: int, m: int) -> Verdict:
     work = radial_spikes(d, k, m, 1.0)
     constant = 1.0 if calibration == "tight" else 34.82 / 27.1
-    bound = constant * stated("pure_heavy_tails/proc-single-op@derived", G_k=1.0, lambda_=1.0, d=d, m=m, epsilon=1.0, k=k)
+    bound = constant * stated(
+        "pure_heavy_tails/proc-single-op@derived", G_k=1.0, lambda_=1.0, d=d, m=m, epsilon=1.0, k=k
+    )
     algorithm = SingleOutputPert(k=k, calibration=calibration)  # type: ignore[arg-type]
     series = f"{calibration}, k = {k:g}, d = {d}"
     return distance_within(context, series, algorithm, work, 1.0, m, bound, 0.8, context.scale(1000, 20_000), m / d)
@@ -376,7 +396,18 @@ def one_stage_against_two(context: Context, *, k: float, n: int) -> Verdict:
             )  # fmt: skip
             quantiles.append(float(np.quantile(values, 1 - DELTA)))
             G_1, G_2 = (work.constants.moment(j, 1) for j in (1.0, 2.0))
-            at = {"n": n, "J": BLOCKS, "d": 1, "epsilon": epsilon, "k": k, "D": 1.0, "G_1": G_1, "G_2": G_2, "G_k": 1.0, "c_erm": 48}
+            at = {
+                "n": n,
+                "J": BLOCKS,
+                "d": 1,
+                "epsilon": epsilon,
+                "k": k,
+                "D": 1.0,
+                "G_1": G_1,
+                "G_2": G_2,
+                "G_k": 1.0,
+                "c_erm": 48,
+            }
             bound = unassumed("pure_heavy_tails/thm-2-1@derived", **at)
             if solver == "single" and theta == 1.0:
                 worst = risk.high_probability(values, bound, DELTA, context.failure_probability)

@@ -77,7 +77,9 @@ def joint_objective_lies_above(context: Context, *, loss: str) -> Verdict:
 def transfer_by_algebra(context: Context) -> Verdict:
     """The gap of (w, y) is that of w plus the distance from Phi down to its partial minimum: both non-negative."""
     phi, own, least = sp.symbols("phi own least", real=True)
-    return proved({"gap of (w, y) - gap of w = Phi(w, y) - min_y Phi(w, .)": (phi - least) - (own - least) - (phi - own)})
+    return proved(
+        {"gap of (w, y) - gap of w = Phi(w, y) - min_y Phi(w, .)": (phi - least) - (own - least) - (phi - own)}
+    )
 
 
 def _transferred(context: Context, loss: str, alpha: float) -> Verdict:
@@ -92,16 +94,28 @@ def _transferred(context: Context, loss: str, alpha: float) -> Verdict:
         sides.append((joint.value(halted.point) - best, np.full(len(best), alpha)))
         sides.append((best - joint.value(halted.point), np.full(len(best), 1e-9)))
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
-    return accuracy.never_violated(left, right, statement="gap of the first block <= alpha", failure_probability=context.failure_probability)
+    return accuracy.never_violated(
+        left, right, statement="gap of the first block <= alpha", failure_probability=context.failure_probability
+    )
 
 
-@check("pure_heavy_tails/lem-2-7", kind="accuracy", grid={"loss": tuple(LOSSES), "alpha": by_size([0.4], [0.4, 0.1])}, expect="inconclusive")
+@check(
+    "pure_heavy_tails/lem-2-7",
+    kind="accuracy",
+    grid={"loss": tuple(LOSSES), "alpha": by_size([0.4], [0.4, 0.1])},
+    expect="inconclusive",
+)
 def minimisers_transfer(context: Context, *, loss: str, alpha: float) -> Verdict:
     """Algorithm 3 on the joint objective gives an alpha-minimiser of the extension, whose minimum is the same."""
     return _transferred(context, loss, alpha)
 
 
-@check("pure_heavy_tails/lem-c-4", kind="accuracy", grid={"loss": ("spikes", "radial"), "alpha": (0.5,)}, expect="inconclusive")
+@check(
+    "pure_heavy_tails/lem-c-4",
+    kind="accuracy",
+    grid={"loss": ("spikes", "radial"), "alpha": (0.5,)},
+    expect="inconclusive",
+)
 def minimisers_transfer_again(context: Context, *, loss: str, alpha: float) -> Verdict:
     """Lemma C.4 over W_0 x W^n: the first block of an approximate joint minimiser is one of the extension."""
     return _transferred(context, loss, alpha)
@@ -109,7 +123,11 @@ def minimisers_transfer_again(context: Context, *, loss: str, alpha: float) -> V
 
 # Inexact projection --------------------------------------------------------------------------------------------------------
 
-SETS: dict[str, Any] = {"ball": Ball(d=3, radius=1.0), "box": Box(-np.ones(3), np.array([0.5, 1.0, 2.0])), "simplex": Simplex(4)}
+SETS: dict[str, Any] = {
+    "ball": Ball(d=3, radius=1.0),
+    "box": Box(-np.ones(3), np.array([0.5, 1.0, 2.0])),
+    "simplex": Simplex(4),
+}
 
 
 class _Counting:
@@ -149,14 +167,21 @@ def _accurate(context: Context, domain: str) -> Verdict:
     error, allowed, outside, _, _ = _projections(context, domain)
     left, right = np.concatenate([error, outside]), np.concatenate([allowed, np.full(len(outside), 1e-9)])
     return accuracy.never_violated(
-        left, right, statement="feasible and within xi of the projection", failure_probability=context.failure_probability
+        left,
+        right,
+        statement="feasible and within xi of the projection",
+        failure_probability=context.failure_probability,
     )
 
 
 def _cheap(context: Context, domain: str) -> Verdict:
     _, _, _, calls, bound = _projections(context, domain)
     worst = int((calls - bound).argmax())
-    numbers = {"runs": len(calls), "most calls": float(calls.max()), "largest calls - bound": float((calls - bound).max())}
+    numbers = {
+        "runs": len(calls),
+        "most calls": float(calls.max()),
+        "largest calls - bound": float((calls - bound).max()),
+    }
     return replace(runtime.verdict(calls[worst], bound[worst], what="projections onto W"), numbers=numbers)
 
 
@@ -199,12 +224,20 @@ def projections_as_stated(context: Context, *, domain: str) -> Verdict:
 # Algorithm 3 ---------------------------------------------------------------------------------------------------------------
 
 
-def _instance(name: str, rng: np.random.Generator, trials: int) -> tuple[Callable[[Array], Array], Callable[[Array], Array], Any, Array, float]:
+def _instance(
+    name: str, rng: np.random.Generator, trials: int
+) -> tuple[Callable[[Array], Array], Callable[[Array], Array], Any, Array, float]:
     """(value less its minimum, subgradient, K, start, L) of convex functions with a known minimum on a set K."""
     if name == "weighted l1":
         a, K = np.array([1.0, 2.0]), Ball(d=2, radius=1.0)
         b = K.project(rng.uniform(-0.6, 0.6, (trials, 2)))
-        return lambda x: np.abs(x - b) @ a, lambda x: a * np.where(x >= b, 1.0, -1.0), K, K.project(-np.ones((trials, 2))), math.sqrt(5)
+        return (
+            lambda x: np.abs(x - b) @ a,
+            lambda x: a * np.where(x >= b, 1.0, -1.0),
+            K,
+            K.project(-np.ones((trials, 2))),
+            math.sqrt(5),
+        )
     slopes = rng.standard_normal((6, 3))
     slopes = np.concatenate([slopes, -slopes]) / np.linalg.norm(slopes, axis=1).max()
     K = Box(-np.ones(3) / math.sqrt(3), np.ones(3) / math.sqrt(3))
@@ -237,7 +270,9 @@ GRID = {"function": NAMES, "alpha": by_size([0.4, 0.2], [0.4, 0.2, 0.1])}
 
 def _gap_within(context: Context, function: str, alpha: float, label: str, allowed: float) -> Verdict:
     gaps, _, _ = _halted(context, function, alpha)
-    found = accuracy.never_violated(gaps, allowed, statement=f"gap <= {label}", failure_probability=context.failure_probability)
+    found = accuracy.never_violated(
+        gaps, allowed, statement=f"gap <= {label}", failure_probability=context.failure_probability
+    )
     points = [Point(x=1 / alpha, value=float(gaps.max()), bound=allowed, series=function)]
     return replace(found, points=points, axes=("1/alpha", "largest gap"))
 
@@ -315,7 +350,9 @@ def long_subgradient_at_the_boundary(context: Context, *, first: int) -> Verdict
     found = runtime.verdict(counted, bound, what="steps", x=first)
     numbers = {**found.numbers, "3M/alpha": least}
     if counted < least:
-        return inconclusive(f"only {counted} steps where the stopping rule takes {least}: not Algorithm 3", "counted", numbers=numbers)
+        return inconclusive(
+            f"only {counted} steps where the stopping rule takes {least}: not Algorithm 3", "counted", numbers=numbers
+        )
     if counted <= bound:
         return replace(found, axes=("M", "steps"))
     witness = witnessed(context.label, "prop_c_5_oracle", bound, float(least), first=first, alpha="1/10")

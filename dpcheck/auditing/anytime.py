@@ -54,7 +54,8 @@ class State:
 
     Attributes:
         epsilons, deltas: (nulls,) of the lower bound, with one delta and growing epsilon, then the points of a curve.
-        bounds: how many of them are for the lower bound (the claim is number `claimed_at`); the average wealth of the others refutes a claimed curve.
+        bounds: how many of them are for the lower bound (the claim is number `claimed_at`); the average wealth of the
+            others refutes a claimed curve.
         horizon: trials for which the bets are tuned (any other number is valid, and a little less powerful).
         log_wealth: (bettors, nulls) now; log_peak: (bounds,) largest average over bettors so far.
         curve_peak: largest log average wealth over the curve.

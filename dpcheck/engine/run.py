@@ -68,7 +68,7 @@ class Result:
 
     Attributes:
         records: verdicts, in the order of the catalogue.
-        failures: checks that raised or broke a rule.
+        failures: checks that raised or broke a rule, each with its first error.
         waiting: checks of which other shards hold cells.
         computed, stored: cells of this run, and cells that the store held already.
     """
@@ -279,8 +279,10 @@ class Runner:
     def _fail(self, progress: _Progress, failure: Failure) -> None:
         progress.failures.append(failure)
         self.store.add_failure(failure)
-        self.result.failures.append(failure)
-        self.listener.failed(failure)
+        # One error a check is news; the store keeps those of all its cells.
+        if len(progress.failures) == 1:
+            self.result.failures.append(failure)
+            self.listener.failed(failure)
 
     @functools.cached_property
     def _commit(self) -> str:

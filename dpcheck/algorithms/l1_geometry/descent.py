@@ -1,0 +1,282 @@
+"""Noisy mirror descent: Algorithms 1 (l1) and 5 (l_p), and the loop that their localised forms share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from dpcheck.algorithms.l1_geometry.entropic import eg_step
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.geometry import Domain, L1Ball, LpBall, PowerMap, Simplex
+from dpcheck.geometry.norms import dual_exponent
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload
+from dpcheck.laws import Gaussian
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Run
+
+GRADIENT = "gradient"
+"""Name of the one release of a descent: T noisy mean gradients."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent:
+    """One noisy mirror descent.
+
+    Attributes:
+        T, b: steps, and records drawn with replacement in each.
+        sigma: standard deviation of the noise; sensitivity: how far one drawn record moves the mean gradient in l2.
+        eta: constant step, or 0 for the steps 2 / (weight (k + 1)).
+        weight: lambda: descends on mean f + weight h and returns the average weighted by k.
+        p, scale: the mirror map scale/2 |.|_p^2; p = 1 stands for the entropy on the simplex.
+        first, records: the block that is read.
+        radius: of the ball |x - centre|_p <= radius, inf without one; the centre is the start of a ball.
+    """
+
+    T: int
+    b: int
+    sigma: float
+    sensitivity: float
+    eta: float
+    weight: float
+    p: float
+    scale: float
+    first: int
+    records: int
+    epsilon: float
+    radius: float = math.inf
+
+    def release(self, name: str = GRADIENT) -> Release:
+        """All T steps as one entry; a record drawn k times moves a step by k times the sensitivity."""
+        sampling = Sampling("with-replacement", self.b)
+        read = Read(start=0, stop=self.records, sensitivity=self.sensitivity, sampling=sampling)
+        return Release(name=name, law=Gaussian(self.sigma), reads=(read,), norm=2.0, count=self.T)
+
+    def step(self, k: int) -> float:
+        """eta_k."""
+        return self.eta if self.eta > 0 else 2 / (self.weight * (k + 1))
+
+
+def domain_of(workload: Workload) -> Domain:
+    """The set that a workload lives on."""
+    domain: Domain | None = getattr(workload, "domain", None)
+    if domain is None:
+        raise InvalidInput(f"mirror descent needs a workload with a `domain`, {type(workload).__name__} has none")
+    return domain
+
+
+def minimiser(mirror: PowerMap, domain: Domain, centre: Array, radius: float) -> Callable[[Array], Array]:
+    """theta -> argmin h(u) - <theta, u> over centre + u in the domain and |u|_p <= radius, exactly."""
+    if isinstance(domain, L1Ball) and not domain.centre.any():
+        return lambda theta: mirror.minimiser_in_l1(theta, domain.radius, centre, radius)
+    if isinstance(domain, LpBall) and domain.p == mirror.p and not (centre - domain.centre).any():
+        return lambda theta: mirror.minimiser(theta, min(radius, domain.radius))
+    raise InvalidInput(
+        f"no exact mirror step of exponent {mirror.p:g} on {domain!r}; use an L1Ball around 0, or an LpBall of the same "
+        "exponent that is centred where the map is"
+    )
+
+
+def descend(run: Run[Any], row: Descent, workload: Workload, block: Data, start: Array) -> Array:
+    """T noisy mirror steps from `start` (trials or 1, d); the average of the iterates 1..T, (trials, d)."""
+    sample, domain = block.read(), domain_of(workload)
+    x = np.broadcast_to(start, (run.trials, start.shape[-1])).astype(float)
+    total, weights = np.zeros_like(x), 0.0
+    centre = x.copy() if math.isfinite(row.radius) else np.zeros_like(x)
+    mirror = None if row.p == 1 else PowerMap(row.p, row.scale)
+    best = None if mirror is None else minimiser(mirror, domain, centre, row.radius)
+    for k in range(1, row.T + 1):
+        batch = run.subsample(GRADIENT, sample)
+        noisy = run.release(GRADIENT, batch.mean(workload.gradient(x[:, None], batch.values)))
+        share = float(k) if row.weight > 0 else 1.0
+        total, weights = total + share * x, weights + share
+        if k == row.T:
+            break
+        eta = row.step(k)
+        if mirror is None or best is None:
+            x = eg_step(x, noisy, eta)
+        else:
+            x = centre + best((1 - eta * row.weight) * mirror.gradient(x - centre) - eta * noisy)
+    return np.asarray(total / weights)
+
+
+def gaussian_max(d: int) -> float:
+    """A proved bound on E max N_j^2 of d standard normals: 2 log d for d >= 3, else 2 (1 + log d)."""
+    return 2 * math.log(d) if d >= 3 else 2 * (1 + math.log(d))
+
+
+def approximate(problem: Problem, label: str) -> tuple[float, float]:
+    """(epsilon, delta) of the problem, with 0 < epsilon <= 1 and 0 < delta < 1/2."""
+    claim = problem.privacy
+    if not isinstance(claim, ApproxDP) or not (0 < claim.epsilon <= 1 and 0 < claim.delta < 0.5):
+        raise Infeasible(label, "(epsilon, delta)-DP with 0 < epsilon <= 1 and 0 < delta < 1/2", str(claim))
+    return claim.epsilon, claim.delta
+
+
+def check_noise(c_sigma: float) -> None:
+    """Raises `InvalidInput` unless the noise constant is finite and > 0."""
+    if not (math.isfinite(c_sigma) and c_sigma > 0):
+        raise InvalidInput(f"c_sigma must be a finite number > 0, got {c_sigma!r}")
+
+
+def base_two(d: int) -> float:
+    """log_2 d, at least 1: p = 1 + 1/log_2 d never exceeds 2."""
+    return max(1.0, math.log2(d))
+
+
+@dataclass(frozen=True)
+class NoisyMirrorDescent(Algorithm[Descent]):
+    """Algorithm 1, in l1: minibatches with replacement, one Gaussian a step, plain or weighted average.
+
+    On an l1 ball h = 2 |x|_p^2/(p - 1), p = 1 + 1/log_2 d, which is 1-strongly convex in l1; on a simplex the entropy.
+
+    Attributes:
+        batch: b; None for ceil(sqrt(n)).
+        c_sigma: constant of the noise, 100 in print; any smaller one makes no promise (`Schedule.claimed` is None).
+        weight: lambda; positive: descends on mean f + lambda h with steps 2/(lambda (k + 1)), weighted average.
+        distance: D with D^2 >= D_h(x*, x_0); None for the bound from the origin.
+    """
+
+    batch: int | None = None
+    c_sigma: float = 100.0
+    weight: float = 0.0
+    distance: float | None = None
+
+    label = "l1_geometry/alg-1"
+    readings: ClassVar = {"dialled": {"c_sigma": 4.0}, "strongly-convex": {"weight": 1.0}}
+
+    def __post_init__(self) -> None:
+        check_noise(self.c_sigma)
+        if not self.weight >= 0:
+            raise InvalidInput(f"weight must be >= 0, got {self.weight!r}")
+
+    # Geometry: overridden by Algorithm 5.
+
+    def exponent(self, problem: Problem) -> float:
+        """p of the mirror map; 1 stands for the entropy."""
+        return 1.0 if self._simplex(problem) else 1 + 1 / base_two(problem.constants.d)
+
+    def _simplex(self, problem: Problem) -> bool:
+        # Among the domains here only the simplex has an l1 diameter below twice its l2 radius: 2 s against sqrt 2 s.
+        c = problem.constants
+        return math.isclose(c.diameter(2.0), c.diameter(1.0) / math.sqrt(2), rel_tol=1e-12)
+
+    def scale(self, problem: Problem) -> float:
+        """h = scale/2 |.|_p^2."""
+        p = self.exponent(problem)
+        return 1.0 if p == 1 else 4 / (p - 1)
+
+    def norm(self) -> float:
+        """Exponent of the norm of D and L."""
+        return 1.0
+
+    def size(self, problem: Problem) -> float:
+        """Bound on ||g||_2 over gradients: L d^(1/2 - 1/q)."""
+        q = dual_exponent(self.norm())
+        return problem.constants.lipschitz(self.norm()) * math.sqrt(problem.constants.d) ** (1 - 2 / q)
+
+    def squared_noise(self, problem: Problem, sigma: float) -> float:
+        """What the step uses for E||zeta||_*^2: 2 sigma^2 log d as printed, where that is proved."""
+        return gaussian_max(problem.constants.d) * sigma**2
+
+    def reach(self, problem: Problem) -> float:
+        """D."""
+        if self.distance is not None:
+            return self.distance
+        if self.exponent(problem) == 1:
+            return math.sqrt(math.log(problem.constants.d))
+        radius = problem.constants.diameter(self.norm()) / 2
+        return radius * math.sqrt(self.scale(problem) / 2)
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Descent]:
+        epsilon, delta = approximate(problem, self.label)
+        if problem.constants.d < 2:
+            raise Infeasible(self.label, "d >= 2", f"d = {problem.constants.d}")
+        b = math.ceil(math.sqrt(n)) if self.batch is None else self.batch
+        if not 1 <= b <= n:
+            raise Infeasible(self.label, f"a batch of 1 <= b <= n records, here b = {b}", f"n = {n}", max(1, b))
+        T = max(1, n * n // (b * b))
+        size = self.size(problem)
+        sigma = self.c_sigma * size * math.sqrt(math.log(1 / delta)) / (b * epsilon)
+        L = problem.constants.lipschitz(self.norm())
+        eta = self.reach(problem) / math.sqrt(T * (L**2 + self.squared_noise(problem, sigma)))
+        row = Descent(
+            T=T,
+            b=b,
+            sigma=sigma,
+            sensitivity=2 * size / b,
+            eta=0.0 if self.weight > 0 else eta,
+            weight=self.weight,
+            p=self.exponent(problem),
+            scale=self.scale(problem),
+            first=0,
+            records=n,
+            epsilon=epsilon,
+        )
+        return Schedule(
+            phases=(row,),
+            releases=(row.release(),),
+            gradients=T * b,
+            floats_per_trial=T * (b + 3 * problem.constants.d) + n * problem.constants.d,
+            claimed=problem.privacy if self.c_sigma >= 100 else None,
+        )
+
+    def execute(self, run: Run[Descent], workload: Workload, data: Data, start: Array) -> Array:
+        row = run.schedule.phases[0]
+        if row.p == 1 and not isinstance(domain_of(workload), Simplex):
+            raise InvalidInput("the schedule was planned for a simplex; plan it with the workload's own constants")
+        return descend(run, row, workload, data, start)
+
+    def empirical_bound(self, problem: Problem, n: int) -> float:
+        """Explicit bound on E F^(x) - min F^: 2 D sqrt((L^2 + v)/T), or 4 (L^2 + v)/(weight (T + 1)); v bounds the noise.
+
+        The second one needs L to bound the gradients of f + weight h.
+        """
+        row = self.schedule(problem, n).phases[0]
+        L = problem.constants.lipschitz(self.norm())
+        moment = L**2 + self.squared_noise(problem, row.sigma)
+        if self.weight > 0:
+            return 4 * moment / (self.weight * (row.T + 1))
+        return 2 * self.reach(problem) * math.sqrt(moment / row.T)
+
+
+@dataclass(frozen=True)
+class GeneralNoisyMirrorDescent(NoisyMirrorDescent):
+    """Algorithm 5: the same in l_p, 1 < p <= 2, with h = |x|_p^2/(2 (p - 1)).
+
+    Attributes:
+        p: of the norm.
+        step: "printed" has 4 d^(2/q) sigma^2 log d in the step at every p; "corrected" has d sigma^2 at p = 2.
+    """
+
+    p: float = 2.0
+    step: Literal["printed", "corrected"] = "printed"
+
+    label = "l1_geometry/alg-5"
+    readings: ClassVar = {"corrected": {"step": "corrected"}, "dialled": {"c_sigma": 4.0}}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 < self.p <= 2:
+            raise InvalidInput(f"Algorithm 5 needs 1 < p <= 2, got p = {self.p!r}")
+        if self.step not in ("printed", "corrected"):
+            raise InvalidInput(f"step must be 'printed' or 'corrected', got {self.step!r}")
+
+    def exponent(self, problem: Problem) -> float:
+        return self.p
+
+    def scale(self, problem: Problem) -> float:
+        return 1 / (self.p - 1)
+
+    def norm(self) -> float:
+        return self.p
+
+    def squared_noise(self, problem: Problem, sigma: float) -> float:
+        """4 d^(2/q) sigma^2 log d as printed (d >= 2); d sigma^2 at p = 2."""
+        d, q = problem.constants.d, dual_exponent(self.p)
+        if self.p == 2 and self.step == "corrected":
+            return d * sigma**2
+        return 4 * d ** (2 / q) * sigma**2 * math.log(d)
