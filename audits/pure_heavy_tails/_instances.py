@@ -82,15 +82,19 @@ def unassumed(label: str, **values: float) -> float:
 def witnessed(label: str, verifier: str, claimed: float | str, found: float | str, **parameters: Any) -> Witness:
     """A witness of this paper; `claimed` and `found` come from the check's own arithmetic."""
     return Witness(
-        label=label, kind=f"pure_heavy_tails.{verifier}", parameters=parameters, claimed=_said(claimed), found=_said(found)
-    )  # fmt: skip
+        label=label,
+        kind=f"pure_heavy_tails.{verifier}",
+        parameters=parameters,
+        claimed=_said(claimed),
+        found=_said(found),
+    )
 
 
 def _said(value: float | str) -> str:
     return value if isinstance(value, str) else repr(float(value))
 
 
-# Symbolic checks -----------------------------------------------------------------------------------------------------
+# Symbolic checks ----------------------------------------------------------------------------------------------------
 
 
 def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = None) -> Verdict:
@@ -136,7 +140,7 @@ def _at_a_point(expression: sp.Expr) -> float:
     return float(expression.subs(values))
 
 
-# Privacy, exactly ------------------------------------------------------------------------------------------------------
+# Privacy, exactly ---------------------------------------------------------------------------------------------------
 
 
 def shifts(case: replay.Case, data: Array, neighbour: Array, trials: int = 64) -> dict[str, float]:

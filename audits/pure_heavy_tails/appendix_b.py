@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import integrate
@@ -35,7 +35,7 @@ def flat(t: Array | float) -> Array:
 
 @check("pure_heavy_tails/thm-b-1", kind="accuracy", grid={"queries": by_size([1, 3], [1, 2, 5, 10])})
 def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict:
-    """The printed pair has one transcript for queries fixed beforehand, gradients below G_k, and two extensions at 0."""
+    """For queries fixed beforehand the printed pair has one transcript, legal gradients, and two extensions at 0."""
     d, rng = queries + 1, context.rng()
     q = rng.standard_normal((queries, d))
     v = np.linalg.svd(np.vstack([q, np.zeros((1, d))]))[2][-1]
@@ -53,7 +53,8 @@ def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict
         "extension of f_0 at 0": lowest[0],
         "extension of f_1 at 0": lowest[1],
     }
-    said = f"extensions {lowest[0]:.6f} and {lowest[1]:.6f} at 0, answers alike to {jets.max():.2g}, gradients at most {steepest:.4f}"
+    said = f"extensions {lowest[0]:.6f} and {lowest[1]:.6f} at 0, answers alike to {jets.max():.2g}"
+    said += f", gradients at most {steepest:.4f}"
     good = jets.max() < 1e-12 and steepest <= B_1["G_k"] and lowest[1] - lowest[0] > 1e-3
     good = good and np.allclose(lowest, closed, rtol=1e-9)
     return (holds if good else refuted)(said, "exact", numbers=numbers)
@@ -81,12 +82,12 @@ def printed_pair_for_adaptive_queries(context: Context) -> Verdict:
 
 @dataclass
 class _Resisting:
-    """Answers local queries of a convex function on [-1, 1] and keeps the minimiser of it + C t unknown: exact rationals.
+    """Answers queries of a convex function on [-1, 1] and hides the minimiser of it + C t, in exact rationals.
 
     A line is (slope, point, value); the function is their maximum.
     """
 
-    C: Fraction = Q(1, 2)
+    C: ClassVar[Fraction] = Q(1, 2)
     lines: list[tuple[Fraction, Fraction, Fraction]] = field(
         default_factory=lambda: [(Q(-3, 4), Q(1, 2), Q(0)), (Q(0), Q(1, 2), Q(0))]
     )

@@ -25,7 +25,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from ._instances import problem, proved, radial_spikes, stated, wide, witnessed
-from .section_1_2 import pointwise_excess
+from .section_2_extension import pointwise_excess
 from .section_2_perturbation import (
     SOLVERS,
     cap_balances,
@@ -35,7 +35,7 @@ from .section_2_perturbation import (
     localisation_slack,
 )
 
-# Lemma C.1 -----------------------------------------------------------------------------------------------------------------
+# Lemma C.1 ----------------------------------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/lem-c-1", kind="symbolic")
@@ -46,7 +46,7 @@ def bias_of_every_law_again(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/lem-c-1@derived", kind="symbolic")
 def sharp_envelope(context: Context) -> Verdict:
-    """The sharp constant is attained by the law with atom kC/(k-1) and moment G_k, and is (1 - 1/k)^k of the printed one."""
+    """The law with atom kC/(k-1) and moment G_k attains the sharp constant, (1 - 1/k)^k of the printed one."""
     from dpcheck.engine.catalogue import claim
 
     C, G, D, s = BY_NAME["C"], BY_NAME["G_k"], BY_NAME["D"], sp.Symbol("s", positive=True)
@@ -64,7 +64,7 @@ def sharp_envelope(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/lem-c-1", kind="accuracy", grid={"loss": ("spikes", "radial")}, expect="inconclusive")
 def bias_data_set_by_data_set(context: Context, *, loss: str) -> Verdict:
-    """The bias of the extension at random points is at most D mean(A - C)_+, with equality at the far end for one sign."""
+    """The bias at random points is at most D mean(A - C)_+, with equality at the far end for one sign."""
     rng, trials, m, cap, D = context.rng(), context.scale(5000, 100_000), 10, 0.7, 2.0
     work: Any = (
         RareSpikes(D=D, p=0.6, theta=1.0)
@@ -104,7 +104,7 @@ def bias_within_the_sharp_constant(context: Context, *, k: float) -> Verdict:
     return replace(found, points=[p for p in points if p.value > 0], axes=("C", "expected bias of the extension"))
 
 
-# Lemma C.2 and its parts -----------------------------------------------------------------------------------------------------
+# Lemma C.2 and its parts --------------------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/lem-c-2", kind="privacy", grid={"solver": tuple(SOLVERS), "M": (2.0, 1e6)})
@@ -115,7 +115,7 @@ def localisation_spends_less(context: Context, *, solver: str, M: float) -> Verd
 
 @check("pure_heavy_tails/lem-c-2@derived", kind="privacy", grid={"solver": tuple(SOLVERS), "M": (2.0, 1e6)})
 def localisation_spends_exactly(context: Context, *, solver: str, M: float) -> Verdict:
-    """It is exactly epsilon/3 with the exact solver, 2 epsilon/3 with the worst legal one: slack, release by release."""
+    """Exactly epsilon/3 with the exact solver, 2 epsilon/3 with the worst legal one: slack, release by release."""
     share = {"exact": 1 / 3, "worst legal": 2 / 3}[solver]
     found = localisation_slack(context, solver, M, share)
     if abs(float(found.numbers["realised"]) - share) > 1e-9:
@@ -153,8 +153,12 @@ def _sixteen() -> Verdict:
     )
     d, z = np.meshgrid(np.arange(1, 400), np.linspace(1, 20, 40))
     exact = accuracy.never_violated(
-        special.gammaincc(d, 16.5 * z * d), np.exp(-z), statement="Pr(Gamma(d) > 16.5 zeta d) <= e^-zeta", covers="Chernoff's bound decides the rest", evidence="certificate"
-    )  # fmt: skip
+        special.gammaincc(d, 16.5 * z * d),
+        np.exp(-z),
+        statement="Pr(Gamma(d) > 16.5 zeta d) <= e^-zeta",
+        covers="Chernoff's bound decides the rest",
+        evidence="certificate",
+    )
     return combine([box, beyond, exact])
 
 
@@ -238,14 +242,20 @@ def minimiser_of_linear_losses(context: Context, *, within: bool) -> Verdict:
     spikes = np.zeros((2, n, 1))
     spikes[:, 0, 0] = M, -M
     found = stability.search(
-        stability.of_map(minimiser, bound), BoxRecords(-M, M), n, given=[(spikes[0], spikes[1])], chains=32, steps=context.scale(20, 100), seed=context.seed
-    )  # fmt: skip
+        stability.of_map(minimiser, bound),
+        BoxRecords(-M, M),
+        n,
+        given=[(spikes[0], spikes[1])],
+        chains=32,
+        steps=context.scale(20, 100),
+        seed=context.seed,
+    )
     return stability.verdict(found, certificate=CERTIFIED)
 
 
 @check("pure_heavy_tails/fact-erm-sensitivity", kind="stability", grid={"d": (1, 2, 3)})
 def minimiser_of_radial_losses(context: Context, *, d: int) -> Verdict:
-    """Random neighbours of W1 never move the minimiser further; they share its direction, so they stay at half of it."""
+    """Random radial neighbours never move the minimiser further: their gradients share a direction."""
     n, C, lambda_ = 6, 2.0, 0.5
     work = RadialHeavyTail(b=(40.0, *[1.0] * (d - 1)), D=1e3, weights=Pareto(2.0))
 
@@ -265,9 +275,13 @@ def quantiles_that_the_proofs_use(context: Context) -> Verdict:
     """Both quantiles drawn from the false tail bound hold: 16.5 zeta d, and (1 + log 10) d."""
     d = np.arange(1, context.scale(600, 3000))
     nine = accuracy.never_violated(
-        special.gammaincc(d, d * math.log(10)), 0.1, statement="Pr(Gamma(d) > d log 10) <= 0.1",
-        covers="beyond d = 4 Chernoff gives e^(-0.4686 d) < 0.1", evidence="certificate", tolerance=1e-12,
-    )  # fmt: skip
+        special.gammaincc(d, d * math.log(10)),
+        0.1,
+        statement="Pr(Gamma(d) > d log 10) <= 0.1",
+        covers="beyond d = 4 Chernoff gives e^(-0.4686 d) < 0.1",
+        evidence="certificate",
+        tolerance=1e-12,
+    )
     rate = math.log(10) - 1 - math.log(math.log(10))
     if not math.exp(-5 * rate) < 0.1:
         return inconclusive(f"Chernoff's exponent {rate:.4f} does not settle d >= 5", "exact")
@@ -309,13 +323,16 @@ def corrected_tail(context: Context) -> Verdict:
     )
     grid_d, grid_t = np.meshgrid([1, 2, 3, 5, 10, 100, 1000, 10**4], np.linspace(0, 30, 61))
     exact = accuracy.never_violated(
-        special.gammaincc(grid_d, grid_d + np.sqrt(2 * grid_d * grid_t) + grid_t), np.exp(-grid_t),
-        statement="Pr(Gamma(d) > d + sqrt(2dt) + t) <= e^-t", covers="Chernoff's bound, proved, decides the rest", evidence="certificate",
-    )  # fmt: skip
+        special.gammaincc(grid_d, grid_d + np.sqrt(2 * grid_d * grid_t) + grid_t),
+        np.exp(-grid_t),
+        statement="Pr(Gamma(d) > d + sqrt(2dt) + t) <= e^-t",
+        covers="Chernoff's bound, proved, decides the rest",
+        evidence="certificate",
+    )
     return combine([chernoff, exact])
 
 
-# Proposition C.3 -------------------------------------------------------------------------------------------------------------
+# Proposition C.3 ----------------------------------------------------------------------------------------------------
 
 C_3: dict[str, dict[str, Any]] = {
     "C = G_k/2": {"spike": 1, "p": 1, "C": "1/2", "n": 10**6},
@@ -325,7 +342,7 @@ C_3: dict[str, dict[str, Any]] = {
 
 
 def _reach(spike: float, p: float, C: float, n: int) -> float:
-    """What every point of W_0 leaves with probability 0.99, lambda = epsilon = 1: gap of the minimisers less W_0's reach."""
+    """What every point of W_0 leaves with probability 0.99 at lambda = epsilon = 1."""
     unit = C / n
     slack = math.sqrt(math.log(200) / (2 * n)) if p < 1 else 0.0
     return (spike - C) * (p - slack) - unit - 12 * unit * math.log(200) - 600 * unit
@@ -333,7 +350,7 @@ def _reach(spike: float, p: float, C: float, n: int) -> float:
 
 @check("pure_heavy_tails/prop-c-3", kind="symbolic")
 def second_display(context: Context) -> Verdict:
-    """At the prescribed cap both terms of the first display are the printed order: the second display follows from it."""
+    """At the prescribed cap both terms of the first display are the printed order."""
     return cap_balances()
 
 

@@ -36,7 +36,7 @@ from dpcheck.workloads.radial import RadialHeavyTail
 from ._instances import DELTA, opposite_spikes, problem, proved, shifts, slack_verdict, stated
 from .section_3_solver import double_distance, double_sensitivity, double_slack, same_rate, toy_steps
 
-# Proposition D.1 and equation (14) -----------------------------------------------------------------------------------------
+# Proposition D.1 and equation (14) ----------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/prop-d-1", kind="privacy", grid={"solver": ("exact", "worst legal"), "M": (2.0, 1e6)})
@@ -116,7 +116,7 @@ def steepest_record(context: Context) -> Verdict:
     )
 
 
-# Theorem D.2 -----------------------------------------------------------------------------------------------------------------
+# Theorem D.2 --------------------------------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/thm-d-2", kind="symbolic")
@@ -171,7 +171,7 @@ def time_budget_of_all_calls(context: Context) -> Verdict:
     )
 
 
-# Oracles for the extension ---------------------------------------------------------------------------------------------------
+# Oracles for the extension ------------------------------------------------------------------------------------------
 
 LINE: dict[str, Any] = {
     "spikes": RareSpikes(D=2.0, p=0.4),
@@ -299,11 +299,11 @@ def structured_losses_have_an_oracle(context: Context, *, loss: str, place: str)
     return conic_oracle(context, loss, place, context.scale(3, 25), 2.0)
 
 
-# Lemma D.5 -------------------------------------------------------------------------------------------------------------------
+# Lemma D.5 ----------------------------------------------------------------------------------------------------------
 
 
 def biased_run(context: Context, alpha: float, bias: float) -> tuple[Array, Array, float, float]:
-    """Gaps and steps of Lemma D.5 on a weighted l1 norm, oracle and projection wrong by all that is allowed; L, D = 2."""
+    """Gaps and steps of Lemma D.5 on a weighted l1 norm, all errors as large as allowed; L, and D = 2."""
     rng, trials, K, D = context.rng(), context.scale(8, 32), Ball(d=2, radius=1.0), 2.0
     a = np.array([1.0, 2.0])
     b = K.project(rng.uniform(-0.6, 0.6, (trials, 2)))
@@ -408,7 +408,7 @@ def biased_average(context: Context, *, alpha: float) -> Verdict:
     )
 
 
-# Theorem D.4 -----------------------------------------------------------------------------------------------------------------
+# Theorem D.4 --------------------------------------------------------------------------------------------------------
 
 
 def _structured(m: int) -> tuple[StructuredDoubleOutputPert, RareSpikes, float]:
@@ -494,5 +494,5 @@ def theorem_d_4_has_the_rate(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/thm-d-4", kind="risk", grid={"k": by_size([2.0], [2.0, 4.0]), "n": by_size([2**11], [2**20])})
 def theorem_d_4_keeps_the_bound(context: Context, *, k: float, n: int) -> Verdict:
-    """Its releases have the law of Algorithm 4's up to the solver's gap; the risk with the exact solver keeps the bound."""
+    """The risk keeps the bound, with the exact solver in place of steps that reach the same gap."""
     return certified_risk(context, "double", k, n)

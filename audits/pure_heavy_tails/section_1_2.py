@@ -1,4 +1,4 @@
-"""Sections 1.2, 2.1 and 2.2: neighbours, the reduction to regularised ERM, and the Lipschitz extension."""
+"""Sections 1.2 and 2.1: neighbours, and the reduction to regularised ERM."""
 
 from __future__ import annotations
 
@@ -12,29 +12,26 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, PopLocalize, SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
-from dpcheck.algorithms.solvers import certified, value
+from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.replay import Case, changed_record
-from dpcheck.interfaces import Array, Data, Objective, Problem, Sample, Schedule, Solution, Workload
+from dpcheck.interfaces import Array, Data, Objective, Problem, Schedule, Solution, Workload
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, refuted
-from dpcheck.workloads.amplitudes import Pareto, Spike
-from dpcheck.workloads.linear import RareSpikes, SparseDirection
-from dpcheck.workloads.mean import HeavyMean
+from dpcheck.workloads.amplitudes import Spike
+from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
-from dpcheck.workloads.radial import RadialHeavyTail
 
 from ._instances import BLOCKS, DELTA, opposite_spikes, problem, proved, stated, unassumed, witnessed
 
-# Section 1.2 -----------------------------------------------------------------------------------------------------------
+# Section 1.2 --------------------------------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/def-1-2", kind="privacy")
@@ -54,11 +51,11 @@ def neighbours_differ_in_one_record(context: Context) -> Verdict:
             wrong, pairs = wrong + (accepted != legal), pairs + 1
     pure = max(PureDP(epsilon).delta_at(epsilon) for epsilon in (0.01, 0.3, 1.0, 7.0))
     numbers = {"pairs": pairs, "misjudged": wrong, "delta of pure DP at its epsilon": pure}
-    said = f"{wrong} of {pairs:,} pairs of data sets with at most four binary records misjudged; pure DP has delta {pure:g}"
+    said = f"{wrong} of {pairs:,} pairs of data sets of at most four bits misjudged; pure DP has delta {pure:g}"
     return (refuted if wrong or pure else holds)(said, "exact", numbers=numbers)
 
 
-# Algorithm 1 -----------------------------------------------------------------------------------------------------------
+# Algorithm 1 --------------------------------------------------------------------------------------------------------
 
 
 def _structure(context: Context, solver: str, epsilon: float, n: int) -> Verdict:
@@ -193,7 +190,7 @@ def printed_phase_count_leaves_records(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/alg-1@corrected", kind="symbolic")
 def repaired_phase_count(context: Context) -> Verdict:
-    """Blocks are non-empty and shrink by three at most, and the residual of the last phase is below 77 G_1 D (J/n)^4."""
+    """Blocks hold records and shrink by three at most; the residual of the last phase is below 77 G_1 D (J/n)^4."""
     q, rest = sp.Symbol("q", integer=True, positive=True), sp.Symbol("r", integer=True, nonnegative=True)
     n, J, G, D, first = (BY_NAME[name] for name in ("n", "J", "G_1", "D", "m"))
     # Floors nest, so m_{t+1} = floor(m_t/2): of 2q it is q, of 2(1 + r) + 1 it is 1 + r. Delta_T <= (n/2J) Delta_1.
@@ -243,19 +240,19 @@ def _aggregated(context: Context, d: int) -> Verdict:
         points[:, good:] = side + rng.choice([0.0, 0.01, 1.0], (trials, 1, 1)) * points[:, good:]
         chosen = geometric_aggregation(points)
         member = (points == chosen[:, None]).all(axis=2).any(axis=1)
-        left.append(np.where(member, np.linalg.norm(chosen, axis=1), np.inf))
+        left.append(np.where(member, np.linalg.norm(chosen, axis=1), 1e9))
     found = np.concatenate(left)
     return accuracy.never_violated(
         found, 3.0, statement="distance of the aggregate to v <= 3 R", failure_probability=context.failure_probability
     )
 
 
-# Theorem 2.1 -----------------------------------------------------------------------------------------------------------
+# Theorem 2.1 --------------------------------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/thm-2-1", kind="symbolic")
 def rate_has_its_limits(context: Context) -> Verdict:
-    """The rate tends to the Lipschitz rate as k grows, and the derived bound has it, with J in place of log(1/delta)."""
+    """The rate tends to the Lipschitz rate as k grows; the derived bound has it, with J in place of log(1/delta)."""
     from dpcheck.engine.catalogue import claim
 
     n, d, e, k, D, G, G_2, b, J, c, L = (
@@ -366,143 +363,3 @@ def monotone_solver_time(context: Context) -> Verdict:
     return accuracy.never_violated(
         found, allowed, statement="total time <= T J Time(n)", covers=covers, evidence="certificate"
     )
-
-
-# Section 2.2: the Lipschitz extension ------------------------------------------------------------------------------------
-
-LINE: dict[str, Any] = {
-    "spikes": RareSpikes(D=2.0, p=0.3),
-    "median": WeightedMedian(D=2.0),
-    "mean": HeavyMean(D=4.0, tail=2.5),
-}
-PLANE: dict[str, Any] = {
-    "radial": RadialHeavyTail(b=(0.3, -0.2), D=2.0, weights=Pareto(tail=2.2)),
-    "linear": SparseDirection(nu=(0.6, 0.8), D=2.0, p=0.2),
-}
-SINGULAR = 1e-6
-"""What the polar search of the infimum may be above it, relative to the values in play."""
-
-
-def _numeric(work: Any, w: Array, z: Array, cap: float) -> Array:
-    """inf over y of f(y) + C |w - y| on a fine grid of an interval, or by the polar search of the plane; from above."""
-    if work.constants.d == 2:
-        return searched_extension(work, w, z, cap)
-    y = np.linspace(-work.D / 2, work.D / 2, 20_001)[:, None]
-    rows = [float((work.loss(y, one) + cap * np.abs(y[:, 0] - v[0])).min()) for v, one in zip(w, z, strict=True)]
-    return np.array(rows)
-
-
-@check("pure_heavy_tails/proc-lip-ext", kind="accuracy", grid={"loss": (*LINE, *PLANE)}, expect="inconclusive")
-def extension_is_the_infimum(context: Context, *, loss: str) -> Verdict:
-    """The extension in closed form equals the numeric infimum, is f where no record is steep, and its slope is clipped."""
-    work, rng, cap = {**LINE, **PLANE}[loss], context.rng(), 0.8
-    size = context.scale(40, 300) if loss in LINE else context.scale(4, 30)
-    z = work.rows(rng, 1, size)[0]
-    w = work.project(work.D * (rng.random((size, work.constants.d)) - 0.5))
-    closed = lipschitz_extension(work, w, z, cap)
-    gap = np.abs(closed - _numeric(work, w, z, cap)) / (1 + np.abs(closed))
-    allowed = np.full(size, SINGULAR if loss in PLANE else 4e-4)
-    plain = np.abs(lipschitz_extension(work, w, z, 1e9) - work.loss(w, z)) / (1 + np.abs(work.loss(w, z)))
-    sides = [(gap, allowed), (plain, np.full(size, 1e-12))]
-    if loss in LINE:
-        clipped = np.clip(work.gradient(w, z), -cap, cap)
-        sides.append((np.abs(extension_gradient(work, w, z, cap) - clipped)[:, 0], np.full(size, 1e-12)))
-    left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
-    return accuracy.never_violated(
-        left, right, statement="|closed form - infimum| <= the error of the search", tolerance=0.0,
-        failure_probability=context.failure_probability,
-    )  # fmt: skip
-
-
-@check("pure_heavy_tails/lem-2-2", kind="accuracy", grid={"loss": (*LINE, *PLANE)}, expect="inconclusive")
-def extension_is_convex_lipschitz_and_below(context: Context, *, loss: str) -> Verdict:
-    """On random chords the extension lies below its chord and below f, and is C-Lipschitz."""
-    work, rng, cap = {**LINE, **PLANE}[loss], context.rng(), 0.8
-    size = context.scale(3000, 50_000)
-    z = work.rows(rng, 1, size)[0]
-    u, v = (work.project(work.D * (rng.random((size, work.constants.d)) - 0.5)) for _ in range(2))
-    share = rng.random((size, 1))
-    at_u, at_v = (lipschitz_extension(work, x, z, cap) for x in (u, v))
-    middle = lipschitz_extension(work, share * u + (1 - share) * v, z, cap)
-    scale = 1 + np.abs(at_u) + np.abs(at_v) + np.abs(work.loss(u, z))
-    left = np.concatenate([middle, np.abs(at_u - at_v), at_u]) / np.tile(scale, 3)
-    chord = share[:, 0] * at_u + (1 - share[:, 0]) * at_v
-    right = np.concatenate([chord, cap * np.linalg.norm(u - v, axis=1), work.loss(u, z)]) / np.tile(scale, 3) + 1e-9
-    return accuracy.never_violated(
-        left, right, statement="f_C convex, C-Lipschitz, below f", failure_probability=context.failure_probability
-    )
-
-
-@check("pure_heavy_tails/fact-eq-7", kind="accuracy")
-def decomposition_by_algebra(context: Context) -> Verdict:
-    """The two sides of (7) differ by two terms that are non-negative by definition."""
-    names = "f_w f_hat f_hatC e_w e_hat e_hatC q_w q_hat q_hatC"
-    f_w, f_hat, f_hatC, e_w, e_hat, e_hatC, q_w, q_hat, q_hatC = sp.symbols(names, real=True)
-    left = (f_w + q_w) - (f_hat + q_hat)
-    right = (f_w - e_w) + ((e_w + q_w) - (e_hatC + q_hatC))
-    below, optimal = f_hat - e_hat, (e_hat + q_hat) - (e_hatC + q_hatC)
-    return proved(
-        {"right - left = (f - f_C)(w_lambda) + (gap of w_lambda in the extension)": right - left - below - optimal}
-    )
-
-
-@check("pure_heavy_tails/fact-eq-7", kind="accuracy", grid={"loss": tuple(LINE)}, expect="inconclusive")
-def decomposition_on_a_grid(context: Context, *, loss: str) -> Verdict:
-    """(7) at every point of a grid, for random data sets."""
-    work, rng, cap, weight = LINE[loss], context.rng(), 0.8, 0.5
-    trials = context.scale(200, 2000)
-    sample = Sample(work.rows(rng, trials, 12), np.ones((1, 12)))
-    plain = Objective(workload=work, sample=sample, weight=weight, centre=np.full((1, 1), 0.3))
-    capped = replace(plain, cap=cap)
-    best, best_C = (certified(objective).point for objective in (plain, capped))
-    sides = []
-    for point in np.linspace(-work.D / 2, work.D / 2, 21):
-        w = np.full((trials, 1), point)
-        left = value(plain, w) - value(plain, best)
-        right = (value(plain, w) - value(capped, w)) + (value(capped, w) - value(capped, best_C))
-        sides.append((left, right + 1e-9 * (1 + np.abs(right))))
-    left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
-    return accuracy.never_violated(left, right, statement="(7)", failure_probability=context.failure_probability)
-
-
-def pointwise_excess() -> Verdict:
-    """(a - C)_+ against a^k: the largest ratio over a, which bounds E(A - C)_+ for every law of A."""
-    a, s = sp.symbols("a s", positive=True)
-    C, k = BY_NAME["C"], 1 + s
-    at, ratio = k * C / (k - 1), (a - C) / a**k
-    sharp = (k - 1) ** (k - 1) / (k**k * C ** (k - 1))
-    slope = sp.diff(ratio, a) * a ** (k + 1)
-    return proved(
-        {
-            "the ratio is stationary at a = k C/(k-1) alone": slope - (k - 1) * (at - a),
-            "its value there": ratio.subs(a, at) - sharp,
-            "that is (1 - 1/k)^k of the printed constant": sharp * (k - 1) * C ** (k - 1) - (1 - 1 / k) ** k,
-        },
-        {"(1 - 1/k)^k is below 1: its base is": 1 - s / (1 + s)},
-    )
-
-
-@check("pure_heavy_tails/lem-2-3", kind="symbolic")
-def bias_of_every_law(context: Context) -> Verdict:
-    """(a - C)_+ <= G^k/((k-1) C^(k-1)) pointwise in units of a^k, hence in expectation, for every law."""
-    return pointwise_excess()
-
-
-@check("pure_heavy_tails/lem-2-3", kind="accuracy", grid={"k": (2.0, 3.0, 4.0)})
-def expected_bias_within_its_bound(context: Context, *, k: float) -> Verdict:
-    """E max bias of two-point and Pareto losses, exactly, against D G_k^k/((k-1) C^(k-1))."""
-    caps = np.geomspace(0.3, 300, context.scale(25, 100))
-    laws: dict[str, Any] = {f"Pareto {k + more:g}": Pareto(k + more) for more in (0.1, 1.0)}
-    laws |= {f"spike p = {p:g}": Spike.of_moment(1.0, k, p) for p in (0.5, 0.01, 1e-4)}
-    left, right, points = [], [], []
-    for name, law in laws.items():
-        G = law.moment(k) ** (1 / k)
-        for cap in caps:
-            left.append(2.0 * law.excess_mean(float(cap)))
-            right.append(stated("pure_heavy_tails/lem-2-3", D=2.0, G_k=G, k=k, C=float(cap)))
-            points.append(Point(x=float(cap), value=left[-1], bound=right[-1], series=f"{name}, k = {k:g}"))
-    covers = "every law is a mixture of constants, and the pointwise inequality is proved"
-    found = accuracy.never_violated(
-        left, right, statement="expected bias <= bound", covers=covers, evidence="certificate"
-    )
-    return replace(found, points=[p for p in points if p.value > 0], axes=("C", "expected bias of the extension"))

@@ -83,8 +83,14 @@ def localisation_sensitivity(context: Context, solver: str, units: float, *, ext
     case = Case(algorithm, work if extended else wide(1e9), setting, schedule=plan)
     pair = tuple(side[0] for side in opposite_spikes(n, M))
     found = sensitivity.search(
-        case, BoxRecords(-M, M), n, given=[pair], chains=32, steps=context.scale(10, 60), seed=context.seed  # type: ignore[list-item]
-    )  # fmt: skip
+        case,
+        BoxRecords(-M, M),
+        n,
+        given=[pair],
+        chains=32,
+        steps=context.scale(10, 60),
+        seed=context.seed,  # type: ignore[list-item]
+    )
     certificate = sensitivity.Certificate(UNITS[solver] / units, BECAUSE) if extended else None
     return sensitivity.judge(found, certificate=certificate, confirm=sensitivity.by_replay(case))
 
@@ -107,7 +113,15 @@ def localisation_sensitivity_of_the_lemma(context: Context, *, solver: str) -> V
     return localisation_sensitivity(context, solver, 6.0)
 
 
-SETTINGS = [(C, n, e, z, d, lam) for C in (0.5, 3.0) for n in (7, 1000) for e in (0.1, 1.0) for z in (1.0, 3.0) for d in (1, 5) for lam in (0.2, 50.0)]  # fmt: skip
+SETTINGS = [
+    (C, n, e, z, d, lam)
+    for C in (0.5, 3.0)
+    for n in (7, 1000)
+    for e in (0.1, 1.0)
+    for z in (1.0, 3.0)
+    for d in (1, 5)
+    for lam in (0.2, 50.0)
+]
 
 
 @check("pure_heavy_tails/alg-2", kind="accuracy")
@@ -134,7 +148,7 @@ def diameter_of_the_ball(context: Context) -> Verdict:
     return agree(found, wanted, "diameter of the ball against the printed bound")
 
 
-# Isotropic Laplace noise -------------------------------------------------------------------------------------------------
+# Isotropic Laplace noise --------------------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/proc-iso-laplace", kind="privacy", grid={"d": (1, 2, 10)})
@@ -149,8 +163,12 @@ def noise_loss_is_the_shift(context: Context, *, d: int) -> Verdict:
     left = np.concatenate([law.log_ratio(output, core, other), law.log_ratio(beyond, core, other)])
     covers = "the triangle inequality for the two distances; equality on the line through the cores"
     found = accuracy.never_violated(
-        np.abs(left), np.tile(shift / scale, 2), statement="privacy loss <= shift/scale", covers=covers, evidence="certificate"
-    )  # fmt: skip
+        np.abs(left),
+        np.tile(shift / scale, 2),
+        statement="privacy loss <= shift/scale",
+        covers=covers,
+        evidence="certificate",
+    )
     attained = float((law.log_ratio(beyond, core, other) / (shift / scale)).min())
     if attained < 1 - 1e-6:
         return refuted(f"the loss along the line is only {attained:.6g} of shift/scale", "exact", numbers=found.numbers)
@@ -182,7 +200,7 @@ def noise_has_gamma_radius(context: Context, *, d: int) -> Verdict:
     return inconclusive(f"{said}; a law {stats.kstwo(size).isf(share):.3g} away would have shown", "sampled", **fields)
 
 
-# Proposition 2.5: bias of the minimiser -------------------------------------------------------------------------------------
+# Proposition 2.5: bias of the minimiser -----------------------------------------------------------------------------
 
 
 def cap_balances() -> Verdict:
@@ -252,17 +270,19 @@ def bias_of_the_minimiser(context: Context, *, instance: str) -> Verdict:
         sides.append((gap, bias_bound(work.amplitude(sample.values), cap, weight, work.constants.d) + 1e-9))
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
     return accuracy.never_violated(
-        left, right, statement="|w_C - w_lambda| <= (1/(lambda m)) sum over steep records",
+        left,
+        right,
+        statement="|w_C - w_lambda| <= (1/(lambda m)) sum over steep records",
         failure_probability=context.failure_probability,
-    )  # fmt: skip
+    )
 
 
 def distances(context: Context, algorithm: Any, work: Any, epsilon: float, m: int, trials: int) -> Array:
-    """|w_DP - w_lambda| of runs on fresh data, (trials,)."""
+    """|w_DP - w_lambda| of runs on fresh data, (trials,); the data come as counts of atoms, whatever m is."""
     setting = problem(work, epsilon)
     plan, start = algorithm.schedule(setting, m), np.zeros((1, work.constants.d))
     found = []
-    for number, (rng, size) in enumerate(context.chunks(trials, plan.floats_per_trial if work.constants.d > 1 else 64)):
+    for number, (rng, size) in enumerate(context.chunks(trials, 64 * work.constants.d)):
         data = Fresh(work, size, m, context.seed, context.name, dict(context.cell), number)
         out = algorithm.execute(Run(plan, size, rng), work, data, start)
         plain = Objective(workload=work, sample=data.read(), weight=plan.phases[-1].lambda_, centre=start)
@@ -270,7 +290,18 @@ def distances(context: Context, algorithm: Any, work: Any, epsilon: float, m: in
     return np.concatenate(found)
 
 
-def distance_within(context: Context, label: str, algorithm: Any, work: Any, epsilon: float, m: int, bound: float, level: float, trials: int, x: float) -> Verdict:  # fmt: skip
+def distance_within(
+    context: Context,
+    label: str,
+    algorithm: Any,
+    work: Any,
+    epsilon: float,
+    m: int,
+    bound: float,
+    level: float,
+    trials: int,
+    x: float,
+) -> Verdict:
     """Judges Pr(|w_DP - w_lambda| <= bound) >= level by counting, with the level-quantile as the figure's point."""
     found = distances(context, algorithm, work, epsilon, m, trials)
     answer = accuracy.probability(
@@ -278,7 +309,12 @@ def distance_within(context: Context, label: str, algorithm: Any, work: Any, eps
     )
     typical = float(np.quantile(found, level))
     numbers = {**answer.numbers, "quantile/bound": typical / bound}
-    return replace(answer, numbers=numbers, points=[Point(x=x, value=typical, bound=bound, series=label)], axes=("m epsilon/d", f"{level:.4g}-quantile of the distance"))  # fmt: skip
+    return replace(
+        answer,
+        numbers=numbers,
+        points=[Point(x=x, value=typical, bound=bound, series=label)],
+        axes=("m epsilon/d", f"{level:.4g}-quantile of the distance"),
+    )
 
 
 @check(
@@ -310,7 +346,7 @@ def two_stages_with_constants(context: Context, *, k: float, d: int, m: int) -> 
     )
 
 
-# Output perturbation once -----------------------------------------------------------------------------------------------------
+# Output perturbation once -------------------------------------------------------------------------------------------
 
 SINGLE_UNITS = {"exact": 2.0, "worst legal": 7 / 3}
 
@@ -392,8 +428,19 @@ def one_stage_against_two(context: Context, *, k: float, n: int) -> Verdict:
         for theta in (0.3, 1.0):
             work = RareSpikes.rescaled(n, epsilon, BLOCKS, k=k, theta=theta)
             values = risk.excess_risks(
-                practical(k, solver), work, problem(work, epsilon), n, trials, context.seed, context.name, k, n, solver, theta, gradients=1e18
-            )  # fmt: skip
+                practical(k, solver),
+                work,
+                problem(work, epsilon),
+                n,
+                trials,
+                context.seed,
+                context.name,
+                k,
+                n,
+                solver,
+                theta,
+                gradients=1e18,
+            )
             quantiles.append(float(np.quantile(values, 1 - DELTA)))
             G_1, G_2 = (work.constants.moment(j, 1) for j in (1.0, 2.0))
             at = {
@@ -415,7 +462,11 @@ def one_stage_against_two(context: Context, *, k: float, n: int) -> Verdict:
         points.append(Point(x=n, value=typical[solver], bound=bound, series=f"{solver}, k = {k:g}"))
     assert worst is not None
     near = {}
-    for name, algorithm in (("single", SingleOutputPert(k=k)), ("single, printed noise", SingleOutputPert(k=k, calibration="paper")), ("double", DoubleOutputPert(k=k))):  # fmt: skip
+    for name, algorithm in (
+        ("single", SingleOutputPert(k=k)),
+        ("single, printed noise", SingleOutputPert(k=k, calibration="paper")),
+        ("double", DoubleOutputPert(k=k)),
+    ):
         m = 10**4
         near[name] = float(np.quantile(distances(context, algorithm, radial_spikes(1, k, m, 1.0), 1.0, m, trials), 0.8))
     ratio = typical["double"] / typical["single"]

@@ -70,7 +70,7 @@ def proposition_3_2_is_private(context: Context, *, solver: str, M: float) -> Ve
 
 @check("pure_heavy_tails/alg-4@derived", kind="privacy", grid={"solver": tuple(SOLVERS), "M": (2.0, 1e6)})
 def slack_of_two_stages(context: Context, *, solver: str, M: float) -> Verdict:
-    """Release by release, the epsilon charged and the exact one: 1/3 with the exact solver, 19/36 with the worst legal one."""
+    """Epsilon charged and exact, release by release: 1/3 with the exact solver, 19/36 with the worst legal one."""
     found = double_slack(context, solver, M, SHARE[solver])
     if abs(float(found.numbers["realised"]) - SHARE[solver]) > 1e-9:
         return refuted(
@@ -187,7 +187,7 @@ def risk_of_the_localised_solver(context: Context, *, epsilon: float, n: int) ->
     return replace(found, axes=("n", "0.9-quantile of the excess risk"))
 
 
-# Time ------------------------------------------------------------------------------------------------------------------------
+# Time ---------------------------------------------------------------------------------------------------------------
 
 
 def toy_steps(context: Context, m: int) -> Verdict:
@@ -256,7 +256,7 @@ def target_from_its_parts(context: Context) -> Verdict:
     )
 
 
-# The main algorithm ----------------------------------------------------------------------------------------------------------
+# The main algorithm -------------------------------------------------------------------------------------------------
 
 
 def same_rate(label: str) -> Verdict:
@@ -273,7 +273,7 @@ def same_rate(label: str) -> Verdict:
 
 @check("pure_heavy_tails/thm-3-1", kind="symbolic")
 def order_of_the_main_theorem(context: Context) -> Verdict:
-    """The order is the printed sum, and a block's precision 48 G_k(d/(m_1 eps))^(1-1/k) + sqrt(20) G_2/sqrt(m_1) has it."""
+    """The order is the printed sum, and the derived precision of a block has it, with J in place of the logarithm."""
     G, G_2, d, n, e, k, J = (BY_NAME[x] for x in ("G_k", "G_2", "d", "n", "epsilon", "k", "J"))
     m = n / (2 * J)
     delta = 48 * G * (d / (m * e)) ** (1 - 1 / k) + sp.sqrt(20) * G_2 / sp.sqrt(m)

@@ -90,9 +90,19 @@ def one_instance_for_all(context: Context) -> Verdict:
 
     def witness(index: int) -> Any:
         return witnessed(
-            context.label, "thm_4_1_literal", delta, exceeds, atoms=list(atoms), weights=["2/3", "1/3"], k=2, n=n, D=2, epsilon=1,
-            delta="1/10", c="1/10000",
-        )  # fmt: skip
+            context.label,
+            "thm_4_1_literal",
+            delta,
+            exceeds,
+            atoms=list(atoms),
+            weights=["2/3", "1/3"],
+            k=2,
+            n=n,
+            D=2,
+            epsilon=1,
+            delta="1/10",
+            c="1/10000",
+        )
 
     found = accuracy.never_violated(
         delta, exceeds, statement="delta <= Pr(excess risk of the constant algorithm >= c bound)", witness=witness

@@ -172,7 +172,9 @@ class _Program:
         if not isinstance(self.work, BallRidge):
             return straight & ~steep
         points = np.broadcast_to(at, (len(steep), len(at)))
-        return np.where(steep, self.work.copy_distance(points, self.records, self.cap) > 50 * reach, straight)
+        # f_C turns by at most C/distance there: little against `weight`, so that the repetitions contract.
+        far = 50 * max(reach, self.cap / self.weight)
+        return np.where(steep, self.work.copy_distance(points, self.records, self.cap) > far, straight)
 
     def _slope(self, w: Array, records: Array, shares: Array) -> Array:
         """Sum of shares times subgradients of f_cap at w: (d,)."""

@@ -10,6 +10,9 @@ from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Workload, procedure
 from dpcheck.workloads.base import Bounded, Extended
 
+LINE_CALLS = 65
+"""Gradients that one value of f_C asks for on a line, where the workload has no closed form."""
+
 
 def check_cap(cap: float) -> None:
     """Raises `InvalidInput` unless the cap C is finite and > 0."""
@@ -81,7 +84,7 @@ def _line_extension(workload: Workload, w: Array, z: Array, cap: float) -> Array
     right, left = slope < -cap, slope > cap
     low, high = np.where(left, start, w), np.where(right, stop, w)
     level = np.where(left, cap, -cap)
-    for _ in range(64):
+    for _ in range(LINE_CALLS - 1):
         middle = (low + high) / 2
         above = workload.gradient(middle[..., None], z)[..., 0] > level
         low, high = np.where(above, low, middle), np.where(above, middle, high)

@@ -149,9 +149,9 @@ def sign_at(expression: sp.Expr, parameter: sp.Symbol, point: sp.Expr) -> int | 
 
 
 def _polynomial_sign(polynomial: sp.Expr, parameter: sp.Symbol, point: sp.Expr) -> int:
-    if point.is_Rational:
+    if point.is_Rational or not polynomial.has(parameter):
         return int(sp.sign(polynomial.subs(parameter, point)))
-    if point in sp.Poly(polynomial, parameter).real_roots(multiple=True, radicals=False):
+    if point in roots([polynomial], parameter):
         return 0
     digits = 30  # not zero, so enough digits settle the sign
     while True:

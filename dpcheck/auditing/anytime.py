@@ -33,8 +33,8 @@ CURVE_DELTA = 1e-5
 
 
 def epsilon_grid(claimed: float) -> Array:
-    """Nulls for the lower bound: 3 % apart from 0.02 to 20, denser towards the claim, which is one of them."""
-    wide = np.geomspace(0.02, 20.0, 231)
+    """Nulls for the lower bound: a few per cent apart, denser towards the claim, which is one of them."""
+    wide = np.geomspace(max(0.02, claimed / 20), max(20.0, 2 * claimed), 160)
     gaps = np.geomspace(5e-4, 0.2, 24)
     kept = np.concatenate([wide, claimed * (1 + gaps), claimed * (1 - gaps), [claimed]])
     return np.unique(np.round(kept, 12))
@@ -76,6 +76,7 @@ class State:
     chunk_number: int = 0
     looks: int = 0
     taught_at: int = 0
+    window_end: int = 0
     pay: tuple[Array, Array] | None = field(default=None, repr=False)
 
     @classmethod
@@ -98,11 +99,15 @@ class State:
 
     def learn(self, cells: Partition, failure_probability: float) -> None:
         """Sets the payments of the coming trials from the past ones, when these have grown enough."""
-        if self.pay is not None and self.tested < GROWTH * self.taught_at:
+        alive = np.flatnonzero(self.log_peak < -math.log(failure_probability))
+        first = int(alive[0]) if len(alive) else self.bounds
+        moved = first >= self.window_end - WINDOW // 2 and first < self.bounds
+        if self.pay is not None and self.tested < GROWTH * self.taught_at and not moved:
             return
         known = cells.taught(self.counts)
         # Bets are placed on the first nulls that still stand; those further up earn nothing yet.
-        standing = np.flatnonzero(self.log_peak < -math.log(failure_probability))[:WINDOW]
+        standing = alive[:WINDOW]
+        self.window_end = int(standing[-1]) + 1 if len(standing) == WINDOW else self.bounds + WINDOW
         beyond = np.arange(self.bounds, len(self.epsilons))
         active = np.unique(np.concatenate([standing, [self.claimed_at], beyond])).astype(int)
         if not len(beyond):
@@ -123,8 +128,11 @@ class State:
         self.log_wealth = self.log_wealth + self.pay[0] @ fresh[:, 0] + self.pay[1] @ fresh[:, 1]
         prior = np.array([[weight] for weight, *_ in BETTORS])
         average = special.logsumexp(self.log_wealth, axis=0, b=prior)
-        self.log_peak = np.maximum(self.log_peak, average[: self.bounds])
         points = len(average) - self.bounds
+        bound = average[: self.bounds].copy()
+        # What refutes the claim refutes every smaller null: these share in its wealth.
+        bound[: self.claimed_at] = np.logaddexp(bound[: self.claimed_at], bound[self.claimed_at]) - math.log(2)
+        self.log_peak = np.maximum(self.log_peak, bound)
         if points:
             self.curve_peak = max(self.curve_peak, float(special.logsumexp(average[self.bounds :]) - math.log(points)))
         self.counts = self.counts + fresh
@@ -140,11 +148,11 @@ class State:
         return float(self.epsilons[standing[0] - 1]) if standing[0] else 0.0
 
     def refutes(self, claim: Guarantee, failure_probability: float) -> bool:
-        """Whether the claim itself has ever been rejected."""
+        """Whether the claim has been rejected: an (epsilon, delta) claim with every smaller null, a curve by itself."""
         needed = -math.log(failure_probability)
         if not isinstance(claim, ApproxDP):
             return self.curve_peak >= needed
-        return bool(self.log_peak[self.claimed_at] >= needed)
+        return self.epsilon_lower(failure_probability) >= self.epsilons[self.claimed_at]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `State.from_dict` brings it back."""

@@ -117,6 +117,8 @@ def _monotone(odds: Array, hits: Array, total: Array) -> Array:
 
     Almost every additive noise has a monotone ratio, and half-lines are far harder to overfit than unions of intervals.
     """
+    if len(odds) < 3:
+        return odds
     rising = float(np.cov(np.arange(len(odds)), odds, aweights=total + 1e-9)[0, 1]) >= 0
     ordered = isotonic_regression(odds, weights=total + 1e-9, increasing=rising).x
 

@@ -39,7 +39,7 @@ class FiniteLaw:
 
 def randomised_response(answer: int, choices: int, keep: float) -> FiniteLaw:
     """Keeps the true answer with probability `keep`, else one of the others uniformly (Warner 1965)."""
-    if not (2 <= choices and 0 <= answer < choices and 0 <= keep <= 1):
+    if not (choices >= 2 and 0 <= answer < choices and 0 <= keep <= 1):
         raise InvalidInput(f"need 0 <= answer < choices >= 2 and keep in [0, 1], got {answer}, {choices}, {keep}")
     law = np.full(choices, (1 - keep) / (choices - 1))
     law[answer] = keep
@@ -132,7 +132,8 @@ def above_threshold(
 
 def _transcripts(over: Array, stop: int) -> list[tuple[str, Array]]:
     """Every transcript with its probability at each threshold node."""
-    open_, done = [("", np.ones(over.shape[1]))], []
+    open_: list[tuple[str, Array]] = [("", np.ones(over.shape[1]))]
+    done: list[tuple[str, Array]] = []
     for above in over:
         grown = []
         for pattern, chance in open_:

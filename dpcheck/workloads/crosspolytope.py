@@ -127,7 +127,11 @@ class L1Location(BaseWorkload):
     def constants(self) -> Constants:
         flat = _constants(self.domain, self.L)
         return Constants(
-            d=flat.d, diameter=flat.diameter, lipschitz=flat.lipschitz, smoothness=lambda p: math.inf, moment=flat.moment
+            d=flat.d,
+            diameter=flat.diameter,
+            lipschitz=flat.lipschitz,
+            smoothness=lambda p: math.inf,
+            moment=flat.moment,
         )
 
     def loss(self, w: Array, z: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import pathlib
 from typing import Any
 
@@ -23,8 +22,10 @@ def check(item: str, name: str) -> Any:
     return CATALOGUE.checks[f"{PAPER}{item}::{name}"]
 
 
-def module_of(item: str, name: str) -> Any:
-    return importlib.import_module(check(item, name).function.__module__)
+def names_of(item: str, name: str) -> dict[str, Any]:
+    """The names that a check's function looks up: what a test breaks."""
+    found: dict[str, Any] = check(item, name).function.__globals__
+    return found
 
 
 def run(item: str, name: str, **cell: Any) -> Verdict:
@@ -41,58 +42,58 @@ def test_no_collection_errors_and_every_witness_of_a_cell_verifies() -> None:
 @pytest.mark.parametrize(("excess", "outcome"), [(1.0, "holds"), (4.0, "inconclusive"), (9.0, "refuted")])
 def test_a_solver_beyond_its_licence_is_found(monkeypatch: pytest.MonkeyPatch, excess: float, outcome: str) -> None:
     """A gap 4 times too large uses up epsilon exactly, above what is certified; 9 times too large costs 4 epsilon/3."""
-    module = module_of("alg-2", "localisation_is_private")
-    monkeypatch.setitem(module.SOLVERS, "worst legal", Pushed(excess=excess))
-    monkeypatch.setitem(module.UNITS, "worst legal", 2 + 2 * np.sqrt(excess) + (0.01 if excess == 4 else 0))
+    names = names_of("alg-2", "localisation_is_private")
+    monkeypatch.setitem(names["SOLVERS"], "worst legal", Pushed(excess=excess))
+    monkeypatch.setitem(names["UNITS"], "worst legal", 2 + 2 * np.sqrt(excess) + (0.01 if excess == 4 else 0))
     found = run("alg-2", "localisation_is_private", solver="worst legal", M=1e6)
     assert found.outcome == outcome
     assert found.numbers["realised"] == pytest.approx((2 + 2 * np.sqrt(excess)) / 6)
 
 
 def test_without_the_extension_the_sensitivity_follows_the_records() -> None:
-    module = module_of("alg-2", "localisation_is_private")
+    names = names_of("alg-2", "localisation_is_private")
     context = Context(PAPER + "alg-2", "control", {})
-    found = module.localisation_sensitivity(context, "exact", 6.0, extended=False)
+    found = names["localisation_sensitivity"](context, "exact", 6.0, extended=False)
     assert found.outcome == "refuted"
     assert float(found.numbers["best ratio"]) == pytest.approx(2e6 / (6 * 2), rel=1e-6)
 
 
 def test_too_much_noise_for_the_constants_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = module_of("prop-3-2@derived", "target_with_constants")
-    original = module.DoubleOutputPert
-    monkeypatch.setattr(module, "DoubleOutputPert", lambda **fields: original(noise_dial=40.0, **fields))
+    names = names_of("prop-3-2@derived", "target_with_constants")
+    original = names["DoubleOutputPert"]
+    monkeypatch.setitem(names, "DoubleOutputPert", lambda **fields: original(noise_dial=40.0, **fields))
     assert run("prop-3-2@derived", "target_with_constants", k=2.0, d=1, m=10**4).outcome == "refuted"
 
 
 def test_overlapping_blocks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = module_of("alg-1", "blocks_are_disjoint")
-    original = module.PopLocalize
+    names = names_of("alg-1", "blocks_are_disjoint")
+    original = names["PopLocalize"]
 
     class Shifted(original):  # type: ignore[misc, valid-type]
         def phases(self, problem: Any, n: int) -> Any:
             for t, first, records, weight, gap in super().phases(problem, n):
-                yield t, max(0, first - 1), records, weight, gap
+                yield t, max(0, first - 10), records, weight, gap
 
-    monkeypatch.setattr(module, "PopLocalize", Shifted)
+    monkeypatch.setitem(names, "PopLocalize", Shifted)
     assert run("alg-1", "blocks_are_disjoint", solver="single", epsilon=1.0, n=400).outcome == "refuted"
 
 
 def test_an_aggregate_that_averages_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = module_of("proc-geom-agg", "aggregate_is_a_candidate")
-    monkeypatch.setattr(module, "geometric_aggregation", lambda points: points.mean(axis=1))
+    names = names_of("proc-geom-agg", "aggregate_is_a_candidate")
+    monkeypatch.setitem(names, "geometric_aggregation", lambda points: points.mean(axis=1))
     assert run("proc-geom-agg", "aggregate_is_a_candidate", d=2).outcome == "refuted"
 
 
 def test_clipped_gradients_are_not_the_extension_in_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the plane the linear loss clipped to C is not its extension."""
-    module = module_of("proc-lip-ext", "extension_is_the_infimum")
-    original = module.lipschitz_extension
+    names = names_of("proc-lip-ext", "extension_is_the_infimum")
+    original = names["lipschitz_extension"]
 
     def clipped(work: Any, w: Any, z: Any, cap: float) -> Any:
         size = np.linalg.norm(z, axis=-1, keepdims=True)
-        return original(work, w, z * np.minimum(1, cap / np.maximum(size, 1e-300)), 1e9)
+        return original(work, w, z * np.minimum(1, cap / np.maximum(size, 1e-9)), 1e9)
 
-    monkeypatch.setattr(module, "lipschitz_extension", clipped)
+    monkeypatch.setitem(names, "lipschitz_extension", clipped)
     assert run("proc-lip-ext", "extension_is_the_infimum", loss="linear").outcome == "refuted"
 
 
@@ -101,11 +102,11 @@ def test_clipped_gradients_are_not_the_extension_in_the_plane(monkeypatch: pytes
     [("alg-3", "steps_of_the_method"), ("prop-c-5@derived", "three_quarters_of_alpha")],
 )
 def test_another_stopping_rule_is_found(monkeypatch: pytest.MonkeyPatch, item: str, name: str) -> None:
-    module = module_of(item, name)
-    original = module.adaptive_inexact_subgradient
+    names = names_of(item, name)
+    original = names["adaptive_inexact_subgradient"]
     factor = 0.5 if item == "alg-3" else 40.0
-    monkeypatch.setattr(
-        module, "adaptive_inexact_subgradient", lambda g, p, s, alpha, D: original(g, p, s, factor * alpha, D)
+    monkeypatch.setitem(
+        names, "adaptive_inexact_subgradient", lambda g, p, s, alpha, D: original(g, p, s, factor * alpha, D)
     )
     assert run(item, name, function="weighted l1", alpha=0.4).outcome == "refuted"
 
@@ -113,7 +114,7 @@ def test_another_stopping_rule_is_found(monkeypatch: pytest.MonkeyPatch, item: s
 def test_a_false_identity_is_refuted_and_a_true_one_proved() -> None:
     import sympy as sp
 
-    proved = module_of("alg-1", "blocks_are_disjoint").proved
+    proved = names_of("alg-1", "blocks_are_disjoint")["proved"]
     x, u = sp.Symbol("x", positive=True), sp.Symbol("u", nonnegative=True)
     assert proved({"square": (x + 1) ** 2 - x**2 - 2 * x - 1}).outcome == "holds"
     assert proved({"square": (x + 1) ** 2 - x**2 - 1}).outcome == "refuted"
@@ -148,8 +149,8 @@ def test_refutations_carry_a_witness_that_verifies(item: str, name: str) -> None
 
 def test_the_display_of_c_3_is_not_refuted_at_the_prescribed_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Power has its limits: at C = G_k sqrt(n epsilon) the display holds, and the check does not refute it."""
-    module = module_of("prop-c-3", "first_display")
-    monkeypatch.setitem(module.C_3, "prescribed", {"spike": 1, "p": 1, "C": 100, "n": 10**4})
+    names = names_of("prop-c-3", "first_display")
+    monkeypatch.setitem(names["C_3"], "prescribed", {"spike": 1, "p": 1, "C": 100, "n": 10**4})
     found = check("prop-c-3", "first_display").measure({"cap": "prescribed"}, "smoke", 0)
     assert found.outcome == "holds"
 
@@ -157,7 +158,7 @@ def test_the_display_of_c_3_is_not_refuted_at_the_prescribed_cap(monkeypatch: py
 def test_a_repaired_oracle_answers_one_question_one_way() -> None:
     from fractions import Fraction
 
-    oracle = module_of("thm-b-1@corrected", "oracle_resists")._Resisting()
+    oracle = names_of("thm-b-1@corrected", "oracle_resists")["_Resisting"]()
     first = oracle.ask(Fraction(1, 2))
     for t in (Fraction(1, 3), oracle.kink(), Fraction(1, 2), oracle.kink()):
         oracle.ask(t)

@@ -75,8 +75,8 @@ def minimiser(mirror: PowerMap, domain: Domain, centre: Array, radius: float) ->
     if isinstance(domain, LpBall) and domain.p == mirror.p and not (centre - domain.centre).any():
         return lambda theta: mirror.minimiser(theta, min(radius, domain.radius))
     raise InvalidInput(
-        f"no exact mirror step of exponent {mirror.p:g} on {domain!r}; use an L1Ball around 0, or an LpBall of the same "
-        "exponent that is centred where the map is"
+        f"no exact mirror step of exponent {mirror.p:g} on {domain!r}; use an L1Ball around 0, or an LpBall of "
+        "the same exponent that is centred where the map is"
     )
 
 
@@ -137,13 +137,15 @@ class NoisyMirrorDescent(Algorithm[Descent]):
         batch: b; None for ceil(sqrt(n)).
         c_sigma: constant of the noise, 100 in print; any smaller one makes no promise (`Schedule.claimed` is None).
         weight: lambda; positive: descends on mean f + lambda h with steps 2/(lambda (k + 1)), weighted average.
-        distance: D with D^2 >= D_h(x*, x_0); None for the bound from the origin.
+        distance: D with D^2 >= D_h(x*, x_0); None for the bound from the origin, or the uniform point.
+        mirror: "power" for the map above, "entropy" on a simplex.
     """
 
     batch: int | None = None
     c_sigma: float = 100.0
     weight: float = 0.0
     distance: float | None = None
+    mirror: Literal["power", "entropy"] = "power"
 
     label = "l1_geometry/alg-1"
     readings: ClassVar = {"dialled": {"c_sigma": 4.0}, "strongly-convex": {"weight": 1.0}}
@@ -152,17 +154,14 @@ class NoisyMirrorDescent(Algorithm[Descent]):
         check_noise(self.c_sigma)
         if not self.weight >= 0:
             raise InvalidInput(f"weight must be >= 0, got {self.weight!r}")
+        if self.mirror not in ("power", "entropy") or (self.mirror == "entropy" and self.weight > 0):
+            raise InvalidInput(f"mirror must be 'power', or 'entropy' with weight 0, got {self.mirror!r}")
 
     # Geometry: overridden by Algorithm 5.
 
     def exponent(self, problem: Problem) -> float:
         """p of the mirror map; 1 stands for the entropy."""
-        return 1.0 if self._simplex(problem) else 1 + 1 / base_two(problem.constants.d)
-
-    def _simplex(self, problem: Problem) -> bool:
-        # Among the domains here only the simplex has an l1 diameter below twice its l2 radius: 2 s against sqrt 2 s.
-        c = problem.constants
-        return math.isclose(c.diameter(2.0), c.diameter(1.0) / math.sqrt(2), rel_tol=1e-12)
+        return 1.0 if self.mirror == "entropy" else 1 + 1 / base_two(problem.constants.d)
 
     def scale(self, problem: Problem) -> float:
         """h = scale/2 |.|_p^2."""
@@ -176,7 +175,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
     def size(self, problem: Problem) -> float:
         """Bound on ||g||_2 over gradients: L d^(1/2 - 1/q)."""
         q = dual_exponent(self.norm())
-        return problem.constants.lipschitz(self.norm()) * math.sqrt(problem.constants.d) ** (1 - 2 / q)
+        return problem.constants.lipschitz(self.norm()) * math.pow(problem.constants.d, 0.5 - 1 / q)
 
     def squared_noise(self, problem: Problem, sigma: float) -> float:
         """What the step uses for E||zeta||_*^2: 2 sigma^2 log d as printed, where that is proved."""
@@ -226,12 +225,13 @@ class NoisyMirrorDescent(Algorithm[Descent]):
 
     def execute(self, run: Run[Descent], workload: Workload, data: Data, start: Array) -> Array:
         row = run.schedule.phases[0]
-        if row.p == 1 and not isinstance(domain_of(workload), Simplex):
-            raise InvalidInput("the schedule was planned for a simplex; plan it with the workload's own constants")
+        domain = domain_of(workload)
+        if row.p == 1 and not (isinstance(domain, Simplex) and domain.scale == 1):
+            raise InvalidInput(f"the entropy needs a Simplex of sum 1, got {domain!r}; use mirror='power'")
         return descend(run, row, workload, data, start)
 
     def empirical_bound(self, problem: Problem, n: int) -> float:
-        """Explicit bound on E F^(x) - min F^: 2 D sqrt((L^2 + v)/T), or 4 (L^2 + v)/(weight (T + 1)); v bounds the noise.
+        """Bound on E F^(x) - min F^: 2 D sqrt((L^2 + v)/T), or 4 (L^2 + v)/(weight (T + 1)); v bounds the noise.
 
         The second one needs L to bound the gradients of f + weight h.
         """
@@ -279,4 +279,4 @@ class GeneralNoisyMirrorDescent(NoisyMirrorDescent):
         d, q = problem.constants.d, dual_exponent(self.p)
         if self.p == 2 and self.step == "corrected":
             return d * sigma**2
-        return 4 * d ** (2 / q) * sigma**2 * math.log(d)
+        return 4 * math.pow(d, 2 / q) * sigma**2 * math.log(d)

@@ -38,8 +38,8 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
 
     Attributes:
         c_sigma: constant of the noise, 100 in print; a smaller one makes no promise.
-        batch_rule: "printed" max(sqrt(n_i/log d), sqrt(d/eps_i)); "gradients" with sqrt(d)/eps_i, which gives the stated
-            gradient count.
+        batch_rule: "printed" max(sqrt(n_i/log d), sqrt(d/eps_i)); "gradients" with sqrt(d)/eps_i, which gives the
+            stated gradient count; "balanced" with sqrt((p - 1) n_i).
         rounding: "executable" rounds sizes and stops at the first phase of one step; "printed" refuses what is not
             legal as printed.
         distance: D; None for the diameter of the domain.
@@ -199,7 +199,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
         return sum(row.radius for row in self.phases(problem, n))
 
     def distances(self, problem: Problem, n: int) -> list[float]:
-        """A_i of each phase: E|x_i - x^_i|_p^2, by Lemma 3.2 with its right constant and the modulus of h_i that is proved."""
+        """A_i of each phase: E|x_i - x^_i|_p^2, by the right Lemma 3.2 and the proved modulus of h_i."""
         c, L = problem.constants, problem.constants.lipschitz(self.norm(problem))
         found = []
         for row in self.phases(problem, n):

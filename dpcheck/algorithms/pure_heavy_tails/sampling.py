@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import stats
 
-from dpcheck.algorithms.extension import ends, lipschitz_extension
+from dpcheck.algorithms.extension import LINE_CALLS, ends, lipschitz_extension
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, oracle_calls, pure_epsilon, steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import Ball, OutputPertLocalize, two_step
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact, iteration_bound
@@ -26,6 +26,8 @@ BLOCK = 4_000_000
 """Values of f_C that are held at once."""
 C_100 = 512.0
 """The paper's "sufficiently large absolute constant"."""
+NODES = 129
+"""Points of a chord that hit-and-run chooses from."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def chord(workload: Workload, points: Array, directions: Array, longest: float, 
 
 
 def hit_and_run(
-    run: Run[Any], potential: Callable[[Array], Array], workload: Workload, W_0: Ball, steps: int, nodes: int = 129
+    run: Run[Any], potential: Callable[[Array], Array], workload: Workload, W_0: Ball, steps: int, nodes: int = NODES
 ) -> Array:
     """Approximate samples of the density ∝ exp(-potential) on W_0 in any dimension, one a trial: (trials, d).
 
@@ -251,6 +253,10 @@ class LocalizedApproxEM(PrivateErm):
         calls = oracle_calls(self.minimiser, constants, localised, steepest, D)
         if self.evaluator == "alg-6":
             calls += 2 * m * self.count * iteration_bound(D, steepest + C, alpha_in / 4)
+        elif constants.d == 1:
+            # At every cell, or node of a chord, and at the anchor; more only than a closed form, which asks for none.
+            evaluations = self.count + 1 if self.sampler == "cells" else self.count * (NODES + 1)
+            calls += LINE_CALLS * m * evaluations
         return Schedule(
             phases=(replace(localised, stage="stage 1/point"), stage),
             releases=(*first.placed("stage 1/", 0), *([release] if guaranteed else [])),

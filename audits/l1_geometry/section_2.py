@@ -1,0 +1,150 @@
+"""Sections 1 and 2: the setting on the workloads that are used here, composition, and the informal theorems."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import sympy as sp
+
+from dpcheck.accounting import Composition, advanced_composition, optimal_delta
+from dpcheck.asymptotics import Regime, compare, verify
+from dpcheck.checks import Context, check
+from dpcheck.engine.catalogue import claim
+from dpcheck.harness import accuracy
+from dpcheck.symbols import BY_NAME
+from dpcheck.verdicts import Verdict, holds, refuted
+from dpcheck.workloads.crosspolytope import SignLasso
+
+from ..pure_heavy_tails._instances import agree, proved
+from ._instances import linear, location
+
+SMALL = SignLasso(x_star=(0.5, -0.25, 0.0))
+
+
+def _all_records(work: SignLasso) -> np.ndarray:
+    """Every record that the law can draw, once."""
+    rows = []
+    for signs in itertools.product((-1.0, 1.0), repeat=len(work.x_star)):
+        for noise in (-work.s, work.s):
+            rows.append([*signs, float(np.dot(signs, work.x_star)) + noise])
+    return np.array(rows)
+
+
+@check("l1_geometry/asm-geometry", kind="sensitivity")
+def gradients_are_bounded_at_every_vertex(context: Context) -> Verdict:
+    """All records of the LASSO law at all vertices: ||g||_inf <= L, attained, so a batch mean moves by 2L/b at most."""
+    records, corners = _all_records(SMALL), SMALL.domain.vertices
+    size = np.abs(SMALL.gradient(corners[:, None], records[None])).max(axis=-1).ravel()
+    L = SMALL.constants.lipschitz(1.0)
+    found = accuracy.never_violated(
+        size, L, statement="||g||_inf <= L", covers="gradients are affine in x, and these are all records and vertices"
+    )
+    return found if math.isclose(size.max(), L) else refuted(f"L = {L} is not attained: {size.max()}", "exact")
+
+
+@check("l1_geometry/def-2-1", kind="accuracy", grid={"loss": ("linear", "location", "lasso")}, expect="inconclusive")
+def losses_are_lipschitz_in_l1(context: Context, *, loss: str) -> Verdict:
+    """|f(x) - f(y)| <= L |x - y|_1 on random pairs of points and records."""
+    work = {"linear": linear(5), "location": location(5), "lasso": SMALL}[loss]
+    rng, pairs = context.rng(), context.scale(5000, 100_000)
+    z = work.rows(rng, 1, pairs)[0]
+    x, y = (work.project(rng.standard_normal((pairs, work.constants.d)) * rng.random((pairs, 1)) * 2) for _ in range(2))
+    left = np.abs(work.loss(x, z) - work.loss(y, z))
+    right = work.constants.lipschitz(1.0) * np.abs(x - y).sum(axis=1)
+    return accuracy.never_violated(
+        left, right + 1e-12, statement="|f(x) - f(y)| <= L |x - y|_1", failure_probability=context.failure_probability
+    )
+
+
+@check("l1_geometry/def-2-2", kind="accuracy")
+def squares_are_smooth_in_l1(context: Context) -> Verdict:
+    """The Hessian a a^T of a LASSO loss maps l1 to l_inf with norm max |a_i a_j| = 1, for every record."""
+    a = _all_records(SMALL)[:, :-1]
+    entries = np.abs(a[:, :, None] * a[:, None, :]).max(axis=(1, 2))
+    return agree(entries, np.full(len(a), SMALL.constants.smoothness(1.0)), "largest entry of the Hessian against beta")
+
+
+@check("l1_geometry/def-2-3", kind="accuracy")
+def weak_family_is_strongly_convex(context: Context) -> Verdict:
+    """lambda |x|_2^2 in the plane has modulus exactly lambda in l1."""
+    u, v, lam = sp.symbols("u v lambda", positive=True)
+    gap = lam * (u**2 + v**2) - lam / 2 * (u + v) ** 2
+    square = lam / 2 * (u - v) ** 2
+    return proved({"lambda |v|_2^2 - lambda/2 |v|_1^2 is a square, 0 at u = v": gap - square})
+
+
+@check("l1_geometry/def-2-4", kind="accuracy")
+def sums_keep_relative_strong_convexity(context: Context) -> Verdict:
+    """D_{g+h} - D_h = D_g, which is >= 0 for convex g; and D_h - D_h = 0."""
+    g_x, g_y, g_s, h_x, h_y, h_s = sp.symbols("g_x g_y g_s h_x h_y h_s", real=True)
+    both = (g_y + h_y) - (g_x + h_x) - (g_s + h_s)
+    return proved({"D_{g+h} = D_g + D_h": both - (g_y - g_x - g_s) - (h_y - h_x - h_s)})
+
+
+@check("l1_geometry/def-2-5", kind="privacy")
+def hockey_stick_is_the_worst_event(context: Context) -> Verdict:
+    """sup over all events of P(O) - e^eps Q(O) is the sum of positive parts, by enumerating every event."""
+    rng, rows, sums = context.rng(), [], []
+    for _ in range(20):
+        P, Q = rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(8))
+        gaps = P - math.exp(0.3) * Q
+        rows.append(max(gaps[list(event)].sum() for k in range(9) for event in itertools.combinations(range(8), k)))
+        sums.append(np.maximum(gaps, 0).sum())
+    return agree(rows, sums, "worst of 256 events against the sum of positive parts")
+
+
+@check("l1_geometry/lem-2-1", kind="privacy")
+def randomised_response_attains_basic_composition(context: Context) -> Verdict:
+    """k-fold randomised response loses exactly k eps, and no more."""
+    grid = [(e, k) for e in (0.01, 0.1, 1.0) for k in (1, 2, 5, 20)]
+    found = [Composition([(e, k)]).epsilon(0.0) for e, k in grid]
+    return agree(found, [claim("l1_geometry/lem-2-1").evaluate(k=k, epsilon=e) for e, k in grid], "epsilon")
+
+
+@check("l1_geometry/lem-2-2", kind="privacy")
+def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
+    """The exact delta of k-fold randomised response at the stated epsilon is at most delta'."""
+    left, right = [], []
+    for e, k, slack in itertools.product(
+        (0.01, 0.1, 0.5, 1.0), (1, 10, 100, context.scale(1000, 10_000)), (1e-2, 1e-5)
+    ):
+        total, _ = advanced_composition(e, 0.0, k, slack)
+        stated = float(claim("l1_geometry/lem-2-2").evaluate(k=k, epsilon=e, delta_0=slack))
+        if not math.isclose(total, stated, rel_tol=1e-12):
+            return refuted(f"the library's formula gives {total}, the claim {stated}", "exact")
+        left.append(optimal_delta(e, 0.0, k, total))
+        right.append(slack)
+    dominated = "randomised response dominates every eps-DP mechanism; for each eps, k and delta' of the grid"
+    return accuracy.never_violated(left, right, statement="exact delta <= delta'", covers=dominated)
+
+
+a, c = sp.symbols("a c", nonnegative=True)
+
+
+@check("l1_geometry/thm-1", kind="symbolic")
+def informal_rate_is_theorem_4(context: Context) -> Verdict:
+    """Theorem 4 at LD = 1 and fixed delta has the order of Theorem 1, at all d = n^a, eps = n^-c."""
+    return _same("l1_geometry/thm-1", "l1_geometry/thm-4")
+
+
+@check("l1_geometry/thm-2", kind="symbolic")
+def informal_smooth_rate_is_theorem_7(context: Context) -> Verdict:
+    """Theorem 7 at LD = beta = 1 has the order of Theorem 2 up to logarithms: the exponents agree in n, eps."""
+    n, e, d = sp.symbols("n epsilon d", positive=True)
+    stat, private = sp.sqrt(sp.log(d) / n), (sp.log(d) / (n * e)) ** sp.Rational(2, 3)
+    order = claim("l1_geometry/thm-2").order
+    cap = n ** sp.Rational(-1, 4)
+    at_cap = sp.simplify((n * cap) ** sp.Rational(-2, 3) / n ** sp.Rational(-1, 2))
+    return proved({"Theorem 2": order - stat - private, "at eps = n^(-1/4) both terms are n^(-1/2)": at_cap - 1})
+
+
+def _same(first: str, second: str) -> Verdict:
+    n, d, e = (BY_NAME[name] for name in ("n", "d", "epsilon"))
+    regime = Regime(ties={d: n**a, e: n**-c}, where=[a <= 2, c <= 1], constants={"delta", "D", "L"})
+    found = compare(claim(first).order, claim(second).order, regime)
+    verify(found)
+    if found.relation == "same order":
+        return holds(f"{found.relation} for d = n^a, eps = n^-c: the certificate verifies", "symbolic")
+    return refuted(f"{first} is {found.relation} than {second}", "symbolic")

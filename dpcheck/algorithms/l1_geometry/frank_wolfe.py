@@ -1,0 +1,329 @@
+"""Private variance-reduced Frank-Wolfe on binary trees (Algorithm 3), and the selection that it releases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck.algorithms.l1_geometry.descent import domain_of
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import (
+    Algorithm,
+    Array,
+    Data,
+    Problem,
+    Read,
+    Release,
+    Rng,
+    Sample,
+    Schedule,
+    Workload,
+    procedure,
+    smallest_n,
+)
+from dpcheck.laws import NoisyMin
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Run
+
+
+@procedure("l1_geometry/proc-report-noisy-max")
+def report_noisy_min(scores: Array, scale: float, rng: Rng) -> Array:
+    """Index of the least score after Laplace noise of that scale on each: (trials, K) -> (trials,) of floats."""
+    return NoisyMin(scale).sample(scores, rng)[:, 0]
+
+
+@procedure("l1_geometry/proc-shuffled-allocation")
+def shuffled_allocation(rng: Rng, trials: int, n: int, p: int, r: int) -> NDArray[np.intp]:
+    """A uniform allocation of records to p sets of r, given that the last record n - 1 is in one: (trials, p, r).
+
+    All but the last place of each set are filled with other records; then p records, the last one of the data among
+    them, are permuted over the p free places. This is what makes the p nodes of one depth shuffled local randomisers.
+    """
+    if not (p >= 1 and r >= 1 and p * r <= n):
+        raise InvalidInput(f"{p} sets of {r} do not fit into {n} records")
+    others = np.argsort(rng.random((trials, n - 1)), axis=1)[:, : p * r - 1]
+    free = np.concatenate([others[:, p * (r - 1) :], np.full((trials, 1), n - 1)], axis=1)
+    free = np.take_along_axis(free, np.argsort(rng.random((trials, p)), axis=1), axis=1)
+    return np.concatenate([others[:, : p * (r - 1)].reshape(trials, p, r - 1), free[:, :, None]], axis=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Phase t: a binary tree of depth t.
+
+    Attributes:
+        first: index of its first record; records: b(1 + t/2).
+        b: size of the root's batch.
+        scale: of the Laplace noise at each of its 2^t leaves.
+        offset: of the index k of its first leaf: the steps are 2/(offset + l(s) + 1).
+    """
+
+    t: int
+    first: int
+    records: int
+    b: int
+    scale: float
+    offset: int
+
+    @property
+    def leaves(self) -> int:
+        return 1 << self.t
+
+    def step(self, leaf: int) -> float:
+        """eta of a leaf, numbered from 0."""
+        return 2 / (self.offset + leaf + 1)
+
+    def sets(self) -> dict[str, tuple[int, int]]:
+        """The records of the root "" and of every right child, in the order in which they are read."""
+        found = {"": (self.first, self.first + self.b)}
+        place = self.first + self.b
+        for node in preorder(self.t):
+            if node.endswith("1"):
+                found[node] = (place, place + self.b // 2 ** len(node))
+                place = found[node][1]
+        return found
+
+
+def preorder(depth: int, node: str = "") -> Iterator[str]:
+    """Vertices below the root in depth-first order, left children first, as binary strings."""
+    for child in ("0", "1"):
+        if len(node) < depth:
+            yield node + child
+            yield from preorder(depth, node + child)
+
+
+def record_count(b: int, T: int) -> int:
+    """b(T + T(T+1)/4), what T phases read; b is even."""
+    return b * T + b * T * (T + 1) // 4
+
+
+@dataclass(frozen=True)
+class TreeFrankWolfe(Algorithm[Tree]):
+    """Algorithm 3 over the vertices of an l1 ball or a simplex.
+
+    Attributes:
+        noise: "pure" lambda = 2LD2^t/(b eps) (Theorem 6) or "approximate" lambda = LD2^(T/2) log(n/delta)/(b eps)
+            (Theorem 7, at the smaller of eps and its cap).
+        sensitivity: "printed" charges a right child for one gradient; "safe" for the difference of two, with twice the
+            noise under "pure".
+        allocation: which records go to which node: "fixed", or a "random" order of all.
+        steps: "printed" 2/(2^(t-1) + l(s) + 1), or "consecutive" 2/(2^t + l(s)).
+        T, batch: None for the theorem's; the batch is rounded down to a multiple of 2^T.
+        budget: "printed" b = n/log2(n)^2; "economical" uses all n records.
+        noise_dial: multiplies all noise; anything but 1 makes no promise.
+    """
+
+    noise: Literal["pure", "approximate"] = "pure"
+    sensitivity: Literal["printed", "safe"] = "printed"
+    allocation: Literal["fixed", "random"] = "random"
+    steps: Literal["printed", "consecutive"] = "printed"
+    T: int | None = None
+    batch: int | None = None
+    budget: Literal["printed", "economical"] = "printed"
+    noise_dial: float = 1.0
+
+    label = "l1_geometry/alg-3"
+    readings: ClassVar = {
+        "literal": {"allocation": "fixed"},
+        "corrected": {"sensitivity": "safe", "steps": "consecutive", "budget": "economical"},
+        "approximate": {"noise": "approximate"},
+        "dialled": {"noise_dial": 1e-9},
+    }
+
+    def __post_init__(self) -> None:
+        choices = {
+            "noise": ("pure", "approximate"),
+            "sensitivity": ("printed", "safe"),
+            "allocation": ("fixed", "random"),
+            "steps": ("printed", "consecutive"),
+            "budget": ("printed", "economical"),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise InvalidInput(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        if (
+            (self.T is not None and self.T < 1)
+            or (self.batch is not None and self.batch < 2)
+            or not self.noise_dial > 0
+        ):
+            raise InvalidInput(f"T >= 1, batch >= 2 and noise_dial > 0 are needed, got {self}")
+
+    # Parameters of Theorems 6 and 7
+
+    def vertices(self, problem: Problem) -> int:
+        """m = 2d, of an l1 ball; an upper bound for a simplex."""
+        return 2 * problem.constants.d
+
+    def budget_of(self, problem: Problem, n: int) -> tuple[float, float]:
+        """(epsilon in force, log(n/delta)); under "approximate" epsilon is capped as Theorem 7 asks."""
+        claim = problem.privacy
+        if not isinstance(claim, ApproxDP) or not 0 < claim.epsilon <= 1:
+            raise Infeasible(self.label, "0 < epsilon <= 1", str(claim))
+        if self.noise == "pure":
+            return claim.epsilon, 0.0
+        if not 0 < claim.delta <= 1 / n:
+            raise Infeasible(self.label, "0 < delta <= 1/n", f"delta = {claim.delta:g} at n = {n}")
+        c, log_nd = problem.constants, math.log(n / claim.delta)
+        L, H, D = c.lipschitz(1.0), c.smoothness(1.0), c.diameter(1.0)
+        if H == 0:
+            return claim.epsilon, log_nd
+        m = math.log2(self.vertices(problem))
+        cap = (L * log_nd * m) ** 0.25 * math.sqrt(math.log2(n)) / (n * H * D) ** 0.25
+        return min(claim.epsilon, cap), log_nd
+
+    def sizes(self, problem: Problem, n: int) -> tuple[int, int]:
+        """(T, b), integers: b a multiple of 2^T."""
+        c = problem.constants
+        L, H, D = c.lipschitz(1.0), c.smoothness(1.0), c.diameter(1.0)
+        if not math.isfinite(H):
+            raise Infeasible(self.label, "smooth losses", "smoothness = inf in l1")
+        epsilon, log_nd = self.budget_of(problem, n)
+        wanted = n / math.log2(max(n, 3)) ** 2 if self.batch is None else float(self.batch)
+        T = self.T
+        if T is None:
+            argument = wanted * epsilon * H * D / (L * math.log2(self.vertices(problem)))
+            if self.noise == "approximate":
+                argument /= log_nd
+            power = 0.5 if self.noise == "pure" else 2 / 3
+            T = max(1, math.floor(power * math.log2(argument) + 1e-12)) if argument > 1 else 1
+            if self.batch is None and argument <= 1:
+                wanted = n / 1.5  # the branch T = 1, b = n, which reads 1.5 b records
+        if self.batch is None and self.budget == "economical":
+            wanted = n / (T + T * (T + 1) / 4)
+        return T, int(wanted) // 2**T * 2**T
+
+    # Plan
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Tree]:
+        T, b = self.sizes(problem, n)
+        if b < 2**T or record_count(b, T) > n:
+            needed = smallest_n(lambda size: self._fits(problem, size)) if self.noise == "pure" else None
+            used = f"b = {b}, 2^T = {2**T}, {record_count(b, T)} records read of n = {n}"
+            raise Infeasible(self.label, "2^T <= b and b(T + T(T+1)/4) <= n", used, needed)
+        epsilon, log_nd = self.budget_of(problem, n)
+        L, D = problem.constants.lipschitz(1.0), problem.constants.diameter(1.0)
+        rows, first = [], 0
+        for t in range(1, T + 1):
+            if self.noise == "pure":
+                scale = (2.0 if self.sensitivity == "printed" else 4.0) * L * D * 2**t / (b * epsilon)
+            else:
+                scale = L * D * 2 ** (T / 2) * log_nd / (b * epsilon)
+            records = b + b * t // 2
+            offset = 2 ** (t - 1) if self.steps == "printed" else 2**t - 1
+            rows.append(Tree(t=t, first=first, records=records, b=b, scale=self.noise_dial * scale, offset=offset))
+            first += records
+        return Schedule(
+            phases=tuple(rows),
+            releases=tuple(release for row in rows for release in self._releases(row, L * D)),
+            gradients=b * T * (T + 3) // 2,
+            floats_per_trial=2 * n * (problem.constants.d + 1),
+            claimed=problem.privacy if self.noise_dial == 1 else None,
+        )
+
+    def _fits(self, problem: Problem, n: int) -> bool:
+        if n < 4:
+            return False
+        T, b = self.sizes(problem, n)
+        return b >= 2**T and record_count(b, T) <= n
+
+    def _releases(self, row: Tree, unit: float) -> Iterator[Release]:
+        """One selection a leaf; it reads the root's set and those of the right children on its path.
+
+        One record moves a score by at most R |change of v|_inf, R = D/2 the size of a vertex: D L/b at the root. A
+        right child's record enters by a difference of two gradients, which "printed" charges as one.
+        """
+        sets, factor = row.sets(), 1.0 if self.sensitivity == "printed" else 2.0
+        for leaf in range(row.leaves):
+            node = format(leaf, f"0{row.t}b")
+            reads = [Read(start=sets[""][0], stop=sets[""][1], sensitivity=unit / row.b)]
+            for j in range(1, row.t + 1):
+                if node[j - 1] == "1":
+                    start, stop = sets[node[:j]]
+                    reads.append(Read(start=start, stop=stop, sensitivity=factor * unit * 2**j / row.b))
+            yield Release(name=f"phase {row.t}/leaf {leaf}", law=NoisyMin(row.scale), reads=tuple(reads), norm="range")
+
+    def execute(self, run: Run[Tree], workload: Workload, data: Data, start: Array) -> Array:
+        corners = np.asarray(getattr(domain_of(workload), "vertices"))  # noqa: B009
+        if self.allocation == "random":
+            data = run.shuffle(data)
+        return self.walk(run, workload, data, corners, start)
+
+    def walk(self, run: Run[Tree], workload: Workload, data: Data, corners: Array, start: Array) -> Array:
+        """The phases over the polytope of these corners, (K, d) or one polytope a trial, (trials, K, d)."""
+        x = np.broadcast_to(start, (run.trials, start.shape[-1])).astype(float)
+        for row in run.schedule.phases:
+            x = _walk(run, row, workload, data, corners, x)
+        return x
+
+    # Bounds
+
+    def risk_bound(self, problem: Problem, n: int) -> float:
+        """D times Lemma 4.2, plus the selection gaps and beta D^2 eta^2/2, with the exact weights of all leaves."""
+        rows, c = self.schedule(problem, n).phases, problem.constants
+        L, H, D = c.lipschitz(1.0), c.smoothness(1.0), c.diameter(1.0)
+        m = self.vertices(problem)
+        harmonic = sum(1 / i for i in range(1, m + 1))
+        drift = sum(weight * step for weight, step, _ in weights(rows)) / 2
+        gaps = sum(weight * row.scale for weight, _, row in weights(rows)) * harmonic
+        return D * estimate_error(c.d, L, H * D, rows[0].b) + H * D**2 * drift + gaps
+
+
+def estimate_error(d: int, L: float, HD: float, b: int) -> float:
+    """Lemma 4.2 with constants: sqrt(2 log(2d) (L^2 + 16 (beta D)^2)/b)."""
+    return math.sqrt(2 * math.log(2 * d) * (L**2 + 16 * HD**2) / b)
+
+
+def weights(rows: tuple[Tree, ...]) -> list[tuple[float, float, Tree]]:
+    """(weight, eta, phase) of every leaf in order: the last point is the sum of weight times vertex."""
+    steps = [(row.step(leaf), row) for row in rows for leaf in range(row.leaves)]
+    found, left = [], 1.0
+    for step, row in reversed(steps):
+        found.append((step * left, step, row))
+        left *= 1 - step
+    return found[::-1]
+
+
+def _walk(run: Run[Tree], row: Tree, workload: Workload, data: Data, corners: Array, x: Array) -> Array:
+    """One phase from x: its leaves in order, each a step towards the selected vertex."""
+
+    def mean(point: Array, sample: Sample) -> Array:
+        return sample.mean(workload.gradient(point[:, None], sample.values))
+
+    def block(node: str) -> Sample:
+        return data.part(*sets[node]).read()
+
+    sets = row.sets()
+    points, estimates = {"": x}, {"": mean(x, block(""))}
+    for node in preorder(row.t):
+        parent = node[:-1]
+        if node.endswith("0"):
+            points[node], estimates[node] = points[parent], estimates[parent]
+        else:
+            sample = block(node)
+            points[node] = x
+            estimates[node] = estimates[parent] + mean(x, sample) - mean(points[parent], sample)
+        if len(node) == row.t:
+            leaf = int(node, 2)
+            scores = (corners * estimates[node][:, None]).sum(axis=-1)
+            chosen = run.release(f"phase {row.t}/leaf {leaf}", scores)[:, 0].astype(np.intp)
+            corner = corners[chosen] if corners.ndim == 2 else corners[np.arange(run.trials), chosen]
+            step = row.step(leaf)
+            x = (1 - step) * points[node] + step * corner
+    return x
+
+
+__all__ = [
+    "Tree",
+    "TreeFrankWolfe",
+    "estimate_error",
+    "preorder",
+    "record_count",
+    "report_noisy_min",
+    "shuffled_allocation",
+    "weights",
+]

@@ -1,0 +1,51 @@
+"""The limit of theory: what the best test of any kind, knowing both laws, could do with so many runs.
+
+In the limit of many trials the likelihood-ratio test against the nearest null is best; by the central limit theorem it
+rejects at level alpha with probability 1/2 once trials * divergence = z^2 / 2.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numpy.typing import ArrayLike
+from scipy import optimize, stats
+
+from dpcheck.errors import InvalidInput
+from dpcheck.statistics.evalues import nearest_null
+
+
+def limit_epsilon(
+    p: ArrayLike, q: ArrayLike, delta: float, trials: int, failure_probability: float = 0.05
+) -> float:
+    """Largest epsilon that the best test certifies with probability 1/2 from `trials` runs on each input.
+
+    Args:
+        p, q: (cells,) positive laws of the output on a partition fine enough.
+    """
+    needed = float(stats.norm.isf(failure_probability)) ** 2 / 2 / trials
+
+    def surplus(epsilon: float) -> float:
+        return float(nearest_null(p, q, epsilon, delta).growth) - needed
+
+    if surplus(0.0) <= 0:
+        return 0.0
+    high = 0.5
+    while surplus(high) > 0:
+        high *= 1.5
+        if high > 500:
+            return math.inf
+    return float(optimize.brentq(surplus, 0.0, high, xtol=1e-6))
+
+
+def fewest_samples(
+    p: ArrayLike, q: ArrayLike, epsilon: float, delta: float, failure_probability: float, power: float = 0.5
+) -> int | None:
+    """Runs, both inputs together, that any test of (epsilon, delta)-DP needs for this power; None: it is not violated."""
+    if not 0 < power < 1:
+        raise InvalidInput(f"power must lie in (0, 1), got {power!r}")
+    divergence = float(nearest_null(p, q, epsilon, delta).growth)
+    if divergence < 1e-12:
+        return None
+    reach = float(stats.norm.isf(failure_probability) + stats.norm.ppf(power))
+    return max(2, math.ceil(2 * reach**2 / 2 / divergence))

@@ -1,0 +1,204 @@
+"""One-run audits: many canaries, each in or out of the data by a fair coin, and a single run of the mechanism.
+
+For mechanisms whose single run is dear. Every record is its own experiment; privacy limits how many coins can be
+guessed from one output. Under adjacency by adding or removing one record.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special, stats
+
+from dpcheck import seeds
+from dpcheck.auditing.mechanisms import mechanism_name
+from dpcheck.errors import InvalidInput, MechanismError
+from dpcheck.privacy import ApproxDP, GaussianDP, Guarantee
+from dpcheck.statistics.binomial import check_probability, invert_upwards
+from dpcheck.verdicts import Outcome, Verdict
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneRunResult:
+    """What one run said of a claim; REFUTED or INCONCLUSIVE.
+
+    Attributes:
+        p_value: of the claim; epsilon_lower: certified at the claim's delta (0 for a claimed curve, which has none).
+        right: correct guesses among `guesses`, of `canaries` coins.
+    """
+
+    outcome: Outcome
+    claim: Guarantee
+    p_value: float
+    epsilon_lower: float
+    right: int
+    guesses: int
+    canaries: int
+    mechanism: str
+    failure_probability: float
+    seed: int
+
+    def reason(self) -> str:
+        counts = f"{self.right} of {self.guesses} guesses right, {self.canaries} canaries, one run"
+        sure = f"{100 * (1 - self.failure_probability):.10g} %"
+        if self.outcome is Outcome.REFUTED:
+            return f"{self.mechanism} is not {self.claim} ({sure}): {counts}"
+        bound = f"certified ε ≥ {self.epsilon_lower:.2f} ({sure})"
+        return f"{self.mechanism} is consistent with {self.claim}: {bound}, {counts}"
+
+    def verdict(self) -> Verdict:
+        return Verdict(
+            outcome=self.outcome,
+            reason=self.reason(),
+            evidence="sampled",
+            failure_probability=self.failure_probability,
+            numbers={
+                "p_value": self.p_value,
+                "epsilon_lower": self.epsilon_lower,
+                "right": self.right,
+                "guesses": self.guesses,
+                "canaries": self.canaries,
+            },
+        )
+
+    def __str__(self) -> str:
+        return f"{self.outcome.value.upper()}  {self.reason()}"
+
+
+def audit_one_run(
+    mechanism: Callable[[Any, np.random.Generator], Any],
+    canaries: ArrayLike,
+    claim: Guarantee,
+    score: Callable[[Any, Array], ArrayLike],
+    *,
+    base: ArrayLike | None = None,
+    guesses: int | None = None,
+    failure_probability: float = 0.05,
+    seed: int = 0,
+) -> OneRunResult:
+    """Audits a mechanism from one run.
+
+    Args:
+        mechanism: `mechanism(records, rng)` -> any output.
+        canaries: (m, ...) records, each included by a fair coin.
+        claim: under add-remove adjacency. For an (epsilon, delta) claim the test of Steinke, Nasr and Jagielski 2023
+            (Theorem 5.2); for a curve that of Mahloujifar, Melis and Chaudhuri 2024, which guesses every canary.
+        score: `score(output, canaries)` -> (m,): larger means more likely included.
+        base: further records, always included.
+        guesses: how many coins to guess, the most and the least likely half each; None: all.
+
+    Raises:
+        InvalidInput, MechanismError: bad arguments; the mechanism or the score failed.
+    """
+    check_probability(failure_probability)
+    records = np.asarray(canaries, dtype=float)
+    m = len(records) if records.ndim else 0
+    if m < 2 or not np.isfinite(records).all():
+        raise InvalidInput(f"canaries must hold at least 2 finite records on axis 0, got shape {records.shape}")
+    told = m if guesses is None else int(guesses)
+    if not 2 <= told <= m:
+        raise InvalidInput(f"guesses must lie between 2 and the {m} canaries, got {guesses!r}")
+    if not isinstance(claim, ApproxDP) and told != m:
+        raise InvalidInput("a claimed curve is tested with every canary guessed; leave guesses=None")
+    included = seeds.stream(seed, "one-run", "coins").random(m) < 0.5
+    data = records[included] if base is None else np.concatenate([np.asarray(base, dtype=float), records[included]])
+    name = mechanism_name(mechanism)
+    try:
+        output = mechanism(data, seeds.stream(seed, "one-run", "noise"))
+    except Exception as error:
+        raise MechanismError(f"{name} raised {type(error).__name__} on {len(data)} records: {error}") from error
+    values = np.asarray(score(output, records), dtype=float)
+    if values.shape != (m,) or np.isnan(values).any():
+        raise MechanismError(f"the score must return ({m},) numbers, got shape {values.shape}")
+    # Ties are broken by a coin of their own, never by the order of the canaries.
+    order = np.lexsort((seeds.stream(seed, "one-run", "ties").random(m), values))
+    low, high = order[: told // 2], order[m - (told - told // 2) :]
+    right = int((~included[low]).sum() + included[high].sum())
+    return _conclude(claim, right, told, m, failure_probability, name, seed)
+
+
+def _conclude(
+    claim: Guarantee, right: int, guesses: int, canaries: int, alpha: float, name: str, seed: int
+) -> OneRunResult:
+    lower = 0.0
+    if isinstance(claim, ApproxDP):
+        delta = claim.delta
+        p = one_run_p_value(right, guesses, canaries, claim.epsilon, delta)
+        lower = invert_upwards(lambda e: one_run_p_value(right, guesses, canaries, e, delta), alpha)
+    else:
+        p = 0.0 if curve_is_refuted(right, canaries, claim, alpha) else 1.0
+    return OneRunResult(
+        outcome=Outcome.REFUTED if p <= alpha else Outcome.INCONCLUSIVE,
+        claim=claim,
+        p_value=p if isinstance(claim, ApproxDP) else (alpha if p == 0 else 1.0),
+        epsilon_lower=lower,
+        right=right,
+        guesses=guesses,
+        canaries=canaries,
+        mechanism=name,
+        failure_probability=alpha,
+        seed=seed,
+    )
+
+
+def one_run_p_value(right: int, guesses: int, canaries: int, epsilon: float, delta: float = 0.0) -> float:
+    """P(at least `right` of `guesses` coins guessed | (epsilon, delta)-DP), Steinke, Nasr, Jagielski 2023, Theorem 5.2.
+
+    With B ~ Bin(guesses, e^epsilon / (1 + e^epsilon)) it is at most
+    P(B >= right) + 2 canaries delta max_i P(right - i <= B < right) / i.
+    """
+    if not 0 <= right <= guesses <= canaries:
+        raise InvalidInput(f"need 0 <= right <= guesses <= canaries, got {right}, {guesses}, {canaries}")
+    share = 1 / (1 + math.exp(-epsilon))
+    tail = float(stats.binom.sf(right - 1, guesses, share))
+    if delta == 0 or right == 0:
+        return min(1.0, tail)
+    below = np.cumsum(stats.binom.pmf(np.arange(right - 1, -1, -1), guesses, share))
+    return min(1.0, tail + 2 * canaries * delta * float(np.max(below / np.arange(1, right + 1))))
+
+
+def curve_is_refuted(right: int, canaries: int, claim: Guarantee, failure_probability: float) -> bool:
+    """Whether `right` of `canaries` guesses contradict a trade-off curve: Mahloujifar et al. 2024, Algorithm 3.
+
+    If P(at least `right` correct) could reach the failure probability, then backwards from `right` the curve f forces
+    masses r_i ("guess i right, correct so far") and h_i ("wrong"): h_i >= f(1 - r_{i+1}) and
+    r_i = r_{i+1} + i / (m - i) (h_i - h_{i+1}); a total mass r_0 + h_0 > 1 is a contradiction.
+    """
+    if right <= canaries / 2:
+        return False
+    if right == canaries:
+        # The recursion divides by m - i < m - right + 1: one wrong guess is the last case that it covers.
+        right = canaries - 1
+    inverse = _inverse_blow_up(claim)
+    r = failure_probability * right / canaries
+    h = failure_probability * (canaries - right) / canaries
+    for i in range(right - 1, -1, -1):
+        forced = max(h, inverse(r))
+        r += i / (canaries - i) * (forced - h)
+        h = forced
+        if r + h > 1:
+            return True
+    return False
+
+
+def _inverse_blow_up(claim: Guarantee) -> Callable[[float], float]:
+    """y -> f(1 - y): the least mass that an event of mass y may have on the other input."""
+    if isinstance(claim, GaussianDP):
+        mu = claim.mu
+        return lambda y: float(special.ndtr(special.ndtri(y) - mu))
+    eps = np.concatenate([[0.0], np.geomspace(1e-3, 40.0, 400)])
+    slack = np.array([1 - claim.delta_at(float(e)) for e in eps])
+    scale = np.exp(eps)
+
+    def least(y: float) -> float:
+        x = 1 - y
+        return max(0.0, float(np.max(slack - scale * x)), float(np.max((slack - x) / scale)))
+
+    return least

@@ -1,0 +1,158 @@
+"""Search for the pair of neighbouring inputs at which a mechanism leaks most, on a budget of its own.
+
+Candidates first (corners, all-same records, values that saturate a clip), then local moves around the best; each stage
+keeps the better ones and gives them more runs. The winner must be audited on fresh runs: `audit(…, seed=other)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpcheck import seeds
+from dpcheck.auditing.audit import audit
+from dpcheck.errors import InvalidInput
+from dpcheck.privacy import Guarantee
+
+Array = NDArray[np.float64]
+Pair = tuple[Array, Array]
+
+
+@dataclass(frozen=True)
+class FoundPair:
+    """The best pair seen.
+
+    Attributes:
+        data, neighbour: the pair; epsilon: the bound that its last search audit certified (a ranking, not a result:
+            it is the best of `tried`). samples: runs spent.
+    """
+
+    data: Array
+    neighbour: Array
+    epsilon: float
+    tried: int
+    samples: int
+    why: str
+
+
+def search_pair(
+    mechanism: Callable[..., Any],
+    n: int,
+    claim: Guarantee,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    d: int | None = None,
+    adjacency: str = "replace-one",
+    trials: int = 500,
+    rounds: int = 3,
+    moves: int = 12,
+    seed: int = 0,
+    **options: Any,
+) -> FoundPair:
+    """Looks for the worst pair of n records in [low, high] (in [low, high]^d).
+
+    Args:
+        mechanism, claim, options: as for `dp.audit`.
+        trials: runs a side of a candidate's first audit; four times more in each later round.
+        rounds: of halving and local moves; moves: new candidates a round.
+        seed: of the search; audit the winner with another one.
+    """
+    if n < 1 or not low < high:
+        raise InvalidInput(f"need n >= 1 and low < high, got n = {n!r}, [{low!r}, {high!r}]")
+    rng = seeds.stream(seed, "search pair")
+    spent = 0
+
+    def weigh(pair: Pair, runs: int, number: int) -> float:
+        nonlocal spent
+        spent += 2 * runs
+        found = audit(mechanism, *pair, claim, trials=runs, seed=seed + 1 + number, adjacency=adjacency, **options)
+        return found.epsilon_lower - found.epsilon_claimed
+
+    pool = [(why, pair) for why, pair in _candidates(n, low, high, d, adjacency)]
+    tried = len(pool)
+    ranked = _ranked(pool, weigh, trials)
+    for number in range(1, rounds):
+        kept = [entry for _, entry in ranked[: max(2, len(ranked) // 4)]]
+        new = [("local move", _move(kept[i % len(kept)][1], rng, low, high, adjacency)) for i in range(moves)]
+        tried += len(new)
+        ranked = _ranked([*kept, *new], weigh, trials * 4**number)
+    excess, (why, (data, neighbour)) = ranked[0]
+    at = claim.epsilon_at(getattr(claim, "delta", 1e-5))
+    return FoundPair(data, neighbour, max(0.0, excess + at), tried, spent, why)
+
+
+def _ranked(
+    pool: Sequence[tuple[str, Pair]], weigh: Callable[[Pair, int, int], float], runs: int
+) -> list[tuple[float, tuple[str, Pair]]]:
+    scored = [(weigh(pair, runs, place), (why, pair)) for place, (why, pair) in enumerate(pool)]
+    return sorted(scored, key=lambda entry: -entry[0])
+
+
+def _candidates(n: int, low: float, high: float, d: int | None, adjacency: str) -> Iterator[tuple[str, Pair]]:
+    """All-same backgrounds with one record moved to each extreme; the first, middle and last record."""
+    shape: tuple[int, ...] = () if d is None else (d,)
+    middle = (low + high) / 2
+    extremes: list[tuple[str, Array]] = [("low", np.full(shape, low)), ("high", np.full(shape, high))]
+    if d is not None and d > 1:
+        spike = np.full(shape, middle)
+        spike[0] = high
+        signs = np.where(np.arange(d) % 2 == 0, low, high)
+        extremes += [("one coordinate high", spike), ("alternating", signs.astype(float))]
+    backgrounds = [*extremes, ("middle", np.full(shape, middle))]
+    for place in sorted({0, n // 2, n - 1}):
+        for back, record in backgrounds:
+            for moved, value in extremes:
+                if np.array_equal(record, value):
+                    continue
+                data = np.broadcast_to(record, (n, *shape)).copy()
+                neighbour = data.copy()
+                neighbour[place] = value
+                if adjacency == "add-remove":
+                    data = np.delete(neighbour, place, axis=0)
+                yield f"all {back}, record {place} {moved}", (data, neighbour)
+
+
+def _move(pair: Pair, rng: np.random.Generator, low: float, high: float, adjacency: str) -> Pair:
+    """A neighbour of a pair: some common records moved, or the changed record of one side."""
+    data, neighbour = pair[0].copy(), pair[1].copy()
+    if adjacency == "add-remove":
+        base = neighbour if len(neighbour) > len(data) else data
+        base[rng.integers(len(base))] = _fresh(base.shape[1:], rng, low, high)
+        return np.delete(base, rng.integers(len(base)), axis=0), base
+    changed = int(np.flatnonzero((data != neighbour).reshape(len(data), -1).any(axis=1))[0])
+    if rng.random() < 0.5 or len(data) == 1:
+        neighbour[changed] = _fresh(data.shape[1:], rng, low, high)
+        if np.array_equal(neighbour[changed], data[changed]):
+            neighbour[changed] = low if np.all(data[changed] == high) else high
+    else:
+        others = np.delete(np.arange(len(data)), changed)
+        moved = rng.choice(others, size=max(1, len(others) // 2), replace=False)
+        values = _fresh(data.shape[1:], rng, low, high)
+        data[moved] = neighbour[moved] = values
+    return data, neighbour
+
+
+def _fresh(shape: tuple[int, ...], rng: np.random.Generator, low: float, high: float) -> Array:
+    """A record: a corner, or uniform."""
+    if rng.random() < 0.5:
+        return np.where(rng.random(shape) < 0.5, low, high)
+    return np.asarray(rng.uniform(low, high, shape))
+
+
+def worst_sensitivity(
+    core: Callable[[Array], ArrayLike], pairs: Sequence[Pair], norm: float = 2.0
+) -> tuple[float, Pair]:
+    """Largest |core(data) - core(neighbour)| over given pairs, of a deterministic core; exact for what it tried."""
+    if not pairs:
+        raise InvalidInput("no pairs to search; give at least one")
+    distances = [
+        float(np.linalg.norm(np.ravel(np.asarray(core(a), float) - np.asarray(core(b), float)), ord=norm))
+        for a, b in pairs
+    ]
+    best = int(np.argmax(distances))
+    return distances[best], pairs[best]

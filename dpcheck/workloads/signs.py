@@ -1,0 +1,141 @@
+"""Independent signs in every coordinate: mean estimation and linear losses over any convex set, exact at every size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.errors import InvalidInput
+from dpcheck.geometry import Domain
+from dpcheck.geometry.norms import dual_exponent, equivalence, norm
+from dpcheck.interfaces import Array, Constants, Rng, Sample
+from dpcheck.workloads.base import BaseWorkload
+
+
+@dataclass(frozen=True, eq=False)
+class SignRecords(BaseWorkload):
+    """Records x with x_j = +-size_j independently and E x = mean, and what both losses below share.
+
+    Attributes:
+        size: (d,), positive.
+        mean: (d,), |mean_j| <= size_j.
+        domain: the set of parameters.
+        radius: max of |w|_2 over the domain; the declared constants carry it as extra["radius"].
+        modulus: strong convexity in the norm whose unit ball is the domain (symmetric domains); extra["modulus"].
+    """
+
+    size: Array
+    mean: Array
+    domain: Domain  # type: ignore[assignment]
+    radius: float
+    modulus: float = 0.0
+
+    def __post_init__(self) -> None:
+        size, mean = np.asarray(self.size, dtype=float), np.asarray(self.mean, dtype=float)
+        if size.shape != (self.domain.d,) or mean.shape != size.shape:
+            raise InvalidInput(f"size and mean need shape ({self.domain.d},), got {size.shape} and {mean.shape}")
+        if not ((size > 0).all() and (np.abs(mean) <= size).all() and self.radius > 0):
+            raise InvalidInput("SignRecords needs size > 0, |mean| <= size in every coordinate and radius > 0")
+
+    @property
+    def record_shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (self.domain.d,)
+
+    @property
+    def _extra(self) -> dict[str, float]:
+        return {"radius": self.radius, "width": self.domain.gaussian_width(), "modulus": self.modulus}
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        up = rng.random((trials, n, self.domain.d)) < (1 + self.mean / self.size) / 2
+        return np.where(up, self.size, -self.size)
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        """With `means_only`, the mean of n records from d binomials, whatever n."""
+        if not means_only:
+            return super().draw(rng, trials, n)
+        ups = rng.binomial(n, (1 + self.mean / self.size) / 2, size=(trials, self.domain.d))
+        return Sample(((2 * ups / n - 1) * self.size)[:, None], np.full((1, 1), float(n)))
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticMean(SignRecords):
+    """f(w, x) = |w - x|^2/2 with the mean inside the domain: the excess risk is |w - mean|^2/2."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not bool(self.domain.contains(self.mean)):
+            raise InvalidInput("the mean must lie in the domain of QuadraticMean")
+
+    @property
+    def constants(self) -> Constants:
+        """The Lipschitz constant is the bound radius + |size|, attained where the domain reaches a corner's direction."""
+        top = self.radius + float(norm(np.asarray(self.size)))
+        d = self.domain.d
+        return Constants(
+            d=d,
+            diameter=self.domain.diameter,
+            lipschitz=lambda p: top * equivalence(dual_exponent(p), 2.0, d),
+            smoothness=lambda p: equivalence(dual_exponent(p), p, d),
+            moment=lambda k, m: top,
+            hessian_rank=d,
+            extra=self._extra,
+        )
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(((w - z) ** 2).sum(axis=-1) / 2)
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.asarray(w - z)
+
+    def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
+        """argmin over the domain of the mean loss + <linear, w> + weight/2 |w|^2, weight >= 0: (trials, d)."""
+        return self.domain.project((sample.mean(sample.values) - linear) / (1 + weight))
+
+    def excess_risk(self, w: Array) -> Array:
+        return np.asarray(((w - self.mean) ** 2).sum(axis=-1) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearMean(SignRecords):
+    """f(w, x) = -<x, w>: the excess risk is h(mean) - <mean, w>, h the support function of the domain."""
+
+    @property
+    def constants(self) -> Constants:
+        size = np.asarray(self.size)
+        return Constants(
+            d=self.domain.d,
+            diameter=self.domain.diameter,
+            lipschitz=lambda p: float(norm(size, dual_exponent(p))),
+            smoothness=lambda p: 0.0,
+            moment=lambda k, m: float(norm(size)),
+            hessian_rank=0,
+            extra=self._extra,
+        )
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(-(w * z).sum(axis=-1))
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.broadcast_to(-z, np.broadcast_shapes(w.shape, z.shape))
+
+    def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
+        """argmin over the domain of the mean loss + <linear, w> + weight/2 |w|^2: a projection, or a vertex."""
+        slope = sample.mean(sample.values) - linear
+        if weight == 0:
+            return self.domain.support_point(slope)
+        with np.errstate(over="raise"):
+            return self.domain.project(slope / weight)
+
+    def excess_risk(self, w: Array) -> Array:
+        mean = np.asarray(self.mean)
+        return np.asarray(np.maximum(0.0, float(self.domain.support(mean)) - w @ mean))
+
+
+def signs_on(domain: Domain, length: float, shift: float) -> tuple[Array, Array]:
+    """Equal sizes with |size|_2 = `length`, and the mean `shift` times the first size: what the examples use."""
+    size = np.full(domain.d, length / math.sqrt(domain.d))
+    mean = np.zeros(domain.d)
+    mean[0] = shift * size[0]
+    return size, mean

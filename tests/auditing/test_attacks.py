@@ -1,0 +1,101 @@
+"""Attacks find what they are for, and leave sound implementations alone."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dpcheck as dp
+from dpcheck.auditing import attacks
+
+ZERO, ONE = np.array([0.0]), np.array([1.0])
+PURE = dp.PureDP(1.0)
+
+
+def laplace(data, rng, trials):
+    return data.sum() + rng.laplace(size=trials)
+
+
+def snapped(data, rng, trials):
+    return np.round((data.sum() + rng.laplace(size=trials)) * 1024) / 1024
+
+
+def test_lowest_bit():
+    assert list(attacks.lowest_bit([0.75, 3.0, 1.0, 96.0, 0.0])) == [-2, 0, 0, 5, 1024]
+    assert attacks.lowest_bit(math.pi) == -48
+
+
+def test_granularity_of_floating_point_noise():
+    found = attacks.granularity(laplace, ZERO, ONE, PURE, trials=1000)
+    assert found.found
+    assert found.grade == "theoretical"
+    assert found.epsilon_lower > 2.5
+    # Failure probability 0.05 by design at a null; fixed seed.
+    assert not attacks.granularity(snapped, ZERO, ONE, PURE, trials=1000).found
+
+
+def test_support():
+    def clipped(data, rng, trials):
+        return np.clip(data.sum() + rng.laplace(size=trials) / 4, 0.0, 1.0)
+
+    assert attacks.support(clipped, ZERO, ONE, PURE).found
+    assert not attacks.support(laplace, ZERO, ONE, PURE).found
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "says"),
+    [
+        (lambda d, r, t: d.sum() + np.random.default_rng(7).laplace(size=t), "seed is fixed"),
+        (lambda d, r, t: d.sum() + np.repeat(r.laplace(size=t // 4), 4)[:t], "repeat an earlier"),
+        (lambda d, r, t: np.array([0.0, 2.0]) + r.laplace(size=(t, 1)), "same noise"),
+        (lambda d, r, t: np.stack([r.laplace(size=t), np.full(t, 0.3)], axis=1), "no noise at all"),
+    ],
+)
+def test_replayed_noise(mechanism, says):
+    found = attacks.replayed_noise(mechanism, ZERO)
+    assert found.found
+    assert says in found.detail
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        laplace,
+        lambda d, r, t: r.normal(size=(t, 3)),
+        lambda d, r, t: r.geometric(0.5, t),
+        lambda d, r, t: r.random(t) < 0.5,
+    ],
+)
+def test_fresh_noise_is_left_alone(mechanism):
+    assert not attacks.replayed_noise(mechanism, ZERO).found
+
+
+def test_summation_order():
+    assert attacks.summation_order(lambda x: np.float64(sum(x)), 1.0).found
+    assert not attacks.summation_order(lambda x: math.fsum(np.clip(x, 0, 1)), 1.0).found
+
+
+def test_special_records():
+    assert attacks.special_records(lambda d, r, t: d.mean() + r.laplace(size=t), np.zeros(5)).found
+    clean = attacks.special_records(
+        lambda d, r, t: np.nan_to_num(np.clip(d, 0, 1)).mean() + r.laplace(size=t), np.zeros(5)
+    )
+    assert not clean.found
+
+
+def test_timing_of_a_rejection_sampler():
+    def slow(data, rng):
+        count = 0
+        while rng.random() < 0.9:
+            count += 1
+        return float(count * 10)
+
+    # A geometric loop takes time proportional to its result; 1e-4 is the failure probability of the test itself.
+    assert attacks.timing(slow, None, calls=1500).found
+    assert "rank correlation" in attacks.timing(lambda d, r: r.normal(), None, calls=300).detail
+
+
+def test_all_together():
+    found = attacks.attack(laplace, np.zeros(3), np.array([0.0, 0.0, 1.0]), PURE)
+    assert [f.attack for f in found if f.found] == ["granularity", "special records"]
+    assert "granularity: theoretical" in str(found[0])

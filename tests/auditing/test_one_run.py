@@ -1,0 +1,79 @@
+"""One-run audits: the printed p-value, level, power."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpcheck as dp
+from dpcheck.auditing.one_run import audit_one_run, curve_is_refuted, one_run_p_value
+from dpcheck.errors import InvalidInput
+
+CANARIES = np.eye(200)
+
+
+def gaussian_sum(sigma):
+    return lambda records, rng: records.sum(axis=0) + sigma * rng.normal(size=200)
+
+
+def own_coordinate(output, canaries):
+    return output
+
+
+def naive_p_value(right, guesses, canaries, epsilon, delta):
+    law = stats.binom(guesses, 1 / (1 + math.exp(-epsilon)))
+    best = max((law.cdf(right - 1) - law.cdf(right - i - 1)) / i for i in range(1, right + 1))
+    return min(1.0, law.sf(right - 1) + 2 * canaries * delta * best)
+
+
+def test_p_value_is_the_printed_one():
+    for right, guesses, delta in [(30, 40, 0.0), (35, 40, 1e-5), (40, 40, 1e-3)]:
+        assert one_run_p_value(right, guesses, 50, 0.7, delta) == pytest.approx(
+            naive_p_value(right, guesses, 50, 0.7, delta)
+        )
+
+
+def test_level_for_randomised_response_of_every_coin():
+    # Local randomised response of each coin is the tight case: right guesses are binomial.
+    rng = np.random.default_rng(0)
+    right = rng.binomial(200, 1 / (1 + math.exp(-1.0)), size=2000)
+    level = np.mean([one_run_p_value(int(w), 200, 200, 1.0) <= 0.05 for w in right])
+    # At most 0.05; more than 0.0665 has probability 1e-3 in 2,000 draws.
+    assert 0.015 <= level <= 0.0665
+
+
+def test_curve_level_and_power_for_gaussian_noise():
+    # Each coordinate holds one coin at mu = 1 (add-remove): the Bayes guess is right with probability Phi(1/2).
+    rng = np.random.default_rng(1)
+    right = rng.binomial(2000, stats.norm.cdf(0.5), size=300)
+    wrong = np.mean([curve_is_refuted(int(w), 2000, dp.GaussianDP(1.0), 0.05) for w in right])
+    # At most 0.05; more than 0.10 of 300 has probability 3e-4.
+    assert wrong <= 0.10
+    # A mechanism may concentrate its leak on 5 % of its runs, so one run cannot refute much more than this.
+    found = np.mean([curve_is_refuted(int(w), 2000, dp.GaussianDP(0.3), 0.05) for w in right])
+    assert found > 0.95
+    assert curve_is_refuted(200, 200, dp.GaussianDP(0.5), 0.05)
+    assert curve_is_refuted(int(2000 * stats.norm.cdf(0.5)), 2000, dp.ZCDP(0.01), 0.05)
+
+
+def test_audit_of_one_run():
+    found = audit_one_run(gaussian_sum(0.2), CANARIES, dp.ApproxDP(1.0, 1e-5), own_coordinate)
+    assert found.outcome == "refuted"
+    assert found.epsilon_lower > 2.0
+    assert "one run" in str(found)
+    quiet = audit_one_run(gaussian_sum(4.0), CANARIES, dp.ApproxDP(1.0, 1e-5), own_coordinate, guesses=60)
+    assert quiet.outcome == "inconclusive"
+    assert quiet.guesses == 60
+    assert quiet.verdict().evidence == "sampled"
+    assert audit_one_run(gaussian_sum(0.1), CANARIES, dp.GaussianDP(1.0), own_coordinate).outcome == "refuted"
+    assert audit_one_run(gaussian_sum(1.0), CANARIES, dp.GaussianDP(1.0), own_coordinate).outcome == "inconclusive"
+
+
+def test_refuses():
+    with pytest.raises(InvalidInput, match="at least 2"):
+        audit_one_run(gaussian_sum(1.0), CANARIES[:1], dp.PureDP(1.0), own_coordinate)
+    with pytest.raises(InvalidInput, match="guesses=None"):
+        audit_one_run(gaussian_sum(1.0), CANARIES, dp.GaussianDP(1.0), own_coordinate, guesses=10)
+    with pytest.raises(dp.DpcheckError, match="score"):
+        audit_one_run(gaussian_sum(1.0), CANARIES, dp.PureDP(1.0), lambda output, canaries: 0.0)
