@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpcheck import testing
-    from dpcheck.auditing import scores
+    from dpcheck.auditing import attacks, finite_laws, scores
     from dpcheck.auditing.audit import AuditResult, audit
     from dpcheck.auditing.exact import exact_epsilon
     from dpcheck.auditing.mechanisms import vectorize
+    from dpcheck.auditing.one_run import audit_one_run
+    from dpcheck.auditing.pairs import search_pair
     from dpcheck.checks import Check, Context, by_size, check, unchecked
     from dpcheck.claims import Claim, Paper
     from dpcheck.engine.catalogue import algorithm, algorithms, claim, claims
@@ -28,6 +30,8 @@ _HOMES = {
     "dpcheck.auditing.audit": ("AuditResult", "audit"),
     "dpcheck.auditing.exact": ("exact_epsilon",),
     "dpcheck.auditing.mechanisms": ("vectorize",),
+    "dpcheck.auditing.one_run": ("audit_one_run",),
+    "dpcheck.auditing.pairs": ("search_pair",),
     "dpcheck.checks": ("Check", "Context", "by_size", "check", "unchecked"),
     "dpcheck.claims": ("Claim", "Paper"),
     "dpcheck.engine.catalogue": ("algorithm", "algorithms", "claim", "claims"),
@@ -37,7 +41,12 @@ _HOMES = {
     "dpcheck.witnesses": ("verify",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = {"scores": "dpcheck.auditing.scores", "testing": "dpcheck.testing"}
+_MODULES = {
+    "attacks": "dpcheck.auditing.attacks",
+    "finite_laws": "dpcheck.auditing.finite_laws",
+    "scores": "dpcheck.auditing.scores",
+    "testing": "dpcheck.testing",
+}
 
 __all__ = [
     "ZCDP",
@@ -59,13 +68,17 @@ __all__ = [
     "Witness",
     "algorithm",
     "algorithms",
+    "attacks",
     "audit",
+    "audit_one_run",
     "by_size",
     "check",
     "claim",
     "claims",
     "exact_epsilon",
+    "finite_laws",
     "scores",
+    "search_pair",
     "testing",
     "unchecked",
     "vectorize",

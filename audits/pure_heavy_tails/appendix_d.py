@@ -125,7 +125,7 @@ def restates_the_main_theorem(context: Context) -> Verdict:
     return same_rate("pure_heavy_tails/thm-d-2")
 
 
-@check("pure_heavy_tails/thm-d-2", kind="risk", grid={"k": (2.0, 4.0), "n": by_size([2**11], [2**12, 2**20, 2**30])})
+@check("pure_heavy_tails/thm-d-2", kind="risk", grid={"k": (2.0, 4.0), "n": by_size([2**11], [2**12, 2**16, 2**20])})
 def risk_within_the_derived_constants(context: Context, *, k: float, n: int) -> Verdict:
     """With the proved blocks the excess risk stays within the explicit bound 9 times in 10."""
     return certified_risk(context, "double", k, n)
@@ -137,7 +137,7 @@ def certified_risk(context: Context, solver: str, k: float, n: int) -> Verdict:
     work = RareSpikes.rescaled(n, 1.0, J, k=k, theta=0.6)
     bound = algorithm.risk_bound(problem(work, 1.0), n)
     assert bound is not None
-    trials = context.scale(200, 600)
+    trials = context.scale(200, 400)
     values = risk.excess_risks(
         algorithm, work, problem(work, 1.0), n, trials, context.seed, context.name, dict(context.cell), gradients=1e18
     )
@@ -272,7 +272,7 @@ def conic_oracle(context: Context, loss: str, place: str, cases: int, limit: flo
 )
 def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
     """On the disc the multiplier is a B-approximate subgradient of norm at most C, B from the recomputed dual value."""
-    return conic_oracle(context, loss, "ball", context.scale(4, 40), 1.0)
+    return conic_oracle(context, loss, "ball", context.scale(4, 12), 1.0)
 
 
 @check(
@@ -284,7 +284,7 @@ def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
 )
 def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
     """The oracle (16) for the hinge loss, on a ball and on a box."""
-    return conic_oracle(context, "hinge", place, context.scale(4, 40), 1.0)
+    return conic_oracle(context, "hinge", place, context.scale(4, 12), 1.0)
 
 
 @check(
@@ -296,7 +296,7 @@ def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
 )
 def structured_losses_have_an_oracle(context: Context, *, loss: str, place: str) -> Verdict:
     """Affine, hinge and absolute losses on a ball, a box and an ellipsoid meet Definition D.3, norm 2C."""
-    return conic_oracle(context, loss, place, context.scale(3, 25), 2.0)
+    return conic_oracle(context, loss, place, context.scale(3, 8), 2.0)
 
 
 # Lemma D.5 ----------------------------------------------------------------------------------------------------------
@@ -492,7 +492,7 @@ def theorem_d_4_has_the_rate(context: Context) -> Verdict:
     return same_rate("pure_heavy_tails/thm-d-4")
 
 
-@check("pure_heavy_tails/thm-d-4", kind="risk", grid={"k": by_size([2.0], [2.0, 4.0]), "n": by_size([2**11], [2**20])})
+@check("pure_heavy_tails/thm-d-4", kind="risk", grid={"k": by_size([2.0], [2.0, 4.0]), "n": by_size([2**11], [2**16])})
 def theorem_d_4_keeps_the_bound(context: Context, *, k: float, n: int) -> Verdict:
     """The risk keeps the bound, with the exact solver in place of steps that reach the same gap."""
     return certified_risk(context, "double", k, n)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 import numpy as np
 import sympy as sp
-from scipy import stats
 
 from dpcheck.algorithms.pure_heavy_tails import Constant
 from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
@@ -25,7 +25,7 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
 )
 from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy, domain, lower_bound, optimal_tests
-from dpcheck.harness.hard_instances import FiniteLaw, closest_pair, exactly
+from dpcheck.harness.hard_instances import FiniteLaw, as_mpf, closest_pair, exactly
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.interfaces import Array
 from dpcheck.symbols import BY_NAME, D, G_k, beta, d, k, p, zeta
@@ -36,7 +36,7 @@ from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from ._exponential import order_of
-from ._hard import decode_with, private_decoder_error
+from ._hard import decode_with, private_decoder_error, solvers
 from ._instances import problem, proved, stated, witnessed
 
 ZETAS = (0.25, 0.1, 0.01, 1e-4)
@@ -189,7 +189,9 @@ def bounded_laws(context: Context) -> Verdict:
     facts = []
     for n, level in itertools.product((1, 10, 1000, 10**6), ZETAS):
         plus, minus = bounded_pair(n, level, G_2=1.5)
-        laws = [FiniteLaw(tuple(map(tuple, w.atoms.tolist())), tuple(exactly([w.probabilities])[0])) for w in (plus, minus)]
+        laws = [
+            FiniteLaw(tuple(map(tuple, w.atoms.tolist())), tuple(exactly([w.probabilities])[0])) for w in (plus, minus)
+        ]
         rho = plus.rho
         kl = laws[0].kl(laws[1])
         where = f"n = {n}, zeta = {level:g}"
@@ -246,14 +248,14 @@ def majority_test_errs(context: Context) -> Verdict:
     for size, level in itertools.product((1, 100, 10**4), ZETAS):
         value = float(order.subs({BY_NAME["n"]: size, zeta: level, BY_NAME["G_2"]: 1}))
         rho = bounded_pair(size, level)[0].rho
-        facts.append(Fact(f"(rho G_2)^2 over the order, n = {size}, zeta = {level:g}", rho**2 / value, "=", constant, 1e-9))
+        facts.append(
+            Fact(f"(rho G_2)^2 over the order, n = {size}, zeta = {level:g}", rho**2 / value, "=", constant, 1e-9)
+        )
     answer = lower_bound.verdict(facts)
     return _drawn(answer, points, "n", "error of the best test")
 
 
 def _drawn(answer: Verdict, points: list[Point], x: str, y: str) -> Verdict:
-    from dataclasses import replace
-
     return replace(answer, points=points, axes=(x, y))
 
 
@@ -274,14 +276,18 @@ def two_point_bound(context: Context) -> Verdict:
     for size, level in itertools.product((1, 7, 5000), ZETAS):
         bound = stated("pure_heavy_tails/prop-g-2@derived", G_2=2.0, n=size, zeta=level)
         rho = bounded_pair(size, level, G_2=2.0)[0].rho
-        facts.append(Fact(f"(rho G_2)^2 over the bound, n = {size}, zeta = {level:g}", (2 * rho) ** 2 / bound, "=", 1, 1e-9))
+        facts.append(
+            Fact(f"(rho G_2)^2 over the bound, n = {size}, zeta = {level:g}", (2 * rho) ** 2 / bound, "=", 1, 1e-9)
+        )
     return _drawn(lower_bound.verdict(facts), points, "n", "error of the best test")
 
 
 # Packings ------------------------------------------------------------------------------------------------------------
 
 
-@check("pure_heavy_tails/proc-hard-pack", kind="lower-bound", grid={"d": by_size([1, 2, 4, 6], [1, 2, 3, 4, 5, 6, 7, 8])})
+@check(
+    "pure_heavy_tails/proc-hard-pack", kind="lower-bound", grid={"d": by_size([1, 2, 4, 6], [1, 2, 3, 4, 5, 6, 7, 8])}
+)
 def packed_instances(context: Context, *, d: int) -> Verdict:
     """2^d unit vectors at mutual distance 1/2, in exact arithmetic, and laws with the moments and means of the claim."""
     V = packing(d, context.rng("packing"))
@@ -299,17 +305,19 @@ def packed_instances(context: Context, *, d: int) -> Verdict:
         finite = FiniteLaw(tuple(map(tuple, law.atoms.tolist())), tuple(exactly([law.probabilities])[0]))
         size = stated("pure_heavy_tails/proc-hard-pack", G_k=1.3, p=law.p, k=order)
         with mpmath.workdps(50):
-            mean = mpmath.sqrt(mpmath.fsum(mpmath.mpf(x.numerator) / x.denominator * x for x in map(_fraction, finite.mean())))
+            mean = mpmath.sqrt(mpmath.fsum(as_mpf(x) ** 2 for x in finite.mean()))
         facts += [
             Fact(f"E|z|^k, k = {order}, zeta = {level}", finite.moment(order), "=", 1.3**order, 1e-9),
             Fact(f"|mean|, k = {order}, zeta = {level}", mean, "=", size, 1e-9),
-            Fact(f"own G_2, k = {order}, zeta = {level}", law.constants.moment(2.0, 1), "=", 1.3 * law.p ** (0.5 - 1 / order), 1e-9),
+            Fact(
+                f"own G_2, k = {order}, zeta = {level}",
+                law.constants.moment(2.0, 1),
+                "=",
+                1.3 * law.p ** (0.5 - 1 / order),
+                1e-9,
+            ),
         ]
     return lower_bound.verdict(facts)
-
-
-def _fraction(value: Any) -> Any:
-    return value if isinstance(value, Fraction) else mpmath.mpf(value)
 
 
 def _decoding_grid() -> list[tuple[int, int, float, float]]:
@@ -329,7 +337,9 @@ def decoders_err(context: Context) -> Verdict:
         private = private_decoder_error(size, n, eps, chance)
         where = f"|V| = {size}, n = {n}, epsilon = {eps:g}, zeta = {level:g}"
         facts.append(Fact(f"error of the exponential mechanism, {where}", private, ">=", bound))
-        facts.append(Fact(f"bound of the implementation, {where}", decoding_error(size, n, eps, chance), "=", mine, 1e-9))
+        facts.append(
+            Fact(f"bound of the implementation, {where}", decoding_error(size, n, eps, chance), "=", mine, 1e-9)
+        )
         open_ = (1 - chance) ** n * (1 - 1 / size)
         beaten += open_ < bound
         if size == 16 and level == 0.1:
@@ -339,19 +349,22 @@ def decoders_err(context: Context) -> Verdict:
     return _drawn(lower_bound.verdict(facts), points, "n", "average decoding error")
 
 
-@check("pure_heavy_tails/fact-bd14", kind="lower-bound", grid={"solver": ("single", "double")})
-def algorithms_decode(context: Context, *, solver: str) -> Verdict:
+@check("pure_heavy_tails/fact-bd14", kind="lower-bound", grid={"d": (1, 2, 4), "solver": ("single", "second")})
+def algorithms_decode(context: Context, *, d: int, solver: str) -> Verdict:
     """This paper's algorithms as decoders, through mean estimation and the nearest neighbour, against q/(2(1+q))."""
-    n, eps, level, dim = 200, 0.1, 0.1, 2
-    V = packing(dim, context.rng("packing"))
+    n, eps, level = 200, 0.1, 0.02
+    name = list(solvers(d))[("single", "second").index(solver)]
+    V = packing(d, context.rng("packing"))
     laws = packed_laws(V, n, eps, level)
-    wrong, trials = decode_with(context, solver, laws, n, eps, context.scale(100, 1000))
+    wrong, trials = decode_with(context, name, laws, n, eps, context.scale(40, 400))
     bound = stated("pure_heavy_tails/fact-bd14", V=len(V), epsilon=eps, n=n, p=laws[0].p)
-    tried = lower_bound.must_exceed({"average": (wrong, trials)}, bound, context.failure_probability, who=f"the {solver} solver as a decoder")
+    tried = lower_bound.must_exceed(
+        {"average": (wrong, trials)}, bound, context.failure_probability, who=f"the {name} solver as a decoder"
+    )
     facts = [Fact("bound", bound, ">=", level)]
     answer = lower_bound.verdict(facts, [tried])
-    point = Point(x=n, value=wrong / trials, bound=bound, series=solver)
-    return _drawn(answer, [point], "n", "average decoding error")
+    point = Point(x=d, value=wrong / trials, bound=bound, series=name)
+    return _drawn(answer, [point], "d", "average decoding error")
 
 
 @check("pure_heavy_tails/prop-g-4", kind="symbolic")
@@ -375,7 +388,15 @@ def _packing_facts(context: Context) -> list[Fact]:
     for size, n, eps, level in _decoding_grid():
         chance = spike_probability(size, n, eps, level)
         error = optimal_tests.packing_error(size, eps, math.ceil(n * chance * (1 - 1e-12)))
-        facts.append(Fact(f"forced error over zeta, |V| = {size}, n = {n}, epsilon = {eps:g}, zeta = {level:g}", error / level, ">=", 1, 1e-9))
+        facts.append(
+            Fact(
+                f"forced error over zeta, |V| = {size}, n = {n}, epsilon = {eps:g}, zeta = {level:g}",
+                error / level,
+                ">=",
+                1,
+                1e-9,
+            )
+        )
     tails = np.concatenate([np.geomspace(1e-12, 0.25, 200), [0.25]])
     for name, pairs, constant in (
         ("d >= 2, 2^d points", [(dim, 2.0**dim) for dim in range(2, 200)], 0.0291),
@@ -425,7 +446,9 @@ def packing_bound(context: Context) -> Verdict:
         chance = spike_probability(2**dim, n, eps, level)
         bound = stated("pure_heavy_tails/prop-g-4@derived", G_k=1.0, d=dim, n=n, epsilon=eps, zeta=level, k=order)
         where = f"d = {dim}, n = {n}, epsilon = {eps:g}, zeta = {level:g}, k = {order:g}"
-        facts.append(Fact(f"(|mean|/4)^2 over the bound, {where}", (chance ** (1 - 1 / order) / 4) ** 2 / bound, "=", 1, 1e-9))
+        facts.append(
+            Fact(f"(|mean|/4)^2 over the bound, {where}", (chance ** (1 - 1 / order) / 4) ** 2 / bound, "=", 1, 1e-9)
+        )
     return lower_bound.verdict(facts)
 
 
@@ -434,7 +457,10 @@ def larger_is_half_of_the_sum(context: Context) -> Verdict:
     """Theorem G.5 is the sum of Propositions G.2 and G.4, and the larger of two numbers is at least half of their sum."""
     both = order_of("pure_heavy_tails/prop-g-2") + order_of("pure_heavy_tails/prop-g-4")
     a, excess = sp.Symbol("a", positive=True), sp.Symbol("s", nonnegative=True)
-    return proved({"orders": order_of("pure_heavy_tails/thm-g-5") - both}, {"max - half the sum": (a + excess) - (2 * a + excess) / 2})
+    return proved(
+        {"orders": order_of("pure_heavy_tails/thm-g-5") - both},
+        {"max - half the sum": (a + excess) - (2 * a + excess) / 2},
+    )
 
 
 def _combined_facts(label: str) -> list[Fact]:
@@ -513,6 +539,3 @@ def constant_output(context: Context) -> Verdict:
         left, right, statement="excess risk <= D G_1", covers="F is G_1-Lipschitz on a domain of diameter D: all points",
         evidence="certificate",
     )  # fmt: skip
-
-
-_ = stats

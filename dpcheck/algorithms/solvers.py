@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpcheck.algorithms.extension import ends, extension_gradient, lipschitz_extension, never_steep
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Objective, Solution, Solver
-from dpcheck.workloads.base import Minimised
+from dpcheck.workloads.base import Extended, Minimised
 from dpcheck.workloads.ridge import RidgeWorkload
 
 Mask = NDArray[np.bool_]
@@ -75,9 +75,16 @@ def certified(objective: Objective) -> Solution:
     work = objective.workload
     if work.constants.d == 1:
         return bisected(objective)
-    plain = objective.cap is None or never_steep(work, objective.sample.values, objective.cap)
-    if plain and math.isfinite(work.constants.smoothness(2.0)):
-        return accelerated(objective)
+    if math.isfinite(work.constants.smoothness(2.0)):
+        plain = objective.cap is None or never_steep(work, objective.sample.values, objective.cap)
+        if plain:
+            return accelerated(objective)
+        if isinstance(work, Extended):
+            # The extension of a smooth loss is as smooth inside the domain; at its boundary the certificate decides.
+            try:
+                return accelerated(objective)
+            except InvalidInput:
+                pass
     if isinstance(work, RidgeWorkload):
         from dpcheck.algorithms.conic import conic
 

@@ -141,10 +141,14 @@ def _monomial(powers: Iterable[tuple[sp.Symbol, sp.Expr]], logs: Iterable[tuple[
     arguments: dict[Order, sp.Expr] = {}
     for x, e in logs:
         arguments[x] = arguments.get(x, sp.Integer(0)) + e
-    kept = [(s, sp.cancel(e)) for s, e in sorted(bases.items(), key=lambda item: item[0].name)]
-    kept_logs = [(x, sp.cancel(e)) for x, e in arguments.items() if x.symbols]
+    kept = [(s, _cancelled(e)) for s, e in sorted(bases.items(), key=lambda item: item[0].name)]
+    kept_logs = [(x, _cancelled(e)) for x, e in arguments.items() if x.symbols]
     kept_logs.sort(key=lambda item: str(item[0]))
     return Order("monomial", tuple((s, e) for s, e in kept if e != 0), tuple((x, e) for x, e in kept_logs if e != 0))
+
+
+def _cancelled(exponent: sp.Expr) -> sp.Expr:
+    return exponent if exponent.is_Rational else sp.cancel(exponent)
 
 
 CONSTANT = Order("monomial")
@@ -231,8 +235,8 @@ class _Reader:
             return self._log(x)
         if isinstance(x, sp.Max | sp.Min):
             return join("max" if isinstance(x, sp.Max) else "min", [self.read(part) for part in x.args])
-        if isinstance(x, sp.floor | sp.ceiling) and self.ignore_rounding:
-            return self.read(x.args[0])
+        if isinstance(x, sp.Abs) or (isinstance(x, sp.floor | sp.ceiling) and self.ignore_rounding):
+            return self.read(x.args[0])  # SymPy makes |log(n)| of sqrt(log(n)**2)
         hint = (
             "; Order.of(…, ignore_rounding=True) reads it as its argument"
             if isinstance(x, sp.floor | sp.ceiling)

@@ -66,7 +66,15 @@ class Regime:
         Raises:
             InvalidInput: a symbol that the regime does not know; no exponent vector obeys the inequalities.
         """
-        return compile_space(self, frozenset(symbols), {**self.values, **(values or {})})
+        chosen = {**self.values, **(values or {})}
+        key = frozenset(symbols), frozenset(chosen.items())
+        if key not in self._spaces:
+            self._spaces[key] = compile_space(self, key[0], chosen)
+        return self._spaces[key]
+
+    @cached_property
+    def _spaces(self) -> dict[tuple[frozenset[sp.Symbol], frozenset[tuple[sp.Symbol, sp.Expr]]], Space]:
+        return {}
 
     @cached_property
     def ranges(self) -> dict[sp.Symbol, Range]:

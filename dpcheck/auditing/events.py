@@ -87,9 +87,11 @@ def _laws(counts: NDArray[np.int64], centres: Array, atom: NDArray[np.bool_]) ->
     share = hits.sum() / max(1.0, total.sum())
     posterior = _shrunk(hits, total, _smooth_share(hits, total, centres, share), atom)
     mass = (total + 0.5) / (total + 0.5).sum()
-    p = np.append(posterior * mass / max(share, 1e-12), (counts[-1, 0] + 0.25) / runs[0])
-    q = np.append((1 - posterior) * mass / max(1 - share, 1e-12), (counts[-1, 1] + 0.25) / runs[1])
+    halts = (counts[-1] + 0.25) / runs if counts[-1].any() else np.zeros(2)
+    p = np.append(posterior * mass / max(share, 1e-12), halts[0])
+    q = np.append((1 - posterior) * mass / max(1 - share, 1e-12), halts[1])
     floor = 1e-9
+    p, q = p / p.sum(), q / q.sum()
     return (p + floor) / (p + floor).sum(), (q + floor) / (q + floor).sum()
 
 
@@ -106,7 +108,7 @@ def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) ->
     # A model that fits leaves a chi-squared of about `freedom`; four standard deviations more are evidence.
     surplus = max(0.0, scatter - freedom - 4 * math.sqrt(2 * freedom))
     spread = surplus / max(1e-12, float(weight.sum() - (weight**2).sum() / max(1e-12, weight.sum())))
-    own = (hits + model) / (total + 1)
+    own = np.clip((hits + model) / (total + 1), 1e-9, 1 - 1e-9)
     share = np.where(atom, 1.0, spread / (spread + 1 / np.maximum(information, 1e-12)))
     odds = (1 - share) * special.logit(model) + share * special.logit(own)
     return np.asarray(special.expit(_monotone(odds, hits, total)))
@@ -246,8 +248,8 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     bound = _predicted_bound(right * samples, wrong * samples, samples * delta, z)
     best = int(np.argmax(bound))
     rule = Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]))
-    # A weighted test pays where the ratio varies over the event, and is exact only while the leak is small beside it.
-    if delta > 0 and 20 * delta < float(right.flat[best]):
+    # A weighted test needs a leak that is small beside the event.
+    if 20 * delta < float(right.flat[best]):
         return _weighted_rule(cells, samples, delta, failure_probability, rule)
     return rule
 
@@ -265,6 +267,10 @@ def _weighted_rule(cells: Partition, samples: int, delta: float, failure_probabi
     if surplus(0.0) <= 0:
         return event
     target = float(brentq(surplus, 0.0, high, xtol=1e-3))
+    seen = (cells.p + cells.q) * samples > 10
+    # Weights pay where the ratio varies above the target; on a plateau just above it they would weigh noise.
+    if target > 0.85 * float(np.abs(cells.log_ratio[seen]).max(initial=0.0)):
+        return event
     null = nearest_null(cells.p, cells.q, target, delta)
     weight = np.log(null.pay_p) - np.log(null.pay_q)
     level = np.rint(LEVELS * weight / max(1e-300, float(np.abs(weight).max()))).astype(np.int8)
@@ -313,12 +319,17 @@ def _guess(order: NDArray[np.intp], top: np.intp, bottom: np.intp) -> NDArray[np
 
 
 def _predicted_bound(right: Array, wrong: Array, leak: float, z: float) -> Array:
-    """Normal approximation of the certified bound, z standard errors below the log-ratio."""
+    """The certified bound to be expected: log-ratio, less what z standard errors of both counts take from it.
+
+    The upper limit of the wrong guesses is that of a Poisson count: events with next to none are not overcharged.
+    """
     excess = right - leak
     usable = excess > 0.5
     safe = np.where(usable, excess, 1.0)
-    bound = np.log(safe / (wrong + 0.5)) - z * np.sqrt(right / safe**2 + 1 / (wrong + 0.5))
-    return np.where(usable, bound, -math.inf)
+    least = np.maximum(wrong, 0.05)
+    most = special.gammainccinv(least + 1, special.ndtr(-z))
+    margin = np.hypot(np.log(most / least), z * np.sqrt(right) / safe)
+    return np.where(usable, np.log(safe / least) - margin, -math.inf)
 
 
 def describe(cells: Partition, rule: Rule, name: str, value: int) -> str:

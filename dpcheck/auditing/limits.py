@@ -15,9 +15,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.statistics.evalues import nearest_null
 
 
-def limit_epsilon(
-    p: ArrayLike, q: ArrayLike, delta: float, trials: int, failure_probability: float = 0.05
-) -> float:
+def limit_epsilon(p: ArrayLike, q: ArrayLike, delta: float, trials: int, failure_probability: float = 0.05) -> float:
     """Largest epsilon that the best test certifies with probability 1/2 from `trials` runs on each input.
 
     Args:
@@ -41,7 +39,7 @@ def limit_epsilon(
 def fewest_samples(
     p: ArrayLike, q: ArrayLike, epsilon: float, delta: float, failure_probability: float, power: float = 0.5
 ) -> int | None:
-    """Runs, both inputs together, that any test of (epsilon, delta)-DP needs for this power; None: it is not violated."""
+    """Runs, both inputs together, that any test of (epsilon, delta)-DP needs for this power; None: not violated."""
     if not 0 < power < 1:
         raise InvalidInput(f"power must lie in (0, 1), got {power!r}")
     divergence = float(nearest_null(p, q, epsilon, delta).growth)

@@ -28,6 +28,7 @@ from dpcheck.cli.common import (
     width,
     witness_path,
 )
+from dpcheck.engine.history import grade_of
 from dpcheck.errors import UnknownLabel
 from dpcheck.report.tables import natural
 
@@ -120,7 +121,7 @@ def list_command(
     else:
         stale = {check for check, chosen in results.items() if chosen.stale}
         shown = [
-            (c.label, c.kind, in_words(found) + "*" * bool(stale & {check.id for check in checks}), c.grade, c.title)
+            (c.label, c.kind, in_words(found) + "*" * bool(stale & {check.id for check in checks}), grade_of(c, results), c.title)
             for c, found, checks in rows
         ]
         table(shown, ("label", "kind", "outcome", "grade", "title"))
@@ -141,7 +142,7 @@ def _list_row(
         "title": claim.title,
         "paper": claim.paper.key,
         "reading": claim.reading,
-        "grade": claim.grade,
+        "grade": grade_of(claim, results),
         "outcome": found[0] if found else "no check",
         "unchecked": catalogue.unchecked[claim.label].reason if claim.label in catalogue.unchecked else None,
         "checks": [check_row(catalogue, check, results.get(check.id)) for check in checks],
@@ -192,7 +193,7 @@ def _screen(
             hidden = " (up to a constant)" if sign in "≲≳" else ""
             lines.append(f"  {claim.quantity or 'bound'} {sign}{hidden}")
             lines += [f"      {line}".rstrip() for line in _pretty(expression)]
-    said = _facts(catalogue, claim)
+    said = _facts(claim, results)
     said += _verdicts(catalogue, claim, results)
     for check in catalogue.checks_of(claim.label):
         if check.id in errors:
@@ -263,7 +264,7 @@ def _inline(expression: Any) -> str:
     return text
 
 
-def _facts(catalogue: Catalogue, claim: Claim) -> list[tuple[str, str]]:
+def _facts(claim: Claim, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
     """Assumptions, constants, probability, and what is wrong with the printed form."""
     import sympy as sp
 
@@ -279,7 +280,8 @@ def _facts(catalogue: Catalogue, claim: Claim) -> list[tuple[str, str]]:
     if claim.about:
         found.append(("about", ", ".join(claim.about)))
     if claim.grade or claim.remark:
-        found.append(("grade" if claim.grade else "remark", ": ".join(filter(None, (claim.grade, claim.remark)))))
+        grade = grade_of(claim, results)
+        found.append(("grade" if grade else "remark", ": ".join(filter(None, (grade, claim.remark)))))
     return found
 
 
@@ -343,7 +345,7 @@ def _as_dict(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) 
         "assumptions": [str(a) for a in claim.assumptions],
         "probability": None if claim.probability is None else str(claim.probability),
         "about": list(claim.about),
-        "grade": claim.grade,
+        "grade": grade_of(claim, results),
         "remark": claim.remark,
         "outcome": (outcomes_of(catalogue, claim, results) or ["no check"])[0],
         "checks": [check_row(catalogue, c, results.get(c.id)) for c in catalogue.checks_of(claim.label)],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpcheck.checks import SIZES
+from dpcheck.claims import Claim
 from dpcheck.engine.records import SCHEMA_VERSION, Record
 from dpcheck.engine.store import read_records
 from dpcheck.errors import StoreError
@@ -44,6 +45,15 @@ def choose(records: Iterable[Record], fingerprints: Mapping[str, str] | None = N
 def committed(record: Record) -> Record:
     """A record without what changes from run to run."""
     return replace(record, seconds=0.0, created="", commit="")
+
+
+def grade_of(claim: Claim, results: Mapping[str, Chosen]) -> str:
+    """What is wrong with a claim: "suspected" in place of "refuted" until a stored verdict has its verified witness."""
+    if claim.grade != "refuted":
+        return claim.grade
+    verdicts = [c.record.verdict for c in results.values() if c.record.label.partition("@")[0] == claim.statement_label]
+    proved = any(v.outcome is Outcome.REFUTED and v.witness is not None for v in verdicts)
+    return "refuted" if proved else "suspected"
 
 
 def write_jsonl(path: Path, records: Iterable[Record]) -> Path:

@@ -366,9 +366,9 @@ def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim]) -
     values = {"m": setting.n} | numbers | setting.values()
     for claim in claims:
         about = chosen.label in {label.partition("@")[0] for label in claim.about}
-        what = next((name for word, name in WHATS.items() if word in claim.quantity), None)
-        if about and claim.explicit is not None and claim.relation == "<=" and what is not None:
-            found.append(dataclasses.replace(_claimed(claim, values), what=what))
+        kind = next((name for word, name in WHATS.items() if word in claim.quantity), None)
+        if about and claim.explicit is not None and claim.relation == "<=" and kind is not None:
+            found.append(dataclasses.replace(_claimed(claim, values), what=kind))
     trivial = setting.D * setting.moment(1)
     for place, row in enumerate(found):
         if row.what == "risk" and row.value is not None and row.value >= trivial:

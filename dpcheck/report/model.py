@@ -173,15 +173,17 @@ class Statement:
         return [result for reading in self.readings for result in reading.results]
 
     @property
-    def grade(self) -> Grade:
-        """The worst grade of its readings."""
-        found = {claim.grade for claim in self.claims}
-        return next((grade for grade in GRADES if grade in found), "")
+    def grade(self) -> str:
+        """The worst grade of its readings; "suspected" in place of "refuted" until a stored verdict has its witness."""
+        worst: str = next((grade for grade in GRADES if grade in {claim.grade for claim in self.claims}), "")
+        proved = any(result.outcome == "refuted" for result in self.witnesses)
+        return "suspected" if worst == "refuted" and not proved else worst
 
     @property
     def remark(self) -> str:
         """The remark that goes with the grade, else the first one."""
-        graded = [claim.remark for claim in self.claims if claim.remark and claim.grade == self.grade]
+        worst = "refuted" if self.grade == "suspected" else self.grade
+        graded = [claim.remark for claim in self.claims if claim.remark and claim.grade == worst]
         return next(iter(graded), next((claim.remark for claim in self.claims if claim.remark), ""))
 
     @property
@@ -266,7 +268,7 @@ class Report:
                 made[key] = made.get(key, 0) + 1
         return [(size, str(seed), versions, count) for (size, seed, versions), count in sorted(made.items())]
 
-    def graded(self, grade: Grade) -> list[Statement]:
+    def graded(self, grade: str) -> list[Statement]:
         return [statement for statement in self.statements if statement.grade == grade]
 
     @property

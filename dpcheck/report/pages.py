@@ -28,6 +28,10 @@ GRADES = {
         "Refuted",
         "The conclusion of a numbered statement is false as printed, under every charitable reading.",
     ),
+    "suspected": (
+        "Suspected",
+        "Held to be false by `bounds/`, but no verdict with a verified witness is stored: not an accusation until one is.",
+    ),
     "slip": (
         "Slips",
         "False only when taken at its word (a misplaced line, a garbled exponent); the intended reading stands.",

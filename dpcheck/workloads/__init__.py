@@ -2,6 +2,8 @@
 
 from dpcheck.workloads.amplitudes import Amplitude, Pareto, Spike
 from dpcheck.workloads.base import BaseWorkload, Bounded, Extended, Minimised
+from dpcheck.workloads.coordinates import CoordinateHuber
+from dpcheck.workloads.heavy_coordinates import HeavyCoordinates
 from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import LinearWorkload, RareSpikes, SparseDirection, TwoPoint
 from dpcheck.workloads.links import LINKS, Absolute, Hinge, Huber, Linear, Link, Squared
@@ -10,6 +12,7 @@ from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
 from dpcheck.workloads.radial import RadialHeavyTail
 from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
+from dpcheck.workloads.signs import LinearMean, QuadraticMean, signs_on
 from dpcheck.workloads.users import Users
 
 __all__ = [
@@ -19,17 +22,21 @@ __all__ = [
     "BallRidge",
     "BaseWorkload",
     "Bounded",
+    "CoordinateHuber",
     "Extended",
     "FinitePopulation",
+    "HeavyCoordinates",
     "HeavyHinge",
     "HeavyMean",
     "Hinge",
     "Huber",
     "Linear",
+    "LinearMean",
     "LinearWorkload",
     "Link",
     "Minimised",
     "Pareto",
+    "QuadraticMean",
     "RadialHeavyTail",
     "RareSpikes",
     "RidgeWorkload",
@@ -41,4 +48,5 @@ __all__ = [
     "WeightedMedian",
     "diabetes",
     "randhie",
+    "signs_on",
 ]

@@ -60,7 +60,8 @@ class HeavyCoordinates(BaseWorkload):
             diameter=self.domain.diameter,
             lipschitz=lambda p: math.inf,
             smoothness=lambda p: self.smoothness * equivalence(dual_exponent(p), p, self.d),
-            moment=lambda k, m: math.inf if k >= self.nu else math.nan,
+            # By Minkowski's inequality, over the whole domain; no third moment exists for nu <= 3.
+            moment=lambda k, m: deviation + self.smoothness * self.domain.diameter() if k <= 2 else math.inf,
             extra={"deviation": deviation, "minimiser_norm": float(norm(np.asarray(self.centre), self.s))},
         )
 

@@ -21,14 +21,14 @@ class SignRecords(BaseWorkload):
     Attributes:
         size: (d,), positive.
         mean: (d,), |mean_j| <= size_j.
-        domain: the set of parameters.
+        over: the domain, a set of `dpcheck.geometry`.
         radius: max of |w|_2 over the domain; the declared constants carry it as extra["radius"].
         modulus: strong convexity in the norm whose unit ball is the domain (symmetric domains); extra["modulus"].
     """
 
     size: Array
     mean: Array
-    domain: Domain  # type: ignore[assignment]
+    over: Domain
     radius: float
     modulus: float = 0.0
 
@@ -38,6 +38,10 @@ class SignRecords(BaseWorkload):
             raise InvalidInput(f"size and mean need shape ({self.domain.d},), got {size.shape} and {mean.shape}")
         if not ((size > 0).all() and (np.abs(mean) <= size).all() and self.radius > 0):
             raise InvalidInput("SignRecords needs size > 0, |mean| <= size in every coordinate and radius > 0")
+
+    @property
+    def domain(self) -> Domain:
+        return self.over
 
     @property
     def record_shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -70,7 +74,7 @@ class QuadraticMean(SignRecords):
 
     @property
     def constants(self) -> Constants:
-        """The Lipschitz constant is the bound radius + |size|, attained where the domain reaches a corner's direction."""
+        """The Lipschitz constant is at most radius + |size|: attained where a corner's direction is."""
         top = self.radius + float(norm(np.asarray(self.size)))
         d = self.domain.d
         return Constants(
@@ -123,10 +127,7 @@ class LinearMean(SignRecords):
     def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
         """argmin over the domain of the mean loss + <linear, w> + weight/2 |w|^2: a projection, or a vertex."""
         slope = sample.mean(sample.values) - linear
-        if weight == 0:
-            return self.domain.support_point(slope)
-        with np.errstate(over="raise"):
-            return self.domain.project(slope / weight)
+        return self.domain.support_point(slope) if weight == 0 else self.domain.project(slope / weight)
 
     def excess_risk(self, w: Array) -> Array:
         mean = np.asarray(self.mean)

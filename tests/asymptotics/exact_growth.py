@@ -25,6 +25,8 @@ def growth(x: sp.Expr, at: Mapping[sp.Symbol, Any]) -> tuple[sp.Rational, ...]:
         return tuple(sum(column) for column in zip(*inner, strict=True))
     if x.is_Pow:
         return tuple(x.exp * y for y in growth(x.base, at))
+    if isinstance(x, sp.Abs):
+        return inner[0]
     if isinstance(x, sp.log):
         first = next((i for i, y in enumerate(inner[0]) if y), None)
         return tuple(sp.Integer(i == first + 1) if first is not None else sp.Integer(0) for i in range(3))
@@ -49,6 +51,6 @@ def log_value(x: sp.Expr, at: Mapping[sp.Symbol, Any], log_n: mpmath.mpf) -> mpm
             return inner[0] ** inner[1]
         if isinstance(y, sp.log):
             return 1 + abs(mpmath.log(inner[0]))
-        return max(inner) if isinstance(y, sp.Max) else min(inner)
+        return inner[0] if isinstance(y, sp.Abs) else max(inner) if isinstance(y, sp.Max) else min(inner)
 
     return mpmath.log(value(x))

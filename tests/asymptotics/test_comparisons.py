@@ -11,7 +11,7 @@ import mpmath
 import pytest
 import sympy as sp
 from exact_growth import growth, log_value
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from dpcheck.asymptotics import (
@@ -362,14 +362,8 @@ def test_tampered_parametric_proofs_are_rejected():
 
 # agreement with arithmetic
 
-thirds = st.integers(-4, 4).map(lambda i: R(i, 2))
-arguments = st.sampled_from(
-    [sp.log(n), sp.log(d), sp.log(2 * n / d), sp.log(1 + d * epsilon), sp.log(epsilon), sp.log(sp.log(n) + d)]
-)
-monomials = st.builds(
-    lambda x, y, z, log, power: 3 * n**x * d**y * epsilon**z * log**power,
-    thirds, thirds, thirds, arguments, st.sampled_from([R(0), R(0), R(1, 2), R(1), R(-1), R(2)]),
-)  # fmt: skip
+halves = st.integers(-4, 4).map(lambda i: R(i, 2))
+plain_logs = [sp.log(n), sp.log(d), sp.log(2 * n / d), sp.log(1 + d * epsilon), sp.log(epsilon)]
 
 
 def combine(inner):
@@ -382,7 +376,16 @@ def combine(inner):
     )
 
 
-rates = st.recursive(monomials, combine, max_leaves=4)
+def trees(logs):
+    powers_of_logs = st.sampled_from([R(0), R(0), R(1, 2), R(1), R(-1), R(2)])
+    monomials = st.builds(
+        lambda x, y, z, log, power: 3 * n**x * d**y * epsilon**z * log**power,
+        halves, halves, halves, st.sampled_from(logs), powers_of_logs,
+    )  # fmt: skip
+    return st.recursive(monomials, combine, max_leaves=4)
+
+
+rates = trees([*plain_logs, sp.log(sp.log(n) + d)])
 boxes = [
     Regime(ties=plane, where=[a >= 0, a <= 2, e >= 0, e <= 1]),
     Regime(ties=plane, where=[a > 0, a <= 1, sp.Eq(2 * e, a)]),
@@ -400,7 +403,7 @@ def at(point):
     return {n: Fraction(1), d: point[0], epsilon: -point[1]}
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(rates, rates, st.sampled_from(boxes))
 def test_comparisons_agree_with_brute_force_over_a_grid(rate, other, regime):
     comparison = compare(rate, other, regime)
@@ -416,25 +419,25 @@ def test_comparisons_agree_with_brute_force_over_a_grid(rate, other, regime):
         assert comparison.everywhere is False or all(x < y for x, y in here)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(rates, rates, st.integers(-4, 4), st.integers(0, 4))
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(trees(plain_logs), trees(plain_logs), st.integers(-4, 4), st.integers(0, 4))
 def test_comparisons_agree_with_numbers_along_rays(rate, other, first, second):
-    """log(rate/other) between log N = 2^40 and 2^90 moves by the difference of exponents, else by that of logs."""
+    """log(rate/other) between log N = 2^60 and 2^1000 moves by the difference of exponents, else by that of logs."""
     powers = {d: Fraction(first, 2), epsilon: Fraction(-second, 4)}
     comparison = compare(rate, other, Regime(ties={s: n ** R(v.numerator, v.denominator) for s, v in powers.items()}))
     verify(comparison)
     exponents = {n: Fraction(1), **powers}
-    with mpmath.workdps(80):
-        near, far = mpmath.mpf(2) ** 40, mpmath.mpf(2) ** 90
+    with mpmath.workdps(340):  # enough to tell exp(2^1000) from its neighbours
+        near, far = mpmath.mpf(2) ** 60, mpmath.mpf(2) ** 1000
         moves = [log_value(rate, exponents, size) - log_value(other, exponents, size) for size in (near, far)]
         moved = moves[1] - moves[0]
-    # Equal orders leave a bounded ratio: every log's constant is between 1/2 and 4, exponents of logs add up to 8.
-    # A log factor to the power 1/4 is worth 50 log(2)/4 = 8.7; one of log log N less, and none arises alone here.
+    # Equal orders leave log(rate/other) bounded, and nearly still once log N > 2^60; a log factor to the power 1/64
+    # moves it by 940 log(2)/64 = 10. Iterated logs would move it too little to see: the grid has those.
     expected = "same order" if abs(moved) < 4 else "larger" if moved > 0 else "smaller"
     assert comparison.relation == expected
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), min_size=2, max_size=2), st.integers(1, 3))
 def test_for_all_k_agrees_with_single_values(shape, scale):
     (x, y), (z, w) = shape

@@ -33,9 +33,6 @@ from dpcheck.interfaces import (
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
 
-NEGLIGIBLE = 1e-12
-"""Phases stop once they cannot move the centre by more than this share of the diameter (a public quantity)."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Phase(Stage):
@@ -78,6 +75,7 @@ class PopLocalize(Algorithm[Phase]):
         c_erm: constant of (6) for λ_1 and Δ_t; None for the solver's proved one. 1 gives the right scaling in practice.
         phase_count: "nonempty" for as many phases as have a record in every block; "printed" for ceil(log2 n), whose
             last phases have empty blocks.
+        resolution: phases stop once 3 Δ_t/λ_t, which is public, falls below this share of the diameter.
     """
 
     erm: PrivateErm = field(default_factory=DoubleOutputPert)
@@ -85,12 +83,13 @@ class PopLocalize(Algorithm[Phase]):
     lambda_1: float | None = None
     c_erm: float | None = None
     phase_count: Literal["nonempty", "printed"] = "nonempty"
+    resolution: float = 1e-12
 
     label = "pure_heavy_tails/alg-1"
     readings: ClassVar = {"literal": {"phase_count": "printed"}, "practical": {"blocks": 9, "c_erm": 1.0}}
 
     def __post_init__(self) -> None:
-        for name in ("blocks", "lambda_1", "c_erm"):
+        for name in ("blocks", "lambda_1", "c_erm", "resolution"):
             given = getattr(self, name)
             if given is not None and not (given > 0 and math.isfinite(given)):
                 raise InvalidInput(f"{name} must be a finite number > 0, got {given}")
@@ -134,7 +133,7 @@ class PopLocalize(Algorithm[Phase]):
             gap = self.delta(problem, records, weight)
             yield t, first, records, weight, gap
             # What this phase leaves, 3 Δ_t/λ_t, is the scale on which the next one moves.
-            if 3 * gap / weight < NEGLIGIBLE * D:
+            if 3 * gap / weight < self.resolution * D:
                 return
             first, t, weight = first + n // 2**t, t + 1, 32 * weight
 

@@ -217,11 +217,11 @@ def test_alg_3_on_the_joint_reformulation_solves_a_toy():
     work = RareSpikes(D=0.4, p=0.5)
     z = np.array([[[3.0], [-0.5]]])
     for within in (None, (np.array([[0.1]]), 0.05)):
-        objective = joint_of(work, z, within, gap=0.05)
+        objective = joint_of(work, z, within, gap=0.1)
         best = value(objective, certified(objective).point)
         for solver in (JointSubgradient(), DirectSubgradient()):
             found = solver(objective)
-            assert found.gap <= 0.05
+            assert found.gap <= 0.1
             assert value(objective, found.point)[0] - best[0] <= found.gap
             if within is not None:
                 assert abs(found.point[0, 0] - 0.1) <= 0.05 * (1 + 1e-12)

@@ -19,7 +19,8 @@ CURVE = dp.GaussianDP(MU)
 
 def laplace_cells(shift):
     x = np.linspace(-14, 14 + shift, 1201)
-    return np.diff(np.r_[0, stats.laplace.cdf(x), 1]), np.diff(np.r_[0, stats.laplace.cdf(x - shift), 1])
+    laws = (np.diff(np.r_[0, stats.laplace.cdf(x - at), 1]) for at in (0.0, shift))
+    return tuple(np.maximum(law, 1e-30) for law in laws)
 
 
 def laplace_minimum(shift):
@@ -163,7 +164,9 @@ bounds_from_data = Mutant(
     name="laplace-bounds-from-data",
     bug="records are scaled by their own maximum, which is released in effect",
     kill=by_audit(
-        lambda data, rng, trials: data.max() * ((data / max(data.max(), 1e-9)).mean() + rng.laplace(scale=1 / N, size=trials)),
+        lambda data, rng, trials: (
+            data.max() * ((data / max(data.max(), 1e-9)).mean() + rng.laplace(scale=1 / N, size=trials))
+        ),
         np.r_[np.zeros(N - 1), 1.0],
         FAR,
         PURE,

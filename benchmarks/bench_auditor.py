@@ -1,0 +1,192 @@
+"""How good the auditor is: certified epsilon against the limit of theory, as a table.
+
+    python benchmarks/bench_auditor.py [--seeds 20] [--most 1000000] [--case NAME]
+
+For each case and number of runs on each input: the median certified epsilon at 95 % over the seeds, in fixed and in
+anytime mode, the goal, what the best test of any kind could certify (computed here from the exact laws), and the
+efficiency: the share of its runs that this best test would have needed for the same bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import optimize, stats
+
+import dpcheck as dp
+from dpcheck.auditing import finite_laws
+from dpcheck.auditing.limits import limit_epsilon
+
+LOW, HIGH = np.repeat([0.0, 1.0], 5), np.repeat([1.0, 0.0], 5)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One mechanism: its pair, claim, exact epsilon, exact cell laws, and the goal at each number of runs."""
+
+    name: str
+    mechanism: Callable[..., Any]
+    pair: tuple[Any, Any]
+    claim: dp.Guarantee
+    exact: float
+    laws: tuple[Any, Any]
+    goals: dict[int, float] = field(default_factory=dict)
+    halts: bool = False
+
+    @property
+    def delta(self) -> float:
+        return float(getattr(self.claim, "delta", 0.0))
+
+
+def normal_cells(mu: float) -> tuple[Any, Any]:
+    x = np.linspace(-8, 8 + mu, 1501)
+    laws = (np.diff(np.r_[0, stats.norm.cdf(x - at), 1]) for at in (0.0, mu))
+    return tuple(np.maximum(law, 1e-300) for law in laws)
+
+
+def laplace_cells() -> tuple[Any, Any]:
+    x = np.linspace(-12, 13, 2001)
+    return tuple(np.diff(np.r_[0, stats.laplace.cdf(x - at), 1]) for at in (0.0, 1.0))
+
+
+def sparse_vector(query_scale: float, stop: bool) -> Callable[..., Any]:
+    def run(data: Any, rng: np.random.Generator, trials: int) -> Any:
+        noisy = data + rng.laplace(scale=query_scale, size=(trials, 10))
+        above = noisy >= 0.5 + rng.laplace(scale=2.0, size=(trials, 1))
+        bits = above.astype(float)
+        if stop:
+            bits[np.cumsum(above, axis=1) - above > 0] = np.nan
+        return bits
+
+    return run
+
+
+def sparse_laws(query_scale: float, stop: int | None) -> tuple[Any, Any]:
+    laws = (finite_laws.above_threshold(a, 0.5, 2.0, query_scale, stop).probabilities for a in (LOW, HIGH))
+    return tuple(np.maximum(law, 1e-300) for law in laws)
+
+
+def scalar_pair() -> tuple[Any, Any]:
+    return np.zeros(1), np.ones(1)
+
+
+def cases() -> list[Case]:
+    last_mu = float(optimize.brentq(lambda m: dp.GaussianDP(m).epsilon_at(1e-5) - 3.639, 0.1, 2.0))
+    stopped, told = sparse_laws(1.6, 1), sparse_laws(0.8, None)
+    stopped_epsilon, told_epsilon = dp.exact_epsilon(*stopped), dp.exact_epsilon(*told)
+    approx = dp.ApproxDP(4.3772, 1e-5)
+    return [
+        Case(
+            "Laplace, scale 1",
+            lambda d, r, t: d.sum() + r.laplace(size=t),
+            scalar_pair(),
+            dp.PureDP(1.0),
+            1.0,
+            laplace_cells(),
+            {10_000: 0.955, 100_000: 0.985, 1_000_000: 0.995},
+        ),
+        Case(
+            "Gaussian, mu 1",
+            lambda d, r, t: d.sum() + r.normal(size=t),
+            scalar_pair(),
+            approx,
+            4.3772,
+            normal_cells(1.0),
+            {10_000: 2.46, 100_000: 3.03, 1_000_000: 3.53},
+        ),
+        Case(
+            "sparse vector",
+            sparse_vector(1.6, True),
+            (LOW, HIGH),
+            dp.PureDP(stopped_epsilon),
+            stopped_epsilon,
+            stopped,
+            halts=True,
+        ),
+        Case(
+            "sparse vector, no cut-off",
+            sparse_vector(0.8, False),
+            (LOW, HIGH),
+            dp.PureDP(told_epsilon),
+            told_epsilon,
+            told,
+        ),
+        Case(
+            "noisy SGD, last iterate",
+            lambda d, r, t: d.sum() * last_mu + r.normal(size=(t, 10)).sum(axis=1) / math.sqrt(10),
+            scalar_pair(),
+            dp.ApproxDP(3.639, 1e-5),
+            3.639,
+            normal_cells(last_mu),
+            {1_000_000: 2.97},
+        ),
+        Case(
+            "noisy SGD, ten gradients",
+            lambda d, r, t: d.sum() / math.sqrt(10) + r.normal(size=(t, 10)),
+            scalar_pair(),
+            approx,
+            4.3772,
+            normal_cells(1.0),
+            {1_000_000: 3.40},
+        ),
+    ]
+
+
+def efficiency(case: Case, bound: float, trials: int) -> float:
+    """Share of the trials that the best test needs for this bound; 0 without a bound, above 1 by luck."""
+    if bound <= 0:
+        return 0.0
+    if bound >= case.exact:
+        return math.inf
+    enough = optimize.brentq(
+        lambda log_n: limit_epsilon(*case.laws, case.delta, int(math.exp(log_n))) - bound,
+        math.log(10),
+        math.log(1e12),
+        xtol=1e-3,
+    )
+    return math.exp(enough) / trials
+
+
+def measure(case: Case, trials: int, mode: str, seeds: int) -> tuple[float, float]:
+    """(median certified epsilon, median seconds of analysis)."""
+    results = [
+        dp.audit(
+            case.mechanism, *case.pair, case.claim, trials=trials, mode=mode, seed=s, adjacency=None, halts=case.halts
+        )
+        for s in range(seeds)
+    ]
+    return statistics.median(r.epsilon_lower for r in results), statistics.median(r.seconds for r in results)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="certified epsilon against the limit of theory")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--most", type=int, default=1_000_000, help="largest number of runs on each input")
+    parser.add_argument("--case", default="", help="only cases whose name holds this")
+    chosen = parser.parse_args()
+    print(
+        f"{'case (exact ε)':<36}{'runs':>9}  {'mode':<8}{'certified':>10}{'goal':>8}{'limit':>8}{'efficiency':>12}{'s':>7}"
+    )
+    for case in cases():
+        if chosen.case not in case.name:
+            continue
+        for trials in (10_000, 100_000, 1_000_000):
+            if trials > chosen.most:
+                continue
+            limit = limit_epsilon(*case.laws, case.delta, trials)
+            for mode in ("fixed", "anytime"):
+                bound, seconds = measure(case, trials, mode, chosen.seeds)
+                goal = f"{case.goals[trials]:.3f}" if mode == "fixed" and trials in case.goals else ""
+                share = efficiency(case, bound, trials)
+                head = f"{case.name + f' ({case.exact:.4g})':<36}{trials:>9,}  {mode:<8}"
+                print(f"{head}{bound:>10.4f}{goal:>8}{limit:>8.3f}{share:>11.0%} {seconds:>7.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

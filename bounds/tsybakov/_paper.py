@@ -1,0 +1,41 @@
+"""What the files of this folder share: the paper, and the expressions that recur.
+
+Letters: L is the Lipschitz constant that the paper writes L_f, H the smoothness α, R_2k the weighted moment R̃_{2k,n}, r_k
+and r_2k the moments r̃_k and r̃_{2k}, ℒ = log(1/δ). β is a failure probability throughout.
+"""
+
+import sympy as sp
+
+from dpcheck.claims import Paper
+from dpcheck.symbols import D, L, beta, d, delta, epsilon, k, lambda_, n, p, positive, r_k, rho, theta
+
+PAPER = Paper(
+    key="tsybakov",
+    title="Beyond Ordinary Lipschitz Constraints: Differentially Private Stochastic Optimization with Tsybakov Noise "
+    "Condition",
+    authors="Difei Xu, Meng Ding, Zihang Xiang, Jinhui Xu, Di Wang",
+    reference="preprint, as extracted from its HTML version",
+)
+claim = PAPER.claim
+
+R_2k, c = positive("R_2k c")
+LOG = sp.log(1 / delta)
+TAIL = sp.sqrt(sp.log(1 / beta)) / (2 ** (p + 1) * sp.sqrt(n))
+"""The term without a moment in the bounds of Section 4; it has no unit of a gradient."""
+
+
+def tau(logs: sp.Expr = sp.Integer(1)) -> sp.Expr:
+    """n^(-1/2) + (√(dℒ·logs)/(εn))^((k-1)/k)."""
+    return 1 / sp.sqrt(n) + (sp.sqrt(d * LOG * logs) / (epsilon * n)) ** ((k - 1) / k)
+
+
+def growth(error: sp.Expr) -> sp.Expr:
+    """λ^(-1/(θ-1)) error^(θ/(θ-1)): what an error per unit of diameter becomes under the noise condition."""
+    return lambda_ ** (-1 / (theta - 1)) * error ** (theta / (theta - 1))
+
+
+CONVEX = R_2k * D * tau() + D * TAIL
+CONVEX_LOG = R_2k * D * tau(sp.log(n)) + D * TAIL
+LOWER_PRIVATE = (r_k * (sp.sqrt(d) / (sp.sqrt(rho) * n)) ** ((k - 1) / k)) ** (theta / (theta - 1))
+LOWER_STATISTICAL = (r_k / sp.sqrt(n)) ** (theta / (theta - 1))
+LIPSCHITZ_CONDITION = sp.Le(L, n ** (p / 2) * R_2k * tau(sp.log(n)))

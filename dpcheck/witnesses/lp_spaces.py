@@ -1,0 +1,325 @@
+"""Verifiers for `lp_spaces`: each rebuilds a statement and its violation from parameters, with 50 digits.
+
+Parameters are integers or strings of rationals ("1/3"); floats are refused. The algebra behind each verifier stands in
+`bounds/lp_spaces.md` under the same item.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mpmath import findroot, mp, mpf, workdps
+
+from dpcheck.witnesses import Violation
+
+__all__ = [
+    "def_3",
+    "def_4",
+    "mirror_map",
+    "thm_2_fixed_sample",
+    "thm_2_uncentred",
+    "thm_3_unit_ball",
+    "thm_3_wide",
+    "thm_5_quantifiers",
+    "thm_5_range",
+    "thm_8",
+    "thm_10",
+]
+
+Rational = int | str
+DIGITS = 50
+
+
+def _exact(name: str, value: Rational, *, above: Rational = 0, below: Rational | None = None) -> Fraction:
+    """The parameter as a fraction in (above, below)."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise TypeError(f"{name} must be an integer or a string such as '1/3', got {value!r}")
+    number = Fraction(value)
+    if number <= Fraction(above) or (below is not None and number >= Fraction(below)):
+        raise ValueError(f"{name} must lie in ({above}, {'inf' if below is None else below}), got {value}")
+    return number
+
+
+def _count(name: str, value: int, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+    return value
+
+
+def _real(value: Fraction | int) -> mpf:
+    return mpf(value.numerator) / value.denominator
+
+
+def _between(low: mpf, high: mpf, deviation: mpf) -> mpf:
+    """P(low <= G <= high) for G ~ N(0, deviation^2), both tails kept."""
+    scale = deviation * mp.sqrt(2)
+    return (mp.erfc(low / scale) - mp.erfc(high / scale)) / 2
+
+
+def _first_noise(L: Fraction, epsilon: Fraction, delta: Fraction) -> mpf:
+    return mp.sqrt(128 * mp.log(mpf(5) / (2 * _real(delta)))) * _real(L) / _real(epsilon)
+
+
+def def_3(d: int, p: Rational) -> Violation:
+    """lp_spaces/def-3@literal at x = (1, ..., 1): |x|_r^2 <= (kappa/kappa_+) |x|_q^2 with kappa = min{1/(p-1), 2 log d}."""
+    size, exponent = _count("d", d, 2), _exact("p", p, above=1, below=2)
+    with workdps(DIGITS):
+        q = _real(exponent / (exponent - 1))
+        r = min(q, 2 * mp.log(size) + 1)
+        claimed = min(_real(1 / (exponent - 1)), 2 * mp.log(size)) / (r - 1) * mpf(size) ** (2 / q)
+        found = mpf(size) ** (2 / r)
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the squared smooth norm is at most kappa/kappa_+ times the squared dual norm",
+        violated=bool(found > claimed * (1 + mpf(10) ** -40)),
+        label="lp_spaces/def-3@literal",
+    )
+
+
+def def_4(r: Rational) -> Violation:
+    """lp_spaces/def-4@literal in the plane: length of the unit circle of l_r against twice the area of its ball.
+
+    r = 1 is the square of side sqrt 2; for 1 < r the curve y = (1 - x^r)^(1/r) is measured between its diagonals by
+    symmetry, over which it is smooth.
+    """
+    exponent = _exact("r", r, above="99/100")
+    with workdps(DIGITS):
+        power = _real(exponent)
+        claimed = 8 * mp.gamma(1 + 1 / power) ** 2 / mp.gamma(1 + 2 / power)
+        if exponent == 1:
+            found = 4 * mp.sqrt(2)
+        else:
+            corner = mpf(2) ** (-1 / power)
+            found = 8 * mp.quad(
+                lambda x: mp.sqrt(1 + (x**power / (1 - x**power)) ** (2 * (power - 1) / power)), [0, corner]
+            )
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the length of the unit circle equals twice the area of its ball",
+        violated=bool(abs(found - claimed) > claimed * mpf(10) ** -12),
+        label="lp_spaces/def-4@literal",
+    )
+
+
+def mirror_map(p: Rational, d: int, t: Rational) -> Violation:
+    """lp_spaces/proc-mirror-map@literal: D_Phi(y, x) against |y - x|_p^2/2 for the printed exponent.
+
+    p > 3/2: x = e_1, y = e_1 + t e_2. p <= 3/2: x = (1, ..., 1), y = x + t (1, -1, 1, ...), d even.
+    """
+    exponent, size, step = _exact("p", p, above=1, below=2), _count("d", d, 2), _exact("t", t)
+    with workdps(2 * DIGITS):
+        kappa = min(_real(1 / (exponent - 1)), 2 * mp.log(size))
+        a, move = kappa / (kappa - 1), _real(step)
+        power = _real(exponent)
+        if exponent > Fraction(3, 2):
+            found = kappa / 2 * ((1 + move**a) ** (2 / a) - 1)
+            claimed = move**2 / 2
+        else:
+            if size % 2 or step >= 1:
+                raise ValueError("p <= 3/2 needs an even d and t < 1")
+            total = mpf(size) / 2 * ((1 + move) ** a + (1 - move) ** a)
+            found = kappa / 2 * (total ** (2 / a) - mpf(size) ** (2 / a))
+            claimed = mpf(size) ** (2 / power) * move**2 / 2
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the Bregman divergence is at least half of the squared distance",
+        violated=bool(found < claimed),
+        label="lp_spaces/proc-mirror-map@literal",
+    )
+
+
+def thm_2_uncentred(n: int, c: Rational, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
+    """lp_spaces/thm-2@uncentred: ell = -theta on [c - 1/2, c + 1/2]; the output is the left end with probability >= 1/2.
+
+    `constant` is the hidden constant; `found` is a lower bound on the expected excess, without the second noise.
+    """
+    size, place = _count("n", n), _exact("c", c, above="1/2")
+    eps, dlt, hidden = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("constant", constant)
+    with workdps(DIGITS):
+        sigma, root = _first_noise(Fraction(1), eps, dlt), mp.sqrt(size)
+        # theta_1 = Proj((1 - G/n) sqrt n/2) is the left end iff G >= n (1 - 2 (c - 1/2)/sqrt n).
+        need = size * (1 - 2 * _real(place - Fraction(1, 2)) / root)
+        found = mp.erfc(need / (sigma * mp.sqrt(2))) / 2
+        width = 1 / mp.sqrt(2 * mp.pi)
+        claimed = _real(hidden) * (width * mp.sqrt(mp.log(1 / _real(dlt))) / (size * _real(eps)) + 1 / root)
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the expected excess risk is at most the stated order times the constant",
+        violated=bool(found > claimed),
+        label="lp_spaces/thm-2@uncentred",
+    )
+
+
+def thm_2_fixed_sample(n: int, mean: Rational, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
+    """lp_spaces/thm-2@fixed-sample: ell = -x theta on [-1/2, 1/2], n records x = -1 though E x = mean > 0."""
+    size, average = _count("n", n), _exact("mean", mean, below=1)
+    eps, dlt, hidden = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("constant", constant)
+    with workdps(DIGITS):
+        sigma, root = _first_noise(Fraction(1), eps, dlt), mp.sqrt(size)
+        # theta_1 = Proj((-1 - G/n) sqrt n/2) is -1/2 iff G >= n (1/sqrt n - 1).
+        probability = mp.erfc(size * (1 / root - 1) / (sigma * mp.sqrt(2))) / 2
+        found = _real(average) * probability
+        width = 1 / mp.sqrt(2 * mp.pi)
+        claimed = _real(hidden) * (width * mp.sqrt(mp.log(1 / _real(dlt))) / (size * _real(eps)) + 1 / root)
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="on this data set the expected excess risk is at most the stated order times the constant",
+        violated=bool(found > claimed),
+        label="lp_spaces/thm-2@fixed-sample",
+    )
+
+
+def thm_3_wide(n: int, R: Rational, epsilon: Rational, delta: Rational, ramp: Rational) -> Violation:
+    """lp_spaces/thm-3 on C = [-R, R], Delta = 1: one record with a bump of curvature at 0, lambda = 0, alpha = 0.
+
+    The bump is a trapezoid of height H - 1/R^2, H = epsilon n, area A = 1/R, whose two ramps are the share `ramp` of its
+    flat part each; the event is its support. `found` is P - e^epsilon Q, exactly.
+    """
+    size, radius = _count("n", n, 2), _exact("R", R)
+    eps, dlt, share = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("ramp", ramp)
+    curvature, smoothness, area = 1 / radius**2, eps * size, 1 / radius
+    if smoothness <= 2 * curvature:
+        raise ValueError("the bump needs epsilon n > 2/R^2")
+    half = area / (smoothness - curvature) / (1 + share) * (1 + 2 * share) / 2
+    if half >= radius:
+        raise ValueError("the bump must lie inside C")
+    with workdps(DIGITS):
+        # |gradients| <= 1/R + A/2 <= L = 2/R.
+        sigma = _first_noise(2 / radius, eps, dlt)
+        base = _real(size * curvature * half)
+        inside = _between(-base - _real(area) / 2, base + _real(area) / 2, sigma)
+        outside = _between(-base, base, sigma)
+        found = inside - mp.exp(_real(eps)) * outside
+    return _thm_3(dlt, found)
+
+
+def thm_3_unit_ball(
+    n: int, M: Rational, area: Rational, k: Rational, epsilon: Rational, delta: Rational, ramp: Rational
+) -> Violation:
+    """lp_spaces/thm-3 on C = [-1, 1], Delta = 1, H = epsilon n, lambda = 0, alpha = 0.
+
+    n - 1 records theta^2/2. The changed one is theta^2/2 + M theta in D', and in D theta^2/2 - (M - A/2) theta plus a
+    trapezoidal bump of area A and height H - 1 around k sigma_1/n; L = M + 1. `found` is P - e^epsilon Q of its support.
+    """
+    size, slope, bump = _count("n", n, 2), _exact("M", M), _exact("area", area)
+    eps, dlt, share = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("ramp", ramp)
+    place = _exact("k", k, above=-10)
+    smoothness = eps * size
+    if bump > 2 * slope or smoothness <= 2:
+        raise ValueError("the bump needs area <= 2 M and epsilon n > 2")
+    half = bump / (smoothness - 1) / (1 + share) * (1 + 2 * share) / 2
+    with workdps(DIGITS):
+        sigma = _first_noise(slope + 1, eps, dlt)
+        centre = _real(place) * sigma / size
+        if abs(centre) + _real(half) >= 1:
+            raise ValueError("the bump must lie inside C")
+        low, high = size * (centre - _real(half)), size * (centre + _real(half))
+        tilt = -_real(slope - bump / 2)
+        inside = _between(low + tilt - _real(bump) / 2, high + tilt + _real(bump) / 2, sigma)
+        outside = _between(low + _real(slope), high + _real(slope), sigma)
+        found = inside - mp.exp(_real(eps)) * outside
+    return _thm_3(dlt, found)
+
+
+def _thm_3(delta: Fraction, found: mpf) -> Violation:
+    return Violation(
+        claimed=_real(delta),
+        found=found,
+        statement="P(E) - e^epsilon Q(E) is at most delta",
+        violated=bool(found > _real(delta)),
+        label="lp_spaces/thm-3",
+    )
+
+
+def thm_5_range(d: int, n: int, epsilon: Rational, power: Rational, constant: Rational) -> Violation:
+    """lp_spaces/thm-5@literal: C = B_2/2, delta = n^-power; the printed bound times `constant` against the diameter 1.
+
+    G_C = E|xi|/2 >= sqrt(d - 1)/2. `found` is the largest excess risk that any output in C can have.
+    """
+    dimension, size = _count("d", d, 2), _count("n", n, 2)
+    eps, rate, hidden = _exact("epsilon", epsilon), _exact("power", power, above=1), _exact("constant", constant)
+    with workdps(DIGITS):
+        log = _real(rate) * mp.log(size)
+        if size > mp.sqrt(dimension * log) / _real(eps):
+            raise ValueError("n lies outside the range of the statement")
+        width = mpf(dimension - 1) / 4
+        claimed = _real(hidden) * width * log / (mp.log(2 * dimension) ** 4 * (_real(eps) * size) ** 2)
+    return Violation(
+        claimed=claimed,
+        found=mpf(1),
+        statement="the excess risk of a 1-Lipschitz loss on a set of diameter 1 is at least the printed bound",
+        violated=bool(claimed > 1),
+        label="lp_spaces/thm-5@literal",
+    )
+
+
+def thm_5_quantifiers(n: int) -> Violation:
+    """lp_spaces/thm-5@quantifiers: for a fixed data set the constant algorithm has excess 0; the bound is >= 1/n > 0."""
+    size = _count("n", n)
+    return Violation(
+        claimed=mpf(1) / size,
+        found=mpf(0),
+        statement="on that data set every private algorithm has an excess of order 1/n at least",
+        violated=True,
+        label="lp_spaces/thm-5@quantifiers",
+    )
+
+
+def thm_8(n: int, m: Rational, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
+    """lp_spaces/thm-8@literal: ell = sqrt(1 + (theta - x)^2) - 1 on the line, x = +-1, E x = m.
+
+    At m = 0 the bound is 0 and forces the output 0 on every data set; `found` is the excess of 0 at this m.
+    """
+    size, mean = _count("n", n), _exact("m", m, below=1)
+    eps, dlt, hidden = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("constant", constant)
+    with workdps(DIGITS):
+        up, down = (1 + _real(mean)) / 2, (1 - _real(mean)) / 2
+
+        def risk(theta: mpf) -> mpf:
+            return up * mp.sqrt(1 + (theta - 1) ** 2) + down * mp.sqrt(1 + (theta + 1) ** 2)
+
+        def slope(theta: mpf) -> mpf:
+            left, right = theta - 1, theta + 1
+            return up * left / mp.sqrt(1 + left**2) + down * right / mp.sqrt(1 + right**2)
+
+        best = findroot(slope, (mpf(0), mpf(1)), solver="anderson", tol=mpf(10) ** -80)
+        found = risk(mpf(0)) - risk(best)
+        spread = 1 / mp.sqrt(size) + mp.sqrt(mp.log(1 / _real(dlt))) / (size * _real(eps))
+        claimed = _real(hidden) * best**2 * spread
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the excess risk is at most the constant times |theta*|^2 times the rate",
+        violated=bool(found > claimed),
+        label="lp_spaces/thm-8@literal",
+    )
+
+
+def thm_10(
+    n: int, d: int, kappa: Rational, epsilon: Rational, delta: Rational, beta: Rational, constant: Rational
+) -> Violation:
+    """lp_spaces/thm-10@literal: ell = <v, w>, |v|_q = 2 lambda, smoothness 0, M = 1: every gradient is zeroed.
+
+    The output is symmetric about 0, so the expected excess is |v|_q M/2 = lambda.
+    """
+    size, dimension, regular = _count("n", n), _count("d", d), _exact("kappa", kappa, above="99/100")
+    eps, dlt, fails = (
+        _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("beta", beta, below=1),
+    )  # fmt: skip
+    hidden = _exact("constant", constant)
+    with workdps(DIGITS):
+        root = (_real(regular) ** 2 * dimension * mp.log(1 / _real(dlt))) ** mpf("0.25")
+        found = mp.sqrt(size * _real(eps)) / root
+        claimed = _real(hidden) * root * mp.log(1 / _real(fails)) / mp.sqrt(size * _real(eps))
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the excess risk is at most the constant times the printed rate",
+        violated=bool(found > claimed),
+        label="lp_spaces/thm-10@literal",
+    )

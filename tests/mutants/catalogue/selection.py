@@ -1,0 +1,160 @@
+"""Mutants of threshold tests and selections: their laws are finite, so most need no sample at all."""
+
+import math
+
+import numpy as np
+
+import dpcheck as dp
+from dpcheck.auditing import finite_laws
+from dpcheck.auditing.exact import exact_epsilon
+from dpcheck.mutants import Mutant, by_audit, by_number
+
+QUERIES = 10
+LOW, HIGH = np.repeat([0.0, 1.0], 5), np.repeat([1.0, 0.0], 5)
+PURE = dp.PureDP(1.0)
+
+
+def sparse_vector_epsilon(threshold_scale, query_scale, stop_after, low=LOW, high=HIGH, threshold=0.5):
+    one, two = (
+        finite_laws.above_threshold(a, threshold, threshold_scale, query_scale, stop_after).probabilities
+        for a in (low, high)
+    )
+    return exact_epsilon(one, two)
+
+
+def sparse_vector(threshold_scale, query_scale, stop=True, redraw=False, values=False):
+    """Transcripts as bits (trials, 10), NaN after the stop, or the released answer of the first "above"."""
+
+    def run(data, rng, trials):
+        draws = QUERIES if redraw else 1
+        level = 0.5 + rng.laplace(scale=threshold_scale, size=(trials, draws))
+        noisy = data + (rng.laplace(scale=query_scale, size=(trials, QUERIES)) if query_scale else 0.0)
+        above = noisy >= level
+        if values:
+            first = np.where(above.any(axis=1), above.argmax(axis=1), QUERIES - 1)
+            return np.stack([first, noisy[np.arange(trials), first]], axis=1)
+        bits = above.astype(float)
+        if stop:
+            after = np.cumsum(above, axis=1) - above > 0
+            bits[after] = np.nan
+        return bits
+
+    return run
+
+
+no_stop = Mutant(
+    name="sparse-vector-no-cut-off",
+    bug="every answer is told, noise as for one positive answer",
+    kill=by_number("exact law", "0.4-DP", lambda: sparse_vector_epsilon(2.0, 4.0, None), 0.4),
+)
+no_stop_sampled = Mutant(
+    name="sparse-vector-no-cut-off-small-noise",
+    bug="every answer is told, query noise of scale 1 where the number of answers counts",
+    kill=by_audit(
+        sparse_vector(2.0, 1.0, stop=False),
+        LOW,
+        HIGH,
+        PURE,
+        adjacency=None,
+        exact_epsilon=sparse_vector_epsilon(2.0, 1.0, None),
+    ),
+)
+no_query_noise = Mutant(
+    name="sparse-vector-no-query-noise",
+    bug="noise on the threshold only (Lyu, Su and Li 2017, Algorithm 5)",
+    kill=by_audit(sparse_vector(1.0, 0.0, stop=False), LOW, HIGH, PURE, adjacency=None, exact_epsilon=math.inf),
+)
+small_query_noise = Mutant(
+    name="sparse-vector-query-scale",
+    bug="noise of one positive answer (scale 1) though five may be told",
+    kill=by_number("exact law", "1-DP", lambda: sparse_vector_epsilon(2.0, 1.0, 5), 1.0),
+)
+threshold_redrawn = Mutant(
+    name="sparse-vector-threshold-redrawn",
+    bug="the threshold's noise is drawn for every query: small noise per query composes over all of them",
+    kill=by_audit(sparse_vector(1.0, 1.0, stop=False, redraw=True), LOW, HIGH, PURE, adjacency=None),
+)
+answer_released = Mutant(
+    name="sparse-vector-answer-released",
+    bug="the noisy answer that passed the threshold is released with its index (Roth 2011 lecture notes)",
+    kill=by_audit(sparse_vector(4.0, 0.5, values=True), LOW, HIGH, PURE, adjacency=None, smoke=10_000, standard=40_000),
+)
+SCORES, MOVED = np.zeros(5), np.array([-1.0, 1.0, 1.0, 1.0, 1.0])
+
+
+def selection_epsilon(law):
+    return exact_epsilon(law(SCORES).probabilities, law(MOVED).probabilities)
+
+
+exponential_without_two = Mutant(
+    name="exponential-mechanism-without-the-two",
+    bug="exponential mechanism with coefficient epsilon instead of epsilon/2, scores not monotone",
+    kill=by_number(
+        "exact law", "1-DP", lambda: selection_epsilon(lambda s: finite_laws.exponential_mechanism(s, 1.0)), 1.0
+    ),
+)
+noisy_min_half_scale = Mutant(
+    name="noisy-min-scale-without-the-two",
+    bug="report-noisy-min with scale 1/epsilon instead of 2/epsilon, scores not monotone",
+    kill=by_number("exact law", "1-DP", lambda: selection_epsilon(lambda s: finite_laws.noisy_min(s, 1.0)), 1.0),
+)
+
+
+def renyi_over_order(law, alpha):
+    """D_alpha(P|Q) / alpha: at most rho for a rho-zCDP mechanism."""
+    p, q = law(np.array([0.0, 0.0])).probabilities, law(np.array([-1.0, 1.0])).probabilities
+    return max(math.log(float((a**alpha * b ** (1 - alpha)).sum())) / (alpha - 1) / alpha for a, b in ((p, q), (q, p)))
+
+
+permute_and_flip_as_exponential = Mutant(
+    name="permute-and-flip-as-exponential",
+    bug="permute-and-flip charged rho = epsilon^2/8, which only bounded-range mechanisms have",
+    kill=by_number(
+        "Renyi divergence",
+        "0.5-zCDP (epsilon = 2)",
+        lambda: max(renyi_over_order(lambda s: finite_laws.permute_and_flip(s, 1.0), a) for a in (1.2, 1.5, 2.0, 4.0)),
+        0.5,
+    ),
+)
+value_released = Mutant(
+    name="noisy-max-value-released",
+    bug="the winning noisy score is released with the index, from the same noise",
+    kill=by_audit(
+        lambda data, rng, trials: _winner(data + rng.laplace(scale=2.0, size=(trials, len(data)))),
+        np.zeros(5),
+        np.full(5, 1.0),
+        dp.PureDP(0.5),
+        adjacency=None,
+    ),
+)
+
+
+def _winner(noisy):
+    best = noisy.argmax(axis=1)
+    return np.stack([best, noisy[np.arange(len(noisy)), best]], axis=1)
+
+
+gumbel_values = Mutant(
+    name="argmax-of-bare-scores",
+    bug="ties are broken by noise, the argmax itself is exact",
+    kill=by_audit(
+        lambda data, rng, trials: np.argmax(data + 1e-6 * rng.normal(size=(trials, len(data))), axis=1),
+        np.zeros(3),
+        np.eye(3)[1],
+        PURE,
+        adjacency=None,
+        exact_epsilon=math.inf,
+    ),
+)
+wrong_categories = Mutant(
+    name="randomised-response-over-k",
+    bug="k = 4 answers, the noise of two: kept with probability e/(1+e)",
+    kill=by_number(
+        "exact law",
+        "1-DP",
+        lambda: exact_epsilon(
+            *(finite_laws.randomised_response(i, 4, math.e / (1 + math.e)).probabilities for i in (0, 1))
+        ),
+        1.0,
+    ),
+)
