@@ -14,6 +14,7 @@ from dpcheck import seeds
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, PopLocalize, SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.erm import Stage
+from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size
 from dpcheck.claims import evaluate
@@ -198,7 +199,7 @@ def accounted(smoothed: bool, size: int, budget: float) -> Verdict:
     seen = Case(algorithm, work, problem(work, budget)).replay(data, other, 4)
     moved = max(float(values.max()) for values in seen.ratios().values())
     numbers = {"accounted": spent, "claimed": budget, "worst replayed ratio": moved, "releases": len(plan.releases)}
-    said = f"{len(plan.releases)} selections cost {spent:.6g} of epsilon = {budget:g}; a record moves {moved:.4g} of its claim"
+    said = f"{len(plan.releases)} selections cost {spent:.6g} of {budget:g}; a record moves {moved:.4g} of its claim"
     if spent > budget * (1 + 1e-9) or moved > 1 + 1e-6:
         return refuted(said, "exact", numbers=numbers)
     return holds(f"{said}; blocks are disjoint ({NONEXPANSIVE})", "certificate", numbers=numbers)
@@ -218,3 +219,8 @@ def risk_at(context: Context, smoothed: bool, size: int, budget: float = 1.0) ->
     at |= {"lambda_max": last, "H": 0.0, "tau": 1 / math.sqrt(size)}
     order = order_of(f"pure_heavy_tails/{'thm-e-5' if smoothed else 'thm-e-2'}")
     return risk.quantile_summary(values, 1 - DELTA, float(evaluate(order, at)))
+
+
+def potential(work: Any, sample: Sample, centre: float, anchor: Array, cap: float, weight: float) -> LocalPotential:
+    """F_C,lambda at w minus its value at the anchor."""
+    return LocalPotential(work, sample, np.full((1, 1), centre), anchor, cap, weight)

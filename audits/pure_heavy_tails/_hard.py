@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,15 @@ from dpcheck.checks import Context
 from dpcheck.harness import risk
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
 from dpcheck.running import Fresh, Run
+from dpcheck.verdicts import Point, Verdict
 from dpcheck.workloads.linear import LinearWorkload, SparseDirection
 
 from ._instances import BLOCKS, practical, problem
+
+ZETAS = (0.25, 0.1, 0.01, 1e-4)
+"""Failure probabilities."""
+ROOT = 1e-12
+"""Relative: what float64 instances may be off by where their constants are roots and logarithms."""
 
 
 def private_decoder_error(size: int, n: int, epsilon: float, p: float) -> float:
@@ -81,3 +87,8 @@ def excesses(
         algorithm, law, problem(law, epsilon), n, trials, context.seed, context.label, dict(context.cell), *key,
         gradients=1e18,
     )  # fmt: skip
+
+
+def drawn(answer: Verdict, points: list[Point], x: str, y: str) -> Verdict:
+    """The verdict with a figure."""
+    return replace(answer, points=points, axes=(x, y))

@@ -272,7 +272,7 @@ def conic_oracle(context: Context, loss: str, place: str, cases: int, limit: flo
 )
 def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
     """On the disc the multiplier is a B-approximate subgradient of norm at most C, B from the recomputed dual value."""
-    return conic_oracle(context, loss, "ball", context.scale(4, 12), 1.0)
+    return conic_oracle(context, loss, "ball", context.scale(2, 12), 1.0)
 
 
 @check(
@@ -284,7 +284,7 @@ def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
 )
 def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
     """The oracle (16) for the hinge loss, on a ball and on a box."""
-    return conic_oracle(context, "hinge", place, context.scale(4, 12), 1.0)
+    return conic_oracle(context, "hinge", place, context.scale(2, 12), 1.0)
 
 
 @check(
@@ -296,7 +296,7 @@ def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
 )
 def structured_losses_have_an_oracle(context: Context, *, loss: str, place: str) -> Verdict:
     """Affine, hinge and absolute losses on a ball, a box and an ellipsoid meet Definition D.3, norm 2C."""
-    return conic_oracle(context, loss, place, context.scale(3, 8), 2.0)
+    return conic_oracle(context, loss, place, context.scale(2, 5), 2.0)
 
 
 # Lemma D.5 ----------------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def _against(
     grid={"d": (2, 4), "n": by_size([200], [200, 800, 3200])},
 )
 def algorithms_on_packings(context: Context, *, d: int, n: int) -> Verdict:
-    """On the packed laws the private algorithms stay above the explicit bound; the minimiser without privacy beats it."""
+    """On the packed laws the private algorithms stay above the bound; the minimiser without privacy beats it."""
     V = packing(d, context.rng("packing"))
     laws = packed_laws(V, n, EPSILON, ZETA)
     bound = stated(
@@ -117,7 +117,7 @@ def algorithms_on_packings(context: Context, *, d: int, n: int) -> Verdict:
 
 @check("pure_heavy_tails/thm-g-6", kind="lower-bound", grid={"n": by_size([400], [100, 400, 1600, 6400])})
 def algorithms_on_two_points(context: Context, *, n: int) -> Verdict:
-    """On P_+ and P_- every algorithm, private or not, stays above (c_0/8) D G_2 sqrt(log(1/zeta)/n) with probability zeta."""
+    """On P_+ and P_- every algorithm, private or not, stays above (c_0/8) D G_2 sqrt(log(1/zeta)/n)."""
     plus, minus = bounded_pair(n, ZETA)
     bound = stated(
         "pure_heavy_tails/thm-g-6@derived", D=1.0, G_k=1e-9, G_2=1.0, d=2, n=n, epsilon=1.0, zeta=ZETA, k=2.0
@@ -143,7 +143,7 @@ def algorithms_on_two_points(context: Context, *, n: int) -> Verdict:
     "pure_heavy_tails/thm-g-6@corrected", kind="lower-bound", grid={"n": by_size([200, 1600], [200, 800, 3200, 12_800])}
 )
 def algorithms_on_a_line(context: Context, *, n: int) -> Verdict:
-    """d = 1: the coupling forces an error of zeta at the printed p, and private algorithms stay above D G_k p^(1-1/k)/2."""
+    """d = 1: the coupling forces an error of zeta at the printed p, private algorithms stay above D G_k p^(1-1/k)/2."""
     facts = []
     for size, eps, level in itertools.product((1, 30, 10**5), (0.01, 0.3, 1.0, 3.0), (0.25, 0.1, 1e-4)):
         chance = min(float(np.log(1 / (2 * level))) / (size * eps), 1.0)

@@ -1,7 +1,7 @@
 """What the files of this folder share: the paper, and the expressions that recur.
 
-Letters: L is the Lipschitz constant that the paper writes L_f, H the smoothness α, R_2k the weighted moment R̃_{2k,n}, r_k
-and r_2k the moments r̃_k and r̃_{2k}, ℒ = log(1/δ). β is a failure probability throughout.
+Letters: L is the Lipschitz constant that the paper writes L_f, H the smoothness α, R_2k the weighted moment R̃_{2k,n},
+r_k and r_2k the moments r̃_k and r̃_{2k}, ℒ = log(1/δ). β is a failure probability throughout.
 """
 
 import sympy as sp
@@ -24,7 +24,7 @@ TAIL = sp.sqrt(sp.log(1 / beta)) / (2 ** (p + 1) * sp.sqrt(n))
 """The term without a moment in the bounds of Section 4; it has no unit of a gradient."""
 
 
-def tau(logs: sp.Expr = sp.Integer(1)) -> sp.Expr:
+def tau(logs: sp.Expr = sp.S.One) -> sp.Expr:
     """n^(-1/2) + (√(dℒ·logs)/(εn))^((k-1)/k)."""
     return 1 / sp.sqrt(n) + (sp.sqrt(d * LOG * logs) / (epsilon * n)) ** ((k - 1) / k)
 

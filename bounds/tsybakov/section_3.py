@@ -298,8 +298,8 @@ fact_gauss_tail = claim(
 ex_l4 = claim(
     "tsybakov/ex-l4",
     "Example, equation (2)",
-    "l1-constrained l4 regression satisfies TNC with θ = 4; with truncated Gaussian features L_f is polynomial in n while "
-    "the moments are bounded.",
+    "l1-constrained l4 regression satisfies TNC with θ = 4; with truncated Gaussian features L_f is polynomial "
+    "in n while the moments are bounded.",
     kind="proposition",
     section="4",
     remark="With label noise of variance s² the excess also contains 6s²‖Δ‖_2², so that (2, 6s²)-TNC holds as well.",

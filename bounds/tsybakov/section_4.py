@@ -50,8 +50,8 @@ alg_2_derived = claim(
 alg_3 = claim(
     "tsybakov/alg-3",
     "Algorithm 3 (LNC-GM)",
-    "log_2 n phases of Algorithm 2 on halving disjoint batches, regularised towards the previous output, each followed by "
-    "Gaussian noise of deviation 8C_i√log(1/δ)/(n_iλ_iε).",
+    "log_2 n phases of Algorithm 2 on halving disjoint batches, regularised towards the previous output, each "
+    "followed by Gaussian noise of deviation 8C_i√log(1/δ)/(n_iλ_iε).",
     kind="algorithm",
     section="4",
     quantity="noise deviation of a phase",
@@ -77,8 +77,8 @@ alg_3_literal = claim(
 alg_3_corrected = claim(
     "tsybakov/alg-3@corrected",
     "Algorithm 3 with the exponent p in every phase",
-    "λ_i = 1/(η_in_i^p) for all i, step (D/n^{p/2})·min{1/L_f, τ_p^{-1}/(R̃n^{p/2}), 1/(R̃n^{(p−1)/2})}, outputs projected onto "
-    "W.",
+    "λ_i = 1/(η_in_i^p) for all i, step (D/n^{p/2})·min{1/L_f, τ_p^{-1}/(R̃n^{p/2}), 1/(R̃n^{(p−1)/2})}, "
+    "outputs projected onto W.",
     kind="algorithm",
     section="4",
     origin="ours",
@@ -90,8 +90,8 @@ alg_3_corrected = claim(
 proc_lnc_gm_fixed = claim(
     "tsybakov/proc-lnc-gm-fixed",
     "Corrected Algorithm 3",
-    "The same as `alg-3@corrected`; its noise per step is private for every loss, its printed noise where clipped steps "
-    "contract.",
+    "The same as `alg-3@corrected`; its noise per step is private for every loss, its printed noise where "
+    "clipped steps contract.",
     kind="procedure",
     section="4",
     origin="ours",
@@ -122,8 +122,8 @@ proc_dykstra = claim(
 thm_1 = claim(
     "tsybakov/thm-1",
     "Theorem 1",
-    "For smooth L_f-Lipschitz losses, Algorithm 3 is (ε, δ)-DP for 0 < ε <= √log(1/δ), and its excess risk is Õ(R̃_{2k,n}D"
-    "(1/√n + (√(d log(1/δ))/(εn))^{(k−1)/k}) + D√log(1/β)/(2^{p+1}√n)) with probability 1 − β.",
+    "For smooth L_f-Lipschitz losses, Algorithm 3 is (ε, δ)-DP for 0 < ε <= √log(1/δ), and its excess risk is "
+    "Õ(R̃_{2k,n}D(1/√n + (√(d log(1/δ))/(εn))^{(k−1)/k}) + D√log(1/β)/(2^{p+1}√n)) with probability 1 − β.",
     kind="theorem",
     section="4",
     quantity="excess risk",
@@ -133,9 +133,9 @@ thm_1 = claim(
     about=("tsybakov/alg-3",),
     probability=1 - beta,
     grade="refuted",
-    remark="The privacy part fails for d >= 2: clipping by norm is not monotone, and two runs of clipped descent may end "
-    "(1+a)/(2√a) times 2C/(nλ) apart, a the conditioning of the loss (S1). Both a fixed and a random order of "
-    "the records have explicit violations of the whole algorithm.",
+    remark="The privacy part fails for d >= 2: clipping by norm is not monotone, and two runs of clipped "
+    "descent may end (1+a)/(2√a) times 2C/(nλ) apart, a the conditioning of the loss (S1). Both a fixed "
+    "and a random order of the records have explicit violations of the whole algorithm.",
 )
 
 thm_1_glm = claim(
@@ -169,22 +169,23 @@ thm_1_corrected = claim(
 thm_1_derived = claim(
     "tsybakov/thm-1@derived",
     "What the private noise costs",
-    "With T = ⌈(2/(λη)) log(4/(λη))⌉ noisy steps the noise adds 2ηds²/λ to the bound of Theorem 8 on E‖w_T − ŵ‖², which is "
-    "4 log(4/(λη)) times the dσ² of the printed noise, up to the rounding of T.",
+    "With T = ⌈(2/(λη)) log(4/(λη))⌉ noisy steps the noise adds ηds²/λ to the bound of Theorem 8 on E‖w_T − "
+    "ŵ‖², which is 2 log(4/(λη)) times the dσ² of the printed noise, up to the rounding of T.",
     kind="theorem",
     section="4",
     origin="ours",
     quantity="added squared distance",
     relation="<=",
-    explicit=2 * eta * d / lambda_ * sigma**2,
+    explicit=eta * d / lambda_ * sigma**2,
+    assumptions=(sp.Le(eta * lambda_, 1),),
     about=("tsybakov/alg-3",),
 )
 
 thm_1_trivial = claim(
     "tsybakov/thm-1@trivial",
     "Noise on the output that is private for every loss",
-    "The outputs of one phase on any two batches are at most 2C/λ apart, so output noise of deviation 8C√log(1/δ)/(λε), "
-    "n_i times the printed one, is private for every loss.",
+    "The outputs of one phase on any two batches are at most 2C/λ apart, so output noise of deviation "
+    "8C√log(1/δ)/(λε), n_i times the printed one, is private for every loss.",
     kind="theorem",
     section="4",
     origin="ours",
@@ -205,8 +206,8 @@ rem_2 = claim(
     explicit=2 * C / (n * lambda_),
     about=("tsybakov/alg-2",),
     grade="refuted",
-    remark="For d >= 2 it also depends on the conditioning of the losses: 4.43, 9.15 and 14.7 times 2C/(nλ) on explicit "
-    "instances with smoothness 1 (S1).",
+    remark="For d >= 2 it also depends on the conditioning of the losses: 4.43, 9.15 and 14.7 times 2C/(nλ) on "
+    "explicit instances with smoothness 1 (S1).",
 )
 
 rem_2_corrected = claim(
@@ -225,8 +226,8 @@ rem_2_corrected = claim(
 rem_2_derived = claim(
     "tsybakov/rem-2@derived",
     "How far clipping may stretch the movement",
-    "For losses ½(w − c)ᵀ diag(1, a)(w − c) whose gradients are all clipped along ±u, the movement tends to (1+a)/(2√a) "
-    "times 2C/(nλ) as λ → 0, for the worst u.",
+    "For losses ½(w − c)ᵀ diag(1, a)(w − c) whose gradients are all clipped along ±u, the movement tends to "
+    "(1+a)/(2√a) times 2C/(nλ) as λ → 0, for the worst u.",
     kind="proposition",
     section="4",
     origin="ours",
@@ -269,8 +270,8 @@ alg_4_corrected = claim(
 thm_2 = claim(
     "tsybakov/thm-2",
     "Theorem 2",
-    "Under (θ, λ)-TNC with θ >= 2, Algorithm 4 is (ε, δ)-DP and has excess risk Õ(λ^{−1/(θ−1)}(R̃_{2k,n}(1/√n + (√(d log("
-    "1/δ))/(εn))^{(k−1)/k}) + √(log n log(1/β))/(2^{p+1}√n))^{θ/(θ−1)}) with probability 1 − β.",
+    "Under (θ, λ)-TNC with θ >= 2, Algorithm 4 is (ε, δ)-DP and has excess risk Õ(λ^{−1/(θ−1)}(R̃_{2k,n}(1/√n +"
+    " (√(d log(1/δ))/(εn))^{(k−1)/k}) + √(log n log(1/β))/(2^{p+1}√n))^{θ/(θ−1)}) with probability 1 − β.",
     kind="theorem",
     section="4",
     quantity="excess risk",
@@ -320,14 +321,16 @@ thm_11 = claim(
 rem_3 = claim(
     "tsybakov/rem-3",
     "Remark 3",
-    "The bound of Theorem 2 depends on neither the diameter, nor the smoothness, nor L_f, and covers strongly convex risks.",
+    "The bound of Theorem 2 depends on neither the diameter, nor the smoothness, nor L_f, and covers strongly "
+    "convex risks.",
     kind="proposition",
     section="4",
     quantity="excess risk",
     relation="<=",
     order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
     about=("tsybakov/alg-4",),
-    remark="Needs R_0 <= (L_f/λ)^{1/(θ−1)}, which a diameter exceeds by a factor 2 at most when the minimiser is unique.",
+    remark="Needs R_0 <= (L_f/λ)^{1/(θ−1)}, which a diameter exceeds by a factor 2 at most when the minimiser "
+    "is unique.",
 )
 
 rem_3_derived = claim(
@@ -386,8 +389,8 @@ alg_5_corrected = claim(
 thm_3 = claim(
     "tsybakov/thm-3",
     "Theorem 3",
-    "Under (θ, λ)-TNC with θ >= θ̄ > 1, Algorithm 5 is (ε, δ)-DP for ε <= 2 log(1/δ) and has the excess risk of Theorem 2, "
-    "with probability 1 − β.",
+    "Under (θ, λ)-TNC with θ >= θ̄ > 1, Algorithm 5 is (ε, δ)-DP for ε <= 2 log(1/δ) and has the excess risk of"
+    " Theorem 2, with probability 1 − β.",
     kind="theorem",
     section="4",
     quantity="excess risk",
@@ -396,15 +399,15 @@ thm_3 = claim(
     about=("tsybakov/alg-5",),
     probability=1 - beta,
     grade="proof gap",
-    remark="(11) puts the distance of the start to the minimiser where Theorem 1 has the diameter; Algorithm 5 does not "
-    "shrink its domain (S8). Whether the conclusion fails is open. Privacy rests on Theorem 1.",
+    remark="(11) puts the distance of the start to the minimiser where Theorem 1 has the diameter; Algorithm 5 "
+    "does not shrink its domain (S8). Whether the conclusion fails is open. Privacy rests on Theorem 1.",
 )
 
 thm_3_derived = claim(
     "tsybakov/thm-3@derived",
     "What Theorem 1 gives for Algorithm 5",
-    "Iterating the guarantee (D²/R + R)E/2 of Theorem 1, with D the true distance and R the halving radius in the step, "
-    "gives at least R_{l−1}E/2, R_{l−1} = R_0/polylog(n): exponent 1 in E and not θ/(θ−1).",
+    "Iterating the guarantee (D²/R + R)E/2 of Theorem 1, with D the true distance and R the halving radius in "
+    "the step, gives at least R_{l−1}E/2, R_{l−1} = R_0/polylog(n): exponent 1 in E and not θ/(θ−1).",
     kind="theorem",
     section="4",
     origin="ours",
@@ -437,8 +440,9 @@ thm_10 = claim(
     about=("tsybakov/alg-3",),
     probability=1 - beta,
     grade="proof gap",
-    remark="The sum uses λ_1 with exponent 2p in the bias and p in the statistical terms (S3); its last term is D/(2^{p+3/2}"
-    "√log n), which does not vanish (S4); a whp statement has only the mean of random moments (S4b).",
+    remark="The sum uses λ_1 with exponent 2p in the bias and p in the statistical terms (S3); its last term is"
+    " D/(2^{p+3/2}√log n), which does not vanish (S4); a whp statement has only the mean of random "
+    "moments (S4b).",
 )
 
 thm_10_derived = claim(

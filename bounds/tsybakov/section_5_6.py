@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from dpcheck.symbols import C, D, H, T, b, d, delta, epsilon, k, n, p, positive, r_k, rho, sigma, theta
+from dpcheck.symbols import C, D, H, T, b, d, delta, epsilon, k, mu, n, p, positive, r_k, rho, sigma, theta
 
 from ._paper import LOG, LOWER_PRIVATE, LOWER_STATISTICAL, c, claim, growth, tau
 
@@ -18,8 +18,8 @@ FANO = 1 - (rho * (n**2 * ATOM**2 + n * ATOM * (1 - ATOM)) + sp.log(2)) / PACKIN
 thm_4 = claim(
     "tsybakov/thm-4",
     "Theorem 4",
-    "For θ, k >= 2 and n >= Ω(√d/√ρ), every ρ-zCDP algorithm has excess risk Ω((r̃_k(√d/(√ρ n))^{(k−1)/k})^{θ/(θ−1)}) on some "
-    "problem of the class with (θ, 1)-TNC and Assumption 1.",
+    "For θ, k >= 2 and n >= Ω(√d/√ρ), every ρ-zCDP algorithm has excess risk Ω((r̃_k(√d/(√ρ "
+    "n))^{(k−1)/k})^{θ/(θ−1)}) on some problem of the class with (θ, 1)-TNC and Assumption 1.",
     kind="theorem",
     section="5, B",
     quantity="minimax excess risk",
@@ -28,8 +28,9 @@ thm_4 = claim(
     assumptions=(sp.Ge(theta, 2), sp.Ge(n, sp.sqrt(d / rho))),
     about=("tsybakov/proc-lb4-data",),
     grade="proof gap",
-    remark="The instance violates Assumption 1 on its own ball (S5a), its TNC constant is 2^{1−θ} at best (S5b), and with p_a "
-    "exactly √d/(n√ρ) Fano's inequality is vacuous (S5c). A smaller ball, rescaling and a constant repair it.",
+    remark="The instance violates Assumption 1 on its own ball (S5a), its TNC constant is 2^{1−θ} at best "
+    "(S5b), and with p_a exactly √d/(n√ρ) Fano's inequality is vacuous (S5c). A smaller ball, rescaling "
+    "and a constant repair it.",
 )
 
 thm_4_literal = claim(
@@ -50,15 +51,15 @@ thm_4_corrected = claim(
     "tsybakov/thm-4@corrected",
     "Theorem 4 with constants, on the smaller ball",
     "On W = B(μ^{1/(θ−1)}) with p_a = c√d/(n√ρ) <= 1, every ρ-zCDP algorithm has average excess risk at least "
-    "2^{1−θ}(μ^{1/(θ−1)}/(2√2))^θ times the Fano factor, μ = p_a^{(k−1)/k}r̃_k/2; the problems satisfy Assumption 1 and (θ, "
-    "2^{1−θ})-TNC.",
+    "2^{1−θ}(μ^{1/(θ−1)}/(2√2))^θ times the Fano factor, μ = p_a^{(k−1)/k}r̃_k/2; the problems satisfy "
+    "Assumption 1 and (θ, 2^{1−θ})-TNC.",
     kind="theorem",
     section="B",
     origin="ours",
     quantity="average excess risk over the packing",
     relation=">=",
     order=LOWER_PRIVATE,
-    explicit=SEPARATED.subs(MU, ATOM ** ((k - 1) / k) * r_k / 2) * FANO,
+    explicit=SEPARATED.subs(mu, ATOM ** ((k - 1) / k) * r_k / 2) * FANO,
     assumptions=(sp.Ge(theta, 2), sp.Le(ATOM, 1)),
     about=("tsybakov/proc-lb4-data",),
 )
@@ -75,8 +76,8 @@ thm_5 = claim(
     assumptions=(sp.Ge(theta, 2),),
     about=("tsybakov/proc-lb5-data",),
     grade="proof gap",
-    remark="The divergence of the printed product laws is about 2d_H δ², not δ²; with δ = √(d/n) Fano is vacuous (S5d). δ = c/√n "
-    "gives the stated rate.",
+    remark="The divergence of the printed product laws is about 2d_H δ², not δ²; with δ = √(d/n) Fano is "
+    "vacuous (S5d). δ = c/√n gives the stated rate.",
 )
 
 thm_5_literal = claim(
@@ -96,15 +97,15 @@ thm_5_literal = claim(
 thm_5_corrected = claim(
     "tsybakov/thm-5@corrected",
     "Theorem 5 with bias c/√n",
-    "If 2c²d/(1 − c²/n) + log 2 <= (d/40) log 2, then the average excess risk is at least 2^{1−θ}(μ^{1/(θ−1)}/(2√2))^θ/2 with μ = "
-    "cr̃_k/(2√n).",
+    "If 2c²d/(1 − c²/n) + log 2 <= (d/40) log 2, then the average excess risk is at least "
+    "2^{1−θ}(μ^{1/(θ−1)}/(2√2))^θ/2 with μ = cr̃_k/(2√n).",
     kind="theorem",
     section="B",
     origin="ours",
     quantity="average excess risk over the packing",
     relation=">=",
     order=LOWER_STATISTICAL,
-    explicit=SEPARATED.subs(MU, c * r_k / (2 * sp.sqrt(n))) / 2,
+    explicit=SEPARATED.subs(mu, c * r_k / (2 * sp.sqrt(n))) / 2,
     assumptions=(sp.Ge(theta, 2), sp.Le(2 * c**2 * d / (1 - c**2 / n) + sp.log(2), d / 40 * sp.log(2))),
     about=("tsybakov/proc-lb5-data",),
 )
@@ -137,8 +138,8 @@ rem_5_derived = claim(
 alg_6 = claim(
     "tsybakov/alg-6",
     "Algorithm 6 (PNCA-SGD)",
-    "Accelerated SGD over T batches of a uniformly permuted sample, each batch mean clipped at C and hidden by noise of "
-    "variance O(C²T log(1/δ)/(n²ε²)).",
+    "Accelerated SGD over T batches of a uniformly permuted sample, each batch mean clipped at C and hidden by "
+    "noise of variance O(C²T log(1/δ)/(n²ε²)).",
     kind="algorithm",
     section="5, 6",
     quantity="noise variance",
@@ -156,8 +157,8 @@ alg_6_literal = claim(
     quantity="noise variance",
     relation="=",
     explicit=64 * C**2 * T * LOG / (n**2 * epsilon**2),
-    remark="At ε = 8, δ = 1e-5 it is not for T >= 60; ε = 8 is outside the range of Theorem 6, and the hidden constant is not "
-    "printed, so this refutes no statement of the paper.",
+    remark="At ε = 8, δ = 1e-5 it is not for T >= 60; ε = 8 is outside the range of Theorem 6, and the hidden "
+    "constant is not printed, so this refutes no statement of the paper.",
 )
 
 alg_6_plain = claim(
@@ -183,8 +184,8 @@ alg_7 = claim(
     relation="<=",
     explicit=n,
     grade="slip",
-    remark="α_t = 2/(t+2) contradicts α_1 = 1 of Algorithm 6 (S11); R_t is announced and never used; the sizes have the "
-    "exponent of Algorithm 5 (S12).",
+    remark="α_t = 2/(t+2) contradicts α_1 = 1 of Algorithm 6 (S11); R_t is announced and never used; the sizes "
+    "have the exponent of Algorithm 5 (S12).",
 )
 
 alg_7_literal = claim(
@@ -227,15 +228,15 @@ thm_6 = claim(
     assumptions=(sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n)),),
     about=("tsybakov/alg-6",),
     grade="proof gap",
-    remark="The proof's noise is log(n/δ) times larger in variance than the printed one, and its range of ε is O(√(log(1/δ)/n)) "
-    "(S10). No violation is known inside the range.",
+    remark="The proof's noise is log(n/δ) times larger in variance than the printed one, and its range of ε is "
+    "O(√(log(1/δ)/n)) (S10). No violation is known inside the range.",
 )
 
 thm_6_derived = claim(
     "tsybakov/thm-6@derived",
     "Theorem 6 with noise Σ and bias of the clipped mean",
-    "With a_t = 2/(t+1), η_t = 4γ/(t(t+1)), γ = max{2H, (Σ/D)√(T(T+1)(2T+1)/12)} and Σ² = dσ² + r̃_k²T/n: excess <= 4HD²/(T(T"
-    "+1)) + 2DΣ√((2T+1)/(3T(T+1))) + 3Dr̃_k^k/((k−1)C^{k−1}).",
+    "With a_t = 2/(t+1), η_t = 4γ/(t(t+1)), γ = max{2H, (Σ/D)√(T(T+1)(2T+1)/12)} and Σ² = dσ² + r̃_k²T/n: "
+    "excess <= 4HD²/(T(T+1)) + 2DΣ√((2T+1)/(3T(T+1))) + Dr̃_k^k/((k−1)C^{k−1}).",
     kind="theorem",
     section="6",
     origin="ours",
@@ -243,7 +244,7 @@ thm_6_derived = claim(
     relation="<=",
     explicit=4 * H * D**2 / (T * (T + 1))
     + 2 * D * sp.sqrt(d * sigma**2 + r_k**2 * T / n) * sp.sqrt((2 * T + 1) / (3 * T * (T + 1)))
-    + 3 * D * r_k**k / ((k - 1) * C ** (k - 1)),
+    + D * r_k**k / ((k - 1) * C ** (k - 1)),
     about=("tsybakov/alg-6",),
 )
 
@@ -302,8 +303,8 @@ claim_noise = claim(
 lem_5 = claim(
     "tsybakov/lem-5",
     "Lemma 5 (private Fano)",
-    "For N laws with pairwise Φ(dist) >= a, KL <= b and total variation <= p, the average risk is at least (a/2) max{1 − (nb + "
-    "log 2)/log N, 1 − (ρ(n²p² + np(1 − p)) + log 2)/log N}, for every non-decreasing Φ.",
+    "For N laws with pairwise Φ(dist) >= a, KL <= b and total variation <= p, the average risk is at least "
+    "(a/2) max{1 − (nb + log 2)/log N, 1 − (ρ(n²p² + np(1 − p)) + log 2)/log N}, for every non-decreasing Φ.",
     kind="lemma",
     section="B",
     origin="cited",
@@ -311,8 +312,9 @@ lem_5 = claim(
     relation=">=",
     explicit=a / 2 * (1 - (rho * (n**2 * p**2 + n * p * (1 - p)) + sp.log(2)) / sp.log(N)),
     grade="refuted",
-    remark="False for Φ(t) = t⁴, which the proofs of Theorems 4 and 5 allow: the centroid of a simplex of N = 16 vertices "
-    "has risk 0.22 against 0.375 (S6). The constants of the two theorems change, not their orders.",
+    remark="False for Φ(t) = t⁴, which the proofs of Theorems 4 and 5 allow: the centroid of a simplex of N = "
+    "16 vertices has risk 0.22 against 0.375 (S6). The constants of the two theorems change, not their "
+    "orders.",
 )
 
 lem_5_corrected = claim(
@@ -330,8 +332,8 @@ lem_5_corrected = claim(
 lem_6 = claim(
     "tsybakov/lem-6",
     "Lemma 6 (amplification by shuffling)",
-    "Shuffled sequences of n adaptive (ε_0, δ_0) local randomisers are (ε, δ + O(e^ε δ_0 n))-DP with ε = O((1 − e^{−ε_0})(√(e^{ε_0} "
-    "log(1/δ)/n) + e^{ε_0}/n)), for ε_0 <= log(n/(16 log(2/δ))).",
+    "Shuffled sequences of n adaptive (ε_0, δ_0) local randomisers are (ε, δ + O(e^ε δ_0 n))-DP with ε = O((1 −"
+    " e^{−ε_0})(√(e^{ε_0} log(1/δ)/n) + e^{ε_0}/n)), for ε_0 <= log(n/(16 log(2/δ))).",
     kind="lemma",
     section="B",
     origin="cited",
@@ -355,8 +357,8 @@ lem_6_derived = claim(
         / (sp.exp(epsilon_0) + 1)
         * (8 * sp.sqrt(sp.exp(epsilon_0) * sp.log(4 / delta) / n) + 8 * sp.exp(epsilon_0) / n)
     ),
-    remark="The constants are those of the cited source as remembered in the field; the exact value for randomised response "
-    "lies below them wherever it was computed.",
+    remark="The constants are those of the cited source as remembered in the field; the exact value for "
+    "randomised response lies below them wherever it was computed.",
 )
 
 fact_gv = claim(

@@ -152,7 +152,7 @@ class State:
         needed = -math.log(failure_probability)
         if not isinstance(claim, ApproxDP):
             return self.curve_peak >= needed
-        return self.epsilon_lower(failure_probability) >= self.epsilons[self.claimed_at]
+        return bool(self.epsilon_lower(failure_probability) >= self.epsilons[self.claimed_at])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `State.from_dict` brings it back."""

@@ -100,6 +100,7 @@ def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) ->
 
     Empirical Bayes on the log-odds scale (DerSimonian and Laird 1986, random effects). Atoms keep their own counts.
     """
+    model = np.clip(model, 1e-9, 1 - 1e-9)
     information = total * model * (1 - model)
     informed = (information > 2) & ~atom
     residual = (hits - total * model) / np.maximum(information, 1e-12)
@@ -269,7 +270,8 @@ def _weighted_rule(cells: Partition, samples: int, delta: float, failure_probabi
     target = float(brentq(surplus, 0.0, high, xtol=1e-3))
     seen = (cells.p + cells.q) * samples > 10
     # Weights pay where the ratio varies above the target; on a plateau just above it they would weigh noise.
-    if target > 0.85 * float(np.abs(cells.log_ratio[seen]).max(initial=0.0)):
+    plateau = 0.85 if delta > 0 else 0.7
+    if target > plateau * float(np.abs(cells.log_ratio[seen]).max(initial=0.0)):
         return event
     null = nearest_null(cells.p, cells.q, target, delta)
     weight = np.log(null.pay_p) - np.log(null.pay_q)

@@ -61,7 +61,7 @@ def _first_noise(L: Fraction, epsilon: Fraction, delta: Fraction) -> mpf:
 
 
 def def_3(d: int, p: Rational) -> Violation:
-    """lp_spaces/def-3@literal at x = (1, ..., 1): |x|_r^2 <= (kappa/kappa_+) |x|_q^2 with kappa = min{1/(p-1), 2 log d}."""
+    """lp_spaces/def-3@literal at the ones: |x|_r^2 <= (kappa/kappa_+) |x|_q^2, kappa = min{1/(p-1), 2 log d}."""
     size, exponent = _count("d", d, 2), _exact("p", p, above=1, below=2)
     with workdps(DIGITS):
         q = _real(exponent / (exponent - 1))
@@ -132,12 +132,13 @@ def mirror_map(p: Rational, d: int, t: Rational) -> Violation:
 
 
 def thm_2_uncentred(n: int, c: Rational, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
-    """lp_spaces/thm-2@uncentred: ell = -theta on [c - 1/2, c + 1/2]; the output is the left end with probability >= 1/2.
+    """lp_spaces/thm-2@uncentred: ell = -theta on [c - 1/2, c + 1/2], too far from the origin.
 
     `constant` is the hidden constant; `found` is a lower bound on the expected excess, without the second noise.
     """
     size, place = _count("n", n), _exact("c", c, above="1/2")
-    eps, dlt, hidden = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("constant", constant)
+    eps, dlt = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1)
+    hidden = _exact("constant", constant)
     with workdps(DIGITS):
         sigma, root = _first_noise(Fraction(1), eps, dlt), mp.sqrt(size)
         # theta_1 = Proj((1 - G/n) sqrt n/2) is the left end iff G >= n (1 - 2 (c - 1/2)/sqrt n).
@@ -157,7 +158,8 @@ def thm_2_uncentred(n: int, c: Rational, epsilon: Rational, delta: Rational, con
 def thm_2_fixed_sample(n: int, mean: Rational, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
     """lp_spaces/thm-2@fixed-sample: ell = -x theta on [-1/2, 1/2], n records x = -1 though E x = mean > 0."""
     size, average = _count("n", n), _exact("mean", mean, below=1)
-    eps, dlt, hidden = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("constant", constant)
+    eps, dlt = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1)
+    hidden = _exact("constant", constant)
     with workdps(DIGITS):
         sigma, root = _first_noise(Fraction(1), eps, dlt), mp.sqrt(size)
         # theta_1 = Proj((-1 - G/n) sqrt n/2) is -1/2 iff G >= n (1/sqrt n - 1).
@@ -177,8 +179,8 @@ def thm_2_fixed_sample(n: int, mean: Rational, epsilon: Rational, delta: Rationa
 def thm_3_wide(n: int, R: Rational, epsilon: Rational, delta: Rational, ramp: Rational) -> Violation:
     """lp_spaces/thm-3 on C = [-R, R], Delta = 1: one record with a bump of curvature at 0, lambda = 0, alpha = 0.
 
-    The bump is a trapezoid of height H - 1/R^2, H = epsilon n, area A = 1/R, whose two ramps are the share `ramp` of its
-    flat part each; the event is its support. `found` is P - e^epsilon Q, exactly.
+    The bump is a trapezoid of height H - 1/R^2, H = epsilon n, area A = 1/R, whose two ramps are the share `ramp` of
+    its flat part each; the event is its support. `found` is P - e^epsilon Q, exactly.
     """
     size, radius = _count("n", n, 2), _exact("R", R)
     eps, dlt, share = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("ramp", ramp)
@@ -204,7 +206,7 @@ def thm_3_unit_ball(
     """lp_spaces/thm-3 on C = [-1, 1], Delta = 1, H = epsilon n, lambda = 0, alpha = 0.
 
     n - 1 records theta^2/2. The changed one is theta^2/2 + M theta in D', and in D theta^2/2 - (M - A/2) theta plus a
-    trapezoidal bump of area A and height H - 1 around k sigma_1/n; L = M + 1. `found` is P - e^epsilon Q of its support.
+    trapezoidal bump of area A and height H - 1 around k sigma_1/n; L = M + 1. `found` is P - e^epsilon Q of it.
     """
     size, slope, bump = _count("n", n, 2), _exact("M", M), _exact("area", area)
     eps, dlt, share = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("ramp", ramp)
@@ -259,7 +261,7 @@ def thm_5_range(d: int, n: int, epsilon: Rational, power: Rational, constant: Ra
 
 
 def thm_5_quantifiers(n: int) -> Violation:
-    """lp_spaces/thm-5@quantifiers: for a fixed data set the constant algorithm has excess 0; the bound is >= 1/n > 0."""
+    """lp_spaces/thm-5@quantifiers: a constant algorithm has excess 0 on a fixed data set; the bound is >= 1/n."""
     size = _count("n", n)
     return Violation(
         claimed=mpf(1) / size,
@@ -276,7 +278,8 @@ def thm_8(n: int, m: Rational, epsilon: Rational, delta: Rational, constant: Rat
     At m = 0 the bound is 0 and forces the output 0 on every data set; `found` is the excess of 0 at this m.
     """
     size, mean = _count("n", n), _exact("m", m, below=1)
-    eps, dlt, hidden = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("constant", constant)
+    eps, dlt = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1)
+    hidden = _exact("constant", constant)
     with workdps(DIGITS):
         up, down = (1 + _real(mean)) / 2, (1 - _real(mean)) / 2
 

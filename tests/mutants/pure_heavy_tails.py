@@ -396,7 +396,7 @@ MUTANTS = (
         "Sensitivity C/(lambda n) in place of 4C/(lambda n), in the schedule and in the noise.", _quarter_sensitivity,
     ),
     _mutant(
-        "no-extension", "pure_heavy_tails/alg-2", "The losses themselves are minimised, not their Lipschitz extensions.",
+        "no-extension", "pure_heavy_tails/alg-2", "The losses are minimised, not their Lipschitz extensions.",
         _no_extension,
     ),
     _mutant(
@@ -404,7 +404,7 @@ MUTANTS = (
         _stopped_early,
     ),
     _mutant(
-        "phases-share-records", "pure_heavy_tails/alg-1", "Every phase starts again at the first record.", _shared_records
+        "phases-share-records", "pure_heavy_tails/alg-1", "Every phase starts at the first record.", _shared_records
     ),
     _mutant(
         "overlapping-blocks", "pure_heavy_tails/alg-1",
@@ -427,7 +427,7 @@ MUTANTS = (
         "The exponential mechanism with epsilon/Delta in place of epsilon/(2 Delta).", _sharp_selection,
     ),
     _mutant(
-        "gibbs-quarter-sensitivity", "pure_heavy_tails/alg-7", "A quarter of Delta_0 in the coefficient of the Gibbs law.",
+        "gibbs-quarter-sensitivity", "pure_heavy_tails/alg-7", "A quarter of Delta_0 in the Gibbs law's coefficient.",
         _gibbs_sharper,
     ),
     _mutant(
@@ -450,7 +450,7 @@ MUTANTS = (
         _radius_of_whole_budget, lookalike=True,
     ),
     _mutant(
-        "usual-noise", "pure_heavy_tails/alg-4", "The printed noise, through the risk check that finds three times of it.",
+        "usual-noise", "pure_heavy_tails/alg-4", "The printed noise, through the risk check that finds the triple.",
         lambda context: _too_noisy(context, 1.0), lookalike=True,
     ),
     _mutant(

@@ -1,0 +1,358 @@
+"""Section 4, accuracy and cost of Algorithm 3; the crossover with Algorithm 2; LASSO on real records; Section 5."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConvexReduction, TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry.frank_wolfe import estimate_error, record_count, weights
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
+from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.interfaces import Array
+from dpcheck.privacy import ApproxDP, PureDP
+from dpcheck.symbols import BY_NAME
+from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
+from dpcheck.workloads import diabetes, randhie
+from dpcheck.workloads.crosspolytope import LassoPopulation, SignLasso
+
+from ..pure_heavy_tails._instances import proved
+from ._instances import DIALLED, LASSO, problem, refuted_by
+
+LIMIT = 2.0
+"""No excess of the LASSO workload exceeds |x - x*|_2^2/2 <= (1 + 0.8)^2/2 < 2."""
+
+
+@check("l1_geometry/alg-3", kind="runtime", grid={"T": (1, 2, 3, 4)})
+def gradients_of_the_tree(context: Context, *, T: int) -> Verdict:
+    """Counted gradients are b T (T + 3)/2 and the records read b(T + T(T+1)/4), as derived."""
+    b = 2 ** (T + 1)
+    n = record_count(b, T)
+    counts = runtime.count(TreeFrankWolfe(T=T, batch=b), LASSO, problem(LASSO, PureDP(1.0)), n, 1, context.seed, T)
+    stated = float(claim("l1_geometry/alg-3@derived").evaluate(b=b, T=T))
+    records = float(claim("l1_geometry/alg-3").evaluate(b=b, T=T))
+    if float(counts.gradients.max()) != stated or records != n:
+        return refuted(f"{counts.gradients.max()} gradients against {stated}, {n} records against {records}", "counted")
+    return runtime.verdict(counts.gradients, stated, x=float(T))
+
+
+@check("l1_geometry/thm-6", kind="runtime", grid={"n": by_size([4096, 65536], [4096, 65536, 2**20])})
+def gradients_of_theorem_6(context: Context, *, n: int) -> Verdict:
+    """At its own b and T, the schedule asks for at most n gradients where T >= 2."""
+    plan = TreeFrankWolfe().schedule(problem(LASSO, PureDP(1.0)), n)
+    found = runtime.verdict(float(plan.gradients), float(n), x=float(n))
+    return replace(found, numbers={**found.numbers, "T": len(plan.phases)}) if len(plan.phases) > 1 else inconclusive(
+        f"T = 1 reads 1.5 b records and asks for 2 b = {plan.gradients} gradients at n = {n}", "counted"
+    )
+
+
+@check(
+    "l1_geometry/alg-3",
+    kind="risk",
+    grid={"case": ((1, 64), (2, 64), (3, 64), (3, 256), (4, 1024)), "noise": ("printed", "safe", "none")},
+)
+def risk_of_the_tree(context: Context, *, case: Any, noise: str) -> Verdict:
+    """Mean excess risk on the sign LASSO against the bound with the exact weights of all leaves."""
+    T, b = case
+    dial = 1e-9 if noise == "none" else 1.0
+    kind = "safe" if noise == "safe" else "printed"
+    algorithm = TreeFrankWolfe(T=T, batch=b, sensitivity=kind, noise_dial=dial)  # type: ignore[arg-type]
+    return _risk(context, algorithm, record_count(b, T), f"{noise} noise, T = {T}")
+
+
+def _risk(context: Context, algorithm: TreeFrankWolfe, n: int, series: str, privacy: Any = None) -> Verdict:
+    told = problem(LASSO, privacy or PureDP(1.0))
+    values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(200, 1000), context.seed, context.label, series, n)
+    bound = algorithm.risk_bound(told, n)
+    return risk.expectation(
+        values, bound, context.failure_probability, limit=max(LIMIT, 2 * bound), x=float(n), series=series
+    )
+
+
+@check("l1_geometry/thm-6", kind="risk", grid={"n": by_size([4096], [4096, 16384, 65536])})
+def risk_of_theorem_6(context: Context, *, n: int) -> Verdict:
+    """At its own b, T and lambda, the mean excess risk is below the explicit bound."""
+    return _risk(context, TreeFrankWolfe(), n, "Theorem 6")
+
+
+@check("l1_geometry/thm-6", kind="symbolic")
+def weights_of_the_steps(context: Context) -> Verdict:
+    """Leaf weights add up to 1; the sum of half eta^2 times its product is at most 1.15 2^-T, 1 with consecutive steps."""
+    numbers: dict[str, Any] = {}
+    worst = 0.0
+    for steps in ("printed", "consecutive"):
+        for T in range(1, 8):
+            algorithm = TreeFrankWolfe(T=T, batch=2**T * 2, steps=steps)  # type: ignore[arg-type]
+            rows = algorithm.schedule(problem(LASSO, PureDP(1.0)), record_count(2**T * 2, T)).phases
+            found = weights(rows)
+            total = math.fsum(w for w, _, _ in found)
+            drift = math.fsum(w * e for w, e, _ in found) / 2 * 2**T
+            if abs(total - 1) > 1e-12:
+                return refuted(f"the weights of T = {T} add up to {total}", "exact")
+            numbers[f"{steps}, T = {T}"] = drift
+            worst = max(worst, drift / (1.15 if steps == "printed" else 1.0))
+    return (holds if worst <= 1 + 1e-9 else refuted)(
+        f"at most {worst:.6g} of the bound for T = 1 to 7, weights adding up to 1", "exact", numbers=numbers
+    )
+
+
+@check("l1_geometry/thm-7", kind="symbolic")
+def balance_of_theorem_7(context: Context) -> Verdict:
+    """Its T balances beta D^2/2^T against the gap D L 2^(T/2) log(n/delta) log m/(b eps); Theorem 6 likewise."""
+    b, e, D, L, H = (BY_NAME[x] for x in ("b", "epsilon", "D", "L", "H"))
+    ln, lm, M = sp.symbols("k l M", positive=True)
+    seven = sp.solve(H * D**2 / M - D * L * sp.sqrt(M) * ln * lm / (b * e), M)
+    six = sp.solve(H * D**2 / M - D * L * M * lm / (b * e), M)
+    return proved(
+        {
+            "Theorem 7": seven[0] - (b * e * H * D / (L * ln * lm)) ** sp.Rational(2, 3),
+            "Theorem 6": six[0] - sp.sqrt(b * e * H * D / (L * lm)),
+        }
+    )
+
+
+@check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 1024])})
+def risk_with_approximate_noise(context: Context, *, T: int, b: int) -> Verdict:
+    """Free T and b at small n: mean excess risk below the explicit bound of Theorem 7."""
+    n = record_count(b, T)
+    algorithm = TreeFrankWolfe(noise="approximate", T=T, batch=b)
+    return _risk(context, algorithm, n, f"T = {T}", ApproxDP(1.0, 1 / n**1.5))
+
+
+# Lemmas 4.2 and 4.3 ----------------------------------------------------------------------------------------------------
+
+
+def _errors(context: Context, T: int, b: int, trials: int) -> tuple[Array, Array]:
+    """Gradient errors at every leaf, (leaves, trials, d), and distances |x_s - x_s'| over 4 D 2^-j, the largest."""
+    work, n = LASSO, record_count(b, T)
+    plan = TreeFrankWolfe(T=T, batch=b).schedule(problem(work, PureDP(1.0)), n)
+    from dpcheck.running import Fresh, Run
+
+    points: list[Array] = []
+
+    class Seen:
+        """The workload, remembering every point where gradients were asked for."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(work, name)
+
+        def gradient(self, w: Array, z: Array) -> Array:
+            points.append(w[:, 0])
+            return work.gradient(w, z)
+
+    run: Run[Any] = Run(plan, trials, context.rng("noise", T, b))
+    data = Fresh(work, trials, n, context.seed, "errors", T, b)
+    start = np.zeros((1, work.constants.d))
+    TreeFrankWolfe(T=T, batch=b).execute(run, Seen(), data, start)  # type: ignore[arg-type]
+    scores = np.stack([entry.core for entry in run.transcript.entries])
+    estimates = scores[:, :, : work.constants.d]  # vertices e_1..e_d come first, of radius 1
+    # The point of a leaf is where its node asked last: rebuild it from the steps.
+    steps = [(row.step(leaf), row) for row in plan.phases for leaf in range(row.leaves)]
+    x, errors = np.broadcast_to(start, (trials, work.constants.d)).astype(float), []
+    for entry, estimate, (step, _) in zip(run.transcript.entries, estimates, steps, strict=True):
+        errors.append(estimate - (x - np.asarray(work.x_star)))
+        x = (1 - step) * x + step * work.domain.vertices[entry.output[:, 0].astype(np.intp)]
+    return np.stack(errors), np.stack(points)
+
+
+@check("l1_geometry/lem-4-2", kind="accuracy", grid={"b": by_size([64], [64, 256, 1024])})
+def error_at_every_leaf(context: Context, *, b: int) -> Verdict:
+    """The mean of |v - grad F|_inf, at the leaf where it is largest, is below sqrt(2 log(2d)(L^2 + 16 beta^2 D^2)/b)."""
+    errors, _ = _errors(context, 3, b, context.scale(200, 2000))
+    sizes = np.abs(errors).max(axis=2)
+    worst = sizes[int(sizes.mean(axis=1).argmax())]
+    bound = estimate_error(8, LASSO.constants.lipschitz(1.0), 2.0, b)
+    return risk.expectation(
+        worst, bound, context.failure_probability, limit=14 * LASSO.constants.lipschitz(1.0),
+        quantity="error of the worst leaf", x=float(b), variable="b",
+    )  # fmt: skip
+
+
+@check("l1_geometry/lem-4-3", kind="accuracy")
+def variance_proxy_of_a_path(context: Context) -> Verdict:
+    """Root (L^2/b) and right edges (16 beta^2 D^2 2^-j/b, added up over a path) make the stated proxy."""
+    x, L, H, D, b, j = sp.symbols("x L H D b j", positive=True)
+    root = x**2 * L**2 / (2 * b)
+    edge = x**2 * (2 * 4 * H * D * 2**-j) ** 2 / (8 * 2**-j * b)
+    path = sp.summation(sp.powsimp(sp.expand(edge)), (j, 1, sp.oo))
+    stated = sp.log(claim("l1_geometry/lem-4-3").explicit)
+    values = {BY_NAME[s]: v for s, v in (("L", L), ("H", H), ("D", D), ("b", b))}
+    free = next(s for s in stated.free_symbols if s.name == "x")
+    return proved({"exponent": sp.expand_log(stated, force=True).subs(values).subs(free, x) - root - path})
+
+
+@check("l1_geometry/lem-4-3", kind="accuracy", grid={"x": (1.0, 4.0)}, expect=("inconclusive", "holds"))
+def moment_generating_function(context: Context, *, x: float) -> Verdict:
+    """E exp(x (v - grad F)_1) at the last leaf against its bound."""
+    errors, _ = _errors(context, 2, 64, context.scale(400, 4000))
+    L = LASSO.constants.lipschitz(1.0)
+    bound = math.exp(x * x * (L**2 + 64) / 128)
+    return risk.expectation(
+        np.exp(x * errors[-1, :, 0]), bound, context.failure_probability, limit=math.exp(x * 4 * L),
+        quantity="moment generating function", x=x, variable="x",
+    )  # fmt: skip
+
+
+@check("l1_geometry/fact-hoeffding-mgf", kind="accuracy", expect="inconclusive")
+def hoeffding_on_two_points(context: Context) -> Verdict:
+    """Two-point laws at the ends of an interval of length 2L, which are the extreme ones, at random means."""
+    rng, size = context.rng(), context.scale(2000, 100_000)
+    p, x = rng.random(size), rng.normal(0, 3, size)
+    left = p * np.exp(x * 2 * (1 - p)) + (1 - p) * np.exp(-x * 2 * p)
+    return accuracy.never_violated(
+        left, np.exp(x**2 / 2) * (1 + 1e-12), statement="E exp(xX) <= exp(x^2 L^2/2)",
+        failure_probability=context.failure_probability,
+    )  # fmt: skip
+
+
+# Rates and the crossover ------------------------------------------------------------------------------------------------
+
+
+@check(
+    "l1_geometry/thm-6",
+    kind="rate",
+    grid={"n": by_size([2048, 8192, 32768], [2048, 8192, 32768, 131072])},
+    conclude=rate.conclude("n"),
+    expect=("inconclusive", "holds"),
+)
+def rate_in_n(context: Context, *, n: int) -> Any:
+    """Mean excess risk at the corrected reading over n, against the local exponents of its own explicit bound."""
+    algorithm = TreeFrankWolfe(sensitivity="safe", budget="economical", steps="consecutive")
+    told = problem(LASSO, PureDP(1.0))
+    values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(24, 100), context.seed, "rate", n)
+    return risk.summary(values, algorithm.risk_bound(told, n))
+
+
+@check(
+    "l1_geometry/thm-7",
+    kind="rate",
+    grid={"epsilon": by_size([0.05, 0.1, 0.2], [0.02, 0.05, 0.1, 0.2, 0.4])},
+    conclude=rate.conclude("epsilon"),
+    expect=("inconclusive", "holds"),
+)
+def rate_in_epsilon(context: Context, *, epsilon: float) -> Any:
+    """Mean excess risk over epsilon at fixed T = 2, b = 1024, against the bound."""
+    n = record_count(1024, 2)
+    algorithm, told = TreeFrankWolfe(noise="approximate", T=2, batch=1024), problem(LASSO, ApproxDP(epsilon, 1e-6))
+    values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "rate", epsilon)
+    return risk.summary(values, algorithm.risk_bound(told, n))
+
+
+@check("l1_geometry/thm-11", kind="symbolic")
+def crossover_of_the_two_algorithms(context: Context) -> Verdict:
+    """The private terms of Theorems 4 and 7 and of the lower bound cross at d = (n eps)^(2/3), up to logarithms."""
+    d, x = sp.symbols("d x", positive=True)
+    vector, tree = sp.sqrt(d) / x, x ** -sp.Rational(2, 3)
+    crossing = sp.solve(vector - tree, d)
+    return proved({"crossing": crossing[0] - x ** sp.Rational(2, 3)})
+
+
+@check("l1_geometry/thm-2", kind="risk", grid={"d": by_size([4, 16], [4, 16, 64])}, expect="inconclusive")
+def where_the_tree_beats_the_descent(context: Context, *, d: int) -> Verdict:
+    """Measured excess of Algorithm 2 (dialled to a private constant) and of Algorithm 3 on one LASSO, at one n."""
+    work = SignLasso(x_star=(0.6, -0.2, *[0.0] * (d - 2)))
+    n, told = 512, problem(work, ApproxDP(1.0, 1e-5))
+    trials = context.scale(8, 40)
+    tree = TreeFrankWolfe(sensitivity="safe", budget="economical", T=2)
+    descent = LocalizedMirrorDescent(c_sigma=DIALLED)
+    means = {
+        name: float(risk.excess_risks(a, work, told, n, trials, context.seed, "crossover", d, name).mean())
+        for name, a in (("tree", tree), ("descent", descent))
+    }
+    start = float(work.excess_risk(np.zeros(d)))
+    points = [Point(x=float(d), value=value, series=name) for name, value in means.items()]
+    crossing = (n * 1.0) ** (2 / 3)
+    said = f"d = {d}: tree {means['tree']:.4g}, descent {means['descent']:.4g}, {start:.4g} at 0; theory crosses near d = {crossing:.0f}"
+    return inconclusive(
+        said, "sampled", failure_probability=context.failure_probability, numbers={**means, "crossing": crossing},
+        points=points, axes=("d", "excess risk"),
+    )  # fmt: skip
+
+
+@check("l1_geometry/alg-3", kind="risk", grid={"table": by_size(["diabetes"], ["diabetes", "randhie"])})
+def lasso_on_real_records(context: Context, *, table: str) -> Verdict:
+    """Rows of a real table as the population, n = 6144 draws: mean excess against the bound with its own L and beta."""
+    work = LassoPopulation.of({"diabetes": diabetes, "randhie": randhie}[table]())
+    algorithm, told = TreeFrankWolfe(sensitivity="safe", T=2, batch=1024), problem(work, PureDP(1.0))
+    n = record_count(1024, 2)
+    values = risk.excess_risks(algorithm, work, told, n, context.scale(20, 200), context.seed, "real", table)
+    bound = algorithm.risk_bound(told, n)
+    top = max(float(work.excess_risk(work.domain.vertices).max()), bound * 1.01)
+    return risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=table)
+
+
+# Section 5 --------------------------------------------------------------------------------------------------------------
+
+
+@check("l1_geometry/thm-8", kind="risk", expect="refuted")
+def weakly_convex_losses_beat_theorem_8(context: Context) -> Verdict:
+    """A two-point family whose modulus falls like 1/sqrt n: no algorithm reaches 100 LD/n at n = 10^8."""
+    return refuted_by("l1_geometry/thm-8", "thm_8_rate", n=10**8, epsilon=1, delta=f"1/{10**9}", constant=100)
+
+
+@check("l1_geometry/thm-9", kind="risk", expect="refuted")
+def weakly_convex_losses_beat_theorem_9(context: Context) -> Verdict:
+    """The same family inside the windows of Theorem 7, at n = 10^16, with the constant 100."""
+    return refuted_by(
+        "l1_geometry/thm-9", "thm_9_rate", n=10**16, epsilon="1/100", delta=f"1/{10**16}", constant=100
+    )
+
+
+@check("l1_geometry/thm-8@corrected", kind="symbolic")
+def square_of_the_convex_rate(context: Context) -> Verdict:
+    """The fixed point of D^2 = (2/lambda) L D rho has excess 2 L^2 rho^2/lambda; rho^2 has the order of the bracket."""
+    return _fixed_point("l1_geometry/thm-8@corrected")
+
+
+@check("l1_geometry/thm-9@corrected", kind="symbolic")
+def square_of_the_smooth_rate(context: Context) -> Verdict:
+    """As for Theorem 8, with the rate of Theorem 7 at L D = beta D^2."""
+    return _fixed_point("l1_geometry/thm-9@corrected")
+
+
+@check("l1_geometry/fact-fkt-5-1", kind="risk")
+def fixed_point_of_the_restarts(context: Context) -> Verdict:
+    """D^2 = (2/lambda) D rho has the positive fixed point 2 rho/lambda, reached in log log steps."""
+    lam, r = sp.symbols("lambda rho", positive=True)
+    ratio = sp.Symbol("q", positive=True)
+    after = sp.sqrt(2 / lam * (ratio * 2 * r / lam) * r) / (2 * r / lam)
+    return proved({"one restart takes the root of D over its limit": after - sp.sqrt(ratio)})
+
+
+def _fixed_point(label: str) -> Verdict:
+    from dpcheck.asymptotics import Regime, compare, verify
+
+    a, c = sp.symbols("a c", nonnegative=True)
+    n, d, e, L, lam = (BY_NAME[x] for x in ("n", "d", "epsilon", "L", "lambda"))
+    convex = "l1_geometry/thm-4" if "thm-8" in label else "l1_geometry/thm-7"
+    rho = claim(convex).order.subs({L: 1, BY_NAME["D"]: 1, BY_NAME["H"]: 1})
+    squared = 2 * rho**2 * L**2 / lam
+    regime = Regime(ties={d: n**a, e: n**-c}, where=[a <= 2, c <= 1], constants={"delta", "L", "lambda", "m"})
+    strip = lambda x: x.replace(lambda y: isinstance(y, sp.log), lambda y: sp.Integer(1))  # noqa: E731
+    found = compare(strip(sp.expand(squared)), strip(claim(label).order), regime)
+    verify(found)
+    if found.relation == "same order":
+        return holds("2 L^2 rho^2/lambda is of the stated order up to logarithms: the certificate verifies", "symbolic")
+    return refuted(f"2 L^2 rho^2/lambda is {found.relation} than stated", "symbolic")
+
+
+@check(
+    "l1_geometry/proc-strongly-convex-reduction", kind="risk", grid={"inner": ("tree",)}, expect=("holds", "inconclusive")
+)
+def restarts_on_the_lasso(context: Context, *, inner: str) -> Verdict:
+    """Restarted Algorithm 3 on the sign LASSO (modulus 1/d), optimistic distances: mean excess against the proved bound."""
+    algorithm = StronglyConvexReduction(inner=TreeFrankWolfe(sensitivity="safe", T=1, budget="economical"), bound_dial=0.05)
+    told, n = problem(LASSO, PureDP(1.0)), 4096
+    plan = algorithm.schedule(told, n)
+    used = sum(row.records for row in plan.phases)
+    if used >= n:
+        return refuted(f"the runs read {used} of {n} records", "exact")
+    values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "restarts", inner)
+    return risk.expectation(
+        values, algorithm.risk_bound(told, n), context.failure_probability, limit=20.0, x=float(n), series=inner
+    )

@@ -1,0 +1,158 @@
+"""Instances that several checks of this paper share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from dpcheck.geometry import Ball, Box, Domain, L1Ball
+from dpcheck.interfaces import Array, Problem, Rng
+from dpcheck.privacy import ApproxDP
+from dpcheck.verdicts import Verdict, Witness, inconclusive, refuted
+from dpcheck.witnesses import verify
+from dpcheck.workloads import LinearMean, QuadraticMean, signs_on
+
+DELTA = 1e-6
+
+
+def problem(work: Any, epsilon: float, delta: float = DELTA) -> Problem:
+    return Problem(constants=work.constants, privacy=ApproxDP(epsilon, delta))
+
+
+def order(label: str) -> Any:
+    """The O-form of a claim."""
+    from dpcheck.engine.catalogue import claim
+
+    return claim(label).order
+
+
+def explicit(label: str) -> Any:
+    from dpcheck.engine.catalogue import claim
+
+    return claim(label).explicit
+
+
+def stated(label: str, **values: float) -> float:
+    """The bound of a claim at these values; its assumptions are enforced."""
+    from dpcheck.engine.catalogue import claim
+
+    return float(claim(label).evaluate(**values))
+
+
+def refuted_by(label: str, verifier: str, **parameters: Any) -> Verdict:
+    """Refutes by a witness that is recomputed here; inconclusive when its parameters show no violation."""
+    import importlib
+
+    import mpmath
+
+    found = getattr(importlib.import_module("dpcheck.witnesses.lp_spaces"), verifier)(**parameters)
+    numbers = {"claimed": float(found.claimed), "found": float(found.found)}
+    said = f"{found.statement}: found {mpmath.nstr(found.found, 6)}, allowed {mpmath.nstr(found.claimed, 6)}"
+    if not found.violated:
+        return inconclusive(said, "exact", numbers=numbers)
+    witness = Witness(
+        label=label,
+        kind=f"lp_spaces.{verifier}",
+        parameters=parameters,
+        claimed=mpmath.nstr(found.claimed, 15),
+        found=mpmath.nstr(found.found, 15),
+    )
+    verify(witness)
+    return refuted(said, "exact", numbers=numbers, witness=witness)
+
+
+def body(name: str, d: int) -> Domain:
+    """A symmetric body of diameter 1."""
+    if name == "l1 ball":
+        return L1Ball(d, 0.5)
+    return Ball(d, 0.5) if name == "l2 ball" else Box(-0.5 / math.sqrt(d), 0.5 / math.sqrt(d), d)
+
+
+def linear(domain: Domain, shift: float = 0.5) -> LinearMean:
+    """Linear losses with |x|_2 = 1 on a set of diameter 1."""
+    return LinearMean(*signs_on(domain, 1.0, shift), domain, 0.5)
+
+
+def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
+    """Mean estimation on a set of diameter 1, with records well inside."""
+    return QuadraticMean(*signs_on(domain, 0.4 * inradius, 0.5), domain, 0.5, inradius**2)
+
+
+# The cone over a cross-polytope ---------------------------------------------------------------------------------------
+
+
+def project_cone(h: Array) -> Array:
+    """First coordinate of the projection of h onto {(t, v): |v|_2 <= t <= 1, |v|_1 <= 1} in R^(1 + d), one vector h.
+
+    v is a soft-threshold of h by tau, and t = (|soft|_2 + h_0)/2; tau is 0 or the root of |v|_1 = 1.
+    """
+    top, size = h[0], np.sort(np.abs(h[1:]))[::-1]
+    sums, squares = np.cumsum(size), np.cumsum(size**2)
+
+    def at(tau: float) -> tuple[float, float]:
+        k = int(np.searchsorted(-size, -tau))
+        if k == 0:
+            return 0.0, 0.0
+        total = float(sums[k - 1] - k * tau)
+        return total, math.sqrt(max(0.0, float(squares[k - 1] - 2 * tau * sums[k - 1] + k * tau**2)))
+
+    def height(tau: float) -> tuple[float, float]:
+        total, length = at(tau)
+        t = min(1.0, max(0.0, (length + top) / 2))
+        return t, (total * t / length if length > 0 else 0.0)
+
+    if height(0.0)[1] <= 1:
+        return np.asarray(height(0.0)[0])
+    low, high = 0.0, float(size[0])
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if height(middle)[1] > 1 else (low, middle)
+    return np.asarray(height(high)[0])
+
+
+def cone_excess(n: int, epsilon: float, power: float, trials: int, rng: Rng) -> tuple[Array, float]:
+    """Excess risk of Algorithm 1 on the cone with loss t, d = n, theta_2 = 0, and the bound without its constant.
+
+    alpha is min{L D/n^(3/2), eps^2 L D^3/(G_C^2 log(1/delta) n^power)}, L = 1, D = 2; G_C is the cone's, replaced by
+    sqrt(2 log 2d) + 1, which is not below it: that makes alpha, the noise and the excess smaller.
+    """
+    d, D = n, 2.0
+    width, log = math.sqrt(2 * math.log(2 * d)) + 1, math.log(1 / DELTA)
+    alpha = min(1.0, D / n**1.5, epsilon**2 * D**3 / (width**2 * log * n**power))
+    lambda_ = 1 / (math.sqrt(n) * D)
+    sigma = 8 * math.sqrt(alpha * math.log(2.5 / DELTA) / lambda_) / epsilon
+    values = np.array([float(project_cone(sigma * rng.standard_normal(1 + d))) for _ in range(trials)])
+    return values, width * math.sqrt(log) / (n * epsilon) + D / math.sqrt(n)
+
+
+# One-dimensional pairs ------------------------------------------------------------------------------------------------
+
+
+def normal_mass(low: Array, high: Array, sigma: float) -> Array:
+    """P(low <= G <= high), both tails kept: the mirrored interval is used right of 0."""
+    a, b = np.asarray(low) / sigma, np.asarray(high) / sigma
+    flip = a > 0
+    a, b = np.where(flip, -b, a), np.where(flip, -a, b)
+    return np.asarray(special.ndtr(b) - special.ndtr(a))
+
+
+def bump_excess(curvature: float, epsilon: float, delta: float) -> Array:
+    """P - e^epsilon Q on the bump interval, over widths, positions and slopes of the neighbour, L = smoothness = 1.
+
+    The n - 1 common records and the regulariser have total curvature `curvature` (times the smoothness of a record);
+    the changed record of D rises from -A/2 to A/2 + offset over the interval, that of D' is linear with slope c.
+    """
+    sigma = math.sqrt(128 * math.log(2.5 / delta)) / epsilon
+    k, A, c, s = np.meshgrid(
+        np.linspace(-6, 6, 49), np.geomspace(0.05, 2.0, 12), [-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0], indexing="ij"
+    )
+    tilt = s * (1 - A / 2)
+    half = A / 2  # width A at smoothness 1
+    centre = k * sigma / curvature
+    low, high = curvature * (centre - half), curvature * (centre + half)
+    inside = normal_mass(low + tilt - A / 2, high + tilt + A / 2, sigma)
+    outside = normal_mass(low + c, high + c, sigma)
+    return np.asarray(inside - math.exp(epsilon) * outside)

@@ -1,0 +1,398 @@
+"""Sections 1 and 3: rates compared with the theorems, definitions, and the generalised Gaussian mechanism."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import sympy as sp
+from scipy import integrate, stats
+
+from dpcheck.accounting import classic_gaussian_sigma, shuffle_delta, shuffle_epsilon
+from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian, local_budget, mirror_map
+from dpcheck.checks import Context, by_size, check
+from dpcheck.geometry import L1Ball
+from dpcheck.geometry.norms import dual_norm, norm
+from dpcheck.harness import accuracy, domain
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.laws import GeneralizedGaussian
+from dpcheck.privacy import ZCDP, gaussian_delta
+from dpcheck.statistics.means import refute_mean
+from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, kappa, mu, n
+from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
+from dpcheck.workloads import CoordinateHuber
+
+from ._instances import body, explicit, order, refuted_by
+
+d_, p_, theta_ = BY_NAME["d"], BY_NAME["p"], BY_NAME["theta"]
+UNIT = {D: 1, L: 1, mu: 1}
+
+# Contributions and tables ----------------------------------------------------------------------------------------------
+
+
+@check("lp_spaces/claim-contrib-1", kind="symbolic")
+def strongly_convex_rate_without_epsilon(context: Context) -> Verdict:
+    """Contribution 1 is the derived rate of Theorem 4; Theorem 4 as printed is larger by (1/epsilon - 1)/n."""
+    printed, derived = order("lp_spaces/thm-4").subs(UNIT), order("lp_spaces/thm-4@derived").subs(UNIT)
+    here = order("lp_spaces/claim-contrib-1")
+    gap = sp.simplify(printed - here - (1 / epsilon - 1) / n)
+    return proved({"Contribution 1 = derived Theorem 4": derived - here, "printed - Contribution 1": gap})
+
+
+@check("lp_spaces/claim-contrib-2", kind="symbolic")
+def contribution_2_is_theorem_7(context: Context) -> Verdict:
+    """Contribution 2 restates Theorem 7."""
+    return proved({"difference": order("lp_spaces/claim-contrib-2") - order("lp_spaces/thm-7")})
+
+
+@check("lp_spaces/claim-contrib-3", kind="symbolic")
+def contribution_3_follows_from_theorem_10(context: Context) -> Verdict:
+    """Contribution 3 is Theorem 10 times (kappa^2 d log(1/delta))^(1/4): implied by it wherever that is at least 1."""
+    ratio = order("lp_spaces/claim-contrib-3") / order("lp_spaces/thm-10").subs(D, 1)
+    log = sp.Symbol("l", positive=True)
+    rest = (ratio**4 / (kappa**2 * d_)).subs(sp.log(1 / delta), log).subs(sp.log(delta), -log)
+    return proved({"fourth power of the ratio": rest - log})
+
+
+@check("lp_spaces/claim-table-1", kind="symbolic")
+def table_1_is_theorem_2(context: Context) -> Verdict:
+    """Table 1's convex rate is Theorem 2 at unit constants, without its logarithm."""
+    printed = order("lp_spaces/thm-2").subs(UNIT).subs(delta, sp.exp(-1))
+    return proved({"difference": printed - order("lp_spaces/claim-table-1")})
+
+
+@check("lp_spaces/claim-table-2", kind="symbolic")
+def table_2_is_theorem_10(context: Context) -> Verdict:
+    """Table 2's heavy-tail rate is Theorem 10 at M = 1."""
+    return proved({"difference": order("lp_spaces/claim-table-2") - order("lp_spaces/thm-10").subs(D, 1)})
+
+
+# Tools -----------------------------------------------------------------------------------------------------------------
+
+
+@check("lp_spaces/def-1", kind="privacy", grid={"atoms": by_size([5], [5, 10])})
+def best_event_is_the_positive_part(context: Context, *, atoms: int) -> Verdict:
+    """Over all events, P - e^epsilon Q is largest where P > e^epsilon Q: delta is the hockey-stick divergence."""
+    p, q = context.rng().dirichlet(np.ones(atoms), size=2)
+    events = np.array(list(itertools.product((0.0, 1.0), repeat=atoms)))
+    found = [float((events @ (p - math.exp(e) * q)).max()) for e in (0.0, 0.3, 1.0, 2.0)]
+    wanted = [float(np.maximum(0.0, p - math.exp(e) * q).sum()) for e in (0.0, 0.3, 1.0, 2.0)]
+    return agree(np.add(found, 1), np.add(wanted, 1), f"one plus the best of all {len(events):,} events")
+
+
+@check("lp_spaces/lem-1", kind="symbolic")
+def advanced_composition_meets_epsilon(context: Context) -> Verdict:
+    """The composed epsilon over epsilon, bounded by 1/2 + epsilon e^(epsilon')/(8 l), l = log(2/delta), stays below 1."""
+    e, ell = sp.symbols("e l", positive=True)
+    left = sp.Rational(1, 2) + e / (8 * ell) * sp.exp(e / (2 * sp.sqrt(2 * ell))) - 1
+    return domain.never_positive(left, {"e": (0, 1), "l": ("69/100", 700)}, statement="composed epsilon <= epsilon")
+
+
+@check("lp_spaces/lem-1", kind="privacy")
+def delta_doubles(context: Context) -> Verdict:
+    """T delta' + delta with delta' = delta/T is 2 delta: the conclusion of Lemma 1, not delta."""
+    T = BY_NAME["T"]
+    return proved({"composed delta": T * (delta / T) + delta - order("lp_spaces/lem-1")})
+
+
+@check("lp_spaces/lem-2", kind="privacy", expect="inconclusive")
+def classic_gaussian_noise(context: Context) -> Verdict:
+    """The exact curve of the Gaussian mechanism at the printed variance, over a grid of epsilon <= 1 and delta."""
+    grid = [(e, 10.0**-j) for e in np.linspace(0.01, 1, context.scale(12, 60)) for j in range(1, 15)]
+    found = [gaussian_delta(1 / classic_gaussian_sigma(1.0, float(e), dl), float(e)) for e, dl in grid]
+    return accuracy.never_violated(found, [dl for _, dl in grid], statement="delta(epsilon) <= delta")
+
+
+@check("lp_spaces/def-3", kind="accuracy")
+def regularity_with_the_factor_e(context: Context) -> Verdict:
+    """kappa = (r-1) d^(2/r-2/q) <= 2e log d in the logarithmic regime: the exponent of e is below 1."""
+    ell, q = sp.symbols("l q", positive=True)  # l = log d
+    return proved({}, {"1 - 2l/(2l+1) + 2l/q >= 0": 1 / (2 * ell + 1) + 2 * ell / q})
+
+
+@check("lp_spaces/def-3@corrected", kind="accuracy", expect="inconclusive")
+def smallest_constant_of_definition_3(context: Context) -> Verdict:
+    """|x|_r^2 is (r-1)-smooth and within kappa/kappa_+ of |x|_q^2, over drawn pairs."""
+    rng, left, right = context.rng(), [], []
+    for d, p in ((3, 1.3), (20, 1.1), (100, 1.01)):
+        law = generalised_gaussian(1.0, p, d)
+        x, y = rng.standard_normal((2, context.scale(300, 3000), d)) * rng.exponential(size=(2, 1, 1))
+        slope = mirror_map(p, d).inverse(x) * 2 * mirror_map(p, d).scale
+        left.append(norm(x + y, law.r) ** 2)
+        right.append(norm(x, law.r) ** 2 + (slope * y).sum(axis=1) + (law.r - 1) * norm(y, law.r) ** 2)
+        left.append(norm(x, law.r) ** 2)
+        right.append(law.regularity / (law.r - 1) * dual_norm(x, p) ** 2)
+    return accuracy.never_violated(np.concatenate(left), np.concatenate(right), statement="Definition 3")
+
+
+@check("lp_spaces/def-3@literal", kind="accuracy", expect="refuted")
+def regularity_without_the_factor_e(context: Context) -> Verdict:
+    """At the ones in d = 1000, p = 1.01, the ratio of the squared norms exceeds kappa/kappa_+ = 1."""
+    return refuted_by(context.label, "def_3", d=1000, p="101/100")
+
+
+@check("lp_spaces/def-4", kind="accuracy", grid={"r": (2.0, 3.0, 5.0)})
+def density_integrates_to_one(context: Context, *, r: float) -> Verdict:
+    """With d Vol(B) the density of the generalised Gaussian integrates to 1 in the plane."""
+    law = GeneralizedGaussian(0.7, r)
+
+    def density(y: float, x: float) -> float:
+        return float(np.exp(law.log_density(np.array([x, y]))))
+
+    total = 4 * integrate.dblquad(density, 0, 6, 0, 6, epsabs=1e-9)[0]
+    return agree([total], [1.0], f"mass of the density for r = {r:g}", tolerance=1e-6)
+
+
+@check("lp_spaces/def-4@literal", kind="accuracy", grid={"r": (1, 3, 4)}, expect="refuted")
+def surface_measure(context: Context, *, r: int) -> Verdict:
+    """The length of the unit circle of l_r differs from twice the area of its ball."""
+    return refuted_by(context.label, "def_4", r=r)
+
+
+def true_delta(
+    context: Context, d: int, epsilon: float, delta: float, safe: bool, samples: int
+) -> tuple[np.ndarray, float]:
+    """Importance weights whose mean is the delta of the generalised Gaussian mechanism at p -> 1, shift (1, ..., 1).
+
+    Outputs are drawn around a multiple of the shift, which a pilot run chooses; the weights are unbiased for any.
+    """
+    p = 1e6 / (1e6 - 1)
+    law = generalised_gaussian(1.0, p, d)
+    regular = law.regularity if safe else law.r - 1
+    sigma = math.sqrt(2 * regular * math.log(1 / delta)) / epsilon
+    law = generalised_gaussian(sigma, p, d)
+    shift = np.full(d, d ** (-1e-6))
+
+    def weights(tilt: float, size: int, rng: np.random.Generator) -> np.ndarray:
+        parts = []
+        for _ in range(max(1, size // 1000)):
+            core = np.tile(tilt * shift, (min(size, 1000), 1))
+            z = law.sample(core, rng)
+            near = law.log_ratio(z, np.broadcast_to(shift, z.shape), core)
+            far = law.log_ratio(z, np.zeros_like(z), core)
+            parts.append(np.exp(near) * np.maximum(0.0, -np.expm1(np.minimum(0.0, epsilon + far - near))))
+        return np.concatenate(parts)
+
+    tilts = (3.0, 6.0, 10.0, 16.0, 24.0, 32.0)
+    pilot = [weights(t, 1000, context.rng("pilot", t)) for t in tilts]
+    scores = [float(w.mean() / max(w.std(), 1e-300)) for w in pilot]
+    best = tilts[int(np.argmax(scores))]
+    return weights(best, samples, context.rng("main")), best
+
+
+@check(
+    "lp_spaces/lem-3@literal",
+    kind="privacy",
+    grid={"case": by_size([(1000, 0.5, 1e-9)], [(1000, 0.5, 1e-9), (3000, 0.5, 1e-9), (1000, 0.9, 1e-9)])},
+    expect="refuted",
+)
+def delta_where_kappa_loses_its_e(context: Context, *, case: tuple[int, float, float]) -> Verdict:
+    """True delta of the mechanism at kappa = 2 log d, by importance sampling; a betting test refutes the claimed one."""
+    d, epsilon, delta = case
+    values, tilt = true_delta(context, int(d), epsilon, delta, False, context.scale(6000, 20_000))
+    mean, se = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
+    numbers: dict[str, float | int | str | bool] = {"delta": mean, "se": se, "claimed": delta, "tilt": tilt}
+    fields = {"failure_probability": context.failure_probability, "numbers": numbers}
+    against = refute_mean(values / delta, 1.0, context.failure_probability)
+    said = f"d = {d}, epsilon = {epsilon:g}: delta is {mean:.3g} +- {se:.1g}, claimed {delta:g}"
+    make = refuted if against.crossed is not None else inconclusive
+    return make(said, "sampled", **fields)
+
+
+@check("lp_spaces/lem-3", kind="privacy", expect="inconclusive")
+def calibration_with_the_true_constant(context: Context) -> Verdict:
+    """rho = epsilon^2/(4 log(1/delta)) of a truly regular space converts to at most delta, over a grid."""
+    grid = [(e, 10.0**-j) for e in np.linspace(0.02, 0.99, context.scale(10, 40)) for j in range(1, 15)]
+    found = [ZCDP(e**2 / (4 * math.log(1 / dl))).delta_at(float(e)) for e, dl in grid]
+    return accuracy.never_violated(found, [dl for _, dl in grid], statement="delta(epsilon) <= delta")
+
+
+@check("lp_spaces/lem-3@derived", kind="privacy")
+def calibration_as_concentrated_privacy(context: Context) -> Verdict:
+    """At the variance of Lemma 3, kappa s^2/(2 sigma^2) = epsilon^2/(4 log(1/delta))."""
+    sigma = BY_NAME["sigma"]
+    rho = explicit("lp_spaces/lem-3@derived").subs(sigma**2, explicit("lp_spaces/lem-3"))
+    rho = rho.subs(sigma, sp.sqrt(explicit("lp_spaces/lem-3")))
+    return proved({"rho": rho - epsilon**2 / (4 * sp.log(1 / delta))})
+
+
+@check("lp_spaces/lem-4", kind="accuracy")
+def moments_of_the_radius(context: Context) -> Verdict:
+    """The radial density rho^(d-1) exp(-rho^2/(2 sigma^2)) has the stated moments; E|z|_+^2 = d sigma^2."""
+    sigma, m = BY_NAME["sigma"], BY_NAME["m"]
+    x = sp.Symbol("x", positive=True)
+
+    def radial(power: sp.Expr) -> sp.Expr:
+        return sp.integrate(x**power * sp.exp(-(x**2) / (2 * sigma**2)), (x, 0, sp.oo))
+
+    stated = explicit("lp_spaces/lem-4")
+    cases = {
+        f"m = {k}, d = {j}": radial(j - 1 + k) / radial(j - 1) - stated.subs({m: k, d_: j}) for k, j in ((1, 2), (3, 4))
+    }
+    second = sp.gammasimp(stated.subs(m, 2)) - d_ * sigma**2
+    return proved({**cases, "m = 2": second})
+
+
+# Definitions -----------------------------------------------------------------------------------------------------------
+
+
+def _pairs(context: Context, d: int = 4) -> tuple[CoordinateHuber, np.ndarray, np.ndarray, np.ndarray]:
+    work = CoordinateHuber(np.linspace(-1, 1, d))
+    rng, size = context.rng(), context.scale(1000, 10_000)
+    w, v = 3 * rng.standard_normal((2, size, d))
+    return work, w, v, work.atoms[rng.integers(2 * d, size=size)]
+
+
+@check("lp_spaces/def-5", kind="accuracy", grid={"p": (1.2, 1.5, 3.0)}, expect="inconclusive")
+def lipschitz_in_the_norm(context: Context, *, p: float) -> Verdict:
+    """|l(w) - l(v)| <= L |w - v|_p on the coordinate workload, L = 1."""
+    work, w, v, z = _pairs(context)
+    return accuracy.never_violated(np.abs(work.loss(w, z) - work.loss(v, z)), norm(w - v, p), statement="Lipschitz")
+
+
+@check("lp_spaces/def-6", kind="accuracy", grid={"p": (1.2, 1.5, 3.0)}, expect="inconclusive")
+def smooth_in_the_norm(context: Context, *, p: float) -> Verdict:
+    """|grad l(w) - grad l(v)|_q <= beta |w - v|_p on the coordinate workload, beta = 1."""
+    work, w, v, z = _pairs(context)
+    moved = dual_norm(work.gradient(w, z) - work.gradient(v, z), p)
+    return accuracy.never_violated(moved, norm(w - v, p), statement="smooth")
+
+
+@check("lp_spaces/def-7", kind="accuracy", expect="inconclusive")
+def strongly_convex_in_the_norm_of_the_set(context: Context) -> Verdict:
+    """|theta - x|^2/2 is C_min^2-strongly convex in the norm of the cross-polytope, ball and cube of diameter 1."""
+    rng, left, right = context.rng(), [], []
+    for d in (2, 7):
+        u = rng.standard_normal((context.scale(500, 5000), d))
+        gauges = {1 / (2 * math.sqrt(d)): 2 * norm(u, 1.0), 0.5: 2 * norm(u)}
+        for inradius, gauge in gauges.items():
+            left.append(inradius**2 * gauge**2)
+            right.append((u**2).sum(axis=1))
+        left.append(0.25 / d * (2 * math.sqrt(d) * norm(u, math.inf)) ** 2)
+        right.append((u**2).sum(axis=1))
+    return accuracy.never_violated(np.concatenate(left), np.concatenate(right), statement="strong convexity")
+
+
+@check("lp_spaces/def-8", kind="accuracy")
+def three_points(context: Context) -> Verdict:
+    """D(x, y) + D(y, z) - D(x, z) = <grad(z) - grad(y), x - y> for the mirror map of Section 5."""
+    mirror = mirror_map(1.5, 4)
+    x, y, z = context.rng().standard_normal((3, 200, 4))
+    left = mirror.bregman(x, y) + mirror.bregman(y, z)
+    right = mirror.bregman(x, z) + ((mirror.gradient(z) - mirror.gradient(y)) * (x - y)).sum(axis=1)
+    return agree(left, right, "three-point identity", tolerance=1e-8)
+
+
+@check("lp_spaces/def-9", kind="accuracy", expect="inconclusive")
+def relatively_strongly_convex(context: Context) -> Verdict:
+    """The regularised risk L + alpha Phi is alpha-strongly convex relative to Phi."""
+    work, w, v, z = _pairs(context)
+    mirror, alpha = mirror_map(1.5, 4), 0.3
+    lower = work.loss(v, z) + ((work.gradient(v, z)) * (w - v)).sum(axis=1)
+    lower = (
+        lower + alpha * (mirror.value(v) + (mirror.gradient(v) * (w - v)).sum(axis=1)) + alpha * mirror.bregman(w, v)
+    )
+    return accuracy.never_violated(lower, work.loss(w, z) + alpha * mirror.value(w), statement="Definition 9")
+
+
+@check("lp_spaces/def-10", kind="accuracy", expect="inconclusive")
+def relatively_smooth(context: Context) -> Verdict:
+    """A loss that is beta-smooth in l_p is beta-smooth relative to the corrected Phi, which is 1-strongly convex."""
+    work, w, v, z = _pairs(context)
+    upper = work.loss(v, z) + (work.gradient(v, z) * (w - v)).sum(axis=1) + mirror_map(1.5, 4).bregman(w, v)
+    return accuracy.never_violated(work.loss(w, z), upper, statement="Definition 10")
+
+
+@check("lp_spaces/def-11", kind="accuracy", grid={"name": ("l1 ball", "l2 ball", "cube")}, expect="inconclusive")
+def hoelder_for_the_set(context: Context, *, name: str) -> Verdict:
+    """<x, y> is at most the support function at y times the gauge of x."""
+    domain_, rng = body(name, 5), context.rng()
+    x, y = rng.standard_normal((2, context.scale(500, 5000), 5))
+    gauge = {"l1 ball": 2 * norm(x, 1.0), "l2 ball": 2 * norm(x), "cube": 2 * math.sqrt(5) * norm(x, math.inf)}[name]
+    return accuracy.never_violated(np.abs((x * y).sum(axis=1)), gauge * domain_.support(y), statement="Hoelder")
+
+
+@check("lp_spaces/def-12", kind="accuracy", expect="inconclusive")
+def width_of_the_l1_ball(context: Context) -> Verdict:
+    """The width of the unit l1 ball, by quadrature, is at most sqrt(2 log 2d) from d = 1 to 10^6."""
+    sizes = np.unique(np.geomspace(1, 10**6, context.scale(25, 100)).astype(int))
+    found = [L1Ball(1, 1.0).gaussian_width() if k == 1 else _l1_width(int(k)) for k in sizes]
+    return accuracy.never_violated(found, np.sqrt(2 * np.log(2 * sizes)), statement="width <= sqrt(2 log 2d)")
+
+
+def _l1_width(d: int) -> float:
+    from dpcheck.geometry.widths import expected_maximum_size
+
+    return expected_maximum_size(d)
+
+
+@check("lp_spaces/def-12", kind="symbolic")
+def l1_width_exponent(context: Context) -> Verdict:
+    """sqrt(2 log 2d)/sqrt(log d) tends to sqrt 2: the O(sqrt(log d)) of the definition."""
+    limit = sp.limit(explicit("lp_spaces/def-12") / sp.sqrt(sp.log(d_)), d_, sp.oo)
+    return proved({"limit": limit - sp.sqrt(2)})
+
+
+@check("lp_spaces/def-12@derived", kind="accuracy", grid={"s": (1, 5, 20)})
+def width_of_sparse_vectors(context: Context, *, s: int) -> Verdict:
+    """The mean norm of the s largest of d = 200 normals; a supremum of 1-Lipschitz functions concentrates."""
+    d, size = 200, context.scale(2000, 20_000)
+    top = np.sort(np.abs(context.rng().standard_normal((size, d))), axis=1)[:, -s:]
+    mean, share = float(norm(top).mean()), context.failure_probability
+    room = math.sqrt(2 * math.log(1 / share) / size)
+    bound = float(math.sqrt(2 * s * math.log(math.e * d / s)) + math.sqrt(s))
+    said = f"width of {s}-sparse unit vectors in d = {d} is {mean:.4g} +- {room:.2g}, bound {bound:.4g}"
+    numbers = {"mean": mean, "room": room, "bound": bound}
+    make = holds if mean + room <= bound else refuted if mean - room > bound else inconclusive
+    return make(said, "sampled", failure_probability=share, numbers=numbers)
+
+
+# Procedures ------------------------------------------------------------------------------------------------------------
+
+
+@check("lp_spaces/proc-gg", kind="accuracy", grid={"p": (1.2, 1.6)}, expect="inconclusive")
+def sampler_follows_its_law(context: Context, *, p: float) -> Verdict:
+    """The squared norm over sigma^2 against chi-square, and one coordinate's share against a Beta law (Kolmogorov)."""
+    d, size = 6, context.scale(4000, 40_000)
+    law = generalised_gaussian(1.7, p, d)
+    z = law.sample(np.zeros((size, d)), context.rng())
+    share = np.abs(z[:, 0]) ** law.r / (np.abs(z) ** law.r).sum(axis=1)
+    pvalues = [
+        float(stats.kstest(norm(z, law.r) ** 2 / 1.7**2, stats.chi2(d).cdf).pvalue),
+        float(stats.kstest(share, stats.beta(1 / law.r, (d - 1) / law.r).cdf).pvalue),
+    ]
+    said = f"Kolmogorov p-values {pvalues[0]:.3g} (radius) and {pvalues[1]:.3g} (direction) from {size:,} draws"
+    make = refuted if min(pvalues) < context.failure_probability / 2 else inconclusive
+    return make(said, "sampled", failure_probability=context.failure_probability, numbers={"trials": size})
+
+
+@check("lp_spaces/proc-shuffle", kind="privacy", grid={"n": by_size([10_000], [10_000, 10**6])})
+def amplification_against_the_exact_pair(context: Context, *, n: int) -> Verdict:
+    """The closed form lies above the exact dominating pair of randomised responses, at budgets that are used."""
+    worst = 0.0
+    for epsilon0, delta_ in itertools.product((0.2, 0.6, 1.0), (1e-3, 1e-6)):
+        stated = shuffle_epsilon(epsilon0, n, delta_)
+        worst = max(worst, shuffle_delta(stated, epsilon0, n) / delta_)
+    said = f"delta of the exact pair is at most {worst:.3g} of the stated one at n = {n:,}"
+    return (holds if worst <= 1 else refuted)(said, "certificate", numbers={"largest ratio": worst})
+
+
+@check("lp_spaces/proc-shuffle", kind="privacy")
+def local_budgets_add_up(context: Context) -> Verdict:
+    """The local budget returns exactly epsilon after amplification, and its delta_0 spends the other half of delta."""
+    found, wanted = [], []
+    for n_, e in ((10**4, 0.1), (10**6, 0.01)):
+        local = local_budget(e, 1e-6, n_)
+        assert local is not None
+        found += [shuffle_epsilon(local.epsilon, n_, 5e-7)]
+        wanted += [e]
+        found += [(math.exp(e) + 1) * (1 + math.exp(-local.epsilon) / 2) * n_ * local.delta]
+        wanted += [5e-7]
+    return agree(found, wanted, "epsilon after shuffling, and the delta of the local parts", tolerance=1e-6)
+
+
+@check("lp_spaces/proc-bassily21", kind="symbolic")
+def baseline_is_remark_3(context: Context) -> Verdict:
+    """The baseline's rate is that of Remark 3."""
+    return proved({"difference": order("lp_spaces/proc-bassily21") - order("lp_spaces/claim-rem-3")})

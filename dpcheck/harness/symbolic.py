@@ -1,0 +1,69 @@
+"""Identities and signs by SymPy, and lists of numbers that must agree: what symbolic checks conclude from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import sympy as sp
+
+from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import Array
+from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
+
+
+def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = None) -> Verdict:
+    """Judges identities (expressions that must vanish) and inequalities (expressions that must be >= 0).
+
+    An identity that SymPy does not reduce to 0 is refuted when it is certainly not 0 at a point, and left open
+    otherwise; an inequality is proved when the assumptions of its symbols decide its sign.
+    """
+    signs = signs or {}
+    if not zero and not signs:
+        raise InvalidInput("nothing to prove; pass at least one identity or inequality")
+    numbers: dict[str, float | int | str | bool] = {"identities": len(zero), "inequalities": len(signs)}
+    for name, expression in zero.items():
+        rest = sp.simplify(sp.powsimp(sp.expand_log(sp.sympify(expression), force=True), force=True))
+        if rest == 0:
+            continue
+        value = _at_a_point(rest)
+        if abs(value) > 1e-9:
+            said = f"{name}: the difference is {sp.sstr(rest)}, {value:.6g} at a point"
+            return refuted(said, "exact", numbers=numbers)
+        return inconclusive(f"{name}: SymPy leaves {sp.sstr(rest)}", "symbolic", numbers=numbers)
+    for name, expression in signs.items():
+        known = _sign(sp.sympify(expression))
+        if known is False:
+            return refuted(f"{name} fails: {sp.sstr(expression)} < 0", "symbolic", numbers=numbers)
+        if known is None:
+            said = f"{name}: the sign of {sp.sstr(expression)} is not decided"
+            return inconclusive(said, "symbolic", numbers=numbers)
+    return holds(f"proved: {'; '.join([*zero, *signs])}", "symbolic", numbers=numbers)
+
+
+def agree(
+    found: Sequence[float] | Array, wanted: Sequence[float] | Array, what: str, tolerance: float = 1e-9
+) -> Verdict:
+    """Judges that two lists of exactly computed numbers are equal up to a relative rounding, entry by entry."""
+    a, b = np.asarray(found, dtype=float), np.asarray(wanted, dtype=float)
+    if a.shape != b.shape or a.size == 0 or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise InvalidInput(f"{what}: needs two lists of one shape, not empty and finite, got {a.shape} and {b.shape}")
+    off = np.abs(a - b) / np.maximum(np.maximum(np.abs(a), np.abs(b)), 1e-300)
+    worst = int(off.argmax())
+    numbers: dict[str, float | int | str | bool] = {"compared": a.size, "largest relative difference": float(off.max())}
+    said = f"{what}: {float(a.flat[worst]):.9g} against {float(b.flat[worst]):.9g} where they differ most, of {a.size}"
+    return (holds if float(off.max()) <= tolerance else refuted)(said, "exact", numbers=numbers)
+
+
+def _sign(expression: sp.Expr) -> bool | None:
+    """Whether the expression is nonnegative, if its assumptions decide that."""
+    for form in (expression, sp.expand(expression), sp.factor(expression), sp.simplify(expression)):
+        if form.is_nonnegative is not None:
+            return bool(form.is_nonnegative)
+    return None
+
+
+def _at_a_point(expression: sp.Expr) -> float:
+    """The value where the symbols are distinct integers from 2 on."""
+    values = {s: sp.Integer(2 + i) for i, s in enumerate(sorted(expression.free_symbols, key=str))}
+    return float(sp.N(expression.subs(values)))
