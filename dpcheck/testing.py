@@ -1,7 +1,8 @@
-"""For users' own test suites: `assert_private`, worst-case pairs, and Hypothesis strategies of neighbouring data."""
+"""For users' own test suites: `assert_private`, worst-case pairs, Hypothesis strategies, and how mutants are killed."""
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.audit import AuditResult, audit
+from dpcheck.checks import Context
 from dpcheck.errors import InvalidInput, MissingExtra
+from dpcheck.mutants import Kill
 from dpcheck.privacy import Guarantee
 from dpcheck.verdicts import Outcome
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["assert_private", "epsilons", "guarantees", "neighbouring_pairs", "worst_pairs"]
+__all__ = [
+    "assert_private",
+    "epsilons",
+    "guarantees",
+    "kill_by_attack",
+    "kill_by_audit",
+    "kill_by_number",
+    "neighbouring_pairs",
+    "worst_pairs",
+]
 
 Array = NDArray[np.float64]
 TRIALS = 12_000
@@ -160,3 +172,82 @@ def guarantees() -> SearchStrategy[Guarantee]:
         st.builds(RenyiDP, st.floats(1.1, 64.0), eps),
     )
     return strategy
+
+
+def kill_by_audit(
+    mechanism: Callable[..., Any],
+    data: Any,
+    neighbour: Any,
+    claim: Guarantee,
+    *,
+    exact_epsilon: float | None = None,
+    minimum: Callable[[float], int | None] | None = None,
+    smoke: int = 5_000,
+    standard: int = 30_000,
+    **options: Any,
+) -> Callable[[Context], Kill]:
+    """A kill by `dp.audit` in fixed mode.
+
+    Args:
+        minimum: failure probability -> fewest samples of any test; None: unknown.
+        smoke, standard: runs on each input at those sizes.
+        options: further arguments of `dp.audit`.
+    """
+
+    def kill(context: Context) -> Kill:
+        trials = int(context.scale(smoke, standard))
+        result = audit(
+            mechanism,
+            data,
+            neighbour,
+            claim,
+            trials=trials,
+            failure_probability=context.failure_probability,
+            seed=context.seed,
+            **options,
+        )
+        return Kill(
+            killed=result.outcome is Outcome.REFUTED,
+            by="audit",
+            samples=2 * trials,
+            minimum=None if minimum is None else minimum(context.failure_probability),
+            exact_epsilon=exact_epsilon,
+            claim=str(claim),
+        )
+
+    return kill
+
+
+def kill_by_number(
+    by: str, claim: str, found: Callable[[], float], allowed: float, *, exact_epsilon: float | None = None
+) -> Callable[[Context], Kill]:
+    """A kill by arithmetic, without a sample: `found()` exceeds what is allowed (beyond rounding)."""
+
+    def kill(_: Context) -> Kill:
+        value = found()
+        return Kill(
+            killed=value > allowed * (1 + 1e-9) + 1e-12,
+            by=by,
+            samples=0,
+            minimum=0,
+            exact_epsilon=value if exact_epsilon is None and by == "exact law" else exact_epsilon,
+            claim=claim,
+        )
+
+    return kill
+
+
+def kill_by_attack(run: Callable[[Context], Any], claim: str) -> Callable[[Context], Kill]:
+    """A kill by one of `dpcheck.auditing.attacks`: `run(context)` returns its `Finding`."""
+
+    def kill(context: Context) -> Kill:
+        finding = run(context)
+        return Kill(
+            killed=bool(finding.found),
+            by=f"{finding.attack} attack",
+            samples=int(finding.samples),
+            exact_epsilon=math.inf,
+            claim=claim,
+        )
+
+    return kill

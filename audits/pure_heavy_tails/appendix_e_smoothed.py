@@ -50,7 +50,7 @@ def localised_smoothed_privacy(context: Context, *, epsilon: float) -> Verdict:
     grid={"n": SIZES},
     conclude=rate.conclude("n", axis="0.9-quantile of the excess risk"),
     expect="inconclusive",
-    failure_probability=1e-4,
+    
 )
 def smoothed_risk_in_n(context: Context, *, n: int) -> dict[str, float]:
     """The same for smoothed EM-PGM with a public step size."""

@@ -36,7 +36,13 @@ class _OnALine(FinitePopulation):
 
 @functools.lru_cache(maxsize=4)
 def population(name: str) -> FinitePopulation:
-    """One real parameter: "visits" (squared loss, intercept only) or "progression" (absolute loss, slope on BMI)."""
+    """Real records: "visits" (squared loss, intercept only), "progression" (absolute loss, slope on BMI), and Huber
+    regressions on an intercept and one covariate: "visits, Huber" (on coinsurance), "progression, Huber" (on BMI).
+    """
+    if name.endswith("Huber"):
+        full = randhie("huber") if name.startswith("visits") else diabetes("huber")
+        second = 1 if name.startswith("visits") else BMI
+        return FinitePopulation(full.features_table[:, [0, second]], full.target, full.radius, full.link)
     if name == "visits":
         target = randhie().target
         return _OnALine(np.ones((len(target), 1)), target, 20.0, Squared())
@@ -49,7 +55,7 @@ def population(name: str) -> FinitePopulation:
     "pure_heavy_tails/proc-localized-double-op",
     kind="risk",
     grid={
-        "data": ("visits", "progression"),
+        "data": ("visits", "progression", "visits, Huber", "progression, Huber"),
         "solver": ("single", "double"),
         "n": by_size([2**10], [2**9, 2**10, 2**11, 2**12, 2**13]),
     },
@@ -60,7 +66,7 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
     work: Any = population(data)
     epsilon, k = 1.0, 2.0
     D, moments = work.constants.diameter(2.0), {j: work.constants.moment(j, 1) for j in (1.0, 2.0)}
-    trials = context.scale(160, 200)
+    trials = context.scale(160, 200) if work.constants.d == 1 else context.scale(40, 160)
     values = risk.excess_risks(
         practical(k, solver),
         work,
@@ -72,11 +78,11 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
         dict(context.cell),
         gradients=1e18,
     )
-    at = {"n": n, "J": BLOCKS, "d": 1, "epsilon": epsilon, "k": k, "D": D, "G_1": moments[1.0], "G_2": moments[2.0]}
+    at = {"n": n, "J": BLOCKS, "d": work.constants.d, "epsilon": epsilon, "k": k, "D": D, "G_1": moments[1.0], "G_2": moments[2.0]}
     constant = {"single": 27.1, "double": 48.0}[solver]
     explicit = unassumed("pure_heavy_tails/thm-2-1@derived", **at, G_k=moments[2.0], c_erm=constant)
     found = risk.high_probability(values, explicit, DELTA, context.failure_probability, x=n, series=f"{data}, {solver}")
-    trivial, start = D * moments[1.0], float(work.excess_risk(np.zeros((1, 1)))[0])
+    trivial, start = D * moments[1.0], float(work.excess_risk(np.zeros((1, work.constants.d)))[0])
     numbers = {
         **found.numbers,
         "trivial bound D G_1": trivial,

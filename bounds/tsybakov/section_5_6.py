@@ -7,10 +7,7 @@ from dpcheck.symbols import C, D, H, T, b, d, delta, epsilon, k, mu, n, p, posit
 from ._paper import LOG, LOWER_PRIVATE, LOWER_STATISTICAL, c, claim, growth, tau
 
 N, a, epsilon_0, Sigma = positive("N a epsilon_0 Sigma")
-SEPARATED = (
-    2 ** (1 - theta) * (sp.Symbol("mu", positive=True, seq=True) ** (1 / (theta - 1)) / (2 * sp.sqrt(2))) ** theta
-)
-MU = sp.Symbol("mu", positive=True, seq=True)
+SEPARATED = 2 ** (1 - theta) * (mu ** (1 / (theta - 1)) / (2 * sp.sqrt(2))) ** theta
 ATOM = c * sp.sqrt(d) / (n * sp.sqrt(rho))
 PACKING = d / 20 * sp.log(2)
 FANO = 1 - (rho * (n**2 * ATOM**2 + n * ATOM * (1 - ATOM)) + sp.log(2)) / PACKING

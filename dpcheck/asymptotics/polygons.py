@@ -198,7 +198,7 @@ def outline(pieces: Sequence[Polygon]) -> tuple[Polygon, tuple[Polygon, ...]]:
     leaving: dict[Vertex, list[Vertex]] = {}
     for u, v in border:
         leaving.setdefault(u, []).append(v)
-    following = {(u, v): (v, _sharpest_left(u, v, leaving[v])) for u, v in border}
+    following = {(u, v): (v, _sharpest_right(u, v, leaving[v])) for u, v in border}
     rings = []
     while following:
         edge = min(following)
@@ -211,15 +211,14 @@ def outline(pieces: Sequence[Polygon]) -> tuple[Polygon, tuple[Polygon, ...]]:
     return rings[0], tuple(rings[1:])
 
 
-def _sharpest_left(before: Vertex, at: Vertex, candidates: Sequence[Vertex]) -> Vertex:
-    """The next corner first met when turning clockwise from the way back: it keeps to the same bit of interior."""
+def _sharpest_right(before: Vertex, at: Vertex, candidates: Sequence[Vertex]) -> Vertex:
+    """The next corner first met when turning anticlockwise from the way back: it keeps to the same bit of outside."""
     best = candidates[0]
     for other in candidates[1:]:
-        # `other` comes before `best` iff the clockwise angle from the way back to it is the smaller one.
-        right_of_back = [_turn(at, before, c) < 0 for c in (other, best)]
-        if right_of_back[0] != right_of_back[1]:
-            best = other if right_of_back[0] else best
-        elif _turn(at, other, best) < 0:
+        first_half = [_turn(at, before, c) > 0 for c in (other, best)]
+        if first_half[0] != first_half[1]:
+            best = other if first_half[0] else best
+        elif _turn(at, other, best) > 0:
             best = other
     return best
 

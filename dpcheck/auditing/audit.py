@@ -198,7 +198,7 @@ def _try(
     taught = [_part(o, slice(0, split)) if split else o for o in (p, q)]
     scorer = score.fit(taught[0], taught[1], rng)
     s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
-    cells = events.learn_partition(s_p, s_q)
+    cells = events.learn_partition(s_p, s_q, learned_score=score.learned)
     if isinstance(claim, ApproxDP):
         rule = events.choose_rule(cells, samples, claim.delta, alpha)
     else:

@@ -18,6 +18,10 @@ from dpcheck.statistics.evalues import nearest_null
 
 Array = NDArray[np.float64]
 CELLS = 160
+ATOM_PRIOR = 25.0
+"""Information (in trials) that an atom needs to be believed half against the smooth model."""
+FEW_CELLS = 8
+"""Below this many cells a smooth model has nothing to borrow."""
 MOST_KINKS = 6
 """Of the smooth model of the log-ratio."""
 CAUTION = 2.0
@@ -60,11 +64,13 @@ class Partition:
         return replace(self, p=p, q=q, learned=int(counts.sum(axis=0).min()))
 
 
-def learn_partition(data: Array, neighbour: Array, cells: int = CELLS) -> Partition:
+def learn_partition(data: Array, neighbour: Array, cells: int = CELLS, *, learned_score: bool = False) -> Partition:
     """Cuts a score into cells and learns their laws: raw counts shrunk towards a smooth logistic model.
 
     Args:
         data, neighbour: (n,) and (m,) scores on the two inputs; NaN marks halts.
+        learned_score: values of a classifier repeat because its trees are few; they are no atoms of the mechanism, and
+            are smoothed like any others.
     """
     pooled = np.concatenate([data, neighbour])
     pooled = np.sort(pooled[~np.isnan(pooled)])
@@ -75,6 +81,8 @@ def learn_partition(data: Array, neighbour: Array, cells: int = CELLS) -> Partit
         centres = np.bincount(place, weights=pooled, minlength=len(edges) + 1) / total
     first = pooled[:1] if len(atoms) == len(edges) + 1 else np.array([-math.inf])
     atom = np.isin(np.concatenate([first, edges]), atoms)
+    if learned_score and len(edges) >= FEW_CELLS:
+        atom[:] = False
     uniform = np.full(len(edges) + 2, 1 / (len(edges) + 2))
     blank = Partition(edges, centres, atom, uniform, uniform, 0)
     return blank.taught(np.stack([blank.count(data), blank.count(neighbour)], axis=1))
@@ -98,7 +106,8 @@ def _laws(counts: NDArray[np.int64], centres: Array, atom: NDArray[np.bool_]) ->
 def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) -> Array:
     """P(data | cell): the smooth model plus as much of each cell's deviation as the scatter of all cells warrants.
 
-    Empirical Bayes on the log-odds scale (DerSimonian and Laird 1986, random effects). Atoms keep their own counts.
+    Empirical Bayes on the log-odds scale (DerSimonian and Laird 1986, random effects). Atoms keep
+    theirs once they have been seen often.
     """
     model = np.clip(model, 1e-9, 1 - 1e-9)
     information = total * model * (1 - model)
@@ -110,7 +119,8 @@ def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) ->
     surplus = max(0.0, scatter - freedom - 4 * math.sqrt(2 * freedom))
     spread = surplus / max(1e-12, float(weight.sum() - (weight**2).sum() / max(1e-12, weight.sum())))
     own = np.clip((hits + model) / (total + 1), 1e-9, 1 - 1e-9)
-    share = np.where(atom, 1.0, spread / (spread + 1 / np.maximum(information, 1e-12)))
+    share = spread / (spread + 1 / np.maximum(information, 1e-12))
+    share = np.where(atom, np.maximum(share, information / (information + ATOM_PRIOR)), share)
     odds = (1 - share) * special.logit(model) + share * special.logit(own)
     return np.asarray(special.expit(_monotone(odds, hits, total)))
 

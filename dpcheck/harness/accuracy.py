@@ -62,7 +62,9 @@ def never_violated(
     lhs, rhs = lhs.ravel(), rhs.ravel()
     size = np.maximum(np.abs(lhs), np.where(np.isfinite(rhs), np.abs(rhs), 0.0))
     with np.errstate(invalid="ignore"):
-        excess = np.where(lhs == rhs, 0.0, (lhs - rhs) / np.where(size > 0, size, 1.0))
+        relative = (lhs - rhs) / np.where(size > 0, size, 1.0)
+        relative = np.where(np.isinf(lhs), lhs, relative)  # an infinite side is no rounding
+        excess = np.where(lhs == rhs, 0.0, relative)
     worst = int(np.argmax(excess))
     numbers: dict[str, float | int | str | bool] = {
         "instances": lhs.size,
@@ -70,7 +72,7 @@ def never_violated(
         "right": float(rhs[worst]),
         "violations": int((excess > tolerance).sum()),
     }
-    if (rhs > 0).all():
+    if (rhs > 0).all() and np.isfinite(lhs / rhs).all():
         numbers["largest left/right"] = float((lhs / rhs).max())
     if excess[worst] > tolerance:
         return _violated(statement, worst, numbers, witness)

@@ -156,6 +156,7 @@ def test_signs_on_intervals_are_exact():
     assert constant_sign(k**2 - 2, DEFAULT_RANGES) == 1
     assert constant_sign(k**2 - 5, DEFAULT_RANGES) is None
     assert constant_sign((k - 1) / k * theta / (theta - 1), DEFAULT_RANGES) == 1
+    assert constant_sign((1 - k) * theta / (k + theta), DEFAULT_RANGES) == -1
     assert constant_sign((k - 2) * theta, DEFAULT_RANGES) is None  # zero at the closed end
     assert constant_sign((theta - 1) * k, DEFAULT_RANGES) == 1  # the open end does not count
     assert constant_sign(k - theta, DEFAULT_RANGES) is None

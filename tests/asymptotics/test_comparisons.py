@@ -150,6 +150,20 @@ def test_an_irrational_border_is_decided_exactly():
     assert touching.everywhere is None  # false at the irrational value only, where no ray is looked for
 
 
+def test_the_term_that_dominates_may_change_with_k():
+    """n <= n^(k/3) + n^(5 - k): by the first term for k >= 3, by the second for k <= 4."""
+    rate, other = n, n ** (k / 3) + n ** (5 - k)
+    assert relation(rate, other, Regime()) == ("smaller", True)
+    proof = compare(rate, other, Regime()).certificate.at_most
+    used = {index for _, x in proof.pieces for tree in x.cases for index, y in tree.multipliers if index < 2}
+    assert used == {0, 1}
+    assert relation(n ** R(5, 4), other, Regime()) == ("smaller", False)  # equal at k = 15/4
+    assert relation(n ** R(13, 10), other, Regime())[0] == "incomparable"
+    by_logs = n ** (1 / k) * sp.log(n) ** (k - 3)
+    assert relation(by_logs, n ** (1 / k), Regime(parameters={k: sp.Interval(2, 3)})) == ("smaller", False)
+    assert relation(by_logs, n ** (1 / k), Regime(parameters={k: sp.Interval.open(3, sp.oo)})) == ("larger", True)
+
+
 def test_logs_settle_ties():
     regime = Regime(ties={d: n**a}, where=[a >= 0])
     assert relation(sp.sqrt(sp.log(d) / n), sp.sqrt(sp.log(n) / n), regime) == ("smaller", False)
@@ -306,6 +320,17 @@ def test_tampered_proofs_are_rejected():
     for cases, inclusive in (((), False), ((tree, tree), False), ((tree,), True)):
         with pytest.raises(WitnessRejected):
             verify(with_evidence(comparison, at_most=Dominance(cases, inclusive)))
+
+
+def test_negative_multipliers_and_weak_rows_prove_nothing():
+    comparison = proved()
+    forged = Dominance((Leaf(((0, Fraction(-3, 4)), (2, Fraction(1)))),), inclusive=False)
+    with pytest.raises(WitnessRejected, match="negative"):  # it adds up, and would "prove" heavy <= light
+        verify(with_evidence(comparison, at_least=forged))
+    borrowed = dataclasses.replace(comparison.certificate.at_most, inclusive=True)
+    claimed = dataclasses.replace(with_evidence(comparison, strictly=borrowed), everywhere=True)
+    with pytest.raises(WitnessRejected, match="no strict inequality"):  # equal on the border
+        verify(claimed)
 
 
 def test_tampered_rays_and_relations_are_rejected():

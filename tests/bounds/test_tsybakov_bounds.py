@@ -74,7 +74,7 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
         "p": 1.5,
         "c": 0.01,
     }
-    point |= {"eta": 0.5, "lambda": 0.5, "T": 20.0, "a": 0.5, "N": 64.0, "rho": 0.1, "e": 2.0, "L": 2.0}
+    point |= {"p": 1.5, "eta": 0.5, "lambda": 0.5, "T": 20.0, "a": 0.5, "N": 64.0, "rho": 0.1, "e": 2.0, "L": 2.0}
     for claim in CLAIMS.values():
         if claim.bound is None:
             continue
@@ -217,7 +217,8 @@ def test_moments_of_the_lower_bound_instances() -> None:
     chance = np.linspace(1e-4, 1, 500)
     for order in (2, 3, 4, 8):
         literal = 1 + (1 / chance - 1) * 2.0**-order
-        assert np.all(literal >= 1) and literal.max() > 10
+        assert np.all(literal >= 1)
+        assert literal.max() > 10
         repaired = ((1 + chance) / 2) ** order + (1 - chance) * chance ** (order - 1) * 2.0**-order
         assert np.all(repaired <= 1 + 1e-12)
     factor = CLAIMS[PREFIX + "thm-4@corrected"]

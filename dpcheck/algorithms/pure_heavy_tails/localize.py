@@ -75,8 +75,8 @@ class PopLocalize(Algorithm[Phase]):
         c_erm: constant of (6) for λ_1 and Δ_t; None for the solver's proved one. 1 gives the right scaling in practice.
         phase_count: "nonempty" for as many phases as have a record in every block; "printed" for ceil(log2 n), whose
             last phases have empty blocks.
-        resolution: phases stop once 3 Δ_t/λ_t, which is public, falls below this share of the diameter: it costs at most
-            that share of G_1 D in risk, and keeps noise and gaps far above the rounding of float64.
+        resolution: phases stop once 3 Δ_t/λ_t, which is public, falls below this share of the diameter. That costs at
+            most that share of G_1 D in risk, and keeps noise and gaps far above the rounding of float64.
     """
 
     erm: PrivateErm = field(default_factory=DoubleOutputPert)

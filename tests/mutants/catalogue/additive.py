@@ -7,7 +7,8 @@ from scipy import stats
 
 import dpcheck as dp
 from dpcheck.auditing.limits import fewest_samples
-from dpcheck.mutants import Mutant, by_audit, by_number
+from dpcheck.mutants import Mutant
+from dpcheck.testing import kill_by_audit, kill_by_number
 
 N = 20
 LOW, HIGH = np.zeros(N), np.r_[np.zeros(N - 1), 1.0]
@@ -49,7 +50,7 @@ def mean_gaussian(sigma, d=1):
 half_sensitivity = Mutant(
     name="laplace-half-sensitivity",
     bug="sensitivity C/n (add-remove) where replace-one in [-C, C] needs 2C/n",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: np.clip(data, -1, 1).mean() + rng.laplace(scale=1 / N, size=trials),
         -np.ones(N),
         np.r_[-np.ones(N - 1), 1.0],
@@ -61,7 +62,7 @@ half_sensitivity = Mutant(
 gaussian_half_sensitivity = Mutant(
     name="gaussian-half-sensitivity",
     bug="Gaussian noise for C/n where replace-one needs 2C/n: twice the shift",
-    kill=by_audit(
+    kill=kill_by_audit(
         mean_gaussian(1 / N / (2 * MU)),
         LOW,
         HIGH,
@@ -73,7 +74,7 @@ gaussian_half_sensitivity = Mutant(
 variance_as_deviation = Mutant(
     name="gaussian-variance-as-deviation",
     bug="the variance sigma^2 < sigma passed where a standard deviation is meant",
-    kill=by_audit(
+    kill=kill_by_audit(
         mean_gaussian((1 / N / MU) ** 2),
         LOW,
         HIGH,
@@ -85,7 +86,7 @@ variance_as_deviation = Mutant(
 deviation_as_variance = Mutant(
     name="gaussian-deviation-as-variance",
     bug="the standard deviation 3.7 taken for a variance: noise of its square root",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: data.sum() + rng.normal(scale=math.sqrt(1 / MU), size=trials),
         LOW,
         HIGH,
@@ -98,7 +99,7 @@ deviation_as_variance = Mutant(
 per_coordinate_noise = Mutant(
     name="gaussian-noise-over-root-d",
     bug="noise per coordinate divided by sqrt(d), d = 5",
-    kill=by_audit(
+    kill=kill_by_audit(
         mean_gaussian(1 / N / MU / math.sqrt(5), d=5),
         LOW,
         HIGH,
@@ -110,12 +111,14 @@ per_coordinate_noise = Mutant(
 divided_twice = Mutant(
     name="laplace-divided-by-n-twice",
     bug="noise divided by the batch size once too often",
-    kill=by_audit(mean_laplace(1 / N / N), LOW, HIGH, PURE, exact_epsilon=float(N), minimum=laplace_minimum(float(N))),
+    kill=kill_by_audit(
+        mean_laplace(1 / N / N), LOW, HIGH, PURE, exact_epsilon=float(N), minimum=laplace_minimum(float(N))
+    ),
 )
 epsilon_as_scale = Mutant(
     name="histogram-scale-epsilon",
     bug="histogram noise of scale epsilon instead of 1/epsilon, epsilon = 0.5",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: (data > 0.5).sum() + rng.laplace(scale=0.5, size=trials),
         LOW,
         HIGH,
@@ -127,7 +130,7 @@ epsilon_as_scale = Mutant(
 one_end_of_the_range = Mutant(
     name="laplace-one-end-of-the-range",
     bug="sensitivity |low|/n of records in [-1, 4]: only one end of the range is looked at",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: np.clip(data, -1, 4).mean() + rng.laplace(scale=1 / N, size=trials),
         LOW,
         FAR,
@@ -139,7 +142,7 @@ one_end_of_the_range = Mutant(
 raw_copy_used = Mutant(
     name="laplace-raw-copy-used",
     bug="the clipped copy is computed, the raw one averaged",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: (np.clip(data, 0, 1), data)[1].mean() + rng.laplace(scale=1 / N, size=trials),
         LOW,
         FAR,
@@ -151,7 +154,7 @@ raw_copy_used = Mutant(
 clip_ignored = Mutant(
     name="laplace-clip-argument-ignored",
     bug="the clip norm is an argument that nothing reads: records up to 3 enter whole",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: np.clip(data, 0, 3).mean() + rng.laplace(scale=1 / N, size=trials),
         LOW,
         FAR,
@@ -163,7 +166,7 @@ clip_ignored = Mutant(
 bounds_from_data = Mutant(
     name="laplace-bounds-from-data",
     bug="records are scaled by their own maximum, which is released in effect",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: (
             data.max() * ((data / max(data.max(), 1e-9)).mean() + rng.laplace(scale=1 / N, size=trials))
         ),
@@ -175,7 +178,7 @@ bounds_from_data = Mutant(
 width_from_data = Mutant(
     name="laplace-scale-from-data",
     bug="the noise scale is the range of the data: local, not global, sensitivity",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: data.mean() + rng.laplace(scale=np.ptp(data) / N + 1e-6, size=trials),
         np.full(N, 0.5),
         np.r_[np.full(N - 1, 0.5), 1.0],
@@ -186,7 +189,7 @@ width_from_data = Mutant(
 geometric_without_zero = Mutant(
     name="geometric-without-zero",
     bug="two-sided geometric noise that never draws 0",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: data.sum() + rng.choice([-1, 1], trials) * rng.geometric(1 - math.exp(-1), trials),
         LOW,
         HIGH,
@@ -197,7 +200,7 @@ geometric_without_zero = Mutant(
 wrong_bias = Mutant(
     name="randomised-response-wrong-bias",
     bug="the truth kept with probability 1 - e^-epsilon/2 instead of e^epsilon/(1 + e^epsilon)",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: np.where(rng.random(trials) < 1 - math.exp(-1) / 2, data[-1], 1 - data[-1]),
         LOW,
         HIGH,
@@ -209,7 +212,7 @@ wrong_bias = Mutant(
 masked_after_noise = Mutant(
     name="gaussian-masked-by-data",
     bug="the noisy mean is set to zero afterwards where the true one is zero",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: np.where(data.mean() > 0, data.mean() + rng.normal(size=trials), 0.0),
         LOW,
         HIGH,
@@ -220,7 +223,7 @@ masked_after_noise = Mutant(
 clipped_to_data = Mutant(
     name="laplace-clipped-to-data-range",
     bug="the noisy mean is clipped to the range of the data 'for plausibility'",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: np.clip(data.mean() + rng.laplace(scale=1 / N, size=trials), data.min(), data.max()),
         np.full(N, 0.5),
         np.r_[np.full(N - 1, 0.5), 1.0],
@@ -231,14 +234,14 @@ clipped_to_data = Mutant(
 one_sided_noise = Mutant(
     name="exponential-noise-one-sided",
     bug="one-sided exponential noise with the proof of the two-sided law",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: data.sum() + rng.exponential(size=trials), LOW, HIGH, PURE, exact_epsilon=math.inf
     ),
 )
 uniform_noise = Mutant(
     name="uniform-noise",
     bug="uniform noise of the same variance: a law with a false proof",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: data.sum() + rng.uniform(-math.sqrt(6), math.sqrt(6), size=trials),
         LOW,
         HIGH,
@@ -256,18 +259,18 @@ def classic_epsilon(epsilon, delta=1e-5):
 classic_gaussian = Mutant(
     name="classic-gaussian-at-30",
     bug="the classic Gaussian formula at epsilon = 30 (fine at 8, broken here)",
-    kill=by_number("exact law", "(30, 1e-5)-DP", lambda: classic_epsilon(30.0), 30.0),
+    kill=kill_by_number("exact law", "(30, 1e-5)-DP", lambda: classic_epsilon(30.0), 30.0),
 )
 delta_not_split = Mutant(
     name="delta-not-split",
     bug="three phases on the same records, each at delta, sold as one (epsilon, delta)",
     # Leaky randomised response meets its delta with equality: three of them reveal with probability 1 - (1 - delta)^3.
-    kill=by_number("exact law", "delta = 1e-5 in all", lambda: -math.expm1(3 * math.log1p(-1e-5)), 1e-5),
+    kill=kill_by_number("exact law", "delta = 1e-5 in all", lambda: -math.expm1(3 * math.log1p(-1e-5)), 1e-5),
 )
 over_rounded = Mutant(
     name="conversion-optimistic-rounding",
     bug="zCDP to (epsilon, delta) by rho + sqrt(rho log(1/delta)): a factor 2 lost",
-    kill=by_number(
+    kill=kill_by_number(
         "accountant",
         "epsilon of rho = 0.5 at 1e-5",
         lambda: dp.GaussianDP(1.0).epsilon_at(1e-5),

@@ -10,7 +10,8 @@ import numpy as np
 
 import dpcheck as dp
 from dpcheck.auditing.attacks import replayed_noise
-from dpcheck.mutants import Mutant, by_attack, by_audit, by_number
+from dpcheck.mutants import Mutant
+from dpcheck.testing import kill_by_attack, kill_by_audit, kill_by_number
 
 N, STEPS, CLIP = 10, 10, 1.0
 MU = 0.5
@@ -66,22 +67,22 @@ def intercept_outside(w, data):
 batch_mean = Mutant(
     name="descent-batch-mean-clipped",
     bug="the mean of the batch is clipped, not each gradient",
-    kill=by_audit(descent(batch_mean_clipped), DATA, NEIGHBOUR, CLAIM),
+    kill=kill_by_audit(descent(batch_mean_clipped), DATA, NEIGHBOUR, CLAIM),
 )
 forgotten_clip = Mutant(
     name="descent-clip-forgotten",
     bug="clipping is an option that defaults to off",
-    kill=by_audit(descent(unclipped), DATA, NEIGHBOUR, CLAIM, exact_epsilon=epsilon_of(9 * MU)),
+    kill=kill_by_audit(descent(unclipped), DATA, NEIGHBOUR, CLAIM, exact_epsilon=epsilon_of(9 * MU)),
 )
 intercept = Mutant(
     name="descent-intercept-outside-the-clip",
     bug="the intercept's gradient is added after clipping",
-    kill=by_audit(descent(intercept_outside), DATA, NEIGHBOUR, CLAIM),
+    kill=kill_by_audit(descent(intercept_outside), DATA, NEIGHBOUR, CLAIM),
 )
 not_composed = Mutant(
     name="descent-noise-of-one-step",
     bug="noise calibrated for one step, not for ten composed",
-    kill=by_audit(
+    kill=kill_by_audit(
         descent(sigma=SIGMA / math.sqrt(STEPS)),
         DATA,
         NEIGHBOUR,
@@ -92,7 +93,7 @@ not_composed = Mutant(
 not_composed_last = Mutant(
     name="descent-noise-of-one-step-last-iterate",
     bug="the same, seen through the last iterate of plain sums (rate 0.2 on a linear loss)",
-    kill=by_audit(
+    kill=kill_by_audit(
         descent(lambda w, d: clipped(-d).mean() + 0 * w, sigma=SIGMA / math.sqrt(STEPS), releases="last"),
         DATA,
         NEIGHBOUR,
@@ -103,24 +104,24 @@ not_composed_last = Mutant(
 last_step_bare = Mutant(
     name="descent-last-step-bare",
     bug="the last step carries no noise: hidden in the last iterate, plain in the released gradients",
-    kill=by_audit(descent(last_noised=False), DATA, NEIGHBOUR, CLAIM, exact_epsilon=math.inf),
+    kill=kill_by_audit(descent(last_noised=False), DATA, NEIGHBOUR, CLAIM, exact_epsilon=math.inf),
 )
 seed_reused = Mutant(
     name="descent-seed-reused-each-step",
     bug="the generator is made anew from one seed in every step: differences of steps are exact",
-    kill=by_attack(
+    kill=kill_by_attack(
         lambda c: replayed_noise(descent(lambda w, d: clipped(-d).mean() + 0 * w, seed="step"), DATA), "0.5-GDP"
     ),
 )
 seed_fixed = Mutant(
     name="descent-seed-fixed",
     bug="a default seed: two runs of the mechanism have the same noise",
-    kill=by_attack(lambda c: replayed_noise(descent(seed=7), DATA, seed=c.seed), "0.5-GDP"),
+    kill=kill_by_attack(lambda c: replayed_noise(descent(seed=7), DATA, seed=c.seed), "0.5-GDP"),
 )
 shared_coordinates = Mutant(
     name="release-noise-shared-by-coordinates",
     bug="one noise draw broadcast over both coordinates",
-    kill=by_attack(
+    kill=kill_by_attack(
         lambda c: replayed_noise(
             lambda data, rng, trials: np.array([data.mean(), data.max()]) + rng.normal(size=(trials, 1)),
             DATA,
@@ -170,7 +171,7 @@ def likelihood_of_shuffle(outputs):
 wrong_rate = Mutant(
     name="sampling-rate-off-by-ten",
     bug="accounted at q = 0.01, sampled at q = 0.1 (epochs counted as steps)",
-    kill=by_audit(
+    kill=kill_by_audit(
         poisson_step(0.1, 0.5),
         np.zeros(1),
         np.ones(1),
@@ -182,7 +183,7 @@ wrong_rate = Mutant(
 shuffled_as_poisson = Mutant(
     name="shuffled-accounted-as-poisson",
     bug="batches partition a shuffled epoch, accounted as ten Poisson steps at q = 0.1",
-    kill=by_audit(
+    kill=kill_by_audit(
         one_batch_of_a_partition,
         np.zeros(1),
         np.ones(1),
@@ -196,7 +197,7 @@ shuffled_as_poisson = Mutant(
 cyclic_as_poisson = Mutant(
     name="cyclic-accounted-as-poisson",
     bug="the record's batch is known (cyclic order), accounted as Poisson sampling at q = 0.1",
-    kill=by_audit(
+    kill=kill_by_audit(
         poisson_step(1.0, SUB_SIGMA),
         np.zeros(1),
         np.ones(1),
@@ -207,7 +208,7 @@ cyclic_as_poisson = Mutant(
 phases_overlap = Mutant(
     name="phases-overlap",
     bug="phase batches overlap by one record where parallel composition is claimed",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: (
             np.stack([data[:6].sum(), data[5:].sum()]) + rng.normal(scale=1 / MU, size=(trials, 2))
         ),
@@ -221,7 +222,7 @@ phases_overlap = Mutant(
 realised_size = Mutant(
     name="divided-by-realised-batch-size",
     bug="the sum is divided by the realised size of the batch, which the neighbour changes",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: (data.sum() + rng.laplace(size=trials)) / len(data),
         np.full(3, 10.0),
         np.full(2, 10.0),
@@ -232,7 +233,7 @@ realised_size = Mutant(
 best_of_twenty = Mutant(
     name="best-of-twenty-runs",
     bug="the best of 20 private runs by the private objective is released",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: _best(data.sum() + rng.laplace(size=(trials, 20)), data.sum()),
         np.zeros(1),
         np.ones(1),
@@ -242,7 +243,7 @@ best_of_twenty = Mutant(
 data_dependent_stop = Mutant(
     name="stopping-on-the-bare-objective",
     bug="steps stop when the true objective is small; the number of noisy steps is the transcript",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: _stopping(data, rng, trials),
         np.zeros(1),
         np.ones(1),
@@ -252,7 +253,7 @@ data_dependent_stop = Mutant(
 step_size_from_data = Mutant(
     name="step-size-from-data",
     bug="the step size is one over the largest gradient of the data, and scales the noise with it",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: (
             (clipped(data).mean() + rng.normal(scale=SIGMA, size=trials)) / max(1.0, np.abs(data).max())
         ),
@@ -277,14 +278,14 @@ def _stopping(data, rng, trials):
 projection_missing = Mutant(
     name="projection-missing",
     bug="ten steps of rate 0.5 without the projection onto the unit interval: the iterates leave the domain",
-    kill=by_number(
+    kill=kill_by_number(
         "sensitivity", "diameter 1 of the domain", lambda: abs(sum(0.5 * 9.0 * 0.5**t for t in range(10))), 1.0
     ),
 )
 smooth_only = Mutant(
     name="stability-step-size-too-large",
     bug="uniform stability 2 L^2 T eta / n claimed for eta = 3 > 2/beta: the replayed steps expand",
-    kill=by_number("replayed iterates", "stability 2 T eta / n = 6", lambda: _expanded(3.0), 6.0),
+    kill=kill_by_number("replayed iterates", "stability 2 T eta / n = 6", lambda: _expanded(3.0), 6.0),
 )
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import dpcheck as dp
 from dpcheck.auditing import attacks, finite_laws
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.mutants import Mutant, by_attack, by_audit, by_number
+from dpcheck.mutants import Mutant
+from dpcheck.testing import kill_by_attack, kill_by_audit, kill_by_number
 
 N = 20
 LOW, HIGH = np.zeros(N), np.r_[np.zeros(N - 1), 1.0]
@@ -22,7 +23,7 @@ def sound(name, bug, kill):
 tight_laplace = sound(
     "tight-laplace",
     "noise of exactly the scale that the claim allows",
-    by_audit(
+    kill_by_audit(
         lambda data, rng, trials: np.clip(data, 0, 1).mean() + rng.laplace(scale=1 / N, size=trials),
         LOW,
         FAR,
@@ -33,7 +34,7 @@ tight_laplace = sound(
 tight_gaussian = sound(
     "tight-gaussian",
     "Gaussian noise that meets its curve everywhere",
-    by_audit(
+    kill_by_audit(
         lambda data, rng, trials: data.sum() + rng.normal(size=trials),
         LOW,
         HIGH,
@@ -44,7 +45,7 @@ tight_gaussian = sound(
 classic_at_eight = sound(
     "classic-gaussian-at-8",
     "the classic formula outside its theorem, and still enough",
-    by_number(
+    kill_by_number(
         "exact law",
         "(8, 1e-5)-DP",
         lambda: dp.GaussianDP(8 / math.sqrt(2 * math.log(1.25e5))).epsilon_at(1e-5),
@@ -54,7 +55,7 @@ classic_at_eight = sound(
 sparse_vector = sound(
     "sparse-vector-with-its-cut-off",
     "threshold noise kept, query noise 4, one positive answer",
-    by_number(
+    kill_by_number(
         "exact law",
         "1-DP",
         lambda: exact_epsilon(
@@ -69,7 +70,7 @@ sparse_vector = sound(
 monotone_exponential = sound(
     "exponential-mechanism-monotone",
     "coefficient epsilon without the two, and monotone scores: no factor is lost",
-    by_number(
+    kill_by_number(
         "exact law",
         "1-DP",
         lambda: exact_epsilon(
@@ -84,7 +85,7 @@ monotone_exponential = sound(
 permute_and_flip = sound(
     "permute-and-flip-as-pure",
     "permute-and-flip with its pure guarantee",
-    by_number(
+    kill_by_number(
         "exact law",
         "2-DP",
         lambda: exact_epsilon(
@@ -96,7 +97,7 @@ permute_and_flip = sound(
 randomised_response = sound(
     "randomised-response-tight",
     "keeps the truth with probability e/(1 + e)",
-    by_audit(
+    kill_by_audit(
         lambda data, rng, trials: np.where(rng.random(trials) < math.e / (1 + math.e), data[-1], 1 - data[-1]),
         LOW,
         HIGH,
@@ -107,7 +108,7 @@ randomised_response = sound(
 geometric = sound(
     "geometric-with-ties",
     "two-sided geometric noise: discrete outputs with ties",
-    by_audit(
+    kill_by_audit(
         lambda data, rng, trials: (
             data.sum() + rng.geometric(1 - math.exp(-1), trials) - rng.geometric(1 - math.exp(-1), trials)
         ),
@@ -120,7 +121,7 @@ geometric = sound(
 clipped_outside = sound(
     "output-clipped-to-public-range",
     "atoms at public ends are post-processing",
-    by_attack(
+    kill_by_attack(
         lambda c: attacks.support(
             lambda data, rng, trials: np.clip(data.sum() + rng.laplace(size=trials), 0, 1),
             np.zeros(1),
@@ -135,7 +136,7 @@ clipped_outside = sound(
 on_a_grid = sound(
     "laplace-on-a-grid",
     "outputs rounded to a public lattice: their bits tell nothing",
-    by_attack(
+    kill_by_attack(
         lambda c: attacks.granularity(
             lambda data, rng, trials: np.round((data.sum() + rng.laplace(size=trials)) * 256) / 256,
             np.zeros(1),
@@ -150,7 +151,7 @@ on_a_grid = sound(
 last_iterate = sound(
     "last-iterate-of-noisy-steps",
     "ten composed noisy steps, only the last iterate is told",
-    by_audit(
+    kill_by_audit(
         lambda data, rng, trials: 10 * data.sum() + rng.normal(scale=math.sqrt(10) * math.sqrt(10), size=trials),
         LOW,
         HIGH,
@@ -161,7 +162,7 @@ last_iterate = sound(
 repeated_values = sound(
     "integer-outputs-repeat",
     "equal outputs of a count are no replayed noise",
-    by_attack(
+    kill_by_attack(
         lambda c: attacks.replayed_noise(
             lambda data, rng, trials: rng.geometric(0.5, trials), np.zeros(1), seed=c.seed
         ),
@@ -171,7 +172,7 @@ repeated_values = sound(
 exact_sum = sound(
     "exactly-rounded-sum",
     "a clipped sum by math.fsum keeps its sensitivity at any scale",
-    by_attack(
+    kill_by_attack(
         lambda c: attacks.summation_order(lambda x: math.fsum(np.clip(x, 0, 1)), 1.0, seed=c.seed), "sensitivity 1"
     ),
 )

@@ -7,8 +7,9 @@ import numpy as np
 import dpcheck as dp
 from dpcheck.auditing import attacks
 from dpcheck.checks import Context
-from dpcheck.mutants import Kill, Mutant, by_attack, by_number
+from dpcheck.mutants import Kill, Mutant
 from dpcheck.statistics.means import refute_mean
+from dpcheck.testing import kill_by_attack, kill_by_number
 
 ZERO, ONE = np.array([0.0]), np.array([1.0])
 PURE = dp.PureDP(1.0)
@@ -16,7 +17,7 @@ PURE = dp.PureDP(1.0)
 last_bits = Mutant(
     name="laplace-last-bits",
     bug="floating-point Laplace noise: outputs finer than 2^-53 come from the value 0 only",
-    kill=by_attack(
+    kill=kill_by_attack(
         lambda c: attacks.granularity(
             lambda data, rng, trials: data.sum() + rng.laplace(size=trials),
             ZERO,
@@ -32,7 +33,7 @@ last_bits = Mutant(
 gaussian_last_bits = Mutant(
     name="gaussian-last-bits",
     bug="floating-point Gaussian noise on integers",
-    kill=by_attack(
+    kill=kill_by_attack(
         lambda c: attacks.granularity(
             lambda data, rng, trials: data.sum() + rng.normal(size=trials),
             ZERO,
@@ -48,14 +49,14 @@ gaussian_last_bits = Mutant(
 naive_summation = Mutant(
     name="float-summation-order",
     bug="a naive float sum of records up to 2^50, claimed sensitivity 1",
-    kill=by_attack(
+    kill=kill_by_attack(
         lambda c: attacks.summation_order(lambda x: np.float64(sum(x.tolist())), 1.0, seed=c.seed), "sensitivity 1"
     ),
 )
 rounded_mean = Mutant(
     name="mean-rounded-before-noise",
     bug="the sum is rounded to a multiple of 4 before noise: sensitivity 4, claimed 1",
-    kill=by_attack(
+    kill=kill_by_attack(
         lambda c: attacks.summation_order(lambda x: 4 * np.round(x.sum() / 4), 1.0, scale=1.0, seed=c.seed),
         "sensitivity 1",
     ),
@@ -63,7 +64,7 @@ rounded_mean = Mutant(
 nan_passes = Mutant(
     name="nan-passes-the-clip",
     bug="np.clip lets a NaN record through to the output",
-    kill=by_attack(
+    kill=kill_by_attack(
         lambda c: attacks.special_records(
             lambda data, rng, trials: np.clip(data, 0, 1).mean() + rng.laplace(size=trials), np.zeros(5), seed=c.seed
         ),
@@ -73,7 +74,7 @@ nan_passes = Mutant(
 atoms_left = Mutant(
     name="clipped-output-with-moving-ends",
     bug="the output is clipped to [mean - 1, mean + 1]: the ends are atoms that reveal the mean",
-    kill=by_attack(
+    kill=kill_by_attack(
         lambda c: attacks.support(
             lambda data, rng, trials: data.sum() + np.clip(rng.laplace(size=trials), -1, 1),
             ZERO,
@@ -114,7 +115,7 @@ def lost_by_reading():
 accountant_reading = Mutant(
     name="accountant-changed-by-reading",
     bug="reading epsilon clears the history: half a unit is reported after three were spent",
-    kill=by_number("stateful accountant", "epsilon spent - epsilon told <= 0", lost_by_reading, 0.0),
+    kill=kill_by_number("stateful accountant", "epsilon spent - epsilon told <= 0", lost_by_reading, 0.0),
 )
 
 
@@ -134,17 +135,19 @@ def changed_pairs():
 stability_two = Mutant(
     name="pairing-stability",
     bug="pairing consecutive records is called 1-stable; removing one record shifts every pair",
-    kill=by_number("counted records", "stability 1", changed_pairs, 1.0),
+    kill=kill_by_number("counted records", "stability 1", changed_pairs, 1.0),
 )
 sampling_rate_arithmetic = Mutant(
     name="sampling-rate-by-floor",
     bug="q computed from floor(n / b) batches, 16 % too small at n = 115, b = 10 with 11 of 12 batches",
-    kill=by_number("schedule", "q = 10 / 115", lambda: 1 / 11, 10 / 115),
+    kill=kill_by_number("schedule", "q = 10 / 115", lambda: 1 / 11, 10 / 115),
 )
 renyi_order_one = Mutant(
     name="renyi-order-near-one",
     bug="the conversion takes the infimum over orders down to 1 without its log(1/delta)/(alpha - 1)",
-    kill=by_number("accountant", "told epsilon >= exact", lambda: dp.GaussianDP(1.0).epsilon_at(1e-5), 0.5 * 1.0001),
+    kill=kill_by_number(
+        "accountant", "told epsilon >= exact", lambda: dp.GaussianDP(1.0).epsilon_at(1e-5), 0.5 * 1.0001
+    ),
 )
 
 

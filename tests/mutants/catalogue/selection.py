@@ -7,7 +7,8 @@ import numpy as np
 import dpcheck as dp
 from dpcheck.auditing import finite_laws
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.mutants import Mutant, by_audit, by_number
+from dpcheck.mutants import Mutant
+from dpcheck.testing import kill_by_audit, kill_by_number
 
 QUERIES = 10
 LOW, HIGH = np.repeat([0.0, 1.0], 5), np.repeat([1.0, 0.0], 5)
@@ -45,12 +46,12 @@ def sparse_vector(threshold_scale, query_scale, stop=True, redraw=False, values=
 no_stop = Mutant(
     name="sparse-vector-no-cut-off",
     bug="every answer is told, noise as for one positive answer",
-    kill=by_number("exact law", "0.4-DP", lambda: sparse_vector_epsilon(2.0, 4.0, None), 0.4),
+    kill=kill_by_number("exact law", "0.4-DP", lambda: sparse_vector_epsilon(2.0, 4.0, None), 0.4),
 )
 no_stop_sampled = Mutant(
     name="sparse-vector-no-cut-off-small-noise",
     bug="every answer is told, query noise of scale 1 where the number of answers counts",
-    kill=by_audit(
+    kill=kill_by_audit(
         sparse_vector(2.0, 1.0, stop=False),
         LOW,
         HIGH,
@@ -62,22 +63,24 @@ no_stop_sampled = Mutant(
 no_query_noise = Mutant(
     name="sparse-vector-no-query-noise",
     bug="noise on the threshold only (Lyu, Su and Li 2017, Algorithm 5)",
-    kill=by_audit(sparse_vector(1.0, 0.0, stop=False), LOW, HIGH, PURE, adjacency=None, exact_epsilon=math.inf),
+    kill=kill_by_audit(sparse_vector(1.0, 0.0, stop=False), LOW, HIGH, PURE, adjacency=None, exact_epsilon=math.inf),
 )
 small_query_noise = Mutant(
     name="sparse-vector-query-scale",
     bug="noise of one positive answer (scale 1) though five may be told",
-    kill=by_number("exact law", "1-DP", lambda: sparse_vector_epsilon(2.0, 1.0, 5), 1.0),
+    kill=kill_by_number("exact law", "1-DP", lambda: sparse_vector_epsilon(2.0, 1.0, 5), 1.0),
 )
 threshold_redrawn = Mutant(
     name="sparse-vector-threshold-redrawn",
     bug="the threshold's noise is drawn for every query: small noise per query composes over all of them",
-    kill=by_audit(sparse_vector(1.0, 1.0, stop=False, redraw=True), LOW, HIGH, PURE, adjacency=None),
+    kill=kill_by_audit(sparse_vector(1.0, 1.0, stop=False, redraw=True), LOW, HIGH, PURE, adjacency=None),
 )
 answer_released = Mutant(
     name="sparse-vector-answer-released",
     bug="the noisy answer that passed the threshold is released with its index (Roth 2011 lecture notes)",
-    kill=by_audit(sparse_vector(4.0, 0.5, values=True), LOW, HIGH, PURE, adjacency=None, smoke=10_000, standard=40_000),
+    kill=kill_by_audit(
+        sparse_vector(4.0, 0.5, values=True), LOW, HIGH, PURE, adjacency=None, smoke=10_000, standard=40_000
+    ),
 )
 SCORES, MOVED = np.zeros(5), np.array([-1.0, 1.0, 1.0, 1.0, 1.0])
 
@@ -89,14 +92,14 @@ def selection_epsilon(law):
 exponential_without_two = Mutant(
     name="exponential-mechanism-without-the-two",
     bug="exponential mechanism with coefficient epsilon instead of epsilon/2, scores not monotone",
-    kill=by_number(
+    kill=kill_by_number(
         "exact law", "1-DP", lambda: selection_epsilon(lambda s: finite_laws.exponential_mechanism(s, 1.0)), 1.0
     ),
 )
 noisy_min_half_scale = Mutant(
     name="noisy-min-scale-without-the-two",
     bug="report-noisy-min with scale 1/epsilon instead of 2/epsilon, scores not monotone",
-    kill=by_number("exact law", "1-DP", lambda: selection_epsilon(lambda s: finite_laws.noisy_min(s, 1.0)), 1.0),
+    kill=kill_by_number("exact law", "1-DP", lambda: selection_epsilon(lambda s: finite_laws.noisy_min(s, 1.0)), 1.0),
 )
 
 
@@ -109,7 +112,7 @@ def renyi_over_order(law, alpha):
 permute_and_flip_as_exponential = Mutant(
     name="permute-and-flip-as-exponential",
     bug="permute-and-flip charged rho = epsilon^2/8, which only bounded-range mechanisms have",
-    kill=by_number(
+    kill=kill_by_number(
         "Renyi divergence",
         "0.5-zCDP (epsilon = 2)",
         lambda: max(renyi_over_order(lambda s: finite_laws.permute_and_flip(s, 1.0), a) for a in (1.2, 1.5, 2.0, 4.0)),
@@ -119,7 +122,7 @@ permute_and_flip_as_exponential = Mutant(
 value_released = Mutant(
     name="noisy-max-value-released",
     bug="the winning noisy score is released with the index, from the same noise",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: _winner(data + rng.laplace(scale=2.0, size=(trials, len(data)))),
         np.zeros(5),
         np.full(5, 1.0),
@@ -137,7 +140,7 @@ def _winner(noisy):
 gumbel_values = Mutant(
     name="argmax-of-bare-scores",
     bug="ties are broken by noise, the argmax itself is exact",
-    kill=by_audit(
+    kill=kill_by_audit(
         lambda data, rng, trials: np.argmax(data + 1e-6 * rng.normal(size=(trials, len(data))), axis=1),
         np.zeros(3),
         np.eye(3)[1],
@@ -149,7 +152,7 @@ gumbel_values = Mutant(
 wrong_categories = Mutant(
     name="randomised-response-over-k",
     bug="k = 4 answers, the noise of two: kept with probability e/(1+e)",
-    kill=by_number(
+    kill=kill_by_number(
         "exact law",
         "1-DP",
         lambda: exact_epsilon(
