@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from dpcheck.accounting import account
+from dpcheck.checks import Context
 from dpcheck.geometry import Ball, Box, Domain, L1Ball
+from dpcheck.harness import sensitivity
+from dpcheck.harness.replay import Case
+from dpcheck.harness.search import Search
+from dpcheck.harness.sensitivity import Certificate
 from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Verdict, Witness, inconclusive, refuted
+from dpcheck.verdicts import Verdict, Witness, holds, inconclusive, refuted
 from dpcheck.witnesses import verify
-from dpcheck.workloads import LinearMean, QuadraticMean, signs_on
+from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 DELTA = 1e-6
 
@@ -79,6 +85,43 @@ def linear(domain: Domain, shift: float = 0.5) -> LinearMean:
 def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
     """Mean estimation on a set of diameter 1, with records well inside."""
     return QuadraticMean(*signs_on(domain, 0.4 * inradius, 0.5), domain, 0.5, inradius**2)
+
+
+def enough(context: Context, limit: float, bound: float, d: int) -> int:
+    """Trials that a bet below `limit` takes to certify `bound` when the risk is far below it, within 2e7 numbers."""
+    wanted = 3 * math.log(1 / context.failure_probability) * limit / bound
+    return max(100, min(math.ceil(wanted), 20_000_000 // d))
+
+
+FREE = 1e18
+"""Gradients of these workloads are read as one mean: their number costs nothing."""
+INRADIUS = {"l2 ball": lambda d: 0.5, "l1 ball": lambda d: 0.5 / math.sqrt(d), "cube": lambda d: 0.5 / math.sqrt(d)}
+
+
+def huber(dimension: int, size: float = 0.3) -> CoordinateHuber:
+    return CoordinateHuber(np.full(dimension, size))
+
+
+def heavy(dimension: int, p: float = 1.5) -> HeavyCoordinates:
+    return HeavyCoordinates(np.full(dimension, 0.5 * dimension ** (-1 / p)), radius=1.0, s=p, smoothness=0.05)
+
+
+def certified(plan: Any, claim: ApproxDP, what: str) -> Verdict:
+    """HOLDS when the accountant certifies the claim at the schedule's own sensitivities."""
+    found = account(plan).epsilon(claim.delta)
+    said = f"{what}: epsilon at delta = {claim.delta:g} is at most {found:.4g}, claimed {claim.epsilon:g}"
+    numbers = {"epsilon": found, "claimed": claim.epsilon}
+    return (holds if found <= claim.epsilon * (1 + 1e-9) else inconclusive)(said, "certificate", numbers=numbers)
+
+
+def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict:
+    """One closed-form pair by replay, next to a certificate of 1."""
+    seen = case.replay(data, neighbour, 8)
+    found = Search()
+    for name, ratios in seen.ratios().items():
+        top = np.array([float(ratios.max())])
+        found.offer(data, neighbour, {name: top}, "given")
+    return sensitivity.judge(found, certificate=Certificate(1.0, because))
 
 
 # The cone over a cross-polytope ---------------------------------------------------------------------------------------

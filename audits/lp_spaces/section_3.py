@@ -28,7 +28,7 @@ from ._instances import body, explicit, order, refuted_by
 d_, p_, theta_ = BY_NAME["d"], BY_NAME["p"], BY_NAME["theta"]
 UNIT = {D: 1, L: 1, mu: 1}
 
-# Contributions and tables ----------------------------------------------------------------------------------------------
+# Contributions and tables -------------------------------------------------------------------------------------------
 
 
 @check("lp_spaces/claim-contrib-1", kind="symbolic")
@@ -68,7 +68,7 @@ def table_2_is_theorem_10(context: Context) -> Verdict:
     return proved({"difference": order("lp_spaces/claim-table-2") - order("lp_spaces/thm-10").subs(D, 1)})
 
 
-# Tools -----------------------------------------------------------------------------------------------------------------
+# Tools --------------------------------------------------------------------------------------------------------------
 
 
 @check("lp_spaces/def-1", kind="privacy", grid={"atoms": by_size([5], [5, 10])})
@@ -83,7 +83,7 @@ def best_event_is_the_positive_part(context: Context, *, atoms: int) -> Verdict:
 
 @check("lp_spaces/lem-1", kind="symbolic")
 def advanced_composition_meets_epsilon(context: Context) -> Verdict:
-    """The composed epsilon over epsilon, bounded by 1/2 + epsilon e^(epsilon')/(8 l), l = log(2/delta), stays below 1."""
+    """1/2 + epsilon e^(epsilon')/(8 l), l = log(2/delta), which bounds the composed epsilon over epsilon, is <= 1."""
     e, ell = sp.symbols("e l", positive=True)
     left = sp.Rational(1, 2) + e / (8 * ell) * sp.exp(e / (2 * sp.sqrt(2 * ell))) - 1
     return domain.never_positive(left, {"e": (0, 1), "l": ("69/100", 700)}, statement="composed epsilon <= epsilon")
@@ -188,7 +188,7 @@ def true_delta(
     expect="refuted",
 )
 def delta_where_kappa_loses_its_e(context: Context, *, case: tuple[int, float, float]) -> Verdict:
-    """True delta of the mechanism at kappa = 2 log d, by importance sampling; a betting test refutes the claimed one."""
+    """True delta of the mechanism at kappa = 2 log d, by importance sampling; a bet refutes the claimed one."""
     d, epsilon, delta = case
     values, tilt = true_delta(context, int(d), epsilon, delta, False, context.scale(6000, 20_000))
     mean, se = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
@@ -234,7 +234,7 @@ def moments_of_the_radius(context: Context) -> Verdict:
     return proved({**cases, "m = 2": second})
 
 
-# Definitions -----------------------------------------------------------------------------------------------------------
+# Definitions --------------------------------------------------------------------------------------------------------
 
 
 def _pairs(context: Context, d: int = 4) -> tuple[CoordinateHuber, np.ndarray, np.ndarray, np.ndarray]:
@@ -348,7 +348,7 @@ def width_of_sparse_vectors(context: Context, *, s: int) -> Verdict:
     return make(said, "sampled", failure_probability=share, numbers=numbers)
 
 
-# Procedures ------------------------------------------------------------------------------------------------------------
+# Procedures ---------------------------------------------------------------------------------------------------------
 
 
 @check("lp_spaces/proc-gg", kind="accuracy", grid={"p": (1.2, 1.6)}, expect="inconclusive")

@@ -420,7 +420,6 @@ def distance_within_constants(context: Context, *, n: int, lambda_: float) -> Ve
     grid={"n": by_size([64, 128, 256, 512], [2**j for j in range(5, 14)])},
     conclude=rate.conclude("n", axis="0.7-quantile of the distance"),
     expect="inconclusive",
-    
 )
 def distance_in_n(context: Context, *, n: int) -> dict[str, float]:
     """The 0.7-quantile of the distance to the regularised minimiser falls in n like (20)."""
@@ -456,7 +455,6 @@ def localised_smooth_privacy(context: Context, *, epsilon: float) -> Verdict:
     grid={"n": SIZES},
     conclude=rate.conclude("n", axis="0.9-quantile of the excess risk"),
     expect="inconclusive",
-    
 )
 def smooth_risk_in_n(context: Context, *, n: int) -> dict[str, float]:
     """The 0.9-quantile of the excess risk on rescaled rare spikes, against (26)."""

@@ -50,7 +50,6 @@ def localised_smoothed_privacy(context: Context, *, epsilon: float) -> Verdict:
     grid={"n": SIZES},
     conclude=rate.conclude("n", axis="0.9-quantile of the excess risk"),
     expect="inconclusive",
-    
 )
 def smoothed_risk_in_n(context: Context, *, n: int) -> dict[str, float]:
     """The same for smoothed EM-PGM with a public step size."""

@@ -227,7 +227,6 @@ def distance_within_640(context: Context, *, k: float, m: int) -> Verdict:
     grid={"k": (2.0, 4.0), "m": by_size([100, 400, 1600], [2**j for j in range(6, 15)])},
     conclude=rate.conclude("m", axis="0.65-quantile of the distance"),
     expect="inconclusive",
-    
 )
 def distance_in_m(context: Context, *, k: float, m: int) -> dict[str, float]:
     """The 0.65-quantile of the distance to the regularised minimiser falls in m like (6)."""
@@ -324,7 +323,6 @@ def localised_privacy(context: Context, *, epsilon: float) -> Verdict:
     grid={"n": by_size([2**10, 2**12, 2**14], [2**j for j in range(9, 18)])},
     conclude=rate.conclude("n", axis="0.9-quantile of the excess risk"),
     expect="inconclusive",
-    
 )
 def risk_in_n(context: Context, *, n: int) -> dict[str, float]:
     """The 0.9-quantile of the excess risk on rescaled rare spikes falls in n like the rate."""

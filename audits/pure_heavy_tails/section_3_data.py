@@ -78,7 +78,16 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
         dict(context.cell),
         gradients=1e18,
     )
-    at = {"n": n, "J": BLOCKS, "d": work.constants.d, "epsilon": epsilon, "k": k, "D": D, "G_1": moments[1.0], "G_2": moments[2.0]}
+    at = {
+        "n": n,
+        "J": BLOCKS,
+        "d": work.constants.d,
+        "epsilon": epsilon,
+        "k": k,
+        "D": D,
+        "G_1": moments[1.0],
+        "G_2": moments[2.0],
+    }
     constant = {"single": 27.1, "double": 48.0}[solver]
     explicit = unassumed("pure_heavy_tails/thm-2-1@derived", **at, G_k=moments[2.0], c_erm=constant)
     found = risk.high_probability(values, explicit, DELTA, context.failure_probability, x=n, series=f"{data}, {solver}")

@@ -150,7 +150,6 @@ def target_with_constants(context: Context, *, k: float, d: int, m: int) -> Verd
     grid={"k": (2.0, 4.0), "m": by_size([10.0**j for j in (3, 4, 5, 6)], [float(10 ** (3 + j / 2)) for j in range(9)])},
     conclude=rate.conclude("m", axis="0.75-quantile of the distance"),
     expect="inconclusive",
-    
 )
 def distance_in_m(context: Context, *, k: float, m: float) -> dict[str, float]:
     """The distance falls like (d/(m epsilon))^(1-1/k), on weights that are rescaled with m."""

@@ -260,7 +260,7 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     best = int(np.argmax(bound))
     rule = Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]))
     # A weighted test needs a leak that is small beside the event.
-    if 20 * delta < float(right.flat[best]):
+    if 20 * delta < float(right.flat[best]) and failure_probability > 1e-9:
         return _weighted_rule(cells, samples, delta, failure_probability, rule)
     return rule
 

@@ -121,7 +121,13 @@ def list_command(
     else:
         stale = {check for check, chosen in results.items() if chosen.stale}
         shown = [
-            (c.label, c.kind, in_words(found) + "*" * bool(stale & {check.id for check in checks}), grade_of(c, results), c.title)
+            (
+                c.label,
+                c.kind,
+                in_words(found) + "*" * bool(stale & {check.id for check in checks}),
+                grade_of(c, results),
+                c.title,
+            )
             for c, found, checks in rows
         ]
         table(shown, ("label", "kind", "outcome", "grade", "title"))

@@ -158,7 +158,7 @@ class BoundRow:
     """An upper bound with its constants, or why it cannot be given here.
 
     Attributes:
-        what: "risk" (excess risk), "distance" (to the minimiser that a solver is after) or "spent" (epsilon, worst pair).
+        what: "risk" (excess risk), "distance" (to the minimiser that a solver is after), "spent" (epsilon, worst pair).
     """
 
     source: str

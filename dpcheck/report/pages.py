@@ -30,7 +30,7 @@ GRADES = {
     ),
     "suspected": (
         "Suspected",
-        "Held to be false by `bounds/`, but no verdict with a verified witness is stored: not an accusation until one is.",
+        "`bounds/` says that these are false, no verdict with a verified witness is stored: no accusation until then.",
     ),
     "slip": (
         "Slips",

@@ -159,6 +159,8 @@ def test_the_term_that_dominates_may_change_with_k():
     assert used == {0, 1}
     assert relation(n ** R(5, 4), other, Regime()) == ("smaller", False)  # equal at k = 15/4
     assert relation(n ** R(13, 10), other, Regime())[0] == "incomparable"
+    turning = n * sp.log(n) ** (2 * k - 6) + n  # the logs favour one term or the other
+    assert relation(n * sp.log(n) ** (k - 3), turning, Regime()) == ("smaller", False)
     by_logs = n ** (1 / k) * sp.log(n) ** (k - 3)
     assert relation(by_logs, n ** (1 / k), Regime(parameters={k: sp.Interval(2, 3)})) == ("smaller", False)
     assert relation(by_logs, n ** (1 / k), Regime(parameters={k: sp.Interval.open(3, sp.oo)})) == ("larger", True)
@@ -277,6 +279,7 @@ def test_local_exponents():
     with pytest.raises(InvalidInput, match="a >= 0 fails"):
         local_exponents(d / n, Regime(ties={d: n**a}, where=[a >= 0]), at={a: -1})
     assert local_exponents(d / n, Regime(ties={d: n**2}))["d"] == (1, 1)
+    assert local_exponents(n + sp.Min(n * L, 1), Regime(constants=[L]))["L"] == (0, 0)
 
 
 # certificates

@@ -278,6 +278,16 @@ def test_outlines_have_holes_and_survive_pinches():
     ((outer, inner),) = [polygons.outline(c) for c in polygons.components([polygons.hull(c) for c in turned])]
     assert outer == ring((0, 0), (3, 0), (3, 3), (1, 3), (1, 2), (0, 2))
     assert inner == holes
+    bay = [
+        [(-2, 0), (0, 0), (0, 2), (-2, 2)],
+        [(0, 0), (2, 0), (2, 2), (0, 2)],
+        [(0, 0), (2, -2), (2, 0)],
+        [(0, 0), (-2, -2), (0, -2)],
+        [(-2, -3), (2, -3), (2, -2), (-2, -2)],
+        [(2, -3), (3, -3), (3, 0), (2, 0)],
+    ]
+    ((_, inner),) = [polygons.outline(c) for c in polygons.components([polygons.hull(ring(*c)) for c in bay])]
+    assert inner == (ring((0, -2), (0, 0), (2, -2)),)  # a triangle that touches the outside at the origin
     diagonal = [cells[0], cells[4]]
     assert len(polygons.components(diagonal)) == 2
 

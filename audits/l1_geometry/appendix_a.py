@@ -1,0 +1,123 @@
+"""Appendix A: one entropic mirror step expands distances; on linear losses the whole run is stable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import sympy as sp
+
+from dpcheck.algorithms.l1_geometry import MultiPassMirrorDescent
+from dpcheck.algorithms.l1_geometry.entropic import eg_step
+from dpcheck.checks import Context, check
+from dpcheck.engine.catalogue import claim
+from dpcheck.geometry import Entropy
+from dpcheck.harness import accuracy
+from dpcheck.harness.replay import Case
+from dpcheck.verdicts import Verdict
+
+from ..pure_heavy_tails._instances import agree, proved
+from ._instances import linear, problem
+
+
+@check("l1_geometry/proc-eg-step", kind="accuracy")
+def step_solves_the_mirror_problem(context: Context) -> Verdict:
+    """At x+ the gradient of <g, x> + KL(x, x_k)/eta is constant over coordinates: the optimality condition on "
+    "the simplex."""
+    rng, size = context.rng(), context.scale(500, 5000)
+    x, g, eta = rng.dirichlet(np.ones(5), size), rng.standard_normal((size, 5)), 0.7
+    after = eg_step(x, g, eta)
+    slope = g + (np.log(after) - np.log(x)) / eta
+    return agree((slope - slope[:, :1] + 1).ravel(), np.ones(slope.size), "slopes, less the first, plus 1", 1e-9)
+
+
+@check("l1_geometry/lem-a1", kind="stability")
+def expansion_by_algebra(context: Context) -> Verdict:
+    """Both ratios are e^eta/c, c = 1 + 3(e^eta - 1)/N, and (1 + eta + eta^2/2)/(1 + 3 eta/100) - 1 - eta/4 >= 0."""
+    eta, N = sp.symbols("eta N", positive=True)
+    E = sp.exp(eta)
+    points = [(1 - 3 / N, 1 / N, 2 / N), (1 - 3 / N, 2 / N, 1 / N)]
+    after = []
+    for x in points:
+        c = x[0] + E * (x[1] + x[2])
+        after.append((x[0] / c, x[1] * E / c, x[2] * E / c))
+    near, far = ([sp.simplify(a - b) for a, b in zip(*pair, strict=True)] for pair in (points, after))
+    kl = [sum(a * sp.log(sp.simplify(a / b)) for a, b in zip(*pair, strict=True)) for pair in (points, after)]
+    c = 1 + 3 * (E - 1) / N
+    gap = sp.expand((1 + eta + eta**2 / 2) - (1 + eta / 4) * (1 + 3 * eta / 100))
+    return proved(
+        {
+            "distance": sp.simplify(far[1] / near[1] - E / c),
+            "divergence": sp.simplify(kl[1] / kl[0] - E / c),
+        },
+        {"growth, by e^eta >= 1 + eta + eta^2/2": gap},
+    )
+
+
+@check("l1_geometry/lem-a1", kind="stability", grid={"eta": (0.05, 0.5, 1.0)})
+def expansion_in_numbers(context: Context, *, eta: float) -> Verdict:
+    """The step itself, N = 100 (e^eta - 1)/eta: both ratios against e^eta/c, which exceeds 1 + eta/4."""
+    N = 100 * np.expm1(eta) / eta
+    x, y = np.array([1 - 3 / N, 1 / N, 2 / N]), np.array([1 - 3 / N, 2 / N, 1 / N])
+    g = np.array([0.0, -1.0, -1.0])
+    u, v = eg_step(x, g, eta), eg_step(y, g, eta)
+    ratios = [np.abs(u - v).sum() / np.abs(x - y).sum(), Entropy().bregman(u, v) / Entropy().bregman(x, y)]
+    wanted = np.exp(eta) / (1 + 3 * np.expm1(eta) / N)
+    stated = float(claim("l1_geometry/lem-a1").evaluate(eta=eta))
+    found = agree(ratios, [wanted, wanted], "growth", 1e-10)
+    return replace(found, numbers={**found.numbers, "growth": float(wanted), "stated": stated})
+
+
+def _runs(context: Context, trials: int, eta: float, passes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Symmetrised divergence and squared distance of the last iterates on neighbours, given the orders."""
+    work = linear(3, shape="simplex")
+    case = Case(MultiPassMirrorDescent(eta=eta, passes=passes, returned="last"), work, problem(work))
+    rng = context.rng(eta, passes)
+    data = rng.uniform(-1, 1, (trials, 6, 3))
+    other = data.copy()
+    other[:, 0] = rng.uniform(-1, 1, (trials, 3))
+    data[0, :, :] = 0.0
+    other[0, :, :] = 0.0
+    data[0, 0], other[0, 0] = [1, -1, -1], [-1, 1, 1]
+    seen = case.replay(data, other, trials, context.seed)
+    assert seen.other is not None
+    h = Entropy()
+    both = h.bregman(seen.returned, seen.other) + h.bregman(seen.other, seen.returned)
+    return both, np.abs(seen.returned - seen.other).sum(axis=1) ** 2
+
+
+@check("l1_geometry/lem-a2", kind="stability")
+def stability_by_algebra(context: Context) -> Verdict:
+    """The tight pair: symmetrised divergence 4a tanh a and squared distance 4 tanh^2 a, a = eta L R, both at "
+    "most 4a^2."""
+    a = sp.Symbol("a", positive=True)
+    x = [sp.exp(a) / (sp.exp(a) + sp.exp(-a)), sp.exp(-a) / (sp.exp(a) + sp.exp(-a))]
+    y = x[::-1]
+    both = sum((u - v) * sp.log(sp.simplify(u / v)) for u, v in zip(x, y, strict=True))
+    square = (2 * (x[0] - x[1])) ** 2
+    tanh = sp.tanh(a).rewrite(sp.exp)
+    return proved({"divergence": sp.simplify(both - 4 * a * tanh), "distance": sp.simplify(square - 4 * tanh**2)})
+
+
+@check("l1_geometry/lem-a2", kind="stability", grid={"eta": (0.1, 0.5), "passes": (1, 3)}, expect="inconclusive")
+def stability_of_linear_runs(context: Context, *, eta: float, passes: int) -> Verdict:
+    """Algorithm 4 on random neighbours: |x_T - y_T|_1^2 <= symmetrised KL <= 4 eta^2 L^2 R^2."""
+    both, squared = _runs(context, context.scale(200, 3000), eta, passes)
+    bound = float(claim("l1_geometry/lem-a2").evaluate(eta=eta, L=1.0, R=passes))
+    return accuracy.never_violated(
+        np.concatenate([squared, both]), np.concatenate([both + 1e-12, np.full(len(both), bound)]),
+        statement="|x - y|^2 <= KL + KL <= 4 eta^2 L^2 R^2", failure_probability=context.failure_probability,
+    )  # fmt: skip
+
+
+@check("l1_geometry/alg-4", kind="stability")
+def order_does_not_matter_for_linear_losses(context: Context) -> Verdict:
+    """The last iterate is softmax of -eta R times the sum of all records, whatever the orders."""
+    work = linear(3, shape="simplex")
+    algorithm, n = MultiPassMirrorDescent(eta=0.2, passes=2, returned="last"), 6
+    from dpcheck.running import Fixed
+
+    data = work.rows(context.rng("data"), 40, n)
+    found = algorithm.fit(work, Fixed(data), problem(work), rng=context.rng("orders"), trials=40)
+    wanted = Entropy().inverse(-0.2 * 2 * data.sum(axis=1))
+    return agree(found.ravel(), wanted.ravel(), "last iterate", 1e-9)

@@ -1,0 +1,253 @@
+"""Section 5.2: heavy tails, by shuffled and by batched truncated mirror descent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dpcheck.accounting import shuffle_epsilon
+from dpcheck.algorithms.lp_spaces import (
+    BatchedMirrorDescent,
+    EuclideanHeavyTails,
+    ShuffledMirrorDescent,
+)
+from dpcheck.algorithms.lp_spaces.regular import local_budget
+from dpcheck.checks import Context, by_size, check
+from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.interfaces import Array
+from dpcheck.privacy import ApproxDP
+from dpcheck.symbols import BY_NAME, D, H, d, delta, epsilon, kappa, n
+from dpcheck.verdicts import Verdict
+
+from ._instances import DELTA, certified, explicit, heavy, order, problem, refuted_by, replayed
+
+CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
+COUNTS = 1e18
+p_, q_, b_, A_, sigma_, theta_ = (
+    BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("p", "q", "b", "A", "sigma", "theta")
+)
+LOG = sp.log(1 / delta)
+
+
+# Heavy tails --------------------------------------------------------------------------------------------------------
+
+SMALL = ApproxDP(0.05, 1e-3)
+
+
+def _shuffled(steps: int = 8, level: float = 3.0) -> ShuffledMirrorDescent:
+    return ShuffledMirrorDescent(steps=steps, threshold=level, **CORRECTED)
+
+
+def _antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:
+    """Gradients just below the threshold, of opposite sign."""
+    data = np.zeros((1, size, dimension))
+    data[0, 0, 0] = 0.95 * level
+    neighbour = data.copy()
+    neighbour[0, 0, 0] = -0.95 * level
+    return data, neighbour
+
+
+@check("lp_spaces/alg-4", kind="sensitivity")
+def truncated_gradients_move_as_claimed(context: Context) -> Verdict:
+    """Two gradients below the threshold differ by twice the threshold at most; one far above it counts as 0."""
+    work = heavy(3)
+    case = Case(_shuffled(), work, problem(work, SMALL.epsilon, SMALL.delta))
+    level = case.planned(4096).phases[0].level
+    return replayed(case, *_antipodal(4096, 3, level), "truncation at the level, in the dual norm")
+
+
+@check("lp_spaces/alg-4", kind="runtime")
+def one_pass(context: Context) -> Verdict:
+    """One gradient a record."""
+    work = heavy(3)
+    setting = problem(work, SMALL.epsilon, SMALL.delta)
+    found = runtime.count(_shuffled(), work, setting, 4096, 1, context.seed, context.name)
+    return runtime.verdict(found.gradients, min(found.claimed, 4096))
+
+
+@check("lp_spaces/alg-4", kind="privacy")
+def range_of_epsilon(context: Context) -> Verdict:
+    """The largest epsilon of a local budget of 1 is below 7 sqrt(log(n/delta)/n): the range of the algorithm."""
+    sizes = [10.0**j for j in range(4, 10)]
+    left = [shuffle_epsilon(1.0, int(m), 1e-6) for m in sizes]
+    right = [7 * math.sqrt(math.log(m * 1e6) / m) for m in sizes]
+    return accuracy.never_violated(
+        left, right, statement="FMT(1, n, delta) <= 7 sqrt(log(n/delta)/n)", covers="powers of ten up to 10^9"
+    )
+
+
+@check("lp_spaces/thm-9", kind="privacy", grid={"n": by_size([4096], [4096, 65_536])})
+def shuffled_form_is_certified(context: Context, *, n: int) -> Verdict:
+    """Shuffling theorem for (epsilon_0, delta_0) randomisers, at the schedule's own noise."""
+    work, claim = heavy(3), ApproxDP(0.05 if n < 10**4 else 0.02, 1e-3)
+    return certified(_shuffled().schedule(problem(work, claim.epsilon, claim.delta), n), claim, f"n = {n}")
+
+
+@check("lp_spaces/thm-9", kind="sensitivity")
+def zeroing_is_tight(context: Context) -> Verdict:
+    """The largest distance of two truncated gradients is twice the threshold, at opposite points."""
+    work, algorithm = heavy(3), BatchedMirrorDescent()
+    level = 2.0
+    rows = np.array([[[level, 0, 0], [-level, 0, 0], [2 * level, 0, 0]]]) - work.gradient(np.zeros(3), np.zeros(3))
+    kept = algorithm.truncated(work, np.zeros((1, 3)), rows, level * (1 + 1e-12))
+    apart = float(np.abs(kept[0, 0] - kept[0, 1]).max())
+    return agree(
+        [apart, 1 + float(np.abs(kept[0, 2]).max())], [2 * level, 1.0], "distance, and what is left of a large one"
+    )
+
+
+@check("lp_spaces/thm-10@literal", kind="risk", expect="refuted")
+def linear_loss_above_the_threshold(context: Context) -> Verdict:
+    """A deterministic linear loss steeper than the threshold is never seen."""
+    return refuted_by(
+        context.label, "thm_10", n=10**8, d=10, kappa=2, epsilon="1/2", delta="1/1000000", beta="1/10", constant=100
+    )
+
+
+@check("lp_spaces/thm-10", kind="symbolic")
+def printed_parameters_balance(context: Context) -> Verdict:
+    """At the printed T and lambda, kappa/sqrt T and M/lambda are the printed rate (M = sigma = 1)."""
+    lam = sp.sqrt(n * epsilon) / (kappa**2 * d * LOG) ** sp.Rational(1, 4)
+    steps = n**2 * epsilon**2 / (lam**2 * d * LOG)
+    stated = order("lp_spaces/thm-10").subs(D, 1)
+    log = sp.Symbol("l", positive=True)
+
+    def plain(e: sp.Expr) -> sp.Expr:
+        return e.subs(LOG, log)
+
+    return proved(
+        {
+            "T": plain(steps) - n * epsilon * kappa / sp.sqrt(d * log),
+            "kappa/sqrt T": plain(kappa / sp.sqrt(steps)) - plain(stated),
+            "M/lambda": plain(1 / lam) - plain(stated),
+        }
+    )
+
+
+@check("lp_spaces/claim-rem-4", kind="symbolic")
+def noise_of_one_gradient(context: Context) -> Verdict:
+    """sigma_1 sqrt n epsilon/(level sqrt kappa) stays within 30 log(n/delta), from n = 10^4 to 10^9."""
+    left, right = [], []
+    for j in range(4, 10):
+        m = 10**j
+        e = shuffle_epsilon(1.0, m, 5e-7) / 2
+        local = local_budget(e, 1e-6, m)
+        assert local is not None
+        left.append(math.sqrt(8 * math.log(1 / local.delta)) / local.epsilon * math.sqrt(m) * e)
+        right.append(30 * math.log(m * 1e6))
+    return accuracy.never_violated(
+        left, right, statement="sigma_1 sqrt n epsilon/level", covers="powers of ten up to 10^9"
+    )
+
+
+@check("lp_spaces/proc-batched-md", kind="sensitivity")
+def batch_means_move_as_claimed(context: Context) -> Verdict:
+    """The mean of a batch of truncated gradients moves by 2 (beta M + lambda)/b."""
+    work = heavy(3)
+    case = Case(BatchedMirrorDescent(), work, problem(work, 0.9))
+    level = case.planned(800).phases[0].level
+    return replayed(case, *_antipodal(800, 3, level), "truncation at the level, in the dual norm")
+
+
+@check("lp_spaces/proc-batched-md", kind="privacy", grid={"epsilon": (0.1, 0.95), "delta": (1e-3, 1e-9)})
+def batches_are_certified(context: Context, *, epsilon: float, delta: float) -> Verdict:
+    """Disjoint batches, one generalised Gaussian vector each."""
+    plan = BatchedMirrorDescent().schedule(problem(heavy(4), epsilon, delta), 20_000)
+    return certified(plan, ApproxDP(epsilon, delta), "batched mirror descent")
+
+
+def _batched_risk(context: Context, p: float, n: int, label: str) -> Verdict:
+    work = heavy(4, p)
+    algorithm, setting = BatchedMirrorDescent(p=p), problem(work, 0.9)
+    bound = algorithm.risk_bound(setting, n)
+    assert bound is not None
+    values = risk.excess_risks(algorithm, work, setting, n, context.scale(150, 400), context.seed, label, p, n)
+    # |w - c|_2 <= |w|_s + |c|_s <= 2 radius for s <= 2.
+    limit = work.smoothness / 2 * (2 * work.radius) ** 2
+    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"p = {p:g}")
+    vacuous = bound >= limit
+    said = found.reason + ("; the bound is vacuous here (above the largest possible risk)" if vacuous else "")
+    return replace(found, reason=said, numbers={**found.numbers, "vacuous": vacuous})
+
+
+@check("lp_spaces/proc-batched-md", kind="risk", grid={"p": (1.5, 1.8), "n": by_size([1000], [1000, 8000])})
+def heavy_tailed_risk(context: Context, *, p: float, n: int) -> Verdict:
+    """Mean excess under Student t gradients, no third moment, against the derived bound."""
+    return _batched_risk(context, p, n, context.name)
+
+
+@check("lp_spaces/thm-10@derived", kind="risk", grid={"p": (1.6,), "n": by_size([1000], [4000])})
+def derived_bound_of_theorem_10(context: Context, *, p: float, n: int) -> Verdict:
+    """The three-line bound with one noise vector a batch."""
+    return _batched_risk(context, p, n, context.name)
+
+
+@check(
+    "lp_spaces/claim-app10-general-eps", kind="rate",
+    grid={"n": by_size([2000 * 2**j for j in range(5)], [2000 * 2**j for j in range(7)])},
+    conclude=rate.conclude("n"), expect="inconclusive", failure_probability=1e-4,
+)  # fmt: skip
+def batched_risk_in_n(context: Context, *, n: int) -> dict[str, float]:
+    """Mean excess of the batched form under Student t gradients, p = 1.5, d = 4, against its rate."""
+    work = heavy(4)
+    values = risk.excess_risks(
+        BatchedMirrorDescent(), work, problem(work, 0.9), n, context.scale(16, 60), context.seed, context.name, n
+    )
+    at = {kappa: 2.0, d: 4, BY_NAME["n"]: n, epsilon: 0.9, delta: DELTA}
+    return risk.summary(values, float(order("lp_spaces/claim-app10-general-eps").subs(at)))
+
+
+@check("lp_spaces/claim-app10-general-eps", kind="symbolic")
+def batched_parameters_balance(context: Context) -> Verdict:
+    """kappa/sqrt T, 1/lambda and the noise are each the stated rate times a constant at the derived T and lambda."""
+    log = sp.Symbol("l", positive=True)
+    steps = (kappa**2 * n**2 * epsilon**2 / (4 * d * log)) ** sp.Rational(1, 3)
+    lam = sp.sqrt(steps) / kappa
+    stated = order("lp_spaces/claim-app10-general-eps").subs(LOG, log)
+    noise = 8 * d * kappa * lam**2 * steps ** sp.Rational(3, 2) * log / (n**2 * epsilon**2)
+    six = sp.Rational(1, 6)
+    return proved(
+        {
+            "bias": kappa / sp.sqrt(steps) - 4**six * stated,
+            "truncation": 1 / lam - 4**six * stated,
+            "noise": sp.powsimp(sp.expand_power_base(noise / stated, force=True), force=True) - 2 * 4**six,
+        }
+    )
+
+
+@check("lp_spaces/claim-app10-general-eps", kind="privacy")
+def batched_privacy(context: Context) -> Verdict:
+    """2 kappa log(1/delta) s^2/epsilon^2 at s = 2 (beta M + lambda)/b: rho = epsilon^2/(4 log(1/delta))."""
+    s2 = (2 * (H * D + A_) / b_) ** 2
+    found = explicit("lp_spaces/proc-batched-md").subs(sp.Symbol("A", positive=True), A_)
+    return proved({"rho": kappa * s2 / (2 * found) - epsilon**2 / (4 * LOG)})
+
+
+@check("lp_spaces/claim-app10-p-ge-2", kind="symbolic")
+def entry_of_table_2(context: Context) -> Verdict:
+    """M_2 d/sqrt n + sqrt(M_2) d^(5/4)/sqrt(n epsilon) at M_2 = d^(1/2 - 1/p) is the entry."""
+    M = d ** (sp.Rational(1, 2) - 1 / p_)
+    built = M * d / sp.sqrt(n) + sp.sqrt(M) * d ** sp.Rational(5, 4) / sp.sqrt(n * epsilon)
+    return proved({"entry": sp.expand(sp.powsimp(built, force=True) - order("lp_spaces/claim-app10-p-ge-2"))})
+
+
+@check("lp_spaces/proc-heavy-euclid", kind="symbolic")
+def euclidean_reduction(context: Context) -> Verdict:
+    """Dual norms only shrink and the diameter grows by d^(1/2 - 1/p) for p >= 2; its schedule is certified."""
+    rng, p = context.rng(), 3.0
+    v = rng.standard_normal((500, 6))
+    from dpcheck.geometry.norms import dual_norm, norm
+
+    grown = accuracy.never_violated(
+        norm(v), 6 ** (1 / 2 - 1 / p) * norm(v, p), statement="|v|_2", covers="Hoelder's inequality"
+    )
+    shrunk = accuracy.never_violated(norm(v), dual_norm(v, p), statement="|g|_2 <= |g|_q", covers="monotone norms")
+    work = heavy(4, 2.0)
+    plan = certified(EuclideanHeavyTails().schedule(problem(work, 0.9), 5000), ApproxDP(0.9, DELTA), "Euclidean")
+    return next((v for v in (grown, shrunk, plan) if v.outcome != "holds"), plan)

@@ -1,0 +1,229 @@
+"""Algorithms 6 and 7: one pass of clipped noisy accelerated SGD over a permuted sample."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from dpcheck.accounting.amplification import largest_local_epsilon, shuffle_limit
+from dpcheck.accounting.calibration import gaussian_sigma
+from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_gradient
+from dpcheck.algorithms.tsybakov.epochs import Epoch, whole_parts
+from dpcheck.algorithms.tsybakov.localised import budget
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload, smallest_n
+from dpcheck.laws import Gaussian
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batches:
+    """T batches of b records each, clipped at `level`, with noise of deviation sigma; gamma scales the prox weights."""
+
+    T: int
+    b: int
+    level: float
+    sigma: float
+    gamma: float
+
+
+def local_shuffled(epsilon: float, delta: float, n: int, label: str) -> tuple[float, float]:
+    """(epsilon_0, delta_0) of a record: largest epsilon_0 <= 1/2 whose n shuffled copies stay within (epsilon, delta).
+
+    Raises:
+        Infeasible: the amplification lemma asks for epsilon_0 <= log(n/(16 log(4/delta))).
+    """
+    local = largest_local_epsilon(epsilon, n, delta / 2, 0.5)
+    if local > shuffle_limit(n, delta / 2):
+        needed = smallest_n(lambda size: local <= shuffle_limit(size, delta / 2))
+        got = f"log(n/(16 log(4/delta))) = {shuffle_limit(n, delta / 2):.3g} at n = {n:,}"
+        raise Infeasible(label, f"epsilon_0 = {local:.3g} <= log(n/(16 log(4/delta)))", got, needed)
+    return local, delta / (2 * (math.exp(epsilon) + 1) * (1 + math.exp(-local) / 2) * n)
+
+
+@dataclass(frozen=True)
+class PermutedAccelerated(Algorithm[Batches]):
+    """Algorithm 6: T steps of accelerated SGD, batch t = block t of a permutation.
+
+    Attributes:
+        k: order of the moment that sets clip level and number of batches.
+        calibration: "plain" (parallel composition, exact Gaussian), "shuffle" (amplification of noise per record, as in
+            the proof), "best" of the two, or "literal" (variance constant·C²T log(1/δ)/(n²ε²), not proven private).
+        constant: of the literal variance; 64 is Definition 3 at T = 1.
+        weights: a_t = 2/(t+1), or the 2/(t+2) printed in Algorithm 7.
+        batches: T in place of its formula.
+        diameter: D; None for the domain's.
+        noise_dial: multiplies the noise; less than 1 is not private.
+    """
+
+    k: float = 2.0
+    calibration: Literal["plain", "shuffle", "best", "literal"] = "best"
+    constant: float = 64.0
+    weights: Literal["corrected", "printed"] = "corrected"
+    batches: int | None = None
+    diameter: float | None = None
+    noise_dial: float = 1.0
+
+    label = "tsybakov/alg-6"
+    readings: ClassVar = {
+        "literal": {"calibration": "literal"},
+        "plain": {"calibration": "plain"},
+        "shuffle": {"calibration": "shuffle"},
+        "corrected": {},
+        "dialled": {"noise_dial": 0.05},
+    }
+
+    def __post_init__(self) -> None:
+        if not (self.k >= 2 and self.constant > 0 and self.noise_dial > 0):
+            raise InvalidInput(
+                f"needs k >= 2, constant > 0 and noise_dial > 0, got {self.k}, {self.constant}, {self.noise_dial}"
+            )
+        if self.calibration not in ("plain", "shuffle", "best", "literal"):
+            raise InvalidInput(f"calibration must be plain, shuffle, best or literal, got {self.calibration!r}")
+
+    def width(self, problem: Problem) -> float:
+        """D."""
+        return problem.constants.diameter(2.0) if self.diameter is None else self.diameter
+
+    def sigma(self, problem: Problem, level: float, T: int, b: int) -> float:
+        """Deviation of the noise on a batch mean. Raises `Infeasible`."""
+        epsilon, delta = budget(problem, self.label)
+        n = T * b
+        if self.calibration == "literal":
+            return math.sqrt(self.constant * T * math.log(1 / delta)) * level / (n * epsilon)
+        found = []
+        if self.calibration in ("plain", "best"):
+            found.append(gaussian_sigma(2 * level / b, epsilon, delta))
+        if self.calibration in ("shuffle", "best"):
+            try:
+                local = local_shuffled(epsilon, delta, n, self.label)
+                found.append(gaussian_sigma(2 * level, *local) / math.sqrt(b))
+            except Infeasible:
+                if self.calibration == "shuffle":
+                    raise
+        return min(found)
+
+    def plan(self, problem: Problem, n: int) -> Batches:
+        """T, b, C, σ and γ."""
+        epsilon, delta = budget(problem, self.label)
+        c, D = problem.constants, self.width(problem)
+        smooth, r = c.smoothness(2.0), c.moment(self.k, 1)
+        ratio = epsilon * n / math.sqrt(c.d * math.log(1 / delta))
+        scale = math.sqrt(smooth * D / r)
+        wanted = scale * min(ratio ** ((self.k - 1) / (2 * self.k)), n**0.25) if self.batches is None else self.batches
+        T = min(n, max(1, math.ceil(wanted)))
+        b, level = n // T, r * ratio ** (1 / self.k)
+        sigma = self.noise_dial * self.sigma(problem, level, T, b)
+        noise = math.sqrt(c.d * sigma**2 + r**2 / b)
+        gamma = max(2 * smooth, noise / D * math.sqrt(T * (T + 1) * (2 * T + 1) / 12))
+        return Batches(T=T, b=b, level=level, sigma=sigma, gamma=gamma)
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
+        epsilon, delta = budget(problem, self.label)
+        if n < 1:
+            raise Infeasible(self.label, "at least one record", f"n = {n}", 1)
+        plan = self.plan(problem, n)
+        read = Read(
+            start=0, stop=plan.T * plan.b, sensitivity=2 * plan.level / plan.b, sampling=Sampling("shuffled", plan.b)
+        )
+        proven = self.noise_dial >= 1 and self.calibration != "literal"
+        return Schedule(
+            phases=(plan,),
+            releases=(Release(name="batch", law=Gaussian(plan.sigma), reads=(read,), count=plan.T),),
+            gradients=plan.T * plan.b,
+            floats_per_trial=(n + 6) * problem.constants.d,
+            claimed=ApproxDP(epsilon, delta) if proven else None,
+        )
+
+    def execute(self, run: Run[Batches], workload: Workload, data: Data, start: Array) -> Array:
+        (plan,) = run.schedule.phases
+        shuffled = run.shuffle(data)
+        w = np.broadcast_to(start, (run.trials, start.shape[-1]))
+        kept = w
+        for t in range(1, plan.T + 1):
+            a = 2 / (t + 1) if self.weights == "corrected" else 2 / (t + 2)
+            eta = 4 * plan.gamma / (t * (t + 1))
+            middle = (1 - a) * kept + a * w
+            sample = shuffled.part((t - 1) * plan.b, t * plan.b).read()
+            g = run.release("batch", clipped_gradient(workload, sample, middle, plan.level))
+            w = workload.project(w - a / eta * g)
+            kept = a * w + (1 - a) * kept
+        return kept
+
+    def risk_bound(self, problem: Problem, n: int) -> float:
+        """`tsybakov/thm-6@derived`, in expectation."""
+        plan, c, D = self.plan(problem, n), problem.constants, self.width(problem)
+        T, r = plan.T, c.moment(self.k, 1)
+        noise = math.sqrt(c.d * plan.sigma**2 + r**2 / plan.b)
+        bias = r**self.k / ((self.k - 1) * plan.level ** (self.k - 1))
+        smooth = 4 * c.smoothness(2.0) * D**2 / (T * (T + 1))
+        return float(smooth + 2 * D * noise * math.sqrt((2 * T + 1) / (3 * T * (T + 1))) + D * bias)
+
+
+@dataclass(frozen=True)
+class IteratedAccelerated(Algorithm[Epoch]):
+    """Algorithm 7: Algorithm 6 on parts of doubling size.
+
+    Attributes:
+        theta_bar: the known lower bound on theta.
+        sizes: exponent of log2 n in the part sizes.
+        shrink: run call t on W ∩ B(w_{t-1}, R_{t-1}) with D = 2R_{t-1}, R_t = R_{t-1}/2; as printed, on W.
+        k, calibration, constant, weights, noise_dial: of Algorithm 6.
+    """
+
+    theta_bar: float = 2.0
+    sizes: Literal["printed", "proof"] = "printed"
+    shrink: bool = False
+    k: float = 2.0
+    calibration: Literal["plain", "shuffle", "best", "literal"] = "best"
+    constant: float = 64.0
+    weights: Literal["corrected", "printed"] = "printed"
+    noise_dial: float = 1.0
+
+    label = "tsybakov/alg-7"
+    readings: ClassVar = {
+        "literal": {},
+        "corrected": {"sizes": "proof", "weights": "corrected"},
+        "shrinking": {"sizes": "proof", "weights": "corrected", "shrink": True},
+        "dialled": {"sizes": "proof", "weights": "corrected", "noise_dial": 0.05},
+    }
+
+    def call(self, radius: float | None) -> PermutedAccelerated:
+        """Algorithm 6, on a ball of that radius when shrinking."""
+        return PermutedAccelerated(
+            k=self.k,
+            calibration=self.calibration,
+            constant=self.constant,
+            weights=self.weights,
+            diameter=None if radius is None or not self.shrink else 2 * radius,
+            noise_dial=self.noise_dial,
+        )
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
+        epsilon, delta = budget(problem, self.label)
+        radius, start, epochs = problem.constants.diameter(2.0), 0, []
+        for t, size in enumerate(whole_parts(self.label, n, self.theta_bar, self.sizes), 1):
+            inner: Schedule[Any] = self.call(radius).schedule(problem, size)
+            epochs.append(Epoch(name=f"epoch {t}", start=start, records=size, radius=radius, inner=inner))
+            start, radius = start + size, radius / 2
+        proven = self.noise_dial >= 1 and self.calibration != "literal"
+        return Schedule(
+            phases=tuple(epochs),
+            releases=tuple(r for e in epochs for r in e.inner.placed(f"{e.name}/", e.start)),
+            gradients=sum(e.inner.gradients for e in epochs),
+            floats_per_trial=max(e.inner.floats_per_trial for e in epochs),
+            claimed=ApproxDP(epsilon, delta) if proven else None,
+        )
+
+    def execute(self, run: Run[Epoch], workload: Workload, data: Data, start: Array) -> Array:
+        w = np.broadcast_to(start, (run.trials, start.shape[-1]))
+        for epoch in run.schedule.phases:
+            block = data.part(epoch.start, epoch.start + epoch.records)
+            inner: Run[Batches] = run.inside(f"{epoch.name}/", epoch.inner)
+            domain = Restricted(workload, w, epoch.radius) if self.shrink else workload
+            w = self.call(epoch.radius).execute(inner, domain, block, w)
+        return w

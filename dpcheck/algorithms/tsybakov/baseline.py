@@ -1,0 +1,90 @@
+"""DP-SGD, the baseline of the experiments: Poisson minibatches, clipping by norm, Gaussian noise."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpcheck.accounting.calibration import smallest_noise
+from dpcheck.algorithms.clipping import clip_norm
+from dpcheck.algorithms.tsybakov.localised import budget
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload
+from dpcheck.laws import Gaussian
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """T steps of size eta on Poisson samples of expected size b, clipped at `level`, noise deviation sigma a step."""
+
+    T: int
+    b: int
+    level: float
+    eta: float
+    sigma: float
+
+
+@functools.lru_cache(maxsize=64)
+def multiplier(epsilon: float, delta: float, n: int, T: int, b: int) -> float:
+    """Deviation over sensitivity of a step that the accountant certifies for T Poisson samples."""
+    return smallest_noise(
+        lambda x: _plan(Steps(T=T, b=b, level=0.5 * b, eta=1.0, sigma=x), n, None), ApproxDP(epsilon, delta), low=1e-2
+    )
+
+
+def _plan(steps: Steps, n: int, claimed: ApproxDP | None) -> Schedule[Steps]:
+    read = Read(start=0, stop=n, sensitivity=2 * steps.level / steps.b, sampling=Sampling("poisson", steps.b))
+    return Schedule(
+        phases=(steps,),
+        releases=(Release(name="gradient", law=Gaussian(steps.sigma), reads=(read,), count=steps.T),),
+        gradients=steps.T * steps.b,
+        floats_per_trial=3 * n,
+        claimed=claimed,
+    )
+
+
+@dataclass(frozen=True)
+class MinibatchSGD(Algorithm[Steps]):
+    """DP-SGD; its step size and clip level are tuned by hand, which is not part of the privacy that it reports.
+
+    Attributes:
+        T, b: steps and expected batch size; level: of clipping; eta: step size.
+        average: return the mean of the iterates rather than the last one.
+    """
+
+    T: int = 50
+    b: int = 64
+    level: float = 1.0
+    eta: float = 0.1
+    average: bool = True
+
+    label = "tsybakov/proc-dpsgd"
+
+    def __post_init__(self) -> None:
+        if not (self.T >= 1 and self.b >= 1 and self.level > 0 and self.eta > 0):
+            raise InvalidInput(f"needs T, b >= 1 and level, eta > 0, got {self.T}, {self.b}, {self.level}, {self.eta}")
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Steps]:
+        epsilon, delta = budget(problem, self.label)
+        if n < self.b:
+            raise Infeasible(self.label, f"n >= b = {self.b} records, a batch", f"n = {n}", self.b)
+        sigma = multiplier(epsilon, delta, n, self.T, self.b) * 2 * self.level / self.b
+        steps = Steps(T=self.T, b=self.b, level=self.level, eta=self.eta, sigma=sigma)
+        return _plan(steps, n, ApproxDP(epsilon, delta))
+
+    def execute(self, run: Run[Steps], workload: Workload, data: Data, start: Array) -> Array:
+        (steps,) = run.schedule.phases
+        w = np.broadcast_to(start, (run.trials, start.shape[-1]))
+        total, block = np.zeros_like(w), data.read()
+        for _ in range(steps.T):
+            batch = run.subsample("gradient", block)
+            clipped = clip_norm(workload.gradient(w[:, None], batch.values), steps.level)
+            # Divided by the expected size: the real one is hidden.
+            g = run.release("gradient", np.einsum("tr,trd->td", batch.weights, clipped) / steps.b)
+            w = workload.project(w - steps.eta * g)
+            total = total + w
+        return total / steps.T if self.average else w

@@ -1,0 +1,175 @@
+"""Algorithms 4 and 5: Algorithm 3 on shrinking balls, and on parts of doubling size."""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from dpcheck.algorithms.tsybakov.clipped import Restricted
+from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase, budget
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Epoch:
+    """One call: its records, the radius R_{e-1} that the step (and the domain, when restricted) uses, and its plan."""
+
+    name: str
+    start: int
+    records: int
+    radius: float
+    inner: Schedule[Any]
+
+
+def doubling_parts(n: int, theta_bar: float, exponent: float) -> list[int]:
+    """floor(2^(i-1) n/(log2 n)^exponent) for i <= log_theta_bar(2) log2 log2 n; empty when there is no part."""
+    if n < 4:
+        return []
+    log_n = math.log2(n)
+    parts = math.floor(math.log(2, theta_bar) * math.log2(log_n) + 1e-9)
+    return [math.floor(2 ** (i - 1) * n / log_n**exponent) for i in range(1, parts + 1)]
+
+
+def part_exponent(theta_bar: float, rule: Literal["printed", "proof"]) -> float:
+    """(log_theta_bar 2)^2 as printed, or log_theta_bar 2 as in the proof."""
+    proof = math.log(2, theta_bar)
+    return proof**2 if rule == "printed" else proof
+
+
+@dataclass(frozen=True)
+class Calls(Algorithm[Epoch]):
+    """What Algorithms 4 and 5 share: calls of Algorithm 3 on disjoint parts, radius halved after each.
+
+    Attributes:
+        p, k, first_exponent, step_caps, project, noise, noise_dial: of Algorithm 3.
+        radius: R_0; None for the diameter of the domain.
+    """
+
+    p: float = 1.0
+    k: float = 2.0
+    first_exponent: Literal["printed", "corrected"] = "printed"
+    step_caps: Literal["printed", "corrected"] = "printed"
+    project: bool = False
+    noise: Literal["output", "steps", "trivial"] = "output"
+    radius: float | None = None
+    noise_dial: float = 1.0
+
+    restricted: ClassVar[bool] = False
+    readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
+
+    @abc.abstractmethod
+    def parts(self, n: int) -> list[int]:
+        """Sizes of the parts, powers of two. Raises `Infeasible`."""
+
+    def call(self, radius: float) -> LocalisedClipped:
+        """Algorithm 3 at R_{e-1} = radius; the ball of a restricted call has diameter 2R."""
+        return LocalisedClipped(
+            p=self.p,
+            k=self.k,
+            first_exponent=self.first_exponent,
+            step_caps=self.step_caps,
+            project=self.project,
+            noise=self.noise,
+            diameter=2 * radius if self.restricted and self.step_caps == "corrected" else radius,
+            noise_dial=self.noise_dial,
+        )
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
+        epsilon, delta = budget(problem, self.label)
+        sizes = self.parts(n)
+        radius = problem.constants.diameter(2.0) if self.radius is None else self.radius
+        share = replace(problem, failure_probability=problem.failure_probability / len(sizes))
+        epochs, start = [], 0
+        for e, size in enumerate(sizes, 1):
+            inner = self.call(radius).schedule(share, size)
+            epochs.append(Epoch(name=f"epoch {e}", start=start, records=size, radius=radius, inner=inner))
+            start, radius = start + size, radius / 2
+        return Schedule(
+            phases=tuple(epochs),
+            releases=tuple(r for e in epochs for r in e.inner.placed(f"{e.name}/", e.start)),
+            gradients=sum(e.inner.gradients for e in epochs),
+            floats_per_trial=max(e.inner.floats_per_trial for e in epochs),
+            claimed=ApproxDP(epsilon, delta) if self.noise_dial >= 1 else None,
+        )
+
+    def execute(self, run: Run[Epoch], workload: Workload, data: Data, start: Array) -> Array:
+        w = np.broadcast_to(start, (run.trials, start.shape[-1]))
+        for epoch in run.schedule.phases:
+            block = data.part(epoch.start, epoch.start + epoch.records)
+            inner: Run[Phase] = run.inside(f"{epoch.name}/", epoch.inner)
+            domain = Restricted(workload, w, epoch.radius) if self.restricted else workload
+            w = self.call(epoch.radius).execute(inner, domain, block, w)
+        return w
+
+
+@dataclass(frozen=True)
+class StochasticApproximation(Calls):
+    """Algorithm 4, theta >= 2: m calls on equal parts, call e on W ∩ B(ŵ_{e-1}, R_{e-1}).
+
+    The parts are rounded down to powers of two.
+    """
+
+    label = "tsybakov/alg-4"
+    restricted: ClassVar[bool] = True
+
+    @staticmethod
+    def epochs(n: int) -> int:
+        """m = floor(log2(2n/log2 n)/2) - 1."""
+        return math.floor(0.5 * math.log2(2 * n / math.log2(n))) - 1 if n >= 2 else 0
+
+    def parts(self, n: int) -> list[int]:
+        m = self.epochs(n)
+        if m < 1:
+            raise Infeasible(self.label, "m = floor(log2(2n/log2 n)/2) - 1 >= 1 calls", f"m = {m} at n = {n}", 44)
+        return [1 << ((n // m).bit_length() - 1)] * m
+
+
+@dataclass(frozen=True)
+class IteratedLocalised(Calls):
+    """Algorithm 5, theta >= theta_bar > 1: calls on parts of doubling size, all on the whole domain.
+
+    Attributes:
+        theta_bar: the known lower bound on theta.
+        sizes: exponent of log2 n in the part sizes: "printed" or as in the "proof".
+    """
+
+    theta_bar: float = 2.0
+    sizes: Literal["printed", "proof"] = "printed"
+
+    label = "tsybakov/alg-5"
+    readings: ClassVar = {
+        name: fields if name == "literal" else {**fields, "sizes": "proof"} for name, fields in Calls.readings.items()
+    }
+
+    def __post_init__(self) -> None:
+        if not self.theta_bar > 1 or self.sizes not in ("printed", "proof"):
+            raise InvalidInput(
+                f"needs theta_bar > 1 and sizes 'printed' or 'proof', got {self.theta_bar}, {self.sizes!r}"
+            )
+
+    def parts(self, n: int) -> list[int]:
+        return whole_parts(self.label, n, self.theta_bar, self.sizes)
+
+
+def whole_parts(label: str, n: int, theta_bar: float, rule: Literal["printed", "proof"]) -> list[int]:
+    """The doubling parts rounded down to powers of two. Raises `Infeasible`: no part, or more than n records."""
+    exponent = part_exponent(theta_bar, rule)
+
+    def legal(size: int) -> bool:
+        found = doubling_parts(size, theta_bar, exponent)
+        return bool(found) and found[0] >= 2
+
+    raw = doubling_parts(n, theta_bar, exponent)
+    if not legal(n):
+        got = f"{len(raw)} parts, the first of {raw[0] if raw else 0} records, at n = {n}"
+        raise Infeasible(label, "at least one part, and 2 records in the first", got, smallest_n(legal))
+    if sum(raw) > n:
+        raise Infeasible(label, "parts of at most n records together", f"{sum(raw):,} at n = {n:,}")
+    return [1 << (size.bit_length() - 1) for size in raw]

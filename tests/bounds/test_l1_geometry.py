@@ -1,0 +1,68 @@
+"""The claims of l1_geometry: complete, consistent with their derivations, and the constants that these give."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+import re
+
+import pytest
+import sympy as sp
+
+from dpcheck.claims import Claim
+from dpcheck.engine import catalogue
+from dpcheck.symbols import BY_NAME
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PREFIX = "l1_geometry/"
+CATALOGUE = catalogue.load(ROOT, [ROOT / "bounds"])
+CLAIMS: dict[str, Claim] = {label: c for label, c in CATALOGUE.claims.items() if label.startswith(PREFIX)}
+
+
+def test_the_folder_is_collected_without_errors() -> None:
+    assert [str(e) for e in CATALOGUE.errors if "l1_geometry" in str(e)] == []
+    assert len({c.statement_label for c in CLAIMS.values()}) == 64
+
+
+def test_readings_grades_and_derivations_fit_together() -> None:
+    headings = re.findall(r"^## (\S+)$", (ROOT / "bounds" / "l1_geometry.md").read_text(), re.M)
+    assert len(headings) == len(set(headings))
+    assert {PREFIX + h for h in headings} <= set(CLAIMS)
+    for claim in CLAIMS.values():
+        assert claim.statement_label in CLAIMS
+        assert set(claim.about) <= set(CLAIMS), claim.label
+        assert (claim.origin == "ours") == (claim.reading in ("corrected", "derived")), claim.label
+        assert bool(claim.remark) or not claim.grade, claim.label
+        assert claim.grade or claim.reading != "literal", claim.label
+        assert not (claim.grade and claim.reading in ("corrected", "derived")), claim.label
+    refuted = sorted(c.label for c in CLAIMS.values() if c.grade == "refuted")
+    assert refuted == [PREFIX + item for item in ("lem-3-2", "lem-4-1", "prop-1", "thm-8", "thm-9")]
+
+
+def test_bounds_evaluate_at_a_legal_point() -> None:
+    point = {"n": 1e6, "d": 8.0, "epsilon": 0.04, "delta": 1e-7, "b": 64.0, "p": 1.5, "q": 3.0, "alpha": 0.1, "T": 2.0}
+    for claim in CLAIMS.values():
+        if claim.bound is None:
+            continue
+        symbols = claim.bound.free_symbols.union(*(a.free_symbols for a in claim.assumptions))
+        values = {s.name: point.get(s.name, 1.0) for s in symbols} | ({"delta_0": 1e-6} if claim.bound else {})
+        assert math.isfinite(float(claim.evaluate(**values))), claim.label
+
+
+def test_theorem_3_is_the_printed_step_and_noise() -> None:
+    at = {"n": 1e4, "b": 50.0, "d": 9.0, "epsilon": 0.5, "delta": 1e-5, "L": 2.0, "D": 3.0}
+    sigma = float(CLAIMS[PREFIX + "alg-1"].evaluate(**{k: v for k, v in at.items() if k not in ("n", "D")}))
+    exact = 2 * 3 * math.sqrt((4 + 2 * sigma**2 * math.log(9)) / (1e4 / 50) ** 2)
+    stated = float(CLAIMS[PREFIX + "thm-3"].evaluate(**at))
+    assert exact <= stated <= math.sqrt(2) * exact
+
+
+@pytest.mark.parametrize("item", ["lem-3-2", "lem-3-2@corrected"])
+def test_corrected_constant_is_twice_the_printed_one(item: str) -> None:
+    ratio = CLAIMS[PREFIX + item].explicit / CLAIMS[PREFIX + "lem-3-2"].explicit
+    assert sp.simplify(ratio - (2 if "@" in item else 1)) == 0
+
+
+def test_theorem_13_prints_theorem_5() -> None:
+    assert sp.simplify(CLAIMS[PREFIX + "thm-13"].order - CLAIMS[PREFIX + "thm-5"].order) == 0
+    assert BY_NAME["p"] in CLAIMS[PREFIX + "thm-5"].order.free_symbols

@@ -1,0 +1,59 @@
+"""The claims of `lp_spaces`: labels, derivations, grades, and that every bound evaluates where it should."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+import sympy as sp
+
+from dpcheck.engine.catalogue import load
+
+ROOT = Path(__file__).resolve().parents[2]
+CLAIMS = {label: c for label, c in load(ROOT).claims.items() if label.startswith("lp_spaces/")}
+POINT = {
+    "n": 1e6, "d": 4, "epsilon": 0.5, "delta": 1e-5, "L": 1.0, "D": 1.0, "R": 0.5, "H": 1.0, "omega": 2.0, "mu": 0.1,
+    "kappa": 2.0, "r": 2, "alpha": 1e-6, "T": 10, "b": 2, "q": 3.0, "p": 3.0, "sigma": 1.0, "m": 2.0, "A": 2.0,
+    "theta": 1.0, "C": 1.0, "c": 1.0, "C_min": 0.1, "lambda": 0.01,
+}  # fmt: skip
+
+
+def test_every_graded_or_explicit_claim_has_its_section_and_every_section_a_claim() -> None:
+    text = (ROOT / "bounds" / "lp_spaces.md").read_text()
+    headings = set(re.findall(r"^## ([a-z0-9-]+)$", text, flags=re.M))
+    statements = {label.partition("@")[0].partition("/")[2] for label in CLAIMS}
+    assert headings <= statements
+    needed = {
+        c.statement_label.partition("/")[2]
+        for c in CLAIMS.values()
+        if c.explicit is not None or c.grade or c.reading in ("corrected", "derived")
+    }
+    assert needed <= headings
+
+
+def test_only_theorem_3_is_refuted_and_grades_come_with_remarks() -> None:
+    assert [label for label, c in CLAIMS.items() if c.grade == "refuted"] == ["lp_spaces/thm-3"]
+    for c in CLAIMS.values():
+        assert c.remark or not c.grade, c.label
+        assert c.grade or c.reading != "literal", c.label
+        assert not (c.grade and c.reading in ("corrected", "derived")), c.label
+
+
+@pytest.mark.parametrize("label", sorted(label for label, c in CLAIMS.items() if c.bound is not None))
+def test_every_bound_evaluates(label: str) -> None:
+    claim = CLAIMS[label]
+    assert claim.bound is not None
+    symbols = claim.bound.free_symbols.union(*(a.free_symbols for a in claim.assumptions))
+    value = float(claim.evaluate(**{s.name: POINT[s.name] for s in symbols}))
+    assert math.isfinite(value)
+    assert value >= 0
+
+
+def test_derived_bounds_have_the_printed_order() -> None:
+    n = sp.Symbol("n", positive=True)
+    bound = CLAIMS["lp_spaces/thm-2@corrected"].explicit
+    assert bound is not None
+    fixed = {s: POINT[s.name] for s in bound.free_symbols if s.name != "n"}
+    assert sp.limit(bound.subs(fixed) * sp.sqrt(n), n, sp.oo).is_finite

@@ -1,0 +1,47 @@
+"""Symbolic verdicts: identities, signs, and lists of numbers; what is proved, refuted and left open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dpcheck.errors import InvalidInput
+from dpcheck.harness.symbolic import agree, proved
+
+x, y = sp.symbols("x y", positive=True)
+
+
+def test_identities_and_signs_are_proved() -> None:
+    found = proved({"binomial": (x + y) ** 2 - x**2 - 2 * x * y - y**2}, {"square": x**2 + y})
+    assert found.outcome == "holds"
+    assert found.evidence == "symbolic"
+
+
+def test_a_wrong_identity_is_refuted_with_its_value() -> None:
+    found = proved({"off by one": x + 1 - x})
+    assert found.outcome == "refuted"
+    assert "1 at a point" in found.reason
+
+
+def test_a_wrong_sign_is_refuted_and_an_open_one_is_not() -> None:
+    assert proved({}, {"minus": -x}).outcome == "refuted"
+    assert proved({}, {"difference": x - y}).outcome == "inconclusive"
+
+
+def test_a_logarithm_is_expanded() -> None:
+    assert proved({"log": sp.log(x * y) - sp.log(x) - sp.log(y)}).outcome == "holds"
+
+
+def test_nothing_to_prove_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="nothing to prove"):
+        proved({})
+
+
+def test_numbers_agree_up_to_the_tolerance_only() -> None:
+    assert agree([1.0, 2.0], [1.0, 2.0 + 1e-12], "numbers").outcome == "holds"
+    assert agree([1.0, 2.0], [1.0, 2.1], "numbers").outcome == "refuted"
+    with pytest.raises(InvalidInput, match="one shape"):
+        agree([1.0], np.array([1.0, 2.0]), "numbers")
+    with pytest.raises(InvalidInput):
+        agree([np.nan], [1.0], "numbers")
