@@ -22,8 +22,9 @@ from ._instances import linear, problem
 
 @check("l1_geometry/proc-eg-step", kind="accuracy")
 def step_solves_the_mirror_problem(context: Context) -> Verdict:
-    """At x+ the gradient of <g, x> + KL(x, x_k)/eta is constant over coordinates: the optimality condition on "
-    "the simplex."""
+    """At x+ the gradient of <g, x> + KL(x, x_k)/eta is constant over coordinates: the optimality condition on the
+    simplex.
+    """
     rng, size = context.rng(), context.scale(500, 5000)
     x, g, eta = rng.dirichlet(np.ones(5), size), rng.standard_normal((size, 5)), 0.7
     after = eg_step(x, g, eta)
@@ -88,8 +89,9 @@ def _runs(context: Context, trials: int, eta: float, passes: int) -> tuple[np.nd
 
 @check("l1_geometry/lem-a2", kind="stability")
 def stability_by_algebra(context: Context) -> Verdict:
-    """The tight pair: symmetrised divergence 4a tanh a and squared distance 4 tanh^2 a, a = eta L R, both at "
-    "most 4a^2."""
+    """The tight pair: symmetrised divergence 4a tanh a and squared distance 4 tanh^2 a, a = eta L R, both at most
+    4a^2.
+    """
     a = sp.Symbol("a", positive=True)
     x = [sp.exp(a) / (sp.exp(a) + sp.exp(-a)), sp.exp(-a) / (sp.exp(a) + sp.exp(-a))]
     y = x[::-1]

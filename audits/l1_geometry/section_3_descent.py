@@ -156,8 +156,9 @@ def gradients_are_n_squared_over_b(context: Context, *, n: int, b: int) -> Verdi
 
 @check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4)})
 def dual_iterates_in_closed_form(context: Context, *, d: int) -> Verdict:
-    """Linear losses, far constraint, f + lambda h: grad h(x_{k+1}) = -2/(lambda k(k+1)) sum i g_i of the "
-    "released g_i."""
+    """Linear losses, far constraint, f + lambda h: grad h(x_{k+1}) = -2/(lambda k(k+1)) sum i g_i of the released
+    g_i.
+    """
     work = linear(d, R=1e6)
     algorithm = NoisyMirrorDescent(batch=5, weight=3.0, c_sigma=1.0)
     plan = algorithm.schedule(problem(work), 20)
@@ -204,8 +205,9 @@ def constants_of_theorem_3(context: Context) -> Verdict:
 
 @check("l1_geometry/thm-3", kind="risk", grid={"n": by_size([64, 256], [64, 256, 1024]), "epsilon": (0.2, 1.0)})
 def empirical_excess_of_the_average(context: Context, *, n: int, epsilon: float) -> Verdict:
-    """Mean excess empirical loss on linear losses over the simplex (entropy), against 2D sqrt((L^2 + 2 "
-    "sigma^2 log d)/T)."""
+    """Mean excess empirical loss on linear losses over the simplex (entropy), against 2D sqrt((L^2 + 2 sigma^2 log
+    d)/T).
+    """
     work = linear(4, shape="simplex")
     algorithm = NoisyMirrorDescent(c_sigma=DIALLED, mirror="entropy")
     told = problem(work, ApproxDP(epsilon, 1e-5))
@@ -339,8 +341,9 @@ def printed_constant_on_a_reflected_walk(context: Context) -> Verdict:
 
 @check("l1_geometry/lem-3-2@corrected", kind="symbolic")
 def corrected_constant_by_algebra(context: Context) -> Verdict:
-    """k eta_k/2 < 1/lambda; the divergences telescope; so the weighted average has excess at most "
-    "2L^2/(lambda (T + 1))."""
+    """k eta_k/2 < 1/lambda; the divergences telescope; so the weighted average has excess at most 2L^2/(lambda (T +
+    1)).
+    """
     k, T, lam, L = sp.symbols("k T lambda L", positive=True)
     eta = 2 / (lam * (k + 1))
     here = k / eta - lam * k
@@ -360,8 +363,9 @@ def corrected_constant_by_algebra(context: Context) -> Verdict:
 
 @check("l1_geometry/lem-3-2@corrected", kind="accuracy", grid={"T": by_size([30, 300], [30, 300, 1000])})
 def corrected_constant_holds_on_walks(context: Context, *, T: int) -> Verdict:
-    """Two-point gradient noise on [0, R] over a grid of slopes and widths: the mean excess stays below "
-    "2L^2/(lambda (T+1))."""
+    """Two-point gradient noise on [0, R] over a grid of slopes and widths: the mean excess stays below 2L^2/(lambda
+    (T+1)).
+    """
     rng, trials = context.rng(), context.scale(6000, 10_000)
     cells = [(m, R) for m in (0.0, 0.1, 0.5) for R in (0.1, 0.3, 1.0)]
     m, R = (np.array(v)[:, None] for v in zip(*cells, strict=True))

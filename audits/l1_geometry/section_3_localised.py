@@ -150,8 +150,9 @@ def two_norm_against_q_norm(context: Context) -> Verdict:
 
 @check("l1_geometry/fact-norm-ratio", kind="accuracy")
 def ratio_of_norms_stays_below_two(context: Context) -> Verdict:
-    """With base-2 logarithms the exponent of 2 is log d/(1 + log d) < 1; with natural ones the ratio exceeds "
-    "2 at d = 10."""
+    """With base-2 logarithms the exponent of 2 is log d/(1 + log d) < 1; with natural ones the ratio exceeds 2 at d =
+    10.
+    """
     x = sp.Symbol("x", positive=True)
     found = proved({}, {"1 - log d/(1 + log d)": sp.simplify(1 - x / (1 + x))})
     natural = {f"natural logarithm, d = {d}": d ** (math.log(d) / (1 + math.log(d)) / math.log(d)) for d in (10, 100)}
@@ -214,8 +215,9 @@ def _planned(rule: str, label: str, d: int, epsilon: float) -> Verdict:
 
 @check("l1_geometry/thm-4", kind="runtime", expect="inconclusive")
 def stated_count_against_the_planned_one(context: Context) -> Verdict:
-    """At d = sqrt n, eps = 1/sqrt n the printed batch costs more than log n times the stated count from n = "
-    "10^12 on."""
+    """At d = sqrt n, eps = 1/sqrt n the printed batch costs more than log n times the stated count from n = 10^12
+    on.
+    """
     n, e, d = (BY_NAME[x] for x in ("n", "epsilon", "d"))
     printed, stated = n**2 * sp.sqrt(e / d), n**2 * e / sp.sqrt(d)
     found = compare(printed, stated, Regime(ties={d: n ** sp.Rational(1, 2), e: n ** sp.Rational(-1, 2)}))
@@ -287,8 +289,9 @@ def _risk(context: Context, algorithm: Any, work: Any, n: int, series: str) -> V
     expect=("inconclusive", "holds"),
 )
 def rate_of_localised_descent(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n against the local exponents of its bound; below n = 240 log d nothing can be "
-    "seen (S25)."""
+    """Mean excess risk over n against the local exponents of its bound; below n = 240 log d nothing can be seen
+    (S25).
+    """
     work = linear(4)
     algorithm, told = LocalizedMirrorDescent(c_sigma=DIALLED), problem(work)
     values = risk.excess_risks(algorithm, work, told, n, context.scale(8, 40), context.seed, "rate", n)
@@ -323,8 +326,9 @@ def theorem_13_is_theorem_5(context: Context) -> Verdict:
 
 @check("l1_geometry/thm-13@corrected", kind="symbolic")
 def balanced_batches_match_the_rate(context: Context) -> Verdict:
-    """With b^2 = (p - 1) n the batch term L^2 eta^2 b^2/(eta n (p - 1)) is L^2 eta: LD/sqrt((p - 1) n) at the "
-    "printed eta."""
+    """With b^2 = (p - 1) n the batch term L^2 eta^2 b^2/(eta n (p - 1)) is L^2 eta: LD/sqrt((p - 1) n) at the printed
+    eta.
+    """
     n, L, D = (BY_NAME[x] for x in ("n", "L", "D"))
     s = sp.Symbol("s", positive=True)
     eta = D / L / sp.sqrt(s * n)
@@ -351,8 +355,9 @@ def constants_at_two(context: Context) -> Verdict:
 
 @check("l1_geometry/thm-12", kind="risk", grid={"p": (1.5, 2.0), "step": ("printed", "corrected")})
 def empirical_excess_in_lp(context: Context, *, p: float, step: str) -> Verdict:
-    """Linear losses on the l_p ball, whose minimum is -R times the dual norm of the mean, against the "
-    "explicit bound."""
+    """Linear losses on the l_p ball, whose minimum is -R times the dual norm of the mean, against the explicit
+    bound.
+    """
     work, n = linear(4, shape="lp", p=p), 100
     algorithm = GeneralNoisyMirrorDescent(c_sigma=DIALLED, p=p, step=step)  # type: ignore[arg-type]
     told, trials = problem(work), context.scale(1500, 3000)
@@ -371,8 +376,9 @@ def empirical_excess_in_lp(context: Context, *, p: float, step: str) -> Verdict:
 
 
 def _minimisers(context: Context, trials: int) -> tuple[Any, Any, Array, Array]:
-    """Phase 1 of Algorithm 2 on linear losses far from the edge: the phase, the map, records, regularised "
-    "minimisers."""
+    """Phase 1 of Algorithm 2 on linear losses far from the edge: the phase, the map, records, regularised
+    minimisers.
+    """
     work = linear(4, R=50.0)
     row = next(LocalizedMirrorDescent(c_sigma=1.0, distance=1.0).phases(problem(work), 256))
     mirror = PowerMap(row.p, row.scale)

@@ -59,8 +59,9 @@ def gap_of_a_selection(context: Context) -> Verdict:
 
 @check("l1_geometry/fact-vertex", kind="accuracy")
 def minimum_at_a_vertex(context: Context) -> Verdict:
-    """Points of the cross-polytope as convex combinations: <v, x> is the same mean of vertex values, so not "
-    "below all."""
+    """Points of the cross-polytope as convex combinations: <v, x> is the same mean of vertex values, so not below
+    all.
+    """
     rng, size = context.rng(), context.scale(2000, 20_000)
     corners = LASSO.domain.vertices
     share, v = rng.dirichlet(np.ones(len(corners)) * 0.2, size), rng.standard_normal((size, corners.shape[1]))
@@ -81,8 +82,9 @@ def _case(b: int, sensitivity: str) -> Case:
 
 
 def _exact_loss(b: int, sensitivity: str, trials: int) -> tuple[float, float]:
-    """Largest exact loss of a transcript, and largest movement over claim, on the pair of the proof; both "
-    "directions."""
+    """Largest exact loss of a transcript, and largest movement over claim, on the pair of the proof; both
+    directions.
+    """
     data, neighbour, _ = right_child_pair(b)
     loss, ratio = 0.0, 0.0
     for left, right in ((data, neighbour), (neighbour, data)):
@@ -94,8 +96,9 @@ def _exact_loss(b: int, sensitivity: str, trials: int) -> tuple[float, float]:
 
 @check("l1_geometry/lem-4-1", kind="privacy", expect="refuted")
 def fixed_allocation_loses_more_than_epsilon(context: Context) -> Verdict:
-    """The algorithm itself on the pair of S_{1,1}: exact log-ratio 1.510 at epsilon = 1, tending to 2 epsilon "
-    "with b."""
+    """The algorithm itself on the pair of S_{1,1}: exact log-ratio 1.510 at epsilon = 1, tending to 2 epsilon with
+    b.
+    """
     numbers, points = {}, []
     for b in context.scale((40, 400), (40, 80, 400, 4000)):
         loss, ratio = _exact_loss(b, "printed", 400)
@@ -225,8 +228,9 @@ def hidden_constant(n: int, delta: float, T: int, epsilon: float) -> float:
 
 @check("l1_geometry/lem-4-4", kind="privacy", expect="inconclusive")
 def hidden_constant_of_the_chain(context: Context) -> Verdict:
-    """At n = 10^6, delta = 10^-9, epsilon = 2^(-T/2) the chain with the right sensitivities costs a bounded "
-    "multiple."""
+    """At n = 10^6, delta = 10^-9, epsilon = 2^(-T/2) the chain with the right sensitivities costs a bounded
+    multiple.
+    """
     found = {T: hidden_constant(10**6, 1e-9, T, 2 ** (-T / 2)) for T in (1, 2, 4, 6, 8, 10, 18)}
     points = [Point(x=float(T), value=c, series="epsilon over the stated one") for T, c in found.items()]
     numbers = {f"T = {T}": c for T, c in found.items()}
@@ -291,8 +295,9 @@ class _Listed:
 
 @check("l1_geometry/proc-shuffled-allocation", kind="privacy")
 def allocation_is_uniform(context: Context) -> Verdict:
-    """Over all permutations that the procedure may draw, the last record and every assignment come out "
-    "equally often."""
+    """Over all permutations that the procedure may draw, the last record and every assignment come out equally
+    often.
+    """
     n, p, r = 4, 2, 2
     first = np.array(list(itertools.permutations(range(n - 1))))
     second = np.array(list(itertools.permutations(range(p))))

@@ -31,8 +31,9 @@ HIDDEN = "the hard law of TTZ15 behind it is not in the text; the family is chec
 
 
 def sign_error(n: int, d: int, epsilon: float, delta: float) -> float:
-    """Worst error, over |mean of z_j| = tau, of the signs of z_bar + N(0, sigma^2 I), D = 1: d sigma max_x x "
-    "Phi(-x)."""
+    """Worst error, over |mean of z_j| = tau, of the signs of z_bar + N(0, sigma^2 I), D = 1: d sigma max_x x
+    Phi(-x).
+    """
     sigma = 2 * math.sqrt(2 * math.log(1.25 / delta)) / (n * math.sqrt(d) * epsilon)
     x = np.minimum(np.linspace(0.01, 3, 600), 1 / (d * sigma))
     return float(d * sigma * (x * special.ndtr(-x)).max())
@@ -40,8 +41,9 @@ def sign_error(n: int, d: int, epsilon: float, delta: float) -> float:
 
 @check("l1_geometry/lem-6-1", kind="lower-bound", expect="inconclusive")
 def gaussian_signs_respect_the_bound(context: Context) -> Verdict:
-    """The matching mechanism's exact worst error over sqrt d/(n eps log d) stays above a positive constant "
-    "(nothing beats it)."""
+    """The matching mechanism's exact worst error over sqrt d/(n eps log d) stays above a positive constant (nothing
+    beats it).
+    """
     ratios, points = [], []
     for n, d, e in itertools.product((10**3, 10**5), (16, 256, 4096), (0.05, 0.5)):
         if n * e < math.sqrt(d) / math.log(d):
@@ -101,8 +103,9 @@ def excess_of_the_location_loss(context: Context) -> Verdict:
 
 @check("l1_geometry/thm-10", kind="lower-bound", expect="inconclusive")
 def excess_is_at_least_the_sign_error(context: Context) -> Verdict:
-    """Any point of the ball has excess at least L sum |z_bar_j| 1{wrong sign}: random data, points in and out "
-    "of the box."""
+    """Any point of the ball has excess at least L sum |z_bar_j| 1{wrong sign}: random data, points in and out of the
+    box.
+    """
     work, rng = location(4), context.rng()
     size = context.scale(2000, 20_000)
     z = work.rows(rng, size, 7)
@@ -160,8 +163,9 @@ lem_d1 = unchecked(
 
 @check("l1_geometry/lem-d3", kind="lower-bound")
 def constants_of_the_lasso_family(context: Context) -> Verdict:
-    """f = (<a,x> - y)^2, |a|_inf <= C, |y| <= CD, |x|_1 <= D: L = 4 C^2 D and beta = 2 C^2, attained at x = "
-    "De_1, a = Ce_1."""
+    """f = (<a,x> - y)^2, |a|_inf <= C, |y| <= CD, |x|_1 <= D: L = 4 C^2 D and beta = 2 C^2, attained at x = De_1, a =
+    Ce_1.
+    """
     C, D = Fraction(3), Fraction(2)
     margin = C * D + C * D
     work = SignLasso(x_star=(0.0, 0.0), s=1.0)
@@ -178,8 +182,9 @@ def constants_of_the_lasso_family(context: Context) -> Verdict:
 
 @check("l1_geometry/lem-d4", kind="symbolic")
 def the_two_branches_agree(context: Context) -> Verdict:
-    """At alpha = 1/d the two forms coincide; both follow from Lemma D.6 by Lemma D.5 at fixed (alpha_0, "
-    "eps_0) = (1/d, 0.1)."""
+    """At alpha = 1/d the two forms coincide; both follow from Lemma D.6 by Lemma D.5 at fixed (alpha_0, eps_0) = (1/d,
+    0.1).
+    """
     a, e, d = (BY_NAME[x] for x in ("alpha", "epsilon", "d"))
     order = claim("l1_geometry/lem-d4").order
     transfer = (1 / d) / (a * e) * claim("l1_geometry/lem-d6").order
@@ -228,8 +233,9 @@ def copies_cost_group_privacy(context: Context) -> Verdict:
 
 @check("l1_geometry/lem-d5", kind="lower-bound")
 def plans_of_the_reduction(context: Context) -> Verdict:
-    """On a grid: k n' <= n, k eps <= eps_0, delta grows by eps_0/eps at most, k >= 0.47 eps_0/eps (k = 1 near "
-    "eps_0)."""
+    """On a grid: k n' <= n, k eps <= eps_0, delta grows by eps_0/eps at most, k >= 0.47 eps_0/eps (k = 1 near
+    eps_0).
+    """
     broken, worst, plans = [], math.inf, 0
     for n, e0, ratio, share in itertools.product(
         (50, 1000), (0.01, 0.1), (0.001, 0.1, 0.5, 0.97, 1.0), (0.01, 0.5, 1.0)
@@ -296,8 +302,9 @@ def group_of_gaussian_shifts(context: Context) -> Verdict:
 
 @check("l1_geometry/proc-bootstrap", kind="lower-bound")
 def bootstrap_risk_is_empirical(context: Context) -> Verdict:
-    """Averaged over all n^n draws, the loss of bootstrapped records is the empirical loss; a record occurs "
-    "O(log n) times."""
+    """Averaged over all n^n draws, the loss of bootstrapped records is the empirical loss; a record occurs O(log n)
+    times.
+    """
     data = np.arange(3.0).reshape(1, 3, 1)
     draws = np.array(list(itertools.product(range(3), repeat=3)))
 

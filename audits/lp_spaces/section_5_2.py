@@ -17,7 +17,7 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.regular import local_budget
 from dpcheck.checks import Context, by_size, check
-from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -186,21 +186,6 @@ def heavy_tailed_risk(context: Context, *, p: float, n: int) -> Verdict:
 def derived_bound_of_theorem_10(context: Context, *, p: float, n: int) -> Verdict:
     """The three-line bound with one noise vector a batch."""
     return _batched_risk(context, p, n, context.name)
-
-
-@check(
-    "lp_spaces/claim-app10-general-eps", kind="rate",
-    grid={"n": by_size([2000 * 2**j for j in range(5)], [2000 * 2**j for j in range(7)])},
-    conclude=rate.conclude("n"), expect="inconclusive", failure_probability=1e-4,
-)  # fmt: skip
-def batched_risk_in_n(context: Context, *, n: int) -> dict[str, float]:
-    """Mean excess of the batched form under Student t gradients, p = 1.5, d = 4, against its rate."""
-    work = heavy(4)
-    values = risk.excess_risks(
-        BatchedMirrorDescent(), work, problem(work, 0.9), n, context.scale(16, 60), context.seed, context.name, n
-    )
-    at = {kappa: 2.0, d: 4, BY_NAME["n"]: n, epsilon: 0.9, delta: DELTA}
-    return risk.summary(values, float(order("lp_spaces/claim-app10-general-eps").subs(at)))
 
 
 @check("lp_spaces/claim-app10-general-eps", kind="symbolic")

@@ -133,7 +133,7 @@ class StochasticApproximation(Calls):
 
 @dataclass(frozen=True)
 class IteratedLocalised(Calls):
-    """Algorithm 5, theta >= theta_bar > 1: calls on parts of doubling size, all on the whole domain.
+    """Algorithm 5, theta >= theta_bar > 1: calls on parts of doubling size (powers of two), all on the whole domain.
 
     Attributes:
         theta_bar: the known lower bound on theta.
@@ -155,11 +155,11 @@ class IteratedLocalised(Calls):
             )
 
     def parts(self, n: int) -> list[int]:
-        return whole_parts(self.label, n, self.theta_bar, self.sizes)
+        return [1 << (size.bit_length() - 1) for size in whole_parts(self.label, n, self.theta_bar, self.sizes)]
 
 
 def whole_parts(label: str, n: int, theta_bar: float, rule: Literal["printed", "proof"]) -> list[int]:
-    """The doubling parts rounded down to powers of two. Raises `Infeasible`: no part, or more than n records."""
+    """The doubling parts. Raises `Infeasible`: no part, or more than n records."""
     exponent = part_exponent(theta_bar, rule)
 
     def legal(size: int) -> bool:
@@ -172,4 +172,4 @@ def whole_parts(label: str, n: int, theta_bar: float, rule: Literal["printed", "
         raise Infeasible(label, "at least one part, and 2 records in the first", got, smallest_n(legal))
     if sum(raw) > n:
         raise Infeasible(label, "parts of at most n records together", f"{sum(raw):,} at n = {n:,}")
-    return [1 << (size.bit_length() - 1) for size in raw]
+    return raw

@@ -142,8 +142,8 @@ def test_a_run_ends_in_the_domain_and_beats_its_start_without_noise(noise: str) 
     data = Fresh(WORK, 40, 256, 7)
     w = quiet.fit(WORK, data, PROBLEM, rng=np.random.default_rng(3), trials=40)
     assert np.linalg.norm(w, axis=1).max() <= 1 + 1e-9
-    # Start: excess |w*|^2/2 = 0.125. The error of a mean of 255 records is about 0.75/255, of which 40 means are taken;
-    # the bound is ten times that.
+    # The start has excess |w*|^2/2 = 0.125; the mean of 40 trials is 0.0242 with standard error 0.0012: 0.03 is 5 of
+    # them away, a failure probability below 1e-5 over fresh seeds.
     assert WORK.excess_risk(w).mean() < 0.03
 
 

@@ -105,7 +105,7 @@ def test_algorithm_7_runs_on_doubling_parts() -> None:
         method = IteratedAccelerated(**IteratedAccelerated.readings[reading])
         schedule = method.schedule(problem(1.0), 1024)
         sizes = [e.records for e in schedule.phases]
-        assert all(b == 2 * a for a, b in itertools.pairwise(sizes))
+        assert all(b in (2 * a, 2 * a + 1) for a, b in itertools.pairwise(sizes))
         assert 512 <= sum(sizes) <= 1024
         w = method.fit(WORK, Fresh(WORK, 8, 1024, 2), problem(1.0), rng=np.random.default_rng(2), trials=8)
         assert np.linalg.norm(w, axis=1).max() <= 1 + 1e-8
