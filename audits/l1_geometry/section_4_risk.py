@@ -304,7 +304,7 @@ def where_the_tree_beats_the_descent(context: Context, *, d: int) -> Verdict:
 
 @check("l1_geometry/alg-3", kind="risk", grid={"table": by_size(["diabetes"], ["diabetes", "randhie"])})
 def lasso_on_real_records(context: Context, *, table: str) -> Verdict:
-    """Rows of a real table as the population, n = 6144 draws: mean excess against the bound with its own L and beta."""
+    """Rows of a real table as the population, n = 3584 draws: mean excess against the bound with its own L and beta."""
     work = LassoPopulation.of({"diabetes": diabetes, "randhie": randhie}[table]())
     algorithm, told = TreeFrankWolfe(sensitivity="safe", T=2, batch=1024), problem(work, PureDP(1.0))
     n = record_count(1024, 2)
