@@ -110,12 +110,12 @@ def smallest_constant_that_is_enough(context: Context, *, case: str) -> Verdict:
     grid={"n": by_size([100], [100, 400]), "T": (10, 100), "epsilon": (0.1, 0.5)},
 )
 def a_constant_of_the_moments_accountant(context: Context, *, n: int, T: int, epsilon: float) -> Verdict:
-    """c_2 = 8 (two gradients of a replaced record) is certified for batches with replacement, q = b/n, eps < q^2 T."""
+    """c_2 = 10 (two gradients of a replaced record) is certified for batches with replacement, q = b/n, eps < q^2 T."""
     from dpcheck.interfaces import Read, Release, Sampling, Schedule
     from dpcheck.laws import Gaussian
 
     b = max(1, math.ceil(n * math.sqrt(epsilon / T)))
-    multiplier = 8 * b / n * math.sqrt(T * math.log(1e5)) / epsilon
+    multiplier = 10 * b / n * math.sqrt(T * math.log(1e5)) / epsilon
     read = Read(start=0, stop=n, sensitivity=1.0, sampling=Sampling("with-replacement", b))
     release = Release(name="gradient", law=Gaussian(multiplier), reads=(read,), count=T)
     plan: Any = Schedule(phases=(), releases=(release,), gradients=0, floats_per_trial=1, claimed=None)
