@@ -1,8 +1,7 @@
-"""Tiny projects in a temporary folder: claims, derivations and checks written by the test itself."""
+"""The command line in a tiny project."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,67 +10,7 @@ from click.testing import CliRunner, Result
 
 from dpcheck.cli import main
 
-BOUNDS = """
-import sympy as sp
-from dpcheck.claims import Paper
-from dpcheck.symbols import D, L, n
-
-TOY = Paper(key="toy", title="A toy paper", authors="A. Author", reference="Proc. 2024")
-risk = TOY.claim(
-    "toy/thm-1", "Theorem 1", "The excess risk is at most LD/√n.", kind="theorem", quantity="excess risk",
-    relation="<=", order=L * D / sp.sqrt(n), about=("toy/alg-1",),
-)
-fixed = TOY.claim(
-    "toy/thm-1@corrected", "Theorem 1", "The excess risk is at most 2LD/√n.", kind="theorem", quantity="excess risk",
-    relation="<=", explicit=2 * L * D / sp.sqrt(n), about=("toy/alg-1",),
-)
-private = TOY.claim("toy/lem-2", "Lemma 2", "The output is ε-DP.", kind="lemma")
-"""
-DERIVATIONS = "# Toy\n\n```python\n# thm-1 in a code block is no heading\n```\n\n## thm-1\n\nTwice.\n"
-AUDITS = """
-from dpcheck.checks import check
-from dpcheck.verdicts import holds, inconclusive
-
-@check("toy/thm-1", kind="risk", grid={"n": [4, 16, 64]})
-def within_the_bound(context, n):
-    \"\"\"The mean of n uniforms is small.\"\"\"
-    value = float(context.rng().random(n).mean())
-    return holds(f"mean {value:.4f}", "exact", numbers={"mean": value})
-
-def judged(rows, failure_probability):
-    total = sum(row["hits"] for _, row in rows)
-    return inconclusive(f"{total} hits", "sampled", failure_probability=failure_probability, numbers={"hits": total})
-
-@check("toy/lem-2", kind="privacy", grid={"epsilon": [0.5, 1.0]}, conclude=judged, expect="inconclusive")
-def sampled(context, epsilon):
-    hits = 0
-    for rng, trials in context.chunks(10_000):
-        hits += int((rng.random(trials) < 0.5).sum())
-    return {"hits": hits, "epsilon": epsilon, "limit": float("inf")}
-"""
-
 Make = Callable[..., Path]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Make:
-    """`project({"audits/toy.py": text, …})` writes a root with those files over the standard ones."""
-
-    def make(files: dict[str, str | None] | None = None, *, name: str = "root") -> Path:
-        root = tmp_path / name
-        standard = {
-            "pyproject.toml": '[tool.dpcheck]\ncontent = ["bounds", "audits"]\n',
-            "bounds/toy.py": BOUNDS,
-            "bounds/toy.md": DERIVATIONS,
-            "audits/toy.py": AUDITS,
-        }
-        for path, text in {**standard, **(files or {})}.items():
-            if text is not None:
-                (root / path).parent.mkdir(parents=True, exist_ok=True)
-                (root / path).write_text(textwrap.dedent(text), encoding="utf-8")
-        return root
-
-    return make
 
 
 @pytest.fixture
