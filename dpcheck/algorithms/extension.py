@@ -64,10 +64,10 @@ def extension_gradient(workload: Workload, w: Array, z: Array, cap: float) -> Ar
     On a line it is the clipped derivative. In more dimensions clipping the gradient is *not* the same thing.
     """
     check_cap(cap)
-    if isinstance(workload, Extended):
-        return workload.extension_gradient(w, z, cap)
     if workload.constants.d == 1:
         return np.clip(workload.gradient(w, z), -cap, cap)
+    if isinstance(workload, Extended):
+        return workload.extension_gradient(w, z, cap)
     if never_steep(workload, z, cap):
         return workload.gradient(w, z)
     raise InvalidInput(

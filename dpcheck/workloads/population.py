@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linprog
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
@@ -101,8 +102,13 @@ class FinitePopulation(BallRidge):
 
     @functools.cached_property
     def population_minimiser(self) -> Array:
-        """(d,): Newton's method on ever sharper smoothings, accepted on a duality gap below `TOLERANCE`."""
+        """(d,): a linear program for a polyhedral loss, else (or where the ball binds) Newton's method on ever sharper
+        smoothings; either is accepted on a duality gap below `TOLERANCE`.
+        """
         scale = float(self.risk(np.zeros(self.d)))
+        vertex = self._vertex() if self.link.pieces is not None else None
+        if vertex is not None:
+            return vertex
         best, gap = np.zeros(self.d), math.inf
         sharpness = [scale * 10.0**-j for j in range(11)] if math.isinf(self.link.curvature) else [0.0]
         for width in sharpness:
@@ -114,9 +120,32 @@ class FinitePopulation(BallRidge):
             raise InvalidInput(f"the population minimiser is certified only to {gap:.1e} of {scale:.1e}")
         return best
 
+    def _vertex(self) -> Array | None:
+        """A minimiser over all of R^d by the dual linear program; None if it leaves the ball or is not certified.
+
+        max over theta in the range of phi' of -mean(phi*(theta) + theta y) with mean theta x = 0, where the multipliers
+        of the equations are the minimiser. Equal rows share a variable, which makes tables of counts small.
+        """
+        rows, row_of, times = np.unique(self.table, axis=0, return_inverse=True, return_counts=True)
+        low, high = self.link.slopes
+        if not low < high:
+            return None
+        ends = self.link.conjugate(np.array([low, high]))  # phi* is affine between them: all links here have one kink
+        cost = (ends[1] - ends[0]) / (high - low) + rows[:, -1]
+        weighted = rows[:, :-1] * times[:, None]
+        found = linprog(cost * times, A_eq=weighted.T, b_eq=np.zeros(self.d), bounds=(low, high))
+        if not found.success:
+            return None
+        w = np.asarray(found.eqlin.marginals)
+        certified = self._gap(w, found.x[row_of]) <= TOLERANCE * float(self.risk(np.zeros(self.d)))
+        return w if certified and np.linalg.norm(w) <= self.radius else None
+
     def gap(self, w: Array, width: float = 0.0) -> float:
         """A sure bound on F(w) - F*: weak duality at the slopes of the loss smoothed over `width`."""
-        slope, _ = self._slopes(w, width)
+        return self._gap(w, self._slopes(w, width)[0])
+
+    def _gap(self, w: Array, slope: Array) -> float:
+        """Weak duality at any slopes in the range of phi', one a row."""
         lower = -np.mean(self.link.conjugate(slope) + slope * self.target)
         lower -= float(self.domain.support(-(slope @ self.features_table) / len(self.target)))
         return float(self.risk(w) - lower)

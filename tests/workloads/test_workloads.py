@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from scipy import integrate
+from statsmodels.regression.quantile_regression import QuantReg
 
 from dpcheck.algorithms.extension import searched_extension
 from dpcheck.errors import InvalidInput
@@ -25,6 +26,7 @@ from dpcheck.workloads import (
     Users,
     WeightedMedian,
     diabetes,
+    randhie,
 )
 
 
@@ -218,6 +220,15 @@ def test_constrained_population_minimiser():
     work = FinitePopulation(WORKLOADS["population"].features_table, WORKLOADS["population"].target, 0.4)
     assert np.linalg.norm(work.population_minimiser) == pytest.approx(0.4, rel=1e-9)
     assert work.excess_risk(points(work, 2000)).min() >= -work.constants.extra["risk_tolerance"]
+
+
+def test_least_absolute_deviations_of_tied_counts():
+    """Counts tie in thousands: the vertex of the linear program is the median, and no worse than quantile regression."""
+    work = randhie("absolute")
+    line = FinitePopulation(work.features_table[:, :1], work.target, work.radius)
+    assert line.population_minimiser[0] * line.features_table[0, 0] == pytest.approx(np.median(work.target))
+    theirs = QuantReg(work.target, work.features_table).fit(0.5).params
+    assert work.risk(work.population_minimiser) <= work.risk(np.asarray(theirs)) + 1e-9
 
 
 def test_real_data():
