@@ -437,7 +437,12 @@ def theorem_d_4_is_private(context: Context, *, m: int) -> Verdict:
     return structured_slack(context, m)
 
 
-@check("pure_heavy_tails/proc-structured-double-op", kind="accuracy", grid={"m": by_size([1], [1, 2])})
+@check(
+    "pure_heavy_tails/proc-structured-double-op",
+    kind="accuracy",
+    grid={"m": by_size([1], [1, 2])},
+    expect="inconclusive",
+)
 def structured_solver_meets_its_gap(context: Context, *, m: int) -> Verdict:
     """On a line the oracle is clip(f') with B = 0: the steps of Lemma D.5 reach the gaps of both stages."""
     algorithm, work, C = _structured(m)
@@ -455,10 +460,7 @@ def structured_solver_meets_its_gap(context: Context, *, m: int) -> Verdict:
         solution = DirectSubgradient()(task)
         sides.append((value(task, solution.point) - value(task, certified(task).point), np.full(4, stage.gap)))
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
-    covers = "these runs; Lemma D.5 decides the rest"
-    return accuracy.never_violated(
-        left, right, statement="gap <= the schedule's", covers=covers, evidence="certificate"
-    )
+    return accuracy.never_violated(left, right, statement="gap <= the schedule's")
 
 
 @check("pure_heavy_tails/proc-structured-double-op", kind="runtime", grid={"m": by_size([1], [1, 2])})

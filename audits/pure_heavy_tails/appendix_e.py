@@ -279,7 +279,12 @@ def contraction(context: Context) -> Verdict:
     return exact
 
 
-@check("pure_heavy_tails/fact-pgm-error-bound", kind="accuracy", grid={"n": by_size([10], [10, 100])})
+@check(
+    "pure_heavy_tails/fact-pgm-error-bound",
+    kind="accuracy",
+    grid={"n": by_size([10], [10, 100])},
+    expect="inconclusive",
+)
 def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
     """|w - w_hat| <= |G(w)|/lambda on grids, and |G(w) - G_C(w)| <= b_Z, trial by trial."""
     work, lam, cap = _mean(), 0.3, 1.5
@@ -294,11 +299,7 @@ def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
     bias = _clip_bias(work, sample.values, cap)[:, None]
     left = np.concatenate([np.abs(w[..., 0] - best).ravel(), np.abs(G - G_C).ravel()])
     right = np.concatenate([(np.abs(G) / lam).ravel(), np.broadcast_to(bias, G.shape).ravel()])
-    found = accuracy.never_violated(left, right + 1e-12, statement="(24) and (25)")
-    if found.numbers["violations"]:
-        return found
-    reason = f"{found.reason.partition(',')[0]}; both follow from the contraction and from nonexpansive projections"
-    return holds(reason, "certificate", numbers=dict(found.numbers))
+    return accuracy.never_violated(left, right + 1e-12, statement="(24) and (25)")
 
 
 # Theorem E.1 --------------------------------------------------------------------------------
@@ -341,12 +342,12 @@ def theorem_sensitivity(context: Context, *, lambda_: float) -> Verdict:
     return sensitivity.judge(found, certificate=Certificate(1.0, NONEXPANSIVE), confirm=sensitivity.by_replay(case))
 
 
-@check("pure_heavy_tails/thm-e-1", kind="stability", grid={"d": by_size([1, 2], [1, 2, 3, 5])})
+@check("pure_heavy_tails/thm-e-1", kind="stability", grid={"d": by_size([1, 2], [1, 2, 3, 5])}, expect="inconclusive")
 def score_lipschitz(context: Context, *, d: int) -> Verdict:
     """The mapping is 2(H + lambda)-Lipschitz: clipped quadratics on a ball, random pairs of points, near and far."""
     rng, lam, cap, n = context.rng("quadratics"), 0.3, 1.0, 6
     domain = SparseDirection(nu=tuple(np.eye(d)[0]), D=2.0)
-    gamma, worst, count = 1 / (1 + lam), 0.0, 0
+    gamma, left, right = 1 / (1 + lam), [], []
     for _ in range(context.scale(40, 400)):
         Z = rng.normal(size=(n, d)) * rng.choice([0.5, 2.0, 10.0])
 
@@ -359,13 +360,12 @@ def score_lipschitz(context: Context, *, d: int) -> Verdict:
         other = domain.project(w + rng.choice([1e-4, 0.1, 1.0]) * rng.normal(size=(50, d)))
         gap = np.linalg.norm(w - other, axis=1)
         kept = gap > 1e-7
-        moved = np.linalg.norm(mapped(w) - mapped(other), axis=1)[kept] / gap[kept]
-        worst, count = max(worst, float(moved.max(initial=0.0)) * gamma), count + int(kept.sum())
-    numbers = {"largest ratio": worst, "pairs": count, "proved": 2.0}
-    said = f"at most {worst:.4g} (H + lambda), 2 (H + lambda) claimed, over {count:,} pairs"
-    if worst > 2 + 1e-6:
-        return refuted(said, "exact", numbers=numbers)
-    return holds(f"{said}; P = (I + N)/2 with N nonexpansive gives 2", "certificate", numbers=numbers)
+        left.append(np.linalg.norm(mapped(w) - mapped(other), axis=1)[kept])
+        right.append(2 * (1 + lam) * gap[kept])
+    # P = (I + N)/2 with N nonexpansive gives the 2; words, so that drawn pairs stay drawn pairs.
+    return accuracy.never_violated(
+        np.concatenate(left), np.concatenate(right), statement="|G(w) - G(w')| <= 2 (H + lambda) |w - w'|"
+    )
 
 
 @check("pure_heavy_tails/thm-e-1@literal", kind="accuracy", expect="refuted")

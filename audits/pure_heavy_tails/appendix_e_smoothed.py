@@ -116,7 +116,7 @@ def smoothing_bias(context: Context) -> Verdict:
     )
 
 
-@check("pure_heavy_tails/fact-smoothing", kind="stability")
+@check("pure_heavy_tails/fact-smoothing", kind="stability", expect="inconclusive")
 def smoothed_gradient_lipschitz(context: Context) -> Verdict:
     """The smoothed gradient is dL/tau-Lipschitz: attained on a line by a |w - b|, kept in the plane by hinges."""
     rng, tau_, left, right = context.rng("pairs"), 0.25, [], []
@@ -135,15 +135,7 @@ def smoothed_gradient_lipschitz(context: Context) -> Verdict:
     kept = gap > 1e-2  # closer pairs would measure the quadrature over 1,024 directions
     left += list((np.linalg.norm(moved, axis=1) / gap)[kept])
     right += list((2 * np.linalg.norm(records, axis=1) / tau_)[kept])
-    found = accuracy.never_violated(left, right, statement="Lipschitz ratio <= dL/tau")
-    if found.numbers["violations"]:
-        return found
-    said = f"at most this of dL/tau: {found.numbers['largest left/right']:.6g}, on a line ({len(left):,} pairs)"
-    return holds(
-        f"{said}; (d/tau) E f(w + tau V) V is an average of (dL/tau)-Lipschitz maps",
-        "certificate",
-        numbers=dict(found.numbers),
-    )
+    return accuracy.never_violated(left, right, statement="Lipschitz ratio of the smoothed gradient <= dL/tau")
 
 
 @check("pure_heavy_tails/prop-e-4", kind="symbolic")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 from statsmodels.regression.quantile_regression import QuantReg
+from statsmodels.tools.sm_exceptions import IterationLimitWarning
 
 from dpcheck.algorithms.extension import searched_extension
 from dpcheck.errors import InvalidInput
@@ -223,11 +224,12 @@ def test_constrained_population_minimiser():
 
 
 def test_least_absolute_deviations_of_tied_counts():
-    """Counts tie in thousands: the vertex of the linear program is the median, and no worse than quantile regression."""
+    """Counts tie in thousands: the vertex is the median, and no worse than quantile regression on all covariates."""
     work = randhie("absolute")
     line = FinitePopulation(work.features_table[:, :1], work.target, work.radius)
     assert line.population_minimiser[0] * line.features_table[0, 0] == pytest.approx(np.median(work.target))
-    theirs = QuantReg(work.target, work.features_table).fit(0.5).params
+    with pytest.warns(IterationLimitWarning):  # reweighted least squares cycle on ties
+        theirs = QuantReg(work.target, work.features_table).fit(0.5).params
     assert work.risk(work.population_minimiser) <= work.risk(np.asarray(theirs)) + 1e-9
 
 
