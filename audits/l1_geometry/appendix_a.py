@@ -14,9 +14,9 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import Entropy
 from dpcheck.harness import accuracy
 from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.verdicts import Verdict
 
-from ..pure_heavy_tails._instances import agree, proved
 from ._instances import linear, problem
 
 

@@ -13,11 +13,11 @@ from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, holds, refuted
 from dpcheck.workloads.crosspolytope import SignLasso
 
-from ..pure_heavy_tails._instances import agree, proved
 from ._instances import linear, location
 
 SMALL = SignLasso(x_star=(0.5, -0.25, 0.0))

@@ -17,13 +17,13 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, holds, inconclusive, refuted
 
-from ..pure_heavy_tails._instances import agree, proved
 from ._instances import DIALLED, linear, problem, refuted_by
 
 # Algorithm 1: privacy -----------------------------------------------------------------------------------------------

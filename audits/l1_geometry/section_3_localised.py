@@ -21,13 +21,13 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import PowerMap, norms
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, holds, inconclusive, refuted
 
-from ..pure_heavy_tails._instances import agree, proved
 from ._instances import DIALLED, linear, location, problem, refuted_by
 
 # The algorithms -------------------------------------------------------------------------------------------------------

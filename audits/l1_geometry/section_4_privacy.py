@@ -18,12 +18,12 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy
 from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import proved
 from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 
-from ..pure_heavy_tails._instances import proved
 from ._instances import LASSO, LinearSquare, problem, refuted_by, right_child_pair
 
 # Report noisy min -----------------------------------------------------------------------------------------------------

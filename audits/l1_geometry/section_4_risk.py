@@ -15,6 +15,7 @@ from dpcheck.algorithms.l1_geometry.frank_wolfe import estimate_error, record_co
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
@@ -22,7 +23,6 @@ from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads import diabetes, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation, SignLasso
 
-from ..pure_heavy_tails._instances import proved
 from ._instances import DIALLED, LASSO, problem, refuted_by
 
 LIMIT = 2.0

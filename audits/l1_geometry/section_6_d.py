@@ -18,13 +18,13 @@ from dpcheck.checks import Context, check, unchecked
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Schedule
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads.crosspolytope import SignLasso
 
-from ..pure_heavy_tails._instances import agree, proved
 from ._instances import location, refuted_by
 
 HIDDEN = "the hard law of TTZ15 behind it is not in the text; the family is checked instead"

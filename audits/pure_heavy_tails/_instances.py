@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.claims import evaluate
@@ -94,52 +93,6 @@ def _said(value: float | str) -> str:
     return value if isinstance(value, str) else repr(float(value))
 
 
-# Symbolic checks ----------------------------------------------------------------------------------------------------
-
-
-def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = None) -> Verdict:
-    """Judges identities (expressions that must vanish) and inequalities (expressions that must be >= 0) by SymPy.
-
-    An identity that SymPy does not reduce to 0 is refuted when it is certainly not 0 at a rational point, and left
-    open otherwise; an inequality is proved when the assumptions of its symbols decide its sign.
-    """
-    numbers: dict[str, float | int | str | bool] = {"identities": len(zero), "inequalities": len(signs or {})}
-    for name, expression in zero.items():
-        rest = sp.simplify(sp.powsimp(sp.expand_log(expression, force=True), force=True))
-        if rest == 0:
-            continue
-        value = _at_a_point(rest)
-        if abs(value) > 1e-9:
-            return refuted(
-                f"{name}: the difference is {sp.sstr(rest)}, {value:.6g} at a point", "exact", numbers=numbers
-            )
-        return inconclusive(f"{name}: SymPy leaves {sp.sstr(rest)}", "symbolic", numbers=numbers)
-    for name, expression in (signs or {}).items():
-        known = _sign_known(expression)
-        if known is False:
-            value = _at_a_point(expression)
-            return refuted(f"{name} fails: {sp.sstr(expression)} is {value:.6g}", "exact", numbers=numbers)
-        if known is None:
-            return inconclusive(
-                f"{name}: the sign of {sp.sstr(expression)} is not decided", "symbolic", numbers=numbers
-            )
-    names = "; ".join([*zero, *(signs or {})])
-    return holds(f"proved: {names}", "symbolic", numbers=numbers)
-
-
-def _sign_known(expression: sp.Expr) -> bool | None:
-    for form in (expression, sp.expand(expression), sp.factor(expression), sp.simplify(expression)):
-        if form.is_nonnegative is not None:
-            return bool(form.is_nonnegative)
-    return None
-
-
-def _at_a_point(expression: sp.Expr) -> float:
-    """The value where the symbols are distinct integers from 2 on, even or odd as they must be."""
-    values = {s: sp.Integer(2 + i) for i, s in enumerate(sorted(expression.free_symbols, key=str))}
-    return float(expression.subs(values))
-
-
 # Privacy, exactly ---------------------------------------------------------------------------------------------------
 
 
@@ -180,19 +133,3 @@ def slack_verdict(
     if sure > allowed * (1 + 1e-9):
         return inconclusive(f"{said}; the certificate only gives {sure:.6g}", "exact", **fields)
     return holds(f"{said}; no pair exceeds {sure:.6g} ({because})", "certificate", **fields)
-
-
-def agree(
-    found: Sequence[float] | Array, wanted: Sequence[float] | Array, what: str, tolerance: float = 1e-9
-) -> Verdict:
-    """Judges that two lists of numbers are equal up to rounding, entry by entry."""
-    a, b = np.asarray(found, dtype=float), np.asarray(wanted, dtype=float)
-    off = np.abs(a - b) / np.maximum(np.maximum(np.abs(a), np.abs(b)), 1e-300)
-    worst = int(off.argmax())
-    numbers: dict[str, float | int | str | bool] = {
-        "compared": a.size,
-        "largest relative difference": float(off[worst]),
-    }
-    said = f"{what}: {float(a.flat[worst]):.9g} against {float(b.flat[worst]):.9g} where they differ most, of {a.size}"
-    make: Callable[..., Verdict] = holds if float(off.max()) <= tolerance else refuted
-    return make(said, "exact", numbers=numbers)

@@ -24,6 +24,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Constants, Sample
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, refuted
@@ -33,7 +34,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import DELTA, opposite_spikes, problem, proved, shifts, slack_verdict, stated
+from ._instances import DELTA, opposite_spikes, problem, shifts, slack_verdict, stated
 from .section_3_solver import double_distance, double_sensitivity, double_slack, same_rate, toy_steps
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from dpcheck.claims import evaluate, local_exponent
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.search import BallRecords, BoxRecords
 from dpcheck.harness.sensitivity import Certificate
+from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.laws import Exponential
 from dpcheck.running import Fixed, Run
@@ -39,7 +40,7 @@ from ._exponential import (
     selection_verdict,
     with_vacuity,
 )
-from ._instances import problem, proved, stated, witnessed
+from ._instances import problem, stated, witnessed
 
 
 def _mean() -> HeavyMean:

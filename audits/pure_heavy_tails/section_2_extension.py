@@ -12,6 +12,7 @@ from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension
 from dpcheck.algorithms.solvers import certified, value
 from dpcheck.checks import Context, check
 from dpcheck.harness import accuracy
+from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict
@@ -21,7 +22,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import proved, stated
+from ._instances import stated
 
 LINE: dict[str, Any] = {
     "spikes": RareSpikes(D=2.0, p=0.3),

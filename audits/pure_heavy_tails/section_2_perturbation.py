@@ -18,6 +18,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy, risk, sensitivity
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Objective, Read, Sample
 from dpcheck.running import Fresh, Run
 from dpcheck.symbols import BY_NAME
@@ -30,11 +31,9 @@ from dpcheck.workloads.radial import RadialHeavyTail
 from ._instances import (
     BLOCKS,
     DELTA,
-    agree,
     opposite_spikes,
     practical,
     problem,
-    proved,
     radial_spikes,
     shifts,
     slack_verdict,

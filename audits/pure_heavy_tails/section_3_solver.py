@@ -18,6 +18,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import rate, risk, runtime, sensitivity
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Read, Sample
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
@@ -26,19 +27,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import (
-    BLOCKS,
-    agree,
-    opposite_spikes,
-    practical,
-    problem,
-    proved,
-    radial_spikes,
-    shifts,
-    slack_verdict,
-    stated,
-    wide,
-)
+from ._instances import BLOCKS, opposite_spikes, practical, problem, radial_spikes, shifts, slack_verdict, stated, wide
 from .section_2_perturbation import SOLVERS, distance_within, distances
 
 STAGES = {"exact": (2.0, 2.0), "worst legal": (4.0, 7 / 3)}
