@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.algorithms.pure_heavy_tails.exponential import EMPGM, SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.localize import Constant, LocalizedOutputPert, PopLocalize
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import (
@@ -23,6 +24,7 @@ ALGORITHMS: tuple[type[Algorithm[Any]], ...] = (
     EMPGM,
     SmoothedEMPGM,
     LocalizedApproxEM,
+    NoisyClippedSubgradient,
     Constant,
 )
 
@@ -33,6 +35,7 @@ __all__ = [
     "DoubleOutputPert",
     "LocalizedApproxEM",
     "LocalizedOutputPert",
+    "NoisyClippedSubgradient",
     "OutputPertLocalize",
     "PopLocalize",
     "SingleOutputPert",

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcheck.accounting import account
 from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension
+from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import (
     DirectSubgradient,
@@ -26,7 +28,8 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import (
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball, Box, Simplex
-from dpcheck.interfaces import Sample
+from dpcheck.interfaces import Problem, Sample
+from dpcheck.privacy import PureDP
 from dpcheck.workloads import HeavyHinge, RareSpikes, WeightedMedian
 
 
@@ -303,3 +306,16 @@ def _without_closed_forms(work):
             raise AttributeError(name)
 
     return Bare()
+
+
+def test_noisy_clipped_subgradient_spends_its_budget_once():
+    """T steps of epsilon/T each: the accountant's answer is epsilon; with dialled noise nothing is claimed."""
+    work = RareSpikes(D=2.0, p=0.5)
+    setting = Problem(constants=work.constants, privacy=PureDP(0.7), failure_probability=0.1)
+    plan = NoisyClippedSubgradient(k=2.0).schedule(setting, 50)
+    assert plan.phases[0].T == 35
+    assert plan.gradients == 35 * 50
+    assert account(plan).guarantee.epsilon == pytest.approx(0.7)
+    assert NoisyClippedSubgradient(noise_dial=0.1).schedule(setting, 50).claimed is None
+    with pytest.raises(InvalidInput, match="T must be"):
+        NoisyClippedSubgradient(T=-1)
