@@ -14,7 +14,7 @@ from dpcheck.harness import privacy, replay
 from dpcheck.harness.losses import compose
 from dpcheck.interfaces import Array, Problem, Schedule
 from dpcheck.privacy import PureDP
-from dpcheck.verdicts import Point, Verdict, Witness, holds, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
@@ -76,21 +76,6 @@ def unassumed(label: str, **values: float) -> float:
     expression = claim(label).explicit
     assert expression is not None
     return float(evaluate(expression, values))
-
-
-def witnessed(label: str, verifier: str, claimed: float | str, found: float | str, **parameters: Any) -> Witness:
-    """A witness of this paper; `claimed` and `found` come from the check's own arithmetic."""
-    return Witness(
-        label=label,
-        kind=f"pure_heavy_tails.{verifier}",
-        parameters=parameters,
-        claimed=_said(claimed),
-        found=_said(found),
-    )
-
-
-def _said(value: float | str) -> str:
-    return value if isinstance(value, str) else repr(float(value))
 
 
 # Privacy, exactly ---------------------------------------------------------------------------------------------------

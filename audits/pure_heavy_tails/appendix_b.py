@@ -14,10 +14,9 @@ from scipy import integrate
 
 from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict, holds, refuted
-
-from ._instances import witnessed
 
 Q = Fraction
 

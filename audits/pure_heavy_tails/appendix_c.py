@@ -15,6 +15,7 @@ from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLoca
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy, domain, sensitivity, stability
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
@@ -25,7 +26,7 @@ from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import problem, radial_spikes, stated, wide, witnessed
+from ._instances import problem, radial_spikes, stated, wide
 from .section_2_extension import pointwise_excess
 from .section_2_perturbation import (
     SOLVERS,

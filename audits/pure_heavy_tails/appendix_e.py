@@ -16,6 +16,7 @@ from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import proved
@@ -40,7 +41,7 @@ from ._exponential import (
     selection_verdict,
     with_vacuity,
 )
-from ._instances import problem, stated, witnessed
+from ._instances import problem, stated
 
 
 def _mean() -> HeavyMean:

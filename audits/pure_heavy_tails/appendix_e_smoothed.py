@@ -12,6 +12,7 @@ from dpcheck.algorithms.pure_heavy_tails.exponential import smoothed_gradient
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy, rate, risk
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import PureDP
@@ -36,7 +37,7 @@ from ._exponential import (
     steeper,
     with_vacuity,
 )
-from ._instances import stated, witnessed
+from ._instances import stated
 
 
 @check("pure_heavy_tails/thm-e-5", kind="privacy", grid={"epsilon": by_size([1.0], [1.0, 3.0])})

@@ -17,6 +17,7 @@ from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Problem, Sample
@@ -31,7 +32,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
 from ._exponential import order_of, potential
-from ._instances import BLOCKS, DELTA, opposite_spikes, problem, radial_spikes, stated, wide, witnessed
+from ._instances import BLOCKS, DELTA, opposite_spikes, problem, radial_spikes, stated, wide
 
 # Algorithm 7 ---------------------------------------------------------------------------------------------------------
 

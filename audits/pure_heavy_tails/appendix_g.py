@@ -21,6 +21,7 @@ from dpcheck.checks import Context, check
 from dpcheck.harness import accuracy, domain, lower_bound, optimal_tests
 from dpcheck.harness.hard_instances import FiniteLaw, exactly
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array
 from dpcheck.symbols import BY_NAME, zeta
@@ -29,7 +30,7 @@ from dpcheck.workloads.linear import TwoPoint
 
 from ._exponential import order_of
 from ._hard import ROOT, ZETAS, drawn
-from ._instances import stated, witnessed
+from ._instances import stated
 
 # Risks, reduction, decoder -----------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy, lower_bound, optimal_tests
 from dpcheck.harness.hard_instances import FiniteLaw, as_mpf, closest_pair, exactly
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME, D, G_k, beta, d, k, p, zeta
 from dpcheck.verdicts import Point, Verdict, holds, refuted
@@ -32,7 +33,7 @@ from dpcheck.workloads.radial import RadialHeavyTail
 
 from ._exponential import order_of
 from ._hard import ZETAS, decode_with, drawn, private_decoder_error, solvers
-from ._instances import problem, stated, witnessed
+from ._instances import problem, stated
 
 # Packings ------------------------------------------------------------------------------------------------------------
 

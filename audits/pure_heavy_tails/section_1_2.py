@@ -19,6 +19,7 @@ from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case, changed_record
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Data, Objective, Problem, Schedule, Solution, Workload
@@ -30,7 +31,7 @@ from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from ._instances import BLOCKS, DELTA, opposite_spikes, problem, stated, unassumed, witnessed
+from ._instances import BLOCKS, DELTA, opposite_spikes, problem, stated, unassumed
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
 

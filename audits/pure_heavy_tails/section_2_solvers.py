@@ -17,6 +17,7 @@ from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.verdicts import Point, Verdict, inconclusive, refuted
@@ -25,7 +26,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import stated, witnessed
+from ._instances import stated
 
 # The joint reformulation --------------------------------------------------------------------------------------------
 

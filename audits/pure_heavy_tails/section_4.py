@@ -13,6 +13,7 @@ from dpcheck.algorithms.pure_heavy_tails import Constant
 from dpcheck.checks import Context, check
 from dpcheck.harness import accuracy, lower_bound, risk
 from dpcheck.harness.hard_instances import FiniteLaw
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, refuted
@@ -21,7 +22,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import problem, stated, witnessed
+from ._instances import problem, stated
 
 INSTANCES: dict[str, Any] = {
     "radial": RadialHeavyTail(b=(0.6, 0.3), D=2.0),

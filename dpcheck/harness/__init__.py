@@ -8,5 +8,6 @@ them knows any particular algorithm: all arrive as arguments, through `dpcheck.i
 * `losses`, `privacy`: exact compositions, the slack between claimed and real privacy, exact losses of transcripts.
 * `accuracy`, `domain`: inequalities of lemmas, on instances and on whole boxes; events with a probability.
 * `risk`, `rate`, `runtime`: bounds with constants, O-forms, counted oracle calls.
+* `symbolic`, `refutation`: identities by SymPy; witnesses that are verified before anything is refuted.
 * `lower_bound`, `hard_instances`, `optimal_tests`: constructions in exact arithmetic, and algorithms against them.
 """

@@ -1,0 +1,60 @@
+"""Refutations by witness: parameters that a verifier of `dpcheck.witnesses` recomputes in 50 digits or exactly.
+
+The verifier is named without its module, which is the paper of the label: `refuted_by("l1_geometry/lem-3-2",
+"reflected_walk", T=300)` is recomputed by `dpcheck.witnesses.l1_geometry.reflected_walk`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import mpmath
+
+from dpcheck import witnesses
+from dpcheck.claims import split_label
+from dpcheck.verdicts import Point, Verdict, Witness, inconclusive, refuted
+
+
+def witnessed(label: str, verifier: str, claimed: float | str, found: float | str, **parameters: Any) -> Witness:
+    """A witness whose two numbers come from the check's own arithmetic; verifying it compares them."""
+    paper, _, _ = split_label(label)
+    said = [value if isinstance(value, str) else repr(float(value)) for value in (claimed, found)]
+    return Witness(label=label, kind=f"{paper}.{verifier}", parameters=parameters, claimed=said[0], found=said[1])
+
+
+def refuted_by(
+    label: str,
+    verifier: str,
+    *,
+    measured: float | None = None,
+    agreement: float = 1e-3,
+    numbers: Mapping[str, Any] | None = None,
+    points: tuple[Point, ...] = (),
+    axes: tuple[str, str] = ("", ""),
+    **parameters: Any,
+) -> Verdict:
+    """REFUTED where the verifier finds a violation at these parameters, else INCONCLUSIVE.
+
+    Args:
+        measured: what the algorithm's own run gave; more than `agreement` (relative) off, nothing is refuted.
+    """
+    paper, _, _ = split_label(label)
+    violation = getattr(importlib.import_module(f"dpcheck.witnesses.{paper}"), verifier)(**parameters)
+    found, claimed = float(violation.found), float(violation.claimed)
+    own: dict[str, Any] = {"found": found, "allowed": claimed}
+    if measured is not None:
+        own["by the algorithm's own run"] = measured
+    fields: dict[str, Any] = {"numbers": {**own, **(numbers or {})}, "points": points, "axes": axes}
+    said = f"{violation.statement}: {mpmath.nstr(violation.found, 6)} found, {mpmath.nstr(violation.claimed, 6)} allowed"
+    if not violation.violated:
+        return inconclusive(said, "exact", **fields)
+    if measured is not None and not math.isclose(measured, found, rel_tol=agreement):
+        return inconclusive(f"the algorithm's own run gives {measured:.6g} where {said}", "exact", **fields)
+    witness = witnessed(
+        label, verifier, mpmath.nstr(violation.claimed, 15), mpmath.nstr(violation.found, 15), **parameters
+    )
+    witnesses.verify(witness)
+    return refuted(f"{said}; the witness verifies", "exact", witness=witness, **fields)
