@@ -13,11 +13,7 @@ import sympy as sp
 from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
-from dpcheck.algorithms.pure_heavy_tails.reformulation import (
-    DirectSubgradient,
-    JointReformulation,
-    socp_subgradient,
-)
+from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, socp_subgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check
