@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
+import sympy as sp
+from scipy import optimize
 
-from dpcheck.interfaces import Array, Sample
-from dpcheck.verdicts import Witness
+from dpcheck.algorithms.clipping import clip_norm
+from dpcheck.algorithms.tsybakov.clipped import Answer, Project, clipped_descent, clipped_gradient
+from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase
+from dpcheck.engine.catalogue import claim
+from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Rng, Sample, Schedule, Workload
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Run
+from dpcheck.verdicts import Verdict, Witness, inconclusive, refuted
+from dpcheck.witnesses import tsybakov as verifiers
+
+PRIVACY = ApproxDP(1.0, 1e-5)
+"""Promised wherever a violation is shown."""
 
 
 def witnessed(label: str, verifier: str, claimed: float, found: float, **parameters: Any) -> Witness:
@@ -23,33 +36,234 @@ def witnessed(label: str, verifier: str, claimed: float, found: float, **paramet
     )
 
 
+def refuted_with(
+    label: str,
+    verifier: str,
+    measured: float,
+    *,
+    agreement: float = 1e-3,
+    numbers: Any = None,
+    points: Any = (),
+    **parameters: Any,
+) -> Verdict:
+    """Refutes by a witness in 50 digits that gives what the algorithm itself gave; inconclusive where the two differ.
+
+    Args:
+        measured: the number of the algorithm's own run.
+        agreement: relative difference that the two may have.
+    """  # fmt: skip
+    violation = getattr(verifiers, verifier)(**parameters)
+    found, claimed = float(violation.found), float(violation.claimed)
+    own = {"found": found, "allowed": claimed, "by the algorithm's own run": measured, **(numbers or {})}
+    if not (violation.violated and math.isclose(measured, found, rel_tol=agreement)):
+        said = f"the algorithm's run gives {measured:.6g}, the verifier {found:.6g} where {claimed:.6g} is allowed"
+        return inconclusive(said, "exact", numbers=own, points=points)
+    said = f"{violation.statement}: {found:.6g} found, {claimed:.6g} allowed; the witness verifies"
+    witness = witnessed(label, verifier, claimed, found, **parameters)
+    return refuted(said, "exact", numbers=own, points=points, witness=witness)
+
+
+def stated(label: str, **parameters: float) -> float:
+    """The bound of a claim at these numbers."""
+    return float(claim(label).evaluate(**parameters))
+
+
+def formula(label: str) -> sp.Expr:
+    """The bound of a claim as an expression."""
+    return claim(label).bound
+
+
 @dataclass(frozen=True)
 class Sheared:
-    """Records (s, t, g): gradient s A w + t K u + g with A = diag(1, a); u is where clipping shears most."""
+    """Records (s, t, g): gradient s A w + t K u + g with A = diag(1, a); u is where clipping shears most.
+
+    Attributes:
+        radius: of the domain, a ball around 0.
+        moment: what is declared as the moment of every order: it only sets clip levels.
+    """
 
     a: float
     K: float
+    radius: float = 1e9
+    moment: float = 1.0
+
+    record_shape = (4,)
+
+    @property
+    def constants(self) -> Constants:
+        """For records with s, t in {-1, 0, 1} and |g| <= 1."""
+        return Constants(
+            d=2,
+            diameter=lambda p: 2 * self.radius,
+            lipschitz=lambda p: self.radius + self.K + 1,
+            smoothness=lambda p: 1.0,
+            moment=lambda k, m: self.moment,
+        )
 
     @property
     def u(self) -> Array:
         across = math.sqrt(self.a / (1 + self.a))
         return np.array([math.sqrt(1 - across**2), across])
 
+    def loss(self, w: Array, z: Array) -> Array:
+        """(..., 2), (..., 4) -> (...)."""
+        quadratic = z[..., 0] * (w**2 @ np.array([1.0, self.a])) / 2
+        return np.asarray(quadratic + z[..., 1] * self.K * (w @ self.u) + (w * z[..., 2:]).sum(axis=-1))
+
     def gradient(self, w: Array, z: Array) -> Array:
         """(..., 2), (..., 4) -> (..., 2)."""
         return np.asarray(z[..., :1] * w * np.array([1.0, self.a]) + z[..., 1:2] * self.K * self.u + z[..., 2:])
 
     def project(self, w: Array) -> Array:
-        """All of the plane: the descents of these audits do not reach the domain's boundary."""
-        return w
+        return clip_norm(w, self.radius)
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        raise InvalidInput("these losses are chosen, not drawn; pass records")
+
+    def excess_risk(self, w: Array) -> Array:
+        raise InvalidInput("these losses have no population")
 
     def worst(self, n: int, weight: float) -> Array:
         """e: the top right singular vector of (weight I + J)^-1, J the Jacobian of the clipped mean at 0."""
         J = (1 - 2 / n) / self.K * (np.eye(2) - np.outer(self.u, self.u)) @ np.diag([1.0, self.a])
         return np.asarray(np.linalg.svd(np.linalg.inv(weight * np.eye(2) + J))[2][0])
 
-    def batch(self, n: int, weight: float, sign: float) -> Sample:
-        """(n-2)/2 records on either side, one zero loss, and one linear loss `sign` e: n records as four atoms."""
-        linear = [0.0, 0.0, *(sign * self.worst(n, weight))]
-        atoms = np.array([[1.0, 1.0, 0.0, 0.0], [1.0, -1.0, 0.0, 0.0], [0.0] * 4, linear])
-        return Sample(atoms[None], np.array([[(n - 2) / 2, (n - 2) / 2, 1.0, 1.0]]))
+    def balanced(self, n: int, weight: float, sign: float) -> Array:
+        """(n-2)/2 records on either side, one zero loss, and one linear loss `sign` e: (n, 4)."""
+        rows = np.zeros((n, 4))
+        rows[: n - 2, 0], rows[: n - 2, 1] = 1.0, np.where(np.arange(n - 2) % 2, -1.0, 1.0)
+        rows[-1, 2:] = sign * self.worst(n, weight)
+        return rows
+
+    def turned(self, n: int) -> Array:
+        """n copies of w^T A w/2 + K <u, w>, the first replaced by -<u, w>: (n, 4)."""
+        rows = np.tile([1.0, 1.0, 0.0, 0.0], (n, 1))
+        rows[0] = [0.0, 0.0, *-self.u]
+        return rows
+
+
+def atoms(sample: Sample) -> Sample:
+    """The same records of one data set, each different one once, with its count."""
+    if len(sample.values) > 1:
+        return sample
+    values, place = np.unique(sample.values[0], axis=0, return_inverse=True)
+    return Sample(values[None], np.bincount(place.ravel(), weights=sample.weights[0])[None])
+
+
+def settled(
+    work: Sheared, sample: Sample, start: Array, *, steps: int, eta: float, level: float, weight: float
+) -> Array:
+    """Where clipped descent comes to rest, when its `steps` steps end within 1e-5 of 2 level/(n weight) from there.
+
+    With all curvatures A = diag(1, a) or 0, A times a clipped gradient is the gradient of Huber's function of
+    |A w + b|, or constant: the point of rest minimises a convex function, and steps contract by 1 - eta weight in the
+    norm |A^(1/2) w|.
+
+    Raises:
+        InvalidInput: the steps might end elsewhere, or no point of rest was found.
+    """
+    if eta * (1 + 2 * weight) > 2:
+        raise InvalidInput(f"steps of size {eta:g} with weight {weight:g} need not contract")
+    n, A = float(sample.weights[0].sum()), np.array([1.0, work.a])
+    share, records = sample.weights[0] / n, sample.values[0]
+    size = level / (n * weight)
+    ends = []
+    for origin in np.unique(start, axis=0):
+
+        def pull(w: Array, origin: Array = origin) -> Array:
+            """The step over -eta weight."""
+            return np.asarray(clipped_gradient(work, sample, w[None], level)[0] / weight + (w - origin))
+
+        def potential(v: Array, origin: Array = origin) -> tuple[float, Array]:
+            """Over weight, with its gradient, at w = origin + size A^(-1/2) v."""
+            w = origin + size * v / np.sqrt(A)
+            g = work.gradient(w[None], records)
+            far = np.linalg.norm(g, axis=1)
+            huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))
+            linear = (clip_norm(g, level) * A * (w - origin)).sum(axis=1)
+            value = share @ np.where(records[:, 0] == 0, linear, huber) / weight + A @ (w - origin) ** 2 / 2
+            return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)
+
+        found = optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
+        rough = origin + size * found.x / np.sqrt(A)
+        end = optimize.root(pull, rough, tol=1e-14).x
+        left = float(np.linalg.norm(pull(end))) + (1 - eta * weight) ** steps * float(np.linalg.norm(origin - end))
+        if left / math.sqrt(work.a) > 1e-5 * 2 * size:
+            raise InvalidInput(f"{steps:,} steps may end {left / math.sqrt(work.a):.3g} away from {end}")
+        ends.append(end)
+    places = np.unique(start, axis=0, return_inverse=True)[1].ravel()
+    return np.array(ends)[places]
+
+
+LONG = 10**4
+"""Phases with more steps are not walked through, but taken where they come to rest."""
+
+
+@dataclass(frozen=True)
+class Settling(LocalisedClipped):
+    """Algorithm 3 on `Sheared` losses: its own plan, releases and steps, except that long phases are `settled`."""
+
+    solver: Literal["descent", "limit"] = "limit"
+
+    def descend(
+        self, phase: Phase, workload: Workload, sample: Sample, start: Array, project: Project, answer: Answer | None
+    ) -> Array:
+        found = atoms(sample)
+        if phase.steps <= LONG:
+            walk = replace(self, solver="descent")
+            return LocalisedClipped.descend(walk, phase, workload, found, start, project, answer)
+        losses: Any = getattr(workload, "workload", workload)
+        return settled(losses, found, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight)
+
+
+@dataclass(frozen=True)
+class OnePhase(Algorithm[Phase]):
+    """One phase of Algorithm 3 by itself, which its proof says is (epsilon, delta)-DP from whatever start.
+
+    Attributes:
+        parent: Algorithm 3; the phase is its `place`-th at `total` records.
+    """
+
+    parent: LocalisedClipped
+    total: int
+    place: int
+
+    label = "tsybakov/alg-3"
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
+        whole = self.parent.schedule(problem, self.total)
+        phase = whole.phases[self.place]
+        if phase.records != n:
+            raise InvalidInput(f"phase {self.place + 1} of {self.total} records reads {phase.records}, not {n}")
+        release = whole.releases[self.place]
+        (read,) = release.reads
+        moved = Schedule(
+            phases=(phase,),
+            releases=(release,),
+            gradients=phase.records * phase.steps,
+            floats_per_trial=whole.floats_per_trial,
+            claimed=whole.claimed,
+        )
+        return moved.edit(release.name, reads=(replace(read, start=0, stop=n),))
+
+    def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
+        (phase,) = run.schedule.phases
+        w = np.broadcast_to(start, (run.trials, start.shape[-1]))
+        core = self.parent.descend(phase, workload, data.read(), w, workload.project, None)
+        return run.release(phase.name, core)
+
+
+def unit_level(n: int, d: int, privacy: ApproxDP, records: int) -> float:
+    """The moment (k = 2) at which the clip level of a phase with that many of n records is 1."""
+    return (privacy.epsilon * records / math.sqrt(d * math.log(1 / privacy.delta) * math.log(n))) ** -0.5
+
+
+def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
+    """The problem of a workload."""
+    return Problem(constants=work.constants, privacy=privacy)
+
+
+def walked(work: Sheared, rows: Array, *, steps: int, eta: float, weight: float) -> Array:
+    """Algorithm 2 from 0 at clip level 1, step by step: (1, 2)."""
+    sample = atoms(Sample(rows[None], np.ones((1, len(rows)))))
+    return clipped_descent(work, sample, np.zeros((1, 2)), steps=steps, eta=eta, level=1.0, weight=weight)

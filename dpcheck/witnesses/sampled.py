@@ -10,7 +10,7 @@ import mpmath
 
 from dpcheck.witnesses import Violation
 
-__all__ = ["event_counts"]
+__all__ = ["event_counts", "stopped_counts"]
 
 _DIGITS = 50
 _NUISANCE = 50
@@ -26,6 +26,7 @@ def event_counts(
     delta: str,
     failure_probability: str,
     label: str,
+    directions: int = 2,
     **description: Any,
 ) -> Violation:
     """Certified lower bound on epsilon from right and wrong guesses of the input in coin-flipped trials.
@@ -37,15 +38,49 @@ def event_counts(
     Args:
         right, wrong, samples: counts; at least 0, right + wrong <= samples.
         epsilon, delta: the claim, as decimals or rationals; failure_probability: of the certificate.
-        label: the statement refuted; description: event, pair, seed and so on, for readers.
+        label: the statement refuted.
+        directions: 1 when guesses name one of the inputs only, so that delta counts in half of the trials.
+        description: event, pair, values of both inputs, seed and so on, for readers.
     """
+    return _recomputed(certified_epsilon, right, wrong, samples, epsilon, delta, failure_probability, label, directions)
+
+
+def stopped_counts(
+    *,
+    right: int,
+    wrong: int,
+    samples: int,
+    epsilon: str,
+    delta: str,
+    failure_probability: str,
+    label: str,
+    directions: int = 2,
+    **description: Any,
+) -> Violation:
+    """As `event_counts`, for counts that were stopped at a time chosen by looking at them; see `stopped_epsilon`."""
+    return _recomputed(stopped_epsilon, right, wrong, samples, epsilon, delta, failure_probability, label, directions)
+
+
+def _recomputed(
+    certify: Callable[[int, int, int, Fraction, Fraction], mpmath.mpf],
+    right: int,
+    wrong: int,
+    samples: int,
+    epsilon: str,
+    delta: str,
+    failure_probability: str,
+    label: str,
+    directions: int,
+) -> Violation:
     claimed, leak, alpha = Fraction(epsilon), Fraction(delta), Fraction(failure_probability)
     if not (isinstance(right, int) and isinstance(wrong, int) and isinstance(samples, int)):
         raise ValueError("counts must be integers")
+    if directions not in (1, 2):
+        raise ValueError("guesses name one input or both: directions must be 1 or 2")
     if min(right, wrong) < 0 or right + wrong > samples or not 0 < alpha < 1 or not 0 <= leak < 1:
         raise ValueError("counts, delta or failure probability outside their ranges")
     with mpmath.workdps(_DIGITS):
-        found = certified_epsilon(right, wrong, samples, leak, alpha)
+        found = certify(right, wrong, samples, leak * directions / 2, alpha)
         allowed = mpmath.mpf(claimed.numerator) / claimed.denominator
         return Violation(
             claimed=allowed,
@@ -71,6 +106,43 @@ def certified_epsilon(right: int, wrong: int, samples: int, delta: Fraction, alp
     # share = (e^eps + delta/s) / (1 + e^eps), solved for e^eps.
     odds = (share - _real(delta) / chance) / (1 - share)
     return mpmath.log(odds) if odds > 1 else mpmath.mpf(0)
+
+
+_BETS = 256
+"""Stakes of the mixture below."""
+
+
+def stopped_epsilon(right: int, wrong: int, samples: int, delta: Fraction, alpha: Fraction) -> mpmath.mpf:
+    """Lower bound on epsilon at `delta`, valid whenever the counting stopped; 0 when there is no evidence.
+
+    Under (epsilon, delta)-DP a trial is a right guess at most e^epsilon times as often as a wrong one, plus delta.
+    So 1 + u ([right] - e^epsilon [wrong] - delta) / (e^epsilon + delta), 0 <= u < 1, has mean at most 1 whatever came
+    before, and the average over u of its product over trials reaches 1/alpha with probability at most alpha (Ville
+    1939; Robbins 1970).
+    """
+    leak, needed = _real(delta), -mpmath.log(_real(alpha))
+    stakes = [(mpmath.mpf(k) + mpmath.mpf(1) / 2) / _BETS for k in range(_BETS)]
+
+    def wealth(epsilon: mpmath.mpf) -> mpmath.mpf:
+        most = mpmath.exp(epsilon) + leak
+        logs = [
+            right * mpmath.log1p(u * (1 - leak) / most)
+            + wrong * mpmath.log1p(-u)
+            + (samples - right - wrong) * mpmath.log1p(-u * leak / most)
+            for u in stakes
+        ]
+        top = max(logs)
+        return top + mpmath.log(mpmath.fsum(mpmath.exp(x - top) for x in logs) / _BETS)
+
+    low, high = mpmath.mpf(0), mpmath.mpf(1)
+    if wealth(low) < needed:
+        return low
+    while wealth(high) >= needed:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if wealth(middle) >= needed else (low, middle)
+    return low
 
 
 def _real(value: Fraction) -> mpmath.mpf:

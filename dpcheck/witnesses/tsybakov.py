@@ -6,7 +6,10 @@ in `bounds/tsybakov.md` under the same item.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 
 from mpmath import matrix, mp, mpf, workdps
 
@@ -14,13 +17,16 @@ from dpcheck.witnesses import Violation
 
 __all__ = [
     "alg_5_sizes",
+    "alg_6_shuffled",
     "def_3",
     "fact_power_tnc",
     "fact_tnc_monotone",
     "lem_5",
     "lem_7",
     "rem_2",
+    "rem_2_privacy",
     "thm_1_in_order",
+    "thm_1_reversed",
     "thm_4_moment",
 ]
 
@@ -118,6 +124,166 @@ def rem_2(a: Rational, n: int, K: Rational, eta: Rational, lambda_: Rational, st
     )
 
 
+def rem_2_privacy(
+    a: Rational,
+    n: int,
+    K: Rational,
+    eta: Rational,
+    lambda_: Rational,
+    steps: int,
+    epsilon: Rational,
+    delta: Rational,
+) -> Violation:
+    """tsybakov/rem-2: delta at epsilon of one phase, whose noise 8C sqrt(log(1/delta))/(n lambda epsilon) trusts it."""
+    moved = rem_2(a, n, K, eta, lambda_, steps).found
+    budget, failure = _exact("epsilon", epsilon), _exact("delta", delta, most="99/100")
+    with workdps(DIGITS):
+        sigma = 8 * mp.sqrt(mp.log(1 / _real(failure))) / (n * _real(Fraction(lambda_)) * _real(budget))
+        found, claimed = gaussian_delta(_real(budget), moved / sigma), _real(failure)
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="a phase with noise for 2C/(n lambda) is (epsilon, delta)-DP",
+        violated=bool(found > claimed),
+        label="tsybakov/rem-2",
+    )
+
+
+def _phases(n: int, epsilon: mpf, delta: mpf) -> tuple[mpf, mpf]:
+    """Variance of all noise of Algorithm 3, and how far phases 2, 3, ... move together at most: C_j/lambda_j each.
+
+    p = 1, k = 2, eta = 4, C_j = 2^(-(j-1)/2): noise 8 C_j sqrt(log(1/delta))/(n_j lambda_j epsilon), 1/lambda_j =
+    eta_j n_j, and eta_1 n_1^2 in the first phase.
+    """
+    variance, drift = mpf(0), mpf(0)
+    for j in range(1, n.bit_length()):
+        records, eta, level = mpf(n) / 2**j, mpf(4) / 4**j, mpf(2) ** (-mpf(j - 1) / 2)
+        inverse = eta * records ** (2 if j == 1 else 1)
+        variance += (8 * level * mp.sqrt(mp.log(1 / delta)) * inverse / (records * epsilon)) ** 2
+        drift += 0 if j == 1 else level * inverse
+    return variance, drift
+
+
+def _turning_point(a: float, first: int, K: float, odd: float) -> tuple[float, float]:
+    """Two angles around that of the clipped gradient of f where phase 1 comes to rest; doubles locate it well enough.
+
+    The step is 0 at one point only; at other zeros of the cross product the gradient points the other way.
+    """
+    across, scale = math.sqrt(a / (1 + a)), float(first) ** 2
+    u = (math.sqrt(1 - across**2), across)
+
+    def products(angle: float) -> tuple[float, float]:
+        c, s, far = math.cos(angle), math.sin(angle), (1 - 1 / first + odd) * scale
+        x, y = far * u[0] - (1 - odd) * scale * c, far * u[1] - (1 - odd) * scale * s
+        g = (x + K * u[0], a * y + K * u[1])
+        return g[1] * c - g[0] * s, g[0] * c + g[1] * s
+
+    angles = [math.atan2(u[1], u[0]) + i / 2000 for i in range(-1000, 1001)]
+    for low, high in pairwise(angles):
+        if products(low)[0] * products(high)[0] <= 0 and products(low)[1] > 0:
+            return low, high
+    raise ValueError("no point was found at which the first phase comes to rest; take a larger a or K_0")
+
+
+def _reversed_pair(a: mpf, first: int, K: mpf) -> tuple[matrix, matrix, mpf]:
+    """Where phase 1 of `thm_1_reversed` ends without and with the reversed record, and a bound on the errors."""
+    across = mp.sqrt(a / (1 + a))
+    u, weight, curve = matrix([mp.sqrt(1 - across**2), across]), mpf(1) / mpf(first) ** 2, mp.diag([1, a])
+    start = (1 - mpf(1) / first) / weight * u
+    # eta = 1, so a step contracts by 1 - lambda, and T = ceil(2 n_1^2 log(4 n_1^2)).
+    shrunk = (1 - weight) ** int(mp.ceil(2 / weight * mp.log(4 / weight)))
+    ends, worst = [], mpf(0)
+    for odd in (mpf(0), mpf(1) / first):
+
+        def end_at(angle: mpf, odd: mpf = odd) -> matrix:
+            """Where the step is 0, if the clipped gradient of f has that angle."""
+            return start - ((1 - odd) * matrix([mp.cos(angle), mp.sin(angle)]) - odd * u) / weight
+
+        def across_it(angle: mpf, end_at: Callable[[mpf], matrix] = end_at) -> mpf:
+            g = curve * end_at(angle) + K * u
+            return g[1] * mp.cos(angle) - g[0] * mp.sin(angle)
+
+        near = _turning_point(float(a), first, float(K), float(odd))
+        end = end_at(mp.findroot(across_it, near, solver="illinois", maxsteps=500))
+        g = curve * end + K * u
+        left = (1 - odd) * g * min(mpf(1), 1 / mp.norm(g)) - odd * u + weight * (end - start)
+        # As in `_descended`: steps contract by 1 - eta lambda in the norm |A^(1/2) w|.
+        worst = max(worst, (mp.norm(left) / weight + shrunk * mp.norm(start - end)) / mp.sqrt(a))
+        ends.append(end)
+    return ends[0], ends[1], worst
+
+
+def thm_1_reversed(
+    a: Rational, K_0: Rational, n: int, epsilon: Rational, delta: Rational, threshold: Rational | None = None
+) -> Violation:
+    """tsybakov/thm-1, privacy: the output of all of Algorithm 3 when one record's gradient is turned around.
+
+    The numbers of the run are those of `thm_1_in_order`, but the start is w_0 = (1 - 1/n_1) n_1^2 u and W a ball of
+    radius 3 n_1^2 + 300 n_1 around 0. All losses are f = w^T A w/2 + K <u, w>, A = diag(1, a), K = K_0 n_1, u as in
+    `rem_2`; one record, in the neighbour, is -<u, w>.
+
+    Args:
+        threshold: None: records in order, the odd one first, and all losses after the first batch 0: the exact curve
+            of the Gaussian output. Else records in random order: the odd one is in the first batch with probability
+            1/2, and the outputs beyond that many deviations of the noise, in the direction in which phase 1 moves,
+            are the event; phases after the first move them by their reach at most.
+    """
+    conditioning, size, constant = _exact("a", a, most=1), _count("n", n, 8), _exact("K_0", K_0)
+    if size & (size - 1):
+        raise ValueError(f"n must be a power of two, got {n}")
+    budget, failure = _exact("epsilon", epsilon), _exact("delta", delta, most="99/100")
+    first = size // 2
+    if constant * first < 1:
+        raise ValueError("K_0 n/2 must be at least 1")
+    with workdps(DIGITS):
+        if _real(budget) > mp.sqrt(mp.log(1 / _real(failure))):
+            raise ValueError("Theorem 1 speaks of epsilon <= sqrt(log(1/delta)) only")
+        plain, turned, error = _reversed_pair(_real(conditioning), first, _real(constant * first))
+        variance, drift = _phases(size, _real(budget), _real(failure))
+        sigma, grown = mp.sqrt(variance), mp.exp(_real(budget))
+        # Phase 1 stays within C_1/lambda_1 = n_1^2 of w_0; beyond the drift, noise has to be that long to be stopped.
+        room = mpf(first) ** 2 + 300 * first - drift
+        felt = (size.bit_length() - 1) * mp.exp(-(room**2) / (2 * variance))
+        apart = (mp.norm(turned - plain) - 2 * error) / sigma
+        if threshold is None:
+            found = gaussian_delta(_real(budget), apart)
+        else:
+            cut, away = _real(_exact("threshold", threshold)), (drift + error) / sigma
+            hit, missed, other = mp.ncdf(apart - away - cut), mp.ncdf(-away - cut), mp.ncdf(away - cut)
+            found = (hit + missed) / 2 - grown * other
+        found, claimed = found - (1 + grown) * felt, _real(failure)
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the output of Algorithm 3 is (epsilon, delta)-DP: its divergence at epsilon is at most delta",
+        violated=bool(found > claimed),
+        label="tsybakov/thm-1",
+    )
+
+
+def alg_6_shuffled(T: int, constant: Rational, epsilon: Rational, delta: Rational, threshold: Rational) -> Violation:
+    """tsybakov/alg-6@literal: all gradients 0 but one ±C, T shuffled batches, noise variance constant C² T log/(nε)².
+
+    In deviations of the noise the batch of the odd record has the mean ±h, h = epsilon sqrt(T/(constant log(1/delta))),
+    and the event is that the largest batch mean exceeds the threshold.
+    """
+    batches, factor = _count("T", T), _exact("constant", constant)
+    budget, failure = _exact("epsilon", epsilon), _exact("delta", delta, most="99/100")
+    with workdps(DIGITS):
+        h = _real(budget) * mp.sqrt(batches / (_real(factor) * mp.log(1 / _real(failure))))
+        cut = _real(_exact("threshold", threshold))
+        others = mp.ncdf(cut) ** (batches - 1)
+        found = (1 - mp.ncdf(cut - h) * others) - mp.exp(_real(budget)) * (1 - mp.ncdf(cut + h) * others)
+        claimed = _real(failure)
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="shuffled batches with that noise are (epsilon, delta)-DP",
+        violated=bool(found > claimed),
+        label="tsybakov/alg-6@literal",
+    )
+
+
 def thm_1_in_order(a: Rational, K_0: Rational, n: int, epsilon: Rational, delta: Rational) -> Violation:
     """tsybakov/thm-1, privacy: the output of all of Algorithm 3, records in order; delta at epsilon.
 
@@ -141,11 +307,7 @@ def thm_1_in_order(a: Rational, K_0: Rational, n: int, epsilon: Rational, delta:
         length, error = _descended(_real(conditioning), first, _real(constant * first), weight, mpf(1), steps)
         if length * (1 + 1 / mp.sqrt(_real(conditioning))) >= 300 * first:
             raise ValueError("the first phase might leave the ball of radius 300 n_1")
-        variance, phases = mpf(0), size.bit_length() - 1
-        for j in range(1, phases + 1):
-            records, eta = mpf(size) / 2**j, mpf(4) / 4**j
-            inverse = eta * records ** (2 if j == 1 else 1)
-            variance += (8 * mpf(2) ** (-mpf(j - 1) / 2) * mp.sqrt(logs) * inverse / (records * _real(budget))) ** 2
+        variance, phases = _phases(size, _real(budget), _real(failure))[0], size.bit_length() - 1
         # Steps and outputs stay inside the ball unless a two-dimensional Gaussian is that long.
         felt = phases * mp.exp(-((300 * first - length - error) ** 2) / (2 * variance))
         curve = gaussian_delta(_real(budget), 2 * (length - error) / mp.sqrt(variance))

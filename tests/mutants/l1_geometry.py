@@ -6,15 +6,24 @@ from dataclasses import replace
 import numpy as np
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, NoisyMirrorDescent, TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry import (
+    GeneralLocalizedMirrorDescent,
+    GeneralNoisyMirrorDescent,
+    LocalizedMirrorDescent,
+    NoisyMirrorDescent,
+    StronglyConvexReduction,
+    TreeFrankWolfe,
+)
 from dpcheck.algorithms.l1_geometry.descent import descend
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count, weights
 from dpcheck.geometry import Entropy
+from dpcheck.geometry.norms import norm
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Problem
 from dpcheck.laws import Gaussian
 from dpcheck.mutants import Mutant
 from dpcheck.privacy import ApproxDP, PureDP
+from dpcheck.running import Fixed
 from dpcheck.testing import kill_by_number
 from dpcheck.workloads.crosspolytope import SignLasso, SignLinear
 
@@ -90,6 +99,52 @@ def slope_spread(sign):
     return float(np.ptp(slope))
 
 
+def euclidean_noise():
+    """Accounted epsilon of Algorithm 5 at p = 1.01, d = 40,000 with the noise of p = 2: d^(1/2 - 1/q) is missing."""
+    d, n = 40_000, 100
+    work = SignLinear(mu=(0.5, *[0.0] * (d - 1)), shape="lp", p=1.01)
+    plan = GeneralNoisyMirrorDescent(p=1.01, batch=10).schedule(problem(work, APPROX), n)
+    honest = plan.phases[0].sigma
+    size = plan.phases[0].sensitivity * plan.phases[0].b / 2 / work.constants.lipschitz(1.01)
+    plan = plan.edit("gradient", law=Gaussian(honest / size))
+    return account(plan, n).epsilon(1e-5)
+
+
+class Unbounded(GeneralLocalizedMirrorDescent):
+    """Phases without their balls."""
+
+    def execute(self, run, workload, data, start):
+        rows = tuple(replace(row, radius=50.0) for row in run.schedule.phases)
+        return super().execute(run.inside("", replace(run.schedule, phases=rows)), workload, data, start)
+
+
+def largest_movement(kind):
+    """Distance of the output from the start over the sum of the radii, in runs with a lot of noise."""
+    algorithm, told, n = kind(p=1.5, c_sigma=100.0, distance=0.1), problem(WIDE, APPROX), 64
+    rng = np.random.default_rng(0)
+    out = algorithm.fit(WIDE, Fixed(WIDE.rows(rng, 1, n)), told, rng=rng, trials=50)
+    return float(norm(out, 1.5).max()) / algorithm.movement(told, n)
+
+
+class SameRecords(StronglyConvexReduction):
+    """Every restart reads the records from the first on."""
+
+    def execute(self, run, workload, data, start):
+        rows = tuple(replace(row, first=0) for row in run.schedule.phases)
+        return super().execute(run.inside("", replace(run.schedule, phases=rows)), workload, data, start)
+
+
+def restarts_moved(kind):
+    """Largest movement over claim of a later restart when a record of the first one changes."""
+    algorithm = kind(inner=TreeFrankWolfe(sensitivity="safe", allocation="fixed", T=1, budget="economical"))
+    rng, n = np.random.default_rng(0), 512
+    data = LASSO.rows(rng, 1, n)
+    other = data.copy()
+    other[0, 0, :-1] *= -1
+    seen = Case(algorithm, LASSO, problem(LASSO, PURE)).replay(data, other, 8)
+    return max(float(np.max(m.ratio)) for m in seen.movements if not m.release.name.startswith("run 1/"))
+
+
 averaged = Mutant(
     name="l1-averaged-noise",
     about="l1_geometry/alg-1",
@@ -140,5 +195,42 @@ descent = Mutant(
     about="l1_geometry/alg-4",
     bug="none: the mirror step written as a softmax",
     kill=kill_by_number("optimality condition", "x+ solves the mirror problem", lambda: slope_spread(1), 1e-12),
+    lookalike=True,
+)
+euclidean = Mutant(
+    name="l1-lp-euclidean-noise",
+    about="l1_geometry/alg-5",
+    bug="the noise takes the l_q bound of a gradient for its Euclidean length: d^(1/2 - 1/q) is missing",
+    kill=kill_by_number("accountant", "(1, 1e-5)-DP", euclidean_noise, 1.0),
+)
+unbounded = Mutant(
+    name="l1-lp-phases-without-balls",
+    about="l1_geometry/alg-6",
+    bug="the phases are not confined to their balls",
+    kill=kill_by_number("movement", "|x_k - x_0|_p <= sum of the radii", lambda: largest_movement(Unbounded), 1.0),
+)
+confined = Mutant(
+    name="l1-lp-phases-in-balls",
+    about="l1_geometry/alg-6",
+    bug="none: Algorithm 6 under much noise",
+    kill=kill_by_number(
+        "movement", "|x_k - x_0|_p <= sum of the radii",
+        lambda: largest_movement(GeneralLocalizedMirrorDescent), 1.0,
+    ),
+    lookalike=True,
+)  # fmt: skip
+same_records = Mutant(
+    name="l1-restarts-on-the-same-records",
+    about="l1_geometry/proc-strongly-convex-reduction",
+    bug="every restart reads the records from the first on",
+    kill=kill_by_number("replay", "a record moves its own run alone", lambda: restarts_moved(SameRecords), 0.0),
+)
+own_records = Mutant(
+    name="l1-restarts-on-fresh-records",
+    about="l1_geometry/proc-strongly-convex-reduction",
+    bug="none: the restarts on disjoint records",
+    kill=kill_by_number(
+        "replay", "a record moves its own run alone", lambda: restarts_moved(StronglyConvexReduction), 0.0
+    ),
     lookalike=True,
 )

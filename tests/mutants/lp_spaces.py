@@ -12,8 +12,11 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import (
     ApproximateObjectivePerturbation,
     BatchedMirrorDescent,
+    EuclideanHeavyTails,
+    ExactObjectivePerturbation,
     NoisyMirrorDescent,
     PhasedSGD,
+    ShuffledMirrorDescent,
     StronglyConvexObjectivePerturbation,
 )
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
@@ -25,13 +28,14 @@ from dpcheck.geometry.norms import norm
 from dpcheck.harness import risk
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array, Objective, Problem, Schedule, Solution, Workload
-from dpcheck.laws import Gaussian
+from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.mutants import Kill, Mutant
 from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.means import refute_mean
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 PRIVACY = ApproxDP(0.9, 1e-6)
+LOCAL = ApproxDP(0.05, 1e-3)
 
 
 def _problem(work: Any) -> Problem:
@@ -43,11 +47,11 @@ def _line() -> LinearMean:
     return LinearMean(*signs_on(domain, 1.0, 0.0), domain, 100.0)
 
 
-def _accountant(plan: Schedule[Any], claim: str) -> Kill:
+def _accountant(plan: Schedule[Any], claim: str, promise: ApproxDP = PRIVACY) -> Kill:
     found = account(plan)
     return Kill(
-        killed=not found.within(PRIVACY), by="accountant", samples=0, claim=claim,
-        exact_epsilon=found.epsilon(PRIVACY.delta),
+        killed=not found.within(promise), by="accountant", samples=0, claim=claim,
+        exact_epsilon=found.epsilon(promise.delta),
     )  # fmt: skip
 
 
@@ -148,12 +152,55 @@ class _Clipped(BatchedMirrorDescent):
         return np.asarray(gradient * np.minimum(1.0, level / np.maximum(length, 1e-300)))
 
 
-def _truncation(kind: type[BatchedMirrorDescent]) -> Kill:
-    work = HeavyCoordinates(np.full(3, 0.2), radius=1.0, s=1.5)
+def _truncation(kind: type[BatchedMirrorDescent], s: float = 1.5) -> Kill:
+    work = HeavyCoordinates(np.full(3, 0.2), radius=1.0, s=s)
     data = np.zeros((1, 800, 3))
     neighbour = data.copy()
     data[0, 0, 0], neighbour[0, 0, 0] = 50.0, -50.0
     return _replay(Case(kind(), work, _problem(work)), data, neighbour, "2 (beta M + lambda)/b in the dual norm")
+
+
+class _UnclippedEuclid(EuclideanHeavyTails):
+    """Keeps the gradients above the threshold."""
+
+    def truncated(self, workload: Workload, w: Array, rows: Array, level: float) -> Array:
+        return workload.gradient(w[:, None, :], rows)
+
+
+def _shuffled_plan() -> Schedule[Any]:
+    work = HeavyCoordinates(np.full(3, 0.2), radius=1.0, s=1.5)
+    told = Problem(constants=work.constants, privacy=LOCAL)
+    return ShuffledMirrorDescent(steps=8, threshold=3.0, exponent="corrected", kappa_rule="safe").schedule(told, 4096)
+
+
+def _noise_of_a_batch(context: Context) -> Kill:
+    """The noise of one record is divided by sqrt(b), as if it were that of the mean of b."""
+    plan = _shuffled_plan()
+    broken = plan.edit("gradients", law=lambda law: PerRecord(replace(law.law, sigma=law.law.sigma / math.sqrt(512))))
+    return _accountant(broken, "(0.05, 1e-3)-DP of Algorithm 4", LOCAL)
+
+
+def _no_shuffle(context: Context) -> Kill:
+    """Every record keeps its place, and its local budget is all the privacy it has."""
+    plan = _shuffled_plan()
+    broken = plan.edit("gradients", reads=lambda reads: tuple(replace(read, sampling=None) for read in reads))
+    return _accountant(broken, "(0.05, 1e-3)-DP of Algorithm 4", LOCAL)
+
+
+def _unregularised(context: Context) -> Kill:
+    """lambda was halved after the noise was calibrated: the minimiser moves twice as far as the schedule says."""
+    work = _line()
+    data, neighbour = np.ones((1, 20, 1)), np.ones((1, 20, 1))
+    neighbour[0, 0] = -1.0
+    case = Case(_HalfLambda(lambda_=0.05), work, _problem(work))
+    return _replay(case, data, neighbour, "2L/(n curvature)")
+
+
+class _HalfLambda(ExactObjectivePerturbation):
+    def execute(self, run: Any, workload: Any, data: Any, start: Array) -> Array:
+        (row,) = run.schedule.phases
+        weaker = replace(run.schedule, phases=(replace(row, lambda_=row.lambda_ / 2),))
+        return super().execute(run.inside("", weaker), workload, data, start)
 
 
 def _equal_steps(context: Context) -> Kill:
@@ -219,4 +266,26 @@ equal_steps = Mutant(
 too_much_noise = Mutant(
     name="lp-over-noised", about="lp_spaces/alg-1", kill=_too_much_noise,
     bug="A million times the noise: private, and useless.",
+)  # fmt: skip
+noise_of_a_batch = Mutant(
+    name="lp-shuffled-noise-of-a-batch", about="lp_spaces/alg-4", kill=_noise_of_a_batch,
+    bug="The noise on one record is that of the mean of a batch: sqrt(b) times too small.",
+)  # fmt: skip
+no_shuffle = Mutant(
+    name="lp-no-shuffle", about="lp_spaces/alg-4", kill=_no_shuffle,
+    bug="The records are not shuffled, so that nothing amplifies their local budget.",
+)  # fmt: skip
+half_lambda = Mutant(
+    name="lp-half-the-regulariser", about="lp_spaces/proc-exact-objpert", kill=_unregularised,
+    bug="Half of the regulariser that the noise was calibrated to.",
+)  # fmt: skip
+euclidean_untruncated = Mutant(
+    name="lp-euclid-no-truncation", about="lp_spaces/proc-heavy-euclid",
+    kill=lambda context: _truncation(_UnclippedEuclid, 2.0),
+    bug="Gradients above the threshold are kept, p >= 2.",
+)  # fmt: skip
+euclidean_truncated = Mutant(
+    name="lp-euclid-truncation", about="lp_spaces/proc-heavy-euclid", lookalike=True,
+    kill=lambda context: _truncation(EuclideanHeavyTails, 2.0),
+    bug="None: the Euclidean reduction as it stands.",
 )  # fmt: skip

@@ -57,6 +57,7 @@ class PermutedAccelerated(Algorithm[Batches]):
         weights: a_t = 2/(t+1), or the 2/(t+2) printed in Algorithm 7.
         batches: T in place of its formula.
         diameter: D; None for the domain's.
+        level: C in place of its formula; the Lipschitz constant turns clipping off.
         noise_dial: multiplies the noise; less than 1 is not private.
     """
 
@@ -66,6 +67,7 @@ class PermutedAccelerated(Algorithm[Batches]):
     weights: Literal["corrected", "printed"] = "corrected"
     batches: int | None = None
     diameter: float | None = None
+    level: float | None = None
     noise_dial: float = 1.0
 
     label = "tsybakov/alg-6"
@@ -116,7 +118,7 @@ class PermutedAccelerated(Algorithm[Batches]):
         scale = math.sqrt(smooth * D / r)
         wanted = scale * min(ratio ** ((self.k - 1) / (2 * self.k)), n**0.25) if self.batches is None else self.batches
         T = min(n, max(1, math.ceil(wanted)))
-        b, level = n // T, r * ratio ** (1 / self.k)
+        b, level = n // T, r * ratio ** (1 / self.k) if self.level is None else self.level
         sigma = self.noise_dial * self.sigma(problem, level, T, b)
         noise = math.sqrt(c.d * sigma**2 + r**2 / b)
         gamma = max(2 * smooth, noise / D * math.sqrt(T * (T + 1) * (2 * T + 1) / 12))
@@ -135,13 +137,14 @@ class PermutedAccelerated(Algorithm[Batches]):
             phases=(plan,),
             releases=(Release(name="batch", law=Gaussian(plan.sigma), reads=(read,), count=plan.T),),
             gradients=plan.T * plan.b,
-            floats_per_trial=(n + 6) * problem.constants.d,
+            floats_per_trial=(problem.constants.rows(n) + 6) * problem.constants.d,
             claimed=ApproxDP(epsilon, delta) if proven else None,
         )
 
     def execute(self, run: Run[Batches], workload: Workload, data: Data, start: Array) -> Array:
         (plan,) = run.schedule.phases
-        shuffled = run.shuffle(data)
+        # What does not fill a batch is left out before the permutation, so that the reads say what can be read.
+        shuffled = run.shuffle(data.part(0, plan.T * plan.b))
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         kept = w
         for t in range(1, plan.T + 1):

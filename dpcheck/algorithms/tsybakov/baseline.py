@@ -9,9 +9,10 @@ import numpy as np
 
 from dpcheck.accounting.calibration import smallest_noise
 from dpcheck.algorithms.clipping import clip_norm
+from dpcheck.algorithms.tsybakov.clipped import ClippedSums
 from dpcheck.algorithms.tsybakov.localised import budget
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
@@ -36,13 +37,13 @@ def multiplier(epsilon: float, delta: float, n: int, T: int, b: int) -> float:
     )
 
 
-def _plan(steps: Steps, n: int, claimed: ApproxDP | None) -> Schedule[Steps]:
+def _plan(steps: Steps, n: int, claimed: ApproxDP | None, d: int = 1) -> Schedule[Steps]:
     read = Read(start=0, stop=n, sensitivity=2 * steps.level / steps.b, sampling=Sampling("poisson", steps.b))
     return Schedule(
         phases=(steps,),
         releases=(Release(name="gradient", law=Gaussian(steps.sigma), reads=(read,), count=steps.T),),
         gradients=steps.T * steps.b,
-        floats_per_trial=3 * n,
+        floats_per_trial=(d + 3) * n,
         claimed=claimed,
     )
 
@@ -74,7 +75,7 @@ class MinibatchSGD(Algorithm[Steps]):
             raise Infeasible(self.label, f"n >= b = {self.b} records, a batch", f"n = {n}", self.b)
         sigma = multiplier(epsilon, delta, n, self.T, self.b) * 2 * self.level / self.b
         steps = Steps(T=self.T, b=self.b, level=self.level, eta=self.eta, sigma=sigma)
-        return _plan(steps, n, ApproxDP(epsilon, delta))
+        return _plan(steps, n, ApproxDP(epsilon, delta), problem.constants.d)
 
     def execute(self, run: Run[Steps], workload: Workload, data: Data, start: Array) -> Array:
         (steps,) = run.schedule.phases
@@ -82,9 +83,15 @@ class MinibatchSGD(Algorithm[Steps]):
         total, block = np.zeros_like(w), data.read()
         for _ in range(steps.T):
             batch = run.subsample("gradient", block)
-            clipped = clip_norm(workload.gradient(w[:, None], batch.values), steps.level)
             # Divided by the expected size: the real one is hidden.
-            g = run.release("gradient", np.einsum("tr,trd->td", batch.weights, clipped) / steps.b)
+            g = run.release("gradient", _clipped_sum(workload, batch, w, steps.level) / steps.b)
             w = workload.project(w - steps.eta * g)
             total = total + w
         return total / steps.T if self.average else w
+
+
+def _clipped_sum(workload: Workload, batch: Sample, w: Array, level: float) -> Array:
+    if isinstance(workload, ClippedSums):
+        return workload.clipped_sum(w, batch, level)
+    clipped = clip_norm(workload.gradient(w[:, None], batch.values), level)
+    return np.asarray(np.einsum("tr,trd->td", batch.weights, clipped))

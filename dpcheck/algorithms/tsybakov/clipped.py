@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.errors import InvalidInput
+from dpcheck.geometry.intersections import BallIntersection
 from dpcheck.interfaces import Array, Constants, Rng, Sample, Workload, procedure
+from dpcheck.workloads.base import BaseWorkload
 
 Project = Callable[[Array], Array]
+Answer = Callable[[Array], Array]
+"""What is seen of a clipped mean gradient: itself plus noise, say."""
 
 
 @procedure("tsybakov/alg-1")
@@ -25,9 +30,26 @@ def clipped_mean(sample: Sample, vectors: Array, level: float) -> Array:
     return sample.mean(clip_norm(vectors, level))
 
 
+@runtime_checkable
+class ClippedSums(Protocol):
+    """Adds clipped gradients without holding one for each record."""
+
+    def clipped_sum(self, w: Array, sample: Sample, level: float) -> Array:
+        """Sum of weights x gradients at one point a trial, each cut at norm `level`: (trials, d) -> (trials, d)."""
+        ...
+
+
 def clipped_gradient(workload: Workload, sample: Sample, w: Array, level: float) -> Array:
     """Clipped mean gradient at one point a trial: (trials, d) -> (trials, d)."""
-    return clipped_mean(sample, workload.gradient(w[:, None], sample.values), level)
+    return _clipped_oracle(workload, sample, level)(w)
+
+
+def _clipped_oracle(workload: Workload, sample: Sample, level: float) -> Callable[[Array], Array]:
+    """The same as a function of the point: descents ask for it many times."""
+    if isinstance(workload, ClippedSums):
+        total = sample.weights.sum(axis=1, keepdims=True)
+        return lambda w: np.asarray(workload.clipped_sum(w, sample, level) / total)
+    return lambda w: clipped_mean(sample, workload.gradient(w[:, None], sample.values), level)
 
 
 @procedure("tsybakov/alg-2")
@@ -41,7 +63,7 @@ def clipped_descent(
     level: float,
     weight: float,
     project: Project | None = None,
-    answer: Callable[[Array], Array] | None = None,
+    answer: Answer | None = None,
 ) -> Array:
     """Algorithm 2: `steps` projected steps along the clipped mean gradient + weight (w - start), from `start`.
 
@@ -57,8 +79,9 @@ def clipped_descent(
         raise InvalidInput(f"Algorithm 2 needs steps >= 0, eta > 0 and weight >= 0, got {steps}, {eta!r}, {weight!r}")
     onto = workload.project if project is None else project
     w = np.broadcast_to(start, (max(len(start), len(sample.weights), len(sample.values)), start.shape[1]))
+    gradient = _clipped_oracle(workload, sample, level)
     for _ in range(steps):
-        g = clipped_gradient(workload, sample, w, level)
+        g = gradient(w)
         if answer is not None:
             g = answer(g)
         w = onto(w - eta * (g + weight * (w - start)))
@@ -98,13 +121,20 @@ class Restricted:
         if not radius > 0:
             raise InvalidInput(f"a ball needs a radius > 0, got {radius!r}")
         self.workload, self.centres, self.radius = workload, centres, radius
+        if isinstance(workload, ClippedSums):
+            self.clipped_sum = workload.clipped_sum
 
     @property
     def constants(self) -> Constants:
         return self.workload.constants
 
     def project(self, w: Array) -> Array:
-        """The workload's projection where that stays in the ball, Dykstra's elsewhere."""
+        """Exactly where the domain is known; else the workload's where that stays in the ball, Dykstra's elsewhere."""
+        if w.shape[-1] == 1:
+            # Of two intervals that meet, one after the other.
+            return self.workload.project(self._ball(w))
+        if isinstance(self.workload, BaseWorkload):
+            return BallIntersection(self.workload.domain, self.centres, self.radius).project(w)
         near = self.workload.project(w)
         out = np.linalg.norm(near - self.centres, axis=-1) > self.radius
         if not out.any():
@@ -136,15 +166,78 @@ def regularised_minimiser(
     The map w -> Π(w - s g(w)) with s = 1/(α + weight) contracts by 1 - s weight, so a step of length `move` certifies
     the distance move/(s weight), which is driven below `gap`: (trials, d).
     """
+    return _contract(workload, sample, centre, math.inf, weight, gap, limit)
+
+
+def limit_point(
+    workload: Workload,
+    sample: Sample,
+    start: Array,
+    *,
+    level: float,
+    weight: float,
+    gap: float,
+    project: Project | None = None,
+    limit: int = 1_000_000,
+) -> Array:
+    """Where Algorithm 2 tends to as its steps go on, within `gap`: (trials, d).
+
+    For losses whose clipped gradients are monotone only (d = 1, linear, isotropic quadratic, generalised linear): there
+    the limit is unique and does not depend on the step size. In one dimension it is bisected for. `start` must lie in
+    the domain.
+    """
+    if start.shape[-1] > 1:
+        return _contract(workload, sample, start, level, weight, gap, limit, project)
+    onto = workload.project if project is None else project
+    start = np.broadcast_to(start, (max(len(start), len(sample.weights), len(sample.values)), 1))
+    # No step of Algorithm 2 leads further than level/weight from its start.
+    width = min(workload.constants.diameter(2.0), level / weight)
+    oracle = _clipped_oracle(workload, sample, level)
+    return _root(lambda w: oracle(w) + weight * (w - start), onto(start - width), onto(start + width), gap)
+
+
+def _root(rising: Callable[[Array], Array], low: Array, high: Array, gap: float) -> Array:
+    """Where rising functions change sign between low and high, within `gap`; the nearer end where they do not."""
+    below, above = rising(low), rising(high)
+    high, low = np.where(below >= 0, low, high), np.where((above <= 0) & (below < 0), high, low)
+    gap = max(gap, 4 * float(np.spacing(max(np.abs(low).max(), np.abs(high).max()))))
+    for _ in range(60):
+        if float((high - low).max()) <= gap:
+            break
+        # A secant, a probe just beyond it, which closes the bracket if the secant was right, and the middle.
+        share = -below / np.where(above > below, above - below, 1.0)
+        w = low + np.where((below < 0) & (above > 0), np.clip(share, 0.0, 1.0), 0.5) * (high - low)
+        for probe in (True, True, False):
+            w = np.clip(w, low, high) if probe else (low + high) / 2
+            value = rising(w)
+            up = value > 0
+            low, below = np.where(up, low, w), np.where(up, below, value)
+            high, above = np.where(up, w, high), np.where(up, value, above)
+            w = w + np.where(up, -0.9, 0.9) * gap
+    return (low + high) / 2
+
+
+def _contract(
+    workload: Workload,
+    sample: Sample,
+    centre: Array,
+    level: float,
+    weight: float,
+    gap: float,
+    limit: int,
+    project: Project | None = None,
+) -> Array:
     if not weight > 0:
         raise InvalidInput(f"the weight must be > 0, got {weight!r}")
     s = 1 / (workload.constants.smoothness(2.0) + weight)
     if not (math.isfinite(s) and s > 0):
         raise InvalidInput("the exact regularised minimiser is computed for smooth losses only")
-    w = workload.project(np.broadcast_to(centre, (max(len(centre), len(sample.weights)), centre.shape[1])))
+    onto = workload.project if project is None else project
+    w = onto(np.broadcast_to(centre, (max(len(centre), len(sample.weights)), centre.shape[1])))
+    gradient = _clipped_oracle(workload, sample, level)
     for _ in range(limit):
-        g = sample.mean(workload.gradient(w[:, None], sample.values)) + weight * (w - centre)
-        new = workload.project(w - s * g)
+        g = gradient(w) + weight * (w - centre)
+        new = onto(w - s * g)
         move = float(np.linalg.norm(new - w, axis=-1).max())
         w = new
         if move <= gap * s * weight:

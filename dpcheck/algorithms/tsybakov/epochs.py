@@ -48,7 +48,8 @@ class Calls(Algorithm[Epoch]):
     """What Algorithms 4 and 5 share: calls of Algorithm 3 on disjoint parts, radius halved after each.
 
     Attributes:
-        p, k, first_exponent, step_caps, project, noise, noise_dial: of Algorithm 3.
+        p, k, first_exponent, step_caps, project, noise, lipschitz, noise_dial: of Algorithm 3; the Lipschitz condition
+            is that of Theorems 2 and 3, at all n records.
         radius: R_0; None for the diameter of the domain.
     """
 
@@ -58,8 +59,11 @@ class Calls(Algorithm[Epoch]):
     step_caps: Literal["printed", "corrected"] = "printed"
     project: bool = False
     noise: Literal["output", "steps", "trivial"] = "output"
+    lipschitz: Literal["checked", "ignored"] = "checked"
     radius: float | None = None
     noise_dial: float = 1.0
+    solver: Literal["descent", "limit"] = "descent"
+    largest_epsilon: Literal["printed", "proved"] = "printed"
 
     restricted: ClassVar[bool] = False
     readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
@@ -77,13 +81,19 @@ class Calls(Algorithm[Epoch]):
             step_caps=self.step_caps,
             project=self.project,
             noise=self.noise,
+            lipschitz="ignored",
             diameter=2 * radius if self.restricted and self.step_caps == "corrected" else radius,
             noise_dial=self.noise_dial,
+            solver=self.solver,
+            largest_epsilon=self.largest_epsilon,
         )
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
         epsilon, delta = budget(problem, self.label)
         sizes = self.parts(n)
+        if self.lipschitz == "checked":
+            # Theorems 2 and 3 state the condition of Theorem 1 at n, and use it at the sizes of the parts.
+            replace(self.call(1.0), lipschitz="checked").check_lipschitz(problem, n)
         radius = problem.constants.diameter(2.0) if self.radius is None else self.radius
         share = replace(problem, failure_probability=problem.failure_probability / len(sizes))
         epochs, start = [], 0

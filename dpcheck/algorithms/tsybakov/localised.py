@@ -9,9 +9,21 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_descent
+from dpcheck.algorithms.tsybakov.clipped import Answer, Project, Restricted, clipped_descent, limit_point
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Read, Release, Schedule, Workload, procedure
+from dpcheck.interfaces import (
+    Algorithm,
+    Array,
+    Constants,
+    Data,
+    Problem,
+    Read,
+    Release,
+    Sample,
+    Schedule,
+    Workload,
+    procedure,
+)
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
@@ -25,6 +37,7 @@ class Phase:
 
     Attributes:
         sigma: deviation of the noise on the output, or on each clipped mean when `per_step`.
+        sensitivity: claimed, of what that noise hides.
         radius: D_i, of the ball around the start.
     """
 
@@ -36,14 +49,14 @@ class Phase:
     steps: int
     level: float
     sigma: float
+    sensitivity: float
     radius: float
     per_step: bool
 
     def release(self) -> Release:
         """What leaves the phase, with its claimed sensitivity."""
-        far = 2 * self.level / self.records
-        moved, count = (far, self.steps) if self.per_step else (far / self.weight, 1)
-        read = Read(start=self.start, stop=self.start + self.records, sensitivity=moved)
+        read = Read(start=self.start, stop=self.start + self.records, sensitivity=self.sensitivity)
+        count = self.steps if self.per_step else 1
         return Release(name=self.name, law=Gaussian(self.sigma), reads=(read,), count=count)
 
 
@@ -74,8 +87,12 @@ class LocalisedClipped(Algorithm[Phase]):
         noise: "output" as printed, private where clipped steps contract; "steps" on each clipped mean, private for
             every loss; "trivial" on the output at 2C/λ, private for every loss.
         eta: η itself in place of the formula.
+        lipschitz: "checked": L_f <= n^(p/2) R τ(n), which Theorem 1 assumes of the step that it prints; or "ignored".
         diameter: D; None for the diameter of the domain.
         noise_dial: multiplies the noise; less than 1 is not private.
+        solver: "descent" takes the printed steps; "limit" goes where they lead, which is closer than a thousandth of
+            the claimed movement. Only for losses with monotone clipped gradients, and not with noise on each step.
+        largest_epsilon: "printed" √log(1/δ), or "proved" 20.69 log(1/δ), up to which this noise does.
     """
 
     p: float = 1.0
@@ -85,8 +102,11 @@ class LocalisedClipped(Algorithm[Phase]):
     project: bool = False
     noise: Literal["output", "steps", "trivial"] = "output"
     eta: float | None = None
+    lipschitz: Literal["checked", "ignored"] = "checked"
     diameter: float | None = None
     noise_dial: float = 1.0
+    solver: Literal["descent", "limit"] = "descent"
+    largest_epsilon: Literal["printed", "proved"] = "printed"
 
     label = "tsybakov/alg-3"
     readings: ClassVar = {
@@ -104,9 +124,14 @@ class LocalisedClipped(Algorithm[Phase]):
             ("first_exponent", ("printed", "corrected")),
             ("step_caps", ("printed", "corrected")),
             ("noise", ("output", "steps", "trivial")),
+            ("lipschitz", ("checked", "ignored")),
+            ("solver", ("descent", "limit")),
+            ("largest_epsilon", ("printed", "proved")),
         ):
             if getattr(self, name) not in allowed:
                 raise InvalidInput(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}")
+        if self.solver == "limit" and self.noise == "steps":
+            raise InvalidInput("noise on each step needs the steps; take solver='descent'")
 
     # Plan
 
@@ -115,6 +140,20 @@ class LocalisedClipped(Algorithm[Phase]):
         epsilon, delta = budget(problem, self.label)
         per_record = math.sqrt(problem.constants.d * math.log(1 / delta) * math.log(n)) / (epsilon * n)
         return float(per_record ** ((self.k - 1) / self.k))
+
+    def largest_lipschitz(self, problem: Problem, n: int) -> float:
+        """n^(p/2) R_{2k,n} (n^(-1/2) + τ_p): Theorem 1 assumes that L_f is not larger."""
+        moment = averaged_moment(problem.constants, 2 * self.k, n)
+        return float(n ** (self.p / 2) * moment * (n**-0.5 + self.private_term(problem, n)))
+
+    def check_lipschitz(self, problem: Problem, n: int) -> None:
+        """Raises `Infeasible`, with the exponent p that would do, when L_f is too large for the printed step."""
+        L, most = problem.constants.lipschitz(2.0), self.largest_lipschitz(problem, n)
+        if self.lipschitz == "ignored" or self.eta is not None or most * (1 + 1e-9) >= L:
+            return
+        advice = "no p is enough" if math.isinf(L) else f"p >= {self.p + 2 * math.log(L / most, n):.3g} is enough"
+        needed = f"L_f <= n^(p/2) R (n^(-1/2) + tau_p) = {most:.4g} at n = {n:,}, p = {self.p:g}"
+        raise Infeasible(self.label, needed, f"L_f = {L:.4g}", advice=advice)
 
     def width(self, problem: Problem) -> float:
         """D."""
@@ -147,11 +186,11 @@ class LocalisedClipped(Algorithm[Phase]):
             weight, steps = 1 / (step * inverse), math.ceil(2 * inverse * math.log(4 * inverse))
             share = epsilon * records / math.sqrt(c.d * logs * math.log(n))
             level = c.moment(2 * self.k, records) * share ** (1 / self.k)
-            sigma = 8 * level * math.sqrt(logs) / epsilon
-            if self.noise == "steps":
-                sigma *= math.sqrt(steps) / records
-            else:
-                sigma /= weight * (records if self.noise == "output" else 1)
+            # Of one step, of the output where steps contract, and of the output whatever the batch.
+            moved = (
+                2 * level * {"steps": 1 / records, "output": 1 / (records * weight), "trivial": 1 / weight}[self.noise]
+            )
+            sigma = 4 * moved * math.sqrt(logs) / epsilon * (math.sqrt(steps) if self.noise == "steps" else 1)
             phases.append(
                 Phase(
                     name=f"phase {i}",
@@ -162,6 +201,7 @@ class LocalisedClipped(Algorithm[Phase]):
                     steps=steps,
                     level=level,
                     sigma=self.noise_dial * sigma,
+                    sensitivity=moved,
                     radius=2 * c.lipschitz(2.0) / weight,
                     per_step=self.noise == "steps",
                 )
@@ -174,9 +214,13 @@ class LocalisedClipped(Algorithm[Phase]):
         if n < 2 or n & (n - 1):
             more = 1 << max(1, n.bit_length())
             raise Infeasible(self.label, "a power of two, at least 2, as number of records", f"n = {n}", more)
-        if epsilon > math.sqrt(math.log(1 / delta)):
+        printed, logs = self.largest_epsilon == "printed", math.log(1 / delta)
+        most = math.sqrt(logs) if printed else (32 - 2 * math.sqrt(32)) * logs
+        if epsilon > most:
+            what = "sqrt(log(1/delta))" if printed else "20.69 log(1/delta)"
             got = f"epsilon = {epsilon:g} at delta = {delta:g}"
-            raise Infeasible(self.label, f"epsilon <= sqrt(log(1/delta)) = {math.sqrt(math.log(1 / delta)):.4g}", got)
+            raise Infeasible(self.label, f"epsilon <= {what} = {most:.4g}", got)
+        self.check_lipschitz(problem, n)
         phases = self.phases(problem, n)
         self._check_domain(problem, n, phases)
         smooth = problem.constants.smoothness(2.0)
@@ -206,26 +250,38 @@ class LocalisedClipped(Algorithm[Phase]):
 
     # Run
 
+    def descend(
+        self, phase: Phase, workload: Workload, sample: Sample, start: Array, project: Project, answer: Answer | None
+    ) -> Array:
+        """Algorithm 2 with the numbers of a phase, or its limit: (trials, d)."""
+        if self.solver == "limit":
+            # The printed steps end within (η_iλ_i/4)² D_i of it.
+            gap = 1e-3 * phase.level / (phase.records * phase.weight)
+            return limit_point(
+                workload, sample, start, level=phase.level, weight=phase.weight, gap=gap, project=project
+            )
+        return clipped_descent(
+            workload,
+            sample,
+            start,
+            steps=phase.steps,
+            eta=phase.eta,
+            level=phase.level,
+            weight=phase.weight,
+            project=project,
+            answer=answer,
+        )
+
     def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         for phase in run.schedule.phases:
-            if phase.steps > MOST_STEPS:
+            if phase.steps > MOST_STEPS and self.solver == "descent":
                 raise InvalidInput(f"{phase.name} takes {phase.steps:,} steps; the most that is run is {MOST_STEPS:,}")
             sample = data.part(phase.start, phase.start + phase.records).read()
             answer = functools.partial(run.release, phase.name) if phase.per_step else None
             # From a start in W the ball of radius D_i is never left: steps reach min(C_i, L)/λ_i at most.
             inside = workload if self.project or phase.per_step else Restricted(workload, w, phase.radius)
-            w = clipped_descent(
-                workload,
-                sample,
-                w,
-                steps=phase.steps,
-                eta=phase.eta,
-                level=phase.level,
-                weight=phase.weight,
-                project=inside.project,
-                answer=answer,
-            )
+            w = self.descend(phase, workload, sample, w, inside.project, answer)
             if not phase.per_step:
                 w = run.release(phase.name, w)
                 w = workload.project(w) if self.project else w

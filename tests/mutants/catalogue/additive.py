@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 import dpcheck as dp
-from dpcheck.auditing.limits import fewest_samples
+from dpcheck.auditing.limits import fewest_on_gaussian_curve, fewest_samples
 from dpcheck.mutants import Mutant
 from dpcheck.testing import kill_by_audit, kill_by_number
 
@@ -25,12 +25,11 @@ def laplace_cells(shift):
 
 
 def laplace_minimum(shift):
-    return lambda alpha: fewest_samples(*laplace_cells(shift), 1.0, 0.0, alpha, 0.95)
+    return lambda alpha, power: fewest_samples(*laplace_cells(shift), 1.0, 0.0, alpha, power)
 
 
 def gaussian_minimum(mu):
-    """Of the curve: the best likelihood-ratio test between N(0,1) and N(mu,1) against N(MU,1), one threshold."""
-    return lambda alpha: math.ceil(2 * ((stats.norm.isf(alpha) + 1.645) / (mu - MU)) ** 2 / 4)
+    return lambda alpha, power: fewest_on_gaussian_curve(mu, MU, alpha, power)
 
 
 def mean_laplace(scale):
@@ -124,7 +123,7 @@ epsilon_as_scale = Mutant(
         HIGH,
         dp.PureDP(0.5),
         exact_epsilon=2.0,
-        minimum=lambda alpha: fewest_samples(*laplace_cells(2.0), 0.5, 0.0, alpha, 0.95),
+        minimum=lambda alpha, power: fewest_samples(*laplace_cells(2.0), 0.5, 0.0, alpha, power),
     ),
 )
 one_end_of_the_range = Mutant(
@@ -206,7 +205,7 @@ wrong_bias = Mutant(
         HIGH,
         PURE,
         exact_epsilon=math.log((1 - math.exp(-1) / 2) / (math.exp(-1) / 2)),
-        minimum=lambda alpha: fewest_samples([0.8161, 0.1839], [0.1839, 0.8161], 1.0, 0.0, alpha, 0.95),
+        minimum=lambda alpha, power: fewest_samples([0.8161, 0.1839], [0.1839, 0.8161], 1.0, 0.0, alpha, power),
     ),
 )
 masked_after_noise = Mutant(

@@ -1,0 +1,196 @@
+"""Algebra of the proofs: step caps, sums, and the exponents of the bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import sympy as sp
+
+from dpcheck.checks import Context, check
+from dpcheck.engine.catalogue import claim
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.symbols import BY_NAME, C, D, H, L, T, beta, d, delta, epsilon, eta, k, lambda_, n, p, r_2, r_k, theta
+from dpcheck.verdicts import Verdict, holds, refuted
+
+from ._instances import formula
+
+R = sp.Symbol("R_2k", positive=True)
+LOG = sp.Symbol("ℒ", positive=True)
+TAU_P = (sp.sqrt(d * LOG * sp.log(n)) / (epsilon * n)) ** ((k - 1) / k)
+
+
+@check("tsybakov/alg-3@corrected", kind="symbolic")
+def bias_of_the_corrected_step(context: Context) -> Verdict:
+    """D^2/(eta n^p) at each cap of the corrected step: D L_f n^(-p/2), D R tau_p and D R n^(-1/2)."""
+    caps = {
+        "cap of L_f": (1 / L, D * L * n ** (-p / 2)),
+        "cap of the noise": (1 / (R * n ** (p / 2) * TAU_P), D * R * TAU_P),
+        "cap of the sample": (1 / (R * n ** ((p - 1) / 2)), D * R / sp.sqrt(n)),
+    }
+    return proved({name: D**2 / (D * n ** (-p / 2) * cap * n**p) / term - 1 for name, (cap, term) in caps.items()})
+
+
+@check("tsybakov/alg-3@literal", kind="symbolic")
+def first_noise_of_the_printed_step(context: Context) -> Verdict:
+    """sqrt(d) sigma_1/D at the second printed cap, from the algorithm's own formulas with all moments alike."""
+    n_1, eta_1 = n / 2, D * n ** (-p / 2) / (R * n ** ((p + 1) / 2) * TAU_P) / 4
+    level = R * (epsilon * n_1 / sp.sqrt(d * LOG * sp.log(n))) ** (1 / k)
+    sigma = 8 * level * sp.sqrt(LOG) * eta_1 * n_1 ** (2 * p) / (n_1 * epsilon)
+    return proved({"first noise over D": sp.sqrt(d) * sigma / D / formula("tsybakov/alg-3@literal") - 1})
+
+
+@check("tsybakov/thm-10@derived", kind="symbolic")
+def last_term_does_not_vanish(context: Context) -> Verdict:
+    """The last term of the sum at the third printed cap is 2^-(p+3/2) D/sqrt(log n), whatever beta."""
+    tail, half, log_n = sp.Symbol("log(1/beta)", positive=True), sp.Rational(1, 2), sp.Symbol("log n", positive=True)
+    step = D * n ** (-p / 2) / (n ** ((p - 1) / 2) * L**2 * sp.sqrt(log_n * tail))
+    term = L**2 * step * n ** (p - half) * sp.sqrt(tail) * 2 ** (-p - 3 * half)
+    last = formula("tsybakov/thm-10@derived").subs(sp.log(n), log_n)
+    claimed = D * sp.sqrt(tail) / (2 ** (p + 1) * sp.sqrt(n))
+    return proved(
+        {
+            "last term": term / last - 1,
+            "over the claimed term it is sqrt(n/(2 log n log(1/beta)))": (last / claimed) ** 2
+            / (n / (2 * log_n * tail))
+            - 1,
+        }
+    )
+
+
+@check("tsybakov/thm-10@balance", kind="symbolic")
+def no_first_weight_removes_the_lipschitz_constant(context: Context) -> Verdict:
+    """D^2 lambda + 2 L^2/(lambda sqrt n) is the bound plus a square."""
+    square = (D * sp.sqrt(lambda_) - sp.sqrt(2) * L / (sp.sqrt(lambda_) * n ** sp.Rational(1, 4))) ** 2
+    total = D**2 * lambda_ + 2 * L**2 / (lambda_ * sp.sqrt(n))
+    return proved({"a square": sp.expand(total - formula("tsybakov/thm-10@balance") - square)})
+
+
+@check("tsybakov/thm-9@derived", kind="symbolic")
+def last_noise_from_the_plan(context: Context) -> Verdict:
+    """4 L_f sqrt(d) sigma_l log(4/beta) at n_l = 1, eta_l = eta/n^2 and eta = D n^(-p/2)/L_f."""
+    r_2k = BY_NAME["r_2k"]
+    level = r_2k * (epsilon / sp.sqrt(d * LOG * sp.log(n))) ** (1 / k)
+    sigma = 8 * level * sp.sqrt(LOG) * (D * n ** (-p / 2) / L / n**2) / epsilon
+    cost = 4 * L * sp.sqrt(d) * sigma * sp.log(4 / beta)
+    bound = formula("tsybakov/thm-9@derived").subs(sp.log(1 / delta), LOG)
+    return proved({"cost of the last noise": sp.powsimp(sp.expand_power_base(cost / bound, force=True)) - 1})
+
+
+@check("tsybakov/thm-8@sharp", kind="symbolic")
+def sum_of_the_recursion(context: Context) -> Verdict:
+    """a' = (1 - eta lambda) a + c: its fixed point is the constant part of the bound; printed constants are larger."""
+    b = sp.Symbol("bias", positive=True)
+    added = eta * b**2 / lambda_ + 2 * eta**2 * (r_2**2 + lambda_**2 * D**2)
+    rest = formula("tsybakov/thm-8@sharp") - sp.exp(-lambda_ * eta * T) * D**2
+    printed = formula("tsybakov/thm-8") - sp.exp(-lambda_ * eta * T / 2) * D**2
+    return proved(
+        {"fixed point of the recursion": sp.expand(added / (eta * lambda_) - rest)},
+        {"printed constants less these": sp.expand(printed - rest)},
+    )
+
+
+@check("tsybakov/lem-4", kind="symbolic")
+def radii_and_thresholds(context: Context) -> Verdict:
+    """R_{e-1} a = mu_e R_e^theta, and the sum of the excesses after e* is 2 R_{e*} a."""
+    R_0, a, e, j = sp.symbols("R_0 a e j", positive=True)
+    mu = 2 ** ((theta - 1) * e) * 2 * R_0 ** (1 - theta) * a
+    drift = sp.summation(2 ** (-(e + j)) * R_0 * a, (j, 0, sp.oo))
+    stated = formula("tsybakov/lem-4").subs({s: v for s in formula("tsybakov/lem-4").free_symbols
+                                            for v in (R_0, a, e) if s.name == v.name})  # fmt: skip
+    return proved(
+        {
+            "R_{e-1} a = mu_e R_e^theta": sp.log(mu * (R_0 * 2**-e) ** theta) - sp.log(2 ** (1 - e) * R_0 * a),
+            "mu_e R_e^theta is the bound of the lemma": sp.log(2 ** (1 - e) * R_0 * a) - sp.log(stated),
+            "drift after e*": drift / (2 * 2**-e * R_0 * a) - 1,
+        }
+    )
+
+
+@check("tsybakov/fact-thm3-recursion", kind="symbolic")
+def one_step_of_the_recursion(context: Context) -> Verdict:
+    """(Delta E)^(1/theta)/(K E^q) = (Delta/(K (2^theta E)^q))^(1/theta), q = 1/(theta-1), K = 2^(theta/(theta-1)^2)."""
+    gap, E = sp.symbols("Delta E", positive=True)
+    K = 2 ** (theta / (theta - 1) ** 2)
+    left = (gap * E) ** (1 / theta) / (K * E ** (1 / (theta - 1)))
+    right = (gap / (K * (2**theta * E) ** (1 / (theta - 1)))) ** (1 / theta)
+    difference = sp.simplify(sp.expand_log(sp.log(left), force=True) - sp.expand_log(sp.log(right), force=True))
+    at_two = formula("tsybakov/fact-thm3-recursion").subs(theta, 2)
+    constant = at_two.subs(next(iter(at_two.free_symbols)), 1) / 2**18
+    return proved({"one step": difference, "C = 2^18 at theta = 2, c = 1": constant - 1})
+
+
+@check("tsybakov/thm-6", kind="symbolic")
+def terms_of_theorem_6(context: Context) -> Verdict:
+    """sigma^2 ~ T frees the noise term of T; noise and bias meet at the level C; T caps the smooth term."""
+    q = epsilon * n / sp.sqrt(d * LOG)
+    level = r_k * q ** (1 / k)
+    sigma = sp.sqrt(C**2 * T * LOG / (n**2 * epsilon**2))
+    noise = D * sp.sqrt(d) * sigma / sp.sqrt(T)
+    private = r_k * D * q ** (-(k - 1) / k)
+    batches = sp.sqrt(H * D / r_k) * q ** ((k - 1) / (2 * k))
+    few = sp.sqrt(H * D / r_k) * n ** sp.Rational(1, 4)
+    return proved(
+        {
+            "noise term does not depend on T": sp.diff(noise, T),
+            "noise at the level": sp.log(noise.subs(C, level)) - sp.log(private),
+            "bias at the level": sp.log(D * r_k**k / level ** (k - 1)) - sp.log(private),
+            "smooth term at the first T": sp.log(H * D**2 / batches**2) - sp.log(private),
+            "smooth term at the second T": H * D**2 / few**2 / (r_k * D / sp.sqrt(n)) - 1,
+        }
+    )
+
+
+def limits(label: str, power: float) -> Verdict:
+    """Local exponents in n where one term is alone: -power (k-1)/k with epsilon tiny, -power/2 with n huge."""
+    said, found, wanted = claim(label), [], []
+    for order in (2.0, 3.0, 6.0):
+        base = {"R_2k": 1.0, "r_k": 1.0, "D": 1.0, "d": 3.0, "delta": 1e-5, "beta": 0.5, "p": 40.0, "lambda": 0.5}
+        base |= {"k": order, "theta": power / (power - 1) if power > 1 else 2.0}
+        needed = {s.name for s in said.bound.free_symbols}
+        for n_at, eps, slope in ((1e6, 1e-30, -(order - 1) / order), (1e60, 1e6, -0.5)):
+            if order == 2.0 and slope == -0.5:
+                continue  # both terms have one exponent
+            at = {name: value for name, value in {**base, "n": n_at, "epsilon": eps}.items() if name in needed}
+            found.append(said.local_exponent("n", at))
+            wanted.append(power * slope)
+    return agree(found, wanted, f"local exponents of {said.title} in n", tolerance=2e-2)
+
+
+@check("tsybakov/thm-1", kind="symbolic")
+def exponents_of_theorem_1(context: Context) -> Verdict:
+    """(k-1)/k in the private regime, 1/2 in the statistical one."""
+    return limits("tsybakov/thm-1", 1.0)
+
+
+@check("tsybakov/thm-2", kind="symbolic")
+def exponents_of_theorem_2(context: Context) -> Verdict:
+    """The same times theta/(theta-1) = 4/3."""
+    return limits("tsybakov/thm-2", 4 / 3)
+
+
+@check("tsybakov/thm-3", kind="symbolic")
+def exponents_of_theorem_3(context: Context) -> Verdict:
+    """The same times theta/(theta-1) = 2."""
+    return limits("tsybakov/thm-3", 2.0)
+
+
+@check("tsybakov/thm-7", kind="symbolic")
+def exponents_of_theorem_7(context: Context) -> Verdict:
+    """The same times theta/(theta-1) = 2."""
+    return limits("tsybakov/thm-7", 2.0)
+
+
+@check("tsybakov/thm-11", kind="symbolic")
+def theorem_11_is_theorem_2_with_logarithms(context: Context) -> Verdict:
+    """Their ratio is a power of log n: at n = 2^20 and 2^40 it stays within (log^3 n)^(theta/(theta-1))."""
+    ratios, caps = [], []
+    for x, order, power in itertools.product((20, 40), (2.0, 4.0), (2.0, 4.0)):
+        at = {"R_2k": 1.0, "lambda": 0.5, "theta": power, "k": order, "d": 3.0, "delta": 1e-5, "epsilon": 1.0,
+              "beta": 0.1, "p": 1.0, "n": 2.0**x}  # fmt: skip
+        eleven, two = (float(claim(name).evaluate(**at)) for name in ("tsybakov/thm-11", "tsybakov/thm-2"))
+        ratios.append(eleven / two)
+        caps.append(math.log(2.0**x) ** (3 * power / (power - 1)))
+    ok = all(1 - 1e-12 <= ratio <= cap for ratio, cap in zip(ratios, caps, strict=True))
+    said = f"ratios between {min(ratios):.4g} and {max(ratios):.4g}, at most log^3 n to the power theta/(theta-1)"
+    return (holds if ok else refuted)(said, "exact", numbers={"smallest": min(ratios), "largest": max(ratios)})

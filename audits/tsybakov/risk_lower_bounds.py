@@ -1,0 +1,360 @@
+"""Section 5: the hard instances of Theorems 4 and 5 as printed and repaired, and the plug-in estimator against them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy as sp
+
+from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance, sign_packing, statistical_instance
+from dpcheck.checks import Context, by_size, check
+from dpcheck.claims import evaluate, local_exponent
+from dpcheck.harness import accuracy, lower_bound, rate, symbolic
+from dpcheck.harness.hard_instances import DIGITS, FiniteLaw, closest_pair
+from dpcheck.harness.lower_bound import Fact
+from dpcheck.interfaces import Array
+from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
+from dpcheck.verdicts import Point, Verdict, inconclusive
+from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
+
+R_K, C = 2.0, 0.1
+"""Moment bound, and p_a over sqrt(d)/(n sqrt(rho)): small enough for Fano's inequality to say something."""
+SIZES = by_size([10**3, 10**4, 10**5], [10**j for j in range(3, 8)], [10**j for j in range(3, 10)])
+
+
+def _claim(label: str) -> Any:
+    from dpcheck.engine.catalogue import claim
+
+    return claim(label)
+
+
+def _packing_size(dim: int) -> int:
+    return math.ceil(2 ** (dim / 20))
+
+
+@check("tsybakov/fact-gv", kind="lower-bound")
+def packings_of_that_size_exist(context: Context) -> Verdict:
+    """2^d over the number of sign vectors closer than d/8 to one, exactly, against 2^(d/20), for d up to 400."""
+    top = context.scale(200, 400, 2000)
+    facts = []
+    for dim in range(1, top + 1):
+        ball = sum(math.comb(dim, i) for i in range(math.ceil(dim / 8)))
+        facts.append(Fact(f"log2 of the packing, d = {dim}", mpmath.log(Fraction(2**dim, ball), 2), ">=", dim / 20))
+    found = lower_bound.verdict(facts)
+    closest = min(float(f.found) * 20 / (i + 1) for i, f in enumerate(facts))
+    numbers: dict[str, float | int | str | bool] = {"dimensions": top, "least log2 size over d/20": closest}
+    more = (
+        f"d = 1 to {top}: a maximal packing has at least so many vectors, since balls of radius d/8 around it "
+        "cover the cube; beyond, a ball has at most 2^(0.544 d) vectors by the entropy bound"
+    )
+    return replace(found, numbers=numbers, reason=f"{found.reason} ({more})")
+
+
+@check("tsybakov/proc-gv-packing", kind="lower-bound", grid={"d": by_size((60, 100), (40, 100, 160, 200))})
+def packing_has_its_size_and_distance(context: Context, *, d: int) -> Verdict:
+    """Size and least Hamming distance of a generated packing, exactly."""
+    found = sign_packing(d, context.rng())
+    near, _, _ = closest_pair(found, "hamming")
+    facts = [
+        Fact("vectors", len(found), ">=", _packing_size(d)),
+        Fact("least Hamming distance", near, ">=", Fraction(d, 8)),
+    ]
+    return lower_bound.verdict(facts)
+
+
+# Theorem 4 ----------------------------------------------------------------------------------------------------------
+
+
+def atom_chance(n: int, dim: int, rho: float) -> float:
+    """p_a = c sqrt(d)/(n sqrt(rho))."""
+    return C * math.sqrt(dim) / (n * math.sqrt(rho))
+
+
+def repaired(v: Array, n: int, dim: int, rho: float, k: float, theta: float) -> SparseTilt:
+    """Theorem 4's law on the ball of the minimisers' radius."""
+    return private_instance(v, atom_chance(n, dim, rho), k=k, theta=theta, r_k=R_K, ball="corrected")
+
+
+def bound_4(n: int, dim: int, rho: float, k: float, theta: float) -> float:
+    """`thm-4@corrected` with its constants."""
+    return float(_claim("tsybakov/thm-4@corrected").evaluate(n=n, d=dim, rho=rho, k=k, theta=theta, c=C, r_k=R_K))
+
+
+def plug_in_risks(context: Context, n: int, dim: int, rho: float, k: float, theta: float, trials: int) -> Array:
+    """Exact excess risk of the plug-in, (trials,); by symmetry under flips of signs the same on every instance."""
+    risks = []
+    for rng, size in context.chunks(trials, 4 * dim):
+        work = repaired(np.where(rng.random(dim) < 0.5, 1.0, -1.0), n, dim, rho, k, theta)
+        means = work.draw(rng, size, n, means_only=True).values[:, 0]
+        risks.append(work.excess_risk(plug_in(work, means, n, work.size, rho, rng)))
+    return np.concatenate(risks)
+
+
+@check(
+    "tsybakov/thm-4@corrected",
+    kind="lower-bound",
+    grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "d": (100, 400), "rho": by_size((0.1,), (0.1, 1.0))},
+)
+def repaired_instance_carries_its_bound(context: Context, *, theta: float, k: float, d: int, rho: float) -> Verdict:
+    """Moments, noise condition, separation, total variation and Fano's factor, exactly; the plug-in and 0 beside it."""
+    n_ = 10**4
+    p = atom_chance(n_, d, rho)
+    with mpmath.workdps(DIGITS):
+        p_, k_, th = mpmath.mpf(p), mpmath.mpf(k), mpmath.mpf(theta)
+        mu = p_ ** ((k_ - 1) / k_) * R_K / 2
+        h, radius = p_ ** (-1 / k_) * R_K / 2, mu ** (1 / (th - 1))
+        moment = p_ * (h + mu) ** k_ + (1 - p_) * mu**k_
+        fano = 1 - (rho * ((n_ * p_) ** 2 + n_ * p_ * (1 - p_)) + mpmath.log(2)) / (mpmath.mpf(d) / 20 * mpmath.log(2))
+    packing = sign_packing(d, context.rng(), min(_packing_size(d), 64))
+    near, _, _ = closest_pair(packing, "hamming")
+    one, other = (tuple(Fraction(int(x)) for x in v) for v in packing[:2])
+    zero = tuple(Fraction(0) for _ in one)
+    work = repaired(packing[0], n_, d, rho, k, theta)
+    opposite = float(work.excess_risk(-work.best[None])[0]) / (2 * work.minimiser_norm) ** theta
+    chance = Fraction(p)
+    laws = [FiniteLaw((zero, v), (1 - chance, chance)) for v in (one, other)]
+    facts = [
+        Fact("E sup |gradient|^k over r_k^k", moment / mpmath.mpf(R_K) ** k_, "<=", 1),
+        Fact("excess over |w - w*|^theta at -w*", opposite, "=", 2 ** (1 - theta), tolerance=1e-9),
+        Fact("total variation of two instances over p_a", laws[0].total_variation(laws[1]) / chance, "=", 1),
+        Fact("least Hamming distance", near, ">=", Fraction(d, 8)),
+        Fact(
+            "distance of two minimisers over their norm",
+            2 * mpmath.sqrt(mpmath.mpf(near.numerator) / d),
+            ">=",
+            1 / mpmath.sqrt(2),
+        ),
+        Fact("Fano's factor", fano, ">", 0),
+    ]
+    bound = bound_4(n_, d, rho, k, theta)
+    risks = plug_in_risks(context, n_, d, rho, k, theta, context.scale(100, 400, 4000))
+    zero_risk = np.full(2, float(work.excess_risk(np.zeros((1, d)))[0]))
+    limit = 2 * float(mu * radius) * (1 + 1e-9)
+    tried = [
+        lower_bound.must_exceed_on_average(
+            {"any": values}, bound, context.failure_probability / 2, limit=limit, who=who
+        )
+        for who, values in (("the plug-in", risks), ("the constant 0", zero_risk))
+    ]
+    found = lower_bound.verdict(facts, tried)
+    more = {"bound": bound, "plug-in over bound": float(risks.mean()) / bound, "0 over bound": zero_risk[0] / bound}
+    return replace(found, numbers={**found.numbers, **more})
+
+
+@check("tsybakov/thm-4@corrected", kind="symbolic")
+def repaired_bound_has_the_stated_order(context: Context) -> Verdict:
+    """Without Fano's factor the explicit bound, also rescaled to (theta, 1)-TNC, is a constant times the order."""
+    claim = _claim("tsybakov/thm-4@corrected")
+    r_k, c, mu = BY_NAME["r_k"], next(s for s in claim.explicit.free_symbols if s.name == "c"), BY_NAME["mu"]
+    atom = c * sp.sqrt(d) / (n * sp.sqrt(rho))
+    power = theta / (theta - 1)
+    plain = 2 ** (1 - theta) * (mu ** (1 / (theta - 1)) / (2 * sp.sqrt(2))) ** theta
+    # f = -<w, x> + (A/theta)|w|^theta: lengths shrink by A^(-1/(theta-1)), the constant grows by A = 2^(theta-1).
+    scaled = (plain * 2 ** (theta - 1)).subs(mu, mu / 2 ** (theta - 1))
+    lengths = mu.subs(mu, atom ** ((k - 1) / k) * r_k / 2)
+    order = claim.order
+    constant = 2 ** (1 - theta) * (2 * sp.sqrt(2)) ** -theta * (c ** ((k - 1) / k) / 2) ** power
+    return symbolic.proved(
+        {
+            "explicit over order": sp.log(plain.subs(mu, lengths)) - sp.log(order) - sp.log(constant),
+            "rescaled over plain": sp.log(scaled) - sp.log(plain) - (theta - 1 - theta) * sp.log(2),
+        }
+    )
+
+
+@check("tsybakov/thm-4", kind="lower-bound", grid={"d": (100, 400)}, expect="inconclusive")
+def printed_atoms_leave_nothing_of_fano(context: Context, *, d: int) -> Verdict:
+    """Fano's factor with p_a = sqrt(d)/(n sqrt(rho)) as printed, at any packing; and with a tenth of it."""
+
+    def factor(c: float, rho: float, log_size: float) -> float:
+        # n p_a = c sqrt(d/rho); the term with n p_a (1 - p_a) at p_a = 1, where it is smallest.
+        return 1 - (rho * (c * math.sqrt(d / rho)) ** 2 + math.log(2)) / log_size
+
+    printed = max(factor(1.0, rho, d * math.log(2)) for rho in (0.01, 0.1, 1.0))
+    tenth = factor(C, 0.1, d / 20 * math.log(2)) - C * math.sqrt(0.1 * d) / (d / 20 * math.log(2))
+    numbers: dict[str, float | int | str | bool] = {"factor as printed, 2^d instances": printed, "at c = 0.1": tenth}
+    reason = (
+        f"at the printed p_a Fano's factor is at most {printed:.3f}, whatever the packing: the proof gives no bound; "
+        f"a tenth of it gives {tenth:.3f} at rho = 0.1, and the stated order"
+    )
+    return inconclusive(reason, "exact", numbers=numbers)
+
+
+@check(
+    "tsybakov/proc-zcdp-plugin",
+    kind="rate",
+    grid={"instance": ("theta = 2, k = 2", "theta = 2, k = 4", "theta = 4, k = 2"), "d": (100, 400), "n": SIZES},
+    conclude=rate.conclude("n", axis="mean excess risk"),
+    expect="inconclusive",
+)
+def plug_in_follows_the_lower_bound(context: Context, *, instance: str, d: int, n: int) -> dict[str, float]:
+    """Risk of the plug-in at rho = 0.1 on the repaired instance against the explicit bound: -1, -3/2 and -2/3 in n."""
+    theta_, k_ = (float(part.rpartition(" ")[2]) for part in instance.split(","))
+    risks = plug_in_risks(context, n, d, 0.1, k_, theta_, context.scale(200, 400, 4000))
+    claim = _claim("tsybakov/thm-4@corrected")
+    at = {"n": float(n), "d": d, "rho": 0.1, "k": k_, "theta": theta_, "c": C, "r_k": R_K}
+    return {
+        "mean": float(risks.mean()),
+        "se": float(risks.std(ddof=1) / math.sqrt(len(risks))),
+        "bound": float(evaluate(claim.explicit, at)),
+        "exponent": local_exponent(claim.explicit, "n", at),
+    }
+
+
+@check("tsybakov/proc-lb4-data", kind="lower-bound", grid={"k": (2, 4), "d": (9, 100)})
+def atoms_have_their_mean(context: Context, *, k: int, d: int) -> Verdict:
+    """Length of the mean of Theorem 4's law against p_a^((k-1)/k) r_k/2, from its atoms with 50 digits."""
+    facts = []
+    for p in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**6)):
+        with mpmath.workdps(DIGITS):
+            p_ = mpmath.mpf(p.numerator) / p.denominator
+            side = p_ ** (-mpmath.mpf(1) / k) * R_K / (2 * mpmath.sqrt(d))
+            law = FiniteLaw((tuple([side] * d), tuple([mpmath.mpf(0)] * d)), (p_, 1 - p_))
+            length = mpmath.sqrt(mpmath.fsum(x**2 for x in law.mean()))
+            wanted = p_ ** (1 - mpmath.mpf(1) / k) * R_K / 2
+            work = private_instance(np.ones(d), float(p), k=float(k), r_k=R_K, ball="corrected")
+            facts += [
+                Fact(f"|mean| at p_a = {p}", length, "=", wanted, tolerance=1e-40),
+                Fact(f"(E|x|^k)^(1/k) at p_a = {p}", law.moment(k) ** (mpmath.mpf(1) / k), "=", R_K / 2, 1e-40),
+                Fact(f"|mean| as built at p_a = {p}", float(np.linalg.norm(work.mean)), "=", wanted, tolerance=1e-12),
+            ]
+    return lower_bound.verdict(facts)
+
+
+# Theorem 5 ----------------------------------------------------------------------------------------------------------
+
+
+@check("tsybakov/thm-5@literal", kind="lower-bound", grid={"bias": (0.5, 0.1, 0.01)}, expect="refuted")
+def divergence_of_two_product_laws(context: Context, *, bias: float) -> Verdict:
+    """KL of two one-coordinate laws of opposite bias, over bias^2: at least 2, and once more for each coordinate."""
+    up = (1 + Fraction(bias)) / 2
+    one, other = (FiniteLaw(((Fraction(1),), (Fraction(-1),)), masses) for masses in ((up, 1 - up), (1 - up, up)))
+    found = float(one.kl(other)) / bias**2
+    return accuracy.never_violated(found, 1.0, statement="KL(Q_v, Q_v') <= delta^2 where v, v' differ in one place")
+
+
+def _bias(n: int, dim: int) -> float:
+    """The largest c/sqrt(n) that the corrected theorem allows, a little less for rounding."""
+    room = dim / 40 * math.log(2) - math.log(2)
+    return math.sqrt(room / (2 * dim + room / n)) * (1 - 1e-9) / math.sqrt(n)
+
+
+def plug_in_means(context: Context, n: int, dim: int, theta: float, trials: int) -> tuple[ProductTilt, Array]:
+    """Exact excess risk of the minimiser suggested by the mean, without privacy."""
+    risks = []
+    for rng, size in context.chunks(trials, 4 * dim):
+        signs = np.where(rng.random(dim) < 0.5, 1.0, -1.0)
+        work = statistical_instance(signs, _bias(n, dim), theta=theta, r_k=R_K)
+        means = work.draw(rng, size, n, means_only=True).values[:, 0]
+        risks.append(work.excess_risk(plug_in(work, means, n, R_K, 1e30, rng)))
+    return work, np.concatenate(risks)
+
+
+@check(
+    "tsybakov/thm-5@corrected",
+    kind="lower-bound",
+    grid={"theta": (2.0, 4.0), "d": (100, 400), "n": by_size((10**3,), (10**3, 10**5))},
+)
+def statistical_instance_carries_its_bound(context: Context, *, theta: float, d: int, n: int) -> Verdict:
+    """Moments, divergence and Fano's factor at bias c/sqrt(n); the mean plug-in without privacy, and 0, beside it."""
+    bias = _bias(n, d)
+    c = bias * math.sqrt(n)
+    up = (1 + Fraction(bias)) / 2
+    one, other = (FiniteLaw(((Fraction(1),), (Fraction(-1),)), masses) for masses in ((up, 1 - up), (1 - up, up)))
+    kl = d * one.kl(other)
+    with mpmath.workdps(DIGITS):
+        fano = 1 - (n * kl + mpmath.log(2)) / (mpmath.mpf(d) / 20 * mpmath.log(2))
+        mu, th = mpmath.mpf(bias) * R_K / 2, mpmath.mpf(theta)
+    packing = sign_packing(d, context.rng(), 32)
+    facts = [
+        Fact("largest gradient over r_k", R_K / 2 * (1 + bias) / R_K, "<=", 1),
+        Fact("KL of the farthest pair over 2 d bias^2/(1 - bias^2)", kl / (2 * d * bias**2 / (1 - bias**2)), "<=", 1),
+        Fact("Fano's factor", fano, ">=", 0.5),
+        Fact("least Hamming distance", closest_pair(packing, "hamming")[0], ">=", Fraction(d, 8)),
+    ]
+    bound = float(_claim("tsybakov/thm-5@corrected").evaluate(n=n, d=d, theta=theta, c=c, r_k=R_K))
+    work, risks = plug_in_means(context, n, d, theta, context.scale(100, 400, 4000))
+    zero = np.full(2, float(work.excess_risk(np.zeros((1, d)))[0]))
+    limit = 2 * float(mu ** (th / (th - 1))) * (1 + 1e-9)
+    tried = [
+        lower_bound.must_exceed_on_average(
+            {"any": values}, bound, context.failure_probability / 2, limit=limit, who=who
+        )
+        for who, values in (("the mean plug-in", risks), ("the constant 0", zero))
+    ]
+    found = lower_bound.verdict(facts, tried)
+    return replace(found, numbers={**found.numbers, "bound": bound, "plug-in over bound": float(risks.mean()) / bound})
+
+
+@check(
+    "tsybakov/thm-5",
+    kind="rate",
+    grid={"theta": (2.0, 4.0), "n": SIZES},
+    conclude=rate.conclude("n", axis="mean excess risk"),
+    expect="inconclusive",
+)
+def mean_plug_in_follows_the_lower_bound(context: Context, *, theta: float, n: int) -> dict[str, float]:
+    """The mean plug-in without privacy on the repaired instance in d = 100 against the order: -1 and -2/3 in n."""
+    risks = plug_in_means(context, n, 100, theta, context.scale(100, 400, 4000))[1]
+    order = _claim("tsybakov/thm-5").order
+    at = {"n": float(n), "theta": theta, "r_k": R_K}
+    return {
+        "mean": float(risks.mean()),
+        "se": float(risks.std(ddof=1) / math.sqrt(len(risks))),
+        "bound": float(evaluate(order, at)),
+        "exponent": local_exponent(order, "n", at),
+    }
+
+
+@check("tsybakov/proc-lb5-data", kind="lower-bound", grid={"d": (9, 100)})
+def products_have_their_length(context: Context, *, d: int) -> Verdict:
+    """Length of every record and of the mean of Theorem 5's law."""
+    facts = []
+    for bias in (1.0, 0.3, 1e-4):
+        work = statistical_instance(np.ones(d), bias, r_k=R_K)
+        rows = work.rows(context.rng(bias), 1, 20)[0]
+        spread = np.linalg.norm(rows, axis=1)
+        facts += [
+            Fact(f"shortest record, bias {bias}", float(spread.min()), "=", R_K / 2, tolerance=1e-12),
+            Fact(f"longest record, bias {bias}", float(spread.max()), "=", R_K / 2, tolerance=1e-12),
+            Fact(f"|mean|, bias {bias}", float(np.linalg.norm(work.mean)), "=", bias * R_K / 2, tolerance=1e-12),
+        ]
+    return lower_bound.verdict(facts)
+
+
+# Remark 5 -----------------------------------------------------------------------------------------------------------
+
+
+@check("tsybakov/rem-5", kind="symbolic")
+def upper_and_lower_orders_meet(context: Context) -> Verdict:
+    """With 1/sqrt(rho) for sqrt(log(1/delta))/epsilon, lambda = 1 and r_2k = r_k the upper order is both lower ones.
+
+    The two lower orders a, b and the upper one u satisfy u^((theta-1)/theta) = a^(...) + b^(...) identically.
+    """
+    upper, private, statistical = (_claim(f"tsybakov/{x}").order for x in ("thm-7", "thm-4", "thm-5"))
+    upper = upper.subs(BY_NAME["lambda"], 1).subs(epsilon, sp.sqrt(rho) * sp.sqrt(sp.log(1 / delta)))
+    values = {theta: sp.Symbol("theta_", positive=True) + 1}
+    root = (theta - 1) / theta
+    rest = [sp.powdenest((e**root).subs(values), force=True) for e in (upper, private, statistical)]
+    gap = sp.simplify(sp.expand(sp.powsimp(sp.simplify(rest[0] - rest[1] - rest[2]), force=True)))
+    return symbolic.proved({"upper = private + statistical, at the power (theta-1)/theta": gap})
+
+
+@check("tsybakov/rem-5@derived", kind="lower-bound", grid={"k": (2, 3, 4)})
+def moments_of_the_atoms_part(context: Context, *, k: int) -> Verdict:
+    """(E|x|^2k)^(1/2k) over (E|x|^k)^(1/k) of Theorem 4's atoms, with 50 digits."""
+    facts = []
+    for p in (Fraction(1, 4), Fraction(1, 10**4), Fraction(1, 10**8)):
+        law = FiniteLaw(((Fraction(3),), (Fraction(0),)), (p, 1 - p))
+        with mpmath.workdps(DIGITS):
+            ratio = law.moment(2 * k) ** (mpmath.mpf(1) / (2 * k)) / law.moment(k) ** (mpmath.mpf(1) / k)
+            wanted = (mpmath.mpf(p.numerator) / p.denominator) ** (-mpmath.mpf(1) / (2 * k))
+        facts.append(Fact(f"r_2k/r_k at p_a = {p}", ratio, "=", wanted, tolerance=1e-40))
+    found = lower_bound.verdict(facts)
+    points = [Point(x=float(i), value=float(f.found), bound=float(f.claimed)) for i, f in enumerate(facts)]
+    return replace(found, points=points, axes=("case", "r_2k/r_k"))

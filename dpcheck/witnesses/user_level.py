@@ -1,0 +1,397 @@
+"""Verifiers for `user_level`: each rebuilds a statement and its violation from parameters, with 50 digits.
+
+Parameters are integers or strings of rationals ("1/3"); floats are refused. The algebra behind each verifier stands in
+`bounds/user_level.md` under the same item. The printed hypotheses are checked: parameters outside make no sense.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+
+from mpmath import findroot, mp, mpf, workdps
+
+from dpcheck.witnesses import Violation
+
+__all__ = [
+    "alg_1",
+    "alg_2_replacement",
+    "alg_2_threshold",
+    "claim_4_2",
+    "eq_12",
+    "lem_a6",
+    "lem_a8",
+    "lem_b4",
+    "lem_c2",
+    "lem_d1",
+    "lem_d2",
+    "thm_4_1",
+    "thm_a11",
+    "thm_b1_last_phase",
+    "thm_b1_tail",
+    "thm_c1",
+    "thm_c3_minibatch",
+    "thm_c3_passes",
+    "thm_d3",
+    "thm_d3_lambda",
+]
+
+Rational = int | str
+DIGITS = 50
+
+
+def _exact(name: str, value: Rational, *, above: Rational = 0, below: Rational | None = None) -> Fraction:
+    """The parameter as a fraction in (above, below)."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise TypeError(f"{name} must be an integer or a string such as '1/3', got {value!r}")
+    number = Fraction(value)
+    if number <= Fraction(above) or (below is not None and number >= Fraction(below)):
+        raise ValueError(f"{name} must lie in ({above}, {'inf' if below is None else below}), got {value}")
+    return number
+
+
+def _count(name: str, value: int, least: int = 1) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
+    return value
+
+
+def _real(value: Fraction | int) -> mpf:
+    return mpf(value.numerator) / value.denominator
+
+
+def _log(product: int, epsilon: Fraction, delta: Fraction) -> mpf:
+    """log(product e^epsilon/delta)."""
+    return mp.log(product) + _real(epsilon) - mp.log(_real(delta))
+
+
+def _violation(label: str, statement: str, claimed: mpf, found: mpf, *, least: bool = False) -> Violation:
+    """`least`: the statement is found >= claimed rather than found <= claimed."""
+    room = mpf(10) ** -40 * max(abs(claimed), abs(found), mpf(1))
+    worse = claimed - found if least else found - claimed
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement=statement,
+        violated=bool(worse > room),
+        label=f"user_level/{label}",
+    )
+
+
+# Theorem B.1 ----------------------------------------------------------------------------------------------------------
+
+
+def thm_b1_tail(n: int, m: int, epsilon: Rational, delta: Rational) -> Violation:
+    """user_level/thm-b1@tail: two independent tails of Lap(20/epsilon) at 2C/15 against delta/(10 e^epsilon)."""
+    users, samples = _count("n", n, 2), _count("m", m)
+    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
+    with workdps(DIGITS):
+        tail = mp.exp(-2 * _log(20 * users * samples, eps, dlt) / 3)
+        claimed = _real(dlt) / (10 * mp.exp(_real(eps)))
+        return _violation(
+            "thm-b1@tail", "P(not both noises small) <= delta/(10 e^epsilon)", claimed, 2 * tail - tail**2
+        )
+
+
+def _last_phase(users: int, q: mpf) -> mpf:
+    """n_l = (1 - 2^-q) n/2^(lq), l = floor(log2 n)."""
+    return (1 - mpf(2) ** -q) * users * mpf(2) ** (-q * (users.bit_length() - 1))
+
+
+def thm_b1_last_phase(n: int, m: int, epsilon: Rational, delta: Rational, q: Rational) -> Violation:
+    """user_level/thm-b1@literal: C/n_l <= 1 under the printed hypothesis, which is checked."""
+    users, samples = _count("n", n, 2), _count("m", m)
+    eps, dlt = _exact("epsilon", epsilon, below="1001/100"), _exact("delta", delta, below=1)
+    with workdps(DIGITS):
+        power = _real(_exact("q", q, below=1))
+        share = 1 - mpf(2) ** -power
+        if mpf(users) ** (1 - power) < 100 * (mp.log(users) - mp.log(_real(dlt))) / (_real(eps) * share):
+            raise ValueError("the parameters violate the hypothesis of the theorem")
+        groups = 100 * _log(20 * users * samples, eps, dlt) / _real(eps)
+        return _violation("thm-b1@literal", "C/n_l <= 1", mpf(1), groups / _last_phase(users, power))
+
+
+def alg_1(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, J: Rational) -> Violation:
+    """user_level/alg-1@literal: sqrt(d) sigma_1 over the diameter, Theorem B.1's p and eta."""
+    users, samples, size = _count("n", n, 2), _count("m", m), _count("d", d)
+    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
+    with workdps(DIGITS):
+        power, p = _real(_exact("q", q, below=1)), _real(_exact("J", J) + Fraction(3, 2))
+        if mp.log(samples) > (p - mpf(3) / 2) * mp.log(users):
+            raise ValueError("the theorem needs m <= n^J")
+        log = _log(20 * users * samples, eps, dlt)
+        eta = mpf(2) ** -p / mp.sqrt(size * samples * users * _real(eps))
+        first = (1 - mpf(2) ** -power) * users * mpf(2) ** -power
+        steps = first * samples * _real(eps) / (100 * log)
+        tau = 1000 * eta * mp.sqrt(steps) * mp.log(users * size * samples)
+        sigma = tau * (mp.log(users) - mp.log(_real(dlt))) ** 2 / log
+        return _violation(
+            "alg-1@literal", "the noise of phase 1 is at most a diameter long", mpf(1), mp.sqrt(size) * sigma
+        )
+
+
+# Algorithm 2 ----------------------------------------------------------------------------------------------------------
+
+
+def alg_2_threshold(a: int, b: int, T: int, epsilon: Rational) -> Violation:
+    """user_level/alg-2@literal: log-ratio of "never halts in T rounds" with a fresh threshold in each.
+
+    K = a + b + 1 users with gradients at -1.5 tau (a of them) and 1.5 tau (b), and one far away, or at 0 instead.
+    """
+    left, right, rounds = _count("a", a), _count("b", b), _count("T", T)
+    eps = _exact("epsilon", epsilon)
+    K = left + right + 1
+    apart = Fraction(left**2 + right**2 + 1, K)
+    together = apart + Fraction(2 * (K - 1), K)
+    with workdps(DIGITS):
+
+        def goes_on(score: Fraction) -> mpf:
+            # Lap(16/eps) - Lap(8/eps) <= x has the tail (4 e^(-x eps/16) - e^(-x eps/8))/6 beyond x >= 0.
+            margin = _real((score - Fraction(4 * K, 5)) * eps)
+            tail = (4 * mp.exp(-abs(margin) / 16) - mp.exp(-abs(margin) / 8)) / 6
+            return 1 - tail if margin >= 0 else tail
+
+        found = rounds * (mp.log(goes_on(together)) - mp.log(goes_on(apart)))
+        return _violation("alg-2@literal", "log-ratio of never halting <= epsilon/2", _real(eps) / 2, found)
+
+
+def alg_2_replacement(K: int, r: int) -> Violation:
+    """user_level/alg-2@replacement: K draws, r of them the changed user, who leaves the point where all others are."""
+    draws, copies = _count("K", K, 2), _count("r", r)
+    if 2 * copies > draws:
+        raise ValueError("r copies must be at most half of the draws")
+    before, after = draws, Fraction((draws - copies) ** 2 + copies**2, draws)
+    with workdps(DIGITS):
+        return _violation("alg-2@replacement", "the score changes by at most 2", mpf(2), _real(before - after))
+
+
+# Theorems C.1, C.3, D.2 -----------------------------------------------------------------------------------------------
+
+
+def thm_c1(epsilon: Rational) -> Violation:
+    """user_level/thm-c1@literal: 4 T zeta (2 e^(eps/2) + 1) over delta at zeta = delta/(10 T e^eps)."""
+    with workdps(DIGITS):
+        eps = _real(_exact("epsilon", epsilon))
+        found = mpf(4) / 10 * (2 * mp.exp(eps / 2) + 1) / mp.exp(eps)
+        return _violation("thm-c1@literal", "the additive terms are at most delta", mpf(1), found)
+
+
+def _first_phase(n: int, m: int, d: int, eps: Fraction, dlt: Fraction, power: mpf) -> mpf:
+    """n_1, once the hypotheses of Theorems 3.1 and C.3 are checked."""
+    if dlt * m * n >= 1 or eps > 10:
+        raise ValueError("the theorem needs delta < 1/(mn) and epsilon <= 10")
+    share = 1 - mpf(2) ** -power
+    if mpf(n) ** (1 - power) <= 100 * _log(20 * n * m * d, eps, dlt) / (_real(eps) * share):
+        raise ValueError("the parameters violate n^(1-q) > 100 log(20nmd e^epsilon/delta)/(epsilon (1 - 2^-q))")
+    return share * n * mpf(2) ** -power
+
+
+def _printed_minibatch(first: mpf, m: int, eps: Fraction, dlt: Fraction, steps: int) -> mpf:
+    log = 2 * mp.log(first * m) + _real(eps) - mp.log(_real(dlt))
+    return 500 * log * (1 / _real(eps) + first * _real(eps) / mp.sqrt(-steps * mp.log(_real(dlt))))
+
+
+def thm_c3_minibatch(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, T: int) -> Violation:
+    """user_level/thm-c3@literal: K_1/n_1 <= 1, inside the hypotheses of Theorems 3.1 and C.3."""
+    eps, dlt, steps = _exact("epsilon", epsilon), _exact("delta", delta, below=1), _count("T", T)
+    with workdps(DIGITS):
+        first = _first_phase(
+            _count("n", n, 2), _count("m", m), _count("d", d), eps, dlt, _real(_exact("q", q, below=1))
+        )
+        return _violation("thm-c3@literal", "K_1 <= n_1", mpf(1), _printed_minibatch(first, m, eps, dlt, steps) / first)
+
+
+def thm_c3_passes(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, T: int) -> Violation:
+    """user_level/thm-c3@passes: K_1 T_1/n_1 >= 1, inside the hypotheses of Theorems 3.1 and C.3."""
+    eps, dlt, steps = _exact("epsilon", epsilon), _exact("delta", delta, below=1), _count("T", T)
+    with workdps(DIGITS):
+        first = _first_phase(
+            _count("n", n, 2), _count("m", m), _count("d", d), eps, dlt, _real(_exact("q", q, below=1))
+        )
+        found = _printed_minibatch(first, m, eps, dlt, steps) * steps / first
+        return _violation("thm-c3@passes", "K_1 T_1 >= n_1", mpf(1), found, least=True)
+
+
+def lem_c2(K: int) -> Violation:
+    """user_level/lem-c2@literal: K/3 points at 0 and K/6 at each of +-2 e_1, +-2 e_2, radius 2: the share kept."""
+    size = _count("K", K, 6)
+    if size % 6:
+        raise ValueError("K must be a multiple of 6")
+    places = {(0, 0): size // 3, (2, 0): size // 6, (-2, 0): size // 6, (0, 2): size // 6, (0, -2): size // 6}
+    seen = {x: sum(many for y, many in places.items() if (x[0] - y[0]) ** 2 + (x[1] - y[1]) ** 2 <= 4) for x in places}
+    score = Fraction(sum(many * seen[x] for x, many in places.items()), size)
+    if score < Fraction(2 * size, 3):
+        raise ValueError("the score is below 2K/3")
+    kept = sum(many * min(Fraction(1), max(Fraction(0), Fraction(6 * seen[x], size) - 3)) for x, many in places.items())
+    with workdps(DIGITS):
+        claimed, found = _real(Fraction(2, 3)), _real(Fraction(kept, size))
+        return _violation("lem-c2@literal", "at least 2K/3 points are kept on average", claimed, found, least=True)
+
+
+def lem_d2(log: Rational, delta: Rational) -> Violation:
+    """user_level/lem-d2@literal: P(halt at one step) at full score, K = log/epsilon."""
+    with workdps(DIGITS):
+        size, dlt = _real(_exact("log", log)), _real(_exact("delta", delta, below=1))
+        found = (4 * mp.exp(-size / 80) - mp.exp(-size / 40)) / 6
+        return _violation("lem-d2@literal", "P(halt at one step) <= delta", dlt, found)
+
+
+def eq_12(values: Sequence[Rational], K: int) -> Violation:
+    """user_level/fact-eq-12@literal: variance of the mean of K < N values without replacement, over all subsets."""
+    population = [_exact("values", value, above=-(10**9)) for value in values]
+    if not 1 <= _count("K", K) < len(population) <= 16:
+        raise ValueError("needs K below the size of the population, 16 at most")
+    mean = sum(population, Fraction(0)) / len(population)
+    spread = sum(((x - mean) ** 2 for x in population), Fraction(0)) / len(population)
+    means = [sum(some, Fraction(0)) / K for some in itertools.combinations(population, K)]
+    variance = sum(((x - mean) ** 2 for x in means), Fraction(0)) / len(means)
+    with workdps(DIGITS):
+        return _violation(
+            "fact-eq-12@literal",
+            "the variance is at most 1(K = n)/K times the spread",
+            mpf(0),
+            _real(variance / spread),
+        )
+
+
+# Theorem D.3 and what rests on it -------------------------------------------------------------------------------------
+
+
+def _smoothed_count(n: int, m: int, d: int, eps: Fraction, dlt: Fraction) -> mpf:
+    """T_1 K_1 m with K_1 = log(nmd e^eps/delta)/eps alone and the larger lambda of Theorem C.3, q = log2(1 + 1/log2 n).
+
+    p = 3q + 5/2 + log_n sqrt m, the least that Theorem C.3 allows; lambda_1 = 2^p lambda.
+    """
+    power = mp.log(1 + 1 / mp.log(n, 2), 2)
+    first = _first_phase(n, m, d, eps, dlt, power)
+    p = 3 * power + mpf(5) / 2 + mp.log(m) / (2 * mp.log(n))
+    private = mp.sqrt(d) / (_real(eps) * n * mp.sqrt(m))
+    if private > 1:
+        raise ValueError("the smoothing radius exceeds the diameter")
+    weight = mpf(2) ** p * (1 / mp.sqrt(mpf(n) * m) + private)
+    steps = (1 + mp.sqrt(_real(eps) * n * mp.sqrt(m) / weight)) * mp.log(n * d * m)
+    users = _log(n * m * d, eps, dlt) / _real(eps)
+    if users > first:
+        raise ValueError("the minibatch exceeds the users of the first phase")
+    return steps * users * m
+
+
+def _printed_count(n: int, m: int, eps: Fraction) -> mpf:
+    return mpf(m) * n * (1 + mpf(n) ** (mpf(3) / 8) * (mpf(m) * _real(eps)) ** (mpf(1) / 4))
+
+
+def _smoothed(
+    label: str, n: int, m: int, d: int, epsilon: Rational, delta: Rational, constant: Rational, power: int
+) -> Violation:
+    users, samples, size = _count("n", n, 2), _count("m", m), _count("d", d)
+    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
+    with workdps(DIGITS):
+        hidden = _real(_exact("constant", constant)) * _log(users * samples * size, eps, dlt) ** _count(
+            "power", power, 0
+        )
+        claimed = hidden * _printed_count(users, samples, eps)
+        found = _smoothed_count(users, samples, size, eps, dlt)
+        return _violation(label, "the gradients are at most the stated order times the hidden factor", claimed, found)
+
+
+def thm_d3(n: int, m: int, d: int, epsilon: Rational, delta: Rational, constant: Rational, power: int) -> Violation:
+    """user_level/thm-d3: the first phase's gradients against constant log(nmd e^eps/delta)^power times the order."""
+    return _smoothed("thm-d3", n, m, d, epsilon, delta, constant, power)
+
+
+def thm_4_1(n: int, m: int, d: int, epsilon: Rational, delta: Rational, constant: Rational, power: int) -> Violation:
+    """user_level/thm-4-1: as `thm_d3`."""
+    return _smoothed("thm-4-1", n, m, d, epsilon, delta, constant, power)
+
+
+def claim_4_2(n: int, m: int, d: int, delta: Rational, constant: Rational, power: int) -> Violation:
+    """user_level/claim-4-2 at epsilon = 1: AL24's count over that of the first phase, times the hidden factor."""
+    users, samples, size, dlt = _count("n", n, 2), _count("m", m), _count("d", d), _exact("delta", delta, below=1)
+    with workdps(DIGITS):
+        hidden = _real(_exact("constant", constant)) * _log(users * samples * size, Fraction(1), dlt) ** _count(
+            "power", power, 0
+        )
+        theirs = (mpf(users) * samples) ** 3 + (mpf(users) * samples) ** 2 * mp.sqrt(size)
+        found = hidden * theirs / _smoothed_count(users, samples, size, Fraction(1), dlt)
+        claimed = mpf(users) ** (mpf(13) / 8) * mpf(samples) ** (mpf(7) / 4)
+        return _violation("claim-4-2", "the speed-up is at least n^(13/8) m^(7/4)", claimed, found, least=True)
+
+
+def thm_d3_lambda(n: int, d: int, epsilon: Rational) -> Violation:
+    """user_level/thm-d3@literal: the private part of (18) over its stated value, with lambda = 1/sqrt(nm)."""
+    with workdps(DIGITS):
+        found = mp.sqrt(_count("d", d)) / (_real(_exact("epsilon", epsilon)) * mp.sqrt(_count("n", n)))
+        return _violation("thm-d3@literal", "d/(eps^2 n^2 m lambda) <= sqrt(d)/(eps n sqrt m)", mpf(1), found)
+
+
+# Cited tools ----------------------------------------------------------------------------------------------------------
+
+
+def _above(threshold: mpf, deviation: mpf) -> mpf:
+    """P(N(0, deviation^2) > threshold)."""
+    return mp.erfc(threshold / (deviation * mp.sqrt(2))) / 2
+
+
+def _gaussian_delta(deviation: mpf, eps: mpf) -> mpf:
+    """Exact delta(eps) of Gaussian noise on a query of sensitivity 1."""
+    place = eps * deviation**2 + mpf(1) / 2
+    return _above(place - 1, deviation) - mp.exp(eps) * _above(place, deviation)
+
+
+def lem_a6(epsilon: Rational, delta: Rational) -> Violation:
+    """user_level/lem-a6@literal: the exact delta of the printed Gaussian noise."""
+    with workdps(DIGITS):
+        eps, dlt = _real(_exact("epsilon", epsilon)), _real(_exact("delta", delta, below=1))
+        found = _gaussian_delta(mp.sqrt(2 * mp.log(2 / dlt)) / eps, eps)
+        return _violation("lem-a6@literal", "delta(epsilon) <= delta", dlt, found)
+
+
+def lem_a8(N: int, M: int, epsilon: Rational, delta: Rational) -> Violation:
+    """user_level/lem-a8@literal: M draws with replacement of N users, Gaussian noise exactly (epsilon, delta)-private.
+
+    The changed user moves the sum by its number of draws; the event is a half-line beyond the ratio e^epsilon'.
+    """
+    users, draws = _count("N", N, 2), _count("M", M)
+    with workdps(DIGITS):
+        eps, dlt = _real(_exact("epsilon", epsilon)), _real(_exact("delta", delta, below=1))
+        deviation = findroot(
+            lambda s: mp.log(_gaussian_delta(s, eps)) - mp.log(dlt), (mpf(1) / eps, 40 / eps), solver="anderson"
+        )
+        once = mpf(1) / users
+        chance = [mp.binomial(draws, k) * once**k * (1 - once) ** (draws - k) for k in range(min(draws, 60) + 1)]
+        amplified = (mp.exp(eps) - 1) * draws / users
+
+        def log_ratio(x: mpf) -> mpf:
+            total = sum(w * mp.exp((2 * x * k - k * k) / (2 * deviation**2)) for k, w in enumerate(chance))
+            return mp.log(total) - amplified
+
+        place = findroot(log_ratio, (mpf(0), 60 * deviation), solver="anderson")
+        found = sum(w * _above(place - k, deviation) for k, w in enumerate(chance))
+        found -= mp.exp(amplified) * _above(place, deviation)
+        return _violation("lem-a8@literal", "delta after subsampling <= delta M/N", dlt * draws / users, found)
+
+
+def thm_a11(c: Rational, gamma: Rational) -> Violation:
+    """user_level/thm-a11@literal: X a fair sign, d = 1, one term, zeta = 1/sqrt(2 log 2)."""
+    with workdps(DIGITS):
+        factor, fails = _real(_exact("c", c)), _real(_exact("gamma", gamma, below=1))
+        threshold = factor * mp.sqrt(mp.log(1 / fails) / (2 * mp.log(2)))
+        found = mpf(1) if threshold <= 1 else mpf(0)
+        return _violation("thm-a11@literal", "P(|X| >= c zeta sqrt(log(1/gamma))) <= gamma", fails, found)
+
+
+def lem_b4(p: Rational) -> Violation:
+    """user_level/lem-b4@literal: squared difference of the noises, rare slopes +-1 of probability p each, L = 1."""
+    rare = _exact("p", p, below="1/2")
+    slope = 1 - 2 * rare  # of F far to the right; minus that far to the left
+    with workdps(DIGITS):
+        found = _real(((1 + slope) - (-1 - slope)) ** 2)
+        return _violation("lem-b4@literal", "the squared difference of the noises is at most 4", mpf(4), found)
+
+
+def lem_d1(r: Rational) -> Violation:
+    """user_level/lem-d1@literal: f = |x| on the line at 0; f_r(0) = E|y|, y uniform on [-r, r]."""
+    with workdps(DIGITS):
+        found = _real(_exact("r", r) / 2)
+        return _violation("lem-d1@literal", "f_r(0) <= f(0)", mpf(0), found)
