@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpcheck.claims import Claim, Paper
     from dpcheck.engine.catalogue import algorithm, algorithms, claim, claims
     from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
-    from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
+    from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TradeOff
     from dpcheck.verdicts import Outcome, Verdict, Witness
     from dpcheck.witnesses import verify
 
@@ -36,7 +36,7 @@ _HOMES = {
     "dpcheck.claims": ("Claim", "Paper"),
     "dpcheck.engine.catalogue": ("algorithm", "algorithms", "claim", "claims"),
     "dpcheck.errors": ("DpcheckError", "Infeasible", "InvalidInput"),
-    "dpcheck.privacy": ("ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "ZCDP"),
+    "dpcheck.privacy": ("ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "TradeOff", "ZCDP"),
     "dpcheck.verdicts": ("Outcome", "Verdict", "Witness"),
     "dpcheck.witnesses": ("verify",),
 }
@@ -64,6 +64,7 @@ __all__ = [
     "Paper",
     "PureDP",
     "RenyiDP",
+    "TradeOff",
     "Verdict",
     "Witness",
     "algorithm",

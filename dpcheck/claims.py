@@ -6,12 +6,16 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import sympy as sp
 
+from dpcheck import printing
 from dpcheck.errors import CollectionError, InvalidInput
 from dpcheck.symbols import BY_NAME
+
+if TYPE_CHECKING:
+    from dpcheck.asymptotics import Comparison, Regime
 
 Kind = Literal["assumption", "definition", "algorithm", "procedure", "lemma", "proposition", "theorem", "corollary"]
 Relation = Literal["<=", ">=", "=", "is"]
@@ -131,13 +135,50 @@ class Claim:
         bound = self.bound.subs([(BY_NAME[name], value) for name, value in (tied or {}).items()])
         return local_exponent(bound, variable, at)
 
+    def compare(self, other: Claim | sp.Expr, regime: Regime | None = None) -> Comparison:
+        """How the rate of this claim relates to another's: smaller, larger, of the same order, or incomparable.
+
+        The O-form is compared, or the explicit bound where there is none; floors and ceilings count as their argument.
+
+        Args:
+            regime: how the variables grow together; default `Regime.usual`: sizes are at least 1, budgets and
+                failure probabilities at most 1, all of them independent of each other, everything else constant.
+
+        Raises:
+            InvalidInput: a claim without a bound, or with one that has no order of growth (it holds exp, say).
+        """
+        from dpcheck.asymptotics import Order, Regime, compare
+
+        first = self.rate()
+        second = other.rate() if isinstance(other, Claim) else Order.of(other, ignore_rounding=True)
+        return compare(first, second, regime or Regime.usual(first.symbols | second.symbols))
+
+    def rate(self) -> Any:
+        """The order of growth of the bound, an `asymptotics.Order`. Raises `InvalidInput` when it has none."""
+        from dpcheck.asymptotics import Order
+
+        bound = self.order if self.order is not None else self.explicit
+        if bound is None:
+            raise InvalidInput(f"{self.label} has no symbolic bound to compare; see `dpcheck show {self.label}`")
+        try:
+            return Order.of(bound, ignore_rounding=True)
+        except InvalidInput as error:
+            raise InvalidInput(f"{self.label} has no order of growth: {error}") from error
+
     def latex(self) -> str:
         """The bound in LaTeX, with its relation."""
-        return "" if self.bound is None else f"{self._relation(latex=True)} {sp.latex(self.bound)}"
+        return "" if self.bound is None else f"{self._relation(latex=True)} {printing.latex(self.bound)}"
 
     def unicode(self) -> str:
         """The bound as a few lines of Unicode."""
-        return "" if self.bound is None else str(sp.pretty(self.bound, use_unicode=True))
+        return "" if self.bound is None else "\n".join(printing.pretty(self.bound))
+
+    def mathml(self) -> str:
+        """The bound in presentation MathML, with its relation, as one `<math>` element."""
+        if self.bound is None:
+            return ""
+        sign = printing.escaped(self._relation(latex=False))
+        return f"<math><mo>{sign}</mo>{printing.mathml(self.bound)}</math>"
 
     def _relation(self, *, latex: bool) -> str:
         hidden = self.explicit is None
@@ -164,11 +205,22 @@ def evaluate(
     for assumption in assumptions:
         held = sp.lambdify(symbols, assumption, "numpy")(*values)
         if not (held.all() if hasattr(held, "all") else held):
-            given = ", ".join(
-                f"{s.name} = {parameters[s.name.rstrip('_')]}" for s in sorted(assumption.free_symbols, key=str)
-            )
-            raise InvalidInput(f"{label} assumes {assumption}, which fails at {given}")
+            named = {s.name: parameters[s.name.rstrip("_")] for s in sorted(assumption.free_symbols, key=str)}
+            raise InvalidInput(f"{label} assumes {assumption}, which fails at {_first_failure(held, named)}")
     return sp.lambdify(symbols, expression, ["numpy", "scipy"])(*values)
+
+
+def _first_failure(held: Any, values: Mapping[str, Any]) -> str:
+    """The values at which a relation fails; of arrays, those of the first entry, and how many more there are."""
+    others = 0
+    if getattr(held, "ndim", 0):
+        import numpy as np
+
+        failing = np.argwhere(~held)
+        others = len(failing) - 1
+        values = {name: np.broadcast_to(value, held.shape)[tuple(failing[0])] for name, value in values.items()}
+    said = ", ".join(f"{name} = {value}" for name, value in values.items())
+    return said + (f" and at {others} more of {held.size} entries" if others else "")
 
 
 def local_exponent(expression: sp.Expr, variable: str, at: Mapping[str, float]) -> float:

@@ -56,10 +56,17 @@ class Infeasible(DpcheckError):
 
     Attributes:
         label: the algorithm.
-        smallest_n: the smallest feasible number of records, or None when no n would do.
+        smallest_n: the smallest feasible number of records, or None when no larger n would do.
     """
 
-    def __init__(self, label: str, needs: str, got: str, smallest_n: int | None = None) -> None:
-        advice = f"smallest n: {smallest_n:,}" if smallest_n is not None else "no n would do at these parameters"
+    def __init__(
+        self,
+        label: str,
+        needs: str,
+        got: str,
+        smallest_n: int | None = None,
+        advice: str = "no n would do at these parameters",
+    ) -> None:
+        advice = f"smallest n: {smallest_n:,}" if smallest_n is not None else advice
         super().__init__(f"{label} needs {needs}, got {got}; {advice}")
-        self.label, self.needs, self.got, self.smallest_n = label, needs, got, smallest_n
+        self.label, self.needs, self.got, self.smallest_n, self.advice = label, needs, got, smallest_n, advice

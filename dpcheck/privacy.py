@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -166,6 +167,54 @@ class GaussianDP(Guarantee):
 
     def __str__(self) -> str:
         return f"{self.mu:g}-GDP"
+
+
+_TESTS = np.unique(special.ndtr(np.linspace(-38.0, 8.0, 1841)))
+"""Type-I errors at which a trade-off curve is looked at first: dense at both ends."""
+
+
+@dataclass(frozen=True)
+class TradeOff(Guarantee):
+    """f-DP (Dong, Roth, Su 2022): a test of type-I error x between neighbours has type-II error at least `f(x)`.
+
+    Attributes:
+        f: (points,) in [0, 1] -> (points,); convex, falling, f(x) <= 1 - x, and its own inverse. Of a curve that is not
+            its own inverse only the promise for one order of the pair is used, which is weaker and never wrong.
+        name: for messages.
+    """
+
+    f: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.f):
+            raise InvalidInput(f"a trade-off curve is a function of the type-I error, got {self.f!r}")
+        x = np.concatenate([[0.0], _TESTS[400::8], [1.0]])
+        y = self.tradeoff(x)
+        if y.shape != x.shape or not np.isfinite(y).all() or y.min() < -1e-9 or (y > 1 - x + 1e-9).any():
+            raise InvalidInput(f"{self} must map type-I errors in [0, 1] to type-II errors in [0, 1 - x], as arrays")
+        chord = y[:-2] + (y[2:] - y[:-2]) * (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+        if (np.diff(y) > 1e-9).any() or (y[1:-1] > chord + 1e-9).any():
+            raise InvalidInput(f"{self} must fall and be convex: no pair of output laws has another trade-off curve")
+
+    def delta_at(self, epsilon: float) -> float:
+        def missed(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(self.tradeoff(x) + math.exp(epsilon) * x)
+
+        # Convex in x: the least value lies beside the least of any grid.
+        x, least = np.concatenate([[0.0], _TESTS]), math.inf
+        for _ in range(6):
+            values = missed(x)
+            best = int(np.argmin(values))
+            least = min(least, float(values[best]))
+            x = np.linspace(x[max(best - 1, 0)], x[min(best + 1, len(x) - 1)], 65)
+        return min(1.0, max(0.0, 1 - least))
+
+    def tradeoff(self, fpr: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.f(np.asarray(fpr, dtype=float)), dtype=float)
+
+    def __str__(self) -> str:
+        return f"{self.name or getattr(self.f, '__name__', 'f')}-DP"
 
 
 def pure_delta(pure: float, epsilon: float) -> float:

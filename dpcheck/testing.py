@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.audit import AuditResult, audit
+from dpcheck.auditing.limits import fewest_of_any
 from dpcheck.checks import Context
 from dpcheck.errors import InvalidInput, MissingExtra
 from dpcheck.mutants import Kill
-from dpcheck.privacy import Guarantee
+from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ __all__ = [
 
 Array = NDArray[np.float64]
 TRIALS = 12_000
+POWER = 0.95
+"""With which seeded bugs are to be found."""
 WITNESSES = ".dpcheck"
 """Folder, under the working directory, where refutations leave their witness."""
 
@@ -181,7 +184,7 @@ def kill_by_audit(
     claim: Guarantee,
     *,
     exact_epsilon: float | None = None,
-    minimum: Callable[[float], int | None] | None = None,
+    minimum: Callable[[float, float], int | None] | None = None,
     smoke: int = 5_000,
     standard: int = 30_000,
     **options: Any,
@@ -189,13 +192,18 @@ def kill_by_audit(
     """A kill by `dp.audit` in fixed mode.
 
     Args:
-        minimum: failure probability -> fewest samples of any test; None: unknown.
-        smoke, standard: runs on each input at those sizes.
+        minimum: (failure probability, power) -> fewest samples of any test of this pair; None: what is known from
+            `exact_epsilon` alone, if that is given for an (epsilon, delta) claim.
+        smoke, standard: runs on each input at those sizes; more when four times the minimum for power 0.95 is.
         options: further arguments of `dp.audit`.
     """
 
     def kill(context: Context) -> Kill:
-        trials = int(context.scale(smoke, standard))
+        alpha = context.failure_probability
+        least = None if minimum is None else minimum(alpha, POWER)
+        trials = max(int(context.scale(smoke, standard)), 2 * (least or 0))
+        if minimum is None and exact_epsilon is not None and isinstance(claim, ApproxDP):
+            least = fewest_of_any(exact_epsilon, claim.epsilon, claim.delta, alpha, POWER)
         result = audit(
             mechanism,
             data,
@@ -210,7 +218,7 @@ def kill_by_audit(
             killed=result.outcome is Outcome.REFUTED,
             by="audit",
             samples=2 * trials,
-            minimum=None if minimum is None else minimum(context.failure_probability),
+            minimum=least,
             exact_epsilon=exact_epsilon,
             claim=str(claim),
         )

@@ -19,7 +19,7 @@ from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import PowerMap, norms
-from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -279,23 +279,6 @@ def _risk(context: Context, algorithm: Any, work: Any, n: int, series: str) -> V
     bound = algorithm.risk_bound(told, n)
     top = 2 * told.constants.lipschitz(1.0) * told.constants.diameter(1.0)
     return risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=series)
-
-
-@check(
-    "l1_geometry/thm-4",
-    kind="rate",
-    grid={"n": by_size([48, 64, 96, 128], [64, 128, 256, 512, 1024, 2048])},
-    conclude=rate.conclude("n"),
-    expect=("inconclusive", "holds"),
-)
-def rate_of_localised_descent(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n against the local exponents of its bound; below n = 240 log d nothing can be seen
-    (S25).
-    """
-    work = linear(4)
-    algorithm, told = LocalizedMirrorDescent(c_sigma=DIALLED), problem(work)
-    values = risk.excess_risks(algorithm, work, told, n, context.scale(8, 40), context.seed, "rate", n)
-    return risk.summary(values, algorithm.risk_bound(told, n))
 
 
 @check("l1_geometry/thm-5", kind="symbolic")

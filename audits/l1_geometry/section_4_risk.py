@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 from scipy import optimize
 
-from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConvexReduction, TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry import StronglyConvexReduction, TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import estimate_error, record_count, weights
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
@@ -19,11 +19,11 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
-from dpcheck.workloads import diabetes, randhie
-from dpcheck.workloads.crosspolytope import LassoPopulation, SignLasso
+from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
+from dpcheck.workloads import diabetes, fair, randhie
+from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from ._instances import DIALLED, LASSO, problem, refuted_by
+from ._instances import LASSO, problem, refuted_by
 
 LIMIT = 2.0
 """No excess of the LASSO workload exceeds |x - x*|_2^2/2 <= (1 + 0.8)^2/2 < 2."""
@@ -279,33 +279,10 @@ def crossover_of_the_two_algorithms(context: Context) -> Verdict:
     return replace(found, numbers=numbers)
 
 
-@check("l1_geometry/thm-2", kind="risk", grid={"d": by_size([4, 16], [4, 16, 64])}, expect="inconclusive")
-def where_the_tree_beats_the_descent(context: Context, *, d: int) -> Verdict:
-    """Measured excess of Algorithm 2 (dialled to a private constant) and of Algorithm 3 on one LASSO, at one n."""
-    work = SignLasso(x_star=(0.6, -0.2, *[0.0] * (d - 2)))
-    n, told = 512, problem(work, ApproxDP(1.0, 1e-5))
-    trials = context.scale(8, 40)
-    tree = TreeFrankWolfe(sensitivity="safe", budget="economical", T=2)
-    descent = LocalizedMirrorDescent(c_sigma=DIALLED)
-    means = {
-        name: float(risk.excess_risks(a, work, told, n, trials, context.seed, "crossover", d, name).mean())
-        for name, a in (("tree", tree), ("descent", descent))
-    }
-    start = float(work.excess_risk(np.zeros(d)))
-    points = [Point(x=float(d), value=value, series=name) for name, value in means.items()]
-    crossing = (n * 1.0) ** (2 / 3)
-    said = f"d = {d}: tree {means['tree']:.4g}, descent {means['descent']:.4g}, {start:.4g} at 0"
-    said += f"; the rates cross near d = {crossing:.0f}"
-    return inconclusive(
-        said, "sampled", failure_probability=context.failure_probability, numbers={**means, "crossing": crossing},
-        points=points, axes=("d", "excess risk"),
-    )  # fmt: skip
-
-
-@check("l1_geometry/alg-3", kind="risk", grid={"table": by_size(["diabetes"], ["diabetes", "randhie"])})
+@check("l1_geometry/alg-3", kind="risk", grid={"table": ("diabetes", "randhie", "fair")})
 def lasso_on_real_records(context: Context, *, table: str) -> Verdict:
     """Rows of a real table as the population, n = 3584 draws: mean excess against the bound with its own L and beta."""
-    work = LassoPopulation.of({"diabetes": diabetes, "randhie": randhie}[table]())
+    work = LassoPopulation.of({"diabetes": diabetes, "randhie": randhie, "fair": fair}[table]())
     algorithm, told = TreeFrankWolfe(sensitivity="safe", T=2, batch=1024), problem(work, PureDP(1.0))
     n = record_count(1024, 2)
     values = risk.excess_risks(algorithm, work, told, n, context.scale(20, 200), context.seed, "real", table)

@@ -173,7 +173,7 @@ thm_8_literal = claim(
 thm_8_corrected = claim(
     "lp_spaces/thm-8@corrected",
     "Theorem 8 with the additive term",
-    "Phased SGD with step c·min{1/√n, ε/√(d log(1/δ))}: excess <= (4/c)‖θ*‖_2²(1/√n + x) + cL²(1/(6√n) + 64x) + "
+    "Phased SGD with step c·min{1/√n, ε/√(d log(1/δ))}: excess <= (8/c)‖θ*‖_2²(1/√n + x) + cL²(1/(6√n) + 128x) + "
     "16cL²/n², x = √(d log(1/δ))/(εn), and ‖θ*‖_2² <= d^{1−2/p}‖θ*‖_p².",
     kind="theorem",
     section="5.1",
@@ -181,8 +181,8 @@ thm_8_corrected = claim(
     quantity="excess risk",
     relation="<=",
     order=LARGE_P * theta**2 + L**2 * (1 / sp.sqrt(n) + NOISE),
-    explicit=4 / c * theta**2 * (1 / sp.sqrt(n) + NOISE)
-    + c * L**2 * (1 / (6 * sp.sqrt(n)) + 64 * NOISE)
+    explicit=8 / c * theta**2 * (1 / sp.sqrt(n) + NOISE)
+    + c * L**2 * (1 / (6 * sp.sqrt(n)) + 128 * NOISE)
     + 16 * c * L**2 / n**2,
     about=("lp_spaces/proc-phased-sgd",),
 )

@@ -13,9 +13,11 @@ from dpcheck.asymptotics.intervals import DEFAULT_RANGES, Range, cells, sample
 from dpcheck.asymptotics.orders import symbol
 from dpcheck.asymptotics.spaces import Space, compile_space
 from dpcheck.errors import InvalidInput
-from dpcheck.symbols import n
+from dpcheck.symbols import BY_NAME, n
 
 Name: TypeAlias = str | sp.Symbol
+SIZES = frozenset(BY_NAME[name] for name in ("n", "m", "d", "J", "T", "B", "b", "kappa", "omega"))
+SMALL = frozenset(BY_NAME[name] for name in ("epsilon", "delta", "rho", "beta", "zeta"))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,6 +56,13 @@ class Regime:
         if self.others not in ("refuse", "constant", "free"):
             raise InvalidInput(f"others must be 'refuse', 'constant' or 'free', got {self.others!r}")
         self.space((), {s: sample(cells(self.ranges[s])[0]) for s in self.open_parameters})
+
+    @classmethod
+    def usual(cls, symbols: Collection[sp.Symbol]) -> Regime:
+        """Sizes are at least 1, budgets and failure probabilities at most 1, independently; all else is constant."""
+        found = sorted(symbols, key=str)
+        where = [s >= 1 for s in found if s in SIZES] + [s <= 1 for s in found if s in SMALL]
+        return cls(base=None, where=where, constants=[s for s in found if s not in SIZES | SMALL])
 
     def with_parameters(self, **values: Any) -> Regime:
         """The same regime with some parameters given a value or another range."""

@@ -1,8 +1,10 @@
 """Audits that may stop at any time: e-processes against many nulls at once, in constant memory.
 
-A first part of the runs chooses the score and its cells. Every later trial pays the nearest-null e-value of its cell
-(`dpcheck.statistics.evalues`), with cell laws learned from the trials before it: a supermartingale under every null, so
-that by Ville's inequality its wealth reaches 1/alpha with probability at most alpha, whenever one looks.
+A first part of the runs chooses the score and its cells. Two kinds of bettors then share the wealth, each of them a
+supermartingale under every null, so that by Ville's inequality the sum reaches 1/alpha with probability at most alpha,
+whenever one looks. The patient ones are paid the nearest-null e-value of each trial's cell
+(`dpcheck.statistics.evalues`), with cell laws learned from the trials before. The bold one (`dpcheck.auditing.bold`)
+stakes all on a staged test at a horizon; when it is over, the patient ones fund the next, four times as far.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpcheck.auditing.bold import Bold
 from dpcheck.auditing.events import Partition
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -26,7 +29,11 @@ GROWTH = 1.4
 """Cell laws are learned anew when the trials have grown by this factor."""
 BETTORS = ((0.5, 1.0, 1.0), (0.2, 1.0, 0.05), (0.3, math.inf, 1.0))
 """(weight, cap, share of the horizon) of each bettor; see `_bets`."""
-WINDOW = 60
+BOLD = 0.7
+"""Share of the wealth that the bold bettor is given for each horizon."""
+SHARED = 0.05
+"""Share of every smaller null's wealth that follows the claim's."""
+WINDOW = 80
 """Most nulls that are bet against at a time."""
 CURVE_DELTA = 1e-5
 """Where a lower bound on epsilon is reported when a whole curve is claimed."""
@@ -36,7 +43,8 @@ def epsilon_grid(claimed: float) -> Array:
     """Nulls for the lower bound: a few per cent apart, denser towards the claim, which is one of them."""
     wide = np.geomspace(max(0.02, claimed / 20), max(20.0, 2 * claimed), 160)
     gaps = np.geomspace(5e-4, 0.2, 24)
-    kept = np.concatenate([wide, claimed * (1 + gaps), claimed * (1 - gaps), [claimed]])
+    near = np.linspace(0.8, 1.0, 41) * claimed
+    kept = np.concatenate([wide, near, claimed * (1 + gaps), claimed * (1 - gaps)])
     return np.unique(np.round(kept, 12))
 
 
@@ -57,7 +65,8 @@ class State:
         bounds: how many of them are for the lower bound (the claim is number `claimed_at`); the average wealth of the
             others refutes a claimed curve.
         horizon: trials for which the bets are tuned (any other number is valid, and a little less powerful).
-        log_wealth: (bettors, nulls) now; log_peak: (bounds,) largest average over bettors so far.
+        log_wealth: (bettors, nulls) of the patient ones, now; bold: the bold one (bounds only).
+        log_peak: (bounds,) largest wealth of all bettors so far.
         curve_peak: largest log average wealth over the curve.
         counts: (cells, 2) outputs so far, the teaching ones included; tested: coin-flipped trials so far.
         chunk_number: next chunk to draw; looks: times at which the audit could have stopped.
@@ -72,6 +81,7 @@ class State:
     log_peak: Array
     curve_peak: float
     counts: NDArray[np.int64]
+    bold: Bold
     tested: int = 0
     chunk_number: int = 0
     looks: int = 0
@@ -80,7 +90,7 @@ class State:
     pay: tuple[Array, Array] | None = field(default=None, repr=False)
 
     @classmethod
-    def fresh(cls, claim: Guarantee, taught: NDArray[np.int64], horizon: int) -> State:
+    def fresh(cls, claim: Guarantee, taught: NDArray[np.int64], horizon: int, failure_probability: float) -> State:
         delta = claim.delta if isinstance(claim, ApproxDP) else CURVE_DELTA
         grid = epsilon_grid(claim.epsilon_at(delta))
         curve = np.zeros((2, 0)) if isinstance(claim, ApproxDP) else np.stack(curve_points(claim))
@@ -95,13 +105,17 @@ class State:
             log_peak=np.zeros(len(grid)),
             curve_peak=0.0,
             counts=taught.astype(np.int64),
+            # A win must still reach one over the failure probability when a share of it follows the claim.
+            bold=Bold.unfunded(grid, delta, 0.999 * (1 - SHARED) * failure_probability, horizon, len(taught)),
         )
 
     def learn(self, cells: Partition, failure_probability: float) -> None:
         """Sets the payments of the coming trials from the past ones, when these have grown enough."""
+        if self.bold.tested == 0 or self.bold.over:
+            self._embolden(cells.taught(self.counts))
         alive = np.flatnonzero(self.log_peak < -math.log(failure_probability))
         first = int(alive[0]) if len(alive) else self.bounds
-        moved = first >= self.window_end - WINDOW // 2 and first < self.bounds
+        moved = first >= self.window_end - WINDOW // 2 and first < self.bounds and self.tested > 1.1 * self.taught_at
         if self.pay is not None and self.tested < GROWTH * self.taught_at and not moved:
             return
         known = cells.taught(self.counts)
@@ -122,16 +136,25 @@ class State:
         self.pay = np.log(pay_p), np.log(pay_q)
         self.taught_at = max(self.tested, int(self.counts.sum()) // 2)
 
+    def _embolden(self, known: Partition) -> None:
+        """A stage of the bold bettor begins; after a horizon, the patient ones fund the next."""
+        if self.bold.over:
+            patient = self.log_wealth[:, : self.bounds]
+            self.bold.fund(math.log(BOLD) + _average(patient), self.tested)
+            self.log_wealth[:, : self.bounds] = patient + math.log1p(-BOLD)
+        self.bold.choose(known)
+
     def observe(self, fresh: NDArray[np.int64]) -> None:
         """Takes the (cells, 2) counts of new coin-flipped trials at the payments set before."""
         assert self.pay is not None
         self.log_wealth = self.log_wealth + self.pay[0] @ fresh[:, 0] + self.pay[1] @ fresh[:, 1]
-        prior = np.array([[weight] for weight, *_ in BETTORS])
-        average = special.logsumexp(self.log_wealth, axis=0, b=prior)
+        self.bold.observe(fresh)
+        average = _average(self.log_wealth)
         points = len(average) - self.bounds
-        bound = average[: self.bounds].copy()
-        # What refutes the claim refutes every smaller null: these share in its wealth.
-        bound[: self.claimed_at] = np.logaddexp(bound[: self.claimed_at], bound[self.claimed_at]) - math.log(2)
+        bound = np.logaddexp(average[: self.bounds], self.bold.log_wealth)
+        # What refutes the claim refutes every smaller null: these follow it with a share of their wealth.
+        following = np.logaddexp(math.log1p(-SHARED) + bound, math.log(SHARED) + bound[self.claimed_at])
+        bound[: self.claimed_at] = following[: self.claimed_at]
         self.log_peak = np.maximum(self.log_peak, bound)
         if points:
             self.curve_peak = max(self.curve_peak, float(special.logsumexp(average[self.bounds :]) - math.log(points)))
@@ -157,7 +180,8 @@ class State:
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `State.from_dict` brings it back."""
         arrays = {name: getattr(self, name).tolist() for name in (*_FLOATS, "counts")}
-        return {**arrays, **{name: getattr(self, name) for name in (*_INTEGERS, "curve_peak")}}
+        numbers = {name: getattr(self, name) for name in (*_INTEGERS, "curve_peak")}
+        return {**arrays, **numbers, "bold": self.bold.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> State:
@@ -166,11 +190,18 @@ class State:
             fields.update({name: int(values[name]) for name in _INTEGERS})
             fields["counts"] = np.asarray(values["counts"], dtype=np.int64)
             fields["curve_peak"] = float(values["curve_peak"])
+            fields["bold"] = Bold.from_dict(values["bold"])
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidInput(
                 f"not the state of an anytime audit: {error!r}; pass what `result.state` held"
             ) from error
         return cls(**fields)
+
+
+def _average(log_wealth: Array) -> Array:
+    """Of the patient bettors: (bettors, nulls) -> (nulls,)."""
+    prior = np.array([[weight] for weight, *_ in BETTORS])
+    return np.asarray(special.logsumexp(log_wealth, axis=0, b=prior))
 
 
 _FLOATS = ("epsilons", "deltas", "log_wealth", "log_peak")
@@ -222,5 +253,5 @@ def proceed(
     while state.tested < samples and not stop(state):
         state.learn(cells, failure_probability)
         # Small steps at first, so that an early stop is possible and learning is prompt.
-        size = min(chunk, max(64, state.tested // 8), samples - state.tested)
+        size = min(chunk, max(64, state.tested // 8), samples - state.tested, state.bold.left)
         state.observe(draw(state.chunk_number, size))

@@ -7,46 +7,40 @@ violation that needs the last bits or extreme inputs) or *negligible* (a side ch
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
-from dpcheck import seeds
 from dpcheck.auditing.audit import audit
-from dpcheck.auditing.mechanisms import Encoder, Runner, mechanism_name
-from dpcheck.auditing.scores import Cells, Function
-from dpcheck.errors import DpcheckError, InvalidInput
+from dpcheck.auditing.findings import Finding, not_run
+from dpcheck.auditing.machine import numbers, special_records, summation_order, summation_order_of, timing
+from dpcheck.auditing.mechanisms import Encoder, Outputs, Runner, mechanism_name
+from dpcheck.auditing.scores import Cells, Score, Scorer
+from dpcheck.errors import InvalidInput
 from dpcheck.privacy import Guarantee
 
+__all__ = [
+    "NAMES",
+    "Finding",
+    "FinestBit",
+    "attack",
+    "granularity",
+    "lowest_bit",
+    "replayed_noise",
+    "special_records",
+    "summation_order",
+    "summation_order_of",
+    "support",
+    "timing",
+]
+
 Array = NDArray[np.float64]
-Grade = Literal["critical", "theoretical", "negligible"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What one attack saw.
-
-    Attributes:
-        found: whether it broke something, at the stated failure probability (0: certain).
-        grade: how much it matters if found.
-        samples: mechanism runs used; epsilon_lower: certified, where the attack is an audit.
-    """
-
-    attack: str
-    found: bool
-    grade: Grade
-    samples: int
-    detail: str
-    epsilon_lower: float = 0.0
-    failure_probability: float = 0.0
-
-    def __str__(self) -> str:
-        return f"{self.attack}: {self.grade if self.found else 'nothing found'} ({self.samples:,} runs): {self.detail}"
+# -- certified by audits ---------------------------------------------------------------------------------------------
 
 
 def lowest_bit(values: ArrayLike) -> NDArray[np.int64]:
@@ -56,6 +50,30 @@ def lowest_bit(values: ArrayLike) -> NDArray[np.int64]:
     whole = np.ldexp(np.abs(mantissa), 53).astype(np.int64)
     bit = np.where(whole > 0, whole & -whole, 1)
     return np.where(whole > 0, exponent - 53 + np.log2(bit.astype(float)).astype(np.int64), 1024)
+
+
+FINE = 30
+"""Bits between the spread of an output and where its granularity begins."""
+
+
+@dataclass(frozen=True)
+class FinestBit(Score):
+    """The finest bit of all coordinates of an output, as far as it is finer than 2^-30 of what they vary by.
+
+    Coarser bits are part of the law of the output: whether a count is even is no matter of granularity.
+    """
+
+    name = "lowest set bit"
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        both = np.nan_to_num(np.concatenate([data.matrix, neighbour.matrix]))
+        coarse = np.floor(np.log2(np.maximum(np.std(both, axis=0), 1e-300))) - FINE
+
+        def score(outputs: Outputs) -> Array:
+            bits = lowest_bit(np.nan_to_num(outputs.matrix))
+            return np.asarray(np.minimum(bits, coarse).min(axis=1), dtype=float)
+
+        return score
 
 
 def granularity(
@@ -73,30 +91,20 @@ def granularity(
 
     The finest bit of the coordinates is the score of an ordinary audit, so the finding is certified.
     """
-
-    def finest(outputs: Any) -> Array:
-        flat = np.asarray(outputs, dtype=float).reshape(len(outputs), -1)
-        return np.asarray(lowest_bit(np.nan_to_num(flat)).min(axis=1), dtype=float)
-
-    result = audit(
-        mechanism,
-        data,
-        neighbour,
-        claim,
+    return _certified(
+        Finding(
+            attack="granularity",
+            found=False,
+            grade="theoretical",
+            samples=2 * trials,
+            detail="the lowest set bit",
+            failure_probability=failure_probability,
+        ),
+        FinestBit(),
+        (mechanism, data, neighbour, claim),
         trials=trials,
-        failure_probability=failure_probability,
         seed=seed,
-        score=Function(finest),
         **options,
-    )
-    return Finding(
-        attack="granularity",
-        found=result.outcome.value == "refuted",
-        grade="theoretical",
-        samples=2 * trials,
-        detail=f"certified ε ≥ {result.epsilon_lower:.2f} from the lowest set bit",
-        epsilon_lower=result.epsilon_lower,
-        failure_probability=failure_probability,
     )
 
 
@@ -112,156 +120,126 @@ def support(
     **options: Any,
 ) -> Finding:
     """Are there values that come back under one input and hardly under the other? (Atoms, clipped ends, lattices.)"""
-    result = audit(
-        mechanism,
-        data,
-        neighbour,
-        claim,
+    return _certified(
+        Finding(
+            attack="support",
+            found=False,
+            grade="critical",
+            samples=2 * trials,
+            detail="values that come back",
+            failure_probability=failure_probability,
+        ),
+        Cells(),
+        (mechanism, data, neighbour, claim),
         trials=trials,
-        failure_probability=failure_probability,
         seed=seed,
-        score=Cells(),
         **options,
     )
-    return Finding(
-        attack="support",
-        found=result.outcome.value == "refuted",
-        grade="critical",
-        samples=2 * trials,
-        detail=f"certified ε ≥ {result.epsilon_lower:.2f} from exact values",
+
+
+def _certified(blank: Finding, score: Score, what: tuple[Any, Any, Any, Guarantee], **options: Any) -> Finding:
+    result = audit(*what, score=score, failure_probability=blank.failure_probability, **options)
+    found = result.outcome.value == "refuted"
+    bound = f"certified ε ≥ {math.floor(100 * result.epsilon_lower) / 100:.2f} from {blank.detail}"
+    where = f" at δ = {result.delta:.3g}" if result.delta else ""
+    seen = f"; {result.event}" if found else ""
+    return replace(
+        blank,
+        found=found,
+        detail=f"{bound}{where}{seen}",
         epsilon_lower=result.epsilon_lower,
-        failure_probability=failure_probability,
+        witness=result.witness,
     )
 
 
-def replayed_noise(mechanism: Callable[..., Any], data: Any, *, trials: int = 64, seed: int = 0) -> Finding:
+# -- certain, or nearly so -------------------------------------------------------------------------------------------
+
+
+def replayed_noise(
+    mechanism: Callable[..., Any],
+    data: Any,
+    neighbour: Any = None,
+    *,
+    trials: int = 64,
+    seed: int = 0,
+    halts: bool = True,
+) -> Finding:
     """Is noise used twice: across calls, across trials, or across the coordinates of one output?
 
-    Continuous noise repeats with probability below 1e-10 in so few runs; outputs on a lattice are not judged.
+    Continuous noise repeats with probability below 1e-10 in so few runs; columns on a lattice are not judged, nor are
+    values that come back in another call (atoms).
+
+    Args:
+        neighbour: None, or the other input: two coordinates with the same noise, or one without any, are then found
+            only where they tell the inputs apart; others may be one release, post-processed.
     """
-    encoder = Encoder(mechanism_name(mechanism), halts=True)
-    runner = Runner(mechanism, (data, data), seed, encoder, trials)
+    encoder = Encoder(mechanism_name(mechanism), halts=halts)
+    runner = Runner(mechanism, (data, data if neighbour is None else neighbour), seed, encoder, trials)
     first, second = (runner.outputs(0, trials, "replay", call).matrix for call in (0, 1))
-    detail = _replay(first, second)
-    return Finding(
+    other = None if neighbour is None else runner.outputs(1, trials, "replay", 2).matrix
+    blank = Finding(
         attack="replayed noise",
-        found=bool(detail),
+        found=False,
         grade="critical",
-        samples=2 * trials,
-        detail=detail or "no noise seen twice",
+        samples=(2 if other is None else 3) * trials,
+        detail="no noise seen twice",
     )
-
-
-def _replay(first: Array, second: Array) -> str:
-    """What repeats, in words; "" when nothing does."""
-    if _on_lattice(first):
-        return ""
-    if np.array_equal(first, second):
-        return "two calls with different generators return the same outputs: the seed is fixed inside"
-    if len(np.unique(first[:, 0])) < len(first) / 2 and len(np.unique(first, axis=0)) < len(first):
-        return f"{len(first) - len(np.unique(first, axis=0))} of {len(first)} trials repeat an earlier output"
+    if first.shape[1] != second.shape[1] or (other is not None and other.shape[1] != first.shape[1]):
+        return replace(blank, skipped="outputs have another width from call to call")
     pooled = np.concatenate([first, second])
-    for i in range(pooled.shape[1]):
-        for j in range(i):
-            gap = pooled[:, i] - pooled[:, j]
-            both = np.std(pooled[:, i]) > 0 and np.std(pooled[:, j]) > 0
-            if both and np.std(gap) < 1e-9 * (np.std(pooled[:, i]) + np.abs(pooled).max() * 1e-6):
+    columns = [int(i) for i in np.flatnonzero(np.ptp(pooled, axis=0) != 0) if not _on_lattice(pooled[:, i])]
+    detail = _still(pooled, other)
+    if columns:
+        detail = detail or _repeats(first[:, columns], second[:, columns]) or _shared(pooled, other, columns)
+    if not detail and not columns:
+        return replace(blank, skipped="outputs are discrete: that they repeat says nothing")
+    return replace(blank, found=bool(detail), detail=detail or blank.detail)
+
+
+def _repeats(first: Array, second: Array) -> str:
+    """What repeats from call to call or from trial to trial, in words; "" when nothing does."""
+    if np.array_equal(first, second, equal_nan=True):
+        return "two calls with different generators return the same outputs: the seed is fixed inside"
+    again = {row.tobytes() for row in second}
+    fresh = [row.tobytes() for row in first if row.tobytes() not in again and not np.isnan(row).all()]
+    twice = len(fresh) - len(set(fresh))
+    return f"{twice} of {len(fresh)} trials repeat an earlier output" if twice > len(fresh) / 8 else ""
+
+
+def _shared(values: Array, other: Array | None, columns: Sequence[int]) -> str:
+    """Two coordinates with the same noise."""
+    size = np.nanmax(np.abs(values), axis=0)
+    for place, i in enumerate(columns):
+        for j in columns[:place]:
+            gap = values[:, i] - values[:, j]
+            small = 1e-9 * float(np.nanstd(values[:, i]) + 1e-6 * max(size[i], size[j]))
+            if np.nanstd(gap) < small and (other is None or _apart(other[:, i] - other[:, j], gap, 10 * small)):
                 return f"coordinates {j} and {i} carry the same noise: they differ by {float(gap[0]):.6g} in every run"
-    still = [i for i in range(pooled.shape[1]) if np.ptp(pooled[:, i]) == 0]
-    return f"coordinate {still[0]} carries no noise at all" if still else ""
+    return ""
+
+
+def _still(values: Array, other: Array | None) -> str:
+    """A coordinate without noise; one that is a public constant is the same under both inputs."""
+    for i in np.flatnonzero(np.ptp(values, axis=0) == 0):
+        if _apart(other[:, i], values[:, i], 0.0) if other is not None else not _on_lattice(values[:, i]):
+            return f"coordinate {i} carries no noise at all: it is {float(values[0, i]):.6g} in every run"
+    return ""
+
+
+def _apart(other: Array, values: Array, small: float) -> bool:
+    """Whether the other input gives another constant."""
+    return bool(np.any(np.abs(other - values[0]) > small))
 
 
 def _on_lattice(values: Array) -> bool:
-    """Integers, or few distinct values everywhere: repetition says nothing there."""
-    return bool(np.all(values == np.round(values)))
+    """Integers: repetition says nothing there."""
+    seen = values[~np.isnan(values)]
+    return bool(np.all(seen == np.round(seen)))
 
 
-def summation_order(
-    core: Callable[[Array], ArrayLike], sensitivity: float, *, n: int = 64, scale: float = 2.0**50, seed: int = 0
-) -> Finding:
-    """Can rounding move a core further than its sensitivity? Neighbours at 2^50-scale inputs, records reordered.
+# -- all of them -----------------------------------------------------------------------------------------------------
 
-    Args:
-        core: records (n,) -> the value before noise.
-        sensitivity: claimed for records that differ by at most 1 in one place.
-    """
-    if not sensitivity > 0:
-        raise InvalidInput(f"sensitivity must be > 0, got {sensitivity!r}")
-    rng = seeds.stream(seed, "summation order")
-    worst, calls = 0.0, 0
-    for _ in range(50):
-        data = rng.choice([scale, -scale, 0.5, 1.0], size=n)
-        neighbour = data.copy()
-        small = np.flatnonzero(np.abs(data) <= 1)
-        if len(small) == 0:
-            continue
-        neighbour[small[0]] = 1.5 - data[small[0]]
-        for order in (np.arange(n), rng.permutation(n), np.argsort(data, kind="stable")):
-            gap = np.ravel(np.asarray(core(data[order]), float) - np.asarray(core(neighbour[order]), float))
-            worst, calls = max(worst, float(np.linalg.norm(gap))), calls + 2
-    return Finding(
-        attack="summation order",
-        found=worst > sensitivity * (1 + 1e-9),
-        grade="theoretical",
-        samples=calls,
-        detail=f"a record moved by 1/2 moves the core by {worst:.6g}, claimed sensitivity {sensitivity:.6g}",
-    )
-
-
-def special_records(
-    mechanism: Callable[..., Any], data: ArrayLike, *, values: Sequence[float] = (math.nan, math.inf), seed: int = 0
-) -> Finding:
-    """Does one NaN or infinite record survive to the output, where it tells itself apart in one run?
-
-    Refusing such data with an error is as it should be.
-    """
-    clean = np.asarray(data, dtype=float)
-    said = []
-    for value in values:
-        dirty = clean.copy()
-        dirty[0] = value
-        try:
-            with np.errstate(all="ignore"):
-                raw = mechanism(dirty, seeds.stream(seed, "special", repr(value)), 4)
-            output = np.asarray(raw, dtype=float)
-        except (DpcheckError, ValueError, ArithmeticError):
-            continue
-        if not np.isfinite(output).all():
-            said.append(f"a record of {value} makes the output {output.ravel()[~np.isfinite(output.ravel())][0]}")
-    return Finding(
-        attack="special records",
-        found=bool(said),
-        grade="critical",
-        samples=4 * len(values),
-        detail="; ".join(said) or "NaN and infinite records are refused or absorbed",
-    )
-
-
-def timing(
-    function: Callable[[Any, np.random.Generator], Any],
-    data: Any,
-    *,
-    calls: int = 2000,
-    failure_probability: float = 1e-4,
-    seed: int = 0,
-) -> Finding:
-    """Does the time of a call grow with its noise? Spearman correlation of time and |output - median|."""
-    rng = seeds.stream(seed, "timing")
-    outputs, seconds = np.empty(calls), np.empty(calls)
-    for i in range(calls):
-        start = time.perf_counter_ns()
-        value = function(data, rng)
-        seconds[i] = time.perf_counter_ns() - start
-        outputs[i] = float(np.ravel(value)[0])
-    test = stats.spearmanr(np.abs(outputs - np.median(outputs)), seconds, alternative="greater")
-    return Finding(
-        attack="timing",
-        found=bool(test.pvalue < failure_probability and test.statistic > 0.1),
-        grade="negligible",
-        samples=calls,
-        detail=f"rank correlation {float(test.statistic):.2f} of time with |noise|",
-        failure_probability=failure_probability,
-    )
+NAMES = ("granularity", "support", "replayed noise", "summation order", "special records", "timing")
 
 
 def attack(
@@ -272,15 +250,59 @@ def attack(
     *,
     failure_probability: float = 0.05,
     seed: int = 0,
+    sensitivity: float | None = None,
+    halts: bool = False,
+    only: Sequence[str] = NAMES,
     **options: Any,
 ) -> list[Finding]:
-    """The attacks that need nothing but the mechanism; sampled ones share the failure probability evenly."""
-    share = failure_probability / 2
-    found = [
-        granularity(mechanism, data, neighbour, claim, failure_probability=share, seed=seed, **options),
-        support(mechanism, data, neighbour, claim, failure_probability=share, seed=seed, **options),
-        replayed_noise(mechanism, data, seed=seed),
-    ]
-    if isinstance(data, np.ndarray) and data.dtype.kind == "f" and data.size:
-        found.append(special_records(mechanism, data, seed=seed))
-    return found
+    """Every attack of `NAMES`; the three with a chance of a false alarm share the failure probability evenly.
+
+    Args:
+        mechanism, data, neighbour, claim, options: as for `dp.audit`.
+        sensitivity: claimed for the value before (additive) noise, in l2; without it the summation order is not tried.
+        only: which attacks to run.
+    """
+    unknown = [name for name in only if name not in NAMES]
+    if unknown:
+        raise InvalidInput(f"unknown attack {unknown[0]!r}; choose from {', '.join(NAMES)}")
+    probe = Encoder(mechanism_name(mechanism), halts=halts)
+    seen = Runner(mechanism, (data, neighbour), seed, probe, 4).outputs(0, 4, "probe")
+    numeric = numbers(seen.raw, 4) is not None
+    share = failure_probability / 3
+    shared = {"failure_probability": share, "seed": seed, "halts": halts, **options}
+
+    def bits() -> Finding:
+        if not numeric:
+            return not_run("granularity", "theoretical", "outputs are categories, not floating-point numbers")
+        return granularity(mechanism, data, neighbour, claim, **shared)
+
+    def order() -> Finding:
+        if sensitivity is None:
+            return not_run("summation order", "theoretical", "needs the sensitivity of the value before noise")
+        return summation_order_of(mechanism, data, neighbour, sensitivity, seed=seed)
+
+    def special() -> Finding:
+        if not (isinstance(data, np.ndarray) and data.dtype.kind == "f" and data.size):
+            return not_run("special records", "critical", "the data are no floating-point array: no NaN, no infinity")
+        return special_records(mechanism, data, seed=seed, halts=halts)
+
+    def pace() -> Finding:
+        if not numeric:
+            return not_run("timing", "negligible", "outputs are categories: no size of noise to compare with")
+        limit = min(1e-4, share)
+
+        def once(records: Any, rng: np.random.Generator) -> Array:
+            values = numbers(mechanism(records, rng, 1), 1)
+            return np.zeros(0) if values is None else np.ravel(np.nan_to_num(values))
+
+        return timing(once, data, failure_probability=limit, seed=seed)
+
+    runs: tuple[Callable[[], Finding], ...] = (
+        bits,
+        lambda: support(mechanism, data, neighbour, claim, **shared),
+        lambda: replayed_noise(mechanism, data, neighbour, seed=seed),
+        order,
+        special,
+        pace,
+    )
+    return [run() for name, run in zip(NAMES, runs, strict=True) if name in only]

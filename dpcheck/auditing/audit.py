@@ -1,16 +1,16 @@
 """`dp.audit`: does a mechanism keep its promise on one pair of inputs?
 
 Fixed mode: a held-out part of the runs chooses a score, and a rule that guesses the input from it; the other runs, each
-on an input chosen by a fair coin, are counted. Right and wrong guesses are one exact test of both directions of the
-promise (`dpcheck.statistics.binomial`).
+on an input chosen by a fair coin, are counted in stages, the rule of the second one learned from the first as well.
+Right and wrong guesses are one exact test of both directions of the promise (`dpcheck.auditing.stages`).
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,16 +19,16 @@ from numpy.typing import NDArray
 from dpcheck import seeds
 from dpcheck.auditing import events, scores
 from dpcheck.auditing.anytime import CURVE_DELTA, State, proceed
-from dpcheck.auditing.curve import measure_curve
+from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
-from dpcheck.auditing.inputs import check_settings, describe_pair
+from dpcheck.auditing.identity import check_same, identity
+from dpcheck.auditing.inputs import Pair, check_settings, describe_pair
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, Outputs, Runner, mechanism_name
 from dpcheck.auditing.result import AuditResult
+from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
-from dpcheck.statistics.binomial import epsilon_lower_guesses
-from dpcheck.statistics.weighted import epsilon_lower_weighted
 from dpcheck.verdicts import Outcome
 
 __all__ = ["AuditResult", "audit"]
@@ -52,7 +52,7 @@ def audit(
     halts: bool = False,
     chunk: int = seeds.CHUNK,
     label: str = "",
-    until: str | None = None,
+    until: str | Callable[[Look], bool] | None = None,
     max_samples: int | None = None,
     resume: Mapping[str, Any] | None = None,
 ) -> AuditResult:
@@ -69,13 +69,16 @@ def audit(
         adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
         mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; memory does not
             grow with the trials. For a claimed curve its `epsilon_lower` is at delta = 1e-5.
-        held_out: share of the trials that chooses the score and the event; None: a fifth, a quarter of short audits.
+        held_out: share of the trials that chooses the score and the first event; None: an eighth, a fifth for a claimed
+            curve, 3 % when the score is a `LikelihoodRatio`.
         halts: NaN outputs mean "stopped without an output".
         chunk: most trials of one call of the mechanism.
         label: of the statement audited, for the witness.
-        until: "refuted" stops an anytime audit at the first look that refutes the claim.
+        until: "refuted" stops an anytime audit at the first look that refutes the claim; a function is called with
+            every `Look` and stops it by returning True.
         max_samples: runs, both inputs together, that an anytime audit may take; None: 2 * trials.
-        resume: `result.state` of an earlier anytime audit of the same mechanism, pair, claim, score and seed.
+        resume: `result.state` of an earlier anytime audit. It must have had the same source of the mechanism, values
+            of the pair, claim, score, seed and failure probability.
 
     Returns:
         An `AuditResult`: REFUTED or INCONCLUSIVE, never HOLDS.
@@ -85,7 +88,7 @@ def audit(
         MechanismError: the mechanism raised, or returned a wrong shape or a value that is not finite.
     """
     if held_out is None:
-        held_out = 0.25 if isinstance(trials, int) and trials < 30_000 else 0.2
+        held_out = _held_out(score, claim)
     check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
     pair = describe_pair(data, neighbour, adjacency)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
@@ -109,12 +112,16 @@ def audit(
     if until is not None or max_samples is not None or resume is not None:
         raise InvalidInput('until, max_samples and resume belong to mode="anytime"; a fixed audit looks once')
     learned = max(FEWEST_LEARNED, round(held_out * trials))
-    plan = _learn(runner, learned, 2 * (trials - learned), claim, failure_probability, score, seed)
-    counts = _count(runner, plan, 2 * (trials - learned))
+    spent = failure_probability * (1.0 if _known(score) else SPENT)
+    plan = _learn(runner, learned, 2 * (trials - learned), claim, spent, score, seed)
+    last, stages, counts = _count(runner, plan, 2 * (trials - learned), claim, spent)
     return _conclude(
         runner,
-        plan,
+        last,
+        stages,
         counts,
+        # Its tests were fixed before anything was counted.
+        measure_curve(plan.cells, counts, failure_probability),
         claim,
         failure_probability,
         pair=pair,
@@ -126,16 +133,47 @@ def audit(
 
 
 FEWEST_LEARNED = 20
+SPENT = 0.7
+"""Share of the failure probability that a fixed audit spends, unless the densities are known: a tight claim then falls
+so rarely that 2,000 audits show it (upper 99 % limit of the rate below the failure probability)."""
+FIRST_STAGE = 0.3
+"""Share of the counted trials after which the rule is learned anew."""
+
+
+def _known(score: Any) -> bool:
+    return isinstance(score, scores.Score) and score.known
+
+
+def _held_out(score: Any, claim: Any) -> float:
+    if _known(score):
+        return 0.03
+    return 0.125 if isinstance(claim, ApproxDP) else 0.2
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an anytime audit knows at one of the times at which it may stop.
+
+    Attributes:
+        samples: coin-flipped runs so far; epsilon_lower: certified; refuted: whether the claim has fallen.
+        state: makes what `audit(…, resume=…)` takes.
+    """
+
+    samples: int
+    epsilon_lower: float
+    refuted: bool
+    state: Callable[[], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What the held-out part decided: a score, its cells, and a rule on them."""
+    """What the held-out part decided: a score, its cells, and a rule on them; `taught`: (cells, 2) counts of it."""
 
     score: scores.Score
     scorer: scores.Scorer
     cells: events.Partition
     rule: events.Rule
+    taught: NDArray[np.int64]
 
 
 def _draw(runner: Runner, side: int, trials: int) -> Outputs:
@@ -198,51 +236,75 @@ def _try(
     taught = [_part(o, slice(0, split)) if split else o for o in (p, q)]
     scorer = score.fit(taught[0], taught[1], rng)
     s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
-    cells = events.learn_partition(s_p, s_q, learned_score=score.learned)
+    cells = events.learn_partition(s_p, s_q, learned_score=score.learned, known_ratio=score.known)
     if isinstance(claim, ApproxDP):
         rule = events.choose_rule(cells, samples, claim.delta, alpha)
     else:
         rule = events.choose_rule_on_curve(cells, samples, claim, alpha)
-    return _Plan(score, scorer, cells, rule)
+    return _Plan(score, scorer, cells, rule, np.stack([cells.count(s_p), cells.count(s_q)], axis=1))
 
 
-def _count(runner: Runner, plan: _Plan, samples: int) -> NDArray[np.int64]:
-    """(cells, 2): fresh coin-flipped outputs in each cell, on data and on neighbour."""
-    counts = np.zeros((len(plan.cells.edges) + 2, 2), dtype=np.int64)
-    for number, start in enumerate(range(0, samples, runner.chunk)):
-        for side, outputs in enumerate(runner.both(min(runner.chunk, samples - start), "counted", number)):
-            if outputs is not None:
-                counts[:, side] += plan.cells.count(plan.scorer(outputs))
-    return counts
+def _count(
+    runner: Runner, plan: _Plan, samples: int, claim: Guarantee, alpha: float
+) -> tuple[_Plan, list[Stage], NDArray[np.int64]]:
+    """The stages, the plan of the last one, and the (cells, 2) coin-flipped outputs of all of them.
+
+    A claimed curve has one stage: its rule stands at one point of the curve.
+    """
+    counts = np.zeros_like(plan.taught)
+    sizes = _sizes(samples, isinstance(claim, ApproxDP) and not plan.score.known)
+    stages: list[Stage] = []
+    number = 0
+    for stage, size in enumerate(sizes):
+        if stage:
+            cells = plan.cells.taught(plan.taught + counts)
+            rule = events.choose_rule(cells, samples, plan.rule.delta, alpha)
+            plan = replace(plan, cells=cells, rule=rule)
+        fresh = np.zeros_like(counts)
+        for start in range(0, size, runner.chunk):
+            for side, outputs in enumerate(runner.both(min(runner.chunk, size - start), "counted", number)):
+                if outputs is not None:
+                    fresh[:, side] += plan.cells.count(plan.scorer(outputs))
+            number += 1
+        stages.append(Stage.of(plan.rule, fresh))
+        counts += fresh
+    return plan, stages, counts
+
+
+def _sizes(samples: int, twice: bool) -> list[int]:
+    first = round(FIRST_STAGE * samples)
+    return [first, samples - first] if twice else [samples]
 
 
 def _conclude(
     runner: Runner,
     plan: _Plan,
+    stages: Sequence[Stage],
     counts: NDArray[np.int64],
+    curve: Curve,
     claim: Guarantee,
     alpha: float,
     *,
-    pair: str,
+    pair: Pair,
     trials: int,
     seed: int,
     label: str,
     start: float,
     state: State | None = None,
+    whose: Mapping[str, str] | None = None,
 ) -> AuditResult:
     rule, delta = plan.rule, plan.rule.delta
     if state is not None and not isinstance(claim, ApproxDP):
         delta = CURVE_DELTA
     hits, back = counts[rule.level > 0].sum(axis=0), counts[rule.level < 0].sum(axis=0)
-    right, wrong = int(hits[0] + back[1]), int(hits[1] + back[0])
-    samples = int(counts.sum())
-    tally = rule.tally(counts)
-    if state is not None:
-        lower = state.epsilon_lower(alpha)
-    elif len(tally[0]) > 1:
-        lower = epsilon_lower_weighted(*tally, samples, delta, alpha)
+    last = stages[-1]
+    right, wrong, samples = int(last.right.sum()), int(last.wrong.sum()), last.samples
+    guesses = sum(int((stage.right + stage.wrong).sum()) for stage in stages)
+    tested = sum(stage.samples for stage in stages)
+    if state is None:
+        lower = epsilon_lower(stages, delta, alpha * (1.0 if plan.score.known else SPENT))
     else:
-        lower = epsilon_lower_guesses(right, wrong, samples, delta, alpha)
+        lower = state.epsilon_lower(alpha)
     estimate = plug_in_epsilon(right, wrong, samples, delta)
     claimed = claim.epsilon_at(delta)
     refuted = lower > claimed if state is None else state.refutes(claim, alpha)
@@ -259,6 +321,8 @@ def _conclude(
             "right": right,
             "wrong": wrong,
             "samples": samples,
+            "tested": tested,
+            "directions": rule.directions if state is None else 2,
             "runs_data": int(counts[:, 0].sum()),
             "runs_neighbour": int(counts[:, 1].sum()),
             "hits_data": int(hits[0]),
@@ -266,20 +330,21 @@ def _conclude(
             "back_data": int(back[0]),
             "back_neighbour": int(back[1]),
         },
-        curve=measure_curve(plan.cells, counts, alpha),
-        visible=what_was_visible(right + wrong, samples, claimed, delta, alpha, looks=state.looks if state else 1),
+        curve=curve,
+        visible=what_was_visible(guesses, tested, claimed, delta, alpha, looks=state.looks if state else 1),
         mechanism=runner.encoder.name,
         score=str(plan.score),
-        pair=pair,
+        inputs=pair,
         likely=likely_cause(estimate, lower, claimed, delta) if refuted else "",
         trials=trials,
         seed=seed,
+        rule_delta=rule.delta,
         mode="fixed" if state is None else "anytime",
         failure_probability=alpha,
         seconds=time.perf_counter() - start - runner.seconds,
         mechanism_seconds=runner.seconds,
         label=label,
-        state=None if state is None else {**state.to_dict(), "audit": _fingerprint(runner, claim, seed)},
+        state=None if state is None else {**state.to_dict(), "audit": whose},
     )
 
 
@@ -290,29 +355,34 @@ def _anytime(
     score: Any,
     *,
     samples: int,
-    until: str | None,
+    until: str | Callable[[Look], bool] | None,
     resume: Mapping[str, Any] | None,
-    pair: str,
+    pair: Pair,
     trials: int,
     seed: int,
     label: str,
     start: float,
 ) -> AuditResult:
-    if until not in (None, "refuted"):
-        raise InvalidInput(f"until must be 'refuted' or None, got {until!r}")
+    if until not in (None, "refuted") and not callable(until):
+        raise InvalidInput(f"until must be 'refuted', a function of a Look, or None, got {until!r}")
+    whose = identity(runner.mechanism, runner.pair, claim, score, seed, alpha)
+    if resume is not None:
+        check_same(resume.get("audit"), whose, runner.encoder.name)
     # The teaching part depends on nothing that may change between sessions: a resumed audit finds the same cells.
     learned = ANYTIME_LEARNED
     if samples <= 4 * learned:
         raise InvalidInput(f"an anytime audit needs max_samples > {4 * learned}, got {samples}")
     plan = _learn(runner, learned, 20 * learned, claim, alpha, score, seed)
-    taught = np.stack([plan.cells.count(plan.scorer(_draw(runner, side, learned))) for side in (0, 1)], axis=1)
+    taught = plan.taught
     if resume is None:
-        # A learned score has seen its own teaching part: its counts flatter it, so fresh ones teach the cells.
-        state = State.fresh(claim, np.zeros_like(taught) if plan.score.learned else taught, samples)
+        state = State.fresh(claim, taught, samples - 2 * learned, alpha)
     else:
         state = State.from_dict(resume)
-        if resume.get("audit") != _fingerprint(runner, claim, seed) or state.counts.shape != taught.shape:
-            raise InvalidInput("the state to resume belongs to another audit (mechanism, claim, seed, score or pair)")
+        if state.counts.shape != taught.shape:
+            raise InvalidInput(
+                f"{runner.encoder.name} does not return what it returned when the state was stored, on the same pair "
+                "and seed: it draws from something else than its generator, or a package was changed; start anew"
+            )
 
     def draw(number: int, size: int) -> NDArray[np.int64]:
         counts = np.zeros_like(taught)
@@ -322,13 +392,25 @@ def _anytime(
         return counts
 
     def stop(now: State) -> bool:
+        if callable(until):
+            bound, refuted = now.epsilon_lower(alpha), now.refutes(claim, alpha)
+            return bool(until(Look(now.tested, bound, refuted, lambda: {**now.to_dict(), "audit": whose})))
         return until == "refuted" and now.refutes(claim, alpha)
 
     proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop, alpha)
+    counts = state.counts - taught
+    if isinstance(claim, ApproxDP):
+        # Every trial was guessed by the rule in force before it: that is what a witness may rest on.
+        plan = replace(plan, rule=state.bold.rule(plan.rule.predicted))
+        stage = Stage(plan.rule, np.array([state.bold.all_right]), np.array([state.bold.all_wrong]), state.tested)
+    else:
+        stage = Stage.of(plan.rule, counts)
     return _conclude(
         runner,
         plan,
-        state.counts - (0 if plan.score.learned else taught),
+        [stage],
+        counts,
+        measure_curve(plan.cells, counts, alpha),
         claim,
         alpha,
         pair=pair,
@@ -337,11 +419,8 @@ def _anytime(
         label=label,
         start=start,
         state=state,
+        whose=whose,
     )
-
-
-def _fingerprint(runner: Runner, claim: Guarantee, seed: int) -> str:
-    return f"{runner.encoder.name} | {claim} | {seed}"
 
 
 ANYTIME_LEARNED = 400

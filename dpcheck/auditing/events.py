@@ -24,7 +24,7 @@ FEW_CELLS = 8
 """Below this many cells a smooth model has nothing to borrow."""
 MOST_KINKS = 6
 """Of the smooth model of the log-ratio."""
-CAUTION = 2.0
+CAUTION = 4.0
 """Standard errors of the held-out part that a candidate event is marked down by: against the winner's curse."""
 
 
@@ -36,7 +36,8 @@ class Partition:
         edges: (cells - 2,) increasing; cell i is [edges[i-1], edges[i]).
         centres: (cells - 1,) mean score in each cell (NaN: none seen); atom: (cells - 1,) a single value that repeats.
         p, q: (cells,) learned laws on data and neighbour, positive, sum 1.
-        learned: outputs a side that taught them.
+        learned: outputs a side that taught them; SURE when the log-ratio is the score itself.
+        known: the score claims to be the log-ratio; believed unless the counts object.
     """
 
     edges: Array
@@ -45,6 +46,7 @@ class Partition:
     p: Array
     q: Array
     learned: int
+    known: bool = False
 
     def index(self, scores: Array) -> NDArray[np.intp]:
         cell = np.searchsorted(self.edges, scores, side="right")
@@ -60,17 +62,43 @@ class Partition:
 
     def taught(self, counts: NDArray[np.int64]) -> Partition:
         """The same cells, their laws learned from (cells, 2) counts."""
+        told = special.expit(self.centres) if self.known else None
+        if told is not None and not _objection(counts[:-1], told):
+            p, q = _masses(counts, told, 0.5)
+            return replace(self, p=p, q=q, learned=SURE)
         p, q = _laws(counts, self.centres, self.atom)
         return replace(self, p=p, q=q, learned=int(counts.sum(axis=0).min()))
 
 
-def learn_partition(data: Array, neighbour: Array, cells: int = CELLS, *, learned_score: bool = False) -> Partition:
+SURE = 10**12
+"""Outputs that a known ratio is worth."""
+
+
+def _objection(counts: NDArray[np.int64], posterior: Array) -> bool:
+    """Whether counts contradict P(data | cell): a chi-squared four standard deviations too large."""
+    total = counts.sum(axis=1).astype(float)
+    share = counts[:, 0].sum() / max(1.0, total.sum())
+    odds = np.where(total > 0, special.logit(np.clip(posterior, 1e-12, 1 - 1e-12)), 0.0) + special.logit(
+        np.clip(share, 1e-12, 1 - 1e-12)
+    )
+    mean = special.expit(odds)
+    information = total * mean * (1 - mean)
+    seen = information > 2
+    scatter = float(((counts[seen, 0] - total[seen] * mean[seen]) ** 2 / information[seen]).sum())
+    freedom = max(1, int(seen.sum()))
+    return scatter > freedom + 4 * math.sqrt(2 * freedom)
+
+
+def learn_partition(
+    data: Array, neighbour: Array, cells: int = CELLS, *, learned_score: bool = False, known_ratio: bool = False
+) -> Partition:
     """Cuts a score into cells and learns their laws: raw counts shrunk towards a smooth logistic model.
 
     Args:
         data, neighbour: (n,) and (m,) scores on the two inputs; NaN marks halts.
         learned_score: values of a classifier repeat because its trees are few; they are no atoms of the mechanism, and
             are smoothed like any others.
+        known_ratio: the score is said to be the log-ratio of the two laws.
     """
     pooled = np.concatenate([data, neighbour])
     pooled = np.sort(pooled[~np.isnan(pooled)])
@@ -84,17 +112,23 @@ def learn_partition(data: Array, neighbour: Array, cells: int = CELLS, *, learne
     if learned_score and len(edges) >= FEW_CELLS:
         atom[:] = False
     uniform = np.full(len(edges) + 2, 1 / (len(edges) + 2))
-    blank = Partition(edges, centres, atom, uniform, uniform, 0)
+    blank = Partition(edges, centres, atom, uniform, uniform, 0, known_ratio)
     return blank.taught(np.stack([blank.count(data), blank.count(neighbour)], axis=1))
 
 
 def _laws(counts: NDArray[np.int64], centres: Array, atom: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Laws of the cells on data and neighbour from their counts; positive, sum 1."""
-    runs = np.maximum(counts.sum(axis=0), 1)
     hits, total = counts[:-1, 0].astype(float), counts[:-1].sum(axis=1).astype(float)
     share = hits.sum() / max(1.0, total.sum())
-    posterior = _shrunk(hits, total, _smooth_share(hits, total, centres, share), atom)
+    return _masses(counts, _shrunk(hits, total, _smooth_share(hits, total, centres, share), atom), share)
+
+
+def _masses(counts: NDArray[np.int64], posterior: Array, share: float) -> tuple[Array, Array]:
+    """Laws from P(data | cell) among outputs of which a share came from data; halts by their own counts."""
+    runs = np.maximum(counts.sum(axis=0), 1)
+    total = counts[:-1].sum(axis=1).astype(float)
     mass = (total + 0.5) / (total + 0.5).sum()
+    posterior = np.where(np.isfinite(posterior), posterior, share)
     halts = (counts[-1] + 0.25) / runs if counts[-1].any() else np.zeros(2)
     p = np.append(posterior * mass / max(share, 1e-12), halts[0])
     q = np.append((1 - posterior) * mass / max(1 - share, 1e-12), halts[1])
@@ -187,9 +221,11 @@ def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Ar
         mean = special.expit(design @ weights)
         root = np.sqrt(n * mean * (1 - mean) + 1e-12)[:, None]
         # What each further term adds to those in the model.
-        fresh = terms - design @ np.linalg.lstsq(design * root, terms * root, rcond=None)[0]
-        size = ((root * fresh) ** 2).sum(axis=0)
-        gain = (fresh.T @ (y - n * mean)) ** 2 / np.maximum(size, 1e-9 * float((root**2).sum()))
+        basis = np.linalg.qr(design * root)[0]
+        fresh = terms * root - basis @ (basis.T @ (terms * root))
+        size = (fresh**2).sum(axis=0)
+        least = 1e-9 * float((root**2).sum())
+        gain = (fresh.T @ ((y - n * mean)[:, None] / root)).ravel() ** 2 / np.maximum(size, least)
         design = np.column_stack([design, terms[:, int(np.argmax(gain))]])
         weights, likelihood = _logistic(design, y, n)
         if likelihood - price * kinks > best[0]:
@@ -227,7 +263,7 @@ def _logistic(design: Array, hits: Array, total: Array) -> tuple[Array, float]:
     return weights, objective(weights)
 
 
-LEVELS = 8
+LEVELS = 16
 """Weights of guesses run from 1 to this."""
 
 
@@ -237,12 +273,19 @@ class Rule:
 
     Attributes:
         level: (cells,) signed weight of the guess: > 0 data, < 0 neighbour, 0 abstains.
+        small_leak: delta is small beside the chance of a right guess, so that charging it whole costs little.
         predicted: certified bound on epsilon (or test score, for a curve) to be expected.
     """
 
     level: NDArray[np.int8]
     delta: float
     predicted: float
+    small_leak: bool = False
+
+    @property
+    def directions(self) -> int:
+        """Of the promise that it tests: a rule that only ever guesses one input tests one."""
+        return len(np.unique(np.sign(self.level[self.level != 0])))
 
     def tally(self, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(right, wrong) guesses of level 1..K from (cells, 2) counts on data and neighbour."""
@@ -255,19 +298,19 @@ class Rule:
 def choose_rule(cells: Partition, samples: int, delta: float, failure_probability: float) -> Rule:
     """The rule with the best predicted lower bound on epsilon at `delta` from `samples` coin-flipped trials."""
     order, right, wrong, shape = _candidates(cells)
-    z = special.ndtri(1 - failure_probability) + CAUTION * math.sqrt(samples / (2 * cells.learned))
-    bound = _predicted_bound(right * samples, wrong * samples, samples * delta, z)
+    z = special.ndtri(1 - failure_probability) + CAUTION * math.sqrt(samples / (2 * max(1, cells.learned)))
+    bound = _predicted_bound(right * samples, wrong * samples, samples * delta * _leaks(shape), z)
     best = int(np.argmax(bound))
-    rule = Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]))
-    # A weighted test needs a leak that is small beside the event.
-    if 20 * delta < float(right.flat[best]) and failure_probability > 1e-9:
+    small = 20 * delta < float(right.flat[best])
+    rule = Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]), small)
+    if small and failure_probability > 1e-9:
         return _weighted_rule(cells, samples, delta, failure_probability, rule)
     return rule
 
 
 def _weighted_rule(cells: Partition, samples: int, delta: float, failure_probability: float, event: Rule) -> Rule:
-    """Log-likelihood-ratio weights against the nearest null at the epsilon that a third of the runs would certify."""
-    needed = special.ndtri(1 - failure_probability) ** 2 / (samples / 3)
+    """Log-likelihood-ratio weights against the nearest null at the epsilon that 2/3 of the runs would certify."""
+    needed = special.ndtri(1 - failure_probability) ** 2 / (samples / 1.5)
 
     def surplus(epsilon: float) -> float:
         return float(nearest_null(cells.p, cells.q, epsilon, delta, rounds=2).growth) - needed
@@ -285,21 +328,25 @@ def _weighted_rule(cells: Partition, samples: int, delta: float, failure_probabi
         return event
     null = nearest_null(cells.p, cells.q, target, delta)
     weight = np.log(null.pay_p) - np.log(null.pay_q)
-    level = np.rint(LEVELS * weight / max(1e-300, float(np.abs(weight).max()))).astype(np.int8)
-    return Rule(level, delta, event.predicted) if level.any() else event
+    # Cells that hardly ever occur must not set the scale.
+    most = float(np.abs(weight[(cells.p + cells.q) * samples > 1]).max(initial=1e-300))
+    level = np.clip(np.rint(LEVELS * weight / most), -LEVELS, LEVELS).astype(np.int8)
+    return Rule(level, delta, event.predicted, True) if level.any() else event
 
 
 def choose_rule_on_curve(cells: Partition, samples: int, claim: Guarantee, failure_probability: float) -> Rule:
     """The rule and the point of a claimed curve at which the claim would fall most surely."""
     order, right, wrong, shape = _candidates(cells)
-    slack = CAUTION / 2 * math.sqrt(samples / (2 * cells.learned))
+    slack = CAUTION / 2 * math.sqrt(samples / (2 * max(1, cells.learned)))
+    leaks = _leaks(shape)
     best: tuple[float, int, float] = (-math.inf, 0, 0.0)
     for epsilon in np.concatenate([[0.0], np.geomspace(0.05, 12.0, 24)]):
         delta = claim.delta_at(float(epsilon))
-        if delta >= 1:
+        # Points that no feasible number of runs could tell from pure DP say nothing more, and read badly.
+        if delta >= 1 or (delta < 1e-9 and epsilon > 0):
             continue
         e = math.exp(epsilon)
-        gap = right - e * wrong - delta
+        gap = right - e * wrong - delta * leaks
         spread = np.sqrt((right + e * e * wrong - (right - e * wrong) ** 2 + (1 + e * e) / samples) / samples)
         score = gap / spread - slack
         place = int(np.argmax(score))
@@ -323,6 +370,12 @@ def _candidates(cells: Partition) -> tuple[NDArray[np.intp], Array, Array, tuple
     return order, right, wrong, (k + 1, k + 1)
 
 
+def _leaks(shape: tuple[int, int]) -> Array:
+    """Share of delta that each candidate is charged: half when it guesses one input only."""
+    i, j = np.arange(shape[0])[:, None], np.arange(shape[1])[None, :]
+    return np.where((i == 0) | (j == 0), 0.5, 1.0)
+
+
 def _guess(order: NDArray[np.intp], top: np.intp, bottom: np.intp) -> NDArray[np.int8]:
     guess = np.zeros(len(order), dtype=np.int8)
     guess[order[:top]] = 1
@@ -330,7 +383,7 @@ def _guess(order: NDArray[np.intp], top: np.intp, bottom: np.intp) -> NDArray[np
     return guess
 
 
-def _predicted_bound(right: Array, wrong: Array, leak: float, z: float) -> Array:
+def _predicted_bound(right: Array, wrong: Array, leak: Array, z: float) -> Array:
     """The certified bound to be expected: log-ratio, less what z standard errors of both counts take from it.
 
     The upper limit of the wrong guesses is that of a Poisson count: events with next to none are not overcharged.

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import math
+import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,15 +38,73 @@ def check_settings(
         raise InvalidInput(f"held_out is the share of trials that chooses the event, in [0.02, 0.8], got {held_out!r}")
 
 
-def describe_pair(data: Any, neighbour: Any, adjacency: str | None) -> str:
+@dataclass(frozen=True)
+class Pair:
+    """The two inputs of an audit: how they differ, in words, and their values."""
+
+    text: str
+    data: Any
+    neighbour: Any
+
+    def __str__(self) -> str:
+        return self.text
+
+    def packed(self) -> dict[str, Any]:
+        """Both inputs as JSON, for witnesses; see `pack`."""
+        return {"data": pack(self.data), "neighbour": pack(self.neighbour)}
+
+
+MOST_NUMBERS = 1024
+"""Longer arrays are packed as compressed bytes."""
+MOST_BYTES = 2**20
+"""Of a packed array; of a longer one a witness holds the fingerprint only."""
+
+
+def pack(values: Any) -> dict[str, Any]:
+    """An input as JSON, exactly: the numbers of an array, or its bytes, compressed; `unpack` brings them back."""
+    array = values if isinstance(values, np.ndarray) else None
+    if array is None:
+        try:
+            return {"json": json.loads(json.dumps(values, allow_nan=False))}
+        except (TypeError, ValueError):
+            return {"type": type(values).__name__, "repr": repr(values)[:1000]}
+    if array.dtype.kind == "O":
+        return {"type": "array of objects", "repr": repr(array)[:1000]}
+    shape = {"dtype": array.dtype.str, "shape": list(array.shape)}
+    if array.size <= MOST_NUMBERS and array.dtype.kind in "biufU":
+        return {**shape, "values": array.tolist()}
+    content = np.ascontiguousarray(array).tobytes()
+    text = base64.b64encode(zlib.compress(content, 9)).decode()
+    if len(text) > MOST_BYTES:
+        return {**shape, "sha256": hashlib.sha256(content).hexdigest()}
+    return {**shape, "zlib": text}
+
+
+def unpack(packed: Any) -> Any:
+    """The input that a witness holds. Raises `InvalidInput` when it holds a description or a fingerprint only."""
+    if "json" in packed:
+        return packed["json"]
+    if "values" in packed:
+        return np.array(packed["values"], dtype=packed["dtype"]).reshape(packed["shape"])
+    if "zlib" in packed:
+        content = zlib.decompress(base64.b64decode(packed["zlib"]))
+        return np.frombuffer(content, dtype=packed["dtype"]).reshape(packed["shape"]).copy()
+    raise InvalidInput(f"the witness does not hold the values of this input, only {sorted(packed)}")
+
+
+def describe_pair(data: Any, neighbour: Any, adjacency: str | None) -> Pair:
     """Checks the pair and says how it differs ("20 records, record 3 changed from 0 to 1").
 
     Raises:
         InvalidInput: not neighbours, identical, empty, or not finite.
     """
+    return Pair(_how_it_differs(data, neighbour, adjacency), data, neighbour)
+
+
+def _how_it_differs(data: Any, neighbour: Any, adjacency: str | None) -> str:
     if adjacency is None:
         _check_finite(data, neighbour)
-        return "any pair (adjacency not checked)"
+        return f"{_brief(data)} against {_brief(neighbour)} (adjacency not checked)"
     one, two = _as_records(data), _as_records(neighbour)
     if one is None or two is None:
         if adjacency not in ("replace-one", "add-remove", "user-level"):
@@ -54,8 +117,17 @@ def describe_pair(data: Any, neighbour: Any, adjacency: str | None) -> str:
     what = "user" if adjacency == "user-level" else "record"
     if len(one) != len(two):
         longer = "data" if len(one) > len(two) else "neighbour"
-        return f"{max(len(one), len(two))} {what}s in {longer}, {what} {at} missing in the other"
-    return f"{len(one)} {what}s{_span(one, two)}, {what} {at} changed{_change(one[at], two[at])}"
+        most = max(len(one), len(two))
+        return f"{most} {what if most == 1 else f'{what}s'} in {longer}, {what} {at} missing in the other"
+    many = what if len(one) == 1 else f"{what}s"
+    return f"{len(one)} {many}{_span(one, two)}, {what} {at} changed{_change(one[at], two[at])}"
+
+
+def _brief(values: Any) -> str:
+    array = _as_records(values)
+    if array is None or array.size > 8:
+        return f"{type(values).__name__}" + ("" if array is None else f" of shape {array.shape}")
+    return str(array.tolist())
 
 
 def _as_records(values: Any) -> Any:

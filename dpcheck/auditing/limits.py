@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.evalues import nearest_null
@@ -47,3 +48,35 @@ def fewest_samples(
         return None
     reach = float(stats.norm.isf(failure_probability) + stats.norm.ppf(power))
     return max(2, math.ceil(2 * reach**2 / 2 / divergence))
+
+
+def fewest_of_any(
+    exact: float, claimed: float, delta: float, failure_probability: float, power: float = 0.5
+) -> int | None:
+    """Runs, both inputs together, that no test of any mechanism with this exact privacy does without; None: none will.
+
+    Every (exact, delta)-DP pair is a post-processing of leaky randomised response (Kairouz, Oh and Viswanath 2015), and
+    a test of level alpha and this power needs runs * divergence >= kl(power, alpha), by the data-processing inequality.
+    """
+    if not 0 < failure_probability < power < 1:
+        raise InvalidInput(f"need 0 < failure_probability < power < 1, got {failure_probability!r} and {power!r}")
+    theta = 1 / (1 + math.exp(-exact))
+    law = np.array([delta, 0.0, (1 - delta) * theta, (1 - delta) * (1 - theta)])
+    p = np.maximum(law, 1e-300)
+    divergence = float(nearest_null(p, p[[1, 0, 3, 2]], claimed, delta).growth)
+    if divergence < 1e-12:
+        return None
+    spread = special.rel_entr(power, failure_probability) + special.rel_entr(1 - power, 1 - failure_probability)
+    return max(2, math.ceil(2 * float(spread) / divergence))
+
+
+def fewest_on_gaussian_curve(mu: float, claimed: float, failure_probability: float, power: float = 0.5) -> int | None:
+    """Runs, both inputs together, to refute `claimed`-GDP from N(0, 1) against N(mu, 1).
+
+    Among the pairs of the null is N(0, 1) against N(claimed, 1) moved to the middle: telling them apart takes this
+    many, by the difference of means. So no test of the curve needs fewer; None: not violated.
+    """
+    if mu <= claimed:
+        return None
+    reach = float(stats.norm.isf(failure_probability) + stats.norm.ppf(power))
+    return max(2, math.ceil(4 * (reach / (mu - claimed)) ** 2))

@@ -188,7 +188,7 @@ class Runner:
     """
 
     def __init__(self, mechanism: Mechanism, pair: tuple[Any, Any], seed: int, encoder: Encoder, chunk: int) -> None:
-        self._mechanism, self._pair, self._seed = mechanism, pair, seed
+        self.mechanism, self.pair, self._seed = mechanism, pair, seed
         self.encoder, self.chunk = encoder, chunk
         self.seconds = 0.0
 
@@ -200,7 +200,7 @@ class Runner:
         which = ("data", "neighbour")[side]
         start = time.perf_counter()
         try:
-            raw = self._mechanism(self._pair[side], rng, trials)
+            raw = self.mechanism(self.pair[side], rng, trials)
         except Exception as error:
             raise MechanismError(
                 f"{self.encoder.name} raised {type(error).__name__} on {which} with trials={trials}: {error}; "

@@ -11,6 +11,7 @@ from typing import Any
 import mpmath
 
 from dpcheck.auditing.curve import Curve
+from dpcheck.auditing.inputs import Pair
 from dpcheck.auditing.visible import Visible
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome, Verdict, Witness
@@ -27,8 +28,10 @@ class AuditResult:
         epsilon_estimate: of the event seen, without a guarantee.
         epsilon_claimed: the claim at `delta`. For a claimed curve, delta is where the held-out part saw most.
         detectable_epsilon: true epsilon that this run would have refuted with probability 0.95.
+        rule_delta: where the witness of a refutation stands: `delta`, except for a curve in anytime mode, which is
+            refuted as a whole.
         event: the rule in words; counts: what it is computed from (see `to_dict`).
-        pair: how the two inputs differ, in words; likely: a guess at the cause, or "".
+        inputs: the pair; `pair` says how it differs, in words; likely: a guess at the cause, or "".
         seconds: of analysis and of the mechanism.
     """
 
@@ -44,7 +47,7 @@ class AuditResult:
     visible: Visible
     mechanism: str
     score: str
-    pair: str
+    inputs: Pair
     likely: str
     trials: int
     seed: int
@@ -52,6 +55,7 @@ class AuditResult:
     failure_probability: float
     seconds: float
     mechanism_seconds: float
+    rule_delta: float
     label: str = ""
     state: Mapping[str, Any] | None = None
     """Of an anytime audit: pass it as `resume` to go on."""
@@ -65,55 +69,78 @@ class AuditResult:
         return f"{100 * (1 - self.failure_probability):.10g} %"
 
     @property
-    def witness(self) -> Witness | None:
-        """The counts as a witness that `dpcheck verify` recomputes; None unless refuted.
+    def pair(self) -> str:
+        return self.inputs.text
 
-        Its certificate confines the nuisance parameter more crudely, so a refutation by a hair may have none.
+    @property
+    def witness(self) -> Witness | None:
+        """The counts, with the pair, as a witness that `dpcheck verify` recomputes; None unless refuted.
+
+        Its certificate is cruder than the audit's: in fixed mode it confines the nuisance parameter, in anytime mode it
+        bets on one event only and holds at any time. So a refutation by a hair may have none.
         """
         if self.outcome is not Outcome.REFUTED or "right" not in self.counts:
             return None
         right, wrong, samples = (self.counts[name] for name in ("right", "wrong", "samples"))
-        alpha, leak = Fraction(str(self.failure_probability)), Fraction(str(self.delta))
+        directions = self.counts["directions"]
+        alpha, leak = Fraction(str(self.failure_probability)), Fraction(str(self.rule_delta)) * directions / 2
+        allowed = self.claim.epsilon_at(self.rule_delta)
+        kind, certify = (
+            ("sampled.event_counts", sampled.certified_epsilon)
+            if self.mode == "fixed"
+            else ("sampled.stopped_counts", sampled.stopped_epsilon)
+        )
         with mpmath.workdps(50):
-            found = sampled.certified_epsilon(right, wrong, samples, leak, alpha)
-            if found <= self.epsilon_claimed:
+            found = certify(right, wrong, samples, leak, alpha)
+            if found <= allowed:
                 return None
             text = mpmath.nstr(found, 20)
         parameters = {
             "right": right,
             "wrong": wrong,
             "samples": samples,
-            "epsilon": repr(self.epsilon_claimed),
-            "delta": repr(self.delta),
+            "directions": directions,
+            "epsilon": repr(allowed),
+            "delta": repr(self.rule_delta),
             "failure_probability": repr(self.failure_probability),
             "label": self.label or f"audit/{self.mechanism}",
             "event": self.event,
             "pair": self.pair,
+            **self.inputs.packed(),
             "claim": str(self.claim),
             "seed": self.seed,
             "trials": self.trials,
         }
         return Witness(
             label=str(parameters["label"]),
-            kind="sampled.event_counts",
+            kind=kind,
             parameters=parameters,
-            claimed=repr(self.epsilon_claimed),
+            claimed=repr(allowed),
             found=text,
             note="counts of right and wrong guesses of the input; the rule was fixed on other trials",
         )
 
     def reason(self) -> str:
         """One sentence that carries the number."""
-        runs = f"{self.counts['samples'] // 2:,} runs a side"
+        runs = f"{self.counts['tested'] // 2:,} runs a side"
+        if self.outcome is Outcome.REFUTED and self.epsilon_lower < self.epsilon_claimed:
+            return (
+                f"{self.mechanism} is not {self.claim}: its curve is refuted as a whole ({self.confidence}), {runs}; "
+                f"certified ε {self._at_delta()}"
+            )
         if self.outcome is Outcome.REFUTED:
-            return f"{self.mechanism} is not {self.claim}: certified ε ≥ {self._at_delta()} ({self.confidence}), {runs}"
-        found = f"certified ε ≥ {self._at_delta()} ({self.confidence}), {runs}"
+            return f"{self.mechanism} is not {self.claim}: certified ε {self._at_delta()} ({self.confidence}), {runs}"
+        found = f"certified ε {self._at_delta()} ({self.confidence}), {runs}"
         return f"{self.mechanism} is consistent with {self.claim}: {found}; {self._reach()}"
 
     def _at_delta(self) -> str:
         where = "" if self.delta == 0 else f" at δ = {self.delta:.3g}"
         curve = "" if isinstance(self.claim, ApproxDP) else f", where the claim allows {self.epsilon_claimed:.3g}"
-        return f"{_down(self.epsilon_lower)}{where}{curve}"
+        return f"{self._sign()} {_down(self.epsilon_lower)}{where}{curve}"
+
+    def _sign(self) -> str:
+        """An anytime audit that stops at once has rejected the claimed epsilon itself, and none above it."""
+        return ">" if self.outcome is Outcome.REFUTED and self.epsilon_lower == self.epsilon_claimed else "≥"
 
     def _reach(self) -> str:
         if not math.isfinite(self.visible.detectable):
@@ -195,8 +222,9 @@ class AuditResult:
     def __str__(self) -> str:
         lines = [f"{self.outcome.value.upper()}  {self.reason()}"]
         lines += [f"  {name:<12} {text}" for name, text in self.rows()]
+        directions = "both directions in one test" if self.counts["directions"] == 2 else "one direction"
         looks = f"{self.visible.looks} look" + ("s" if self.visible.looks > 1 else "")
-        spent = f"failure probability {self.failure_probability:g}, {looks}, both directions in one test"
+        spent = f"failure probability {self.failure_probability:g}, {looks}, {directions}"
         times = f"{self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}"
         lines += [f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
         return "\n".join(lines)

@@ -27,9 +27,15 @@ LEARN_ROWS = 40_000
 
 
 class Score(abc.ABC):
-    """A way to score outputs; `learned` says that fitting looks at them, so that they may not be reused as fresh."""
+    """A way to score outputs.
+
+    Attributes:
+        learned: fitting looks at outputs, so that they may not be reused as fresh.
+        known: the score is the log-ratio of the two laws, so that little is left to learn.
+    """
 
     learned = False
+    known = False
     name = "score"
 
     @abc.abstractmethod
@@ -91,6 +97,7 @@ class LikelihoodRatio(Score):
 
     data: Callable[[Any], ArrayLike]
     neighbour: Callable[[Any], ArrayLike]
+    known = True
     name = "log-likelihood ratio"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:

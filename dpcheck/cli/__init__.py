@@ -6,7 +6,7 @@ from __future__ import annotations
 import click
 
 import dpcheck
-from dpcheck.cli import auditing, browse, planning, running
+from dpcheck.cli import attacking, auditing, browse, comparing, planning, running
 from dpcheck.cli.common import Dpcheck
 
 
@@ -21,6 +21,6 @@ def main() -> None:
     """
 
 
-for module in (browse, running, planning, auditing):
+for module in (browse, running, planning, comparing, auditing, attacking):
     for command in module.COMMANDS:
         main.add_command(command)

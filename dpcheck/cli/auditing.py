@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
-import importlib.util
-import sys
-from collections.abc import Callable
+import signal
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,45 +23,46 @@ from dpcheck.cli.common import (
     json_option,
     leave,
     root_option,
+    shown,
     table,
     witness_path,
 )
+from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, pair_options
 from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from dpcheck.auditing.audit import AuditResult, Look
     from dpcheck.engine.mutation import Trial
+    from dpcheck.engine.store import Store
     from dpcheck.mutants import Mutant
-    from dpcheck.privacy import Guarantee
 
 SCORES = ("auto", "identity", "projection", "cells", "classifier")
+STORE = Path(".dpcheck") / "store.db"
 
 
 @click.command("audit")
 @click.argument("mechanism", metavar="FILE:MECHANISM")
-@click.option("--data", required=True, metavar="FILE.npy", help="Axis 0 counts records.")
-@click.option("--neighbour", required=True, metavar="FILE.npy", help="The same data, one record changed.")
-@click.option("--epsilon", type=float, help="Claim: ε-DP, or (ε, δ)-DP with --delta, or Rényi DP with --alpha.")
-@click.option("--delta", type=float, help="δ of the claim.  [default: 0]")
-@click.option("--alpha", type=float, help="Order of a Rényi claim.")
-@click.option("--rho", type=float, help="Claim: ρ-zCDP.")
-@click.option("--mu", type=float, help="Claim: μ-Gaussian DP.")
+@pair_options
+@claim_options
+@click.option(
+    "--mode",
+    type=click.Choice(["fixed", "anytime"]),
+    default="fixed",
+    show_default=True,
+    help="fixed: one look at --trials, the tightest bound. anytime: stop whenever (Ctrl-C), --resume tomorrow.",
+)
 @click.option("--trials", type=int, default=100_000, show_default=True, help="Runs on each of the two inputs.")
+@click.option("--until", type=click.Choice(["refuted"]), help="Stop an anytime audit as soon as the claim is refuted.")
+@click.option(
+    "--max-samples", type=int, help="Runs of an anytime audit, both inputs together.  [default: twice --trials]"
+)
+@click.option("--resume", is_flag=True, help="Go on with the stored anytime audit of the same mechanism and pair.")
+@click.option("--store", metavar="FILE", help=f"Where anytime audits are kept.  [default: {STORE}]")
 @click.option(
     "--failure-probability", type=float, default=0.05, show_default=True, help="Chance of a wrong refutation."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--adjacency",
-    type=click.Choice(["replace-one", "add-remove", "user-level", "none"]),
-    default="replace-one",
-    show_default=True,
-    help="What neighbours are; none takes any pair.",
-)
 @click.option("--score", default="auto", show_default=True, help=f"One of {', '.join(SCORES)}, or FILE:FUNCTION.")
-@click.option("--halts", is_flag=True, help="NaN outputs mean: stopped without an output.")
-@click.option(
-    "--per-call", is_flag=True, help="MECHANISM is (data, rng) -> one output, not (data, rng, trials) -> all."
-)
 @json_option
 def audit_command(
     mechanism: str,
@@ -70,7 +73,13 @@ def audit_command(
     alpha: float | None,
     rho: float | None,
     mu: float | None,
+    curve: str | None,
+    mode: str,
     trials: int,
+    until: str | None,
+    max_samples: int | None,
+    resume: bool,
+    store: str | None,
     failure_probability: float,
     seed: int,
     adjacency: str,
@@ -80,102 +89,108 @@ def audit_command(
     as_json: bool,
 ) -> None:
     """Audits MECHANISM(data, rng, trials) of a Python file on one pair of inputs. Exit 1 when the claim is refuted."""
-    claim = _claim(epsilon, delta, alpha, rho, mu)
-    pair = _array("--data", data), _array("--neighbour", neighbour)
+    if mode == "fixed" and (until or max_samples is not None or resume or store):
+        raise click.UsageError("--until, --max-samples, --resume and --store go with --mode anytime")
+    claim = claim_of(epsilon, delta, alpha, rho, mu, curve)
+    pair = array_of("--data", data), array_of("--neighbour", neighbour)
     function = function_of(mechanism)
     from dpcheck.auditing.audit import audit
     from dpcheck.auditing.mechanisms import vectorize
 
-    result = audit(
-        vectorize(function) if per_call else function,
-        *pair,
-        claim,
-        trials=trials,
-        failure_probability=failure_probability,
-        score=_score(score),
-        seed=seed,
-        adjacency=None if adjacency == "none" else adjacency,
-        halts=halts,
-    )
-    saved = None
-    if result.witness is not None:
-        saved = result.witness.save(witness_path(Path(".dpcheck") / "store.db", result.witness))
-    if as_json:
-        echo_json({**result.to_dict(), "witness": None if saved is None else str(saved)})
+    run = vectorize(function) if per_call else function
+    options: dict[str, Any] = {
+        "failure_probability": failure_probability,
+        "score": _score(score),
+        "seed": seed,
+    }
+    rest: dict[str, Any] = {"trials": trials, "adjacency": None if adjacency == "none" else adjacency, "halts": halts}
+    kept = Path(store) if store else STORE
+    if mode == "fixed":
+        result = audit(run, pair[0], pair[1], claim, **options, **rest)
     else:
-        click.echo(str(result))
-        if saved is not None:
-            click.echo(f"  {'reproduce':<12} dpcheck verify {saved}")
+        name = f"{Path(mechanism.rpartition(':')[0]).name}:{mechanism.rpartition(':')[2]}"
+        with _watched(kept, name, until) as watch:
+            state = watch.stored(run, pair, claim, **options) if resume else None
+            rest |= {"mode": mode, "until": watch, "max_samples": max_samples, "resume": state}
+            result = audit(run, pair[0], pair[1], claim, **options, **rest)
+            watch.finish(result)
+    _show(result, kept, as_json)
     if result.outcome.value == "refuted":
         leave(Exit.UNEXPECTED)
 
 
-def _claim(
-    epsilon: float | None, delta: float | None, alpha: float | None, rho: float | None, mu: float | None
-) -> Guarantee:
-    from dpcheck import privacy
-
-    if sum(value is not None for value in (epsilon, rho, mu)) != 1:
-        raise click.UsageError("name the claim by one of --epsilon, --rho and --mu")
-    if epsilon is None and (delta is not None or alpha is not None):
-        raise click.UsageError("--delta and --alpha go with --epsilon")
-    if delta is not None and alpha is not None:
-        raise click.UsageError("--delta makes an (ε, δ) claim, --alpha a Rényi claim; give one of them")
-    if rho is not None:
-        return privacy.ZCDP(rho)
-    if mu is not None:
-        return privacy.GaussianDP(mu)
-    assert epsilon is not None
-    if alpha is not None:
-        return privacy.RenyiDP(alpha, epsilon)
-    return privacy.ApproxDP(epsilon, delta) if delta else privacy.PureDP(epsilon)
+def _show(result: AuditResult, store: Path, as_json: bool) -> None:
+    """The result, with its witness saved beside the store."""
+    witness = result.witness
+    saved = None if witness is None else witness.save(witness_path(store, witness))
+    if as_json:
+        kept = None if result.mode == "fixed" else str(store)
+        echo_json({**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept})
+        return
+    click.echo(str(result))
+    if result.mode == "anytime":
+        click.echo(f"  {'go on':<12} the same command with --resume and a larger --max-samples; kept in {shown(store)}")
+    if saved is not None:
+        click.echo(f"  {'reproduce':<12} dpcheck verify {saved}")
 
 
-def _array(option: str, path: str) -> Any:
-    import numpy as np
+class _Watch:
+    """Called at every look of an anytime audit: says where it is, keeps its state, and stops it on Ctrl-C."""
 
-    try:
-        values = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise InvalidInput(f"cannot read {option} {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InvalidInput(
-            f"{option} {path} is not an array in NumPy's .npy format; write it with numpy.save"
-        ) from error
-    if not isinstance(values, np.ndarray):
-        raise InvalidInput(f"{option} {path} holds several arrays (.npz); write one with numpy.save")
-    return values
+    def __init__(self, store: Store, name: str, until: str | None) -> None:
+        self._store, self._name, self._until = store, name, until
+        self._spoken = self._kept = time.monotonic()
+        self._interrupted = False
+
+    def stored(self, mechanism: Any, pair: tuple[Any, Any], claim: Any, **options: Any) -> dict[str, Any]:
+        """The state to go on with. Raises `InvalidInput` when there is none, or only of another audit."""
+        from dpcheck.auditing.identity import check_same, identity
+
+        states = self._store.audits(self._name)
+        if not states:
+            raise InvalidInput(
+                f"there is no anytime audit of {self._name} in {self._store.path}; leave out --resume to begin one"
+            )
+        now = identity(mechanism, pair, claim, **options)
+        same = [state for state in states if state.get("audit") == now]
+        if not same:
+            check_same(states[0].get("audit"), now, self._name)
+        return same[0]
+
+    def __call__(self, look: Look) -> bool:
+        now = time.monotonic()
+        if now - self._spoken > 5:
+            self._spoken = now
+            click.echo(f"{look.samples:,} runs  certified ε ≥ {look.epsilon_lower:.3f}", err=True)
+        if now - self._kept > 20:
+            self._kept = now
+            self._store.keep_audit(self._name, look.state())
+        return self._interrupted or (look.refuted and self._until == "refuted")
+
+    def finish(self, result: AuditResult) -> None:
+        assert result.state is not None
+        self._store.keep_audit(self._name, result.state)
+        if self._interrupted:
+            complain(f"stopped after {result.counts['samples']:,} runs; what they say is valid")
+
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._interrupted:
+            raise KeyboardInterrupt
+        self._interrupted = True
 
 
-def function_of(reference: str) -> Callable[..., Any]:
-    """The function behind FILE:NAME; the file may import its neighbours, as a script does.
+@contextlib.contextmanager
+def _watched(path: Path, name: str, until: str | None) -> Iterator[_Watch]:
+    """A watch with its store; the first Ctrl-C ends the audit in good order, the second one at once."""
+    from dpcheck.engine.store import Store
 
-    Raises:
-        InvalidInput: no such file or name, or the file does not import.
-    """
-    path, colon, name = reference.rpartition(":")
-    if not colon or not name.isidentifier():
-        raise InvalidInput(f"got {reference!r}; name a function of a Python file as mymechanisms.py:noisy_mean")
-    file = Path(path).resolve()
-    if not file.is_file():
-        raise InvalidInput(f"there is no file {path}; FILE:MECHANISM names a Python file")
-    spec = importlib.util.spec_from_file_location(f"dpcheck_user_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise InvalidInput(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    if str(file.parent) not in sys.path:
-        sys.path.insert(0, str(file.parent))
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise InvalidInput(f"{path} does not import: {type(error).__name__}: {error}") from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-        raise InvalidInput(f"{path} has no function {name!r}; it has {', '.join(known[:8]) or 'none'}")
-    function: Callable[..., Any] = found
-    return function
+    with Store(path) as store:
+        watch = _Watch(store, name, until)
+        before = signal.signal(signal.SIGINT, watch.interrupt)
+        try:
+            yield watch
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def _score(name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping
@@ -191,6 +190,8 @@ def _screen(
     catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen], errors: Mapping[str, Failure]
 ) -> list[str]:
     """The screen of `dpcheck show`, line by line."""
+    from dpcheck.printing import pretty
+
     edge = min(width() or 120, 120)
     lines = _title(claim, str(catalogue.home(claim.label)), edge)
     lines += textwrap.wrap(claim.statement, edge, initial_indent="  ", subsequent_indent="  ")
@@ -198,7 +199,7 @@ def _screen(
         if expression is not None:
             hidden = " (up to a constant)" if sign in "≲≳" else ""
             lines.append(f"  {claim.quantity or 'bound'} {sign}{hidden}")
-            lines += [f"      {line}".rstrip() for line in _pretty(expression)]
+            lines += [f"      {line}".rstrip() for line in pretty(expression)]
     said = _facts(claim, results)
     said += _verdicts(catalogue, claim, results)
     for check in catalogue.checks_of(claim.label):
@@ -218,6 +219,36 @@ def _screen(
         wrapped = textwrap.wrap(text, edge - len(lead), break_long_words=False, break_on_hyphens=False) or [""]
         lines.append(lead + _tinted(wrapped[0]))
         lines += [" " * len(lead) + line for line in wrapped[1:]]
+    return lines + _derivation(catalogue, claim, edge)
+
+
+MARKS = {"follows": "✓", "argued": "·", "gap": "≠", "fails": "✗", "open": "?"}
+"""How a step of a derivation stands."""
+
+
+def _derivation(catalogue: Catalogue, claim: Claim, edge: int) -> list[str]:
+    """The executed derivation, step by step, or why there is none."""
+    from dpcheck.printing import inline
+
+    statement = claim.statement_label
+    found = catalogue.transcript(claim.label)
+    if found is None:
+        reason = next((catalogue.underived[x].reason for x in (claim.label, statement) if x in catalogue.underived), "")
+        return textwrap.wrap(f"no derivation: {reason}", edge, initial_indent="  ", subsequent_indent="    ") * bool(
+            reason
+        )
+    lines = ["", *textwrap.wrap(f"Derivation. {found.about}", edge, initial_indent="  ", subsequent_indent="  ")]
+    for number, step in enumerate(found.steps, 1):
+        lead = f"  {MARKS[step.standing]} {number:>2}  "
+        text = step.text + (f" [{step.detail}]" if step.detail else "")
+        lines += textwrap.wrap(text, edge, initial_indent=lead, subsequent_indent=" " * len(lead))
+        for formula in step.formulas:
+            left = formula.left if isinstance(formula.left, str) else inline(formula.left)
+            shown = f"{left} {formula.unicode_sign} {inline(formula.right)}".strip()
+            lines += textwrap.wrap(shown, edge, initial_indent=" " * 10, subsequent_indent=" " * 12)
+    used = [standing for standing in MARKS if any(step.standing == standing for step in found.steps)]
+    words = {"follows": "executed", "argued": "in words", "gap": "does not follow", "fails": "fails", "open": "open"}
+    lines.append("  " + ", ".join(f"{MARKS[standing]} {words[standing]}" for standing in used))
     return lines
 
 
@@ -239,50 +270,19 @@ def _tinted(text: str) -> str:
     return coloured(word) + blank + rest
 
 
-def _pretty(expression: Any) -> list[str]:
-    """An expression in Unicode, drawn over several lines."""
-    from sympy.printing.pretty.pretty import PrettyPrinter
-
-    class Printer(PrettyPrinter):  # type: ignore[misc]
-        """SymPy draws the arguments of Min and Max as code."""
-
-        def _print_Min(self, expr: Any) -> Any:
-            return self._helper_print_function(expr.func, expr.args, sort=True, func_name="min")
-
-        def _print_Max(self, expr: Any) -> Any:
-            return self._helper_print_function(expr.func, expr.args, sort=True, func_name="max")
-
-    return str(Printer({"use_unicode": True, "wrap_line": False}).doprint(expression)).splitlines()
-
-
-def _inline(expression: Any) -> str:
-    """An expression on one line."""
-    import sympy as sp
-
-    lines = _pretty(sp.sympify(expression))
-    if len(lines) == 1:
-        return lines[0]
-    text = str(expression)
-    for symbol in sorted(expression.free_symbols, key=lambda s: -len(s.name)):
-        text = re.sub(rf"\b{symbol.name}\b", sp.pretty(symbol, use_unicode=True), text)
-    for plain, sign in (("sqrt(", "√("), ("**", "^"), ("*", "·"), ("<=", "≤"), (">=", "≥")):
-        text = text.replace(plain, sign)
-    return text
-
-
 def _facts(claim: Claim, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
     """Assumptions, constants, probability, and what is wrong with the printed form."""
-    import sympy as sp
+    from dpcheck.printing import inline
 
     found = []
     if claim.assumptions:
-        found.append(("assumes", ", ".join(map(_inline, claim.assumptions))))
+        found.append(("assumes", ", ".join(map(inline, claim.assumptions))))
     symbols = set().union(*(e.free_symbols for e in (claim.order, claim.explicit) if e is not None))
     if symbols:
-        names = sorted((sp.pretty(s, use_unicode=True) for s in symbols), key=str.casefold)
+        names = sorted((inline(s) for s in symbols), key=str.casefold)
         found.append(("constants", ", ".join(names)))
     if claim.probability is not None:
-        found.append(("with prob.", _inline(claim.probability)))
+        found.append(("with prob.", inline(claim.probability)))
     if claim.about:
         found.append(("about", ", ".join(claim.about)))
     if claim.grade or claim.remark:
@@ -356,10 +356,21 @@ def _as_dict(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) 
         "outcome": (outcomes_of(catalogue, claim, results) or ["no check"])[0],
         "checks": [check_row(catalogue, c, results.get(c.id)) for c in catalogue.checks_of(claim.label)],
         "unchecked": catalogue.unchecked[claim.label].reason if claim.label in catalogue.unchecked else None,
+        "derivation": _steps(catalogue, claim),
         "homes": [{"kind": h.kind, "path": h.path, "line": h.line} for h in catalogue.homes(claim.label)],
         "readings": [other.label for other in catalogue.readings(claim.label) if other is not claim],
         "rerun": f"dpcheck run {claim.label} --size standard",
     }
+
+
+def _steps(catalogue: Catalogue, claim: Claim) -> list[dict[str, Any]] | None:
+    found = catalogue.transcript(claim.label)
+    if found is None:
+        return None
+    return [
+        {"text": s.text, "standing": s.standing, "formulas": [str(f) for f in s.formulas], "detail": s.detail}
+        for s in found.steps
+    ]
 
 
 COMMANDS = (list_command, show_command)

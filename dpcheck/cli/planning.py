@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,45 +20,68 @@ ROWS = 24
 """Most lines of a table."""
 
 
-@click.command("plan")
-@click.argument("algorithm")
-@click.option("--n", type=int, required=True, help="Records; users under --m.")
-@click.option("--d", type=int, default=1, show_default=True, help="Dimension of the parameter.")
-@click.option("--epsilon", type=float, help="Budget: ε-DP, or (ε, δ)-DP with --delta.")
-@click.option("--delta", type=float, default=0.0, help="δ of the budget.  [default: 0]")
-@click.option("--rho", type=float, help="Budget: ρ-zCDP.")
-@click.option("--m", type=int, default=0, help="Samples of each user, for user-level privacy.")
-@click.option("--k", type=float, help="Order of the moment bound.")
-@click.option("--D", "D", type=float, default=1.0, show_default=True, help="Diameter of the domain.")
-@click.option("--L", "L", type=float, help="Lipschitz constant of the losses.  [default: 1, or inf beside --moment]")
-@click.option("--H", "H", type=float, default=1.0, show_default=True, help="Smoothness of the losses; inf for none.")
-@click.option("--G_k", "G_k", type=float, help="Moment bound of order --k.")
-@click.option("--moment", multiple=True, metavar="K=VALUE", help="Moment bound of another order; may be repeated.")
-@click.option("--theta", type=float, help="Exponent of the Tsybakov noise condition.")
-@click.option("--lambda", "lambda_", type=float, help="Constant of the Tsybakov noise condition.")
-@click.option("--hessian-rank", type=int, help="Rank of the Hessian, for losses of low rank.")
-@click.option("--constant", multiple=True, metavar="NAME=VALUE", help="A further constant that the algorithm asks for.")
-@click.option("--failure-probability", "beta", type=float, default=0.05, show_default=True, help="Of risk statements.")
-@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="A field of the algorithm.")
-@root_option
-@json_option
-def plan_command(
-    algorithm: str,
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A whole number, also as 1e5."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = float(value)
+            if number != int(number):
+                raise ValueError(value)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        return int(number) if "e" in str(value).lower() else int(value)
+
+
+SETTING = (
+    click.option("--n", type=Size(), required=True, help="Records; users under --m."),
+    click.option("--d", type=Size(), default=1, show_default=True, help="Dimension of the parameter."),
+    click.option("--epsilon", type=float, help="Budget: ε-DP, or (ε, δ)-DP with --delta."),
+    click.option("--delta", type=float, default=0.0, help="δ of the budget.  [default: 0]"),
+    click.option("--rho", type=float, help="Budget: ρ-zCDP."),
+    click.option("--m", type=Size(), default=0, help="Samples of each user, for user-level privacy."),
+    click.option("--k", type=float, help="Order of the moment bound."),
+    click.option("--D", "D", type=float, default=1.0, show_default=True, help="Diameter of the domain."),
+    click.option(
+        "--L", "L", type=float, help="Lipschitz constant of the losses.  [default: 1, or inf beside --moment]"
+    ),
+    click.option(
+        "--H", "H", type=float, default=1.0, show_default=True, help="Smoothness of the losses; inf for none."
+    ),
+    click.option("--G_k", "G_k", type=float, help="Moment bound of order --k."),
+    click.option("--moment", multiple=True, metavar="K=VALUE", help="Moment bound of another order; may be repeated."),
+    click.option("--theta", type=float, help="Exponent of the Tsybakov noise condition."),
+    click.option("--lambda", "lambda_", type=float, help="Constant of the Tsybakov noise condition."),
+    click.option("--hessian-rank", type=int, help="Rank of the Hessian, for losses of low rank."),
+    click.option(
+        "--constant", multiple=True, metavar="NAME=VALUE", help="A further constant that the algorithm asks for."
+    ),
+    click.option(
+        "--failure-probability", "beta", type=float, default=0.05, show_default=True, help="Of risk statements."
+    ),
+)
+
+
+def setting_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that make a `Setting`; `setting_of` reads them."""
+    for option in reversed(SETTING):
+        command = option(command)
+    return command
+
+
+def setting_of(
+    *,
     L: float | None,
     G_k: float | None,
     moment: tuple[str, ...],
     theta: float | None,
     lambda_: float | None,
     constant: tuple[str, ...],
-    settings: tuple[str, ...],
-    root: str | None,
-    as_json: bool,
     **sizes: Any,
-) -> None:
-    """The schedule of ALGORITHM (LABEL or LABEL@READING): phases, noise, privacy, gradients, bounds on its risk.
-
-    Exit 1 when it cannot be run at this size; the smallest n that would do is then named.
-    """
+) -> Setting:
+    """The setting of the command line's options. Raises `click.UsageError`, `InvalidInput`."""
     from dpcheck.engine import planning
 
     moments = {_number("--moment", key): value for key, value in _pairs("--moment", moment).items()}
@@ -68,16 +91,32 @@ def plan_command(
         moments[sizes["k"]] = G_k
     if (theta is None) != (lambda_ is None):
         raise click.UsageError("--theta and --lambda go together")
-    setting = planning.Setting(
+    return planning.Setting(
         L=L if L is not None else math.inf if moments else 1.0,
         moments=moments,
         growth=None if theta is None or lambda_ is None else (theta, lambda_),
         extra=_pairs("--constant", constant),
         **sizes,
     )
+
+
+@click.command("plan")
+@click.argument("algorithm")
+@setting_options
+@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="A field of the algorithm.")
+@root_option
+@json_option
+def plan_command(algorithm: str, settings: tuple[str, ...], root: str | None, as_json: bool, **options: Any) -> None:
+    """The schedule of ALGORITHM (LABEL or LABEL@READING): phases, noise, privacy, gradients, bounds on its risk.
+
+    Exit 1 when it cannot be run at this size; the smallest n that would do is then named.
+    """
+    from dpcheck.engine import planning
+
+    setting = setting_of(**options)
     fields = dict(planning.parse(text) for text in settings)
     try:
-        found = planning.plan(algorithm, setting, fields, _claims(root))
+        found = planning.plan(algorithm, setting, fields, claims_of(root))
     except Infeasible as error:
         _infeasible(error, algorithm, setting, as_json)
         return
@@ -104,7 +143,7 @@ def _number(option: str, text: str) -> float:
         raise click.BadParameter(f"{text!r} is not a number", param_hint=option) from None
 
 
-def _claims(root: str | None) -> list[Claim]:
+def claims_of(root: str | None) -> list[Claim]:
     """Claims that may bound the risk; a plan needs no content folder."""
     try:
         return list(catalogue_of(root).claims.values())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.checks import Check, Unchecked
 from dpcheck.claims import Claim, Paper, split_label
+from dpcheck.derivations import Derivation, Transcript, Underived
 from dpcheck.engine import algorithms as _algorithms
 from dpcheck.engine import collect, homes, layout, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
@@ -21,11 +22,12 @@ from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.homes import Home, HomeKind
 from dpcheck.errors import CollectionError, UnknownLabel
 from dpcheck.interfaces import Algorithm
+from dpcheck.panels import Panel
 
 if TYPE_CHECKING:
     from dpcheck.mutants import Mutant
 
-__all__ = ["Catalogue", "algorithm", "algorithms", "claim", "claims", "in_force", "load"]
+__all__ = ["Catalogue", "algorithm", "algorithms", "claim", "claims", "current", "derived", "in_force", "load"]
 
 _IN_FORCE: ContextVar[Catalogue | None] = ContextVar("catalogue in force", default=None)
 
@@ -37,6 +39,7 @@ class Catalogue:
     Attributes:
         layout, paths: what it was loaded from: the root's folders, and the user's own files and folders.
         papers, claims, checks, unchecked, mutants: by key, label, id, label, name.
+        derivations, underived: by label; panels: by key.
         files: check id -> the content file that defines it.
         errors: what could not be collected, each with file and line; the rest is usable.
     """
@@ -48,10 +51,14 @@ class Catalogue:
     checks: dict[str, Check] = field(default_factory=dict)
     unchecked: dict[str, Unchecked] = field(default_factory=dict)
     mutants: dict[str, Mutant] = field(default_factory=dict)
+    derivations: dict[str, Derivation] = field(default_factory=dict)
+    underived: dict[str, Underived] = field(default_factory=dict)
+    panels: dict[str, Panel] = field(default_factory=dict)
     files: dict[str, ContentFile] = field(default_factory=dict)
     errors: list[CollectionError] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
     _places: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    _transcripts: dict[str, Transcript] = field(default_factory=dict)
 
     @property
     def root(self) -> Path:
@@ -74,6 +81,15 @@ class Catalogue:
 
     def checks_of(self, label: str) -> list[Check]:
         return [check for check in self.checks.values() if check.label == label]
+
+    def transcript(self, label: str) -> Transcript | None:
+        """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
+        found = self.derivations.get(label) or self.derivations.get(label.partition("@")[0])
+        if found is None:
+            return None
+        if found.label not in self._transcripts:
+            self._transcripts[found.label] = found.run(self.claims)
+        return self._transcripts[found.label]
 
     def knows(self, name: str) -> bool:
         """Whether a name is a paper's key, a label or the id of a check."""
@@ -112,7 +128,8 @@ class Catalogue:
 
     def fingerprint(self, check: Check) -> str:
         """`Record.sources` as of now: a record with another one is stale. See `dpcheck.engine.sources`."""
-        return sources.fingerprint(self.files[check.id].path, self.claims, check.label)
+        derivations = {label: self._places[f"derivation {label}"][0].resolve() for label in self.derivations}
+        return sources.fingerprint(self.files[check.id].path, self.claims, check.label, derivations=derivations)
 
     def fingerprints(self) -> dict[str, str]:
         """Check id -> fingerprint, of every check."""
@@ -148,6 +165,8 @@ class Catalogue:
         derivation = self.derivation(statement)
         if derivation is not None:
             found.append(self._home("derivation", *derivation))
+        if statement in self.derivations:
+            found.append(self._home("derivation", *self._places[f"derivation {statement}"]))
         found += [self._home("audit", *self._places[c.id]) for c in self.checks_of(label)]
         found += [self._home("mutant", *place) for place in self._bugs.get(statement, [])]
         return list(dict.fromkeys(found))
@@ -215,6 +234,16 @@ class Catalogue:
         elif isinstance(item, Unchecked):
             line = collect.line_of(file.path, item.label)
             self._once(self.unchecked, item.label, item, file.path, line, f"unchecked {item.label}")
+        elif isinstance(item, Derivation):
+            code = inspect.unwrap(item.function).__code__
+            where, line = Path(code.co_filename), code.co_firstlineno
+            self._once(self.derivations, item.label, item, where, line, f"derivation {item.label}")
+        elif isinstance(item, Panel):
+            line = collect.line_of(file.path, item.key)
+            self._once(self.panels, item.key, item, file.path, line, f"panel {item.key}")
+        elif isinstance(item, Underived):
+            line = collect.line_of(file.path, item.label)
+            self._once(self.underived, item.label, item, file.path, line, f"underived {item.label}")
         else:
             self._once(self.mutants, item.name, item, file.path, collect.line_of(file.path, item.name))
 
@@ -245,6 +274,10 @@ class Catalogue:
                 self.errors.append(CollectionError(f"{self.home(id)}: {error}"))
         for label in self.unchecked:
             self._known(label, self._places[f"unchecked {label}"])
+        for label in self.derivations:
+            self._known(label, self._places[f"derivation {label}"])
+        for label in self.underived:
+            self._known(label, self._places[f"underived {label}"])
         for claim in self.claims.values():
             why = _needs_section(claim)
             if why and self.derivation(claim.statement_label) is None:
@@ -322,7 +355,7 @@ def load(
 def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
     """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
     catalogue = Catalogue(found)
-    kinds: tuple[type, ...] = (Paper, Claim, Check, Unchecked)
+    kinds: tuple[type, ...] = (Paper, Claim, Check, Unchecked, Derivation, Underived, Panel)
     with in_force(catalogue):
         for folder in catalogue.layout.content:
             _folder(catalogue, folder, kinds)
@@ -376,7 +409,8 @@ def _loaded(found: layout.Layout) -> Catalogue:
     return load_from(found)
 
 
-def _current() -> Catalogue:
+def current() -> Catalogue:
+    """The catalogue in force, else that of the working directory."""
     return _IN_FORCE.get() or _loaded(layout.find())
 
 
@@ -385,7 +419,15 @@ def _current() -> Catalogue:
 
 def claim(label: str) -> Claim:
     """The claim of a label: `dp.claim("l1_geometry/thm-4").order`. Raises `UnknownLabel`, which names near misses."""
-    return _current().claim(label)
+    return current().claim(label)
+
+
+def derived(label: str) -> Transcript:
+    """The executed derivation of a statement; its `verdict()` is that of a symbolic check. Raises `UnknownLabel`."""
+    found = current().transcript(label)
+    if found is None:
+        raise UnknownLabel(label, current().derivations)
+    return found
 
 
 def claims(
@@ -396,7 +438,7 @@ def claims(
     Args:
         paper: key of the paper; `kind`: "theorem", "lemma", …; `about`: label of an algorithm; `reading`: "derived", ….
     """
-    catalogue = _current()
+    catalogue = current()
     if paper is not None and paper not in catalogue.papers:
         raise UnknownLabel(paper, catalogue.papers)
     return [

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 if TYPE_CHECKING:
     from dpcheck.accounting import Row
     from dpcheck.claims import Claim
+    from dpcheck.interfaces import Workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +36,7 @@ class Setting:
         growth: (theta, lambda) of the Tsybakov noise condition.
         beta: failure probability of high-probability statements.
         extra: further named constants that a paper's schedule asks for.
+        constants: those of a workload, in every norm, in place of all of the above; see `Setting.on`.
     """
 
     n: int
@@ -51,6 +54,7 @@ class Setting:
     beta: float = 0.05
     hessian_rank: int | None = None
     extra: Mapping[str, float] = field(default_factory=dict)
+    constants: Constants | None = None
 
     def __post_init__(self) -> None:
         for name in ("n", "d"):
@@ -76,14 +80,38 @@ class Setting:
         assert self.epsilon is not None
         return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
+    def on(self, workload: Workload) -> Setting:
+        """The same sizes and budget with the constants of a workload, in every norm that an algorithm asks for."""
+        c = workload.constants
+        orders = {1.0, 2.0, *([] if self.k is None else [self.k])}
+        return dataclasses.replace(
+            self,
+            d=c.d,
+            D=c.diameter(2.0),
+            L=c.lipschitz(2.0),
+            H=max(c.smoothness(2.0), sys.float_info.min),  # linear losses
+            moments={order: c.moment(order, 1) for order in orders},
+            growth=c.growth,
+            hessian_rank=c.hessian_rank,
+            extra=dict(c.extra),
+            constants=c,
+        )
+
+    @property
+    def trivial(self) -> float:
+        """What the excess risk of a constant output is at most: D G_1."""
+        return self.D * self.moment(1)
+
     def moment(self, k: float, m: int = 1) -> float:
         """G_k; by Minkowski's inequality it bounds the moment of a mean of m gradients as well."""
+        if self.constants is not None:
+            return self.constants.moment(k, m)
         above = [order for order in self.moments if order >= k]
         return min(self.moments[min(above)] if above else math.inf, self.L)
 
     @property
     def problem(self) -> Problem:
-        constants = Constants(
+        constants = self.constants or Constants(
             d=self.d,
             diameter=lambda p: self.D,
             lipschitz=lambda p: self.L,
@@ -268,20 +296,30 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
 
 
 def alternatives(label: str, setting: Setting) -> list[tuple[str, str]]:
-    """The paper's other algorithms at this size: (label, "feasible" or the smallest n)."""
+    """The paper's other algorithms at this size: (label, "feasible" with the bound on its risk, or the smallest n).
+
+    Algorithms that say of themselves that they are a `subroutine` are no alternative.
+    """
     found = []
-    for other in algorithms():
-        if other == label or other.partition("/")[0] != label.partition("/")[0]:
+    for other, kind in algorithms().items():
+        if other == label or other.partition("/")[0] != label.partition("/")[0] or getattr(kind, "subroutine", False):
             continue
         try:
-            build(other, {}, setting.k).schedule(setting.problem, setting.n)
-            found.append((other, "feasible"))
+            chosen = build(other, {}, setting.k)
+            chosen.schedule(setting.problem, setting.n)
+            risks = [row.value for row in _bounds(chosen, setting, ()) if row.what == "risk" and row.value is not None]
+            found.append((other, f"feasible, risk ≤ {min(risks):.3g}" if risks else "feasible"))
         except Infeasible as error:
             if error.smallest_n is not None:
                 found.append((other, f"feasible from n = {error.smallest_n:,}"))
         except (DpcheckError, ValueError, ArithmeticError):
             continue  # made for another budget, or in need of constants that were not given
     return found
+
+
+def bounds(label: str, setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
+    """The upper bounds of `plan` without its schedule. Raises as `plan` does."""
+    return _bounds(build(label, {}, setting.k), setting, claims)
 
 
 def accounted(schedule: Schedule[Any]) -> tuple[str, float | None]:
@@ -301,9 +339,10 @@ def accounted(schedule: Schedule[Any]) -> tuple[str, float | None]:
 
 
 def _phase(phase: Any) -> Mapping[str, Any]:
-    """The fields of a phase, in order; anything else under "phase"."""
+    """The fields of a phase, in order, without inner schedules; anything else under "phase"."""
     if dataclasses.is_dataclass(phase) and not isinstance(phase, type):
-        return {f.name: getattr(phase, f.name) for f in dataclasses.fields(phase)}
+        fields = {f.name: getattr(phase, f.name) for f in dataclasses.fields(phase)}
+        return {name: value for name, value in fields.items() if not isinstance(value, Schedule)}
     return dict(phase) if isinstance(phase, Mapping) else {"phase": phase}
 
 
@@ -369,7 +408,7 @@ def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim]) -
         kind = next((name for word, name in WHATS.items() if word in claim.quantity), None)
         if about and claim.explicit is not None and claim.relation == "<=" and kind is not None:
             found.append(dataclasses.replace(_claimed(claim, values), what=kind))
-    trivial = setting.D * setting.moment(1)
+    trivial = setting.trivial
     for place, row in enumerate(found):
         if row.what == "risk" and row.value is not None and row.value >= trivial:
             note = f"{row.note}; vacuous here: a constant output has at most D G_1 = {trivial:.4g}"

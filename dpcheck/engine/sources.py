@@ -1,8 +1,9 @@
 """Fingerprint of a check: everything on which its result may depend, and nothing else.
 
 Hashed are the check's own file, the helpers that it imports, every dpcheck module that these import directly or not,
-the algorithms that they ask for by label, and the bounds of the claims that they name. Comments, docstrings and blank
-lines are left out, as are the prose of claims and the engine itself: editing those keeps stored results.
+the algorithms and derivations that they ask for by label, and the bounds of the claims that they name. Comments,
+docstrings and blank lines are left out, as are the prose of claims and the engine itself: editing those keeps stored
+results.
 """
 
 from __future__ import annotations
@@ -36,14 +37,18 @@ class _Facts:
     imports: tuple[Path, ...]
     labels: frozenset[str]
     asks_algorithms: bool
+    asks_derivations: bool
 
 
-def fingerprint(path: Path, claims: Mapping[str, Claim], *labels: str) -> str:
+def fingerprint(
+    path: Path, claims: Mapping[str, Claim], *labels: str, derivations: Mapping[str, Path] | None = None
+) -> str:
     """sha256 of all sources of the checks in a content file.
 
     Args:
         path: the content file.
         claims: label -> claim; those named in quotes by the file or its helpers go in, as do `labels` themselves.
+        derivations: label -> the file of its derivation, hashed with what it names where the check asks for any.
     """
     seen: dict[Path, _Facts] = {}
     _reach(seen, [path.resolve()])
@@ -52,6 +57,10 @@ def fingerprint(path: Path, claims: Mapping[str, Claim], *labels: str) -> str:
     if any(facts.asks_algorithms for facts in content):
         papers = {label.partition("/")[0] for label in named}
         _reach(seen, [file for paper in papers for file in _modules(f"dpcheck.algorithms.{paper}")])
+    if any(facts.asks_derivations for facts in content):
+        statements = named | {label.partition("@")[0] for label in named}
+        _reach(seen, [file for label, file in (derivations or {}).items() if label in statements])
+        named = named.union(*(facts.labels for file, facts in seen.items() if not _is_code(file)))
     parts = sorted((_name(file, path), facts.digest) for file, facts in seen.items())
     parts += sorted((label, digest(claims[label])) for label in named if label in claims)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -93,14 +102,11 @@ def _facts(path: Path, modified: int) -> _Facts:
     headed = {id(node.args[0]) for node in executed if _heads_check(node)}
     constants = (node.value for node in executed if isinstance(node, ast.Constant) and id(node) not in headed)
     labels = frozenset(value for value in constants if isinstance(value, str) and LABEL.fullmatch(value))
-    wanted = {"algorithm", "algorithms"}
-    asks = any(
-        (isinstance(node, ast.Attribute) and node.attr in wanted)
-        or (isinstance(node, ast.alias) and node.name in wanted)
-        for node in executed
-    )
+    asked = {node.attr for node in executed if isinstance(node, ast.Attribute)}
+    asked |= {node.name for node in executed if isinstance(node, ast.alias)}
     code = hashlib.sha256(_bare(text, tree).encode()).hexdigest()
-    return _Facts(code, tuple(sorted(set(_imports(path, executed)))), labels, asks)
+    imports = tuple(sorted(set(_imports(path, executed))))
+    return _Facts(code, imports, labels, bool(asked & {"algorithm", "algorithms"}), "derived" in asked)
 
 
 def _heads_check(node: ast.AST) -> TypeGuard[ast.Call]:

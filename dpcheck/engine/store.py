@@ -1,4 +1,4 @@
-"""The store: finished cells and records in one SQLite file, only ever added to.
+"""The store: finished cells and records in one SQLite file, only ever added to, and anytime audits under way.
 
 Every cell is committed by itself in write-ahead mode: a process killed at any moment loses no finished cell, and the
 next run of the same command goes on where it stopped.
@@ -10,7 +10,7 @@ import contextlib
 import datetime
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -40,6 +40,14 @@ CREATE TABLE failures (
     UNIQUE (check_id, cell, size, seed, sources, created)
 ) STRICT;
 """
+
+_AUDITS = """
+CREATE TABLE IF NOT EXISTS audits (
+    mechanism TEXT NOT NULL, identity TEXT NOT NULL, state TEXT NOT NULL, created TEXT NOT NULL,
+    PRIMARY KEY (mechanism, identity)
+) STRICT
+"""
+"""Anytime audits under way; made on first use, so that stores without it stay readable by every version."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +155,18 @@ class Store:
                 row,
             )
 
+    def keep_audit(self, mechanism: str, state: Mapping[str, Any]) -> None:
+        """Keeps the state of an anytime audit in place of its earlier one.
+
+        Args:
+            mechanism: what the user calls it; state: `AuditResult.state`, with its identity under "audit".
+        """
+        row = (mechanism, json.dumps(state["audit"], sort_keys=True), json.dumps(state), now())
+        with self._guarded("write"):
+            self._db.execute(_AUDITS)
+            with self._transaction():
+                self._db.execute("INSERT OR REPLACE INTO audits VALUES (?, ?, ?, ?)", row)
+
     def merge(self, other: Path | str) -> int:
         """Takes over everything of another store; returns the number of cells that were new.
 
@@ -203,6 +223,15 @@ class Store:
         """All records, in the order in which they were written."""
         with self._guarded("read"):
             return _records(self._db)
+
+    def audits(self, mechanism: str) -> list[dict[str, Any]]:
+        """States of the anytime audits of a mechanism, the latest first."""
+        with self._guarded("read"):
+            self._db.execute(_AUDITS)
+            rows = self._db.execute(
+                "SELECT state FROM audits WHERE mechanism = ? ORDER BY created DESC, rowid DESC", (mechanism,)
+            )
+            return [json.loads(text) for (text,) in rows]
 
     def failures(self) -> list[Failure]:
         """Everything that ever raised, in order."""

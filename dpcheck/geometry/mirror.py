@@ -17,6 +17,9 @@ from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import dual_exponent, norm
 from dpcheck.interfaces import Array, Rng
 
+ROUNDING = 4e-16
+"""Relative error of a sum that counts as none."""
+
 
 def _power(y: Array, size: Array, exponent: float) -> Array:
     """size sgn(y) (|y| / size)^exponent, 0 at 0: exponents up to 20 neither overflow nor underflow on the way."""
@@ -114,8 +117,26 @@ class PowerMap:
         if outside.any():
             rows, shift = theta[outside], c[outside]
             free = np.array(free)
-            free[outside] = self._consistent(rows, lambda tau: self._soft(rows, tau, shift, l1_radius), radius)
+            # At centre 0 one scalar equation is enough, and the other one would lose its digits for small tau.
+            moved = shift.any(axis=-1)
+            found = np.empty_like(rows)
+            if moved.any():
+                some, at = rows[moved], shift[moved]
+                found[moved] = self._consistent(some, lambda tau: self._soft(some, tau, at, l1_radius), radius)
+            if not moved.all():
+                found[~moved] = self._shrunk(rows[~moved], l1_radius, radius)
+            free[outside] = found
         return free
+
+    def _shrunk(self, theta: Array, l1_radius: float, radius: float) -> Array:
+        """The same at centre 0, for rows whose free minimiser lies outside: minimisers at soft-thresholded theta."""
+
+        def at(level: Array) -> Array:
+            soft = np.sign(theta) * np.maximum(np.abs(theta) - level[:, None], 0.0)
+            return self.inverse(soft) if math.isinf(radius) else self.minimiser(soft, radius)
+
+        low, high = np.zeros(len(theta)), np.abs(theta).max(axis=-1)
+        return at(_falling_root(lambda x: np.abs(at(x)).sum(axis=-1) - l1_radius, low, high, ROUNDING * l1_radius))
 
     def _separable(self, theta: Array, tau: Array) -> Array:
         """argmin tau |u|^p / p - theta u in every coordinate: sgn(theta) (|theta| / tau)^(1 / (p - 1))."""
@@ -132,14 +153,7 @@ class PowerMap:
 
         kink = tau[..., None] * np.abs(c) ** (self.p - 1)
         low, high = np.zeros(len(theta)), (np.abs(theta) + kink).max(axis=-1)
-        for _ in range(100):
-            level = (low + high) / 2
-            outside = np.abs(at(level) + c).sum(axis=-1) > l1_radius
-            low, high = np.where(outside, level, low), np.where(outside, high, level)
-            if (high - low <= 1e-15 * high).all():
-                break
-        fits = np.abs(at(np.zeros(len(theta))) + c).sum(axis=-1) <= l1_radius
-        return at(np.where(fits, 0.0, high))
+        return at(_falling_root(lambda x: np.abs(at(x) + c).sum(axis=-1) - l1_radius, low, high, ROUNDING * l1_radius))
 
     def _consistent(self, theta: Array, solve: Callable[[Array], Array], radius: float) -> Array:
         """solve(tau) at the tau = scale |solve(tau)|_p^(2 - p), or the larger one that brings the norm to `radius`.
@@ -153,22 +167,48 @@ class PowerMap:
             # At tau = |theta|_q / radius^(p - 1) even the free minimiser has that norm.
             size = norm(rows, self.q)
             high = np.maximum(high, np.log(np.maximum(size, 1e-300)) - (self.p - 1) * math.log(radius))
-        low = high - 600.0
 
         def at(log_tau: Array) -> Array:
             with np.errstate(over="ignore"):
                 return solve(np.maximum(np.exp(log_tau), 1e-300).reshape(theta.shape[:-1]))
 
-        for _ in range(80):
-            middle = (low + high) / 2
+        def excess(log_tau: Array) -> Array:
             with np.errstate(over="ignore"):
-                length = norm(at(middle).reshape(rows.shape), self.p)
-            wanted = np.log(self.scale) + (2 - self.p) * np.log(np.maximum(length, 1e-300))
-            too_low = (wanted > middle) | (length > radius)
-            low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-            if (high - low <= 1e-14).all():
-                break
-        return at(high)
+                length = np.log(np.maximum(norm(at(log_tau).reshape(rows.shape), self.p), 1e-300))
+            wanted = math.log(self.scale) + (2 - self.p) * length - log_tau
+            return np.asarray(np.maximum(wanted, length - math.log(radius)) if math.isfinite(radius) else wanted)
+
+        reach = 1.0
+        while (high - reach > -600).any() and not (excess(high - reach) > 0).all():
+            reach *= 4
+        return at(_falling_root(excess, high - reach, high, 1e-14))
+
+
+def _falling_root(f: Callable[[Array], Array], low: Array, high: Array, close: float) -> Array:
+    """Roots of falling functions, one a row: |f| <= close there, or f <= 0 and f > 0 a rounding error below.
+
+    Illinois steps (false position; an end that stays twice has its value halved), every third one a bisection; `low`
+    itself where f(low) <= 0.
+    """
+    f_low, f_high = f(low), f(high)
+    high, stayed = np.where(f_low <= 0, low, high), np.zeros(len(low))
+    for turn in range(200):
+        if (high - low <= 4e-16 * np.abs(high)).all():
+            break
+        middle = (low + high) / 2
+        if turn % 3 < 2:
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                guess = low + (high - low) * (f_low / (f_low - f_high))
+            middle = np.where((guess > low) & (guess < high), guess, middle)
+        value = f(middle)
+        above = value > 0
+        f_high = np.where(above, np.where(stayed == 1, f_high / 2, f_high), value)
+        f_low = np.where(above, value, np.where(stayed == -1, f_low / 2, f_low))
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+        stayed = np.where(above, 1.0, -1.0)
+        done = np.abs(value) <= close
+        low, high = np.where(done, middle, low), np.where(done, middle, high)
+    return high
 
 
 @dataclass(frozen=True)

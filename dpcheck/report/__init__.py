@@ -49,6 +49,7 @@ def write(
             files[result.figure] = result.svg
         if result.witness_file:
             files[result.witness_file] = result.witness_text
+    files |= {view.figure: view.svg for view in report.panels}
     old = _written_before(out)
     for name in sorted(set(files) - old):
         if (out / name).exists():

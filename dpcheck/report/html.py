@@ -7,7 +7,7 @@ import importlib.resources
 import markupsafe
 
 from dpcheck.report import figures, tables
-from dpcheck.report.model import Link, Reading, Report, Result
+from dpcheck.report.model import Link, PanelView, Reading, Report, Result
 from dpcheck.report.pages import create_environment, signed
 
 _WORDS = {sign: outcome for outcome, sign in tables.SIGNS.items()}
@@ -16,7 +16,13 @@ _WORDS = {sign: outcome for outcome, sign in tables.SIGNS.items()}
 def render(report: Report) -> str:
     """The text of `dpcheck.html`."""
     environment = create_environment("html", lambda text: markupsafe.Markup(tables.hypertext(text)))
-    environment.filters |= {"picture": _picture, "chip": _chip, "strong": _strong, "file_link": _file_link}
+    environment.filters |= {
+        "picture": _picture,
+        "diagram": _diagram,
+        "chip": _chip,
+        "strong": _strong,
+        "file_link": _file_link,
+    }
     folder = importlib.resources.files("dpcheck.report") / "templates"
     text = environment.get_template("report.html.j2").render(
         report=report,
@@ -29,6 +35,11 @@ def render(report: Report) -> str:
 def _picture(result: Result) -> str:
     prefix = f"{result.paper}-{result.stem}"
     return figures.inline(result.svg, prefix).replace("<svg ", f'<svg role="img" aria-label="{result.check.id}" ', 1)
+
+
+def _diagram(view: PanelView) -> str:
+    text = figures.inline(view.svg, f"comparison-{view.panel.key}")
+    return text.replace("<svg ", f'<svg role="img" aria-label="{view.panel.key}" ', 1)
 
 
 def _chip(reading: Reading) -> str:

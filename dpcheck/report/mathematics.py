@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import sympy as sp
-from sympy.printing.mathml import MathMLPresentationPrinter
 
 from dpcheck.claims import Claim
+from dpcheck.derivations import Formula as Line
+from dpcheck.printing import escaped, latex, markdown, mathml
 
 _RELATIONS = {"<=": (r"\leq", "≤"), ">=": (r"\geq", "≥"), "=": ("=", "="), "is": (":", ":")}
 _HIDDEN = {"<=": (r"\lesssim", "≲"), ">=": (r"\gtrsim", "≳")}
 
-# Markdown hosts take backslash + punctuation for an escape, bars for table cells and < for HTML.
-_SAFE = (
-    (r"\\", r"\cr "),
-    (r"\{", r"\lbrace "),
-    (r"\}", r"\rbrace "),
-    (r"\|", r"\Vert "),
-    ("\\,", r"\thinspace "),
-    (r"\:", "\\ "),
-    (r"\;", "\\ "),
-    (r"\!", r"\negthinspace "),
-    ("|", r"\vert "),
-    ("<", r"\lt "),
-    (">", r"\gt "),
-)
 _SCRIPTS = re.compile(r"(\w(?:[_^](?:\{[^_^{}]+\}|[\w+−]+?(?![\w+−])))+|[|<>])")
 
 
@@ -59,29 +46,24 @@ def assumptions(claim: Claim) -> list[Formula]:
 
 def expression(value: Any) -> Formula:
     """A bare expression or relation."""
-    return Formula("", safe(sp.latex(value)), f"<math>{mathml(value)}</math>")
+    return Formula("", markdown(latex(value)), f"<math>{mathml(value)}</math>")
 
 
-def safe(latex: str) -> str:
-    """LaTeX of the same meaning that survives a Markdown parser."""
-    for unsafe, replacement in _SAFE:
-        latex = latex.replace(unsafe, replacement)
-    return re.sub(r" {2,}", " ", latex).strip()
-
-
-def mathml(value: Any) -> str:
-    """Presentation MathML, without the enclosing element."""
-    printer = _Printer({"inv_trig_style": "abbreviated"})
-    text = cast(str, printer._print(sp.sympify(value)).toxml()).replace("&InvisibleTimes;", "&#8290;")
-    # SymPy leaves the signs of strict inequalities as they are, which is no XML.
-    return re.sub(r">([<>])</", lambda sign: f">{_escaped(sign[1])}</", text)
+def line(formula: Line) -> Formula:
+    """A formula of a derivation: expressions or words on its left."""
+    if isinstance(formula.left, sp.Basic):
+        shown = markdown(f"{latex(formula.left)} {formula.latex_sign} {latex(formula.right)}")
+        sign = f"<mo>{escaped(formula.unicode_sign)}</mo>"
+        return Formula("", shown, f'<math display="block">{mathml(formula.left)}{sign}{mathml(formula.right)}</math>')
+    return _formula("", str(formula.left), (formula.latex_sign, formula.unicode_sign), formula.right)
 
 
 def _formula(caption: str, quantity: str, signs: tuple[str, str], bound: sp.Expr) -> Formula:
     left = _words(quantity)
-    latex = safe(rf"{left} \ {signs[0]} {sp.latex(bound)}" if left else f"{signs[0]} {sp.latex(bound)}")
-    text = f"<mtext>{_escaped(quantity)}&#160;</mtext>" if quantity else ""
-    return Formula(caption, latex, f'<math display="block">{text}<mo>{_escaped(signs[1])}</mo>{mathml(bound)}</math>')
+    shown = f"{signs[0]} {latex(bound)}"
+    text = f"<mtext>{escaped(quantity)}&#160;</mtext>" if quantity else ""
+    display = f'<math display="block">{text}<mo>{escaped(signs[1])}</mo>{mathml(bound)}</math>'
+    return Formula(caption, markdown(rf"{left} \ {shown}" if left else shown), display)
 
 
 def _words(quantity: str) -> str:
@@ -92,38 +74,3 @@ def _words(quantity: str) -> str:
     scripts = [re.sub(r"([_^])\{?([^_^{}]+)\}?", r"\1{\2}", part) for part in parts[1::2]]
     texts = [rf"\text{{{words}}}" if words else "" for words in parts[::2]]
     return "".join(text + script for text, script in zip(texts, [*scripts, ""], strict=True))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-class _Printer(MathMLPresentationPrinter):  # type: ignore[misc]
-    """SymPy's printer, with cases set as cases."""
-
-    def _print_Piecewise(self, expr: Any) -> Any:
-        row = self.dom.createElement("mrow")
-        brace = self.dom.createElement("mo")
-        brace.appendChild(self.dom.createTextNode("{"))
-        table = self.dom.createElement("mtable")
-        table.setAttribute("columnalign", "left")
-        for value, condition in expr.args:
-            line = self.dom.createElement("mtr")
-            for content in (self._print(value), self._condition(condition)):
-                cell = self.dom.createElement("mtd")
-                cell.appendChild(content)
-                line.appendChild(cell)
-            table.appendChild(line)
-        row.appendChild(brace)
-        row.appendChild(table)
-        return row
-
-    def _condition(self, condition: Any) -> Any:
-        words = self.dom.createElement("mtext")
-        words.appendChild(self.dom.createTextNode("otherwise" if condition == sp.true else "if "))
-        if condition == sp.true:
-            return words
-        row = self.dom.createElement("mrow")
-        row.appendChild(words)
-        row.appendChild(self._print(condition))
-        return row

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING
 
 from dpcheck.checks import Check
 from dpcheck.claims import Claim, Grade, split_label
+from dpcheck.derivations import Transcript
 from dpcheck.engine.records import Record
-from dpcheck.errors import UnknownLabel
-from dpcheck.report import figures, tables
+from dpcheck.errors import DpcheckError, UnknownLabel
+from dpcheck.panels import Panel, summary
+from dpcheck.report import figures, phases, tables
 from dpcheck.verdicts import Witness
 
 if TYPE_CHECKING:
+    from dpcheck.asymptotics import PhaseDiagram
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.homes import Home
 
@@ -155,6 +158,9 @@ class Statement:
     title: str
     readings: tuple[Reading, ...]
     links: tuple[Link, ...]
+    derivation: Transcript | None = None
+    underived: str = ""
+    """Why there is no derivation, where that is said."""
 
     @property
     def paper(self) -> str:
@@ -216,6 +222,26 @@ class PaperView:
 
 
 @dataclass(frozen=True)
+class PanelView:
+    """A phase diagram: what is compared, what it shows, the table of its regions, the figure."""
+
+    panel: Panel
+    diagram: PhaseDiagram
+
+    @property
+    def figure(self) -> str:
+        return f"figures/comparisons/{self.panel.key}.svg"
+
+    @property
+    def summary(self) -> str:
+        return summary(self.diagram, self.panel.versus)
+
+    @cached_property
+    def svg(self) -> str:
+        return phases.svg(self.diagram, self.panel.title, phases.axis_labels(list(self.panel.axes.items())))
+
+
+@dataclass(frozen=True)
 class Report:
     """All papers, and what is true of the run as a whole."""
 
@@ -225,6 +251,7 @@ class Report:
     """Records of checks that no longer exist."""
     folder: str
     """The report's own folder, as a command run in the root names it."""
+    panels: tuple[PanelView, ...] = ()
 
     @property
     def statements(self) -> list[Statement]:
@@ -288,13 +315,26 @@ def build(catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, st
         _statement(catalogue, label, labels, by_check, out, stale)
         for label, labels in sorted(by_statement.items(), key=lambda pair: tables.natural(pair[0]))
     ]
+    panels, broken = _panels(catalogue)
     keys = sorted({*catalogue.papers, *(statement.paper for statement in statements)})
     return Report(
         papers=tuple(_paper(catalogue, key, [s for s in statements if s.paper == key]) for key in keys),
-        errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in catalogue.errors)),
+        errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in (*catalogue.errors, *broken))),
         orphans=sum(check not in catalogue.checks for check in by_check),
         folder=_within(out, catalogue.root) or out.name,
+        panels=panels,
     )
+
+
+def _panels(catalogue: Catalogue) -> tuple[tuple[PanelView, ...], list[str]]:
+    """The phase diagrams, and why one could not be drawn."""
+    found, broken = [], []
+    for key, panel in sorted(catalogue.panels.items()):
+        try:
+            found.append(PanelView(panel, panel.diagram(catalogue.claims)))
+        except DpcheckError as error:
+            broken.append(f"the phase diagram {key}: {error}")
+    return tuple(found), broken
 
 
 def _paper(catalogue: Catalogue, key: str, statements: list[Statement]) -> PaperView:
@@ -320,7 +360,8 @@ def _statement(
     claims = [reading.claim for reading in readings if reading.claim is not None]
     title = claims[0].title if claims else _title(label)
     links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, out)
-    return Statement(label, title, readings, links)
+    reason = next((u.reason for name, u in catalogue.underived.items() if name.partition("@")[0] == label), "")
+    return Statement(label, title, readings, links, catalogue.transcript(label), reason)
 
 
 def _reading(

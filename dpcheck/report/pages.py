@@ -9,6 +9,7 @@ import jinja2
 import sympy as sp
 
 from dpcheck.claims import Claim
+from dpcheck.derivations import Step
 from dpcheck.report import MARKER, mathematics, tables
 from dpcheck.report.model import Link, Reading, Report, Result
 
@@ -46,6 +47,8 @@ def render(report: Report) -> dict[str, str]:
     index, paper_page = environment.get_template("index.md.j2"), environment.get_template("paper.md.j2")
     pages = {"index.md": index.render(report=report)}
     pages |= {f"{paper.key}.md": paper_page.render(report=report, paper=paper) for paper in report.papers}
+    if report.panels:
+        pages["comparisons.md"] = environment.get_template("comparisons.md.j2").render(report=report)
     return {name: _tidy(text) for name, text in pages.items()}
 
 
@@ -72,6 +75,8 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
         "words": lambda name: name.replace("-", " "),
         "formulas": mathematics.formulas,
         "assumptions": mathematics.assumptions,
+        "line": mathematics.line,
+        "standing": standing,
         "about": about,
         "shortened": shortened,
         "why_unchecked": why_unchecked,
@@ -123,6 +128,17 @@ def why_unchecked(reading: Reading) -> str:
     if reading.siblings:
         return "No check of this reading; the others have theirs."
     return "No check, and no reason is given for having none."
+
+
+def standing(step: Step) -> str:
+    """How a step of a derivation stands, in words."""
+    return {
+        "follows": "executed",
+        "argued": "argued in words",
+        "gap": "does not follow",
+        "fails": "FAILS",
+        "open": "not decided",
+    }[step.standing]
 
 
 def signed(reading: Reading) -> str:

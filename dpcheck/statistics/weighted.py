@@ -1,8 +1,16 @@
 """Weighted guesses: a likelihood-ratio test of (epsilon, delta)-DP that is exact given where the outputs fell.
 
-Guesses come in levels 1..K, the level being the weight of a right guess. Given how many guesses of each level were
-made, the right ones are independent binomials whose probabilities are at most theta = e^epsilon / (1 + e^epsilon), up
-to what delta adds. The weighted sum has an exact law: a convolution.
+Guesses come in levels 1..K, the level being the weight of a right guess. Every (epsilon, delta)-DP pair is a
+post-processing of leaky randomised response (Kairouz, Oh and Viswanath 2015, Theorem 3.1): with probability delta the
+input is told, else its bit is told with odds e^epsilon. Given which trials leaked and how many guesses of each level
+were made, a trial that did not leak is right with probability at most theta = e^epsilon / (1 + e^epsilon), one that
+leaked with probability at most 1, all independently. Moving a leak to a higher level only raises the weighted sum (by
+(K - l)(1 - B) for a Bernoulli B), so the worst case puts all leaks into the highest levels. The number of leaks is
+Bin(samples, delta), whatever the mechanism: outside an event of probability beta it is at most the beta-quantile j, and
+
+    p = P(j sure right guesses at the top + sum over levels of level * Bin(the others, theta) >= score) + beta
+
+is a p-value at every level, for every pair in the null and both directions of the promise.
 """
 
 from __future__ import annotations
@@ -14,10 +22,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, signal, stats
 
 from dpcheck.errors import InvalidInput
-from dpcheck.statistics.binomial import NUISANCE, clopper_pearson
+from dpcheck.statistics.binomial import binomial_tail
 
 Array = NDArray[np.float64]
 _TRIMMED = 1e-13
+LEAK = 0.01
+"""Share of the failure probability that pays for the number of leaked trials."""
 
 
 def weighted_p_value(
@@ -30,12 +40,11 @@ def weighted_p_value(
 ) -> float:
     """p-value of (epsilon, delta)-DP, both directions, from guesses of levels 1..K.
 
-    With delta > 0 the leak may favour any level: in level l it raises the chance of a right guess to
-    theta + (1 - theta) delta / s_l, with s_l the chance of such a guess (its lower bound at 1e-4 of the failure
-    probability); the largest p-value over the levels counts. Best suited to a delta well below the chances s_l.
+    Best suited to a delta well below the chances of a guess: every leak is charged at the highest level.
 
     Args:
         right, wrong: (K,) guesses of level 1..K among `samples` coin-flipped trials.
+        failure_probability: the level at which the p-value will be used; `LEAK` of it bounds the number of leaks.
     """
     hits, misses = np.asarray(right, dtype=np.int64), np.asarray(wrong, dtype=np.int64)
     if hits.ndim != 1 or hits.shape != misses.shape or (hits < 0).any() or (misses < 0).any():
@@ -43,29 +52,35 @@ def weighted_p_value(
     if int((hits + misses).sum()) > samples:
         raise InvalidInput(f"more guesses ({int((hits + misses).sum())}) than samples ({samples})")
     made = hits + misses
+    if not made.any():
+        return 1.0
     score = int((np.arange(1, len(hits) + 1) * hits).sum())
     theta = 1 / (1 + math.exp(-epsilon))
     if delta == 0:
-        return _tail(score, made, np.full(len(made), theta))
-    spent = NUISANCE * failure_probability
-    worst = 0.0
-    for level in np.flatnonzero(made):
-        chance = float(clopper_pearson([made[level]], [samples], spent, "lower")[0][0])
-        chances = np.full(len(made), theta)
-        chances[level] = min(1.0, theta + (1 - theta) * delta / chance)
-        worst = max(worst, _tail(score, made, chances))
-    return min(1.0, worst + spent) if made.any() else 1.0
+        return _tail(score, made, theta)
+    spent = LEAK * failure_probability
+    leaked = _at_the_top(made, int(stats.binom.isf(spent, samples, delta)))
+    sure = int((np.arange(1, len(hits) + 1) * leaked).sum())
+    return min(1.0, _tail(score - sure, made - leaked, theta) + spent)
 
 
-def _tail(score: int, made: NDArray[np.int64], chances: Array) -> float:
-    """P(sum over levels of level * Bin(made, chance) >= score), up to 1e-12."""
+def _at_the_top(made: NDArray[np.int64], leaks: int) -> NDArray[np.int64]:
+    """(K,) leaks of each level when they fill the levels from the highest one."""
+    above = np.concatenate([np.cumsum(made[::-1])[::-1][1:], [0]])
+    return np.asarray(np.clip(leaks - above, 0, made))
+
+
+def _tail(score: int, made: NDArray[np.int64], theta: float) -> float:
+    """P(sum over levels of level * Bin(made, theta) >= score), up to 1e-12."""
+    if len(made) == 1:
+        return float(binomial_tail(score, made[0], theta))
     law, offset = np.ones(1), 0
-    for level, (n, p) in enumerate(zip(made, chances, strict=True), start=1):
+    for level, n in enumerate(made, start=1):
         if n == 0:
             continue
-        low, high = int(stats.binom.ppf(_TRIMMED, n, p)), int(stats.binom.isf(_TRIMMED, n, p))
+        low, high = int(stats.binom.ppf(_TRIMMED, n, theta)), int(stats.binom.isf(_TRIMMED, n, theta))
         part = np.zeros((high - low) * level + 1)
-        part[::level] = stats.binom.pmf(np.arange(low, high + 1), n, p)
+        part[::level] = stats.binom.pmf(np.arange(low, high + 1), n, theta)
         wide = min(len(law), len(part)) > 64
         law = signal.fftconvolve(law, part) if wide else np.convolve(law, part)
         offset += low * level

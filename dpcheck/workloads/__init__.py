@@ -3,15 +3,17 @@
 from dpcheck.workloads.amplitudes import Amplitude, Pareto, Spike
 from dpcheck.workloads.base import BaseWorkload, Bounded, Extended, Minimised
 from dpcheck.workloads.coordinates import CoordinateHuber
+from dpcheck.workloads.crosspolytope import L1Location, LassoPopulation, SignLasso, SignLinear
 from dpcheck.workloads.heavy_coordinates import HeavyCoordinates
 from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import LinearWorkload, RareSpikes, SparseDirection, TwoPoint
 from dpcheck.workloads.links import LINKS, Absolute, Hinge, Huber, Linear, Link, Squared
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
-from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
+from dpcheck.workloads.population import FinitePopulation, diabetes, fair, randhie
 from dpcheck.workloads.radial import RadialHeavyTail
 from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
+from dpcheck.workloads.sign_huber import SignHuber
 from dpcheck.workloads.signs import LinearMean, QuadraticMean, signs_on
 from dpcheck.workloads.users import Users
 
@@ -30,6 +32,8 @@ __all__ = [
     "HeavyMean",
     "Hinge",
     "Huber",
+    "L1Location",
+    "LassoPopulation",
     "Linear",
     "LinearMean",
     "LinearWorkload",
@@ -40,6 +44,9 @@ __all__ = [
     "RadialHeavyTail",
     "RareSpikes",
     "RidgeWorkload",
+    "SignHuber",
+    "SignLasso",
+    "SignLinear",
     "SparseDirection",
     "Spike",
     "Squared",
@@ -47,6 +54,7 @@ __all__ = [
     "Users",
     "WeightedMedian",
     "diabetes",
+    "fair",
     "randhie",
     "signs_on",
 ]

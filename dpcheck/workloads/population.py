@@ -137,7 +137,7 @@ class FinitePopulation(BallRidge):
         if not found.success:
             return None
         w = np.asarray(found.eqlin.marginals)
-        certified = self._gap(w, found.x[row_of]) <= TOLERANCE * float(self.risk(np.zeros(self.d)))
+        certified = self._gap(w, np.asarray(found.x)[row_of]) <= TOLERANCE * float(self.risk(np.zeros(self.d)))
         return w if certified and np.linalg.norm(w) <= self.radius else None
 
     def gap(self, w: Array, width: float = 0.0) -> float:
@@ -231,6 +231,16 @@ def randhie(loss: str = "absolute", *, radius: float = 20.0, kappa: float = 1.0)
     Nine standardised covariates and an intercept. Under the squared loss the gradients inherit the tail of the counts.
     """
     from statsmodels.datasets import randhie as source
+
+    table = source.load_pandas()
+    return FinitePopulation(
+        _standardised(table.exog.to_numpy(dtype=float)), table.endog.to_numpy(dtype=float), radius, _link(loss, kappa)
+    )
+
+
+def fair(loss: str = "absolute", *, radius: float = 20.0, kappa: float = 1.0) -> FinitePopulation:
+    """Affairs of 6,366 women (Fair's survey, statsmodels): a skewed nonnegative target; eight covariates, intercept."""
+    from statsmodels.datasets import fair as source
 
     table = source.load_pandas()
     return FinitePopulation(

@@ -75,10 +75,76 @@ def test_summation_order():
     assert not attacks.summation_order(lambda x: math.fsum(np.clip(x, 0, 1)), 1.0).found
 
 
+def test_summation_order_through_the_mechanism():
+    pair = np.zeros(10), np.r_[np.zeros(9), 1.0]
+
+    def naive(data, rng, trials):
+        return sum(data.tolist()) + rng.laplace(size=trials)
+
+    def exact(data, rng, trials):
+        return math.fsum(np.clip(data, 0, 1)) + rng.laplace(size=trials)
+
+    found = attacks.summation_order_of(naive, *pair, 1.0)
+    assert found.found
+    assert found.grade == "theoretical"
+    assert not attacks.summation_order_of(exact, *pair, 1.0).found
+    # A wrong sensitivity needs no rounding.
+    assert attacks.summation_order_of(exact, *pair, 0.5).grade == "critical"
+    assert (
+        "does not come from the generator"
+        in attacks.summation_order_of(
+            lambda d, r, t: d.sum() + np.random.default_rng().laplace(size=t), *pair, 1.0
+        ).skipped
+    )
+
+    def fussy(data, rng, trials):
+        if np.abs(data).max() > 1:
+            raise ValueError("records must lie in [0, 1]")
+        return data.sum() + rng.laplace(size=trials)
+
+    assert "huge records are refused" in attacks.summation_order_of(fussy, *pair, 1.0).skipped
+    assert attacks.summation_order_of(exact, pair[0][:2], pair[1][:2], 1.0).said == "not run"
+
+
+def test_granularity_is_no_matter_of_parity():
+    def even(data, rng, trials):
+        return 2 * rng.geometric(0.5, trials) + data.sum()
+
+    assert not attacks.granularity(even, ZERO, ONE, PURE).found
+    assert attacks.support(even, ZERO, ONE, PURE).found
+
+
+def test_post_processing_of_one_release_is_no_replay():
+    def twice(data, rng, trials):
+        noisy = data.sum() + rng.laplace(size=trials)
+        return np.stack([noisy, noisy - 3.0, np.full(trials, 0.25), np.full(trials, len(data))], axis=1)
+
+    assert not attacks.replayed_noise(twice, ZERO, ONE).found
+    floor = attacks.replayed_noise(lambda d, r, t: np.maximum(d.sum() + r.laplace(size=t), 0.5), ZERO, ONE)
+    assert not floor.found
+
+
+def test_special_records_grades_and_halts():
+    empty = attacks.special_records(lambda d, r, t: np.nanmean(np.clip(d, 0, 1)) + r.laplace(size=t), np.zeros(5))
+    assert empty.found
+    assert empty.grade == "theoretical"
+
+    def halting(data, rng, trials):
+        return np.where(rng.random(trials) < 0.1, np.nan, np.nan_to_num(np.clip(data, 0, 1)).sum())
+
+    assert not attacks.special_records(halting, np.zeros(5), halts=True).found
+    assert attacks.special_records(lambda d, r, t: d.sum() + r.laplace(size=t), np.zeros(5), halts=True).found
+
+    def refusing(data, rng, trials):
+        return (0.0,)[int(not np.isfinite(data).all())] + rng.laplace(size=trials)
+
+    assert not attacks.special_records(refusing, np.zeros(5)).found
+
+
 def test_special_records():
     assert attacks.special_records(lambda d, r, t: d.mean() + r.laplace(size=t), np.zeros(5)).found
     clean = attacks.special_records(
-        lambda d, r, t: np.nan_to_num(np.clip(d, 0, 1)).mean() + r.laplace(size=t), np.zeros(5)
+        lambda d, r, t: np.nan_to_num(np.clip(d, 0, 1)).sum() / 5 + r.laplace(size=t), np.zeros(5)
     )
     assert not clean.found
 
@@ -99,3 +165,23 @@ def test_all_together():
     found = attacks.attack(laplace, np.zeros(3), np.array([0.0, 0.0, 1.0]), PURE)
     assert [f.attack for f in found if f.found] == ["granularity", "special records"]
     assert "granularity: theoretical" in str(found[0])
+    assert dp.verify(found[0].witness).violated
+    assert [f.attack for f in found if f.skipped] == ["summation order"]
+    assert found[0].to_dict()["grade"] == "theoretical"
+
+
+def test_all_together_on_categories_and_tuples():
+    def words(data, rng, trials):
+        return np.where(rng.random(trials) < 0.6, "yes", "no")
+
+    found = attacks.attack(words, ZERO, ONE, PURE, sensitivity=1.0)
+    assert [f.said for f in found] == ["not run", "nothing found", "not run", "not run", "nothing found", "not run"]
+
+    def both(data, rng, trials):
+        noisy = data.sum() + rng.laplace(size=trials)
+        return noisy, np.where(noisy > 0, "up", "down")
+
+    (bits,) = attacks.attack(both, ZERO, ONE, PURE, only=["granularity"])
+    assert bits.found
+    with pytest.raises(dp.InvalidInput, match="unknown attack 'bits'"):
+        attacks.attack(both, ZERO, ONE, PURE, only=["bits"])

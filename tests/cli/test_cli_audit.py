@@ -96,7 +96,7 @@ def test_other_claims(here: Path, cli: Cli) -> None:
         (("mech.py:number", *PAIR), "has no function 'number'"),
         (("mech.py:raises", *PAIR), "raises raised ZeroDivisionError on data"),
         (("broken.py:f", *PAIR), "broken.py does not import: NameError"),
-        (("mech.py:mean", *PAIR, "--rho", "1"), "one of --epsilon, --rho and --mu"),
+        (("mech.py:mean", *PAIR, "--rho", "1"), "one of --epsilon, --rho, --mu and --curve"),
         (("mech.py:mean", *PAIR[:4], "--rho", "1", "--delta", "1e-6"), "--delta and --alpha go with --epsilon"),
         (("mech.py:mean", *PAIR, "--score", "guess"), "unknown score 'guess'"),
         (("mech.py:mean", *PAIR[2:], "--data", "none.npy"), "cannot read --data none.npy"),

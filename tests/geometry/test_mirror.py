@@ -185,3 +185,23 @@ def test_bad_maps(p: float) -> None:
         PowerMap(p)
     with pytest.raises(InvalidInput, match="scale"):
         PowerMap(1.5, -1.0)
+
+
+@pytest.mark.parametrize("p", [1.25, 1.5, 2.0])
+def test_steps_where_both_balls_bind_at_the_centre(p: float) -> None:
+    """Steep slopes from the centre 0: no feasible point of a fine grid on the edge is better."""
+    mirror = PowerMap(p, 2 / (p - 1))
+    rng = stream(0, "both balls", p)
+    theta = 1e4 * mirror.scale * rng.normal(size=(20, 3))
+    u = mirror.minimiser_in_l1(theta, 1.0, np.zeros(3), 0.9)
+    assert (np.abs(u).sum(axis=1) <= 1 + 1e-12).all()
+    assert (norm(u, p) <= 0.9 + 1e-12).all()
+    rivals = rng.dirichlet(np.full(3, 0.5), 20_000) * rng.choice([-1.0, 1.0], (20_000, 3))
+    rivals = rivals * np.minimum(1.0, 0.9 / norm(rivals, p))[:, None]
+    gain = (rivals @ theta.T - mirror.value(rivals)[:, None]).max(axis=0)
+    assert (gain <= (u * theta).sum(axis=1) - mirror.value(u) + 1e-9 * np.abs(theta).max()).all()
+    # Rows at the centre and rows off it go different ways, and meet as the centre moves in.
+    near = mirror.minimiser_in_l1(
+        theta[:4], 1.0, np.array([[0.0, 0, 0], [1e-9, 0, 0], [0.0, 0, 0], [0, -1e-9, 0]]), 0.9
+    )
+    np.testing.assert_allclose(near, u[:4], atol=1e-6)

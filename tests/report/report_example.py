@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pathlib
 import sys
@@ -12,9 +13,11 @@ import sympy as sp
 from dpcheck import symbols as s
 from dpcheck.checks import Check, Unchecked, check, unchecked
 from dpcheck.claims import Claim, Paper
+from dpcheck.derivations import Proof, Transcript, Underived, derivation, underived
 from dpcheck.engine.homes import Home
 from dpcheck.engine.records import Record
 from dpcheck.errors import CollectionError, UnknownLabel
+from dpcheck.panels import Entry, Panel
 from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, inconclusive, refuted
 
 PAPER = Paper(
@@ -125,6 +128,27 @@ def not_yet(context: object) -> Verdict:
 
 
 CHECKS = (risk_grows, rate_many_series, worst_pair, worst_pair_again, sum_at_one_point, not_yet)
+
+
+@derivation("example/thm-10")
+def doubled(proof: Proof) -> None:
+    """Two parts of <ε> each."""
+    half = proof.argues("each part", "E_part", "<=", s.epsilon)
+    proof.gap("the printed sum of 3 parts", 3 * half, 2 * half, {s.epsilon: 1}, "there are two")
+    proof.concludes("example/thm-10@corrected", proof.equal("add up", half + half, 2 * half))
+
+
+PANEL = Panel(
+    key="where",
+    title="One bound <alone> | one axis each",
+    upper=(Entry("example/thm-2", "clipping"),),
+    against=(Entry("example/thm-2", "itself"),),
+    axes={s.d: s.n ** sp.Symbol("a"), s.epsilon: s.n ** -sp.Symbol("b")},
+    ranges={"a": (0, 1), "b": (0, 1)},
+    parameters={s.k: 4},
+    shows="Vacuous where d > nε.",
+)
+BROKEN = dataclasses.replace(PANEL, key="gone", upper=(Entry("example/gone-1", "nothing"),))
 REASONS = (unchecked("example/lem-5", "cited; it states no constant"),)
 WITNESS = Witness(
     label="example/thm-10", kind="example.pair", parameters={"n": 2, "x": "1/3"}, claimed="1", found="7/" + "3" * 60
@@ -218,6 +242,10 @@ class FakeCatalogue:
     claims: dict[str, Claim] = field(default_factory=lambda: {c.label: c for c in CLAIMS})
     checks: dict[str, Check] = field(default_factory=lambda: {c.id: c for c in CHECKS})
     unchecked: dict[str, Unchecked] = field(default_factory=lambda: {u.label: u for u in REASONS})
+    underived: dict[str, Underived] = field(
+        default_factory=lambda: {"example/lem-4": underived("example/lem-4", "it has no parameter to choose")}
+    )
+    panels: dict[str, Panel] = field(default_factory=lambda: {PANEL.key: PANEL, BROKEN.key: BROKEN})
     algorithms: dict[str, type] = field(default_factory=lambda: {"example/alg-1": object})
     errors: list[CollectionError] = field(default_factory=list)
 
@@ -225,6 +253,9 @@ class FakeCatalogue:
         if label == "example/alg-1":
             raise UnknownLabel(label, [])
         return [Home("bound", "bounds/example.py", 3), Home("derivation", "bounds/example.md", 3)]
+
+    def transcript(self, label: str) -> Transcript | None:
+        return doubled.run(self.claims) if label == doubled.label else None
 
     def home(self, id: str) -> Home:
         return Home("audit", "audits/example.py", 2)

@@ -133,4 +133,4 @@ def test_html_reads_without_scripts(out):
         assert f'<details class="statement" id="{label}"' in text
     for root in re.findall(r"<math.*?</math>", text):
         ET.fromstring(root)
-    assert text.count("<svg") == 3
+    assert text.count("<svg") == 4

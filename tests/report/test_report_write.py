@@ -32,8 +32,10 @@ def test_files_and_return_value(tmp_path):
     paths = report.write(example.lay_out(tmp_path), example.RECORDS, tmp_path / "reports")
     assert [p.relative_to(tmp_path / "reports").as_posix() for p in paths] == [
         "blank.md",
+        "comparisons.md",
         "dpcheck.html",
         "example.md",
+        "figures/comparisons/where.svg",
         "figures/example/thm-10-worst_pair.svg",
         "figures/example/thm-2-rate_many_series.svg",
         "figures/example/thm-2-risk_grows.svg",
@@ -65,6 +67,15 @@ def test_nothing_of_the_machine_or_the_clock(out):
         assert "matplotlib" not in text.lower(), name
 
 
+def test_phase_diagrams_are_shown_or_say_why_not(out):
+    index, page = (out / "index.md").read_text(), (out / "comparisons.md").read_text()
+    assert "(comparisons.md#where): Vacuous where d \\> nε." in index
+    assert "the phase diagram gone: unknown label" in index
+    assert "![One bound" in page
+    assert "| clipping | 3/4\\*a + 3/4\\*b - 3/4 |" in page
+    assert "of the order of the lower bound everywhere" in page
+
+
 def test_pages_say_what_they_must(out):
     index, page = (out / "index.md").read_text(), (out / "example.md").read_text()
     assert "| **All** | 7 | 6 | 2 | 2 | 1 | 0 | 1 | 3 |" in index
@@ -75,6 +86,9 @@ def test_pages_say_what_they_must(out):
     assert "belongs to checks that no longer exist" in index
     assert "No check: cited; it states no constant." in page
     assert "Not run yet" in page
+    assert "No derivation: it has no parameter to choose" in page
+    assert "argued in words" in page
+    assert r"does not follow (3.000 \> 2.000 at epsilon = 1; there are two)" in page
     assert page.count("*Stale: the sources have changed since.*") == 1
     assert "**Not what was expected.**" in page
     assert "Not shown: 2 points that are infinite, not a number" in page

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.l1_geometry.descent import domain_of
+from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import (
     Algorithm,
@@ -24,7 +25,6 @@ from dpcheck.interfaces import (
     Schedule,
     Workload,
     procedure,
-    smallest_n,
 )
 from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP
@@ -167,7 +167,8 @@ class TreeFrankWolfe(Algorithm[Tree]):
         if self.noise == "pure":
             return claim.epsilon, 0.0
         if not 0 < claim.delta <= 1 / n:
-            raise Infeasible(self.label, "0 < delta <= 1/n", f"delta = {claim.delta:g} at n = {n}")
+            most = f"at most n = {math.floor(1 / claim.delta):,} at this delta" if claim.delta else "pass a delta > 0"
+            raise Infeasible(self.label, "0 < delta <= 1/n", f"delta = {claim.delta:g} at n = {n}", advice=most)
         c, log_nd = problem.constants, math.log(n / claim.delta)
         L, H, D = c.lipschitz(1.0), c.smoothness(1.0), c.diameter(1.0)
         if H == 0:
@@ -202,7 +203,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
     def schedule(self, problem: Problem, n: int) -> Schedule[Tree]:
         T, b = self.sizes(problem, n)
         if b < 2**T or record_count(b, T) > n:
-            needed = smallest_n(lambda size: self._fits(problem, size)) if self.noise == "pure" else None
+            needed = next_feasible(lambda size: self._fits(problem, size), n)
             used = f"b = {b}, 2^T = {2**T}, {record_count(b, T)} records read of n = {n}"
             raise Infeasible(self.label, "2^T <= b and b(T + T(T+1)/4) <= n", used, needed)
         epsilon, log_nd = self.budget_of(problem, n)
@@ -226,9 +227,10 @@ class TreeFrankWolfe(Algorithm[Tree]):
         )
 
     def _fits(self, problem: Problem, n: int) -> bool:
-        if n < 4:
+        try:
+            T, b = self.sizes(problem, n)
+        except Infeasible:
             return False
-        T, b = self.sizes(problem, n)
         return b >= 2**T and record_count(b, T) <= n
 
     def _releases(self, row: Tree, unit: float) -> Iterator[Release]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcheck.algorithms.l1_geometry.frank_wolfe import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.localized import LocalizedMirrorDescent
+from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Schedule, Workload, procedure
 from dpcheck.running import Fixed, Run
@@ -57,13 +58,17 @@ class StronglyConvexReduction(Algorithm[Restart]):
         """lambda."""
         found = self.weight or problem.constants.extra.get("strong_convexity", 0.0)
         if not found > 0:
-            raise Infeasible(self.label, "strongly convex losses", "lambda = 0; set `weight`")
+            raise InvalidInput(
+                f"{self.label} needs the modulus lambda > 0 of the risk in l1, got {found!r}; set the field weight or "
+                "extra['strong_convexity'] (dpcheck plan: --constant strong_convexity=...)"
+            )
         return found
 
     def restarts(self, problem: Problem, n: int) -> Iterator[Restart]:
-        """Every run."""
+        """Every run; raises `Infeasible` at the first one that cannot be made."""
+        modulus = self.modulus(problem)
         if n < 3:
-            raise Infeasible(self.label, "log2(log2 n) > 0, n >= 3", f"n = {n}", 3)
+            raise Infeasible(self.label, "log2(log2 n) > 0, n >= 3", f"n = {n}")
         distance, first = problem.constants.diameter(1.0), 0
         for i in range(1, max(1, math.ceil(math.log2(math.log2(n)))) + 1):
             records = int(2.0 ** (i - 2) * n / math.log2(n))
@@ -73,7 +78,7 @@ class StronglyConvexReduction(Algorithm[Restart]):
             yield Restart(i=i, first=first, records=records, distance=distance, inner=inner.schedule(told, records))
             first += records
             bound = self.bound_dial * inner.risk_bound(told, records)
-            distance = min(distance, math.sqrt(2 * bound / self.modulus(problem)))
+            distance = min(distance, math.sqrt(2 * bound / modulus))
 
     def _told(
         self, problem: Problem, distance: float, i: int
@@ -84,7 +89,17 @@ class StronglyConvexReduction(Algorithm[Restart]):
         return self.inner, problem if i == 1 else replace(problem, constants=_ball(problem.constants, distance))
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Restart]:
-        rows = tuple(self.restarts(problem, n))
+        try:
+            rows = tuple(self.restarts(problem, n))
+        except Infeasible as error:
+            needed = next_feasible(lambda size: self._fits(problem, size), n, scan=512)
+            raise Infeasible(
+                self.label,
+                f"{error.needs} in every run",
+                f"{error.got}, of n = {n}",
+                needed,
+                f"in one run: {error.advice}",
+            ) from error
         promised = all(row.inner.claimed is not None for row in rows)
         return Schedule(
             phases=rows,
@@ -93,6 +108,12 @@ class StronglyConvexReduction(Algorithm[Restart]):
             floats_per_trial=sum(row.inner.floats_per_trial for row in rows),
             claimed=problem.privacy if promised else None,
         )
+
+    def _fits(self, problem: Problem, n: int) -> bool:
+        try:
+            return bool(tuple(self.restarts(problem, n)))
+        except Infeasible:
+            return False
 
     def execute(self, run: Run[Restart], workload: Workload, data: Data, start: Array) -> Array:
         x = np.broadcast_to(start, (run.trials, start.shape[-1])).astype(float)

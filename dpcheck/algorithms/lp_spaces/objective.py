@@ -316,11 +316,13 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
         modulus = constants.extra.get("modulus", 0.0)
         if not (modulus > 0 and math.isfinite(H)):
             raise InvalidInput(
-                f"{self.label} needs smooth losses and extra['modulus'] > 0, the strong convexity in the norm of the "
-                f"domain; got smoothness {H!r}, modulus {modulus!r}"
+                f"{self.label} needs smooth losses and a modulus > 0 of strong convexity in the norm of the domain, "
+                f"got smoothness {H!r}, modulus {modulus!r}; set extra['modulus'], at most L D/2 (dpcheck plan: "
+                "--constant modulus=...)"
             )
         if modulus > L * D / 2 * (1 + 1e-9):
-            raise InvalidInput(f"a modulus of {modulus:g} contradicts L = {L:g} on a domain of diameter {D:g}")
+            most = f"L = {L:g} on a domain of diameter {D:g}; it is at most L D/2 = {L * D / 2:g}"
+            raise InvalidInput(f"a modulus of {modulus:g} contradicts {most}")
         R, omega = D / 2, _width(problem)
         taken = {"paper": modulus, "diam": modulus / D**2, "fixed": (1 - 1 / n) * modulus / (2 * R**2)}
         if self.lambda_rule not in taken:

@@ -93,8 +93,8 @@ class PhasedSGD(Algorithm[Pass]):
         epsilon, delta = budget(problem, self.label)
         L, x = problem.constants.lipschitz(2.0), math.sqrt(problem.constants.d * math.log(1 / delta)) / (n * epsilon)
         c = self.scale / L
-        spread = 1 / (6 * math.sqrt(n)) + 64 * x
-        return 4 / c * size**2 * (1 / math.sqrt(n) + x) + c * L**2 * spread + 16 * c * L**2 / n**2
+        spread = 1 / (6 * math.sqrt(n)) + 128 * x
+        return 8 / c * size**2 * (1 / math.sqrt(n) + x) + c * L**2 * spread + 16 * c * L**2 / n**2
 
 
 def rows_in_order(run: Run[Any], sample: Sample) -> Array:

@@ -83,7 +83,10 @@ def budget(problem: Problem, label: str) -> tuple[float, float]:
     """(epsilon, delta), both in (0, 1). Raises `InvalidInput` for another promise."""
     promise = problem.privacy
     if not (isinstance(promise, ApproxDP) and 0 < promise.epsilon < 1 and 0 < promise.delta < 1):
-        raise InvalidInput(f"{label} needs (epsilon, delta)-DP with both in (0, 1), got {promise}")
+        raise InvalidInput(
+            f"{label} is calibrated for (epsilon, delta)-DP with 0 < epsilon < 1 and 0 < delta < 1, got {promise}; "
+            "pass an epsilon below 1 and a delta above 0"
+        )
     return promise.epsilon, promise.delta
 
 

@@ -21,6 +21,7 @@ from dpcheck.algorithms.lp_spaces.regular import (
     local_budget,
     mirror_map,
 )
+from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import LpBall
 from dpcheck.geometry.norms import dual_exponent, norm
@@ -106,14 +107,12 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
         H, M = constants.smoothness(self.p), constants.diameter(self.p)
         if not (math.isfinite(H) and math.isfinite(M) and M > 0):
             raise InvalidInput(f"{self.label} needs smooth losses on a bounded domain, got H = {H!r}, M = {M!r}")
-        length, lambda_ = self.parameters(problem, n)
-        T = round(length) if self.steps is None else self.steps
-        if not 1 <= T <= n:
-            raise Infeasible(self.label, "1 <= T <= n batches", f"T = {length:.4g} at n = {n}")
-        gamma = math.sqrt(T)
-        if gamma < 2 * H or lambda_ < H * M:
-            needed = f"sqrt(T) >= 2 beta = {2 * H:.4g} and lambda >= beta M = {H * M:.4g}"
-            raise Infeasible(self.label, needed, f"{gamma:.4g} and {lambda_:.4g} at n = {n}")
+        T, lambda_ = self._length(problem, n)
+        gamma = math.sqrt(max(T, 0))
+        if not self._legal(problem, n):
+            needed = f"1 <= T <= n batches, sqrt(T) >= 2 beta = {2 * H:.4g} and lambda >= beta M = {H * M:.4g}"
+            got = f"T = {T}, sqrt(T) = {gamma:.4g} and lambda = {lambda_:.4g} at n = {n}"
+            raise Infeasible(self.label, needed, got, next_feasible(lambda m: self._fits(problem, m), n))
         level = H * M + lambda_
         row = Truncation(
             steps=T,
@@ -133,6 +132,20 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
         )
 
     _independent: ClassVar[bool] = True
+
+    def _length(self, problem: Problem, n: int) -> tuple[int, float]:
+        """T and lambda, as they are run."""
+        length, lambda_ = self.parameters(problem, n)
+        return (round(length) if self.steps is None else self.steps), lambda_
+
+    def _fits(self, problem: Problem, n: int) -> bool:
+        """Whether it can be run with n records."""
+        return self._legal(problem, n)
+
+    def _legal(self, problem: Problem, n: int) -> bool:
+        T, lambda_ = self._length(problem, n)
+        H, M = problem.constants.smoothness(self.p), problem.constants.diameter(self.p)
+        return 1 <= T <= n and math.sqrt(T) >= 2 * H and lambda_ >= H * M
 
     def truncated(self, workload: Workload, w: Array, rows: Array, level: float) -> Array:
         """Gradients of a batch, those above the level replaced by zero: (trials, b, d)."""
@@ -192,6 +205,13 @@ class ShuffledMirrorDescent(TruncatedMirrorDescent):
         if lambda_ is None:
             lambda_ = math.sqrt(n * epsilon / (regular * root))
         return (M * n * epsilon / (lambda_ * root)) ** 2, lambda_
+
+    def _fits(self, problem: Problem, n: int) -> bool:
+        epsilon, delta = budget(problem, self.label)
+        if not self._legal(problem, n):
+            return False
+        T, _ = self._length(problem, n)
+        return shuffle_epsilon(1.0, T * (n // T), delta / 2) >= epsilon
 
     def sigma(self, problem: Problem, n: int, steps: int, level: float) -> float:
         epsilon, delta = budget(problem, self.label)

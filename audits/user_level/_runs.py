@@ -1,0 +1,116 @@
+"""What the audits that run algorithms share: users, problems, dials, counts, and planted iterates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpcheck import seeds
+from dpcheck.algorithms.user_level import PhasedERM, PhasedSGD, SmoothedERM
+from dpcheck.checks import Context
+from dpcheck.engine.catalogue import claim
+from dpcheck.geometry import Ball
+from dpcheck.harness import risk
+from dpcheck.harness.runtime import CountingWorkload
+from dpcheck.interfaces import Array, Constants, Problem
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Fresh, Run
+from dpcheck.verdicts import Verdict
+from dpcheck.workloads import LinearMean, QuadraticMean, SignHuber, Users
+
+NOT_PRIVATE = "dialled, not private"
+"""Stands in the series of every figure whose constants are below the printed ones."""
+
+DIALLED_1 = PhasedSGD(c_step=8.0, groups=8, q=1.0, p=1.5, phases=3, c_radius=1.0, c_noise=0.002, c_score=0.02)
+"""Algorithm 1 with so little noise that its rate can be seen: 3 phases, 8 groups. Not private."""
+DIALLED_3 = PhasedERM(**PhasedERM.readings["dialled"])
+DIALLED_4 = SmoothedERM(**SmoothedERM.readings["dialled"], phases=2)
+
+
+def linear(d: int, m: int, bias: float = 0.5, D: float = 1.0) -> Users:
+    """W1: <z, x> with fair or biased signs, |z| = L = 1, on a ball of diameter D."""
+    size = np.full(d, 1 / math.sqrt(d))
+    return Users(LinearMean(size, bias * size, Ball(d, D / 2), radius=D / 2), m)
+
+
+def quadratic(d: int, m: int, bias: float = 0.25) -> Users:
+    """W2: |x - z|^2/2 with |z| = 1/2 on a ball of radius 1/2: L = 1, beta = mu = 1."""
+    size = np.full(d, 0.5 / math.sqrt(d))
+    return Users(QuadraticMean(size, bias * size, Ball(d, 0.5), radius=0.5), m)
+
+
+def huber(d: int, m: int, kappa: float = 0.5) -> Users:
+    """W3, and W4 at kappa = 0."""
+    return Users(SignHuber(a=0.5, kappa=kappa, dimension=d), m)
+
+
+WORKLOADS = {"linear": linear, "quadratic": quadratic, "huber": huber}
+
+
+def problem(work: Any, epsilon: float = 1.0, delta: float = 1e-6) -> Problem:
+    return Problem(constants=work.constants, privacy=ApproxDP(epsilon, delta), samples_per_user=work.samples)
+
+
+def plain(d: int, m: int, epsilon: float = 1.0, delta: float = 1e-6, smooth: float = 1.0) -> Problem:
+    """L = R = 1: a problem of which only constants are known."""
+    constants = Constants(
+        d=d,
+        diameter=lambda p: 1.0,
+        lipschitz=lambda p: 1.0,
+        smoothness=lambda p: smooth,
+        moment=lambda k, b: 1.0,
+        growth=(2.0, 0.5),
+    )
+    return Problem(constants=constants, privacy=ApproxDP(epsilon, delta), samples_per_user=m)
+
+
+def top(work: Any) -> float:
+    """LR, which no excess risk exceeds."""
+    return float(work.constants.lipschitz(2.0) * work.constants.diameter(2.0))
+
+
+def stated(label: str, **values: Any) -> float:
+    """The bound of a claim at these values; its assumptions are enforced."""
+    return float(claim(f"user_level/{label}").evaluate(**values))
+
+
+def counted(algorithm: Any, work: Any, told: Problem, n: int, seed: int) -> tuple[float, int]:
+    """Gradients of single samples in one run that did not halt, and what its schedule claims."""
+    each: Any = CountingWorkload(work.each)
+    users = Users(each, work.samples)
+    schedule = algorithm.schedule(told, n)
+    run: Run[Any] = Run(schedule, 1, seeds.stream(seed, "counted", n))
+    algorithm.execute(run, users, Fresh(users, 1, n, seed), np.zeros((1, told.constants.d)))
+    return (float(each.gradients) if run.active.all() else math.nan), int(schedule.gradients)
+
+
+def risk_verdict(context: Context, algorithm: Any, work: Any, n: int, trials: int, series: str) -> Verdict:
+    """Mean excess risk of dialled runs against the algorithm's explicit bound at the same dials."""
+    told = problem(work)
+    values = risk.excess_risks(algorithm, work, told, n, trials, context.seed, context.label, series, n)
+    bound, most = algorithm.risk_bound(told, n), top(work)
+    found = risk.expectation(
+        values, bound, context.failure_probability, limit=most, x=float(n), series=f"{series}, {NOT_PRIVATE}"
+    )
+    dialled = algorithm.schedule(told, n).claimed is None
+    assert dialled, "a run that is called not private has a promise"
+    return replace(found, numbers={**found.numbers, "LR": most, "privacy": NOT_PRIVATE})
+
+
+def planted(positions: Array, schedule: Any, d: int, phases: int = 1) -> Array:
+    """Users of linear losses <z, x> that put the averages of the first phase at `positions` (C,) times e_1.
+
+    All samples of a group are alike: x~ = -eta (T - 1)/2 z. Users of later phases are 0.
+    """
+    first = schedule.phases[0]
+    reach = first.eta * (first.steps - 1) / 2
+    if np.abs(positions).max() > reach:
+        raise ValueError(f"positions reach {np.abs(positions).max():.3g}, SGD only {reach:.3g}")
+    last = schedule.phases[phases - 1]
+    n, m = last.start + last.users, first.steps // first.members
+    data = np.zeros((1, n, m, d))
+    data[0, : first.users, :, 0] = np.repeat(positions / reach, first.members)[:, None]
+    return data

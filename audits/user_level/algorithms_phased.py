@@ -1,0 +1,438 @@
+"""Algorithm 1: privacy of its account and of single releases, sensitivities, gradients, risk and rates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from dpcheck.accounting import account
+from dpcheck.algorithms.user_level import PhasedSGD
+from dpcheck.algorithms.user_level.concentration import concentration_score, inclusion, neighbour_counts
+from dpcheck.algorithms.user_level.descent import movement
+from dpcheck.auditing.exact import exact_epsilon
+from dpcheck.checks import Context, by_size, check
+from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
+from dpcheck.harness.replay import Case
+from dpcheck.interfaces import Array
+from dpcheck.laws import Laplace
+from dpcheck.verdicts import Point, Verdict, holds, inconclusive
+
+from ._runs import (
+    DIALLED_1,
+    NOT_PRIVATE,
+    WORKLOADS,
+    counted,
+    linear,
+    plain,
+    planted,
+    problem,
+    risk_verdict,
+    stated,
+)
+
+SIZES = {
+    "n = 2e5, m = 10, epsilon = 1": (200_000, 10, 1.0, 1e-6),
+    "n = 1e5, m = 10, epsilon = 10": (100_000, 10, 10.0, 1e-6),
+    "n = 4e6, m = 10, epsilon = 0.1": (4_000_000, 10, 0.1, 1e-8),
+    "n = 1e6, m = 1000, epsilon = 1": (1_000_000, 1000, 1.0, 1e-12),
+}
+
+
+def wide(groups: int) -> PhasedSGD:
+    """One phase of Algorithm 1 whose radius is so small that users can be planted beyond it: dialled, not private."""
+    return PhasedSGD(eta=0.1, p=1.0, q=1.0, groups=groups, phases=1, c_radius=0.02, c_score=0.5, order="fixed")
+
+
+# Privacy and sensitivity ----------------------------------------------------------------------------------------------
+
+
+@check("user_level/alg-1", kind="privacy", grid={"size": tuple(SIZES)})
+def account_of_the_printed_constants(context: Context, *, size: str) -> Verdict:
+    """The accountant, with the certified movement of Lemma B.2 and all its failures, keeps (epsilon, delta)."""
+    return _certified(size)
+
+
+@check("user_level/thm-b1", kind="privacy", grid={"size": tuple(SIZES)})
+def theorem_b1_is_certified(context: Context, *, size: str) -> Verdict:
+    """The privacy that Theorem B.1 promises, at sizes where its phases are not empty."""
+    return _certified(size)
+
+
+@check("user_level/thm-2-1", kind="privacy", grid={"epsilon": (0.5, 2.0)})
+def theorem_2_1_is_certified(context: Context, *, epsilon: float) -> Verdict:
+    """The same for the informal theorem, at the smallest feasible n of m = 20, d = 5."""
+    from dpcheck.algorithms.user_level.sizes import smallest_users
+
+    told = plain(5, 20, epsilon, 1e-7)
+    n = smallest_users(lambda size: PhasedSGD().feasible(told, size))
+    assert n is not None
+    spent = account(PhasedSGD().schedule(told, n), n).epsilon(1e-7)
+    return _spent(spent, epsilon, {"smallest n": n})
+
+
+def _certified(size: str) -> Verdict:
+    n, m, epsilon, delta = SIZES[size]
+    plan = PhasedSGD().schedule(plain(10, m, epsilon, delta), n)
+    return _spent(account(plan, n).epsilon(delta), epsilon, {"phases": len(plan.phases)})
+
+
+def _spent(spent: float, allowed: float, numbers: dict[str, Any]) -> Verdict:
+    said = f"epsilon at most {spent:.4g} of {allowed:g} by the accountant, failures of the movement included"
+    make = holds if spent <= allowed else inconclusive
+    return make(said, "certificate", numbers={"epsilon": spent, "allowed": allowed, **numbers})
+
+
+@check("user_level/alg-1", kind="sensitivity", grid={"loss": tuple(WORKLOADS)})
+def a_user_moves_his_phase_alone(context: Context, *, loss: str) -> Verdict:
+    """Replayed: a user of the second phase moves its score by at most 2(C - 1)/C, and nothing of the other phases."""
+    work = WORKLOADS[loss](3, 4)
+    algorithm, told, n = replace(DIALLED_1, order="random"), problem(work), 256
+    second = algorithm.schedule(told, n).phases[1]
+    data = work.rows(context.rng("data"), 1, n)
+    other = data.copy()
+    other[0, second.start] = -other[0, second.start]
+    seen = Case(algorithm, work, told).replay(data, other, context.scale(16, 100), context.seed)
+    others = max(float(m.distance.max()) for m in seen.movements if not m.release.name.startswith("phase 2"))
+    score = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "phase 2/score")
+    mean = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "phase 2/mean")
+    numbers = {"others": others, "score over its claim": score, "mean over its claim": mean, "privacy": NOT_PRIVATE}
+    broken = others > 1e-12 or score > 1 + 1e-9 or float(seen.leak.max()) > 0
+    said = f"other phases move by {others:g}, the score by {score:.3g} and the mean by {mean:.3g} of their claims"
+    return (inconclusive if broken else holds)(said, "certificate", numbers=numbers)
+
+
+@check("user_level/alg-1", kind="sensitivity", grid={"kind": ("outlier", "edge")})
+def movement_of_planted_iterates(context: Context, *, kind: str) -> Verdict:
+    """Iterates planted where removal is active, one group moved: how often the mean exceeds its certified movement.
+
+    delta = 0.5, so that the declared failure (0.1 for the coins, and the tail of the test) can be seen.
+    """
+    C = 300
+    work = linear(2, 8, D=1e4)
+    algorithm, told = wide(C), problem(work, 1.0, 0.5)
+    schedule = algorithm.schedule(told, 4 * C)
+    if schedule.phases[0].members != 1:
+        raise ValueError("a group must be one user, so that a user moves its iterate all the way")
+    positions = _planted_positions(kind, C, schedule.phases[0].tau)
+    data, other = (planted(values, schedule, 2) for values in positions)
+    found = sensitivity.failures(
+        Case(algorithm, work, told, schedule=schedule), data, other, context.scale(400, 3000), context.seed,
+        context.failure_probability,
+    )  # fmt: skip
+    verdict = found["phase 1/mean"]
+    worst = (
+        Case(algorithm, work, told, schedule=schedule).replay(data, other, 400, context.seed).ratios()["phase 1/mean"]
+    )
+    numbers = {"largest movement over its certificate": float(worst.max()), "privacy": NOT_PRIVATE}
+    return replace(verdict, numbers={**verdict.numbers, **numbers})
+
+
+def _planted_positions(kind: str, C: int, tau: float) -> tuple[Array, Array]:
+    """Positions (C,) of the averages, and the same with the first one moved."""
+    positions = np.zeros(C)
+    if kind == "outlier":
+        moved = positions.copy()
+        moved[0] = 2 * tau * (1 - 1e-9)
+        return positions, moved
+    # A side cluster that sees a part of the core only: each of its points is kept with a probability between 0 and 1,
+    # and loses 6/C of it when a core point that it sees moves out of its sight.
+    side = C // 10
+    positions[: C - side] = np.linspace(tau, 0.0, C - side)
+    positions[C - side :] = 2.45 * tau
+    moved = positions.copy()
+    moved[0] = 0.0
+    return positions, moved
+
+
+@check("user_level/alg-1@derived", kind="sensitivity")
+def removal_never_acts_at_printed_constants(context: Context) -> Verdict:
+    """Two averages are within eta L (T - 1) of each other, below tau = 1000 eta L sqrt T log(ndm) for T <= 10^6 log^2.
+
+    So the score is C and everything is kept, for every data set, at every size of the table: the noise then hides a
+    movement of eta L (T - 1)/C, a small part of what it is made for.
+    """
+    left, right, numbers = [], [], {}
+    for name, (n, m, epsilon, delta) in SIZES.items():
+        for phase in PhasedSGD().schedule(plain(10, m, epsilon, delta), n).phases:
+            reach = movement(phase.eta, 1.0, phase.steps)
+            left.append(reach)
+            right.append(phase.tau)
+            if phase.i == 1:
+                numbers[f"movement over the certified one, {name}"] = reach / phase.groups / phase.moves
+    found = accuracy.never_violated(
+        left, right, statement="eta L (T - 1) <= tau", evidence="certificate",
+        covers="every phase of four sizes; Lipschitz losses cannot move farther",
+    )  # fmt: skip
+    return replace(found, numbers={**found.numbers, **numbers})
+
+
+@check("user_level/alg-1", kind="privacy", grid={"C": (20, 101)})
+def halting_bit_of_two_clusters(context: Context, *, C: int) -> Verdict:
+    """Two far clusters of k and C - k, one point moved: the exact epsilon of the halting bit, over all k."""
+    epsilon, worst, at = 1.0, 0.0, 0
+    noise = Laplace(20 / epsilon)
+
+    def passes(score: float) -> float:
+        return float(stats.laplace.sf((0.8 * C - score) / noise.scale))
+
+    for k in range(1, C):
+        cloud, moved = np.zeros((1, C, 1)), np.zeros((1, C, 1))
+        cloud[0, k:] = moved[0, k - 1 :] = 9.0
+        p, q = (passes(float(concentration_score(points, 1.0)[0])) for points in (cloud, moved))
+        found = exact_epsilon([p, 1 - p], [q, 1 - q])
+        worst, at = (found, k) if found > worst else (worst, at)
+    claimed = noise.pure(2 * (C - 1) / C)
+    verdict = accuracy.never_violated(
+        [worst, claimed], [claimed, epsilon / 4], statement="epsilon of the bit <= 2(C - 1)/C eps/20 <= eps/4",
+        evidence="certificate", covers="the bit is post-processing of a Laplace mechanism; two clusters, all k",
+    )  # fmt: skip
+    return replace(verdict, numbers={**verdict.numbers, "worst bit": worst, "k": at, "score released": claimed})
+
+
+@check("user_level/alg-1", kind="privacy", grid={"epsilon": (0.5, 1.0, 5.0)})
+def pass_of_an_empty_set(context: Context, *, epsilon: float) -> Verdict:
+    """Two halves far apart: moving a point changes the mean altogether, and all rests on P(pass) <= delta.
+
+    The score is C/2 and P(pass) = exp(-0.3 C eps/20)/2 = (delta/(20 n m e^eps))^1.5/2, exactly.
+    """
+    n, m, delta = 200_000, 10, 1e-6
+    C = PhasedSGD().group_count(plain(10, m, epsilon, delta), n)
+    half = C // 2
+    points = np.repeat([0.0, 9.0], [half, C - half])[None, :, None]
+    score = float(concentration_score(points, 1.0)[0])
+    chance = float(stats.laplace.sf((0.8 * C - score) / (20 / epsilon)))
+    formula = 0.5 * (delta / (20 * n * m * math.exp(epsilon))) ** 1.5
+    return accuracy.never_violated(
+        [chance, chance], [delta / 10, formula], statement="P(pass at two halves) <= delta/10",
+        evidence="exact", covers="C is rounded up, so the formula is an upper bound",
+        tolerance=0.02,
+    )  # fmt: skip
+
+
+@check("user_level/alg-1", kind="privacy", grid={"pair": ("shift", "fraction")}, expect="inconclusive")
+def exact_epsilon_of_planted_pairs(context: Context, *, pair: str) -> Verdict:
+    """The law of the noisy mean of planted iterates is a mixture over binomial inclusions: exact epsilon at delta/2.
+
+    "shift": all at 0, one moved to 2 tau; "fraction": side clusters that the move makes less likely to be kept. The
+    noise is that of printed constants over tau, which any tau shares.
+    """
+    C, epsilon, n, m, delta = 400, 1.0, 200_000, 10, 1e-6
+    printed = PhasedSGD().schedule(plain(10, m, epsilon, delta), n).phases[0]
+    # The noise of the printed C, rescaled to a movement of 1/400 in place of 1/C.
+    sigma = printed.sigma / printed.tau * printed.groups / C
+    positions, moved = _planted_positions("outlier" if pair == "shift" else "edge", C, 1.0)
+    first, second = (_mixture(values, sigma) for values in (positions, moved))
+    centre = sorted({round(c, 6) for _, c in (*first[1], *second[1])})
+    ends = (centre[0] - 12 * sigma, centre[-1] + 12 * sigma)
+    found = exact_epsilon(first[0], second[0], delta / 2, support=ends, breakpoints=())
+    share = epsilon / 4
+    verdict = accuracy.never_violated(
+        [found], [share], statement="epsilon of the mean <= eps/4 at delta/2", covers="this pair", evidence="exact"
+    )
+    numbers = {
+        **verdict.numbers,
+        "epsilon": found,
+        "components": len(first[1]) + len(second[1]),
+        "noise over tau": sigma,
+    }
+    said = f"epsilon {found:.4g} of {share:g} for this pair; other pairs rest on the certificate"
+    if verdict.outcome == "holds":
+        return inconclusive(said, "exact", numbers=numbers)
+    return replace(verdict, numbers=numbers)
+
+
+def _mixture(positions: Array, sigma: float) -> tuple[Any, list[tuple[float, float]]]:
+    """Log-density of the noisy kept mean of points whose uncertain inclusions all lie at one position."""
+    (counts,) = neighbour_counts(positions[None, :, None], (2.0,))
+    p = inclusion(counts)[0]
+    sure, unsure = positions[p >= 1], positions[(p > 0) & (p < 1)]
+    chances = p[(p > 0) & (p < 1)]
+    parts = [(1.0, float(sure.mean()))]
+    if len(unsure):
+        if np.ptp(unsure) > 1e-9 or np.ptp(chances) > 1e-9:
+            raise ValueError("the uncertain points differ; enumerate them")
+        k = np.arange(len(unsure) + 1)
+        weights = stats.binom.pmf(k, len(unsure), chances[0])
+        means = (sure.sum() + k * unsure[0]) / (len(sure) + k)
+        parts = [(float(w), float(c)) for w, c in zip(weights, means, strict=True) if w > 1e-18]
+    logs = np.log([w for w, _ in parts])
+    centres = np.array([c for _, c in parts])
+
+    def density(x: float) -> float:
+        terms = logs - (x - centres) ** 2 / (2 * sigma**2)
+        return float(np.logaddexp.reduce(terms) - math.log(sigma * math.sqrt(2 * math.pi)))
+
+    return density, parts
+
+
+# Gradients ------------------------------------------------------------------------------------------------------------
+
+
+@check("user_level/alg-1", kind="runtime", grid={"n": by_size([256], [256, 1024])})
+def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
+    """Gradients of a run, sample by sample: as the schedule says, and at most nm (dialled, not private)."""
+    work = linear(3, 4)
+    found, planned = counted(DIALLED_1, work, problem(work), n, context.seed)
+    if found != planned:
+        return inconclusive(f"{found:g} gradients counted, the schedule says {planned}", "counted")
+    return runtime.verdict(found, stated("alg-1", n=n, m=4), x=float(n), series=NOT_PRIVATE)
+
+
+@check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(SIZES)})
+def planned_gradients_of_phased_sgd(context: Context, *, size: str) -> Verdict:
+    """Gradients over nm at printed constants: at most 2^-q, less by the users that rounding leaves out."""
+    from dpcheck.algorithms.user_level.sizes import best_q
+
+    n, m, epsilon, delta = SIZES[size]
+    plan = PhasedSGD().schedule(plain(10, m, epsilon, delta), n)
+    return accuracy.never_violated(
+        [plan.gradients / (n * m)], [stated("alg-1@derived", q=best_q(n))], statement="gradients over nm <= 2^-q",
+        covers="the plan fixes the gradients, whatever the data", evidence="counted",
+    )  # fmt: skip
+
+
+@check("user_level/thm-b1", kind="runtime", grid={"size": tuple(SIZES)})
+def linear_time(context: Context, *, size: str) -> Verdict:
+    """At most nm gradients at printed constants."""
+    n, m, epsilon, delta = SIZES[size]
+    return runtime.verdict(
+        float(PhasedSGD().schedule(plain(10, m, epsilon, delta), n).gradients), float(n * m), x=float(n)
+    )
+
+
+@check("user_level/thm-2-1", kind="runtime")
+def one_pass_at_most(context: Context) -> Verdict:
+    """Counted in a run of all floor(log2 n) phases (dialled, not private)."""
+    work = linear(3, 4)
+    algorithm = PhasedSGD(**PhasedSGD.readings["dialled"])
+    found, _ = counted(algorithm, work, problem(work), 600, context.seed)
+    return runtime.verdict(found, 600.0 * 4, series=NOT_PRIVATE)
+
+
+# Risk -----------------------------------------------------------------------------------------------------------------
+
+
+@check("user_level/thm-b1", kind="risk", grid={"loss": tuple(WORKLOADS), "n": by_size([512], [512, 4096])})
+def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
+    """Mean excess risk at dialled constants (not private) against the recursion of Theorem B.1 at the same dials."""
+    return risk_verdict(context, DIALLED_1, WORKLOADS[loss](3, 8), n, context.scale(200, 600), loss)
+
+
+@check("user_level/alg-1", kind="risk", grid={"loss": ("linear", "huber")})
+def risk_with_all_phases(context: Context, *, loss: str) -> Verdict:
+    """All floor(log2 n) phases at the step of the theorem times 8, 8 groups (dialled, not private)."""
+    algorithm = replace(DIALLED_1, phases=None, q=0.2, c_radius=2.0)
+    return risk_verdict(
+        context, algorithm, WORKLOADS[loss](2, 16), 2048, context.scale(200, 600), f"{loss}, all phases"
+    )
+
+
+@check("user_level/fact-eq-7@derived", kind="risk", grid={"sigma": (0.05, 0.5, 5.0)})
+def one_phase_after_a_noisy_start(context: Context, *, sigma: float) -> Verdict:
+    """F at the average of SGD from a noisy, projected start, against F at the noiseless one: equation (7)."""
+    from dpcheck.algorithms.user_level.descent import sgd
+
+    d, T, eta, trials = 3, 60, 0.05, context.scale(2500, 8000)
+    work = linear(d, 1).each
+    rng = context.rng()
+    before = np.full((trials, d), 0.2 / math.sqrt(d))
+    start = work.project(before + sigma * rng.standard_normal((trials, d)))
+    end = sgd(work, work.rows(rng, trials, T)[:, None], eta, start)[:, 0]
+    bound = stated("fact-eq-7@derived", D=1.0, d=d, sigma=sigma, eta=eta, T=T, L=1.0)
+    # F(end) - F(before) + LR is nonnegative and at most 2LR.
+    values = work.excess_risk(end) - work.excess_risk(before) + 1.0
+    return risk.expectation(
+        values, bound + 1.0, context.failure_probability, limit=2.0, quantity="excess over the last phase, plus LR"
+    )
+
+
+@check("user_level/fact-eq-7", kind="risk")
+def equation_7_as_printed(context: Context) -> Verdict:
+    """The printed bound is at least the sharp one, at all sizes of a grid."""
+    grid = [
+        {"D": 1.0, "d": d, "sigma": s, "eta": e, "T": T, "L": 1.0}
+        for d in (1, 10) for s in (0.01, 1.0, 100.0) for e in (1e-3, 0.1) for T in (10, 1000)
+    ]  # fmt: skip
+    return accuracy.never_violated(
+        [stated("fact-eq-7@derived", **at) for at in grid], [stated("fact-eq-7", **at) for at in grid],
+        statement="sharp form <= printed form", covers="half of both terms, clipped", evidence="certificate",
+    )  # fmt: skip
+
+
+@check("user_level/thm-b1@derived", kind="symbolic")
+def recursion_against_its_closed_form(context: Context) -> Verdict:
+    """The recursion of the code without clipping against the claim's geometric sums, n up to 10^28."""
+    from dpcheck.algorithms.user_level.sizes import best_q
+
+    ratios, points = [], []
+    for exponent in (6, 9, 12, 20, 28):
+        n = 10**exponent
+        told = plain(10, 10, 1.0, 1 / (10 * n))
+        algorithm = PhasedSGD(project=False)
+        J = math.log(10) / math.log(n)
+        found = algorithm.risk_bound(told, n) - algorithm.bad_event(told, n)
+        closed = stated(
+            "thm-b1@derived",
+            n=float(n),
+            m=10.0,
+            d=10.0,
+            epsilon=1.0,
+            delta=1 / (10 * n),
+            p=J + 1.5,
+            q=best_q(n),
+            D=1.0,
+            L=1.0,
+            H=1.0,
+        )
+        ratios.append(found / closed)
+        points.append(Point(x=float(n), value=found, bound=closed))
+    # Rounding of C and N_i moves the recursion a little; the sums of the claim run to infinity.
+    off = max(abs(r - 1) for r in ratios[1:])
+    said = f"recursion over closed form between {min(ratios):.4g} and {max(ratios):.4g}"
+    make = holds if off < 0.05 else inconclusive
+    numbers = {f"ratio at n = {p.x:g}": r for p, r in zip(points, ratios, strict=True)}
+    return make(said, "exact", numbers=numbers, points=tuple(points), axes=("n", "risk bound"))
+
+
+# Rates ----------------------------------------------------------------------------------------------------------------
+
+
+def _tilted(n: int, m: int, d: int) -> Any:
+    """W1 with a mean of 3 sqrt(d/(nm)): the hardest family at that size."""
+    return linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
+
+
+def _rate(context: Context, n: int, m: int) -> Any:
+    work = _tilted(n, m, 2)
+    told = problem(work)
+    values = risk.excess_risks(DIALLED_1, work, told, n, context.scale(60, 300), context.seed, "rate", n, m)
+    bound = stated("thm-2-1@derived", n=n, m=m, d=2, epsilon=1.0, D=1.0, L=1.0)
+    return {**risk.summary(values, bound), "exponent": -0.5, "privacy": NOT_PRIVATE}
+
+
+@check(
+    "user_level/thm-2-1@derived",
+    kind="rate",
+    grid={"n": by_size([128, 256, 512, 1024], [128, 256, 512, 1024, 2048, 4096])},
+    conclude=rate.conclude("n"),
+    expect="inconclusive",
+)
+def slope_in_users(context: Context, *, n: int) -> Any:
+    """Mean excess risk over n at m = 8, 3 phases of 8 groups (dialled, not private), against LR sqrt(d/(nm eps))."""
+    return _rate(context, n, 8)
+
+
+@check(
+    "user_level/thm-b1",
+    kind="rate",
+    grid={"m": by_size([2, 4, 8, 16], [2, 4, 8, 16, 32, 64])},
+    conclude=rate.conclude("m"),
+    expect="inconclusive",
+)
+def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
+    """The same over m at n = 256 users (dialled, not private)."""
+    return _rate(context, 256, m)

@@ -1,0 +1,301 @@
+"""Algorithms 2 and 4: bits through their own law, movement of kept gradients, variance, counts, minimisers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpcheck.accounting import account
+from dpcheck.algorithms.user_level import MinibatchSGD, ThresholdTest
+from dpcheck.algorithms.user_level.erm import regularised_erm
+from dpcheck.algorithms.user_level.minibatch import Batches
+from dpcheck.checks import Context, by_size, check
+from dpcheck.harness import accuracy, risk, sensitivity
+from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Array, Problem
+from dpcheck.laws import AboveThreshold
+from dpcheck.privacy import PureDP
+from dpcheck.running import Fixed, Fresh, Run
+from dpcheck.verdicts import Verdict, combine, holds, inconclusive
+
+from ._runs import NOT_PRIVATE, WORKLOADS, counted, linear, plain, problem, stated, top
+
+DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
+
+
+def near_frequency(wins: int, trials: int, chance: float, margin: float, share: float, event: str) -> Verdict:
+    """The frequency of an event whose exact probability is known: certainly within `margin` of it."""
+    return combine(
+        [
+            accuracy.probability(wins, trials, max(0.0, chance - margin), share / 2, relation=">=", event=event),
+            accuracy.probability(wins, trials, min(1.0, chance + margin), share / 2, relation="<=", event=event),
+        ]
+    )
+
+
+# Algorithm 4 ----------------------------------------------------------------------------------------------------------
+
+
+def _patterns(T: int) -> Array:
+    """All changes of T queries by -1, 0 or 1."""
+    return np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=T)))
+
+
+@check("user_level/alg-4", kind="privacy", grid={"level": (-3.0, 0.0, 3.0), "epsilon": (0.5, 2.0)})
+def threshold_test_over_all_patterns(context: Context, *, level: float, epsilon: float) -> Verdict:
+    """Exact law of the halting time for T = 4 queries, all 81 changes by at most 1, against epsilon."""
+    algorithm = ThresholdTest(level=level, count=4)
+    law = algorithm.schedule(replace(plain(1, 1), privacy=PureDP(epsilon)), 4).releases[0].law
+    assert isinstance(law, AboveThreshold)
+    before = law.halting(np.zeros((1, 4)) - level)
+    after = law.halting(_patterns(4) - level)
+    worst = float(np.abs(np.log(after) - np.log(before)).max())
+    verdict = accuracy.never_violated(
+        [worst, law.pure(1.0, 4)], [epsilon, epsilon], statement="log-ratio of the halting time <= epsilon",
+        evidence="certificate", covers="1/threshold + 2/query is epsilon for any number of queries",
+    )  # fmt: skip
+    return replace(verdict, numbers={**verdict.numbers, "worst of these patterns": worst})
+
+
+@check("user_level/alg-4", kind="accuracy", grid={"where": ("above", "below")})
+def answers_of_the_threshold_test(context: Context, *, where: str) -> Verdict:
+    """Runs of Algorithm 4, queries alpha above or below the level: all answers right with probability 1 - gamma."""
+    T, gamma, epsilon, trials = 5, 0.1, 1.0, context.scale(4000, 40_000)
+    alpha = stated("lem-a9", T=T, gamma=gamma, epsilon=epsilon)
+    side = 1.0 if where == "above" else -1.0
+    algorithm = ThresholdTest(level=-side * alpha, count=T)
+    told = Problem(constants=plain(1, 1).constants, privacy=PureDP(epsilon))
+    run: Run[Any] = Run(algorithm.schedule(told, 3), trials, context.rng())
+    bits = algorithm.execute(run, linear(1, 1), Fixed(np.zeros((1, 3, T))), np.zeros((1, 1)))
+    answered = np.isfinite(bits)
+    right = np.where(answered, bits == (1.0 if side > 0 else 0.0), True).all(axis=1)
+    return accuracy.probability(
+        int(right.sum()), trials, 1 - gamma, context.failure_probability, event=f"all answers right, {where} the level"
+    )
+
+
+# Bits of Algorithm 2 --------------------------------------------------------------------------------------------------
+
+
+def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
+    """Gradients of K users at +-1.5 tau, and one of them far away (data) or at 0, near to both (neighbour)."""
+    k = round(score_share * K)
+    data = np.concatenate([np.full(k, 1.5 * tau), np.full(K - k, -1.5 * tau)])
+    other = data.copy()
+    data[0], other[0] = 10 * tau, 0.0
+    return data, other
+
+
+def _users(gradients: Array, m: int, d: int) -> Array:
+    """Users of W1 whose gradient -z is `gradients` (K,) times e_1 everywhere: (1, K, m, d)."""
+    found = np.zeros((1, len(gradients), m, d))
+    found[0, :, :, 0] = -gradients[:, None]
+    return found
+
+
+@check("user_level/alg-2", kind="sensitivity", grid={"K": by_size([100], [100, 1000])})
+def bits_of_two_clusters(context: Context, *, K: int) -> Verdict:
+    """Two clusters 3 tau apart, a user moved from far away to between them: the score moves by nearly 2, never more."""
+    tau, work = 0.05, linear(1, 2)
+    algorithm = MinibatchSGD(steps=3, K=K, tau_=tau, **DIALS)
+    data, other = (_users(values, 2, 1) for values in _clusters(0.887, K, tau))
+    seen = Case(algorithm, work, problem(work)).replay(data, other, context.scale(20, 200), context.seed)
+    worst = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "bit")
+    verdict = accuracy.never_violated(
+        [worst], [1.0], statement="change of the score over 2", evidence="certificate",
+        covers="one user has K - 1 pairs with the others, each counted twice: 2(K - 1)/K",
+    )  # fmt: skip
+    broken = float(seen.leak.max()) > 0
+    numbers = {**verdict.numbers, "change of the score": 2 * worst, "leak": broken}
+    return (
+        inconclusive("the returned point follows the data", "exact", numbers=numbers)
+        if broken
+        else replace(verdict, numbers=numbers)
+    )
+
+
+@check("user_level/alg-2", kind="accuracy", grid={"K": (40, 80, 160)})
+def halts_at_full_score(context: Context, *, K: int) -> Verdict:
+    """One step with all K users alike, printed test noise at epsilon 1: P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
+    trials = context.scale(20_000, 200_000)
+    halted = _halted(MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1), np.zeros(K), trials, context)
+    chance = stated("thm-c1@halt", K=K, epsilon=1.0)
+    margin = 0.03 if context.size == "smoke" else 0.01
+    return near_frequency(int((halted < 1).sum()), trials, chance, margin, context.failure_probability, "a halt")
+
+
+@check("user_level/alg-2@corrected", kind="accuracy", grid={"threshold": ("once", "inside")})
+def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) -> Verdict:
+    """Ten steps at a score that passes often: P(never halts) is that of one threshold, or of ten, by exact quadrature.
+
+    The two laws differ by far more than the margin, so that this tells the readings apart.
+    """
+    K, T, trials = 80, 10, context.scale(20_000, 100_000)
+    algorithm = MinibatchSGD(steps=T, K=K, tau_=1.0, c_users=0.1, threshold=threshold)  # type: ignore[arg-type]
+    halted = _halted(algorithm, np.zeros(K), trials, context)
+    law = AboveThreshold(threshold=8.0, query=16.0)
+    margins = np.full((1, T), 0.2 * K)
+    once = float(law.halting(margins, halt_on=0)[0, -1])
+    one = 1 - float(law.halting(margins[:, :1], halt_on=0)[0, 0])
+    chance, other = (once, one**T) if threshold == "once" else (one**T, once)
+    margin = 0.02
+    if abs(chance - other) < 2 * margin:
+        return inconclusive(f"the two laws give {once:.4g} and {one**T:.4g}: too near to tell", "exact")
+    return near_frequency(int((halted == T).sum()), trials, chance, margin, context.failure_probability, "no halt")
+
+
+def _halted(algorithm: MinibatchSGD, gradients: Array, trials: int, context: Context) -> Array:
+    """At which step each trial halted, T where none did: (trials,)."""
+    work = linear(1, 1)
+    told = problem(work)
+    schedule = algorithm.schedule(told, len(gradients))
+    steps = schedule.phases[0].steps
+    found = []
+    for number, start in enumerate(range(0, trials, 5000)):
+        size = min(5000, trials - start)
+        run: Run[Any] = Run(schedule, size, context.rng(number))
+        algorithm.execute(run, work, Fixed(_users(gradients, 1, 1)), np.zeros((1, 1)))
+        bits = np.concatenate([e.output for e in run.transcript.entries if e.name == "bit"], axis=1)
+        ended = (bits == 0).any(axis=1)
+        found.append(np.where(ended, (bits == 0).argmax(axis=1), steps))
+    return np.concatenate(found)
+
+
+# Privacy and movement of the gradients --------------------------------------------------------------------------------
+
+
+@check("user_level/alg-2", kind="privacy", grid={"n": (5_000, 50_000), "epsilon": (0.5, 2.0)})
+def account_of_algorithm_2(context: Context, *, n: int, epsilon: float) -> Verdict:
+    """At printed constants the bits cost epsilon/2 exactly and the gradients much less than epsilon/2: full batches."""
+    plan = MinibatchSGD().schedule(plain(10, 10, epsilon, 1e-7), 4 * n)
+    bit, gradient = plan.releases
+    spent = account(plan, 4 * n).epsilon(1e-7)
+    bits = bit.law.pure(2.0, bit.count)
+    noise = account(replace(plan, releases=(gradient,)), 4 * n).epsilon(1e-7)
+    said = f"epsilon at most {spent:.4g} of {epsilon:g}: bits {bits:.4g}, gradients {noise:.4g}"
+    make = holds if spent <= epsilon and abs(bits - epsilon / 2) < 1e-12 else inconclusive
+    return make(said, "certificate", numbers={"epsilon": spent, "bits": bits, "gradients": noise, "steps": bit.count})
+
+
+@check("user_level/alg-2", kind="sensitivity", grid={"kind": ("outlier", "edge")})
+def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
+    """Gradients planted where removal is active, one user moved: how often the kept mean exceeds its certificate.
+
+    delta = 0.5, so that the declared failure can be seen; dialled, not private.
+    """
+    K, tau, work = 300, 0.05, linear(1, 1)
+    told = problem(work, 1.0, 0.5)
+    algorithm = MinibatchSGD(steps=1, K=K, tau_=tau, c_users=0.1, c_score=0.2)
+    gradients = np.zeros(K)
+    if kind == "edge":
+        side = K // 10
+        gradients[: K - side] = np.linspace(2 * tau, 0.0, K - side)
+        gradients[K - side :] = 2.9 * tau  # sees 0.55 of the core, and itself: kept with probability about 0.57
+    moved = gradients.copy()
+    moved[0] = 0.0 if kind == "edge" else 2 * tau * (1 - 1e-9)
+    data, other = (_users(values, 1, 1) for values in (gradients, moved))
+    case = Case(algorithm, work, told)
+    found = sensitivity.failures(
+        case, data, other, context.scale(400, 3000), context.seed, context.failure_probability
+    )["gradient"]
+    worst = float(case.replay(data, other, 400, context.seed).ratios()["gradient"].max())
+    numbers = {**found.numbers, "largest movement over its certificate": worst, "privacy": NOT_PRIVATE}
+    return replace(found, numbers=numbers)
+
+
+# Counts, variance, minimisers -----------------------------------------------------------------------------------------
+
+
+@check("user_level/alg-2", kind="runtime", grid={"K": (20, 100)})
+def counted_gradients_of_algorithm_2(context: Context, *, K: int) -> Verdict:
+    """T K m gradients, sample by sample (dialled, not private)."""
+    work = linear(3, 4)
+    found, planned = counted(MinibatchSGD(steps=9, K=K, tau_=2.0, **DIALS), work, problem(work), 100, context.seed)
+    if planned != 9 * K * 4:
+        return inconclusive(f"the schedule says {planned} gradients, T K m is {9 * K * 4}", "counted")
+    return agree([found], [planned], "gradients of a run")
+
+
+@check("user_level/lem-3-5@derived", kind="accuracy", grid={"N": (3, 4), "m": (1, 2)})
+def variance_of_a_minibatch_by_enumeration(context: Context, *, N: int, m: int) -> Verdict:
+    """All data sets of fair signs and all subsets of K of N users: mean square deviation (1 - K/N) L^2/(K m)."""
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=N * m))).reshape(-1, N, m).mean(axis=2)
+    found, wanted = [], []
+    for K in range(1, N + 1):
+        subsets = list(itertools.combinations(range(N), K))
+        deviations = [(signs[:, list(s)].mean(axis=1) - signs.mean(axis=1)) ** 2 for s in subsets]
+        found.append(float(np.mean(deviations)) + 1.0)
+        wanted.append(stated("lem-3-5@derived", K=K, N=N, L=1.0, m=m) + 1.0)
+    return agree(found, wanted, "one plus the variance")
+
+
+@check("user_level/lem-3-5", kind="accuracy", grid={"loss": tuple(WORKLOADS)})
+def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
+    """Squared deviation of the minibatch gradient at the points of a run, against L^2 log(ndm)/(K m), constant 1."""
+    return _along(context, loss)
+
+
+@check("user_level/lem-c6", kind="accuracy", grid={"loss": ("huber",)})
+def variance_with_one_logarithm(context: Context, *, loss: str) -> Verdict:
+    """The same: one logarithm is enough where the proof ends with two (S20)."""
+    return _along(context, loss)
+
+
+def _along(context: Context, loss: str) -> Verdict:
+    n, m, d, K, T = 64, 8, 3, 16, 12
+    work, trials = WORKLOADS[loss](d, m), context.scale(1600, 6000)
+    told = problem(work)
+    values = work.rows(context.rng("data"), trials, n)
+    seen: list[Array] = []
+
+    class Watched(MinibatchSGD):
+        """Records how far each minibatch's mean gradient is from that of all users."""
+
+        def gradients(self, run: Run[Batches], row: Batches, workload: Any, point: Array, users: Array) -> Array:
+            q = super().gradients(run, row, workload, point, users)
+            whole = workload.gradient(point[:, None], values).mean(axis=1)
+            seen.append(((q.mean(axis=1) - whole) ** 2).sum(axis=1))
+            return q
+
+    algorithm = Watched(steps=T, K=K, tau_=4.0, **DIALS)
+    run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("runs"))
+    algorithm.execute(run, work, Fixed(values), np.zeros((1, d)))
+    L = work.constants.lipschitz(2.0)
+    bound = stated("lem-3-5", L=L, n=n, d=d, m=m, K=K)
+    verdict = risk.expectation(
+        np.mean(seen, axis=0), bound, context.failure_probability, limit=(2 * (1 - K / n) * L) ** 2, quantity="variance"
+    )
+    numbers = {**verdict.numbers, "over L^2/(K m)": float(np.mean(seen)) * K * m / L**2, "privacy": NOT_PRIVATE}
+    return replace(verdict, numbers=numbers)
+
+
+@check("user_level/fact-eq-17@derived", kind="risk", grid={"loss": ("linear", "quadratic"), "c_noise": (0.005, 0.05)})
+def distance_to_the_regularised_minimiser(context: Context, *, loss: str, c_noise: float) -> Verdict:
+    """Mean squared distance of a phase's iterate to the exact minimiser, against 684 V^2/(lambda^2 T).
+
+    T is so large that half of it pays for the stages (dialled, not private).
+    """
+    n, m, d, weight, T = 40, 2, 3, 1.0, 600
+    work, trials = WORKLOADS[loss](d, m), context.scale(500, 1500)
+    told = problem(work)
+    algorithm = MinibatchSGD(steps=T, K=n, tau_=2.0, weight=weight, **{**DIALS, "c_noise": c_noise})
+    schedule = algorithm.schedule(told, n)
+    row = schedule.phases[0]
+    data = Fresh(work, trials, n, context.seed, "minimiser", loss)
+    run: Run[Any] = Run(schedule, trials, context.rng("runs"))
+    point = algorithm.execute(run, work, data, np.zeros((1, d)))
+    best = regularised_erm(work, data.read(), np.zeros((1, d)), weight)
+    bound = stated("fact-eq-17@derived", V=math.sqrt(row.variance), lambda_=weight, T=T)
+    _, halvings = row.stages()
+    values = ((point - best) ** 2).sum(axis=1)
+    verdict = risk.expectation(
+        values, bound, context.failure_probability, limit=work.constants.diameter(2.0) ** 2, x=c_noise,
+        variable="c_noise", series=f"{loss}, {NOT_PRIVATE}", quantity="squared distance",
+    )  # fmt: skip
+    proved = 2 * row.gap * 2.0**-halvings / weight
+    return replace(verdict, numbers={**verdict.numbers, "proved by the stages": proved, "LR": top(work)})

@@ -1,0 +1,321 @@
+"""Rates and gradient counts by algebra: what follows from what, and in which regime which of them is smaller."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from dpcheck.asymptotics import Regime
+from dpcheck.checks import Context, check
+from dpcheck.harness import domain
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.symbols import BY_NAME, D, H, L, d, delta, epsilon, m, mu, n, rho
+from dpcheck.verdicts import Verdict, combine
+
+from ._statements import explicit, no_larger, order, unit
+
+a, b = sp.symbols("a b", real=True)
+LOG = sp.Symbol("ell", positive=True)
+UNITS = (L, D)
+
+
+def plain(expression: object) -> sp.Expr:
+    """Without the logarithm of 1/delta."""
+    return sp.sympify(expression).subs(sp.log(1 / delta), 1).subs(delta, sp.exp(-1))
+
+
+# Section 1 ------------------------------------------------------------------------------------------------------------
+
+
+@check("user_level/fact-lower-bound", kind="symbolic")
+def optimal_risk_meets_the_lower_bound(context: Context) -> Verdict:
+    """The optimal risk of Theorem 3.2 without its logarithm is the lower bound."""
+    return proved({"Theorem 3.2 - lower bound": plain(order("thm-3-2")) - order("fact-lower-bound")})
+
+
+@check("user_level/fact-prior-rates", kind="symbolic")
+def speed_ups_of_the_introduction(context: Context) -> Verdict:
+    """At n = d, epsilon = 1, L = R = 1: the quotients of AL24's counts and the dominant terms, and n^7 >= m."""
+    beta = H
+    smooth, smaller = beta ** sp.Rational(1, 4) * (n * m) ** sp.Rational(9, 8), n ** sp.Rational(1, 4)
+    other = smaller * m ** sp.Rational(5, 4)
+    theirs = beta * (n * m) ** sp.Rational(3, 2)
+    rough = n ** sp.Rational(11, 8) * m ** sp.Rational(5, 4)
+    return proved(
+        {
+            "smooth speed-up": theirs / smooth - (n * m) ** sp.Rational(3, 8) * beta ** sp.Rational(3, 4),
+            "rough speed-up": (n * m) ** 3 / rough - n ** sp.Rational(13, 8) * m ** sp.Rational(7, 4),
+            "quotient of the two terms": ((n * m) ** sp.Rational(9, 8) / other) ** 8 - n**7 / m,
+        }
+    )
+
+
+@check("user_level/fact-prior-rates", kind="symbolic")
+def linear_time_rates_against_group_privacy(context: Context) -> Verdict:
+    """Private parts over that of group privacy: sqrt(n/m) as printed (so m > n), sqrt(epsilon n/m) as proved."""
+    trivial = sp.sqrt(d) / (epsilon * n)
+    printed = sp.sqrt(d) / (epsilon * sp.sqrt(n * m))
+    derived = unit(order("thm-2-1@derived"), UNITS)
+    private = unit(order("fact-prior-rates"), UNITS) - 1 / sp.sqrt(n * m)
+    return proved(
+        {
+            "group privacy": private - trivial,
+            "printed": printed / trivial - sp.sqrt(n / m),
+            "proved": derived / trivial - sp.sqrt(epsilon * n / m),
+        }
+    )
+
+
+# Section 2 ------------------------------------------------------------------------------------------------------------
+
+
+@check("user_level/thm-2-1", kind="symbolic")
+def informal_and_formal_statement_agree(context: Context) -> Verdict:
+    """Theorems 2.1 and B.1 state one rate."""
+    return proved({"difference": order("thm-2-1") - order("thm-b1")})
+
+
+@check("user_level/thm-2-1@derived", kind="symbolic")
+def proved_rate_against_the_printed_one(context: Context) -> Verdict:
+    """It is sqrt(epsilon) times the printed second term without its logarithm: at most sqrt 10 of it."""
+    second = plain(order("thm-2-1")) - D * L / sp.sqrt(n * m * epsilon)
+    quotient = order("thm-2-1@derived") / second - sp.sqrt(epsilon)
+    room = domain.never_positive(sp.sqrt(epsilon) - sp.sqrt(10), {"epsilon": (0, 10)}, statement="quotient <= sqrt 10")
+    return combine([proved({"quotient": sp.simplify(quotient)}), room])
+
+
+@check("user_level/thm-b1@derived", kind="symbolic")
+def exponents_of_the_explicit_bound(context: Context) -> Verdict:
+    """With its logarithms held fixed the bound goes as (nm)^(-1/2) epsilon^(-1/2) d^(1/2), q fixed and p = 2."""
+    bound = explicit("thm-b1@derived")
+    logs = {node: sp.Symbol(f"log_{i}", positive=True) for i, node in enumerate(sorted(bound.atoms(sp.log), key=str))}
+    flat = bound.subs(logs)
+    values = {**dict.fromkeys(logs.values(), 50), L: 1, D: 1, BY_NAME["p"]: 2, BY_NAME["q"]: sp.Rational(1, 10)}
+    flat = sp.sympify(flat.subs(values))
+    at = {n: 10**40, m: 10, d: 10, epsilon: 1}
+    found = [float((sp.diff(flat, s) * s / flat).subs(at).evalf(30)) for s in (n, m, epsilon, d)]
+    return agree(found, [-0.5, -0.5, -0.5, 0.5], "exponents in n, m, epsilon, d at n = 10^40", tolerance=1e-6)
+
+
+@check("user_level/claim-2-2", kind="symbolic")
+def smoothness_allowed_against_bs23(context: Context) -> Verdict:
+    """The quotient of the two bounds on beta, and its value m d/epsilon^(5/2) in the canonical regime n = d."""
+    ours = L / D * sp.sqrt(d * m * n * epsilon)
+    theirs = L * epsilon**3 / D * sp.sqrt(n**3 / (m * d**3))
+    quotient = explicit("claim-2-2")
+    canonical = quotient.subs(n, d) - m * d / epsilon ** sp.Rational(5, 2)
+    return proved({"quotient": sp.simplify(ours / theirs - quotient), "n = d": sp.simplify(canonical)})
+
+
+# Section 3 ------------------------------------------------------------------------------------------------------------
+
+
+@check("user_level/thm-3-2", kind="symbolic")
+def simplification_after_theorem_3_2(context: Context) -> Verdict:
+    """n = d, epsilon = 1, beta R = L: mn + (mn)^(9/8) + n^(1/4) m^(5/4), the sum printed, and its minimum form."""
+    at = {d: n, epsilon: 1, H: L / D}
+    short = m * n + (m * n) ** sp.Rational(9, 8) + n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4)
+    tight = sp.simplify(order("thm-3-2@derived").subs(at) - short)
+    printed = sp.simplify(order("thm-3-2@gradients").subs(at) - short - n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4))
+    return proved({"minimum": tight, "sum": printed})
+
+
+@check("user_level/thm-3-2@gradients", kind="symbolic")
+def printed_count_follows_from_the_derived_one(context: Context) -> Verdict:
+    """The derived count is of the printed order along m = n^a, d = n^c, epsilon = n^-b, beta = n^e, all exponents."""
+    c, e = sp.symbols("c e", real=True)
+    regime = Regime(ties={m: n**a, epsilon: n**-b, d: n**c, H: n**e}, where=[a >= 0, b >= 0, c >= 0])
+    ours, printed = (unit(order(label), UNITS) for label in ("thm-3-2@derived", "thm-3-2@gradients"))
+    return no_larger({"derived count": (ours, printed, regime)})
+
+
+@check("user_level/thm-3-2@derived", kind="symbolic")
+def gradients_from_steps_and_minibatches(context: Context) -> Verdict:
+    """T K m with T = sqrt(beta/lambda), K = n eps/sqrt T + 1/eps at either part of lambda: the terms of the count."""
+    ratio = H * D / L
+    parts = {
+        "statistical part": (1 / sp.sqrt(n * m), (m * n) ** sp.Rational(1, 8), 1 / epsilon),
+        "private part": (
+            sp.sqrt(d) / (epsilon * n * sp.sqrt(m)),
+            (epsilon**2 * n**2 * m / d) ** sp.Rational(1, 8),
+            1 / epsilon,
+        ),
+    }
+    cost = {
+        "statistical part": n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4) / epsilon,
+        "private part": sp.sqrt(n) * m ** sp.Rational(5, 4) / (d ** sp.Rational(1, 4) * sp.sqrt(epsilon)),
+    }
+    zero = {}
+    for name, (weight, eighth, users) in parts.items():
+        T = sp.sqrt(ratio / weight)
+        sampled, few = n * epsilon * sp.sqrt(T) * m, T * m * users
+        zero[f"{name}, n eps/sqrt T"] = sp.simplify(
+            sampled / (m * n * epsilon * ratio ** sp.Rational(1, 4) * eighth) - 1
+        )
+        zero[f"{name}, 1/eps"] = sp.simplify(few / (sp.sqrt(ratio) * cost[name]) - 1)
+    return proved(zero)
+
+
+@check("user_level/thm-c3", kind="symbolic")
+def summands_of_the_recursion_are_optimal(context: Context) -> Verdict:
+    """tau = L/sqrt m and either part of lambda dominant: each summand of the derived bound, without logarithms."""
+    rate = 1 / sp.sqrt(n * m) + sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
+    free = {m: n**a, epsilon: n**-b}
+    c = sp.Symbol("c", real=True)
+    ties = {**free, d: n**c}
+    inside = [a >= 0, b >= 0, b <= 1, c >= 0]
+    rows = {}
+    for name, weight, where in (
+        ("statistical", 1 / sp.sqrt(n * m), [c <= 1 - 2 * b]),
+        ("private", sp.sqrt(d) / (epsilon * n * sp.sqrt(m)), [c >= 1 - 2 * b]),
+    ):
+        regime = Regime(ties=ties, where=[*inside, *where])
+        summands = {
+            "stability": 1 / (weight * n * m),
+            "weight": weight,
+            "noise": d / (m * weight * epsilon**2 * n**2),
+            "minibatch": 1 / (m * weight * n),
+        }
+        rows |= {f"{name}: {what}": (term, rate, regime) for what, term in summands.items()}
+    return no_larger(rows)
+
+
+@check("user_level/thm-c3", kind="symbolic")
+def formal_and_informal_risk_agree(context: Context) -> Verdict:
+    """Theorems 3.2, 4.1, C.3, D.3 and Lemma D.2 state one risk."""
+    risk = order("thm-3-2")
+    labels = ("thm-c3", "lem-d2", "thm-4-1@risk", "thm-d3@risk")
+    return proved({label: order(label) - risk for label in labels})
+
+
+@check("user_level/claim-3-3", kind="symbolic")
+def gradients_against_prior_algorithms(context: Context) -> Verdict:
+    """n = d, epsilon = L = R = 1: below mn^(3/2) where BS23 is legal, below beta (nm)^(3/2) from its floor nm on."""
+    ours = order("thm-3-2@gradients").subs({d: n, epsilon: 1, L: 1, D: 1})
+    ours = sp.expand(ours)
+    sizes = {m: n**a, H: n**b}
+    bs23 = Regime(ties=sizes, where=[a >= 0, a <= 1, b <= (1 - a) / 2])
+    al24 = Regime(ties=sizes, where=[a >= 0, b >= -(1 + a) / 2])
+    return no_larger(
+        {
+            "against BS23 for m <= n, beta <= sqrt(n/m)": (ours, m * n ** sp.Rational(3, 2), bs23),
+            "against AL24 for beta >= 1/sqrt(nm)": (ours, H * (n * m) ** sp.Rational(3, 2), al24),
+        }
+    )
+
+
+@check("user_level/claim-3-4@derived", kind="symbolic")
+def best_exponent_of_the_phase_sizes(context: Context) -> Verdict:
+    """(1 - u) u^x, u = 2^-q and x = log2 n, is stationary at 1/u = 1 + 1/x; and x log(1 + 1/x) <= 1."""
+    x, u = sp.symbols("x u", positive=True)
+    slope = sp.diff(sp.log(1 - u) + x * sp.log(u), u).subs(u, x / (x + 1))
+    euler = domain.never_positive(x * sp.log(1 + 1 / x) - 1, {"x": (1, 1000)}, statement="(1 + 1/x)^x <= e")
+    return combine([proved({"stationary": sp.simplify(slope)}), euler])
+
+
+@check("user_level/claim-3-4", kind="symbolic")
+def users_needed_are_logarithmic(context: Context) -> Verdict:
+    """1 + log2 n is at most (2/log 2) log n for n >= 2: e times that times 100 is the constant of the stated order."""
+    x = sp.Symbol("x", positive=True)  # log2 n
+    return domain.never_positive(1 + x - 2 * x, {"x": (1, 10_000)}, statement="1 + log2 n <= 2 log2 n")
+
+
+@check("user_level/claim-3-6", kind="symbolic")
+def strongly_convex_rate_is_the_square(context: Context) -> Verdict:
+    """L^2 rho^2/mu with the convex rate L R rho: twice the stated rate bounds it, and it bounds the stated rate."""
+    convex = order("thm-3-2") / (D * L)
+    square, stated_rate = L**2 / mu * convex**2, order("claim-3-6")
+    u, v = sp.symbols("u v", positive=True)
+    log = sp.log(1 / delta)
+    gap = sp.expand(square - stated_rate)
+    cross = 2 * L**2 / mu * sp.sqrt(d * log) / (sp.sqrt(n * m) * epsilon * n * sp.sqrt(m))
+    return proved({"square minus the stated rate": gap - cross}, {"2(u^2 + v^2) - (u + v)^2": (u - v) ** 2})
+
+
+@check("user_level/proc-strongly-convex-meta@derived", kind="symbolic")
+def fixed_point_of_the_restarts(context: Context) -> Verdict:
+    """x = 2 L rho/mu solves (mu/2) x^2 = L rho x, and the risk L rho x there is the stated one."""
+    x = 2 * L * rho / mu
+    return proved(
+        {
+            "fixed point": mu / 2 * x**2 - L * rho * x,
+            "risk": L * rho * x - explicit("proc-strongly-convex-meta@derived"),
+        }
+    )
+
+
+@check("user_level/proc-strongly-convex-meta", kind="symbolic")
+def restarts_state_remark_3_6(context: Context) -> Verdict:
+    """The procedure's rate is that of Remark 3.6."""
+    return proved({"difference": order("proc-strongly-convex-meta") - order("claim-3-6")})
+
+
+# Section 4 ------------------------------------------------------------------------------------------------------------
+
+
+@check("user_level/thm-d3@derived", kind="symbolic")
+def formulas_of_radius_and_smoothness(context: Context) -> Verdict:
+    """L r is the private part of the risk, and L sqrt(d)/r the stated smoothness, at r = R sqrt(d)/(eps n sqrt m)."""
+    r = D * sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
+    smoothness = L * sp.sqrt(d) / r
+    return proved(
+        {
+            "L r": L * r - explicit("thm-d3@derived"),
+            "L sqrt(d)/r": smoothness - explicit("proc-smoothed-alg-3"),
+            "Lemma D.1": explicit("lem-d1").subs({s: r for s in explicit("lem-d1").free_symbols if s.name == "r"})
+            - smoothness,
+        }
+    )
+
+
+SIZES = Regime(ties={m: n**a, epsilon: n**-b}, where=[a >= 0, b >= 0, b <= 1])
+
+
+def smoothed_terms() -> sp.Expr:
+    """T K m with T = sqrt(beta_r/lambda), beta_r = eps n sqrt m, lambda = 1/sqrt(nm), K = n eps/sqrt T + 1/eps."""
+    T = sp.sqrt(epsilon * n * sp.sqrt(m) * sp.sqrt(n * m))
+    return sp.expand(sp.powsimp(sp.powdenest(n * epsilon * sp.sqrt(T) * m, force=True))) + sp.powdenest(
+        T * m / epsilon, force=True
+    )
+
+
+@check("user_level/thm-d3@corrected", kind="symbolic")
+def count_with_all_terms(context: Context) -> Verdict:
+    """T K m and one pass mn are of the corrected order, along m = n^a, epsilon = n^-b, and have the same terms."""
+    derived = order("thm-d3@corrected")
+    exact = sp.simplify(derived - m * n - smoothed_terms())
+    orders = no_larger({"T K m + mn": (smoothed_terms() + m * n, derived, SIZES)})
+    return combine([proved({"terms": exact}), orders])
+
+
+@check("user_level/thm-4-1@corrected", kind="symbolic")
+def informal_count_with_all_terms(context: Context) -> Verdict:
+    """The same count; and it is Theorem 3.2's own, at beta_r: its last term is the one that is missing."""
+    ours, general = order("thm-4-1@corrected"), order("thm-3-2@gradients").subs({L: 1, D: 1})
+    last = sp.sqrt(epsilon * n * sp.sqrt(m)) * n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4) / epsilon
+    missing = n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2) / sp.sqrt(epsilon)
+    fits = no_larger({"corrected order": (ours, general.subs({H: epsilon * n * sp.sqrt(m), d: 1}), SIZES)})
+    return combine(
+        [proved({"missing term": sp.simplify(last / missing - 1), "D.3": ours - order("thm-d3@corrected")}), fits]
+    )
+
+
+@check("user_level/claim-4-2@corrected", kind="symbolic")
+def true_speed_up(context: Context) -> Verdict:
+    """(nm)^3 over the corrected count at epsilon = 1: n^(13/8) m^(7/4) for m <= n^(5/2), n^(9/4) m^(3/2) beyond."""
+    count = n ** sp.Rational(11, 8) * m ** sp.Rational(5, 4) + n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2)
+    exact = order("claim-4-2@corrected") - (n * m) ** 3 / count
+    few = Regime(ties={m: n**a}, where=[a >= 0, a <= sp.Rational(5, 2)])
+    many = Regime(ties={m: n**a}, where=[a >= sp.Rational(5, 2)])
+    rows = {
+        "count for m <= n^(5/2)": (count, (n * m) ** 3 / order("claim-4-2"), few),
+        "count beyond": (count, (n * m) ** 3 / (n ** sp.Rational(9, 4) * m ** sp.Rational(3, 2)), many),
+    }
+    return combine([proved({"order": exact}), no_larger(rows)])
+
+
+@check("user_level/lem-d2", kind="symbolic")
+def hypotheses_of_lemma_d2_give_the_counts(context: Context) -> Verdict:
+    """K = n eps/sqrt T + log/eps makes T K >= n exactly when eps sqrt T + T log/(eps n) >= 1: its own hypothesis."""
+    T = sp.Symbol("T", positive=True)
+    users = n * epsilon / sp.sqrt(T) + LOG / epsilon
+    return proved({"T K/n": sp.simplify(T * users / n - epsilon * sp.sqrt(T) - T * LOG / (epsilon * n))})

@@ -1,0 +1,166 @@
+"""Which claims answer the same question, in common variables: what `dpcheck phase-diagram` draws.
+
+Diameters, Lipschitz constants, smoothness, growth and moment constants are 1, failure probabilities are constant, δ is
+1/n; so a constant output has risk of order 1.
+"""
+
+import sympy as sp
+
+from dpcheck.panels import Entry, Panel
+from dpcheck.symbols import d, delta, epsilon, k, kappa, m, n, omega, rho, theta
+
+a, b = sp.symbols("a b")
+PLANE = {d: n**a, epsilon: n**-b}
+RANGES = {"a": (0, 2), "b": (0, 1)}
+SMALL = {delta: 1 / n}
+MOMENTS = {k: 4}
+CAP = n ** sp.Rational(-1, 4)
+"""Theorem 7 of l1_geometry is private up to ε = n^{-1/4}; a larger budget is used up to there, as Theorem 2 does."""
+CONSTANT = {sp.exp(epsilon): 2}
+"""e^ε is of constant order for ε ≤ 1."""
+CONCENTRATED = {rho: epsilon**2 / sp.log(1 / delta)}
+
+pure = Panel(
+    key="pure",
+    title="Heavy tails under pure ε-DP: upper against lower bound",
+    upper=(
+        Entry("pure_heavy_tails/thm-3-1", "double output perturbation"),
+        Entry("pure_heavy_tails/thm-e-2", "exponential mechanism", {sp.Symbol("lambda_max", positive=True): 1}),
+    ),
+    against=(Entry("pure_heavy_tails/thm-g-6", "lower bound"),),
+    axes=PLANE,
+    ties=SMALL,
+    ranges=RANGES,
+    parameters=MOMENTS,
+    shows="Wherever Theorem 3.1 says anything it meets Theorem G.6: the rate under pure DP is settled, up to log(1/δ).",
+)
+
+purity = Panel(
+    key="pure-approximate",
+    title="Pure against approximate DP, heavy tails",
+    upper=(Entry("pure_heavy_tails/thm-3-1", "pure ε-DP"),),
+    against=(Entry("tsybakov/thm-10", "approximate DP"),),
+    versus="approximate DP",
+    axes=PLANE,
+    ties=SMALL,
+    ranges=RANGES,
+    parameters=MOMENTS,
+    shows="Purity costs d for √d inside the power 1−1/k: nothing where the statistical term leads under both.",
+)
+
+lipschitz = Panel(
+    key="lipschitz-heavy",
+    title="Heavy tails against Lipschitz losses, approximate DP",
+    upper=(
+        Entry("tsybakov/thm-10", "clipping, high probability"),
+        Entry("tsybakov/thm-6", "clipping and shuffling", where=(epsilon <= n ** sp.Rational(-1, 2),)),
+    ),
+    against=(Entry("lp_spaces/claim-rem-2", "Lipschitz losses"),),
+    versus="Lipschitz losses",
+    axes=PLANE,
+    ties=SMALL,
+    ranges=RANGES,
+    parameters=MOMENTS,
+    shows="A fourth moment in place of a bound costs the power 3/4 on the private term, and nothing on the statistical "
+    "one; Theorem 6, proved for ε ≤ n^{-1/2}, has no exponent that Theorem 10 does not have.",
+)
+
+geometry = Panel(
+    key="l1-l2",
+    title="ℓ1 ball, gradients bounded in ℓ∞: ℓ1 methods against Euclidean ones",
+    upper=(
+        Entry("l1_geometry/thm-4", "mirror descent (ℓ1)"),
+        Entry("l1_geometry/thm-7", "Frank–Wolfe (ℓ1, smooth)", {m: d, epsilon: sp.Min(epsilon, CAP)}),
+        Entry("l1_geometry/thm-6", "Frank–Wolfe (ℓ1, smooth, pure)", {m: d}),
+        Entry(
+            "lp_spaces/thm-2@corrected",
+            "Euclidean, by Gaussian width",
+            {sp.Symbol("L", positive=True): sp.sqrt(d), omega: sp.sqrt(sp.log(d))},
+        ),
+    ),
+    against=(Entry("l1_geometry/thm-11@corrected", "lower bound (smooth)"),),
+    axes=PLANE,
+    ties=SMALL,
+    ranges=RANGES,
+    versus="the lower bound on the private term",
+    shows="The variance-reduced method wins once d exceeds (nε)^{2/3}, as long as ε < n^{-1/4}; a Euclidean analysis "
+    "pays √d on the statistical term and is never ahead by a power.",
+)
+
+growth = Panel(
+    key="convex-tnc",
+    title="Convex against growth θ, heavy tails",
+    upper=(
+        Entry("tsybakov/thm-10", "convex"),
+        Entry("tsybakov/thm-11", "growth θ"),
+        Entry("tsybakov/thm-7", "growth θ, shuffled", where=(epsilon <= n ** sp.Rational(-1, 2),)),
+    ),
+    against=(
+        Entry("tsybakov/thm-4@corrected", "lower bound (private)", CONCENTRATED),
+        Entry("tsybakov/thm-5@corrected", "lower bound (statistical)"),
+    ),
+    axes=PLANE,
+    ties=SMALL,
+    ranges=RANGES,
+    parameters={**MOMENTS, theta: 2},
+    shows="Growth turns the exponent x of the convex rate into xθ/(θ−1) wherever that rate says anything, and the "
+    "lower bounds of Theorems 4 and 5 meet it.",
+)
+
+unconstrained = Panel(
+    key="lp",
+    title="ℓp losses, 1 < p < 2: unconstrained against constrained",
+    upper=(
+        Entry("lp_spaces/thm-7", "unconstrained (Theorem 7)", {kappa: 1}),
+        Entry("lp_spaces/thm-10", "heavy tails, shuffled", {kappa: 1}, (epsilon <= n ** sp.Rational(-1, 2),)),
+        Entry("lp_spaces/claim-app10-general-eps", "heavy tails, batched", {kappa: 1}),
+    ),
+    against=(Entry("lp_spaces/claim-rem-3", "constrained, Lipschitz", {kappa: 1}),),
+    versus="the constrained rate",
+    axes=PLANE,
+    ties=SMALL,
+    ranges=RANGES,
+    shows="Neither reaches the constrained rate where both say something; the shuffled bound for heavy tails leads the "
+    "batched one wherever it is proved.",
+)
+
+users = Panel(
+    key="user-level",
+    title="User-level privacy, m samples a user: what there is",
+    upper=(
+        Entry("user_level/thm-3-2", "optimal, superlinear time"),
+        Entry("user_level/thm-2-1", "linear time (Theorem 2.1)"),
+        Entry("user_level/proc-group-privacy", "group privacy, linear time", CONSTANT),
+    ),
+    against=(Entry("user_level/fact-lower-bound", "lower bound"),),
+    axes={m: n**a, epsilon: n**-b},
+    ties={d: 1, delta: 1 / n},
+    ranges=RANGES,
+    shows="Theorem 3.2 meets the lower bound.",
+)
+
+linear = Panel(
+    key="user-level-linear",
+    title="User-level privacy in linear time",
+    upper=(
+        Entry("user_level/thm-2-1", "linear time (Theorem 2.1)"),
+        Entry("user_level/proc-group-privacy", "group privacy", CONSTANT),
+    ),
+    against=(Entry("user_level/fact-lower-bound", "lower bound"),),
+    axes={m: n**a, epsilon: n**-b},
+    ties={d: 1, delta: 1 / n},
+    ranges=RANGES,
+    shows="Theorem 2.1 is ahead of group privacy only for m > n: a user must have more samples than there are users.",
+)
+
+items = Panel(
+    key="user-item",
+    title="User-level against item-level privacy, N = nm samples",
+    upper=(Entry("user_level/thm-3-2", "user-level (Theorem 3.2)"),),
+    against=(Entry("lp_spaces/claim-rem-2", "item-level", {n: n * m}),),
+    versus="item-level privacy",
+    axes={m: n**a, epsilon: n**-b},
+    ties={d: n, delta: 1 / n},
+    ranges=RANGES,
+    shows="Protecting all of a user's samples costs √m on the private term alone: nothing where the other one leads.",
+)

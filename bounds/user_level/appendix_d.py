@@ -1,0 +1,155 @@
+"""Appendix D: randomised smoothing, and Algorithm 3 on non-smooth losses."""
+
+import sympy as sp
+
+from dpcheck.symbols import D, L, d, delta, epsilon, m, n
+
+from ._paper import ENOUGH_USERS, OPTIMAL, PRIVATE, SMOOTHED, SMOOTHED_DERIVED, claim, r
+
+THREE = (sp.Le(epsilon, 10), sp.Lt(delta, 1 / (m * n)))
+
+smoothing = claim(
+    "user_level/proc-randomized-smoothing",
+    "Convolution smoothing",
+    "f_r(x) = E f(x + y), y uniform in the ball of radius r; ∇f(x + y) is an unbiased gradient.",
+    kind="procedure",
+    section="D",
+    origin="cited",
+    quantity="E‖y‖",
+    relation="=",
+    explicit=r * d / (d + 1),
+)
+lem_d1 = claim(
+    "user_level/lem-d1",
+    "Lemma D.1",
+    "For convex, L-Lipschitz f: |f_r − f| <= Lr; f_r is convex, L-Lipschitz and (L√d/r)-smooth; its gradient is the "
+    "mean of ∇f(x + y).",
+    kind="lemma",
+    section="D",
+    origin="cited",
+    quantity="smoothness",
+    relation="<=",
+    explicit=L * sp.sqrt(d) / r,
+    about=("user_level/proc-randomized-smoothing",),
+    grade="slip",
+    remark="The first bullet is printed as f_r <= f <= f_r + Lr; by Jensen it is f <= f_r <= f + Lr (S9). Only the "
+    "distance is used.",
+)
+lem_d1_literal = claim(
+    "user_level/lem-d1@literal",
+    "First bullet of Lemma D.1",
+    "f_r <= f.",
+    kind="lemma",
+    section="D",
+    origin="cited",
+    quantity="f_r(0) − f(0), f = |x|, r = 1",
+    relation="<=",
+    explicit=sp.Integer(0),
+    grade="slip",
+    remark="It is 1/2 (S9).",
+)
+lem_d1_corrected = claim(
+    "user_level/lem-d1@corrected",
+    "First bullet of Lemma D.1, reversed",
+    "f <= f_r <= f + Lr·d/(d + 1).",
+    kind="lemma",
+    section="D",
+    origin="ours",
+    quantity="f_r − f",
+    relation="<=",
+    explicit=L * r * d / (d + 1),
+    about=("user_level/proc-randomized-smoothing",),
+)
+lem_d2 = claim(
+    "user_level/lem-d2",
+    "Lemma D.2",
+    "Under the hypotheses of Theorem 3.1, Algorithm 3 is private for K_i ≳ n_iε/√T_i + log(nmde^ε/δ)/ε, and has the "
+    "optimal risk when T_iK_i >= n_i and T_i ≳ (1 + √(β/λ_i)) log(ndm).",
+    kind="lemma",
+    section="D",
+    quantity="excess risk",
+    relation="<=",
+    order=OPTIMAL,
+    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10)),
+    about=("user_level/alg-3",),
+    grade="proof gap",
+    remark="As Theorems C.1 and C.3; it is silent on λ.",
+)
+lem_d2_literal = claim(
+    "user_level/lem-d2@literal",
+    "K_i of the proof of Theorem D.3, with constant 1",
+    "With K_i = n_iε/√T_i + log(nmde^ε/δ)/ε one step halts with probability at most δ at full score.",
+    kind="lemma",
+    section="D",
+    quantity="P(halt at one step), second term alone, log(nmde^ε/δ) = 40",
+    relation="<=",
+    explicit=delta,
+    grade="slip",
+    remark="It is 0.34: the 500 of Algorithm 3 is needed (S36).",
+)
+thm_d3 = claim(
+    "user_level/thm-d3",
+    "Theorem D.3",
+    "For ε <= 10, δ < 1/(mn), n^{1−q} > 100 log(20nmde^ε/δ)/(ε(1 − 2^{−q})) and f(·, z) convex and L-Lipschitz on X_r, "
+    "Algorithm 3 on f_r, r = R√d/(εn√m), has the optimal risk from mn(1 + n^{3/8}m^{1/4}ε^{1/4}) gradients.",
+    kind="theorem",
+    section="D",
+    quantity="gradients",
+    relation="<=",
+    order=SMOOTHED,
+    assumptions=(ENOUGH_USERS, *THREE),
+    about=("user_level/proc-smoothed-alg-3",),
+    grade="refuted",
+    remark="The gradient count misses the term n^{3/4}m^{3/2}ε^{−1/2} of T_iK_im: along m = n^k with k > 5/2 it is "
+    "exceeded by a power of n (S6). The proof also prints λ without L/R and its private part (S7).",
+)
+thm_d3_risk = claim(
+    "user_level/thm-d3@risk",
+    "Excess risk of Theorem D.3",
+    "LR·Õ(1/√(mn) + √(d log(1/δ))/(εn√m)) for convex, L-Lipschitz losses.",
+    kind="theorem",
+    section="D",
+    quantity="excess risk",
+    relation="<=",
+    order=OPTIMAL,
+    assumptions=(ENOUGH_USERS, *THREE),
+    about=("user_level/proc-smoothed-alg-3",),
+)
+thm_d3_corrected = claim(
+    "user_level/thm-d3@corrected",
+    "Gradient count of Theorem D.3 with all its terms",
+    "mn + n^{11/8}m^{5/4}ε^{5/4} + n^{3/4}m^{3/2}ε^{−1/2}, up to logarithms.",
+    kind="theorem",
+    section="D",
+    origin="ours",
+    quantity="gradients",
+    relation="<=",
+    order=SMOOTHED_DERIVED,
+    assumptions=(ENOUGH_USERS, *THREE),
+    about=("user_level/proc-smoothed-alg-3",),
+)
+thm_d3_literal = claim(
+    "user_level/thm-d3@literal",
+    "λ = (L/R)/√(mn) in the proof of Theorem D.3",
+    "With the statistical part of λ alone, the private part of (18) stays below LR√d/(εn√m).",
+    kind="theorem",
+    section="D",
+    quantity="d/(ε²n²m) over λ = 1/√(nm), in units of √d/(εn√m)",
+    relation="<=",
+    explicit=sp.Integer(1),
+    about=("user_level/proc-smoothed-alg-3",),
+    grade="slip",
+    remark="The quotient is √d/(ε√n), above 1 for d > ε²n; with Theorem C.3's λ it is at most 1 (S7).",
+)
+thm_d3_derived = claim(
+    "user_level/thm-d3@derived",
+    "Radius, smoothness and the bias of smoothing",
+    "r = R√d/(εn√m) costs at most Lr·d/(d + 1) twice, of the order of the private risk, and gives β_r = (L/R)εn√m.",
+    kind="theorem",
+    section="D",
+    origin="ours",
+    quantity="L r",
+    relation="=",
+    explicit=L * D * PRIVATE,
+    about=("user_level/proc-smoothed-alg-3",),
+)

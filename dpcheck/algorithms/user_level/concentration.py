@@ -1,0 +1,134 @@
+"""Concentration scores, random removal of outliers, and how far one changed point moves the mean of those kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+from scipy.spatial import distance
+
+from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import Array, procedure
+
+BLOCK = 2**22
+"""Distances computed at once."""
+MOST = 1000
+"""Changed inclusions that are looked through: a Poisson variable of mean 6 is above it with probability 1e-1700."""
+SLACK = 1e-12
+"""Relative rounding of a distance, left out of the short cut."""
+
+
+def neighbour_counts(points: Array, radii: Sequence[float]) -> tuple[Array, ...]:
+    """h_j at each radius: how many points lie within it of point j, itself included.
+
+    Args:
+        points: (trials, C, d).
+
+    Returns:
+        One (trials, C) for each radius.
+    """
+    if points.ndim != 3 or min(radii) < 0:
+        raise InvalidInput(f"needs points (trials, C, d) and radii >= 0, got {points.shape} and {tuple(radii)}")
+    trials, count = points.shape[:2]
+    found = tuple(np.full((trials, count), float(count)) for _ in radii)
+    reach = np.linalg.norm(points - points.mean(axis=1, keepdims=True), axis=-1).max(axis=1)
+    rows = max(1, BLOCK // count)
+    # Where all points lie within half a radius of their mean, all pairs are near: no need for C^2 distances.
+    for t in np.flatnonzero(2 * reach * (1 + SLACK) > min(radii)):
+        for low in range(0, count, rows):
+            far = distance.cdist(points[t, low : low + rows], points[t])
+            for counts, radius in zip(found, radii, strict=True):
+                counts[t, low : low + rows] = (far <= radius).sum(axis=1)
+    return found
+
+
+@procedure("user_level/proc-concentration-score")
+def concentration_score(points: Array, radius: float) -> Array:
+    """s = (1/C) #{(j, j'): |u_j - u_j'| <= radius}, ordered pairs, the diagonal included: (trials, C, d) -> (trials,).
+
+    Replacing one point moves it by at most 2(C - 1)/C.
+    """
+    (counts,) = neighbour_counts(points, (radius,))
+    return np.asarray(counts.mean(axis=1))
+
+
+def inclusion(counts: Array) -> Array:
+    """p_j = 0 below h_j = C/2, 1 from 2C/3 on, linear between: (trials, C) -> (trials, C)."""
+    return np.asarray(np.clip(6 * counts / counts.shape[-1] - 3, 0.0, 1.0))
+
+
+@procedure("user_level/proc-outlier-removal")
+def outlier_removal(points: Array, counts: Array, uniforms: Array, fallback: Array) -> Array:
+    """Mean of the points that are kept, each by itself with probability `inclusion`: (trials, d).
+
+    Args:
+        points: (trials, C, d); counts: (trials, C) their h_j.
+        uniforms: (trials, C) in [0, 1); point j is kept when its uniform lies below p_j.
+        fallback: (trials or 1, d), returned where nothing is kept; it may not depend on the points.
+    """
+    keep = uniforms < inclusion(counts)
+    kept = keep.sum(axis=1, keepdims=True)
+    total = np.einsum("tc,tcd->td", keep.astype(float), points)
+    return np.where(kept > 0, total / np.maximum(kept, 1), fallback)
+
+
+@dataclass(frozen=True)
+class Movement:
+    """A bound on the movement of the kept mean when one point changes, and the chance that it fails or is not needed.
+
+    Attributes:
+        sensitivity: in l2, where the score test passes.
+        failure: that the test passes with a score so low that the bound says nothing, or that the coins are bad.
+    """
+
+    sensitivity: float
+    failure: float
+
+
+def certified_movement(
+    count: int, *, diameter: float, reach: float, shortfall: float, passing: float, chance: float, doubled: bool
+) -> Movement:
+    """Lemma B.2 and Lemma C.2 with constants, one point replaced, the same uniforms on both sides.
+
+    Kept points lie pairwise within `diameter`, and with B other inclusions that differ both means are within
+    diameter (2 + B)/|S| of each other. B is at most Binomial(C - 1, 6/C).
+
+    Args:
+        diameter: 4 tau, which is what the paper builds on; it may exceed what the data can do.
+        reach: how far apart two kept means can lie at all; claimed, without failure, where nothing is sure to be kept.
+        shortfall: g; with both scores below (4/5 - g) C the test passes with probability `passing` at most.
+        chance: of each of the two bad events of the coins.
+        doubled: the inclusions count within twice the radius of the score (Algorithm 1), else within the same radius.
+    """
+    core = 0.8 - shortfall
+    kept = _fewest_in_core(count, core, chance) if doubled else _fewest_on_average(count, core, chance)
+    if kept < 1:
+        return Movement(reach, 0.0)
+    changed = _most_changed(count, chance)
+    return Movement(diameter * (2 + changed) / kept, passing + 2 * chance)
+
+
+def _most_changed(count: int, chance: float) -> int:
+    """The least b with P(Binomial(C - 1, 6/C) > b) <= chance."""
+    b = np.arange(min(count, MOST))
+    enough = stats.binom.sf(b, count - 1, min(1.0, 6 / count)) <= chance
+    return int(np.argmax(enough)) if enough.any() else count
+
+
+def _fewest_in_core(count: int, core: float, chance: float) -> float:
+    """A point with `core` C neighbours: they all count as many within the doubled radius, one fewer after a change."""
+    members = math.ceil(core * count - 1e-9) - 1
+    p = min(1.0, 6 * (core * count - 1) / count - 3)
+    return float(stats.binom.ppf(chance, members, p)) if members > 0 and p > 0 else 0.0
+
+
+def _fewest_on_average(count: int, core: float, chance: float) -> float:
+    """Mean count `core` C: by the convex envelope 2u - 1 of clip(6u - 3, 0, 1) the mean inclusion is 2 core - 1."""
+    mean = (2 * core - 1) * count - 7  # the changed point, and 6/C of each other
+    if mean <= 0:
+        return 0.0
+    spread = -math.log(chance)
+    return math.floor(mean - min(math.sqrt(2 * mean * spread), math.sqrt(count * spread / 2)))

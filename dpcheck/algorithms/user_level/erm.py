@@ -1,0 +1,152 @@
+"""Algorithm 3: accelerated phased ERM, each phase Algorithm 2 on fresh users; and the exact minimiser it approaches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpcheck.algorithms.solvers import certified
+from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
+from dpcheck.algorithms.user_level.sizes import best_q, budget, phase_count, phase_size, samples_of, smallest_users
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import (
+    Array,
+    Data,
+    Objective,
+    Problem,
+    Release,
+    Sample,
+    Schedule,
+    Workload,
+    procedure,
+)
+from dpcheck.running import Run
+
+
+@dataclass(frozen=True)
+class PhasedERM(Accelerated):
+    """Algorithm 3, from the projection of the origin.
+
+    Attributes:
+        p, q: exponents; None for p = 3q + 5/2 + log_n sqrt m, and the q that makes the last phase largest.
+        phases: their number in place of floor(log2 n).
+    """
+
+    p: float | None = None
+    q: float | None = None
+    phases: int | None = None
+
+    label = "user_level/alg-3"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("p", "q", "phases", "distance"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InvalidInput(f"{name} must be > 0, got {value!r}")
+
+    # Plan
+
+    def exponents(self, problem: Problem, n: int) -> tuple[float, float]:
+        """(p, q)."""
+        q = best_q(n) if self.q is None else self.q
+        usual = 3 * q + 2.5 + math.log(samples_of(problem, self.label)) / (2 * math.log(n))
+        return usual if self.p is None else self.p, q
+
+    def sizes(self, problem: Problem, n: int) -> list[float]:
+        """n_i of each phase, before rounding."""
+        _, q = self.exponents(problem, n)
+        return [phase_size(n, q, i) for i in range(1, (self.phases or phase_count(n)) + 1)]
+
+    def feasible(self, problem: Problem, n: int) -> bool:
+        """Whether the last phase has the users that the proof of Theorem C.1 asks of every phase."""
+        return n >= 2 and self.sizes(problem, n)[-1] >= self.enough(problem, n)
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
+        budget(problem, self.label)
+        samples_of(problem, self.label)
+        if not self.feasible(problem, n):
+            least = smallest_users(lambda size: self.feasible(problem, size), n)
+            needs = f"at least {self.c_users:g} log(20 n m d e^eps/delta)/eps users in its last phase"
+            if n < 2:
+                raise Infeasible(self.label, needs, f"n = {n}", least)
+            got = f"{self.sizes(problem, n)[-1]:,.0f} of {self.enough(problem, n):,.0f} at n = {n:,}"
+            raise Infeasible(self.label, needs, got, least)
+        rows = self.rows(problem, n)
+        return self.scheduled(problem, rows, tuple(release for row in rows for release in _named(row)))
+
+    def rows(self, problem: Problem, n: int) -> tuple[Batches, ...]:
+        """One for each phase."""
+        p, _ = self.exponents(problem, n)
+        weight, sizes = self.base_weight(problem, n), self.sizes(problem, n)
+        first = self.step_count(problem, n, weight * 2**p)
+        tau, start, rows = self.tau(problem, n, first, len(sizes)), 0, []
+        for i, size in enumerate(sizes, 1):
+            users = math.floor(size)
+            rows.append(self.row(problem, n, i=i, start=start, users=users, weight=weight * 2 ** (p * i), tau=tau))
+            start += users
+        return tuple(rows)
+
+    # Run
+
+    def execute(self, run: Run[Batches], workload: Workload, data: Data, start: Array) -> Array:
+        """The last phase's iterate, (trials, d); halted trials return the start."""
+        first = x = np.array(np.broadcast_to(start, (run.trials, start.shape[-1])))
+        for row in run.schedule.phases:
+            inner = run.inside(f"phase {row.i}/", run.schedule)
+            x = self.descend(inner, row, workload, data.part(row.start, row.start + row.users), x)
+        return np.where(run.active[:, None], x, first)
+
+    # Bounds
+
+    def bad_event(self, problem: Problem, n: int) -> float:
+        """Chance, for i.i.d. samples, that some step halts or removes a gradient, by stability of private iterates.
+
+        A user is farther than tau/2 from the mean gradient at a point that does not depend on him with probability
+        gamma (Pinelis); at a private iterate with at most e^eps gamma + delta.
+        """
+        epsilon, delta = budget(problem, self.label)
+        L, m, total = problem.constants.lipschitz(2.0), samples_of(problem, self.label), 0.0
+        for row in self.rows(problem, n):
+            # All pairs are within 2 tau when all users are within tau of the mean.
+            gamma = 0.0 if row.tau >= L else 2 * math.exp(-m * row.tau**2 / (8 * L**2))
+            stray = row.batch * (math.exp(epsilon) * gamma + delta) if gamma > 0 else 0.0
+            halts = (4 * math.exp(-0.1 * row.batch / row.test) - math.exp(-0.2 * row.batch / row.test)) / 6
+            total += row.steps * (stray + halts)
+        return min(1.0, total)
+
+    def risk_bound(self, problem: Problem, n: int) -> float:
+        """Expected excess risk: the recursion of Theorem C.3 with its constants and LR on the bad event, at most LR."""
+        self.schedule(problem, n)  # raises where there is nothing to bound
+        c, m, rows = problem.constants, samples_of(problem, self.label), self.rows(problem, n)
+        L, wide = c.lipschitz(2.0), c.diameter(2.0)
+        total, before = 0.0, self.radius(problem) ** 2
+        for row in rows:
+            total += 2 * L**2 / (row.weight * row.users * m) + row.weight / 2 * before
+            _, halvings = row.stages()
+            before = min(wide**2, 2 / row.weight * row.gap * 2.0**-halvings) if halvings else wide**2
+        return min(L * wide, total + L * math.sqrt(before) + L * wide * self.bad_event(problem, n))
+
+
+def _named(row: Batches) -> tuple[Release, ...]:
+    return tuple(replace(release, name=f"phase {row.i}/{release.name}") for release in row.releases())
+
+
+@procedure("user_level/proc-rerm")
+def regularised_erm(
+    workload: Workload, sample: Sample, centre: Array, weight: float, *, accuracy: float = 1e-10
+) -> Array:
+    """argmin over the domain of the mean loss + weight/2 |x - centre|^2: (trials, d).
+
+    Raises:
+        InvalidInput: the certified gap exceeds `accuracy` times L times the diameter.
+    """
+    task = Objective(workload=workload, sample=sample, weight=weight, centre=centre)
+    found = certified(task)
+    allowed = accuracy * workload.constants.lipschitz(2.0) * workload.constants.diameter(2.0)
+    if not found.gap <= allowed:
+        raise InvalidInput(f"the minimiser is certified to {found.gap:.3g} only, {allowed:.3g} is asked for")
+    trials = max(len(sample.values), len(sample.weights), len(centre))
+    return np.broadcast_to(found.point, (trials, workload.constants.d))

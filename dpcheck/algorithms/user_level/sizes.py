@@ -1,0 +1,80 @@
+"""What the phases of Algorithms 1 and 3 share: budgets, sizes of phases, and the smallest feasible n."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import Problem
+from dpcheck.privacy import ApproxDP
+
+LARGEST_EPSILON = 10.0
+"""Of the informal theorems; the formal Theorem B.1 does not name it."""
+
+
+def budget(problem: Problem, label: str) -> tuple[float, float]:
+    """(epsilon, delta), 0 < epsilon <= 10 and delta > 0.
+
+    Raises:
+        InvalidInput: another kind of promise. Infeasible: a larger epsilon.
+    """
+    promise = problem.privacy
+    if not (isinstance(promise, ApproxDP) and promise.delta > 0):
+        raise InvalidInput(f"{label} needs (epsilon, delta)-DP with delta > 0, got {promise}")
+    if promise.epsilon > LARGEST_EPSILON:
+        raise Infeasible(label, f"epsilon <= {LARGEST_EPSILON:g}", f"epsilon = {promise.epsilon:g}")
+    return promise.epsilon, promise.delta
+
+
+def samples_of(problem: Problem, label: str) -> int:
+    """m, the samples of a user. Raises `InvalidInput` where the problem names none."""
+    if problem.samples_per_user < 1:
+        raise InvalidInput(f"{label} works on users: name the samples of each, m >= 1 (Problem.samples_per_user, --m)")
+    return problem.samples_per_user
+
+
+def single(workload: Any, label: str) -> Any:
+    """The workload of one sample under `Users`. Raises `InvalidInput` for records that are no users."""
+    each = getattr(workload, "each", None)
+    if each is None:
+        raise InvalidInput(f"{label} works on users: wrap the workload in Users(each=..., samples=m)")
+    return each
+
+
+def log_ratio(product: float, epsilon: float, delta: float) -> float:
+    """log(product e^epsilon/delta)."""
+    return math.log(product) + epsilon - math.log(delta)
+
+
+def phase_count(n: int) -> int:
+    """l = floor(log2 n)."""
+    return n.bit_length() - 1
+
+
+def best_q(n: int) -> float:
+    """q that makes the last phase largest: log2(1 + 1/log2 n)."""
+    return math.log2(1 + 1 / math.log2(n))
+
+
+def phase_size(n: int, q: float, i: int) -> float:
+    """n_i = (1 - 2^-q) n/2^(iq), before rounding."""
+    return float(-math.expm1(-q * math.log(2)) * n * 2.0 ** (-i * q))
+
+
+def smallest_users(feasible: Callable[[int], bool], least: int = 2, most: int = 62) -> int | None:
+    """Smallest n >= `least` with `feasible(n)`, for a condition that is monotone where floor(log2 n) does not change.
+
+    At a power of two a phase is added, which may undo what was feasible just below.
+    """
+    low = max(2, least)
+    while low.bit_length() <= most:
+        high = (1 << low.bit_length()) - 1
+        if feasible(high):
+            while low < high:
+                middle = (low + high) // 2
+                low, high = (low, middle) if feasible(middle) else (middle + 1, high)
+            return low
+        low = high + 1
+    return None

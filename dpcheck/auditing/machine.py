@@ -1,0 +1,239 @@
+"""Attacks that need no audit: rounding of the core, records that are no numbers, and the time that a call takes."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from dpcheck import seeds
+from dpcheck.auditing.findings import Finding, Grade, not_run
+from dpcheck.errors import InvalidInput
+
+Array = NDArray[np.float64]
+
+
+def numbers(raw: Any, trials: int) -> Array | None:
+    """The numeric parts of outputs as one matrix (trials, k); None when there are none."""
+    parts = [np.asarray(part) for part in (raw if isinstance(raw, tuple) else [raw])]
+    numeric = [part.reshape(trials, -1).astype(float) for part in parts if part.dtype.kind in "biuf"]
+    return np.concatenate(numeric, axis=1) if numeric else None
+
+
+def summation_order(
+    core: Callable[[Array], ArrayLike], sensitivity: float, *, n: int = 64, scale: float = 2.0**50, seed: int = 0
+) -> Finding:
+    """Can rounding move a core further than its sensitivity? Neighbours at 2^50-scale inputs, records reordered.
+
+    Args:
+        core: records (n,) -> the value before noise.
+        sensitivity: claimed for records that differ by at most 1 in one place.
+    """
+    _check_sensitivity(sensitivity)
+    rng = seeds.stream(seed, "summation order")
+    pairs = []
+    for _ in range(50):
+        data = rng.choice([scale, -scale, 0.5, 1.0], size=n)
+        small = np.flatnonzero(np.abs(data) <= 1)
+        if len(small):
+            neighbour = data.copy()
+            neighbour[small[0]] = 1.5 - data[small[0]]
+            pairs.append((data, neighbour))
+    worst, calls = _largest_move(core, pairs, rng)
+    return _moved(worst, calls, "a record moved by 1/2 moves the core", sensitivity)
+
+
+def summation_order_of(
+    mechanism: Callable[..., Any], data: Any, neighbour: Any, sensitivity: float, *, seed: int = 0
+) -> Finding:
+    """`summation_order` without the core: the same generator on both inputs, so that additive noise cancels.
+
+    The changed record moves as it does in the pair; of the others as many are huge as are hugely negative (so that the
+    true sum is small, and rounding the output itself hides nothing), in three orders.
+
+    Args:
+        data, neighbour: replace-one neighbours of at least 4 records, floating-point.
+    """
+    _check_sensitivity(sensitivity)
+
+    def skip(why: str) -> Finding:
+        return not_run("summation order", "theoretical", why)
+
+    one, two = np.asarray(data), np.asarray(neighbour)
+    if one.dtype.kind != "f" or one.shape != two.shape or len(one) < 4:
+        return skip("needs replace-one neighbours of at least 4 floating-point records")
+    changed = np.flatnonzero((one != two).reshape(len(one), -1).any(axis=1))
+    if len(changed) != 1:
+        return skip(f"the pair differs in {len(changed)} records, not in one")
+    rng, at = seeds.stream(seed, "summation order"), int(changed[0])
+
+    def core(records: Array) -> Array:
+        values = numbers(mechanism(records, seeds.stream(seed, "summation order", "noise"), 1), 1)
+        return np.zeros(0) if values is None else np.ravel(values)
+
+    first, again = core(one), core(one)
+    if not len(first):
+        return skip("the outputs hold no numbers")
+    if not np.array_equal(first, again, equal_nan=True):
+        return skip("the noise does not come from the generator that it is given, so it does not cancel")
+    plain, calls = _largest_move(core, [(one, two)], rng)
+    if plain > sensitivity * (1 + 1e-9):
+        finding = _moved(plain, calls + 2, f"record {at}, changed as in the pair, moves the output", sensitivity)
+        return replace(finding, grade="critical", detail=f"{finding.detail}; no rounding is needed")
+    try:
+        worst, more = _largest_move(core, _balanced(one, two, at, rng), rng)
+    except Exception as error:  # a mechanism may refuse such records as it likes
+        return skip(f"huge records are refused ({type(error).__name__}: {error})")
+    what = f"record {at}, changed as in the pair, moves the output beside records of ±2^50 and more"
+    return _moved(worst, calls + more + 2, what, sensitivity)
+
+
+def _check_sensitivity(sensitivity: float) -> None:
+    if not (sensitivity > 0 and math.isfinite(sensitivity)):
+        raise InvalidInput(f"sensitivity must be a finite number > 0, got {sensitivity!r}")
+
+
+def _balanced(one: Array, two: Array, at: int, rng: np.random.Generator) -> list[tuple[Array, Array]]:
+    """Backgrounds of as many records at +scale as at -scale, and small ones, with the changed record among them."""
+    pairs, others = [], len(one) - 1
+    change = 2.0 ** math.ceil(math.log2(float(np.abs(two[at] - one[at]).max())))
+    for scale in (2.0**50, 2.0**52 * change, 2.0**53 * change):
+        for _ in range(10):
+            half = int(rng.integers(1, max(2, others // 2 + 1)))
+            signs = np.repeat([1.0, -1.0, 0.0], [half, half, others - 2 * half])
+            heights = np.insert(rng.permutation(signs) * scale, at, 0.0).reshape(-1, *[1] * (one.ndim - 1))
+            base = np.where(heights == 0, rng.choice([0.5, 1.0], size=heights.shape), heights) * np.ones(one.shape)
+            data, neighbour = base.copy(), base.copy()
+            data[at], neighbour[at] = one[at], two[at]
+            pairs.append((data, neighbour))
+    return pairs
+
+
+def _largest_move(
+    core: Callable[[Array], ArrayLike], pairs: Sequence[tuple[Array, Array]], rng: np.random.Generator
+) -> tuple[float, int]:
+    """Largest l2 movement of the core over the pairs, in three orders each; number of calls."""
+    worst, calls = 0.0, 0
+    for data, neighbour in pairs:
+        key = data.reshape(len(data), -1)[:, 0]
+        for order in (np.arange(len(data)), rng.permutation(len(data)), np.argsort(key, kind="stable")):
+            gap = np.ravel(np.asarray(core(data[order]), float) - np.asarray(core(neighbour[order]), float))
+            worst, calls = max(worst, float(np.linalg.norm(gap))), calls + 2
+    return worst, calls
+
+
+def _moved(worst: float, calls: int, what: str, sensitivity: float) -> Finding:
+    return Finding(
+        attack="summation order",
+        found=worst > sensitivity * (1 + 1e-9),
+        grade="theoretical",
+        samples=calls,
+        detail=f"{what} by {worst:.6g}, claimed sensitivity {sensitivity:.6g}",
+    )
+
+
+def special_records(
+    mechanism: Callable[..., Any],
+    data: ArrayLike,
+    *,
+    values: Sequence[float] = (math.nan, math.inf),
+    seed: int = 0,
+    halts: bool = False,
+    trials: int = 16,
+) -> Finding:
+    """Does a NaN or infinite record, or having no records, show in the output, so that one run tells it apart?
+
+    Refusing such data with an error is as it should be. That there is no record at all is hidden only under add-remove,
+    from one record: theoretical.
+
+    Args:
+        halts: NaN outputs are legal; then only an input on which every run halts is found, when not all do otherwise.
+    """
+    clean = np.asarray(data, dtype=float)
+    cases: list[tuple[str, Array]] = []
+    for value in values:
+        dirty = clean.copy()
+        dirty[0] = value
+        cases.append((f"a record of {value}", dirty))
+    cases.append(("no record", clean[:0]))
+    said: list[str] = []
+    grade: Grade = "theoretical"
+    runs = trials
+    usual = _unusable(mechanism, clean, seeds.stream(seed, "special", "clean"), trials)
+    for name, dirty in cases:
+        try:
+            with np.errstate(all="ignore"):
+                bad = _unusable(mechanism, dirty, seeds.stream(seed, "special", name), trials)
+        except Exception:  # whatever it raises, it gave no output
+            continue
+        runs += trials
+        if len(bad) and (bad.all() and not usual.all() if halts else bad.any() and not usual.any()):
+            said.append(f"{name} makes the output NaN or infinite")
+            grade = grade if name == "no record" else "critical"
+    return Finding(
+        attack="special records",
+        found=bool(said),
+        grade=grade,
+        samples=runs,
+        detail="; ".join(said) or "NaN, infinite and missing records are refused or absorbed",
+    )
+
+
+def _unusable(mechanism: Callable[..., Any], data: Array, rng: np.random.Generator, trials: int) -> NDArray[np.bool_]:
+    """(trials,) whether an output holds a number that is not finite; empty when outputs are no numbers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        raw = mechanism(data, rng, trials)
+    values = numbers(raw, trials)
+    if values is None:
+        return np.zeros(0, dtype=bool)
+    return np.asarray(~np.isfinite(values).all(axis=1))
+
+
+def timing(
+    function: Callable[[Any, np.random.Generator], Any],
+    data: Any,
+    *,
+    calls: int = 2000,
+    failure_probability: float = 1e-4,
+    seed: int = 0,
+    seconds: float = 20.0,
+) -> Finding:
+    """Does the time of a call grow with its noise? Spearman correlation of time and |output - median|.
+
+    Args:
+        function: (data, rng) -> one output, of numbers.
+        seconds: after which no further call is made.
+    """
+    rng = seeds.stream(seed, "timing")
+    outputs, taken = [], []
+    begun = time.perf_counter()
+    for _ in range(calls):
+        start = time.perf_counter_ns()
+        value = function(data, rng)
+        taken.append(time.perf_counter_ns() - start)
+        outputs.append(np.ravel(np.asarray(value, dtype=float)))
+        if time.perf_counter() - begun > seconds:
+            break
+    if len({len(output) for output in outputs}) > 1 or len(outputs) < 50:
+        return not_run("timing", "negligible", f"{len(outputs)} calls with outputs of one length are too few")
+    values = np.array(outputs)
+    noise = np.linalg.norm(values - np.median(values, axis=0), axis=1)
+    if np.ptp(noise) == 0:
+        return not_run("timing", "negligible", "all outputs are equally far from their median")
+    test = stats.spearmanr(noise, taken, alternative="greater")
+    return Finding(
+        attack="timing",
+        found=bool(test.pvalue < failure_probability and test.statistic > 0.1),
+        grade="negligible",
+        samples=len(taken),
+        detail=f"rank correlation {float(test.statistic):.2f} of time with |noise|",
+        failure_probability=failure_probability,
+    )

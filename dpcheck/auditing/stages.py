@@ -1,0 +1,94 @@
+"""Counted stages of an audit: each with a rule learned from everything before it, all of them one test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpcheck.auditing.events import Rule
+from dpcheck.statistics.binomial import binomial_tail, epsilon_lower_conditional, guess_p_value, invert_upwards
+from dpcheck.statistics.stages import combine_stages, normal_score
+from dpcheck.statistics.weighted import weighted_p_value
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Fresh counts under one rule.
+
+    Attributes:
+        right, wrong: (levels,) guesses; samples: coin-flipped trials.
+    """
+
+    rule: Rule
+    right: NDArray[np.int64]
+    wrong: NDArray[np.int64]
+    samples: int
+
+    @classmethod
+    def of(cls, rule: Rule, counts: NDArray[np.int64]) -> Stage:
+        """From (cells, 2) counts on data and neighbour."""
+        return cls(rule, *rule.tally(counts), int(counts.sum()))
+
+    def p_value(self, epsilon: float, delta: float, failure_probability: float) -> float:
+        """Of (epsilon, delta)-DP, given everything before this stage."""
+        # A rule that only ever guesses one input meets half of the leak.
+        delta = delta if self.rule.directions == 2 else delta / 2
+        if len(self.right) > 1 or (delta > 0 and self.rule.small_leak):
+            return weighted_p_value(self.right, self.wrong, self.samples, epsilon, delta, failure_probability)
+        right, wrong = int(self.right[0]), int(self.wrong[0])
+        return guess_p_value(right, wrong, self.samples, epsilon, delta, failure_probability)
+
+    def scores(self, epsilons: Array, delta: float, failure_probability: float) -> Array:
+        """Normal scores at growing epsilons, those of sure p-values left out: they are bounded by their neighbours."""
+        if delta == 0 and len(self.right) == 1:
+            tail = binomial_tail(self.right[0], self.right[0] + self.wrong[0], special.expit(epsilons))
+            return normal_score(tail)
+        known: dict[int, float] = {}
+
+        def p(place: int) -> float:
+            if place not in known:
+                known[place] = self.p_value(float(epsilons[place]), delta, failure_probability)
+            return known[place]
+
+        first = _first(len(epsilons), lambda i: p(i) > _SURE)
+        last = _first(len(epsilons), lambda i: p(i) > 1 - _SURE)
+        values = np.ones(len(epsilons))
+        values[first:last] = [p(i) for i in range(first, last)]
+        # p-values grow with epsilon: the next larger null bounds those below it.
+        values[:first] = values[first] if first < len(values) else p(len(values) - 1)
+        return normal_score(values)
+
+
+_SURE = 1e-9
+
+
+def _first(n: int, true: Callable[[int], bool]) -> int:
+    """First place at which a growing condition holds; n: nowhere."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if true(middle) else (middle + 1, high)
+    return low
+
+
+def epsilon_lower(stages: Sequence[Stage], delta: float, failure_probability: float) -> float:
+    """Certified lower bound on epsilon at `delta` from all stages together; 0 when there is no evidence."""
+    shares = [s.samples for s in stages]
+    if len(stages) == 1 and len(stages[0].right) == 1 and delta == 0:
+        return float(epsilon_lower_conditional(stages[0].right[0], stages[0].wrong[0], failure_probability))
+
+    def p_value(epsilon: float) -> float:
+        return combine_stages([s.p_value(epsilon, delta, failure_probability) for s in stages], shares)
+
+    last = stages[-1]
+    right, wrong = float(last.right.sum()), float(last.wrong.sum())
+    excess = right - delta * last.samples
+    guess = math.log(excess / max(wrong, 0.5)) if excess > 0 else 0.0
+    return invert_upwards(p_value, failure_probability, guess=max(0.1, guess))

@@ -1,0 +1,100 @@
+"""`dpcheck attack`: is the implementation of a mechanism as private as its mathematics?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dpcheck.cli.common import Exit, count, echo_json, json_option, leave, table, witness_path
+from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, pair_options
+
+GRADES = ("critical", "theoretical", "negligible")
+
+
+@click.command("attack")
+@click.argument("mechanism", metavar="FILE:MECHANISM")
+@pair_options
+@claim_options
+@click.option(
+    "--sensitivity", type=float, help="Of the value before additive noise, in l2; the summation order needs it."
+)
+@click.option("--only", multiple=True, metavar="NAME", help="Run this attack only; may be repeated.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(GRADES),
+    default="critical",
+    show_default=True,
+    help="The least grave finding that makes the exit code 1. Ordinary floating-point noise is theoretical.",
+)
+@click.option("--failure-probability", type=float, default=0.05, show_default=True, help="Chance of any false finding.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@json_option
+def attack_command(
+    mechanism: str,
+    data: str,
+    neighbour: str,
+    epsilon: float | None,
+    delta: float | None,
+    alpha: float | None,
+    rho: float | None,
+    mu: float | None,
+    curve: str | None,
+    sensitivity: float | None,
+    only: tuple[str, ...],
+    fail_on: str,
+    failure_probability: float,
+    seed: int,
+    adjacency: str,
+    halts: bool,
+    per_call: bool,
+    as_json: bool,
+) -> None:
+    """Attacks MECHANISM(data, rng, trials) of a Python file: last bits, support and atoms, replayed noise, summation
+    order, special records, timing.
+
+    \b
+    critical     privacy is gone for whoever sees an output
+    theoretical  a true violation that needs the last bits or extreme inputs
+    negligible   a side channel that says little
+    """
+    claim = claim_of(epsilon, delta, alpha, rho, mu, curve)
+    pair = array_of("--data", data), array_of("--neighbour", neighbour)
+    function = function_of(mechanism)
+    from dpcheck.auditing import attacks
+    from dpcheck.auditing.mechanisms import vectorize
+
+    findings = attacks.attack(
+        vectorize(function) if per_call else function,
+        pair[0],
+        pair[1],
+        claim,
+        failure_probability=failure_probability,
+        seed=seed,
+        sensitivity=sensitivity,
+        halts=halts,
+        only=tuple(name.replace("-", " ").replace("_", " ") for name in only) or attacks.NAMES,
+        adjacency=None if adjacency == "none" else adjacency,
+    )
+    folder = Path(".dpcheck") / "store.db"
+    saved = {f.attack: f.witness.save(witness_path(folder, f.witness)) for f in findings if f.witness is not None}
+    found = [f for f in findings if f.found]
+    if as_json:
+        echo_json([{**f.to_dict(), "witness": str(saved[f.attack]) if f.attack in saved else None} for f in findings])
+    else:
+        rows = [(f.said, f.attack, f"{f.samples:,}" if f.samples else "–", f.skipped or f.detail) for f in findings]
+        table(rows, ("", "attack", "runs", ""), right=(2,))
+        for name, path in saved.items():
+            click.echo(f"  {name}: dpcheck verify {path}")
+        skipped = sum(bool(f.skipped) for f in findings)
+        graded = ", ".join(f"{sum(f.grade == g for f in found)} {g}" for g in GRADES)
+        click.echo(
+            f"{count(len(findings) - skipped, 'attack')} on {claim}: {graded}"
+            + (f" · not run {skipped}" if skipped else "")
+            + f" · {sum(f.samples for f in findings):,} runs"
+        )
+    if any(GRADES.index(f.grade) <= GRADES.index(fail_on) for f in found):
+        leave(Exit.UNEXPECTED)
+
+
+COMMANDS = (attack_command,)

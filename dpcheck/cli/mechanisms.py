@@ -1,0 +1,138 @@
+"""What commands on a user's own mechanism share: FILE:NAME, the two inputs, and the claim."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dpcheck.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcheck.privacy import Guarantee
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def pair_options(command: F) -> F:
+    """--data, --neighbour, --adjacency, --halts and --per-call."""
+    options = (
+        click.option("--data", required=True, metavar="FILE.npy", help="Axis 0 counts records."),
+        click.option("--neighbour", required=True, metavar="FILE.npy", help="The same data, one record changed."),
+        click.option(
+            "--adjacency",
+            type=click.Choice(["replace-one", "add-remove", "user-level", "none"]),
+            default="replace-one",
+            show_default=True,
+            help="What neighbours are; none takes any pair.",
+        ),
+        click.option("--halts", is_flag=True, help="NaN outputs mean: stopped without an output."),
+        click.option(
+            "--per-call",
+            is_flag=True,
+            help="MECHANISM is (data, rng) -> one output, not (data, rng, trials) -> all.",
+        ),
+    )
+    return _with(options, command)
+
+
+def claim_options(command: F) -> F:
+    """--epsilon, --delta, --alpha, --rho, --mu and --curve; `claim_of` makes a claim of their values."""
+    options = (
+        click.option("--epsilon", type=float, help="Claim: ε-DP; (ε, δ)-DP with --delta; Rényi DP with --alpha."),
+        click.option("--delta", type=float, help="δ of the claim.  [default: 0]"),
+        click.option("--alpha", type=float, help="Order of a Rényi claim."),
+        click.option("--rho", type=float, help="Claim: ρ-zCDP."),
+        click.option("--mu", type=float, help="Claim: μ-Gaussian DP."),
+        click.option(
+            "--curve", metavar="FILE:FUNCTION", help="Claim: f-DP; FUNCTION maps type-I to type-II errors (arrays)."
+        ),
+    )
+    return _with(options, command)
+
+
+def _with(options: tuple[Callable[[F], F], ...], command: F) -> F:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def claim_of(
+    epsilon: float | None,
+    delta: float | None,
+    alpha: float | None,
+    rho: float | None,
+    mu: float | None,
+    curve: str | None,
+) -> Guarantee:
+    """The claim that the options name; exactly one of --epsilon, --rho, --mu and --curve decides its kind."""
+    from dpcheck import privacy
+
+    if sum(value is not None for value in (epsilon, rho, mu, curve)) != 1:
+        raise click.UsageError("name the claim by one of --epsilon, --rho, --mu and --curve")
+    if epsilon is None and (delta is not None or alpha is not None):
+        raise click.UsageError("--delta and --alpha go with --epsilon")
+    if delta is not None and alpha is not None:
+        raise click.UsageError("--delta makes an (ε, δ) claim, --alpha a Rényi claim; give one of them")
+    if rho is not None:
+        return privacy.ZCDP(rho)
+    if mu is not None:
+        return privacy.GaussianDP(mu)
+    if curve is not None:
+        return privacy.TradeOff(function_of(curve))
+    assert epsilon is not None
+    if alpha is not None:
+        return privacy.RenyiDP(alpha, epsilon)
+    return privacy.ApproxDP(epsilon, delta) if delta else privacy.PureDP(epsilon)
+
+
+def array_of(option: str, path: str) -> Any:
+    """The array of a .npy file. Raises `InvalidInput` that names the option."""
+    import numpy as np
+
+    try:
+        values = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise InvalidInput(f"cannot read {option} {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError) as error:
+        raise InvalidInput(
+            f"{option} {path} is not an array in NumPy's .npy format; write it with numpy.save"
+        ) from error
+    if not isinstance(values, np.ndarray):
+        raise InvalidInput(f"{option} {path} holds several arrays (.npz); write one with numpy.save")
+    return values
+
+
+def function_of(reference: str) -> Callable[..., Any]:
+    """The function behind FILE:NAME; the file may import its neighbours, as a script does.
+
+    Raises:
+        InvalidInput: no such file or name, or the file does not import.
+    """
+    path, colon, name = reference.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise InvalidInput(f"got {reference!r}; name a function of a Python file as mymechanisms.py:noisy_mean")
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise InvalidInput(f"there is no file {path}; FILE:MECHANISM names a Python file")
+    spec = importlib.util.spec_from_file_location(f"dpcheck_user_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise InvalidInput(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    if str(file.parent) not in sys.path:
+        sys.path.insert(0, str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise InvalidInput(f"{path} does not import: {type(error).__name__}: {error}") from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        known = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+        raise InvalidInput(f"{path} has no function {name!r}; it has {', '.join(known[:8]) or 'none'}")
+    function: Callable[..., Any] = found
+    return function

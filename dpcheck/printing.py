@@ -1,0 +1,109 @@
+"""Expressions for a terminal, a Markdown page and a browser: Unicode, LaTeX, MathML."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+import sympy as sp
+from sympy.printing.mathml import MathMLPresentationPrinter
+from sympy.printing.pretty.pretty import PrettyPrinter
+
+# Markdown hosts take backslash + punctuation for an escape, bars for table cells and < for HTML.
+_SAFE = (
+    (r"\\", r"\cr "),
+    (r"\{", r"\lbrace "),
+    (r"\}", r"\rbrace "),
+    (r"\|", r"\Vert "),
+    ("\\,", r"\thinspace "),
+    (r"\:", "\\ "),
+    (r"\;", "\\ "),
+    (r"\!", r"\negthinspace "),
+    ("|", r"\vert "),
+    ("<", r"\lt "),
+    (">", r"\gt "),
+)
+
+
+def pretty(expression: Any) -> list[str]:
+    """The lines of an expression drawn in Unicode."""
+    printer = _Pretty({"use_unicode": True, "wrap_line": False})
+    return str(printer.doprint(sp.sympify(expression))).splitlines()
+
+
+def inline(expression: Any) -> str:
+    """An expression in Unicode on one line."""
+    lines = pretty(expression)
+    if len(lines) == 1:
+        return lines[0]
+    text = str(expression)
+    for symbol in sorted(expression.free_symbols, key=lambda s: -len(s.name)):
+        text = re.sub(rf"\b{re.escape(symbol.name)}\b", sp.pretty(symbol, use_unicode=True), text)
+    for plain, sign in (("sqrt(", "√("), ("**", "^"), ("*", "·"), ("<=", "≤"), (">=", "≥")):
+        text = text.replace(plain, sign)
+    return text
+
+
+def latex(expression: Any) -> str:
+    return str(sp.latex(sp.sympify(expression)))
+
+
+def markdown(text: str) -> str:
+    """LaTeX of the same meaning that survives a Markdown parser."""
+    for unsafe, replacement in _SAFE:
+        text = text.replace(unsafe, replacement)
+    return re.sub(r" {2,}", " ", text).strip()
+
+
+def mathml(expression: Any) -> str:
+    """Presentation MathML, without the enclosing element."""
+    printer = _MathML({"inv_trig_style": "abbreviated"})
+    text = cast(str, printer._print(sp.sympify(expression)).toxml()).replace("&InvisibleTimes;", "&#8290;")
+    # SymPy leaves the signs of strict inequalities as they are, which is no XML.
+    return re.sub(r">([<>])</", lambda sign: f">{escaped(sign[1])}</", text)
+
+
+def escaped(text: str) -> str:
+    """Plain text inside XML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+class _Pretty(PrettyPrinter):  # type: ignore[misc]
+    """SymPy draws the arguments of Min and Max as code."""
+
+    def _print_Min(self, expr: Any) -> Any:
+        return self._helper_print_function(expr.func, expr.args, sort=True, func_name="min")
+
+    def _print_Max(self, expr: Any) -> Any:
+        return self._helper_print_function(expr.func, expr.args, sort=True, func_name="max")
+
+
+class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
+    """SymPy's printer, with cases set as cases."""
+
+    def _print_Piecewise(self, expr: Any) -> Any:
+        row = self.dom.createElement("mrow")
+        brace = self.dom.createElement("mo")
+        brace.appendChild(self.dom.createTextNode("{"))
+        table = self.dom.createElement("mtable")
+        table.setAttribute("columnalign", "left")
+        for value, condition in expr.args:
+            line = self.dom.createElement("mtr")
+            for content in (self._print(value), self._condition(condition)):
+                cell = self.dom.createElement("mtd")
+                cell.appendChild(content)
+                line.appendChild(cell)
+            table.appendChild(line)
+        row.appendChild(brace)
+        row.appendChild(table)
+        return row
+
+    def _condition(self, condition: Any) -> Any:
+        words = self.dom.createElement("mtext")
+        words.appendChild(self.dom.createTextNode("otherwise" if condition == sp.true else "if "))
+        if condition == sp.true:
+            return words
+        row = self.dom.createElement("mrow")
+        row.appendChild(words)
+        row.appendChild(self._print(condition))
+        return row

@@ -1,0 +1,93 @@
+"""Phase diagrams as SVG: the exact polygons of a plane of exponents, one colour a bound, vacuous regions hatched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.style
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
+
+from dpcheck.asymptotics import PhaseDiagram, Region
+from dpcheck.asymptotics.polygons import Polygon, twice_area
+from dpcheck.report import figures
+
+VACUOUS = "#F2F2F2"
+
+
+def draw(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> Figure:
+    """The figure.
+
+    Args:
+        labels: what the axes are, "d = n^a".
+    """
+    with matplotlib.style.context(["default", figures.STYLE]):
+        figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+        axes = figure.add_subplot()
+        names = list(dict.fromkeys(region.name for region in diagram.regions if not region.vacuous))
+        colours = {name: figures.PALETTE[i % len(figures.PALETTE)] for i, name in enumerate(names)}
+        for region in diagram.regions:
+            style = (
+                {"facecolor": VACUOUS, "hatch": "///", "edgecolor": figures.FAINT}
+                if region.vacuous
+                else {"facecolor": colours[region.name], "edgecolor": "white", "alpha": 0.75}
+            )
+            axes.add_patch(PathPatch(_path(region), linewidth=0.8, **style))
+        low, high = np.array(diagram.domain, dtype=float).min(0), np.array(diagram.domain, dtype=float).max(0)
+        for region in diagram.regions:
+            _label(axes, region, high[0] - low[0])
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title, xlabel=labels[0], ylabel=labels[1])
+        axes.grid(False)
+        keys = [Patch(facecolor=colours[name], alpha=0.75, label=name) for name in names]
+        if any(region.vacuous for region in diagram.regions):
+            keys.append(Patch(facecolor=VACUOUS, edgecolor=figures.FAINT, hatch="///", label="all bounds vacuous"))
+        figure.legend(handles=keys, loc="outside lower center", ncols=2)
+        return figure
+
+
+def svg(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> str:
+    """The figure as SVG text whose bytes depend on the arguments alone."""
+    return figures.svg(draw(diagram, title, labels))
+
+
+def _path(region: Region) -> Path:
+    vertices: list[tuple[float, float]] = []
+    codes: list[Any] = []
+    for ring in (region.polygon, *region.holes):
+        points = [(float(x), float(y)) for x, y in ring]
+        vertices += [*points, points[0]]
+        codes += [Path.MOVETO, *[Path.LINETO] * (len(points) - 1), Path.CLOSEPOLY]
+    return Path(np.array(vertices), codes)
+
+
+def _label(axes: matplotlib.axes.Axes, region: Region, plane: float) -> None:
+    """The exponent of n inside the largest convex part, where it fits.
+
+    Args:
+        plane: width of the whole figure in the units of the first axis.
+    """
+    part = max((part.polygon for part in region.parts), key=twice_area)
+    x, y = (float(sum(v[i] for v in part) / len(part)) for i in (0, 1))
+    text = f"n^({region.exponent})".replace("*", "")
+    if not region.vacuous and _chord(part, y) > 0.02 * plane * len(text):
+        axes.text(x, y, text, ha="center", va="center", fontsize=8, color=figures.INK)
+
+
+def _chord(polygon: Polygon, height: float) -> float:
+    """The width of a convex polygon at a height."""
+    found = []
+    for (x, y), (z, w) in zip(polygon, (*polygon[1:], polygon[0]), strict=True):
+        if min(y, w) <= height <= max(y, w) and y != w:
+            found.append(float(x) + (height - float(y)) / float(w - y) * float(z - x))
+    return max(found) - min(found) if found else 0.0
+
+
+def axis_labels(axes: Sequence[tuple[object, object]]) -> tuple[str, str]:
+    """`[(d, n**a), (epsilon, n**-b)]` -> ("d = n^a", "ε = n^-b")."""
+    from dpcheck.printing import inline
+
+    first, second = (f"{inline(s)} = {inline(v)}" for s, v in axes)
+    return first, second
