@@ -48,7 +48,8 @@ def refuted_by(
     if measured is not None:
         own["by the algorithm's own run"] = measured
     fields: dict[str, Any] = {"numbers": {**own, **(numbers or {})}, "points": points, "axes": axes}
-    said = f"{violation.statement}: {mpmath.nstr(violation.found, 6)} found, {mpmath.nstr(violation.claimed, 6)} allowed"
+    sides = [mpmath.nstr(value, 6) for value in (violation.found, violation.claimed)]
+    said = f"{violation.statement}: {sides[0]} found, {sides[1]} allowed"
     if not violation.violated:
         return inconclusive(said, "exact", **fields)
     if measured is not None and not math.isclose(measured, found, rel_tol=agreement):
