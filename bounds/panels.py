@@ -6,8 +6,8 @@ Diameters, Lipschitz constants, smoothness, growth and moment constants are 1, f
 
 import sympy as sp
 
-from dpcheck.panels import Entry, Panel
-from dpcheck.symbols import d, delta, epsilon, k, kappa, m, n, omega, rho, theta
+from dpcheck.panels import Contest, Entry, Panel
+from dpcheck.symbols import L, beta, d, delta, epsilon, k, kappa, m, n, omega, rho, theta, zeta
 
 a, b = sp.symbols("a b")
 PLANE = {d: n**a, epsilon: n**-b}
@@ -163,4 +163,72 @@ items = Panel(
     ties={d: n, delta: 1 / n},
     ranges=RANGES,
     shows="Protecting all of a user's samples costs √m on the private term alone: nothing where the other one leads.",
+)
+
+
+# Upper against lower bounds ------------------------------------------------------------------------------------------
+
+heavy_tails = Contest(
+    key="pure",
+    title="Heavy tails, pure ε-DP",
+    upper=Entry("pure_heavy_tails/thm-3-1", "Theorem 3.1"),
+    lower=(Entry("pure_heavy_tails/thm-g-6", "Theorem G.6", {zeta: beta}),),
+    parameters=MOMENTS,
+    upper_checks=("pure_heavy_tails/thm-3-1@derived::excess_risk_within_constants",),
+    lower_checks=(
+        "pure_heavy_tails/thm-g-6@derived::algorithms_on_packings",
+        "pure_heavy_tails/thm-g-6@corrected::algorithms_on_a_line",
+    ),
+)
+
+tsybakov = Contest(
+    key="convex-tnc",
+    title="Heavy tails with growth θ = 2, (ε, δ)-DP against zCDP",
+    upper=Entry("tsybakov/thm-11", "Theorem 11"),
+    lower=(
+        Entry("tsybakov/thm-4@corrected", "Theorem 4", {rho: epsilon**2 / sp.log(1 / delta)}),
+        Entry("tsybakov/thm-5@corrected", "Theorem 5"),
+    ),
+    parameters={**MOMENTS, theta: 2},
+    upper_checks=("tsybakov/thm-1@phase::one_phase_within_constants",),
+    lower_checks=(
+        "tsybakov/thm-4@corrected::repaired_instance_carries_its_bound",
+        "tsybakov/thm-5@corrected::statistical_instance_carries_its_bound",
+    ),
+)
+
+cross_polytope = Contest(
+    key="l1-nonsmooth",
+    title="ℓ1 ball, nonsmooth (the lower bound is empirical, on the private term)",
+    upper=Entry("l1_geometry/thm-4", "Theorem 4"),
+    lower=(Entry("l1_geometry/thm-10@corrected", "Theorem 10"),),
+    upper_checks=("l1_geometry/thm-4::risk_of_localised_descent",),
+    lower_checks=("l1_geometry/thm-10@corrected::descent_on_the_location_loss",),
+)
+
+smooth_cross_polytope = Contest(
+    key="l1-smooth",
+    title="ℓ1 ball, smooth (the lower bound is empirical, on the private term)",
+    upper=Entry("l1_geometry/thm-7", "Theorem 7", {m: d}),
+    lower=(Entry("l1_geometry/thm-11@corrected", "Theorem 11"),),
+    upper_checks=("l1_geometry/thm-7::risk_with_approximate_noise",),
+    lower_checks=("l1_geometry/thm-11::tree_and_descent_on_a_hard_lasso",),
+)
+
+gaussian_width = Contest(
+    key="gaussian-width",
+    title="Strongly convex in ‖·‖_C, by Gaussian width",
+    upper=Entry("lp_spaces/thm-4@derived", "Theorem 4", {L: 1}),
+    lower=(Entry("lp_spaces/thm-5", "Theorem 5"),),
+    upper_checks=("lp_spaces/thm-4@derived::strongly_convex_risk",),
+    lower_checks=("lp_spaces/thm-5::hard_instance",),
+)
+
+users_contest = Contest(
+    key="user-level",
+    title="User-level privacy, smooth losses",
+    upper=Entry("user_level/thm-3-2", "Theorem 3.2"),
+    lower=(Entry("user_level/fact-lower-bound", "lower bound of [LSA+21]"),),
+    upper_checks=("user_level/thm-c3::risk_of_algorithm_3",),
+    lower_checks=("user_level/fact-lower-bound@derived::no_algorithm_beats_the_bayes_risk",),
 )

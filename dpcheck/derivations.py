@@ -37,7 +37,7 @@ Standing = Literal["follows", "argued", "gap", "fails", "open"]
 """follows: executed; argued: in words, in `bounds/<paper>.md`; gap: does not follow, as the derivation says, at a point
 that is shown; fails: said to follow and does not; open: neither proved nor refuted."""
 Where = Mapping[sp.Basic, Any]
-"""Symbols or parts replaced before a step is checked: a choice of parameters, or an assumption (`{epsilon: d / (1 + t)}`)."""
+"""Symbols or parts replaced before a step is checked: a choice of parameters, or an assumption (`{d: epsilon + t}`)."""
 
 ANYWHERE = Regime(base=None, others="free")
 """All variables have arbitrary exponents."""
@@ -363,6 +363,25 @@ class Underived:
     reason: str
 
 
+@dataclass(frozen=True)
+class Finding:
+    """Something that follows from a paper's bounds and that the paper does not say; for the report's front page.
+
+    Attributes:
+        label: the claim that states it, which has a derivation and a check of its own.
+        says: one or two sentences.
+    """
+
+    label: str
+    says: str
+
+
+def finding(label: str, says: str) -> Finding:
+    """Puts a derived claim on the report's front page."""
+    split_label(label)
+    return Finding(label, says)
+
+
 def underived(label: str, reason: str) -> Underived:
     """States why a claim has no derivation: `thm_9 = underived("paper/thm-9", "cited; its proof is elsewhere")`."""
     split_label(label)
@@ -386,6 +405,10 @@ def _equality(left: sp.Expr, right: sp.Expr) -> tuple[Standing, str]:
     for simpler in (tidy, lambda x: tidy(sp.expand(x)), lambda x: sp.simplify(sp.expand_log(x, force=True))):
         rest = simpler(rest)
         if rest == 0:
+            return "follows", ""
+    if right != 0 and not (left.is_Add or right.is_Add):  # monomials: their logarithms are linear in the exponents
+        exponents = sp.expand_log(sp.log(left), force=True) - sp.expand_log(sp.log(right), force=True)
+        if sp.simplify(exponents) == 0:
             return "follows", ""
     for point, value in _values(rest):
         if abs(value) > sp.Float(10) ** -15:

@@ -6,6 +6,7 @@ is which letter of another. The diagram itself is exact, by `dpcheck.asymptotics
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,9 +14,10 @@ from typing import Any
 
 import sympy as sp
 
-from dpcheck.asymptotics import Bound, Order, PhaseDiagram, Regime, phase_diagram
+from dpcheck.asymptotics import Bound, Order, PhaseDiagram, Ray, Regime, compare, phase_diagram
 from dpcheck.asymptotics.orders import symbol
 from dpcheck.asymptotics.polygons import twice_area
+from dpcheck.asymptotics.regimes import SIZES, SMALL
 from dpcheck.claims import Claim
 from dpcheck.errors import InvalidInput, UnknownLabel
 from dpcheck.symbols import n
@@ -132,6 +134,53 @@ def _exponents(axes: Mapping[sp.Symbol, Any]) -> list[str]:
 def _middle(span: Sequence[Any]) -> sp.Expr:
     low, high = (sp.nsimplify(x) for x in span)
     return (low + high) / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """The best upper bound of a setting against the best lower bounds, both capped at 1, the risk of a constant output.
+
+    Attributes:
+        upper_checks, lower_checks: ids of checks that measure the algorithm on the hard instance against either.
+    """
+
+    key: str
+    title: str
+    upper: Entry
+    lower: tuple[Entry, ...]
+    parameters: Mapping[sp.Symbol, Any] = field(default_factory=dict)
+    upper_checks: tuple[str, ...] = ()
+    lower_checks: tuple[str, ...] = ()
+
+    def rates(self, claims: Mapping[str, Claim]) -> tuple[Order, Order]:
+        """Both sides, capped."""
+        upper = sp.Min(1, self.upper.order(claims).expression)
+        lower = sp.Min(1, sp.Max(*(entry.order(claims).expression for entry in self.lower)))
+        return Order.of(upper), Order.of(lower)
+
+    def depends(self, claims: Mapping[str, Claim]) -> list[tuple[tuple[str, ...], str]]:
+        """The smallest sets of variables in which the ratio grows, and how; empty: the bounds meet.
+
+        Sizes are at least 1, budgets and failure probabilities at most 1; everything else is constant.
+        """
+        upper, lower = self.rates(claims)
+        symbols = upper.symbols | lower.symbols
+        moving = sorted((s for s in symbols if s in SIZES | SMALL), key=lambda s: s.name)
+        found: list[tuple[tuple[str, ...], str]] = []
+        for size in range(1, 4):
+            for few in itertools.combinations(moving, size):
+                names = tuple(s.name for s in few)
+                if any(set(smaller) <= set(names) for smaller, _ in found):
+                    continue
+                evidence = compare(upper, lower, self._regime(symbols, few)).certificate.at_most
+                if isinstance(evidence, Ray):
+                    found.append((names, f"{evidence.rate} against {evidence.other}"))
+        return found
+
+    def _regime(self, symbols: frozenset[sp.Symbol], moving: Sequence[sp.Symbol]) -> Regime:
+        where = [s >= 1 if s in SIZES else s <= 1 for s in moving]
+        still = [s for s in symbols if s not in moving]
+        return Regime(base=None, where=where, constants=still, parameters=self.parameters)
 
 
 def summary(diagram: PhaseDiagram, versus: str) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import (
@@ -19,6 +21,7 @@ from dpcheck.privacy import (
     Guarantee,
     PureDP,
     RenyiDP,
+    TradeOff,
     changed_records,
     gaussian_delta,
     pure_delta,
@@ -231,3 +234,31 @@ def test_bad_data_is_refused() -> None:
         changed_records(np.float64(3.0), data, "replace-one")  # type: ignore[arg-type]
     text = np.array(["a", "b"])
     assert changed_records(text, np.array(["a", "c"]), "replace-one") == (1,)
+
+
+def test_a_trade_off_curve_is_a_claim() -> None:
+    """Gaussian and randomised-response curves as functions give the profiles of their closed forms."""
+    gaussian = TradeOff(lambda x: special.ndtr(-special.ndtri(x) - 1.0), name="G1")
+    pure = TradeOff(lambda x: np.maximum(0.0, np.maximum(1 - np.e * x, (1 - x) / np.e)))
+    for epsilon in (0.0, 0.3, 0.5, 0.99, 2.0, 4.4):
+        assert gaussian.delta_at(epsilon) == pytest.approx(GaussianDP(1.0).delta_at(epsilon), abs=1e-9)
+        assert pure.delta_at(epsilon) == pytest.approx(PureDP(1.0).delta_at(epsilon), abs=1e-10)
+    assert gaussian.epsilon_at(1e-5) == pytest.approx(GaussianDP(1.0).epsilon_at(1e-5), rel=1e-6)
+    assert pure.epsilon_at(0.0) == pytest.approx(1.0)
+    assert str(gaussian) == "G1-DP"
+    assert float(gaussian.tradeoff(np.array([0.5]))[0]) == pytest.approx(special.ndtr(-1.0))
+
+
+@pytest.mark.parametrize(
+    ("f", "says"),
+    [
+        (3, "is a function of the type-I error"),
+        (lambda x: 1 - x**2, "to type-II errors in"),
+        (lambda x: 0.5, "to type-II errors in"),
+        (lambda x: np.minimum(1 - x, 0.4), "must fall and be convex"),
+        (lambda x: np.minimum(1 - x, 0.2 + 0 * x) * x, "must fall and be convex"),
+    ],
+)
+def test_what_is_no_trade_off_curve(f: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        TradeOff(f)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from scipy import special, stats
+from scipy import stats
 
 from dpcheck.accounting import group
 from dpcheck.algorithms.l1_geometry.reductions import bootstrap, pad_and_copy, padding
-from dpcheck.checks import Context, check, unchecked
+from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
@@ -26,17 +26,7 @@ from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads.crosspolytope import SignLasso
 
 from ._instances import location, refuted_by
-
-HIDDEN = "the hard law of TTZ15 behind it is not in the text; the family is checked instead"
-
-
-def sign_error(n: int, d: int, epsilon: float, delta: float) -> float:
-    """Worst error, over |mean of z_j| = tau, of the signs of z_bar + N(0, sigma^2 I), D = 1: d sigma max_x x
-    Phi(-x).
-    """
-    sigma = 2 * math.sqrt(2 * math.log(1.25 / delta)) / (n * math.sqrt(d) * epsilon)
-    x = np.minimum(np.linspace(0.01, 3, 600), 1 / (d * sigma))
-    return float(d * sigma * (x * special.ndtr(-x)).max())
+from .lower_bounds import sign_error
 
 
 @check("l1_geometry/lem-6-1", kind="lower-bound", expect="inconclusive")
@@ -125,9 +115,6 @@ def the_origin_beats_the_uncapped_bound(context: Context) -> Verdict:
     return refuted_by("l1_geometry/thm-10@literal", "thm_10_range", n=1, d=10**12, epsilon=1, constant="1/1000")
 
 
-thm_10_corrected = unchecked("l1_geometry/thm-10@corrected", HIDDEN)
-
-
 @check("l1_geometry/thm-11@literal", kind="lower-bound", expect="refuted")
 def range_of_the_loss_below_the_bound(context: Context) -> Verdict:
     """At n = 1, epsilon = 10^-9 the bound with the constant 1/1000 exceeds the range 2LD of the loss."""
@@ -153,12 +140,6 @@ def capped_bound_matches_the_upper_bounds(context: Context) -> Verdict:
 def one_record_is_enough_for_large_alpha(context: Context) -> Verdict:
     """At alpha = 1/2, epsilon = 1, d = 10^12 the claimed sample complexity exceeds 1, with the constant 1/1000."""
     return refuted_by("l1_geometry/prop-1", "prop_1_samples", d=10**12, alpha="1/2", epsilon=1, constant="1/1000")
-
-
-prop_1_corrected = unchecked("l1_geometry/prop-1@corrected", HIDDEN)
-lem_d1 = unchecked(
-    "l1_geometry/lem-d1", "cited from TTZ15 with a hidden constant and a hard law that the text does not have"
-)
 
 
 @check("l1_geometry/lem-d3", kind="lower-bound")

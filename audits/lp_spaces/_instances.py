@@ -130,7 +130,8 @@ def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict
 def project_cone(h: Array) -> Array:
     """First coordinate of the projection of h onto {(t, v): |v|_2 <= t <= 1, |v|_1 <= 1} in R^(1 + d), one vector h.
 
-    v is a soft-threshold of h by tau, and t = (|soft|_2 + h_0)/2; tau is 0 or the root of |v|_1 = 1.
+    v is a soft-threshold of h by tau, cut to length t, and t = (|soft|_2 + h_0)/2 where the cone binds; tau is 0 or the
+    root of |v|_1 = 1.
     """
     top, size = h[0], np.sort(np.abs(h[1:]))[::-1]
     sums, squares = np.cumsum(size), np.cumsum(size**2)
@@ -144,8 +145,9 @@ def project_cone(h: Array) -> Array:
 
     def height(tau: float) -> tuple[float, float]:
         total, length = at(tau)
-        t = min(1.0, max(0.0, (length + top) / 2))
-        return t, (total * t / length if length > 0 else 0.0)
+        # Inside the cone nothing pulls t; outside v and t meet halfway.
+        t = min(1.0, top if length <= top else max(0.0, (length + top) / 2))
+        return t, (total * min(1.0, t / length) if length > 0 else 0.0)
 
     if height(0.0)[1] <= 1:
         return np.asarray(height(0.0)[0])

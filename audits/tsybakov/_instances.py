@@ -15,6 +15,7 @@ from dpcheck.algorithms.tsybakov.clipped import Answer, Project, clipped_descent
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase
 from dpcheck.engine.catalogue import claim
 from dpcheck.errors import InvalidInput
+from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Rng, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
@@ -251,6 +252,12 @@ class OnePhase(Algorithm[Phase]):
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         core = self.parent.descend(phase, workload, data.read(), w, workload.project, None)
         return run.release(phase.name, core)
+
+
+def everywhere(case: Case, n: int) -> int:
+    """Chains that a search needs to start at both ends of every stretch of records, four kinds of pairs at each."""
+    cuts = {cut for release in case.planned(n).releases for read in release.reads for cut in (read.start, read.stop)}
+    return 8 * len({0, n} | cuts)
 
 
 def unit_level(n: int, d: int, privacy: ApproxDP, records: int) -> float:

@@ -85,9 +85,9 @@ def order_of(label: str) -> sp.Expr:
 
 
 def order_at(
-    label: str, work: Any, n: float, k: float, epsilon: float, *, tied: sp.Expr | None = None
+    label: str, work: Any, n: float, k: float, epsilon: float, *, tied: sp.Expr | None = None, variable: str = "n"
 ) -> dict[str, float]:
-    """The O-form of a claim on a workload at n, and its local exponent in n with epsilon = `tied`, if given."""
+    """The O-form of a claim on a workload at n, and its local exponent in n or d, with epsilon = `tied`, if given."""
     order, constants = order_of(label), work.constants
     if tied is not None:
         order = order.subs(BY_NAME["epsilon"], tied)
@@ -107,4 +107,4 @@ def order_at(
         "beta": BETA,
         "p": 1.0,
     }
-    return {"bound": float(evaluate(order, at)), "exponent": local_exponent(order, "n", at)}
+    return {"bound": float(evaluate(order, at)), "exponent": local_exponent(order, variable, at)}

@@ -213,7 +213,7 @@ def variance_of_the_clipped_mean(context: Context, *, s: int) -> Verdict:
     """Exact second moment of the noisy clipped mean of s records with three values, against d sigma^2 + r^(2)/s."""
     left, right = [], []
     rng = context.rng()
-    for _ in range(context.scale(100, 2000)):
+    for _ in range(context.scale(100, 1000)):
         atoms, chances = rng.standard_normal((3, 2)) * 4, rng.dirichlet(np.ones(3))
         level, sigma = float(rng.uniform(0.1, 6)), float(rng.uniform(0, 2))
         cut = clip_norm(atoms, level)
@@ -365,7 +365,7 @@ def traced(lam: float, theta: float, a: float, calls: int, rng: np.random.Genera
 def worst_legal_calls_stay_in_halving_balls(context: Context, *, theta: float) -> Verdict:
     """(7), (8) and (9) for calls that return the worst point that their guarantee allows."""
     rng, left, right = context.rng(), [], []
-    for _ in range(context.scale(200, 4000)):
+    for _ in range(context.scale(200, 1000)):
         a, calls = float(10 ** rng.uniform(-5, -1.5)), int(rng.integers(2, 9))
         low, high = 2 * a, 2 ** ((theta - 1) * calls) * 2 * a
         lam = math.exp(rng.uniform(math.log(low), math.log(high)))

@@ -31,7 +31,7 @@ from dpcheck.privacy import ZCDP, ApproxDP, gaussian_delta
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from ._instances import refuted_with, told
+from ._instances import everywhere, refuted_with, told
 from ._shuffled import shuffled_delta
 
 LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
@@ -54,11 +54,11 @@ def accounted(plan: Schedule[Any], promise: ApproxDP, covers: str) -> Verdict:
     return replace(found, numbers={**found.numbers, "epsilon really spent": spent.epsilon(promise.delta)})
 
 
-def searched(context: Context, algorithm: Algorithm[Any], n: int, because: str, chains: int = 8) -> Verdict:
+def searched(context: Context, algorithm: Algorithm[Any], n: int, because: str) -> Verdict:
     """Every release of an algorithm on isotropic quadratics, replayed over neighbours, against what it claims."""
     case = Case(algorithm, PLANE, told(PLANE))
     found = sensitivity.search(
-        case, BallRecords(40.0, 2), n, chains=chains, steps=context.scale(2, 20), seed=context.seed
+        case, BallRecords(40.0, 2), n, chains=everywhere(case, n), steps=context.scale(2, 20), seed=context.seed
     )
     return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, because))
 
@@ -81,7 +81,7 @@ def releases_of_algorithm_4(context: Context) -> Verdict:
         "projections on the ball of a call are non-expansive, and quadratics with A = I have monotone clipped steps"
     )
     algorithm = StochasticApproximation(**StochasticApproximation.readings["corrected"])
-    return searched(context, algorithm, 64, because, chains=4)
+    return searched(context, algorithm, 64, because)
 
 
 @check("tsybakov/alg-5@corrected", kind="privacy", grid={"reading": ("corrected", "private"), "theta_bar": (1.5, 2.0)})
@@ -96,7 +96,7 @@ def account_of_algorithm_5(context: Context, *, reading: str, theta_bar: float) 
 def releases_of_algorithm_5(context: Context) -> Verdict:
     """All phases of all calls, replayed."""
     algorithm = IteratedLocalised(theta_bar=2.0, **IteratedLocalised.readings["corrected"])
-    return searched(context, algorithm, 64, "quadratics with A = I have monotone clipped steps", chains=4)
+    return searched(context, algorithm, 64, "quadratics with A = I have monotone clipped steps")
 
 
 def _rests(algorithm: Algorithm[Any], n: int, promise: ApproxDP) -> Verdict:

@@ -19,7 +19,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Verdict, holds, refuted
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from ._instances import Sheared, told
+from ._instances import Sheared, everywhere, told
 
 # One batch ------------------------------------------------------------------------------------------------------------
 
@@ -223,6 +223,6 @@ def corrected_algorithm_on_the_line(context: Context) -> Verdict:
     work, n = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0), 16
     case = Case(corrected(), work, told(work))
     found = sensitivity.search(
-        case, BoxRecords(-30.0, 30.0), n, chains=16, steps=context.scale(3, 30), seed=context.seed
+        case, BoxRecords(-30.0, 30.0), n, chains=everywhere(case, n), steps=context.scale(3, 30), seed=context.seed
     )
     return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, BECAUSE))

@@ -26,6 +26,7 @@ from ._instances import (
     Settling,
     Sheared,
     atoms,
+    everywhere,
     refuted_with,
     settled,
     told,
@@ -277,7 +278,13 @@ def _replayed_sensitivity(context: Context, noise: str) -> Verdict:
     pair[1][0] = [0.0, 0.0, *-work.u]
     low, high = [0.0, -1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]
     found = sensitivity.search(
-        case, BoxRecords(low, high), n, given=[pair], chains=16, steps=context.scale(3, 30), seed=context.seed
+        case,
+        BoxRecords(low, high),
+        n,
+        given=[pair],
+        chains=everywhere(case, n),
+        steps=context.scale(3, 30),
+        seed=context.seed,
     )
     because = {
         "steps": "at a common point two clipped means differ by 2C/n, whatever the losses",

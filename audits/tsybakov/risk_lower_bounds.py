@@ -20,7 +20,9 @@ from dpcheck.harness.lower_bound import Fact
 from dpcheck.interfaces import Array
 from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
 from dpcheck.verdicts import Point, Verdict, inconclusive
-from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
+from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, growth_constant
+
+from ._instances import witnessed
 
 R_K, C = 2.0, 0.1
 """Moment bound, and p_a over sqrt(d)/(n sqrt(rho)): small enough for Fano's inequality to say something."""
@@ -204,6 +206,26 @@ def plug_in_follows_the_lower_bound(context: Context, *, instance: str, d: int, 
         "bound": float(evaluate(claim.explicit, at)),
         "exponent": local_exponent(claim.explicit, "n", at),
     }
+
+
+@check("tsybakov/fact-power-tnc@literal", kind="accuracy", grid={"theta": (2, 3, 4, 6)}, expect="refuted")
+def least_growth_on_the_printed_ball(context: Context, *, theta: int) -> Verdict:
+    """Infimum of excess over |w - w*|^theta for the printed instance at p_a = 1/100, attained on the line of w*."""
+    reach = 100.0 ** (1 / (theta - 1))
+    least = growth_constant(float(theta), reach)
+    # The first place -t w*, t in 64ths, that comes within rounding of it; the witness is verified there.
+    places = [Fraction(i, 64) for i in range(64, 64 * math.floor(reach) + 1)]
+    ratios = [float(((t**theta - 1) / theta + t + 1) / (t + 1) ** theta) for t in places]
+    at = int(np.argmin(ratios))
+    found = accuracy.never_violated(
+        1.0,
+        ratios[at],
+        statement="1 <= excess/distance^theta",
+        witness=lambda _: witnessed(
+            "tsybakov/fact-power-tnc@literal", "fact_power_tnc", 1.0, ratios[at], theta=theta, t=str(places[at])
+        ),
+    )
+    return replace(found, numbers={**found.numbers, "least constant on the printed ball": least})
 
 
 @check("tsybakov/proc-lb4-data", kind="lower-bound", grid={"k": (2, 4), "d": (9, 100)})

@@ -24,7 +24,7 @@ from dpcheck.workloads import LinearMean, QuadraticMean, SignHuber, Users
 NOT_PRIVATE = "dialled, not private"
 """Stands in the series of every figure whose constants are below the printed ones."""
 
-DIALLED_1 = PhasedSGD(c_step=8.0, groups=8, q=1.0, p=1.5, phases=3, c_radius=1.0, c_noise=0.002, c_score=0.02)
+DIALLED_1 = PhasedSGD(c_step=8.0, groups=8, q=1.0, p=1.5, phases=3, c_radius=8.0, c_noise=2.5e-4, c_score=0.02)
 """Algorithm 1 with so little noise that its rate can be seen: 3 phases, 8 groups. Not private."""
 DIALLED_3 = PhasedERM(**PhasedERM.readings["dialled"])
 DIALLED_4 = SmoothedERM(**SmoothedERM.readings["dialled"], phases=2)

@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from dpcheck.asymptotics import Comparison, Regime, compare, verify
 from dpcheck.engine.catalogue import claim
+from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict, Witness, holds, inconclusive, refuted
 
 
@@ -25,6 +27,11 @@ def explicit(label: str) -> Any:
 def stated(label: str, **values: Any) -> float:
     """The bound of a claim at these values; its assumptions are enforced."""
     return float(claim(f"user_level/{label}").evaluate(**values))
+
+
+def stated_each(label: str, **values: Any) -> Array:
+    """The bound at arrays of values, which broadcast: `stated` compiles the claim at every call."""
+    return np.asarray(claim(f"user_level/{label}").evaluate(**values), dtype=float)
 
 
 def witnessed(label: str, verifier: str, claimed: float, found: float, **parameters: Any) -> Witness:

@@ -229,7 +229,7 @@ def risk_of_algorithm_3(context: Context, *, loss: str, n: int) -> Verdict:
 def recursion_where_it_says_something(context: Context, *, loss: str) -> Verdict:
     """One phase of 400 users, little noise, 20 times the steps: the recursion is below LR (dialled, not private)."""
     algorithm = PhasedERM(
-        c_batch=50.0, c_users=0.1, c_noise=1e-3, c_score=1e-3, c_radius=2.0, c_steps=20.0, phases=1, q=1.0, p=0.5
+        c_batch=50.0, c_users=0.1, c_noise=1e-4, c_score=1e-3, c_radius=2.0, c_steps=20.0, phases=1, q=1.0, p=0.5
     )
     work = WORKLOADS[loss](2, 8)
     bound, most = algorithm.risk_bound(problem(work), 800), top(work)

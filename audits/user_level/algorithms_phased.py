@@ -325,7 +325,7 @@ def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
 @check("user_level/alg-1", kind="risk", grid={"loss": ("linear", "huber")})
 def risk_with_all_phases(context: Context, *, loss: str) -> Verdict:
     """All floor(log2 n) phases at the step of the theorem times 8, 8 groups (dialled, not private)."""
-    algorithm = replace(DIALLED_1, phases=None, q=0.2, c_radius=2.0)
+    algorithm = replace(DIALLED_1, phases=None, q=0.2)
     return risk_verdict(
         context, algorithm, WORKLOADS[loss](2, 16), 2048, context.scale(200, 600), f"{loss}, all phases"
     )

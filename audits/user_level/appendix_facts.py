@@ -15,7 +15,7 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict
 
-from ._statements import explicit, stated, witnessed
+from ._statements import explicit, stated, stated_each, witnessed
 
 # Concentration --------------------------------------------------------------------------------------------------------
 
@@ -25,7 +25,7 @@ def gaussian_vectors_are_norm_subgaussian(context: Context, *, d: int) -> Verdic
     """A standard Gaussian vector is nSG(1) in one dimension and nSG(2 sqrt d) in d: its chi tail against the claim."""
     t = np.linspace(0, 30 + math.sqrt(d), context.scale(2000, 20_000))
     zeta = 1.0 if d == 1 else 2 * math.sqrt(d)
-    right = np.array([stated("def-a10", t=float(x), zeta=zeta) for x in t[1:]])
+    right = stated_each("def-a10", t=t[1:], zeta=zeta)
     return accuracy.never_violated(
         stats.chi.sf(t[1:], d),
         right,
@@ -238,7 +238,7 @@ def curvature_of_smoothed_kinks(context: Context) -> Verdict:
     dims = np.arange(1, context.scale(200, 2000))
     log_ball = special.gammaln(dims / 2 + 1) - special.gammaln((dims + 1) / 2) - math.log(math.pi) / 2
     found = 2 * np.exp(log_ball)
-    bound = [stated("lem-d1", L=1.0, d=float(d), r=1.0) for d in dims]
+    bound = stated_each("lem-d1", L=1.0, d=dims.astype(float), r=1.0)
     return accuracy.never_violated(found, bound, statement="curvature <= L sqrt(d)/r")
 
 

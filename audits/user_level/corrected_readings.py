@@ -86,7 +86,7 @@ def equation_17_with_its_variance(context: Context) -> Verdict:
 @check(
     "user_level/lem-c4",
     kind="rate",
-    grid={"T": by_size((200, 400, 800, 1600, 3200), (200, 400, 800, 1600, 3200, 6400, 12_800))},
+    grid={"T": by_size((200, 283, 400, 566, 800, 1131, 1600, 2263), (200, 400, 800, 1600, 3200, 6400, 12_800))},
     conclude=rate.conclude("T", axis="excess"),
     expect="inconclusive",
 )

@@ -16,7 +16,7 @@ from dpcheck.harness import accuracy, domain
 from dpcheck.interfaces import Array, Rng
 from dpcheck.verdicts import Verdict, combine
 
-from ._statements import log_ratio, stated, witnessed
+from ._statements import log_ratio, stated, stated_each, witnessed
 
 TAU = 1.0
 
@@ -89,7 +89,7 @@ def moves_of_lemma_b2(context: Context, d: int, count: int = 60) -> Moves:
 def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
     """Brute force over clouds of 60 points with s >= 2C/3 on both sides: |difference| against 12 tau (1 + B)/C."""
     found = moves_of_lemma_b2(context, d)
-    bound = np.array([stated("lem-b2@derived", tau=TAU, B=float(b), C=60.0) for b in found.others])
+    bound = stated_each("lem-b2@derived", tau=TAU, B=found.others.astype(float), C=60.0)
     return accuracy.never_violated(
         found.distance,
         bound,
@@ -102,7 +102,7 @@ def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
 def kept_mean_against_six_tau(context: Context, *, d: int) -> Verdict:
     """The same against 6 tau (2 + B)/C, and against the step before it, by the realised sets."""
     found = moves_of_lemma_b2(context, d)
-    bound = np.array([stated("lem-b2@sharper", tau=TAU, B=float(b), C=60.0) for b in found.others])
+    bound = stated_each("lem-b2@sharper", tau=TAU, B=found.others.astype(float), C=60.0)
     realised = 4 * TAU * (found.sides[0] / found.kept[0] + found.sides[1] / found.kept[1])
     if not (found.kept[0].min() >= 40 and found.kept[1].min() >= 40):
         return accuracy.never_violated(40.0, float(min(k.min() for k in found.kept)), statement="2C/3 <= |S|")
@@ -182,7 +182,7 @@ def share_of_kept_gradients(context: Context, *, d: int) -> Verdict:
     rng, K = context.rng(), 60
     points, _ = clouds(rng, context.scale(2000, 20_000), K, d)
     (near,) = neighbour_counts(points, (2 * TAU,))
-    bound = np.array([stated("lem-c2@derived", s=float(s), K=float(K)) for s in near.mean(axis=1)])
+    bound = stated_each("lem-c2@derived", s=near.mean(axis=1), K=float(K))
     return accuracy.never_violated(
         np.maximum(bound, 0.0),
         inclusion(near).mean(axis=1),

@@ -14,7 +14,7 @@ PAPER = Paper(
     key="lp_spaces",
     title="Differentially Private Stochastic Convex Optimization in (Non)-Euclidean Space Revisited",
     authors="Jinyan Su, Changhong Zhao, Di Wang",
-    reference="UAI 2023, main part; the supplement with the proofs was not available",
+    reference="UAI 2023, PMLR 216:2026–2035, arXiv:2303.18047; main part, without the supplement that holds the proofs",
 )
 claim = PAPER.claim
 

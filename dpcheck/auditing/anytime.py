@@ -41,9 +41,9 @@ CURVE_DELTA = 1e-5
 
 def epsilon_grid(claimed: float) -> Array:
     """Nulls for the lower bound: a few per cent apart, denser towards the claim, which is one of them."""
-    wide = np.geomspace(max(0.02, claimed / 20), max(20.0, 2 * claimed), 160)
+    wide = np.geomspace(max(0.02, claimed / 20), max(20.0, 2 * claimed), 120)
     gaps = np.geomspace(5e-4, 0.2, 24)
-    near = np.linspace(0.8, 1.0, 41) * claimed
+    near = np.linspace(0.5, 1.0, 101) * claimed
     kept = np.concatenate([wide, near, claimed * (1 + gaps), claimed * (1 - gaps)])
     return np.unique(np.round(kept, 12))
 

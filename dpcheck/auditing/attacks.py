@@ -21,6 +21,7 @@ from dpcheck.auditing.mechanisms import Encoder, Outputs, Runner, mechanism_name
 from dpcheck.auditing.scores import Cells, Score, Scorer
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import Guarantee
+from dpcheck.statistics.binomial import check_probability
 
 __all__ = [
     "NAMES",
@@ -262,6 +263,7 @@ def attack(
         sensitivity: claimed for the value before (additive) noise, in l2; without it the summation order is not tried.
         only: which attacks to run.
     """
+    check_probability(failure_probability)
     unknown = [name for name in only if name not in NAMES]
     if unknown:
         raise InvalidInput(f"unknown attack {unknown[0]!r}; choose from {', '.join(NAMES)}")

@@ -133,7 +133,7 @@ def audit(
 
 
 FEWEST_LEARNED = 20
-SPENT = 0.7
+SPENT = 0.75
 """Share of the failure probability that a fixed audit spends, unless the densities are known: a tight claim then falls
 so rarely that 2,000 audits show it (upper 99 % limit of the rate below the failure probability)."""
 FIRST_STAGE = 0.3
@@ -218,7 +218,7 @@ def _learn(
     rng = seeds.stream(seed, "audit", "learn")
     look = min(learned, 4096)
     sample = _part(p, slice(0, look))
-    distinct = len(np.unique(np.concatenate([p.matrix[:look], q.matrix[:look]]), axis=0))
+    distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
     best: _Plan | None = None
     for candidate in scores.choose(score, sample, distinct, runner.encoder.categorical):
         plan = _try(candidate, p, q, samples, claim, failure_probability, rng)
@@ -236,7 +236,9 @@ def _try(
     taught = [_part(o, slice(0, split)) if split else o for o in (p, q)]
     scorer = score.fit(taught[0], taught[1], rng)
     s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
-    cells = events.learn_partition(s_p, s_q, learned_score=score.learned, known_ratio=score.known)
+    cells = events.learn_partition(
+        s_p, s_q, learned_score=score.learned, known_ratio=score.known, ordered=score.ordered
+    )
     if isinstance(claim, ApproxDP):
         rule = events.choose_rule(cells, samples, claim.delta, alpha)
     else:

@@ -19,13 +19,18 @@ from dpcheck.statistics.evalues import nearest_null
 Array = NDArray[np.float64]
 CELLS = 160
 ATOM_PRIOR = 25.0
-"""Information (in trials) that an atom needs to be believed half against the smooth model."""
+"""Information (in trials) that an atom needs to be believed half against the smooth model, or the average."""
 FEW_CELLS = 8
 """Below this many cells a smooth model has nothing to borrow."""
+BEYOND = 12
+"""Cells beyond each end of the scores that cut the others."""
 MOST_KINKS = 6
 """Of the smooth model of the log-ratio."""
-CAUTION = 4.0
-"""Standard errors of the held-out part that a candidate event is marked down by: against the winner's curse."""
+CAUTION = 5.0
+"""Standard errors of the teaching part that a candidate event is marked down by: against the winner's curse, which is
+worst where a smooth model is extrapolated."""
+CAUTION_FEW = 1.0
+"""The same where scores take few values, so that no event can be fitted between them."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class Partition:
         p, q: (cells,) learned laws on data and neighbour, positive, sum 1.
         learned: outputs a side that taught them; SURE when the log-ratio is the score itself.
         known: the score claims to be the log-ratio; believed unless the counts object.
+        ordered: neighbouring cells are alike; else each one is learned by itself.
+        few: scores take few values.
     """
 
     edges: Array
@@ -47,6 +54,8 @@ class Partition:
     q: Array
     learned: int
     known: bool = False
+    ordered: bool = True
+    few: bool = False
 
     def index(self, scores: Array) -> NDArray[np.intp]:
         cell = np.searchsorted(self.edges, scores, side="right")
@@ -55,6 +64,11 @@ class Partition:
 
     def count(self, scores: Array) -> NDArray[np.int64]:
         return np.bincount(self.index(scores), minlength=len(self.edges) + 2)
+
+    @property
+    def caution(self) -> float:
+        """Standard errors of the teaching part that a candidate event is marked down by."""
+        return CAUTION_FEW if self.few else CAUTION
 
     @property
     def log_ratio(self) -> Array:
@@ -66,7 +80,7 @@ class Partition:
         if told is not None and not _objection(counts[:-1], told):
             p, q = _masses(counts, told, 0.5)
             return replace(self, p=p, q=q, learned=SURE)
-        p, q = _laws(counts, self.centres, self.atom)
+        p, q = _laws(counts, self.centres, self.atom) if self.ordered else _masses(counts, *_alone(counts[:-1]))
         return replace(self, p=p, q=q, learned=int(counts.sum(axis=0).min()))
 
 
@@ -90,7 +104,13 @@ def _objection(counts: NDArray[np.int64], posterior: Array) -> bool:
 
 
 def learn_partition(
-    data: Array, neighbour: Array, cells: int = CELLS, *, learned_score: bool = False, known_ratio: bool = False
+    data: Array,
+    neighbour: Array,
+    cells: int = CELLS,
+    *,
+    learned_score: bool = False,
+    known_ratio: bool = False,
+    ordered: bool = True,
 ) -> Partition:
     """Cuts a score into cells and learns their laws: raw counts shrunk towards a smooth logistic model.
 
@@ -99,6 +119,7 @@ def learn_partition(
         learned_score: values of a classifier repeat because its trees are few; they are no atoms of the mechanism, and
             are smoothed like any others.
         known_ratio: the score is said to be the log-ratio of the two laws.
+        ordered: whether neighbouring scores mean similar things.
     """
     pooled = np.concatenate([data, neighbour])
     pooled = np.sort(pooled[~np.isnan(pooled)])
@@ -107,12 +128,17 @@ def learn_partition(
     total = np.bincount(place, minlength=len(edges) + 1)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         centres = np.bincount(place, weights=pooled, minlength=len(edges) + 1) / total
+    if len(edges) > 1:
+        # A cell that nothing fell into stands where it lies.
+        middle = np.concatenate([edges[:1], (edges[1:] + edges[:-1]) / 2, edges[-1:]])
+        centres = np.where(total > 0, centres, middle)
     first = pooled[:1] if len(atoms) == len(edges) + 1 else np.array([-math.inf])
     atom = np.isin(np.concatenate([first, edges]), atoms)
     if learned_score and len(edges) >= FEW_CELLS:
         atom[:] = False
+    few = int((np.diff(pooled) > 0).sum()) < len(pooled) // 4
     uniform = np.full(len(edges) + 2, 1 / (len(edges) + 2))
-    blank = Partition(edges, centres, atom, uniform, uniform, 0, known_ratio)
+    blank = Partition(edges, centres, atom, uniform, uniform, 0, known_ratio, ordered, few)
     return blank.taught(np.stack([blank.count(data), blank.count(neighbour)], axis=1))
 
 
@@ -121,6 +147,13 @@ def _laws(counts: NDArray[np.int64], centres: Array, atom: NDArray[np.bool_]) ->
     hits, total = counts[:-1, 0].astype(float), counts[:-1].sum(axis=1).astype(float)
     share = hits.sum() / max(1.0, total.sum())
     return _masses(counts, _shrunk(hits, total, _smooth_share(hits, total, centres, share), atom), share)
+
+
+def _alone(counts: NDArray[np.int64]) -> tuple[Array, float]:
+    """(P(data | cell), share of data), each cell shrunk towards the share by `ATOM_PRIOR` trials."""
+    total = counts.sum(axis=1).astype(float)
+    share = float(np.clip(counts[:, 0].sum() / max(1.0, total.sum()), 1e-9, 1 - 1e-9))
+    return (counts[:, 0] + ATOM_PRIOR * share) / (total + ATOM_PRIOR), share
 
 
 def _masses(counts: NDArray[np.int64], posterior: Array, share: float) -> tuple[Array, Array]:
@@ -191,7 +224,12 @@ def _edges(pooled: Array, cells: int) -> tuple[Array, Array]:
         [tail, np.linspace(len(pooled) // 8, len(pooled) - len(pooled) // 8, 2 * third), len(pooled) - tail]
     )
     cuts = pooled[np.unique(np.clip(ranks.astype(int), 1, len(pooled) - 1))]
-    return atoms, np.unique(np.concatenate([cuts, atoms, np.nextafter(atoms, np.inf)]))
+    # Later trials reach further than those that cut the cells: the outermost eighths, once more beyond each end.
+    eighth = len(pooled) // 8
+    beyond = np.linspace(0, 1, BEYOND + 1)[1:]
+    below = pooled[0] - (pooled[eighth] - pooled[0]) * beyond
+    above = pooled[-1] + (pooled[-1] - pooled[-1 - eighth]) * beyond
+    return atoms, np.unique(np.concatenate([below, cuts, above, atoms, np.nextafter(atoms, np.inf)]))
 
 
 def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Array:
@@ -202,8 +240,8 @@ def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Ar
     BIC. Gaussian noise is a line; Laplace noise two kinks with flat tails.
     """
     flat = np.full(len(total), share)
-    usable = np.isfinite(centres) & (total > 0)
-    if usable.sum() < 4 or not 0 < share < 1:
+    usable = np.isfinite(centres)
+    if (usable & (total > 0)).sum() < 4 or not 0 < share < 1:
         return flat
     x, y, n = centres[usable], hits[usable], total[usable]
     rank = np.cumsum(n) / n.sum()
@@ -298,7 +336,7 @@ class Rule:
 def choose_rule(cells: Partition, samples: int, delta: float, failure_probability: float) -> Rule:
     """The rule with the best predicted lower bound on epsilon at `delta` from `samples` coin-flipped trials."""
     order, right, wrong, shape = _candidates(cells)
-    z = special.ndtri(1 - failure_probability) + CAUTION * math.sqrt(samples / (2 * max(1, cells.learned)))
+    z = special.ndtri(1 - failure_probability) + cells.caution * math.sqrt(samples / (2 * max(1, cells.learned)))
     bound = _predicted_bound(right * samples, wrong * samples, samples * delta * _leaks(shape), z)
     best = int(np.argmax(bound))
     small = 20 * delta < float(right.flat[best])
@@ -337,7 +375,7 @@ def _weighted_rule(cells: Partition, samples: int, delta: float, failure_probabi
 def choose_rule_on_curve(cells: Partition, samples: int, claim: Guarantee, failure_probability: float) -> Rule:
     """The rule and the point of a claimed curve at which the claim would fall most surely."""
     order, right, wrong, shape = _candidates(cells)
-    slack = CAUTION / 2 * math.sqrt(samples / (2 * max(1, cells.learned)))
+    slack = cells.caution / 4 * math.sqrt(samples / (2 * max(1, cells.learned)))
     leaks = _leaks(shape)
     best: tuple[float, int, float] = (-math.inf, 0, 0.0)
     for epsilon in np.concatenate([[0.0], np.geomspace(0.05, 12.0, 24)]):

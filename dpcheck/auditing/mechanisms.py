@@ -1,13 +1,14 @@
 """Calling what is audited: `mechanism(data, rng, trials)`, its outputs checked and turned into numbers.
 
-Outputs may be numbers (trials,), arrays (trials, ...), categories (strings, booleans, any hashable), tuples of these,
-or transcripts of different lengths, one a trial. Inside the auditor they are a float matrix; categories are codes.
+Outputs may be numbers (trials,), arrays (trials, ...), categories (strings, booleans, any hashable), tuples or dicts
+of these, or transcripts of different lengths, one a trial. Inside the auditor they are a float matrix; categories are
+codes.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,18 +75,23 @@ class Outputs:
 class Encoder:
     """Turns a mechanism's outputs into matrices of one width; both inputs must share it.
 
+    What an output is made of decides: numbers are themselves; words and discrete transcripts are categories, coded in
+    order of appearance; anything that holds a real number is laid out entry by entry, NaN where a transcript had ended.
+
     Attributes:
-        halts: NaN means "stopped without an output" and is legal.
-        codes: category -> code, of each categorical column, in order of appearance.
-        width: columns of every matrix, fixed by `freeze`; longer transcripts are then cut.
+        halts: NaN means "stopped without an output" and is legal (None and masked values always mean that).
+        codes: category -> code, of each categorical column.
+        categorical: whether some column holds codes.
     """
 
     name: str
     halts: bool = False
-    codes: list[dict[Any, int]] = field(default_factory=list)
+    codes: dict[Any, dict[Any, int]] = field(default_factory=dict)
     categorical: bool = False
-    width: int | None = None
     limit: int = 2**16
+    _layouts: dict[int, int] = field(default_factory=dict)
+    """Part -> entries of its rows: 0 for categories, 1 for plain numbers; fixed by the first batch."""
+    _offsets: dict[int, Any] = field(default_factory=dict)
 
     def encode(self, raw: Any, trials: int) -> Outputs:
         """Checks and encodes one batch. Raises `MechanismError`."""
@@ -97,20 +103,39 @@ class Encoder:
     def _column(self, part: Any, trials: int, place: int) -> Array:
         values = part if isinstance(part, np.ndarray) else _as_array(part)
         if values.ndim == 0 or len(values) != trials:
+            what = type(part).__name__ if values.ndim == 0 else f"shape {values.shape}"
             raise MechanismError(
-                f"{self.name} returned shape {values.shape} for trials={trials}; axis 0 must count trials "
+                f"{self.name} returned {what} for trials={trials}; axis 0 must count trials "
                 "(wrap a function that runs once a call in dp.vectorize)"
             )
         if values.dtype.kind in "biuf":
-            return self._numbers(values)
+            return self._numbers(values, place)
         if values.dtype.kind == "c":
-            return self._numbers(np.stack([values.real, values.imag], axis=-1))
+            return self._numbers(np.stack([values.real, values.imag], axis=-1), place)
         return self._objects(values, place)
 
-    def _numbers(self, values: NDArray[Any]) -> Array:
-        matrix = values.astype(float).reshape(len(values), -1)
-        if matrix.shape[1] == 0:
+    def _numbers(self, values: NDArray[Any], place: int) -> Array:
+        rows = values.reshape(len(values), -1)
+        if rows.shape[1] == 0:
             raise MechanismError(f"{self.name} returned empty outputs of shape {values.shape}")
+        if rows.dtype.kind in "iu":
+            return self._integers(rows, place)
+        masked = np.ma.getmaskarray(rows) if isinstance(rows, np.ma.MaskedArray) else None
+        matrix = np.asarray(rows, dtype=float)
+        if masked is not None:
+            matrix = np.where(masked, 0.0, matrix)
+        self._check(matrix)
+        return matrix if masked is None else np.where(masked, np.nan, matrix)
+
+    def _integers(self, rows: NDArray[Any], place: int) -> Array:
+        """Integers beyond 2^53 are counted from the first one: a float64 would merge neighbours."""
+        if place not in self._offsets:
+            huge = int(np.abs(rows[0].astype(object)).max()) > 2**53
+            self._offsets[place] = rows[0].astype(object) if huge else None
+        offset = self._offsets[place]
+        return np.asarray(rows if offset is None else rows.astype(object) - offset, dtype=float)
+
+    def _check(self, matrix: Array) -> None:
         bad = np.isinf(matrix) if self.halts else ~np.isfinite(matrix)
         if bad.any():
             row, column = (int(i) for i in np.argwhere(bad)[0])
@@ -118,55 +143,73 @@ class Encoder:
             raise MechanismError(
                 f"{self.name} returned {matrix[row, column]} in trial {row}; outputs must be finite{hint}"
             )
-        return matrix
 
     def _objects(self, values: NDArray[Any], place: int) -> Array:
-        rows = [
-            tuple(v.tolist()) if isinstance(v, np.ndarray) else tuple(v) if isinstance(v, list) else v
-            for v in values.tolist()
-        ]
-        transcripts = all(isinstance(r, tuple) and all(isinstance(x, _SCALARS) for x in r) for r in rows)
-        if transcripts and any(isinstance(x, float) and x != int(x) for r in rows[:256] for x in r if np.isfinite(x)):
-            return self._padded(rows)
-        self.categorical = True
-        while len(self.codes) <= place:
-            self.codes.append({})
-        known = self.codes[place]
-        coded = np.empty((len(rows), 1))
-        for i, row in enumerate(rows):
-            try:
-                code = known.get(row)
-                if code is None:
-                    # Beyond the limit every unseen category is "other": memory stays bounded.
-                    code = known.setdefault(row, len(known)) if len(known) < self.limit else self.limit
-            except TypeError as error:
-                raise MechanismError(
-                    f"{self.name} returned a {type(row).__name__}, which cannot be compared: {error}"
-                ) from error
-            coded[i, 0] = code
-        return coded
-
-    def _padded(self, rows: Sequence[tuple[Any, ...]]) -> Array:
-        """Transcripts of numbers: their length, then their entries, NaN where they had ended."""
-        if self.width is None:
-            self.width = max(1, 2 * max(len(r) for r in rows))
-        matrix = np.full((len(rows), self.width + 1), np.nan)
+        rows = [_leaves(value) for value in values.tolist()]
+        if place not in self._layouts:
+            width = max(len(row) for row in rows)
+            # Room for transcripts that are longer later on; what exceeds it is cut.
+            self._layouts[place] = (width if width == 1 else 2 * width) if any(map(_holds_real, rows)) else 0
+        width = self._layouts[place]
+        if width == 0:
+            return np.array([[self._code(row[0] if len(row) == 1 else row, place)] for row in rows], dtype=float)
+        matrix = np.full((len(rows), width + 1), np.nan)
+        stopped = np.zeros(matrix.shape, dtype=bool)
         for i, row in enumerate(rows):
             matrix[i, 0] = len(row)
-            matrix[i, 1 : 1 + len(row)] = row[: self.width]
-        if np.isinf(matrix).any():
-            raise MechanismError(
-                f"{self.name} returned an infinite value in trial {int(np.argwhere(np.isinf(matrix))[0][0])}"
-            )
-        return matrix
+            for k, leaf in enumerate(row[:width]):
+                stopped[i, k + 1] = leaf is None
+                matrix[i, k + 1] = leaf if isinstance(leaf, _SCALARS) else self._code(leaf, (place, k))
+            stopped[i, 1 + len(row) :] = True
+        self._check(np.where(stopped, 0.0, matrix))
+        matrix[stopped] = np.nan
+        return matrix[:, 1:] if width == 1 else matrix
 
-    def category(self, code: float, place: int = 0) -> str:
+    def _code(self, value: Any, place: Any) -> float:
+        """The code of a category; NaN for None."""
+        if value is None:
+            return np.nan
+        self.categorical = True
+        known = self.codes.setdefault(place, {})
+        try:
+            code = known.get(value)
+        except TypeError as error:
+            raise MechanismError(
+                f"{self.name} returned a {type(value).__name__}, which cannot be compared: {error}"
+            ) from error
+        if code is None:
+            kind: Any = type(value)
+            if kind.__eq__ is object.__eq__:
+                raise MechanismError(
+                    f"{self.name} returned objects of type {kind.__name__}, no two of which are ever equal; "
+                    "return numbers, strings, or tuples of these"
+                )
+            # Beyond the limit every unseen category is "other": memory stays bounded.
+            code = known.setdefault(value, len(known)) if len(known) < self.limit else self.limit
+        return float(code)
+
+    def category(self, code: float, place: Any = 0) -> str:
         """The output behind a code, for messages."""
-        if place < len(self.codes):
-            for value, number in self.codes[place].items():
-                if number == code:
-                    return repr(value)
+        for value, number in self.codes.get(place, {}).items():
+            if number == code:
+                return repr(value)
         return f"{code:g}"
+
+
+def _leaves(value: Any) -> tuple[Any, ...]:
+    """The entries of one output, nested ones in order; a dict by its keys."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        value = [value[key] for key in sorted(value, key=repr)]
+    if not isinstance(value, list | tuple):
+        return (value,)
+    return tuple(leaf for item in value for leaf in _leaves(item))
+
+
+def _holds_real(row: tuple[Any, ...]) -> bool:
+    """Whether an entry is a number that is no integer (NaN and infinities count)."""
+    return any(isinstance(x, float | np.floating) and not float(x).is_integer() for x in row)
 
 
 def _as_array(part: Any) -> NDArray[Any]:
@@ -211,6 +254,10 @@ class Runner:
             raise MechanismError(
                 f"{self.encoder.name} returned None on {which}; it must return one output for each trial"
             )
+        if isinstance(raw, Mapping):
+            raw = tuple(raw[key] for key in sorted(raw, key=repr))
+        elif isinstance(raw, Iterator):
+            raw = list(raw)
         return self.encoder.encode(raw, trials)
 
     def both(self, samples: int, *key: Any) -> tuple[Outputs | None, Outputs | None]:

@@ -32,10 +32,12 @@ class Score(abc.ABC):
     Attributes:
         learned: fitting looks at outputs, so that they may not be reused as fresh.
         known: the score is the log-ratio of the two laws, so that little is left to learn.
+        ordered: neighbouring scores mean similar things.
     """
 
     learned = False
     known = False
+    ordered = True
     name = "score"
 
     @abc.abstractmethod
@@ -157,6 +159,28 @@ class Cells(Score):
         return score
 
 
+FEW = 64
+"""Most distinct outputs of which each one is its own cell, with laws learned from all held-out outputs."""
+
+
+@dataclass(frozen=True)
+class Outcomes(Score):
+    """For a handful of distinct outputs: the number of the output, NaN for one that the held-out part never saw."""
+
+    ordered = False
+    name = "outcome"
+
+    def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
+        keys = np.unique(_row_keys(np.concatenate([data.matrix, neighbour.matrix]) + 0.0))
+
+        def score(outputs: Outputs) -> Array:
+            found = _row_keys(outputs.matrix + 0.0)
+            place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
+            return np.where(keys[place] == found, place, np.nan)
+
+        return score
+
+
 @dataclass(frozen=True)
 class Classifier(Score):
     """Log-odds of a classifier trained to tell the two inputs apart: "logistic" or "boosting" (handles NaN columns)."""
@@ -172,11 +196,14 @@ class Classifier(Score):
         half = LEARN_ROWS // 2
         rows = np.concatenate([data.matrix[:half], neighbour.matrix[:half]])
         side = np.repeat([1, 0], [min(half, len(data)), min(half, len(neighbour))])
+        prepare = _features(rows, gaps=self.kind == "boosting")
+        features = prepare(rows)
+        if features.shape[1] == 0:
+            return lambda outputs: np.zeros(len(outputs))
         model = self._boosting(rng) if self.kind == "boosting" else self._logistic()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(rows if self.kind == "boosting" else _filled(rows), side)
-        prepare: Callable[[Array], Array] = (lambda m: m) if self.kind == "boosting" else _filled
+            model.fit(features, side)
         return lambda outputs: np.asarray(model.decision_function(prepare(outputs.matrix)), dtype=float)
 
     @staticmethod
@@ -224,6 +251,8 @@ def choose(score: Any, sample: Outputs, distinct: int, categorical: bool) -> lis
 def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]:
     rows, width = sample.matrix.shape
     discrete = distinct <= max(16, min(4096, rows // 4))
+    if distinct <= min(FEW, rows // 20) and width > 1:
+        return [Outcomes()]
     if categorical and width == 1:
         return [Cells()]
     candidates: list[Score] = [Cells()] if discrete else []
@@ -234,6 +263,11 @@ def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]
     return [*candidates, Classifier("boosting")]
 
 
+def distinct_rows(matrix: Array) -> int:
+    """How many different outputs there are; NaN equals NaN."""
+    return len(np.unique(_row_keys(matrix + 0.0)))
+
+
 def _row_keys(matrix: Array) -> NDArray[Any]:
     """One comparable key a row: the value itself, or the bytes of the row (NaN equals NaN)."""
     if matrix.shape[1] == 1 and not np.isnan(matrix).any():
@@ -242,8 +276,26 @@ def _row_keys(matrix: Array) -> NDArray[Any]:
     return np.asarray(fixed.view(np.dtype((np.void, fixed.dtype.itemsize * fixed.shape[1]))).ravel())
 
 
+def _features(rows: Array, *, gaps: bool) -> Callable[[Array], Array]:
+    """The columns that vary, and for each that has NaN (a halt, an ended transcript) a column that says where.
+
+    Args:
+        gaps: NaN may stay in the columns that vary; else it becomes 0.
+    """
+    missing = np.isnan(rows)
+    some = missing.any(axis=0) & ~missing.all(axis=0)
+    low, high = np.where(missing, np.inf, rows).min(axis=0), np.where(missing, -np.inf, rows).max(axis=0)
+    varies = low < high
+
+    def features(matrix: Array) -> Array:
+        values = matrix[:, varies] if gaps else _filled(matrix[:, varies])
+        return np.concatenate([values, np.isnan(matrix[:, some])], axis=1)
+
+    return features
+
+
 def _filled(matrix: Array) -> Array:
-    """NaN (a halt, an ended transcript) as 0, with a column that says so."""
+    """NaN (a halt, an ended transcript) as 0."""
     missing = np.isnan(matrix)
     if not missing.any():
         return matrix

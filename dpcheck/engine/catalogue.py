@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.checks import Check, Unchecked
 from dpcheck.claims import Claim, Paper, split_label
-from dpcheck.derivations import Derivation, Transcript, Underived
+from dpcheck.derivations import Derivation, Finding, Transcript, Underived
 from dpcheck.engine import algorithms as _algorithms
 from dpcheck.engine import collect, homes, layout, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
@@ -22,7 +22,7 @@ from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.homes import Home, HomeKind
 from dpcheck.errors import CollectionError, UnknownLabel
 from dpcheck.interfaces import Algorithm
-from dpcheck.panels import Panel
+from dpcheck.panels import Contest, Panel
 
 if TYPE_CHECKING:
     from dpcheck.mutants import Mutant
@@ -39,7 +39,7 @@ class Catalogue:
     Attributes:
         layout, paths: what it was loaded from: the root's folders, and the user's own files and folders.
         papers, claims, checks, unchecked, mutants: by key, label, id, label, name.
-        derivations, underived: by label; panels: by key.
+        derivations, underived, findings: by label; panels, contests: by key.
         files: check id -> the content file that defines it.
         errors: what could not be collected, each with file and line; the rest is usable.
     """
@@ -53,7 +53,9 @@ class Catalogue:
     mutants: dict[str, Mutant] = field(default_factory=dict)
     derivations: dict[str, Derivation] = field(default_factory=dict)
     underived: dict[str, Underived] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
     panels: dict[str, Panel] = field(default_factory=dict)
+    contests: dict[str, Contest] = field(default_factory=dict)
     files: dict[str, ContentFile] = field(default_factory=dict)
     errors: list[CollectionError] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
@@ -85,7 +87,7 @@ class Catalogue:
     def transcript(self, label: str) -> Transcript | None:
         """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
         found = self.derivations.get(label) or self.derivations.get(label.partition("@")[0])
-        if found is None:
+        if found is None or not self.readings(found.label):  # a derivation of nothing is among the errors already
             return None
         if found.label not in self._transcripts:
             self._transcripts[found.label] = found.run(self.claims)
@@ -165,8 +167,9 @@ class Catalogue:
         derivation = self.derivation(statement)
         if derivation is not None:
             found.append(self._home("derivation", *derivation))
-        if statement in self.derivations:
-            found.append(self._home("derivation", *self._places[f"derivation {statement}"]))
+        for name in dict.fromkeys((statement, label)):
+            if name in self.derivations:
+                found.append(self._home("derivation", *self._places[f"derivation {name}"]))
         found += [self._home("audit", *self._places[c.id]) for c in self.checks_of(label)]
         found += [self._home("mutant", *place) for place in self._bugs.get(statement, [])]
         return list(dict.fromkeys(found))
@@ -238,9 +241,15 @@ class Catalogue:
             code = inspect.unwrap(item.function).__code__
             where, line = Path(code.co_filename), code.co_firstlineno
             self._once(self.derivations, item.label, item, where, line, f"derivation {item.label}")
+        elif isinstance(item, Finding):
+            line = collect.line_of(file.path, item.label)
+            self._once(self.findings, item.label, item, file.path, line, f"finding {item.label}")
         elif isinstance(item, Panel):
             line = collect.line_of(file.path, item.key)
             self._once(self.panels, item.key, item, file.path, line, f"panel {item.key}")
+        elif isinstance(item, Contest):
+            line = collect.line_of(file.path, item.key)
+            self._once(self.contests, item.key, item, file.path, line, f"contest {item.key}")
         elif isinstance(item, Underived):
             line = collect.line_of(file.path, item.label)
             self._once(self.underived, item.label, item, file.path, line, f"underived {item.label}")
@@ -278,6 +287,8 @@ class Catalogue:
             self._known(label, self._places[f"derivation {label}"])
         for label in self.underived:
             self._known(label, self._places[f"underived {label}"])
+        for label in self.findings:
+            self._known(label, self._places[f"finding {label}"])
         for claim in self.claims.values():
             why = _needs_section(claim)
             if why and self.derivation(claim.statement_label) is None:
@@ -355,7 +366,7 @@ def load(
 def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
     """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
     catalogue = Catalogue(found)
-    kinds: tuple[type, ...] = (Paper, Claim, Check, Unchecked, Derivation, Underived, Panel)
+    kinds: tuple[type, ...] = (Paper, Claim, Check, Unchecked, Derivation, Underived, Finding, Panel, Contest)
     with in_force(catalogue):
         for folder in catalogue.layout.content:
             _folder(catalogue, folder, kinds)

@@ -1,6 +1,7 @@
 """Norms, convex sets with exact projections, and mirror maps."""
 
 from dpcheck.geometry import norms
+from dpcheck.geometry.cones import Cone, ConeCap, GeneratedCone, Orthant, SecondOrderCone, minkowski_norm
 from dpcheck.geometry.intersections import BallIntersection, Intersection
 from dpcheck.geometry.mirror import Entropy, Measured, PowerMap, measure_strong_convexity
 from dpcheck.geometry.polytopes import Polytope
@@ -11,19 +12,25 @@ __all__ = [
     "Ball",
     "BallIntersection",
     "Box",
+    "Cone",
+    "ConeCap",
     "Domain",
     "Ellipsoid",
     "Entropy",
     "Estimate",
+    "GeneratedCone",
     "Intersection",
     "Interval",
     "L1Ball",
     "LpBall",
     "Measured",
+    "Orthant",
     "Polytope",
     "PowerMap",
+    "SecondOrderCone",
     "Simplex",
     "measure_strong_convexity",
+    "minkowski_norm",
     "monte_carlo_width",
     "norms",
 ]

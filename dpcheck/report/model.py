@@ -8,17 +8,17 @@ import os
 import pathlib
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpcheck.checks import Check
 from dpcheck.claims import Claim, Grade, split_label
-from dpcheck.derivations import Transcript
+from dpcheck.derivations import Finding, Transcript
 from dpcheck.engine.records import Record
 from dpcheck.errors import DpcheckError, UnknownLabel
-from dpcheck.panels import Panel, summary
+from dpcheck.panels import Contest, Panel, summary
 from dpcheck.report import figures, phases, tables
 from dpcheck.verdicts import Witness
 
@@ -158,7 +158,7 @@ class Statement:
     title: str
     readings: tuple[Reading, ...]
     links: tuple[Link, ...]
-    derivation: Transcript | None = None
+    derivations: tuple[Transcript, ...] = ()
     underived: str = ""
     """Why there is no derivation, where that is said."""
 
@@ -242,6 +242,30 @@ class PanelView:
 
 
 @dataclass(frozen=True)
+class ContestView:
+    """Best upper against best lower bound of a setting.
+
+    Attributes:
+        depends: what the ratio grows with, and how; empty when the bounds meet up to constants.
+        measured: whether the risk on the hard instance lies between them, from the stored verdicts.
+    """
+
+    contest: Contest
+    depends: tuple[str, ...]
+    measured: str
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """What the bounds imply and the papers do not say: the sentence, whether its derivation is complete, its checks."""
+
+    finding: Finding
+    derived: bool
+    outcomes: str
+    href: str
+
+
+@dataclass(frozen=True)
 class Report:
     """All papers, and what is true of the run as a whole."""
 
@@ -252,6 +276,8 @@ class Report:
     folder: str
     """The report's own folder, as a command run in the root names it."""
     panels: tuple[PanelView, ...] = ()
+    contests: tuple[ContestView, ...] = ()
+    findings: tuple[FindingView, ...] = ()
 
     @property
     def statements(self) -> list[Statement]:
@@ -316,6 +342,7 @@ def build(catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, st
         for label, labels in sorted(by_statement.items(), key=lambda pair: tables.natural(pair[0]))
     ]
     panels, broken = _panels(catalogue)
+    contests = tuple(_contests(catalogue, by_check, broken))
     keys = sorted({*catalogue.papers, *(statement.paper for statement in statements)})
     return Report(
         papers=tuple(_paper(catalogue, key, [s for s in statements if s.paper == key]) for key in keys),
@@ -323,7 +350,37 @@ def build(catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, st
         orphans=sum(check not in catalogue.checks for check in by_check),
         folder=_within(out, catalogue.root) or out.name,
         panels=panels,
+        contests=contests,
+        findings=tuple(_finding(catalogue, one, by_check) for _, one in sorted(catalogue.findings.items())),
     )
+
+
+def _contests(catalogue: Catalogue, by_check: dict[str, Record], broken: list[str]) -> Iterator[ContestView]:
+    for key, contest in sorted(catalogue.contests.items()):
+        try:
+            grows = [f"{', '.join(names)}: {how}" for names, how in contest.depends(catalogue.claims)]
+        except DpcheckError as error:
+            broken.append(f"upper against lower bound, {key}: {error}")
+            continue
+        yield ContestView(contest, tuple(grows), _between(contest, by_check))
+
+
+def _between(contest: Contest, by_check: dict[str, Record]) -> str:
+    """Upper and lower side, each from the checks that measure it."""
+    sides = []
+    for side, ids in (("below the upper bound", contest.upper_checks), ("above the lower bound", contest.lower_checks)):
+        outcomes = [by_check[id].verdict.outcome.value if id in by_check else "not run" for id in ids]
+        sides.append(f"{side}: {tables.summary(outcomes) or 'no check'}")
+    return "; ".join(sides)
+
+
+def _finding(catalogue: Catalogue, finding: Finding, by_check: dict[str, Record]) -> FindingView:
+    found = catalogue.transcript(finding.label)
+    checks = [check.id for check in catalogue.checks.values() if check.label == finding.label]
+    outcomes = [by_check[id].verdict.outcome.value if id in by_check else "not run" for id in checks]
+    paper, _, item = finding.label.partition("/")
+    href = f"{paper}.md#{item.replace('@', '-')}"
+    return FindingView(finding, found is not None and found.complete, tables.summary(outcomes) or "no check", href)
 
 
 def _panels(catalogue: Catalogue) -> tuple[tuple[PanelView, ...], list[str]]:
@@ -361,7 +418,8 @@ def _statement(
     title = claims[0].title if claims else _title(label)
     links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, out)
     reason = next((u.reason for name, u in catalogue.underived.items() if name.partition("@")[0] == label), "")
-    return Statement(label, title, readings, links, catalogue.transcript(label), reason)
+    derived = (catalogue.transcript(name) for name in sorted(catalogue.derivations) if name.partition("@")[0] == label)
+    return Statement(label, title, readings, links, tuple(t for t in derived if t is not None), reason)
 
 
 def _reading(

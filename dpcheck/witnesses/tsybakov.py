@@ -178,7 +178,9 @@ def _turning_point(a: float, first: int, K: float, odd: float) -> tuple[float, f
         g = (x + K * u[0], a * y + K * u[1])
         return g[1] * c - g[0] * s, g[0] * c + g[1] * s
 
-    angles = [math.atan2(u[1], u[0]) + i / 2000 for i in range(-1000, 1001)]
+    # The gradient turns over angles of the order of K/n_1^2, K >= 1.
+    fine = 16 * first
+    angles = (math.atan2(u[1], u[0]) + i / fine for i in range(-fine // 2, fine // 2 + 1))
     for low, high in pairwise(angles):
         if products(low)[0] * products(high)[0] <= 0 and products(low)[1] > 0:
             return low, high

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,6 +123,134 @@ def test_any_pair(here: Path, cli: Cli) -> None:
     cli("audit", "mech.py:mean", "--data", "a.npy", "--neighbour", "c.npy", "--epsilon", "1", code=2)
     pair = ("--data", "a.npy", "--neighbour", "c.npy", "--epsilon", "1", "--adjacency", "none")
     cli("audit", "mech.py:mean", *pair, "--trials", "2000", code=1)
+
+
+ANYTIME = ("--mode", "anytime", "--seed", "1")
+
+
+def test_an_anytime_audit_goes_on_tomorrow(here: Path, cli: Cli) -> None:
+    """True epsilon 1, failure probability 1e-6: what is certified grows, and nothing is refuted."""
+    run = ("audit", "mech.py:mean", *PAIR, *ANYTIME, "--failure-probability", "1e-6")
+    assert "nothing" not in cli(*run, "--max-samples", "5000").stdout
+    assert (here / ".dpcheck" / "store.db").is_file()
+    first = json.loads(cli(*run, "--max-samples", "5000", "--json").stdout)
+    more = json.loads(cli(*run, "--max-samples", "20000", "--resume", "--json").stdout)
+    assert first["counts"]["tested"] < 5000 < more["counts"]["tested"]
+    assert more["epsilon_lower"] >= first["epsilon_lower"]
+    assert more["mode"] == "anytime"
+    # The same again has nothing left to run.
+    again = json.loads(cli(*run, "--max-samples", "20000", "--resume", "--json").stdout)
+    assert again["counts"]["tested"] == more["counts"]["tested"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("--epsilon", "2"), "belongs to another audit: the claim was 1-DP, now it is 2-DP; start anew"),
+        (("--seed", "2"), "the seed was 1, now it is 2"),
+        (("--neighbour", "c.npy"), "the pair has other values"),
+        (("--score", "identity"), "the score was auto, now it is output"),
+        ((), "the source of mech.py:mean was changed"),
+    ],
+)
+def test_another_audit_is_not_resumed(here: Path, cli: Cli, change: tuple[str, ...], says: str) -> None:
+    changed = np.zeros(10)
+    changed[3] = 0.5
+    np.save(here / "c.npy", changed)
+    cli("audit", "mech.py:mean", *PAIR, *ANYTIME, "--max-samples", "4000")
+    if not change:
+        (here / "scale_of.py").write_text(SCALE.replace("1 /", "0.9 /"))
+        sys.modules.pop("scale_of", None)
+    result = cli("audit", "mech.py:mean", *PAIR, *ANYTIME, "--max-samples", "5000", "--resume", *change, code=2)
+    assert says in " ".join(result.stderr.split())
+
+
+def test_nothing_to_resume_and_options_of_the_other_mode(here: Path, cli: Cli) -> None:
+    run = ("audit", "mech.py:mean", *PAIR)
+    result = cli(*run, *ANYTIME, "--resume", code=2)
+    assert "there is no anytime audit of mech.py:mean in .dpcheck/store.db" in " ".join(result.stderr.split())
+    for option in (("--until", "refuted"), ("--max-samples", "9"), ("--resume",), ("--store", "s.db")):
+        assert "go with --mode anytime" in cli(*run, *option, code=2).stderr
+    assert "max_samples >" in cli(*run, *ANYTIME, "--max-samples", "9", code=2).stderr
+
+
+def test_until_refuted(here: Path, cli: Cli) -> None:
+    """True epsilon 3 against 1: hundreds of runs do, missed with probability below 1e-9 in 40,000."""
+    run = ("audit", "mech.py:leaky", *PAIR, *ANYTIME, "--until", "refuted", "--max-samples", "40000")
+    found = json.loads(cli(*run, "--store", "mine/s.db", "--json", code=1).stdout)
+    assert found["outcome"] == "refuted"
+    assert found["counts"]["tested"] < 20_000
+    assert (here / "mine" / "s.db").is_file()
+    assert not (here / ".dpcheck").exists()
+
+
+def test_ctrl_c_ends_an_anytime_audit_in_good_order(here: Path) -> None:
+    """The first signal stops it after the look at hand: the result is printed and kept."""
+    slow = "import time\ndef slow(data, rng, trials):\n    time.sleep(0.2)\n    return rng.laplace(size=trials)\n"
+    (here / "slow.py").write_text(slow)
+    command = [sys.executable, "-m", "dpcheck", "audit", "slow.py:slow", *PAIR, *ANYTIME, "--max-samples", "10000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    store = here / ".dpcheck" / "store.db"
+    for _ in range(300):
+        if store.is_file():
+            break
+        time.sleep(0.1)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert out.startswith("INCONCLUSIVE  slow is consistent with 1-DP")
+    assert "stopped after" in err
+
+
+ATTACK = ("attack", "mech.py:mean", *PAIR)
+
+
+def test_attack_grades_what_it_finds(here: Path, cli: Cli) -> None:
+    """Granularity misses with probability below 1e-6; the order of a naive sum and NaN records are certain."""
+    result = cli(*ATTACK, "--sensitivity", "0.1", code=1)
+    lines = result.stdout.splitlines()
+    assert [line.split("  ")[0] for line in lines[1:6]] == [
+        "theoretical", "nothing found", "nothing found", "theoretical", "critical",
+    ]  # fmt: skip
+    assert "1 critical, 2 theoretical, " in lines[-1]
+    witness = next(line for line in lines if "dpcheck verify" in line).split()[-1]
+    assert "is violated" in cli("verify", witness).stdout
+
+
+def test_attack_exit_code_and_json(here: Path, cli: Cli) -> None:
+    found = json.loads(cli(*ATTACK, "--only", "granularity", "--only", "summation-order", "--json").stdout)
+    assert [row["attack"] for row in found] == ["granularity", "summation order"]
+    assert found[0]["grade"] == "theoretical"
+    assert found[0]["samples"] == 2000
+    assert found[1]["skipped"] == "needs the sensitivity of the value before noise"
+    cli(*ATTACK, "--only", "granularity", "--fail-on", "theoretical", code=1)
+    assert json.loads(cli("attack", "mech.py:leaky_once", *PAIR, "--per-call", "--only", "timing", "--json").stdout)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--only", "bits"), "unknown attack 'bits'; choose from granularity, support"),
+        (("--sensitivity", "-1"), "sensitivity must be a finite number > 0, got -1.0"),
+        (("--rho", "1"), "one of --epsilon, --rho, --mu and --curve"),
+        (("--failure-probability", "2"), "failure_probability"),
+    ],
+)
+def test_attack_refuses(here: Path, cli: Cli, arguments: tuple[str, ...], says: str) -> None:
+    assert says in " ".join(cli(*ATTACK, *arguments, code=2).stderr.split())
+
+
+def test_a_curve_from_a_file(here: Path, cli: Cli) -> None:
+    """Epsilon 3 against the curve of 1-DP; and against a function that is no curve."""
+    (here / "curves.py").write_text(
+        "import numpy as np\n"
+        "def one(x): return np.maximum(0, np.maximum(1 - np.e * x, (1 - x) / np.e))\n"
+        "def bent(x): return 1 - x ** 2\n"
+    )
+    pair = PAIR[:4]
+    assert "is not one-DP" in cli("audit", "mech.py:leaky", *pair, "--curve", "curves.py:one", code=1).stdout
+    assert "bent-DP must map" in cli("audit", "mech.py:leaky", *pair, "--curve", "curves.py:bent", code=2).stderr
 
 
 def test_verify_refuses_what_is_no_witness(tmp_path: Path, cli: Cli) -> None:

@@ -13,11 +13,11 @@ import sympy as sp
 from dpcheck import symbols as s
 from dpcheck.checks import Check, Unchecked, check, unchecked
 from dpcheck.claims import Claim, Paper
-from dpcheck.derivations import Proof, Transcript, Underived, derivation, underived
+from dpcheck.derivations import Derivation, Finding, Proof, Transcript, Underived, derivation, finding, underived
 from dpcheck.engine.homes import Home
 from dpcheck.engine.records import Record
 from dpcheck.errors import CollectionError, UnknownLabel
-from dpcheck.panels import Entry, Panel
+from dpcheck.panels import Contest, Entry, Panel
 from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, inconclusive, refuted
 
 PAPER = Paper(
@@ -149,6 +149,14 @@ PANEL = Panel(
     shows="Vacuous where d > nε.",
 )
 BROKEN = dataclasses.replace(PANEL, key="gone", upper=(Entry("example/gone-1", "nothing"),))
+CONTEST = Contest(
+    key="itself",
+    title="A bound against itself",
+    upper=Entry("example/thm-2", "above"),
+    lower=(Entry("example/thm-2", "below"),),
+    parameters={s.k: 4},
+    upper_checks=("example/thm-2::risk_grows",),
+)
 REASONS = (unchecked("example/lem-5", "cited; it states no constant"),)
 WITNESS = Witness(
     label="example/thm-10", kind="example.pair", parameters={"n": 2, "x": "1/3"}, claimed="1", found="7/" + "3" * 60
@@ -245,6 +253,11 @@ class FakeCatalogue:
     underived: dict[str, Underived] = field(
         default_factory=lambda: {"example/lem-4": underived("example/lem-4", "it has no parameter to choose")}
     )
+    findings: dict[str, Finding] = field(
+        default_factory=lambda: {"example/thm-10": finding("example/thm-10", "It is <twice> as private as needed.")}
+    )
+    derivations: dict[str, Derivation] = field(default_factory=lambda: {doubled.label: doubled})
+    contests: dict[str, Contest] = field(default_factory=lambda: {CONTEST.key: CONTEST})
     panels: dict[str, Panel] = field(default_factory=lambda: {PANEL.key: PANEL, BROKEN.key: BROKEN})
     algorithms: dict[str, type] = field(default_factory=lambda: {"example/alg-1": object})
     errors: list[CollectionError] = field(default_factory=list)
@@ -255,7 +268,7 @@ class FakeCatalogue:
         return [Home("bound", "bounds/example.py", 3), Home("derivation", "bounds/example.md", 3)]
 
     def transcript(self, label: str) -> Transcript | None:
-        return doubled.run(self.claims) if label == doubled.label else None
+        return doubled.run(self.claims) if label == doubled.label and self.claims else None
 
     def home(self, id: str) -> Home:
         return Home("audit", "audits/example.py", 2)

@@ -76,6 +76,20 @@ def test_phase_diagrams_are_shown_or_say_why_not(out):
     assert "of the order of the lower bound everywhere" in page
 
 
+def test_upper_against_lower_bounds(out):
+    page = (out / "comparisons.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith("| A bound against itself |"))
+    assert "nothing: the bounds meet" in row
+    assert (
+        row.rstrip(" |").endswith("below the upper bound: holds 1; above the lower bound: no check") or "holds" in row
+    )
+
+
+def test_findings_stand_on_the_front_page(out):
+    index = (out / "index.md").read_text()
+    assert "It is \\<twice\\> as private as needed. [`example/thm-10`](example.md#thm-10): derived; " in index
+
+
 def test_pages_say_what_they_must(out):
     index, page = (out / "index.md").read_text(), (out / "example.md").read_text()
     assert "| **All** | 7 | 6 | 2 | 2 | 1 | 0 | 1 | 3 |" in index
@@ -114,7 +128,10 @@ def test_witness_reads_back(out):
 
 
 def test_empty_catalogue(tmp_path):
-    catalogue = example.FakeCatalogue(tmp_path, papers={}, claims={}, checks={}, unchecked={}, algorithms={})
+    nothing = dict.fromkeys(
+        ("papers", "claims", "checks", "unchecked", "algorithms", "contests", "panels", "findings"), {}
+    )
+    catalogue = example.FakeCatalogue(tmp_path, **nothing)
     paths = report.write(catalogue, [], tmp_path / "reports")
     assert [p.name for p in paths] == ["dpcheck.html", "index.md"]
     assert "No check is collected" in paths[1].read_text()

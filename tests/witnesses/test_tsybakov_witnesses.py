@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dpcheck.errors import WitnessRejected
+from dpcheck.privacy import gaussian_delta
 from dpcheck.verdicts import Witness
 from dpcheck.witnesses import tsybakov as verifiers
 from dpcheck.witnesses import verify
@@ -20,6 +22,11 @@ WORST: dict[str, Any] = {"a": "1/1000", "n": 16384, "K": "5/2", "eta": 1, "lambd
 LATER: dict[str, Any] = {"a": "1/100", "n": 4096, "K": 3, "eta": "1/4", "lambda_": "1/1024", "steps": 68000}
 ORDER: dict[str, Any] = {"a": "1/400", "K_0": 2, "n": 1024, "epsilon": 1, "delta": "1/100000"}
 
+TURNED: dict[str, Any] = {"a": "1/100000", "K_0": "3/10", "n": 1024, "epsilon": 1, "delta": "1/100000"}
+SPREAD: dict[str, Any] = {"a": "1/1000", "K_0": "5/2", "n": 8192, "epsilon": 1, "delta": "1/100000"}
+PHASE: dict[str, Any] = {"epsilon": 1, "delta": "1/100000"}
+SHUFFLED: dict[str, Any] = {"T": 100, "constant": 64, "epsilon": 8, "delta": "1/100000", "threshold": "29/5"}
+
 # verifier, label without its paper, parameters, found over claimed (or found), parameters that do no harm
 CASES: list[tuple[str, str, dict[str, Any], float, dict[str, Any]]] = [
     ("rem_2", "rem-2", MILD, 4.431, {"a": 1}),
@@ -27,6 +34,13 @@ CASES: list[tuple[str, str, dict[str, Any], float, dict[str, Any]]] = [
     ("rem_2", "rem-2", WORST, 14.715, {"a": 1}),
     ("thm_1_in_order", "thm-1", {**ORDER, "a": "1/100", "K_0": 3}, 3.8, {"a": 1}),
     ("thm_1_in_order", "thm-1", ORDER, 242.6, {"a": 1}),
+    ("rem_2_privacy", "rem-2", {**MILD, **PHASE}, 16.3, {"a": 1}),
+    ("rem_2_privacy", "rem-2", {**WORSE, **PHASE}, 3247.0, {"a": 1}),
+    ("rem_2_privacy", "rem-2", {**WORST, **PHASE}, 15742.0, {"a": 1}),
+    ("thm_1_reversed", "thm-1", TURNED, 12143.0, {"a": 1, "K_0": 2}),
+    ("thm_1_reversed", "thm-1", {**TURNED, "threshold": 2}, 2592.5, {"threshold": 20}),
+    ("thm_1_reversed", "thm-1", {**SPREAD, "threshold": "213/100"}, 1637.9, {"a": 1}),
+    ("alg_6_shuffled", "alg-6@literal", SHUFFLED, 118.85, {"T": 10}),
     ("lem_5", "lem-5", {"size": 16, "theta": 4}, 0.2197265625 / 0.375, {"theta": 2}),
     ("thm_4_moment", "thm-4@literal", {"k": 2, "p": "1/100"}, 25.75, {"p": 1}),
     ("fact_power_tnc", "fact-power-tnc@literal", {"theta": 4, "t": 2}, 1 / 12, {"theta": 2, "t": "1/10"}),
@@ -97,9 +111,48 @@ def test_movement_agrees_with_the_iteration() -> None:
         ("rem_2", {**MILD, "n": True}),
         ("thm_1_in_order", {**ORDER, "n": 1000}),
         ("thm_1_in_order", {**ORDER, "epsilon": 4}),
+        ("thm_1_reversed", {**TURNED, "n": 1000}),
+        ("thm_1_reversed", {**TURNED, "epsilon": 4}),
+        ("thm_1_reversed", {**TURNED, "K_0": "1/1000"}),
+        ("thm_1_reversed", {**TURNED, "threshold": 0.5}),
+        ("alg_6_shuffled", {**SHUFFLED, "threshold": 5.8}),
         ("def_3", {"epsilon": 1, "delta": 1}),
     ],
 )
 def test_senseless_parameters_are_refused(name: str, parameters: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError)):
         getattr(verifiers, name)(**parameters)
+
+
+def test_turned_gradient_agrees_with_the_iteration() -> None:
+    """Phase 1 at n = 32 in double precision, and the Gaussian curve of the whole output."""
+    a, n, K = 0.05, 32, 2.0 * 16
+    first = n // 2
+    across = math.sqrt(a / (1 + a))
+    u, A = np.array([math.sqrt(1 - across**2), across]), np.diag([1, a])
+    start, weight = (1 - 1 / first) * first**2 * u, first**-2.0
+    ends = []
+    for odd in (0.0, 1 / first):
+        w = start
+        for _ in range(math.ceil(2 * first**2 * math.log(4 * first**2))):
+            g = A @ w + K * u
+            w = w - ((1 - odd) * g * min(1.0, 1 / math.hypot(*g)) - odd * u + weight * (w - start))
+        ends.append(w)
+    # 1/(n_j lambda_j) = eta_j, and eta_1 n_1 in the first phase.
+    noise = [8 * math.sqrt(math.log(100)) * first] + [
+        8 * 2 ** (-(j - 1) / 2) * math.sqrt(math.log(100)) * 4 / 4**j for j in range(2, 6)
+    ]
+    mu = float(np.linalg.norm(ends[0] - ends[1])) / math.sqrt(sum(s**2 for s in noise))
+    found = verifiers.thm_1_reversed("1/20", 2, n, 1, "1/100").found
+    assert float(found) == pytest.approx(gaussian_delta(mu, 1.0), rel=1e-4)
+
+
+def test_largest_batch_agrees_with_a_simulation() -> None:
+    """The exact P(S) - e^epsilon Q(S) at epsilon = 1; 2e5 draws, five standard errors: false alarms below 1e-6."""
+    T, h, cut, draws = 8, 1.5, 2.0, 200_000
+    z = np.random.default_rng(0).standard_normal((draws, T))
+    up, down = (((z + np.eye(T)[0] * shift).max(axis=1) > cut).mean() for shift in (h, -h))
+    logs = math.log(1e5)
+    constant = Fraction(T / (h * h * logs)).limit_denominator(10**12)
+    found = float(verifiers.alg_6_shuffled(T, str(constant), 1, "1/100000", "2").found)
+    assert found == pytest.approx(up - math.e * down, abs=5 * math.sqrt((1 + math.e**2) / 4 / draws))

@@ -248,6 +248,26 @@ class LocalisedClipped(Algorithm[Phase]):
                 f"sqrt(d) sigma_1/D = {noise:.3g} with D_2/D = {near:.3g} at n = {n:,}",
             )
 
+    def risk_bound(self, problem: Problem, n: int) -> float | None:
+        """`tsybakov/thm-1@phase` over all phases, in expectation; clipped gradients must be those of convex functions.
+
+        None for readings that it does not cover: outputs that are not projected, noise elsewhere than on outputs.
+        """
+        if not self.project or self.noise == "steps":
+            return None
+        c, D, order = problem.constants, self.width(problem), 2 * self.k
+        sharp, steepest = (order - 1) ** (order - 1) / order**order, c.moment(1.0, 1)
+        total, far = 0.0, D**2
+        for phase in self.phases(problem, n):
+            bias = min(steepest, sharp * c.moment(order, 1) ** order / phase.level ** (order - 1))
+            # No step leads further than C_i/λ_i from the start of its phase.
+            total += phase.weight / 2 * far + bias * min(D, math.sqrt(far) + phase.level / phase.weight)
+            total += 2 * c.moment(2.0, 1) ** 2 / (phase.records * phase.weight)
+            # The printed steps end within (η_iλ_i/4)² D_i of their limit.
+            rest = phase.sigma**2 * c.d + ((phase.eta * phase.weight / 4) ** 2 * min(phase.radius, D)) ** 2
+            far = min(rest, D**2)
+        return float(total + steepest * math.sqrt(far))
+
     # Run
 
     def descend(

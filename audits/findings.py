@@ -1,0 +1,142 @@
+"""Checks of what the order calculus found: with constants, at real sizes, from the algorithms themselves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import optimize
+
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import algorithm, claim, derived
+from dpcheck.engine.planning import Setting
+from dpcheck.harness import lower_bound
+from dpcheck.verdicts import Point, Verdict, holds, refuted
+
+
+def compared(what: str, smaller: float, larger: float, x: float, variable: str, **numbers: float) -> Verdict:
+    """HOLDS when the one number is at most the other; both are computed, neither is sampled."""
+    said = f"{what}: {smaller:.4g} against {larger:.4g}"
+    points = [Point(x=x, value=smaller, bound=larger)]
+    found = {"smaller": smaller, "larger": larger, **numbers}
+    return (holds if smaller <= larger else refuted)(said, "exact", numbers=found, points=points, axes=(variable, what))
+
+
+@check("user_level/thm-2-1@dominated", kind="symbolic")
+def group_privacy_by_orders(context: Context) -> Verdict:
+    """The derivation, executed: both rates and their ratio."""
+    return derived(context.label).verdict()
+
+
+@check(
+    "user_level/thm-2-1@dominated",
+    kind="risk",
+    grid={"n": by_size([2**20], [2**20, 2**22, 2**24]), "m": by_size([1, 256], [1, 16, 256]), "epsilon": (0.5, 1.0)},
+)
+def proved_risk_in_linear_time(context: Context, *, n: int, m: int, epsilon: float) -> Verdict:
+    """The bounds with constants that both algorithms have, d = 10, δ = 1/n²: group privacy's is never larger."""
+    setting = Setting(n=n, d=10, epsilon=epsilon, delta=1 / n**2, m=m, H=1e-3)
+    found = [
+        float(algorithm(label).risk_bound(setting.problem, n))  # type: ignore[attr-defined]
+        for label in ("user_level/proc-group-privacy", "user_level/alg-1")
+    ]
+    ratio = float(claim(context.label).evaluate(n=n, m=m))
+    return compared("proved excess risk", *found, n, "n", **{"ratio of the private terms": ratio})
+
+
+@check("tsybakov/thm-6@range", kind="symbolic")
+def statistical_term_by_algebra(context: Context) -> Verdict:
+    """The derivation, executed."""
+    return derived(context.label).verdict()
+
+
+@check("tsybakov/thm-6@range", kind="risk", grid={"n": by_size([2**14], [2**14, 2**18, 2**22]), "k": (2.0, 4.0, 16.0)})
+def private_over_statistical(context: Context, *, n: int, k: float) -> Verdict:
+    """At the largest ε of the theorem, d = 1, 10, 100, δ = 1/n, 1/n², n^{-8}: the ratio is at least the claimed one."""
+    facts = []
+    for d in (1, 10, 100):
+        for delta in (1 / n, 1 / n**2, float(n) ** -8):
+            epsilon = math.sqrt(math.log(n / delta) / n)
+            ratio = (math.sqrt(d * math.log(1 / delta)) / (epsilon * n)) ** ((k - 1) / k) * math.sqrt(n)
+            least = float(claim(context.label).evaluate(d=d, n=n, k=k, delta=delta, epsilon=epsilon))
+            facts.append(lower_bound.Fact(f"the ratio at d = {d}, δ = {delta:.1g}", ratio, ">=", least, 1e-12))
+    return lower_bound.verdict(facts)
+
+
+@check("tsybakov/thm-6@range", kind="accuracy", grid={"n": by_size([2**14], [2**12, 2**16, 2**20])})
+def noise_of_a_shuffled_batch(context: Context, *, n: int) -> Verdict:
+    """Algorithm 6 as its schedule has it, d = 1, at the theorem's largest ε: noise exceeds sampling in every batch."""
+    delta = 1 / n**2
+    setting = Setting(n=n, d=1, epsilon=math.sqrt(math.log(n / delta) / n), delta=delta, k=2.0)
+    (row,) = algorithm("tsybakov/alg-6@shuffle", k=2.0).schedule(setting.problem, n).phases
+    sampling = setting.moment(2) ** 2 / row.b
+    return compared("variance of a batch: sampling, then noise", sampling, row.sigma**2, n, "n", batch=row.b)
+
+
+@check("lp_spaces/thm-7@horizon", kind="symbolic")
+def horizon_by_orders(context: Context) -> Verdict:
+    """The derivation, executed."""
+    return derived(context.label).verdict()
+
+
+@check("lp_spaces/thm-7@horizon", kind="risk", grid={"n": by_size([10**8, 10**10], [10**6, 10**8, 10**10, 10**12])})
+def derived_bound_at_both_horizons(context: Context, *, n: int) -> Verdict:
+    """The bound with constants behind Theorem 7, d = 10, p = 1.5, ‖θ*‖ = 1: smaller at the other T."""
+    setting = Setting(n=n, d=10, epsilon=0.5, delta=1e-6, extra={"minimiser_norm": 1.0})
+    printed, best = (
+        algorithm("lp_spaces/alg-3@corrected", horizon=rule).risk_bound(setting.problem, n)  # type: ignore[attr-defined]
+        for rule in ("paper", "best")
+    )
+    assert printed is not None
+    assert best is not None
+    return compared("derived excess risk: other T, printed T", best, printed, n, "n", ratio=best / printed)
+
+
+@check("pure_heavy_tails/thm-e-1@clip", kind="symbolic")
+def clip_by_orders(context: Context) -> Verdict:
+    """The derivation, executed."""
+    return derived(context.label).verdict()
+
+
+@check(
+    "pure_heavy_tails/thm-e-1@clip",
+    kind="risk",
+    grid={"logarithm": by_size([30.0, 1e3], [10.0, 30.0, 100.0, 1e3]), "k": (2.0, 3.0, 8.0)},
+)
+def explicit_bound_at_both_levels(context: Context, *, logarithm: float, k: float) -> Verdict:
+    """10/((k−1)C^{k−1}) + (2 + 4ℓ)C at x = d/(εn) = 1: the new C is better than the printed one, and near the best."""
+
+    def bound(C: float) -> float:
+        return 10 / ((k - 1) * C ** (k - 1)) + (2 + 4 * logarithm) * C
+
+    printed, ours = bound(1.0), bound(logarithm ** (-1 / k))
+    best = float(optimize.minimize_scalar(lambda u: bound(float(np.exp(u))), bounds=(-20, 5), method="bounded").fun)
+    gain = {"least possible": best, "gain": printed / ours, "ℓ^{1/k}": logarithm ** (1 / k)}
+    if ours > 3 * best:
+        return refuted(f"the new C gives {ours:.4g}, {best:.4g} is possible", "exact", numbers=gain)
+    return compared("bound at the new and at the printed C", ours, printed, logarithm, "logarithm", **gain)
+
+
+@check("pure_heavy_tails/thm-3-1@second-moment", kind="symbolic")
+def crossing_by_algebra(context: Context) -> Verdict:
+    """The derivation, executed."""
+    return derived(context.label).verdict()
+
+
+@check(
+    "pure_heavy_tails/thm-3-1@second-moment",
+    kind="risk",
+    grid={"k": (3.0, 4.0, 8.0), "G_k": (3.0, 10.0), "side": (0.1, 10.0)},
+)
+def private_terms_on_both_sides(context: Context, *, k: float, G_k: float, side: float) -> Verdict:
+    """The solver's proved distance, run with k and with 2 at G_2 = 1, ten times below and above the crossing."""
+    d, epsilon, m = 4.0, 1.0, 1e6
+    crossing = float(claim(context.label).evaluate(G_2=1.0, G_k=G_k, k=k))
+    m = d / (epsilon * crossing * side)
+    shared = {"m": m, "d": d, "epsilon": epsilon, "lambda_": 1.0}
+    distance = claim("pure_heavy_tails/prop-3-2@derived")
+    second = float(distance.evaluate(G_k=1.0, k=2.0, **shared))
+    higher = float(distance.evaluate(G_k=G_k, k=k, **shared))
+    smaller, larger = (second, higher) if side > 1 else (higher, second)
+    said = "proved distance: k = 2, then k" if side > 1 else "proved distance: k, then k = 2"
+    return compared(said, smaller, larger, side, "d/(nε) over the crossing", crossing=crossing)

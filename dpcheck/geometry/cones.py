@@ -1,0 +1,234 @@
+"""Convex cones with exact projections, their intersections with balls, and Minkowski norms of symmetric sets."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from scipy import optimize, stats
+
+from dpcheck.errors import InvalidInput
+from dpcheck.geometry import widths
+from dpcheck.geometry.norms import equivalence, norm
+from dpcheck.geometry.polytopes import Polytope
+from dpcheck.geometry.sets import Box, Domain, Ellipsoid, LpBall, Mask, Supported, check_radius
+from dpcheck.interfaces import Array
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
+
+
+class Cone(Protocol):
+    """A closed convex cone in R^d; not bounded, so no `Domain`: `ConeCap` is one."""
+
+    @property
+    def d(self) -> int: ...
+
+    def project(self, w: Array) -> Array:
+        """Euclidean projection: (..., d) -> (..., d). What it takes off is the projection onto the polar cone."""
+        ...
+
+    def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
+        """Membership up to `tolerance`: (..., d) -> (...)."""
+        ...
+
+    def expected_length(self) -> float:
+        """E|projection of xi| for standard normal xi: the Gaussian width of the part in the unit ball."""
+        ...
+
+
+class Orthant:
+    """{w >= 0} in R^d.
+
+    >>> Orthant(2).project(np.array([1.0, -2.0]))
+    array([1., 0.])
+    """
+
+    def __init__(self, d: int) -> None:
+        if d < 1:
+            raise InvalidInput(f"a dimension must be >= 1, got {d!r}")
+        self.d = d
+
+    def project(self, w: Array) -> Array:
+        """Cuts negative coordinates off."""
+        return np.asarray(np.maximum(np.asarray(w, dtype=float), 0.0))
+
+    def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
+        """Whether no coordinate is below -tolerance."""
+        return np.asarray((np.asarray(w) >= -tolerance).all(axis=-1))
+
+    def expected_length(self) -> float:
+        """The number of positive coordinates is Bin(d, 1/2), and given it the length is chi-distributed."""
+        k = np.arange(1, self.d + 1)
+        return float(stats.binom.pmf(k, self.d, 0.5) @ [widths.expected_length(int(i)) for i in k])
+
+
+class SecondOrderCone:
+    """{(t, v) in R x R^(d-1): |v|_2 <= slope t}, d >= 2.
+
+    >>> SecondOrderCone(2).project(np.array([0.0, 1.0]))
+    array([0.5, 0.5])
+    """
+
+    def __init__(self, d: int, slope: float = 1.0) -> None:
+        if d < 2:
+            raise InvalidInput(f"a second-order cone needs d >= 2, got {d!r}")
+        check_radius(slope)
+        self.d, self.slope = d, float(slope)
+
+    def project(self, w: Array) -> Array:
+        """Closed form: the point itself, 0 in the polar cone, else the nearest point of one generating ray."""
+        w = np.asarray(w, dtype=float)
+        t, v = w[..., 0], w[..., 1:]
+        length = norm(v)
+        along = (t + self.slope * length) / (1 + self.slope**2)
+        inside, polar = length <= self.slope * t, along <= 0
+        height = np.where(inside, t, np.where(polar, 0.0, along))
+        factor = np.where(inside, 1.0, self.slope * height / np.where(length > 0, length, 1.0))
+        return np.concatenate([height[..., None], v * factor[..., None]], axis=-1)
+
+    def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
+        """Whether |v|_2 <= slope t + tolerance."""
+        w = np.asarray(w)
+        return np.asarray(norm(w[..., 1:]) <= self.slope * w[..., 0] + tolerance)
+
+    def expected_length(self) -> float:
+        """By quadrature: in the plane of t and |v| the point has a direction independent of its length.
+
+        At angle a from the axis the projection has the length itself up to the cone's half-angle, then cos(a - half)
+        times it, and 0 beyond half + pi/2.
+        """
+        half = math.atan(self.slope)
+        edges = np.array([0.0, half, min(math.pi, half + math.pi / 2)])
+        middle, reach = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+        angle = middle[:, None] + reach[:, None] * _NODES
+        kept = np.where(angle <= half, 1.0, np.cos(np.maximum(angle - half, 0.0)))
+        # log of sin^(d-2), scaled by its integral over [0, pi].
+        log_total = 0.5 * math.log(math.pi) + math.lgamma((self.d - 1) / 2) - math.lgamma(self.d / 2)
+        density = np.exp((self.d - 2) * np.log(np.maximum(np.sin(angle), 1e-300)) - log_total)
+        return widths.expected_length(self.d) * float((reach[:, None] * _WEIGHTS * kept * density).sum())
+
+
+class GeneratedCone:
+    """{sum of a_i times rays[i], a >= 0}, the rays (K, d)."""
+
+    def __init__(self, rays: Array) -> None:
+        found = np.array(rays, dtype=float)
+        if found.ndim != 2 or len(found) < 1 or not np.isfinite(found).all() or not found.any(axis=1).all():
+            raise InvalidInput(f"rays must be finite, not 0, of shape (K >= 1, d), got shape {found.shape}")
+        found.setflags(write=False)
+        self.rays = found
+
+    @property
+    def d(self) -> int:
+        return int(self.rays.shape[1])
+
+    def project(self, w: Array) -> Array:
+        """Nonnegative least squares (Lawson and Hanson), finite and exact to rounding; one point at a time."""
+        points = np.asarray(w, dtype=float)
+        flat = points.reshape(-1, self.d)
+        found = [optimize.nnls(self.rays.T, point, maxiter=100 * len(self.rays))[0] @ self.rays for point in flat]
+        return np.stack(found).reshape(points.shape)
+
+    def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
+        """Whether the distance to the cone is at most `tolerance`."""
+        return np.asarray(norm(np.asarray(w) - self.project(w)) <= tolerance)
+
+    def expected_length(self) -> float:
+        raise InvalidInput(
+            "no formula for the width of a generated cone; use widths.monte_carlo_width(ConeCap(cone), rng)"
+        )
+
+
+class ConeCap(Supported):
+    """cone ∩ {|w|_2 <= radius}: a compact `Domain`.
+
+    >>> bool(abs(ConeCap(SecondOrderCone(2)).gaussian_width() - ConeCap(Orthant(2)).gaussian_width()) < 1e-12)
+    True
+    """
+
+    def __init__(self, cone: Cone, radius: float = 1.0) -> None:
+        check_radius(radius)
+        self.cone, self.radius = cone, float(radius)
+
+    def __repr__(self) -> str:
+        return f"ConeCap({type(self.cone).__name__}, d={self.d}, radius={self.radius:g})"
+
+    @property
+    def d(self) -> int:
+        return self.cone.d
+
+    def project(self, w: Array) -> Array:
+        """The projection onto the cone, scaled down to the ball: exact, because a cone holds every multiple."""
+        point = self.cone.project(w)
+        length = norm(point)[..., None]
+        return np.asarray(point * np.minimum(1.0, self.radius / np.maximum(length, self.radius)))
+
+    def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
+        """Whether both hold the point."""
+        return np.asarray(self.cone.contains(w, tolerance) & (norm(np.asarray(w)) <= self.radius + tolerance))
+
+    def diameter(self, p: float = 2.0) -> float:
+        """An upper bound: that of the ball."""
+        return 2 * self.radius * equivalence(p, 2.0, self.d)
+
+    def support_point(self, direction: Array) -> Array:
+        """radius times the direction of the projection onto the cone; 0 where that is 0."""
+        point = self.cone.project(direction)
+        length = norm(point)[..., None]
+        return np.asarray(np.where(length > 0, self.radius * point / np.where(length > 0, length, 1.0), 0.0))
+
+    def gaussian_width(self) -> float:
+        """radius E|projection of xi onto the cone|, since the support function is radius times that length."""
+        return self.radius * self.cone.expected_length()
+
+
+def minkowski_norm(domain: Domain, v: Array) -> Array:
+    """min{r >= 0: v in r C} for a set C that is symmetric about 0 with 0 inside: (..., d) -> (...).
+
+    Its dual norm is `domain.support`. Closed forms for l_p balls, boxes and ellipsoids, a linear programme for
+    polytopes, otherwise bisection on membership, to 1e-12.
+
+    Raises:
+        InvalidInput: the set is not symmetric about 0.
+    """
+    v = np.asarray(v, dtype=float)
+    probes = np.concatenate([np.eye(domain.d), np.ones((1, domain.d))])
+    if not np.allclose(domain.support(probes), domain.support(-probes), rtol=1e-9) or not domain.support(probes).all():
+        raise InvalidInput(f"a Minkowski norm needs a set that is symmetric about 0 with 0 inside, got {domain!r}")
+    if isinstance(domain, LpBall):
+        return np.asarray(norm(v, domain.p) / domain.radius)
+    if isinstance(domain, Ellipsoid):
+        return np.asarray(norm(v / domain.axes))
+    if isinstance(domain, Box):
+        return np.asarray((np.abs(v) / domain.high).max(axis=-1))
+    flat = v.reshape(-1, domain.d)
+    if isinstance(domain, Polytope):
+        found = np.array([_programme(domain.vertices, row) for row in flat])
+    else:
+        found = _bisected(domain, flat)
+    return found.reshape(v.shape[:-1])
+
+
+def _programme(vertices: Array, v: Array) -> float:
+    """min sum a with sum a_i vertex_i = v, a >= 0."""
+    found = optimize.linprog(np.ones(len(vertices)), A_eq=vertices.T, b_eq=v, bounds=(0, None))
+    if not found.success or found.fun is None:
+        raise InvalidInput(f"{v} lies in no multiple of the polytope: {found.message}")
+    return float(found.fun)
+
+
+def _bisected(domain: Domain, v: Array) -> Array:
+    low, high = np.zeros(len(v)), np.ones(len(v))
+    size = norm(v)
+    while (outside := ~domain.contains(v / high[:, None], 0.0) & (size > 0)).any():
+        high = np.where(outside, 2 * high, high)
+        if high.max() > 1e15:
+            raise InvalidInput(f"a point lies in no multiple of {domain!r}")
+    for _ in range(100):
+        middle = (low + high) / 2
+        inside = domain.contains(v / np.maximum(middle, 1e-300)[:, None], 0.0)
+        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
+        if (high - low <= 1e-13 * high).all():
+            break
+    return np.where(size > 0, high, 0.0)
