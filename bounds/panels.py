@@ -6,7 +6,7 @@ Diameters, Lipschitz constants, smoothness, growth and moment constants are 1, f
 
 import sympy as sp
 
-from dpcheck.panels import Contest, Entry, Panel
+from dpcheck.panels import Contest, Entry, Panel, Size
 from dpcheck.symbols import L, beta, d, delta, epsilon, k, kappa, m, n, omega, rho, theta, zeta
 
 a, b = sp.symbols("a b")
@@ -231,4 +231,35 @@ users_contest = Contest(
     lower=(Entry("user_level/fact-lower-bound", "lower bound of [LSA+21]"),),
     upper_checks=("user_level/thm-c3::risk_of_algorithm_3",),
     lower_checks=("user_level/fact-lower-bound@derived::no_algorithm_beats_the_bayes_risk",),
+)
+
+
+# Real sizes ----------------------------------------------------------------------------------------------------------
+
+ITEMS = (
+    "tsybakov/alg-6",
+    "l1_geometry/alg-3",
+    "lp_spaces/alg-1",
+    "lp_spaces/proc-exact-objpert",
+    "pure_heavy_tails/proc-localized-double-op",
+    "pure_heavy_tails/fact-trivial",
+)
+
+fifty_parameters = Size(
+    key="fifty",
+    title="A hundred thousand records, fifty parameters",
+    values={"n": 100_000, "d": 50, "epsilon": 1.0, "delta": 1e-6, "k": 4.0},
+    only=ITEMS,
+)
+ten_million = Size(
+    key="ten-million",
+    title="Ten million records, five parameters, pure ε-DP",
+    values={"n": 10_000_000, "d": 5, "epsilon": 1.0, "k": 4.0},
+    only=ITEMS,
+)
+million_users = Size(
+    key="users",
+    title="A million users of ten samples each",
+    values={"n": 1_000_000, "m": 10, "d": 10, "epsilon": 1.0, "delta": 1e-8, "H": 0.001},
+    only=("user_level/alg-1", "user_level/alg-3", "user_level/proc-group-privacy", "pure_heavy_tails/fact-trivial"),
 )

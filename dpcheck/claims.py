@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping
@@ -203,11 +204,17 @@ def evaluate(
     symbols = sorted(needed, key=lambda s: s.name)
     values = [parameters[s.name.rstrip("_")] for s in symbols]
     for assumption in assumptions:
-        held = sp.lambdify(symbols, assumption, "numpy")(*values)
+        held = _compiled(assumption, tuple(symbols))(*values)
         if not (held.all() if hasattr(held, "all") else held):
             named = {s.name: parameters[s.name.rstrip("_")] for s in sorted(assumption.free_symbols, key=str)}
             raise InvalidInput(f"{label} assumes {assumption}, which fails at {_first_failure(held, named)}")
-    return sp.lambdify(symbols, expression, ["numpy", "scipy"])(*values)
+    return _compiled(expression, tuple(symbols))(*values)
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(expression: sp.Basic, symbols: tuple[sp.Symbol, ...]) -> Any:
+    """The expression as a NumPy function; compiling takes a thousand times as long as a call."""
+    return sp.lambdify(symbols, expression, ["numpy", "scipy"])
 
 
 def _first_failure(held: Any, values: Mapping[str, Any]) -> str:

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from dpcheck.asymptotics import Order, Ray, Regime, compare
+from dpcheck.asymptotics import Order, Ray, Regime, Undecided, at_most
 from dpcheck.asymptotics.optima import least_order
 from dpcheck.claims import Claim, Relation, split_label
 from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
@@ -280,33 +280,34 @@ class Proof:
     def _compared(
         self, smaller: Any, larger: Any, regime: Regime | None = None, *, both: bool = True
     ) -> tuple[Standing, str]:
-        comparison = compare(_order(smaller), _order(larger), regime or self.regime)
-        if comparison.relation == "undecided":
-            return "open", comparison.reason
-        if comparison.relation == "same order":
-            return "follows", "the same order"
-        ray = comparison.certificate.at_most
-        if isinstance(ray, Ray) or (both and comparison.relation == "smaller"):
-            lost = ray if isinstance(ray, Ray) else comparison.certificate.at_least
-            return "fails", f"{comparison.relation}: {lost}"
-        return "follows", "of smaller order at some exponents"
+        within = regime or self.regime
+        smaller, larger = _order(smaller), _order(larger)
+        above, below = at_most(smaller, larger, within), at_most(larger, smaller, within)
+        undecided = [e.reason for e in (above, *([below] if both else [])) if isinstance(e, Undecided)]
+        if isinstance(above, Ray) or (both and isinstance(below, Ray)):
+            return "fails", f"larger: {above}" if isinstance(above, Ray) else f"smaller: {below}"
+        if undecided:
+            return "open", undecided[0]
+        if isinstance(below, Undecided):
+            return "follows", ""
+        return "follows", "of smaller order at some exponents" if isinstance(below, Ray) else "the same order"
 
     def _optimality(
         self, bound: Any, value: sp.Expr, choice: Where, better: Where | None, limits: Sequence[Any], regime: Regime
     ) -> tuple[Standing, str]:
         least = least_order(bound, choice, limits=limits, ranges=regime.ranges)
-        against = compare(_order(value), least, regime)
-        if against.relation == "same order":
+        lost = at_most(_order(value), least, regime)  # the least order is a lower bound whatever is chosen
+        if isinstance(lost, Undecided):
+            return "open", lost.reason
+        if not isinstance(lost, Ray):
             return ("follows" if better is None else "fails"), "optimal up to a constant"
         if better is None:
             return "fails", f"not optimal: {least} is possible"
         improved = tidy(sp.sympify(bound).subs(better, simultaneous=True))
         names = ", ".join(f"{s} = {v}" for s, v in better.items())
-        if compare(_order(improved), least, regime).relation != "same order":
+        if isinstance(at_most(_order(improved), least, regime), Ray | Undecided):
             return "fails", f"neither the choice nor {names} is optimal: {least} is possible"
-        ray = against.certificate.at_most
-        gain = f"; at {_exponents(ray)} {ray.rate} becomes {ray.other}" if isinstance(ray, Ray) else ""
-        return "follows", f"not optimal: {names} gives {least}{gain}"
+        return "follows", f"not optimal: {names} gives {least}; at {_exponents(lost)} {lost.rate} becomes {lost.other}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from dpcheck.asymptotics import Bound, Order, PhaseDiagram, Ray, Regime, compare, phase_diagram
+from dpcheck.asymptotics import Bound, Order, PhaseDiagram, Ray, Regime, at_most, phase_diagram
 from dpcheck.asymptotics.orders import symbol
 from dpcheck.asymptotics.polygons import twice_area
 from dpcheck.asymptotics.regimes import SIZES, SMALL
@@ -172,7 +172,7 @@ class Contest:
                 names = tuple(s.name for s in few)
                 if any(set(smaller) <= set(names) for smaller, _ in found):
                     continue
-                evidence = compare(upper, lower, self._regime(symbols, few)).certificate.at_most
+                evidence = at_most(upper, lower, self._regime(symbols, few))
                 if isinstance(evidence, Ray):
                     found.append((names, f"{evidence.rate} against {evidence.other}"))
         return found
@@ -181,6 +181,27 @@ class Contest:
         where = [s >= 1 if s in SIZES else s <= 1 for s in moving]
         still = [s for s in symbols if s not in moving]
         return Regime(base=None, where=where, constants=still, parameters=self.parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """Real sizes at which algorithms are compared in the report, as `dpcheck compare-bounds` does.
+
+    Attributes:
+        values: fields of `dpcheck.engine.planning.Setting`.
+        only: labels of the algorithms.
+    """
+
+    key: str
+    title: str
+    values: Mapping[str, Any]
+    only: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """The command that shows all algorithms at these sizes."""
+        options = " ".join(f"--{name} {value:g}" for name, value in self.values.items())
+        return f"dpcheck compare-bounds {options}"
 
 
 def summary(diagram: PhaseDiagram, versus: str) -> str:

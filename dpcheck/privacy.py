@@ -190,7 +190,10 @@ class TradeOff(Guarantee):
         if not callable(self.f):
             raise InvalidInput(f"a trade-off curve is a function of the type-I error, got {self.f!r}")
         x = np.concatenate([[0.0], _TESTS[400::8], [1.0]])
-        y = self.tradeoff(x)
+        try:
+            y = self.tradeoff(x)
+        except Exception as error:
+            raise InvalidInput(f"{self} raised {type(error).__name__} on an array of type-I errors: {error}") from error
         if y.shape != x.shape or not np.isfinite(y).all() or y.min() < -1e-9 or (y > 1 - x + 1e-9).any():
             raise InvalidInput(f"{self} must map type-I errors in [0, 1] to type-II errors in [0, 1 - x], as arrays")
         chord = y[:-2] + (y[2:] - y[:-2]) * (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])

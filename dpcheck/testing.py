@@ -254,7 +254,7 @@ def kill_by_attack(run: Callable[[Context], Any], claim: str) -> Callable[[Conte
             killed=bool(finding.found),
             by=f"{finding.attack} attack",
             samples=int(finding.samples),
-            exact_epsilon=math.inf,
+            exact_epsilon=math.inf if finding.found else None,
             claim=claim,
         )
 

@@ -184,7 +184,7 @@ def catalogue():
     return load(content=["bounds"])
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", [*PAPERS, "tsybakov", "user_level"])
 def test_every_derivation_is_complete(catalogue, paper):
     broken = []
     for label in catalogue.derivations:
@@ -193,6 +193,29 @@ def test_every_derivation_is_complete(catalogue, paper):
             if not found.complete:
                 broken.append((label, [(s.text, s.detail) for s in found.broken] or "does not reach it"))
     assert not broken
+
+
+def test_findings_are_claims_with_a_derivation_of_their_own(catalogue):
+    assert len(catalogue.findings) >= 3
+    for label in catalogue.findings:
+        assert catalogue.claims[label].origin == "ours"
+        assert catalogue.transcript(label).label == label
+        assert label in catalogue.transcript(label).reached
+
+
+def test_every_panel_is_drawn_and_no_upper_bound_is_below_a_lower_one(catalogue):
+    for key, panel in catalogue.panels.items():
+        diagram = panel.diagram(catalogue.claims)
+        assert not diagram.uncovered, key
+        if panel.versus.startswith("the lower bound"):
+            assert not diagram.contradictions, key
+
+
+def test_what_the_ratio_of_two_bounds_depends_on(catalogue):
+    """d log(1/δ) against d + log(1/δ) shows when both grow, and only then."""
+    found = dict(catalogue.contests["pure"].depends(catalogue.claims))
+    assert ("beta", "d", "n") in found
+    assert not any(len(names) < 3 for names in found)
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -255,6 +255,7 @@ def test_a_trade_off_curve_is_a_claim() -> None:
         (3, "is a function of the type-I error"),
         (lambda x: 1 - x**2, "to type-II errors in"),
         (lambda x: 0.5, "to type-II errors in"),
+        (lambda x, y: 1 - x, "raised TypeError on an array of type-I errors"),
         (lambda x: np.minimum(1 - x, 0.4), "must fall and be convex"),
         (lambda x: np.minimum(1 - x, 0.2 + 0 * x) * x, "must fall and be convex"),
     ],

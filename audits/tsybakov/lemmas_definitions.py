@@ -112,11 +112,9 @@ def calibrated(factor: float, top: float, most: float) -> tuple[float, float, fl
     s = factor * math.sqrt(max(end, start))
     x = s - top / (2 * s)
     # e^(-s^2/2)/e^(-ℒ) = e^(-(factor^2/2 - 1) ℒ) decreases, or is 1, for factor^2 >= 2 only; 1/x decreases.
-    tail = (
-        math.inf
-        if factor**2 < 2 - 1e-12
-        else math.exp(-(factor**2 / 2 - 1) * max(end, start) + top / 2) / (x * math.sqrt(2 * math.pi))
-    )
+    shrinking = factor**2 >= 2 - 1e-12
+    beyond = math.exp(-(factor**2 / 2 - 1) * max(end, start) + top / 2) / (x * math.sqrt(2 * math.pi))
+    tail = beyond if shrinking else math.inf
     return float(ratios.max()), tail, float(np.exp(-low[int(ratios.argmax())]))
 
 

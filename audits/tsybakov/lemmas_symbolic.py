@@ -194,3 +194,71 @@ def theorem_11_is_theorem_2_with_logarithms(context: Context) -> Verdict:
     ok = all(1 - 1e-12 <= ratio <= cap for ratio, cap in zip(ratios, caps, strict=True))
     said = f"ratios between {min(ratios):.4g} and {max(ratios):.4g}, at most log^3 n to the power theta/(theta-1)"
     return (holds if ok else refuted)(said, "exact", numbers={"smallest": min(ratios), "largest": max(ratios)})
+
+
+@check("tsybakov/rem-2@derived", kind="symbolic")
+def worst_direction_of_clipping(context: Context) -> Verdict:
+    """|A n|/(n^T A n) over unit n is (1+a)/(2 sqrt a) at n_1^2 = a/(1+a), where it is stationary, and not more."""
+    a, x = sp.symbols("a x", positive=True)
+    ratio = sp.sqrt(x + (1 - x) * a**2) / (x + (1 - x) * a)  # x = n_1^2
+    bound = formula("tsybakov/rem-2@derived")
+    stated = bound.subs(next(iter(bound.free_symbols)), a)
+    # Kantorovich: the difference of squares is a square.
+    short = (stated**2 - ratio**2) * 4 * a * (x + (1 - x) * a) ** 2
+    return proved(
+        {
+            "value at the worst direction": (ratio**2).subs(x, a / (1 + a)) - stated**2,
+            "stationary there": sp.diff(ratio**2, x).subs(x, a / (1 + a)),
+            "what is missing elsewhere is a square": sp.expand(sp.simplify(short)) - sp.expand(
+                (1 - a) ** 2 * (x * (1 + a) - a) ** 2
+            ),
+        }
+    )  # fmt: skip
+
+
+@check("tsybakov/def-moments", kind="symbolic")
+def weights_sum_to_one_less_a_share(context: Context) -> Verdict:
+    """sum of 2^-i for i <= log2 n is 1 - 1/n."""
+    i, halvings = sp.symbols("i l", positive=True, integer=True)
+    total = sp.summation(2**-i, (i, 1, halvings))
+    return proved({"sum of the weights": sp.simplify(total - (1 - 2**-halvings))})
+
+
+@check("tsybakov/lem-2@derived", kind="symbolic")
+def leave_one_out_means(context: Context) -> Verdict:
+    """The mean over m + 1 records is the average of the m + 1 means without one of them, shown for m up to 5."""
+    zero = {}
+    for m in range(1, 6):
+        g = sp.symbols(f"g0:{m + 1}")
+        means = [(sum(g) - left) / m for left in g]
+        zero[f"m = {m}"] = sp.expand(sum(means) / (m + 1) - sum(g) / (m + 1))
+    return proved(zero)
+
+
+@check("tsybakov/lem-6@derived", kind="symbolic")
+def explicit_lemma_has_the_printed_order(context: Context) -> Verdict:
+    """tanh(e/2) <= 1 - exp(-e), log(1 + x) <= x: 8 sqrt(log(4/delta)/log(1/delta)) times the order at most."""
+    e = sp.Symbol("epsilon_0", positive=True)
+    u = sp.Symbol("u", positive=True)  # exp(-e)
+    share = (1 - u) / (1 + u)
+    explicit = formula("tsybakov/lem-6@derived")
+    inside = sp.exp(explicit) - 1
+    e_0 = next(s for s in explicit.free_symbols if s.name == "epsilon_0")
+    tanh = (sp.exp(e_0) - 1) / (sp.exp(e_0) + 1)
+    spread = 8 * sp.sqrt(sp.exp(e_0) * sp.log(4 / delta) / n) + 8 * sp.exp(e_0) / n
+    return proved(
+        {
+            "share of the sensitive bit": share.subs(u, sp.exp(-e)) - (sp.exp(e) - 1) / (sp.exp(e) + 1),
+            "argument of the logarithm": sp.simplify(inside - tanh * spread),
+            "what the order has more": sp.simplify((1 - u) - share - u * (1 - u) / (1 + u)),
+        }
+    )
+
+
+@check("tsybakov/lem-5@corrected", kind="symbolic")
+def distance_of_the_centroid(context: Context) -> Verdict:
+    """N vertices e_i/sqrt 2 of a unit simplex: the centroid is at squared distance (N-1)/(2N) of each."""
+    N = sp.Symbol("N", positive=True)
+    side = (1 / sp.sqrt(2)) ** 2
+    centroid = side * ((1 - 1 / N) ** 2 + (N - 1) / N**2)
+    return proved({"centroid": sp.simplify(centroid - (N - 1) / (2 * N)), "two vertices": 2 * side - 1})

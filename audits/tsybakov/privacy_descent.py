@@ -159,7 +159,7 @@ def _movement(context: Context, family: str) -> Verdict:
     return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, BECAUSE), what="stability")
 
 
-@check("tsybakov/thm-1@glm", kind="sensitivity", grid={"family": tuple(FAMILIES)})
+@check("tsybakov/thm-1@glm", kind="stability", grid={"family": tuple(FAMILIES)})
 def descent_moves_as_claimed(context: Context, *, family: str) -> Verdict:
     """The worst pair that a search finds for losses whose clipped gradients are monotone, against the claim."""
     return _movement(context, family)
@@ -175,6 +175,30 @@ def stability_needs_the_clip_level_alone(context: Context, *, family: str) -> Ve
 def algorithm_2_where_it_contracts(context: Context, *, family: str) -> Verdict:
     """Algorithm 2 itself, where its clipped steps contract."""
     return _movement(context, family)
+
+
+@check("tsybakov/alg-2", kind="stability", grid={"family": by_size(("logistic",), tuple(FAMILIES))})
+def algorithm_2_is_stable_where_it_contracts(context: Context, *, family: str) -> Verdict:
+    """The distance of two last iterates on neighbours, against (1 - (1 - eta lambda)^T) 2C/(n lambda)."""
+    return _movement(context, family)
+
+
+@check("tsybakov/alg-3@corrected", kind="stability", grid={"place": (0, 2)})
+def phases_are_as_stable_as_they_claim(context: Context, *, place: int) -> Verdict:
+    """A phase of the corrected plan as a map of its batch, on quartic losses of one parameter, against its claim."""
+    work = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=4.0, reach=2.0)
+    algorithm = corrected()
+    phase = algorithm.schedule(told(work), 16).phases[place]
+
+    def end(data: Array) -> Array:
+        sample = Sample(data, np.ones((1, phase.records)))
+        return algorithm.descend(phase, work, sample, np.zeros((1, 1)), work.project, None)
+
+    found = maximise(
+        stability.of_map(end, phase.sensitivity), BoxRecords(-60.0, 60.0), phase.records, chains=32,
+        steps=context.scale(4, 40), seed=context.seed,
+    )  # fmt: skip
+    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, BECAUSE), what="stability")
 
 
 @check("tsybakov/thm-1@glm", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (64, 1024)})

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcheck.algorithms.tsybakov.epochs import doubling_parts, part_exponent
 from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
-from dpcheck.checks import Context, check
+from dpcheck.checks import Context, check, unchecked
 from dpcheck.harness import accuracy
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads.tilted_power import SparseTilt
@@ -83,3 +83,17 @@ def gaussian_mechanism_near_delta_one(context: Context) -> Verdict:
         statement="exact delta <= delta",
         witness=lambda _: witnessed("tsybakov/def-3@literal", "def_3", 0.999, found, epsilon=1, delta="999/1000"),
     )
+
+
+not_everywhere = unchecked(
+    "tsybakov/fact-tnc-monotone",
+    "true for distances up to 1 and false beyond; its literal and its corrected reading are checked",
+)
+printed_epochs = unchecked(
+    "tsybakov/alg-4",
+    "as printed each call is Algorithm 3 with the first weight that empties its domain; see the corrected reading",
+)
+printed_parts = unchecked(
+    "tsybakov/alg-5",
+    "as printed each call is Algorithm 3 with the first weight that empties its domain; see the other two readings",
+)

@@ -144,7 +144,7 @@ def approximation_risk_with_its_logarithms(context: Context, *, theta: float, n:
 
 
 @check(
-    "tsybakov/thm-3",
+    "tsybakov/thm-3@phases",
     kind="rate",
     grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": PARTS},
     conclude=rate.conclude("n", axis="mean excess risk"),
@@ -153,10 +153,10 @@ def approximation_risk_with_its_logarithms(context: Context, *, theta: float, n:
 def iterated_risk_under_growth(context: Context, *, theta: float, k: float, n: int) -> dict[str, float]:
     """Algorithm 5 with corrected phases on power wells: its domain does not shrink, and its risk is behind the order.
 
-    The number of calls is 5 from n = 2^32 to 2^63, and what a call makes of a well of exponent 2 is τ^(2 - (k-1)/(3k)):
+    There are 5 calls from n = 2^32 to 2^63, and what a call makes of a well of exponent 2 tends to τ^((4 + 2/k)/3):
     n^(-5/6) and n^(-9/8) at k = 2, 4, where the order has n^-1 and n^(-3/2).
     """
-    return on_a_well(context, "tsybakov/thm-3", iterated(k), theta, k, n)
+    return on_a_well(context, "tsybakov/thm-3@phases", iterated(k), theta, k, n)
 
 
 def tied_risk(
@@ -197,7 +197,7 @@ def accelerated_risk_without_shuffling(context: Context, *, k: float, n: int) ->
 
 
 @check(
-    "tsybakov/thm-7",
+    "tsybakov/thm-7@phases",
     kind="rate",
     grid={"reading": ("corrected", "shrinking"), "theta": (2.0, 4.0), "n": TIED},
     conclude=rate.conclude("n", axis="mean excess risk"),
@@ -205,4 +205,4 @@ def accelerated_risk_without_shuffling(context: Context, *, k: float, n: int) ->
 )
 def iterated_accelerated_risk(context: Context, *, reading: str, theta: float, n: int) -> dict[str, float]:
     """Algorithm 7 at k = 2 on power wells, on the whole domain and on shrinking balls, at epsilon = n^(-1/2)."""
-    return tied_risk(context, "tsybakov/thm-7", iterated_sgd(2.0, reading), theta, 2.0, n)
+    return tied_risk(context, "tsybakov/thm-7@phases", iterated_sgd(2.0, reading), theta, 2.0, n)

@@ -126,7 +126,7 @@ def _spent(spent: float, allowed: float, numbers: dict[str, Any]) -> Verdict:
 
 @check("user_level/thm-3-1", kind="sensitivity", grid={"which": ("alg-3", "smoothed")})
 def a_user_moves_one_phase(context: Context, *, which: str) -> Verdict:
-    """Replayed: a user of phase 2 moves the bits of that phase by at most 2, and no other phase."""
+    """Replayed (dialled, not private): a user of phase 2 moves its bits by at most 2, and nothing of other phases."""
     work = huber(2, 4)
     algorithm = DIALLED_3 if which == "alg-3" else replace(DIALLED_4, phases=3, r=0.5)
     told, n = problem(work), 200
@@ -158,7 +158,7 @@ def counted_gradients_of_algorithm_3(context: Context, *, H: float, n: int) -> V
 
 @check("user_level/proc-smoothed-alg-3", kind="runtime")
 def counted_gradients_of_the_smoothed_algorithm(context: Context) -> Verdict:
-    """The same for the smoothed version on the absolute loss."""
+    """The same for the smoothed version on the absolute loss (dialled, not private)."""
     work = huber(2, 4, 0.0)
     found, planned = counted(DIALLED_4, work, problem(work), 100, context.seed)
     return agree([found], [planned], "gradients")
@@ -235,7 +235,7 @@ def recursion_where_it_says_something(context: Context, *, loss: str) -> Verdict
     bound, most = algorithm.risk_bound(problem(work), 800), top(work)
     if not bound < most:
         return inconclusive(f"the recursion gives {bound:.3g}, LR is {most:.3g}", "exact")
-    return risk_verdict(context, algorithm, work, 800, context.scale(200, 600), loss)
+    return risk_verdict(context, algorithm, work, 800, context.scale(100, 150), loss)
 
 
 @check("user_level/alg-3", kind="risk", grid={"bias": (0.2, 0.5)})
@@ -264,7 +264,7 @@ def risk_on_the_absolute_loss(context: Context, *, m: int) -> Verdict:
 
 @check("user_level/thm-4-1@risk", kind="risk")
 def risk_without_smoothness(context: Context) -> Verdict:
-    """The same in five dimensions with a wider smoothing."""
+    """The same in five dimensions with a wider smoothing (dialled, not private)."""
     return risk_verdict(context, replace(DIALLED_4, r=0.2), huber(5, 4, 0.0), 100, context.scale(80, 200), "d = 5")
 
 
@@ -301,7 +301,7 @@ def radius_smoothness_and_bias(context: Context) -> Verdict:
 META = StronglyConvex(mu=1.0, inner=replace(DIALLED_3, c_users=0.05))
 
 
-@check("user_level/proc-strongly-convex-meta", kind="risk", grid={"n": by_size([1000], [1000, 4000])})
+@check("user_level/proc-strongly-convex-meta", kind="risk", grid={"n": by_size([1000], [1000, 2000])})
 def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
     """Quadratics, mu = 1: mean excess risk against (L^2/mu)(1/(nm) + d log(1/delta)/(eps^2 n^2 m)) times log^2(ndm).
 
@@ -309,7 +309,7 @@ def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
     """
     work, m, d = quadratic(3, 8), 8, 3
     told = problem(work)
-    values = risk.excess_risks(META, work, told, n, context.scale(400, 800), context.seed, context.label, n)
+    values = risk.excess_risks(META, work, told, n, context.scale(400, 1200), context.seed, context.label, n)
     bound = stated("claim-3-6", L=1.0, mu=1.0, n=n, m=m, d=d, delta=1e-6, epsilon=1.0) * math.log(n * d * m) ** 2
     found = risk.expectation(
         values, bound, context.failure_probability, limit=(0.5 + 0.125) ** 2 / 2, x=float(n), series=NOT_PRIVATE
@@ -319,7 +319,7 @@ def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
 
 @check("user_level/proc-strongly-convex-meta", kind="runtime")
 def counted_gradients_of_the_restarts(context: Context) -> Verdict:
-    """Gradients of all rounds, sample by sample; together the rounds use at most n users."""
+    """Gradients of all rounds, sample by sample, on at most n users (dialled, not private)."""
     work, n = quadratic(3, 4), 1000
     found, planned = counted(META, work, problem(work), n, context.seed)
     rounds = META.schedule(problem(work), n).phases
@@ -343,7 +343,7 @@ def distances_follow_the_recursion(context: Context) -> Verdict:
 @check(
     "user_level/claim-3-6",
     kind="rate",
-    grid={"n": by_size([500, 1000, 2000, 4000], [500, 1000, 2000, 4000, 8000])},
+    grid={"n": by_size([500, 1000, 2000, 4000], [500, 707, 1000, 1414, 2000, 2828, 4000, 5657, 8000])},
     conclude=rate.conclude("n"),
     expect="inconclusive",
 )
@@ -370,7 +370,7 @@ def _rate(context: Context, label: str, n: int, m: int, trials: int) -> Any:
 @check(
     "user_level/thm-3-2",
     kind="rate",
-    grid={"n": by_size([128, 256, 512, 1024], [128, 256, 512, 1024, 2048])},
+    grid={"n": by_size([128, 256, 512, 1024], [128, 181, 256, 362, 512, 724, 1024, 1448, 2048])},
     conclude=rate.conclude("n"),
     expect="inconclusive",
 )
@@ -382,7 +382,7 @@ def slope_in_users(context: Context, *, n: int) -> Any:
 @check(
     "user_level/thm-c3",
     kind="rate",
-    grid={"m": by_size([2, 4, 8, 16], [2, 4, 8, 16, 32])},
+    grid={"m": by_size([2, 4, 8, 16], [2, 3, 4, 6, 8, 12, 16, 24, 32])},
     conclude=rate.conclude("m"),
     expect="inconclusive",
 )

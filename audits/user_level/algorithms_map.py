@@ -80,12 +80,12 @@ def baseline_takes_linear_time(context: Context, *, n: int) -> Verdict:
     return runtime.verdict(found, float(n * 5), x=float(n))
 
 
-@check("user_level/proc-group-privacy", kind="risk", grid={"loss": tuple(WORKLOADS), "n": by_size([256], [256, 2048])})
+@check("user_level/proc-group-privacy", kind="risk", grid={"loss": tuple(WORKLOADS), "n": by_size([256], [256, 1024])})
 def risk_of_the_baseline(context: Context, *, loss: str, n: int) -> Verdict:
     """Mean excess risk at printed constants (this one is private) against its explicit bound, epsilon = 4."""
     work = WORKLOADS[loss](2, 4)
     told = problem(work, 4.0)
-    values = risk.excess_risks(GroupPrivacy(), work, told, n, context.scale(300, 1000), context.seed, loss, n)
+    values = risk.excess_risks(GroupPrivacy(), work, told, n, context.scale(300, 1500), context.seed, loss, n)
     bound, most = GroupPrivacy().risk_bound(told, n), top(work)
     return risk.expectation(values, bound, context.failure_probability, limit=most, x=float(n), series=loss)
 
@@ -93,7 +93,7 @@ def risk_of_the_baseline(context: Context, *, loss: str, n: int) -> Verdict:
 @check(
     "user_level/proc-group-privacy",
     kind="rate",
-    grid={"n": by_size([64, 128, 256, 512], [64, 128, 256, 512, 1024, 2048]), "m": (1, 8)},
+    grid={"n": by_size([64, 128, 256, 512], [64, 91, 128, 181, 256, 362, 512, 724, 1024, 1448]), "m": (1, 8)},
     conclude=rate.conclude("n"),
     expect="inconclusive",
 )

@@ -88,7 +88,7 @@ def _spent(spent: float, allowed: float, numbers: dict[str, Any]) -> Verdict:
 
 @check("user_level/alg-1", kind="sensitivity", grid={"loss": tuple(WORKLOADS)})
 def a_user_moves_his_phase_alone(context: Context, *, loss: str) -> Verdict:
-    """Replayed: a user of the second phase moves its score by at most 2(C - 1)/C, and nothing of the other phases."""
+    """Replayed (dialled, not private): a user of phase 2 moves its score by 2(C - 1)/C at most, and no other phase."""
     work = WORKLOADS[loss](3, 4)
     algorithm, told, n = replace(DIALLED_1, order="random"), problem(work), 256
     second = algorithm.schedule(told, n).phases[1]
@@ -107,7 +107,7 @@ def a_user_moves_his_phase_alone(context: Context, *, loss: str) -> Verdict:
 
 @check("user_level/alg-1", kind="sensitivity", grid={"kind": ("outlier", "edge")})
 def movement_of_planted_iterates(context: Context, *, kind: str) -> Verdict:
-    """Iterates planted where removal is active, one group moved: how often the mean exceeds its certified movement.
+    """Iterates planted where removal is active (dialled, not private): how often the mean exceeds its certificate.
 
     delta = 0.5, so that the declared failure (0.1 for the coins, and the tail of the test) can be seen.
     """
@@ -401,6 +401,10 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
 # Rates ----------------------------------------------------------------------------------------------------------------
 
 
+NS = [128, 181, 256, 362, 512, 724, 1024, 1448, 2048, 2896, 4096]
+MS = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+
+
 def _tilted(n: int, m: int, d: int) -> Any:
     """W1 with a mean of 3 sqrt(d/(nm)): the hardest family at that size."""
     return linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
@@ -409,7 +413,7 @@ def _tilted(n: int, m: int, d: int) -> Any:
 def _rate(context: Context, n: int, m: int) -> Any:
     work = _tilted(n, m, 2)
     told = problem(work)
-    values = risk.excess_risks(DIALLED_1, work, told, n, context.scale(60, 300), context.seed, "rate", n, m)
+    values = risk.excess_risks(DIALLED_1, work, told, n, context.scale(60, 2400), context.seed, "rate", n, m)
     bound = stated("thm-2-1@derived", n=n, m=m, d=2, epsilon=1.0, D=1.0, L=1.0)
     return {**risk.summary(values, bound), "exponent": -0.5, "privacy": NOT_PRIVATE}
 
@@ -417,7 +421,7 @@ def _rate(context: Context, n: int, m: int) -> Any:
 @check(
     "user_level/thm-2-1@derived",
     kind="rate",
-    grid={"n": by_size([128, 256, 512, 1024], [128, 256, 512, 1024, 2048, 4096])},
+    grid={"n": by_size([128, 256, 512, 1024], NS)},
     conclude=rate.conclude("n"),
     expect="inconclusive",
 )
@@ -429,7 +433,7 @@ def slope_in_users(context: Context, *, n: int) -> Any:
 @check(
     "user_level/thm-b1",
     kind="rate",
-    grid={"m": by_size([2, 4, 8, 16], [2, 4, 8, 16, 32, 64])},
+    grid={"m": by_size([2, 4, 8, 16], MS)},
     conclude=rate.conclude("m"),
     expect="inconclusive",
 )

@@ -100,7 +100,7 @@ def _users(gradients: Array, m: int, d: int) -> Array:
 
 @check("user_level/alg-2", kind="sensitivity", grid={"K": by_size([100], [100, 1000])})
 def bits_of_two_clusters(context: Context, *, K: int) -> Verdict:
-    """Two clusters 3 tau apart, a user moved from far away to between them: the score moves by nearly 2, never more."""
+    """Two clusters 3 tau apart, a user moved between them (dialled, not private): the score moves by nearly 2."""
     tau, work = 0.05, linear(1, 2)
     algorithm = MinibatchSGD(steps=3, K=K, tau_=tau, **DIALS)
     data, other = (_users(values, 2, 1) for values in _clusters(0.887, K, tau))
@@ -121,7 +121,7 @@ def bits_of_two_clusters(context: Context, *, K: int) -> Verdict:
 
 @check("user_level/alg-2", kind="accuracy", grid={"K": (40, 80, 160)})
 def halts_at_full_score(context: Context, *, K: int) -> Verdict:
-    """One step with all K users alike, printed test noise at epsilon 1: P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
+    """One step, all K users alike (K dialled, not private): P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
     trials = context.scale(20_000, 200_000)
     halted = _halted(MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1), np.zeros(K), trials, context)
     chance = stated("thm-c1@halt", K=K, epsilon=1.0)
@@ -131,7 +131,7 @@ def halts_at_full_score(context: Context, *, K: int) -> Verdict:
 
 @check("user_level/alg-2@corrected", kind="accuracy", grid={"threshold": ("once", "inside")})
 def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) -> Verdict:
-    """Ten steps at a score that passes often: P(never halts) is that of one threshold, or of ten, by exact quadrature.
+    """Ten steps at full score, K dialled (not private): P(never halts) is that of one threshold, or of ten, exactly.
 
     The two laws differ by far more than the margin, so that this tells the readings apart.
     """
@@ -184,9 +184,9 @@ def account_of_algorithm_2(context: Context, *, n: int, epsilon: float) -> Verdi
 
 @check("user_level/alg-2", kind="sensitivity", grid={"kind": ("outlier", "edge")})
 def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
-    """Gradients planted where removal is active, one user moved: how often the kept mean exceeds its certificate.
+    """Gradients planted where removal is active (dialled, not private): how often the mean exceeds its certificate.
 
-    delta = 0.5, so that the declared failure can be seen; dialled, not private.
+    delta = 0.5, so that the declared failure can be seen.
     """
     K, tau, work = 300, 0.05, linear(1, 1)
     told = problem(work, 1.0, 0.5)
@@ -236,19 +236,19 @@ def variance_of_a_minibatch_by_enumeration(context: Context, *, N: int, m: int) 
 
 @check("user_level/lem-3-5", kind="accuracy", grid={"loss": tuple(WORKLOADS)})
 def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
-    """Squared deviation of the minibatch gradient at the points of a run, against L^2 log(ndm)/(K m), constant 1."""
+    """Squared deviation of minibatch gradients in a run (dialled, not private) against L^2 log(ndm)/(K m)."""
     return _along(context, loss)
 
 
 @check("user_level/lem-c6", kind="accuracy", grid={"loss": ("huber",)})
 def variance_with_one_logarithm(context: Context, *, loss: str) -> Verdict:
-    """The same: one logarithm is enough where the proof ends with two (S20)."""
+    """The same (dialled, not private): one logarithm is enough where the proof ends with two (S20)."""
     return _along(context, loss)
 
 
 def _along(context: Context, loss: str) -> Verdict:
     n, m, d, K, T = 64, 8, 3, 16, 12
-    work, trials = WORKLOADS[loss](d, m), context.scale(1600, 6000)
+    work, trials = WORKLOADS[loss](d, m), context.scale(1400, 3000)
     told = problem(work)
     values = work.rows(context.rng("data"), trials, n)
     seen: list[Array] = []
@@ -280,7 +280,7 @@ def distance_to_the_regularised_minimiser(context: Context, *, loss: str, c_nois
 
     T is so large that half of it pays for the stages (dialled, not private).
     """
-    n, m, d, weight, T = 40, 2, 3, 1.0, 600
+    n, m, d, weight, T = 16, 2, 3, 1.0, 400
     work, trials = WORKLOADS[loss](d, m), context.scale(500, 1500)
     told = problem(work)
     algorithm = MinibatchSGD(steps=T, K=n, tau_=2.0, weight=weight, **{**DIALS, "c_noise": c_noise})

@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 from scipy import integrate, stats
 
+from dpcheck.auditing.exact import hockey_stick
 from dpcheck.checks import Context, check
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.symbolic import agree, proved
@@ -233,13 +234,20 @@ def fresh_thresholds_are_not_private(context: Context, *, T: int) -> Verdict:
             "alg-2@literal", "alg_2_threshold", allowed, found, a=CLUSTERS[0], b=CLUSTERS[1], T=T, epsilon=1
         ),
     )
-    spent = high**T - math.exp(allowed) * low**T
     numbers = {
         **verdict.numbers,
-        "delta of this event at epsilon/2": max(0.0, spent),
+        "true delta at epsilon/2, these data": halting_delta(low, high, T, allowed),
+        "true epsilon over all data": T * 2 / 16,
         "first T that fails": first_T(low, high),
     }
     return Verdict(**{**verdict.__dict__, "numbers": numbers})
+
+
+def halting_delta(low: float, high: float, T: int, budget: float) -> float:
+    """Exact delta of the halting time in T independent rounds that go on with probability `low` or `high`."""
+    t = np.arange(T)
+    one, two = (np.append(q**t * (1 - q), q**T) for q in (low, high))
+    return max(hockey_stick(one, two, budget), hockey_stick(two, one, budget))
 
 
 def first_T(low: float, high: float) -> int:
@@ -270,12 +278,18 @@ def score_of_a_user_drawn_twice(context: Context) -> Verdict:
     near, far = np.ones((30, 30)), np.ones((30, 30))
     far[:2, 2:] = far[2:, :2] = 0
     found = float(near.sum() - far.sum()) / 30
-    return accuracy.never_violated(
+    verdict = accuracy.never_violated(
         found,
         stated("alg-2@replacement"),
         statement="the score changes by at most 2",
         witness=lambda _: witnessed("alg-2@replacement", "alg_2_replacement", 2.0, found, K=30, r=2),
     )
+    numbers = {
+        **verdict.numbers,
+        "epsilon of the bits when drawn twice, epsilon = 1": AboveThreshold(8.0, 16.0).pure(found),
+        "P(drawn twice or more), K = N = 30": float(stats.binom.sf(1, 30, 1 / 30)),
+    }
+    return Verdict(**{**verdict.__dict__, "numbers": numbers})
 
 
 # Theorem C.1 ----------------------------------------------------------------------------------------------------------

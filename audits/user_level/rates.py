@@ -174,6 +174,9 @@ def summands_of_the_recursion_are_optimal(context: Context) -> Verdict:
             "weight": weight,
             "noise": d / (m * weight * epsilon**2 * n**2),
             "minibatch": 1 / (m * weight * n),
+            # tau/lambda (2/n)^p at p = 5/2 + log_n sqrt m, q -> 0.
+            "last distance, noise": sp.sqrt(d) / (sp.sqrt(m) * weight * sp.sqrt(n**5 * m) * epsilon * n),
+            "last distance, minibatch": 1 / (sp.sqrt(m) * weight * sp.sqrt(n**5 * m) * sp.sqrt(n)),
         }
         rows |= {f"{name}: {what}": (term, rate, regime) for what, term in summands.items()}
     return no_larger(rows)

@@ -81,7 +81,7 @@ SETTINGS = {
 def two_runs_without_the_dimension(context: Context, *, loss: str, d: int, T: int) -> Verdict:
     """P(|difference| <= eta L sqrt T (4 + 8 sqrt(2 log 20))) >= 0.95: the event of zeta = 1/20 for this loss."""
     work, step_size = SETTINGS[loss](d)
-    found = distances(work, context, context.scale(400, 2000), T, step_size)
+    found = distances(work, context, context.scale(400, 800), T, step_size)
     bound = stated("lem-2-3@derived", eta=1.0, L=1.0, T=1.0, H=1.0, zeta=0.05)
     return accuracy.probability(
         int((found <= bound).sum()),

@@ -306,3 +306,79 @@ def stability_of_the_minimiser(proof: Proof) -> None:
     proof.argues("λΔ² ≤ 2LΔ/n", lambda_ * Delta**2, "<=", 2 * L * Delta / n)
     moved = proof.equal("divide by λΔ", 2 * L * Delta / n / (lambda_ * Delta), 2 * L / (lambda_ * n))
     proof.concludes("l1_geometry/fact-sssss", moved)
+
+
+advanced_composition = underived(
+    "l1_geometry/lem-2-2", "cited (Dwork, Rothblum, Vadhan 2010); checked against the exact composition instead"
+)
+shuffling = underived(
+    "l1_geometry/lem-4-5", "cited, with an unnamed constant and a range of ε_0; its exact form is in the accountant"
+)
+hard_dimension = underived(
+    "l1_geometry/lem-d6", "a reduction from one-way marginals with nothing to choose; argued in the paper's Section D.2"
+)
+window_6 = underived(
+    "l1_geometry/asm-thm6", "a range of β, not a bound; that its ends are T ≥ 0 and 2^T ≤ b is checked"
+)
+window_7 = underived(
+    "l1_geometry/asm-thm7", "ranges of β and ε, not a bound; that their ends are those of T is checked"
+)
+
+
+# Lemmas that the theorems rest on ------------------------------------------------------------------------------------
+
+
+@derivation("l1_geometry/lem-2-1")
+def basic_composition(proof: Proof) -> None:
+    """Log-ratios of independent answers add up."""
+    each, k = sp.symbols("each k", positive=True)
+    total = proof.equal("Σ over k answers", sp.summation(each, (sp.Symbol("j"), 1, k)), k * each)
+    proof.concludes("l1_geometry/lem-2-1", total.subs(each, epsilon))
+
+
+@derivation("l1_geometry/lem-3-3", LARGE)
+def distance_of_a_phase(proof: Proof) -> None:
+    """The weighted average of T_i = n_i²/b_i² steps, with modulus 1/2, over the strong convexity λ_i = 1/(η_in_i)."""
+    eta_i, n_i, b_i, epsilon_i = sp.symbols("eta_i n_i b_i epsilon_i", positive=True)
+    strong = 1 / (eta_i * n_i)
+    deviation = proof.uses(
+        "l1_geometry/alg-1",
+        100 * L * sp.sqrt(d * LOG) / (b_i * epsilon_i),
+        {b: b_i, epsilon: epsilon_i},
+    )
+    gap = proof.argues(
+        "lem-3-2@corrected twice over (modulus 1/2), 5L-Lipschitz, T_i in place of T_i + 1",
+        "E F_i(x_i) − F_i(x̂_i)",
+        "<=",
+        4 * (50 * L**2 + 4 * sigma**2 * sp.log(d)) / (strong * T),
+    )
+    squared = (gap / strong).subs({sigma: deviation, T: n_i**2 / b_i**2})
+    stated = 200 * L**2 * eta_i**2 * b_i**2 + 160000 * L**2 * eta_i**2 * d * sp.log(d) * LOG / epsilon_i**2
+    proof.concludes("l1_geometry/lem-3-3", proof.equal("divide by λ_i", squared, stated))
+    share = stated.subs(b_i, sp.sqrt(n_i / sp.log(d)) + sp.sqrt(d / epsilon_i))
+    named = {sp.log(d): log_d, LOG: log_delta}
+    where = Regime(base=None, others="free", where=[d >= 1, epsilon_i <= 1, log_d >= 1, log_delta >= 1])
+    proof.concludes("l1_geometry/lem-3-3", share, where=named, regime=where, as_order=True)
+
+
+@derivation("l1_geometry/lem-6-1", FEW)
+def signs_from_samples(proof: Proof) -> None:
+    """A sample complexity read backwards: the error at which n records are just not enough."""
+    error = sp.Symbol("error", positive=True)
+    needed = proof.uses("l1_geometry/prop-1@corrected", sp.sqrt(d) / (alpha * epsilon * sp.log(d)))
+    reached = sp.sqrt(d) / (n * epsilon * sp.log(d))
+    proof.equal("n = √d/(αε log d) at α = √d/(nε log d)", needed.subs(alpha, error).subs(error, reached), n)
+    proof.concludes("l1_geometry/lem-6-1@corrected", D * sp.Min(1, reached))
+
+
+@derivation("l1_geometry/lem-d4", FEW)
+def accuracy_below_the_dimension(proof: Proof) -> None:
+    """Lemma D.6 at α_0 = 1/d and constant ε_0, scaled by the copies of Lemma D.5."""
+    hard = proof.uses("l1_geometry/lem-d6", d ** sp.Rational(3, 2))
+    n_0, alpha_0, epsilon_0 = sp.symbols("n_0 alpha_0 epsilon_0", positive=True)
+    scaled = proof.uses("l1_geometry/lem-d5", n_0 * alpha_0 * epsilon_0 / (alpha * epsilon))
+    reached = scaled.subs({n_0: hard, alpha_0: 1 / d, epsilon_0: sp.Rational(1, 10)})
+    proof.equal(
+        "at α = 1/d it is α^{−3/2}/(10ε)", reached.subs(d, 1 / alpha), alpha ** -sp.Rational(3, 2) / (10 * epsilon)
+    )
+    proof.concludes("l1_geometry/lem-d4", reached)

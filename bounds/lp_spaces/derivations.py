@@ -350,3 +350,23 @@ def first_table(proof: Proof) -> None:
 def second_table(proof: Proof) -> None:
     """Theorem 10 at M = 1."""
     proof.concludes("lp_spaces/claim-table-2", proof.uses("lp_spaces/thm-10", HEAVY.subs(D, 1), {D: 1}))
+
+
+# Lemmas --------------------------------------------------------------------------------------------------------------
+
+widths = underived("lp_spaces/def-12", "a definition with two examples: maxima of normals, with nothing to choose")
+embedding = underived(
+    "lp_spaces/proc-heavy-euclid", "an inequality of norms; what follows is derived at claim-app10-p-ge-2"
+)
+constrained = underived("lp_spaces/proc-bassily21", "cited from Bassily et al. 2021 for comparison")
+
+
+@derivation("lp_spaces/lem-1", Regime(base=None, others="free"))
+def advanced_composition(proof: Proof) -> None:
+    """The first term of advanced composition is ε/2 at most, the second below ε/2 for ε ≤ 1; the δ add up to 2δ."""
+    log_2 = sp.Symbol("log_2", positive=True)
+    each = epsilon / (2 * sp.sqrt(2 * T * log_2))
+    proof.at_most("√(2T log(1/δ))ε', with log(2/δ) for log(1/δ)", sp.sqrt(2 * T * log_2) * each, epsilon / 2)
+    proof.equal("Tε'²", T * each**2, epsilon**2 / (8 * log_2))
+    total = proof.equal("δ + Tδ' at δ' = δ/T", delta + T * delta / T, 2 * delta)
+    proof.concludes("lp_spaces/lem-1", total)

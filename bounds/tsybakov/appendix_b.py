@@ -4,7 +4,7 @@ import sympy as sp
 
 from dpcheck.symbols import C, D, L, T, beta, d, epsilon, eta, k, lambda_, n, p, positive, r_2, r_2k, r_k, sigma, theta
 
-from ._paper import LOG, R_2k, claim
+from ._paper import LOG, TAIL, R_2k, claim, growth, tau
 
 bias, e, R_0, a = positive("bias e R_0 a")
 
@@ -135,6 +135,22 @@ fact_thm3_recursion = claim(
     about=("tsybakov/alg-5",),
     remark="a stands for the constant c of (11), c_1 = c^{θ/(θ−1)}2^{θ/(θ−1)²}. Printed with slips of exponents"
     " that do no harm (S18). The premise (11) is what does not follow: see thm-3.",
+)
+
+thm_3_phases = claim(
+    "tsybakov/thm-3@phases",
+    "The rate of Theorem 3 asked of Algorithm 5 with corrected phases",
+    "Algorithm 5 around `alg-3@corrected`, on the whole domain in every call, has the excess risk of Theorem 3.",
+    kind="theorem",
+    section="B",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=growth(R_2k * tau() + TAIL),
+    about=("tsybakov/alg-5",),
+    grade="proof gap",
+    remark="On a strongly convex risk its exponents tend to −5/6 and −9/8 in the private regime at k = 2, 4, where the "
+    "order has −1 and −3/2.",
 )
 
 lem_7 = claim(

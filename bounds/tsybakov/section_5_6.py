@@ -259,6 +259,23 @@ thm_7 = claim(
     remark="'As Theorem 3', and so with its gap (S8); the noise condition is missing among the hypotheses.",
 )
 
+thm_7_phases = claim(
+    "tsybakov/thm-7@phases",
+    "The rate of Theorem 7 asked of Algorithm 7",
+    "Algorithm 7 with weights 2/(t+1) and parts of the proof's sizes, on the whole domain or on halving balls, has the "
+    "expected excess of Theorem 7.",
+    kind="theorem",
+    section="6",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=growth(r_k * tau()),
+    about=("tsybakov/alg-7",),
+    grade="proof gap",
+    remark="About log log n calls are too few for either: on power wells the measured exponents are behind the "
+    "order's.",
+)
+
 fact_acsa = claim(
     "tsybakov/fact-acsa",
     "Accelerated SGD with bias and noise (Proposition 40 of Lowy and Razaviyayn)",

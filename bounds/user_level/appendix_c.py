@@ -87,6 +87,34 @@ thm_c1_corrected = claim(
     explicit=(2 * sp.exp(-epsilon) + 1 + sp.exp(-epsilon / 2)) / 10 + sp.exp(-epsilon) / (10 * T),
     about=("user_level/alg-3",),
 )
+thm_c1_dimension = claim(
+    "user_level/thm-c1@dimension",
+    "Minibatches that the proof of Theorem C.1 uses",
+    "The printed K_i is at least 500 log(nmde^ε/δ)/ε.",
+    kind="theorem",
+    section="C",
+    quantity="K_1",
+    relation=">=",
+    explicit=500 * sp.log(n * m * d * sp.exp(epsilon) / delta) / epsilon,
+    about=("user_level/alg-3",),
+    grade="proof gap",
+    remark="The algorithm has log(n_i²m²e^ε/δ), which is smaller once d > n_i²m/n and T_i is large (S26); the tail "
+    "bound itself needs no d.",
+)
+thm_c1_conditional = claim(
+    "user_level/thm-c1@conditional",
+    "Amplification given the comparison bits",
+    "Given the bits, every user is in the minibatch with probability K/N.",
+    kind="theorem",
+    section="C",
+    quantity="P(a given user is sampled | the test passed)",
+    relation="=",
+    explicit=K / N,
+    about=("user_level/alg-2",),
+    grade="proof gap",
+    remark="A user whose gradient lies apart lowers the score, so the test that passed makes it less likely to be in "
+    "the sample (S28). Not shown to break privacy; full batches need no amplification.",
+)
 lem_c2 = claim(
     "user_level/lem-c2",
     "Lemma C.2",
@@ -173,6 +201,34 @@ thm_c3_passes = claim(
     about=("user_level/alg-3",),
     grade="slip",
     remark="0.069 at n = 10^16, m = d = 1, ε = 10^{−7}, δ = 1/(2n), T = 40; Lemma D.2 has it as a hypothesis (S5).",
+)
+thm_c3_union = claim(
+    "user_level/thm-c3@union",
+    "Union bound of Theorem C.3",
+    "T_1δ is at most 1/(nm) for δ < 1/(mn).",
+    kind="theorem",
+    section="C",
+    quantity="T_1 δ",
+    relation="<=",
+    explicit=1 / (n * m),
+    about=("user_level/alg-3",),
+    grade="proof gap",
+    remark="At δ = 1/(2nm) it is T_1/2 times that; the additive risk LR·T_1δ then exceeds LR/√(nm) once T_1 > 2√(nm) "
+    "(S25). A smaller δ mends it.",
+)
+thm_c3_weight = claim(
+    "user_level/thm-c3@weight",
+    "2^p as a constant",
+    "λ_1/λ = 2^p, p = 3q + 5/2 + log_n √m, is at most 64.",
+    kind="theorem",
+    section="C",
+    quantity="2^p",
+    relation="<=",
+    explicit=sp.Integer(64),
+    about=("user_level/alg-3",),
+    grade="proof gap",
+    remark="It is m^{1/(2 log_2 n)} times a constant: bounded for m <= poly(n), which the theorem does not assume "
+    "(S33).",
 )
 thm_c3_corrected = claim(
     "user_level/thm-c3@corrected",

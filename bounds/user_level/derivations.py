@@ -254,7 +254,7 @@ def smoothed(proof: Proof) -> None:
         "the count is at most mn(1 + n^{3/8}m^{1/4}ε^{1/4})",
         OMITTED,
         SMOOTHED,
-        {n: 100, m: 10**8, epsilon: 1},
+        {n: 10**12, m: 10**48, epsilon: 1},
         stands="n^{3/4}m^{3/2}ε^{−1/2} is missing, of T_iK_im with K_i ~ 1/ε",
     )
     larger = Regime(base=None, others="free", where=[*SIZES, epsilon <= 1])
@@ -294,7 +294,7 @@ def speed_up(proof: Proof) -> None:
         "the speed-up is at least n^{13/8}m^{7/4}",
         n ** sp.Rational(13, 8) * m ** sp.Rational(7, 4),
         (n * m) ** 3 / largest,
-        {n: 100, m: 10**8},
+        {n: 10**12, m: 10**48},
         stands="it is n^{9/4}m^{3/2} there",
     )
     proof.concludes("user_level/claim-4-2@corrected", (n * m) ** 3 / largest)

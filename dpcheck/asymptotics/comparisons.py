@@ -182,6 +182,14 @@ def compare(rate: Any, other: Any, regime: Regime) -> Comparison:
     )
 
 
+def at_most(rate: Any, other: Any, regime: Regime) -> Evidence:
+    """Whether a rate is O(other): a proof, exponents at which it is of larger order (`Ray`), or why neither.
+
+    One of the questions of `compare`, for those who ask no more. Raises as `compare` does.
+    """
+    return evidence(_question(read(rate, regime), read(other, regime), regime))
+
+
 def read(rate: Any, regime: Regime) -> Order:
     """A rate with the regime's parameters: those with a value are substituted."""
     return Order.of(rate, ranges=regime.ranges).at(regime.values)

@@ -33,7 +33,7 @@ BOLD = 0.7
 """Share of the wealth that the bold bettor is given for each horizon."""
 SHARED = 0.05
 """Share of every smaller null's wealth that follows the claim's."""
-WINDOW = 80
+WINDOW = 48
 """Most nulls that are bet against at a time."""
 CURVE_DELTA = 1e-5
 """Where a lower bound on epsilon is reported when a whole curve is claimed."""

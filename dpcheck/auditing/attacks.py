@@ -209,7 +209,7 @@ def _repeats(first: Array, second: Array) -> str:
 
 def _shared(values: Array, other: Array | None, columns: Sequence[int]) -> str:
     """Two coordinates with the same noise."""
-    size = np.nanmax(np.abs(values), axis=0)
+    size = np.nan_to_num(np.abs(values)).max(axis=0)
     for place, i in enumerate(columns):
         for j in columns[:place]:
             gap = values[:, i] - values[:, j]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import seeds
-from dpcheck.auditing import events, scores
+from dpcheck.auditing import events, scores, words
 from dpcheck.auditing.anytime import CURVE_DELTA, State, proceed
 from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
@@ -167,13 +167,18 @@ class Look:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What the held-out part decided: a score, its cells, and a rule on them; `taught`: (cells, 2) counts of it."""
+    """What the held-out part decided: a score, its cells, and a rule on them.
+
+    Attributes:
+        taught: (cells, 2) counts of it; known: outputs of a discrete mechanism by name.
+    """
 
     score: scores.Score
     scorer: scores.Scorer
     cells: events.Partition
     rule: events.Rule
     taught: NDArray[np.int64]
+    known: tuple[words.Example, ...] = ()
 
 
 def _draw(runner: Runner, side: int, trials: int) -> Outputs:
@@ -225,6 +230,8 @@ def _learn(
         if best is None or plan.rule.predicted > best.rule.predicted:
             best = plan
     assert best is not None
+    if isinstance(best.score, scores.Cells | scores.Outcomes):
+        best = replace(best, known=words.examples([sample, _part(q, slice(0, look))], best.scorer))
     return best
 
 
@@ -237,7 +244,12 @@ def _try(
     scorer = score.fit(taught[0], taught[1], rng)
     s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
     cells = events.learn_partition(
-        s_p, s_q, learned_score=score.learned, known_ratio=score.known, ordered=score.ordered
+        s_p,
+        s_q,
+        learned_score=score.learned,
+        known_ratio=score.known,
+        ordered=score.ordered,
+        trusted=score.linear or not score.learned,
     )
     if isinstance(claim, ApproxDP):
         rule = events.choose_rule(cells, samples, claim.delta, alpha)
@@ -431,8 +443,12 @@ ANYTIME_LEARNED = 400
 def scores_in_words(plan: _Plan, runner: Runner) -> str:
     """The rule in words: "guess data if output < -0.1, neighbour if output ≥ 1.2"."""
     name = plan.score.name
-    there = events.describe(plan.cells, plan.rule, name, 1)
-    back = events.describe(plan.cells, plan.rule, name, -1)
+    there, back = (
+        words.describe(plan.known, plan.cells, plan.rule, sign)
+        if plan.known
+        else events.describe(plan.cells, plan.rule, name, sign)
+        for sign in (1, -1)
+    )
     if back == "never":
         return there
     return f"back: {back}" if there == "never" else f"{there}; back: {back}"

@@ -40,7 +40,7 @@ class Curve:
 
 
 def measure_curve(cells: Partition, counts: NDArray[np.int64], failure_probability: float) -> Curve:
-    """Curve and band from fresh counts.
+    """Curve and band from fresh counts: Clopper-Pearson limits (1934) for both rates of every test, by Bonferroni.
 
     Args:
         cells: learned on held-out outputs: their order fixes the tests beforehand.

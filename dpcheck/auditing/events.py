@@ -44,7 +44,7 @@ class Partition:
         learned: outputs a side that taught them; SURE when the log-ratio is the score itself.
         known: the score claims to be the log-ratio; believed unless the counts object.
         ordered: neighbouring cells are alike; else each one is learned by itself.
-        few: scores take few values.
+        few: scores take few values that can be trusted.
     """
 
     edges: Array
@@ -111,6 +111,7 @@ def learn_partition(
     learned_score: bool = False,
     known_ratio: bool = False,
     ordered: bool = True,
+    trusted: bool = True,
 ) -> Partition:
     """Cuts a score into cells and learns their laws: raw counts shrunk towards a smooth logistic model.
 
@@ -120,6 +121,7 @@ def learn_partition(
             are smoothed like any others.
         known_ratio: the score is said to be the log-ratio of the two laws.
         ordered: whether neighbouring scores mean similar things.
+        trusted: whether extreme scores are no accident of a flexible classifier.
     """
     pooled = np.concatenate([data, neighbour])
     pooled = np.sort(pooled[~np.isnan(pooled)])
@@ -136,7 +138,7 @@ def learn_partition(
     atom = np.isin(np.concatenate([first, edges]), atoms)
     if learned_score and len(edges) >= FEW_CELLS:
         atom[:] = False
-    few = int((np.diff(pooled) > 0).sum()) < len(pooled) // 4
+    few = trusted and int((np.diff(pooled) > 0).sum()) < len(pooled) // 4
     uniform = np.full(len(edges) + 2, 1 / (len(edges) + 2))
     blank = Partition(edges, centres, atom, uniform, uniform, 0, known_ratio, ordered, few)
     return blank.taught(np.stack([blank.count(data), blank.count(neighbour)], axis=1))
@@ -160,7 +162,9 @@ def _masses(counts: NDArray[np.int64], posterior: Array, share: float) -> tuple[
     """Laws from P(data | cell) among outputs of which a share came from data; halts by their own counts."""
     runs = np.maximum(counts.sum(axis=0), 1)
     total = counts[:-1].sum(axis=1).astype(float)
-    mass = (total + 0.5) / (total + 0.5).sum()
+    # Half a trial for all empty cells together: many of them lie beyond what was ever seen.
+    prior = np.where(total > 0, 0.5, 0.5 / max(1, int((total == 0).sum())))
+    mass = (total + prior) / (total + prior).sum()
     posterior = np.where(np.isfinite(posterior), posterior, share)
     halts = (counts[-1] + 0.25) / runs if counts[-1].any() else np.zeros(2)
     p = np.append(posterior * mass / max(share, 1e-12), halts[0])
@@ -445,7 +449,8 @@ def describe(cells: Partition, rule: Rule, name: str, value: int) -> str:
         low = None if start == 0 else cells.edges[start - 1]
         high = None if stop == len(cells.edges) else cells.edges[stop]
         parts.append(_interval(name, low, high))
-    if np.sign(rule.level[-1]) == value and len(parts) < len(inside):
+    seen = cells.p[-1] + cells.q[-1] > 1e-7
+    if seen and np.sign(rule.level[-1]) == value and len(parts) < len(inside):
         parts.append("halted")
     if not parts:
         return "never"

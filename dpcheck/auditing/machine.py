@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,16 +15,41 @@ from scipy import stats
 
 from dpcheck import seeds
 from dpcheck.auditing.findings import Finding, Grade, not_run
+from dpcheck.auditing.mechanisms import as_array, leaves
 from dpcheck.errors import InvalidInput
 
 Array = NDArray[np.float64]
 
 
 def numbers(raw: Any, trials: int) -> Array | None:
-    """The numeric parts of outputs as one matrix (trials, k); None when there are none."""
-    parts = [np.asarray(part) for part in (raw if isinstance(raw, tuple) else [raw])]
-    numeric = [part.reshape(trials, -1).astype(float) for part in parts if part.dtype.kind in "biuf"]
-    return np.concatenate(numeric, axis=1) if numeric else None
+    """The numeric entries of outputs as one matrix (trials, k), 0 where a transcript had ended; None without any."""
+    parts: list[Any] = list(raw.values()) if isinstance(raw, Mapping) else [raw]
+    parts = list(raw) if isinstance(raw, tuple) else parts
+    found = [_numeric(part, trials) for part in parts]
+    return np.concatenate(found, axis=1) if sum(matrix.shape[1] for matrix in found) else None
+
+
+def _transcripts(raw: Any) -> bool:
+    """Whether an output is a list of entries, which may stop at any of them."""
+    parts = [as_array(part) for part in (raw if isinstance(raw, tuple) else [raw])]
+    return any(isinstance(row, list) for part in parts if part.dtype.kind == "O" for row in part.tolist())
+
+
+def _numeric(part: Any, trials: int) -> Array:
+    values = as_array(part)
+    if values.dtype.kind in "biuf":
+        return np.asarray(values.reshape(trials, -1), dtype=float)
+    rows = [leaves(value) for value in values.tolist()]
+    matrix = np.zeros((trials, max(map(len, rows))))
+    words = np.zeros(matrix.shape[1], dtype=bool)
+    for i, row in enumerate(rows):
+        for k, leaf in enumerate(row):
+            if isinstance(leaf, bool | int | float | np.number):
+                matrix[i, k] = leaf
+            elif leaf is not None:
+                words[k] = True
+    used = ~words & np.array([any(k < len(row) and row[k] is not None for row in rows) for k in range(len(words))])
+    return matrix[:, used]
 
 
 def summation_order(
@@ -78,6 +103,8 @@ def summation_order_of(
         values = numbers(mechanism(records, seeds.stream(seed, "summation order", "noise"), 1), 1)
         return np.zeros(0) if values is None else np.ravel(values)
 
+    if _transcripts(mechanism(one, seeds.stream(seed, "summation order", "noise"), 4)):
+        return skip("outputs are transcripts: their noise does not cancel")
     first, again = core(one), core(one)
     if not len(first):
         return skip("the outputs hold no numbers")
@@ -222,8 +249,10 @@ def timing(
         outputs.append(np.ravel(np.asarray(value, dtype=float)))
         if time.perf_counter() - begun > seconds:
             break
-    if len({len(output) for output in outputs}) > 1 or len(outputs) < 50:
-        return not_run("timing", "negligible", f"{len(outputs)} calls with outputs of one length are too few")
+    if len({len(output) for output in outputs}) > 1:
+        return not_run("timing", "negligible", "outputs have several lengths: no size of noise to compare with")
+    if len(outputs) < 50:
+        return not_run("timing", "negligible", f"a call takes so long that only {len(outputs)} were made")
     values = np.array(outputs)
     noise = np.linalg.norm(values - np.median(values, axis=0), axis=1)
     if np.ptp(noise) == 0:

@@ -7,6 +7,7 @@ codes.
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -51,9 +52,7 @@ def vectorize(function: Callable[[Any, np.random.Generator], Any]) -> Mechanism:
             return np.array(results, dtype=float)
         if isinstance(first, np.ndarray) and all(isinstance(r, np.ndarray) and r.shape == first.shape for r in results):
             return np.stack(results)
-        stacked = np.empty(trials, dtype=object)
-        stacked[:] = results
-        return stacked
+        return _stacked(results)
 
     mechanism.__wrapped__ = function  # type: ignore[attr-defined]
     mechanism.__name__ = mechanism_name(function)
@@ -101,7 +100,7 @@ class Encoder:
         return Outputs(raw, matrix)
 
     def _column(self, part: Any, trials: int, place: int) -> Array:
-        values = part if isinstance(part, np.ndarray) else _as_array(part)
+        values = part if isinstance(part, np.ndarray) else as_array(part)
         if values.ndim == 0 or len(values) != trials:
             what = type(part).__name__ if values.ndim == 0 else f"shape {values.shape}"
             raise MechanismError(
@@ -145,7 +144,7 @@ class Encoder:
             )
 
     def _objects(self, values: NDArray[Any], place: int) -> Array:
-        rows = [_leaves(value) for value in values.tolist()]
+        rows = [leaves(value) for value in values.tolist()]
         if place not in self._layouts:
             width = max(len(row) for row in rows)
             # Room for transcripts that are longer later on; what exceeds it is cut.
@@ -196,7 +195,7 @@ class Encoder:
         return f"{code:g}"
 
 
-def _leaves(value: Any) -> tuple[Any, ...]:
+def leaves(value: Any) -> tuple[Any, ...]:
     """The entries of one output, nested ones in order; a dict by its keys."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -204,7 +203,7 @@ def _leaves(value: Any) -> tuple[Any, ...]:
         value = [value[key] for key in sorted(value, key=repr)]
     if not isinstance(value, list | tuple):
         return (value,)
-    return tuple(leaf for item in value for leaf in _leaves(item))
+    return tuple(leaf for item in value for leaf in leaves(item))
 
 
 def _holds_real(row: tuple[Any, ...]) -> bool:
@@ -212,13 +211,43 @@ def _holds_real(row: tuple[Any, ...]) -> bool:
     return any(isinstance(x, float | np.floating) and not float(x).is_integer() for x in row)
 
 
-def _as_array(part: Any) -> NDArray[Any]:
+def _advice(mechanism: Any, error: Exception) -> str:
+    """What to do about an exception of a mechanism: it may have been called with the wrong number of arguments."""
+    inner = getattr(mechanism, "__wrapped__", None)
+    if isinstance(error, TypeError):
+        if inner is None and not _takes(mechanism, 3) and _takes(mechanism, 2):
+            return "a function of (data, rng), which runs once a call, goes through dp.vectorize (--per-call)"
+        if inner is not None and not _takes(inner, 2) and _takes(inner, 3):
+            return "a function of (data, rng, trials) is audited as it is, without dp.vectorize (--per-call)"
+    return "nothing was concluded"
+
+
+def _takes(function: Any, count: int) -> bool:
     try:
-        return np.asarray(part)
+        inspect.signature(function).bind(*range(count))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def as_array(part: Any) -> NDArray[Any]:
+    """One part of some outputs as an array; of objects where rows have several lengths or mix words and numbers."""
+    try:
+        values = np.asarray(part)
     except ValueError:  # ragged
-        stacked = np.empty(len(part), dtype=object)
-        stacked[:] = list(part)
-        return stacked
+        return _stacked(list(part))
+    mixed = isinstance(part, list | tuple) and values.dtype.kind in "US"
+    if mixed and not all(isinstance(leaf, str | bytes) for row in part for leaf in leaves(row)):
+        return _stacked(list(part))
+    return values
+
+
+def _stacked(outputs: list[Any]) -> NDArray[Any]:
+    """An array of objects, one an output, whatever these are."""
+    stacked = np.empty(len(outputs), dtype=object)
+    for i, output in enumerate(outputs):
+        stacked[i] = output
+    return stacked
 
 
 class Runner:
@@ -247,7 +276,7 @@ class Runner:
         except Exception as error:
             raise MechanismError(
                 f"{self.encoder.name} raised {type(error).__name__} on {which} with trials={trials}: {error}; "
-                "nothing was concluded"
+                f"{_advice(self.mechanism, error)}"
             ) from error
         self.seconds += time.perf_counter() - start
         if raw is None:

@@ -13,6 +13,7 @@ import mpmath
 from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
 from dpcheck.auditing.visible import Visible
+from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Outcome, Verdict, Witness
 from dpcheck.witnesses import sampled
@@ -135,8 +136,13 @@ class AuditResult:
 
     def _at_delta(self) -> str:
         where = "" if self.delta == 0 else f" at δ = {self.delta:.3g}"
-        curve = "" if isinstance(self.claim, ApproxDP) else f", where the claim allows {self.epsilon_claimed:.3g}"
-        return f"{self._sign()} {_down(self.epsilon_lower)}{where}{curve}"
+        if isinstance(self.claim, ApproxDP):
+            return f"{self._sign()} {_down(self.epsilon_lower)}{where}"
+        digits = 2
+        while digits < 6 and _down(self.epsilon_lower, digits) == f"{self.epsilon_claimed:.{digits}f}":
+            digits += 1
+        allowed = f"{self.epsilon_claimed:.{digits}f}"
+        return f"{self._sign()} {_down(self.epsilon_lower, digits)}{where}, where the claim allows {allowed}"
 
     def _sign(self) -> str:
         """An anytime audit that stops at once has rejected the claimed epsilon itself, and none above it."""
@@ -229,16 +235,31 @@ class AuditResult:
         lines += [f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
         return "\n".join(lines)
 
-    def plot(self, axes: Any = None) -> Any:
-        """Draws the trade-off curve, its band and the claimed curve; returns the Matplotlib axes."""
-        from dpcheck.auditing.figures import draw
+    def plot(
+        self,
+        axes: Any = None,
+        *,
+        kind: str = "tradeoff",
+        exact: Guarantee | None = None,
+        accountant: Guarantee | None = None,
+    ) -> Any:
+        """Draws the claim, the certified band and the estimate; returns the Matplotlib axes.
 
-        return draw(self, axes)
+        Args:
+            kind: "tradeoff" (false-negative over false-positive rate) or "epsilon" (epsilon over delta: the sandwich).
+            exact: the true guarantee where it is known; accountant: an accountant's upper bound.
+        """
+        from dpcheck.auditing import figures
+
+        if kind not in ("tradeoff", "epsilon"):
+            raise InvalidInput(f"kind must be 'tradeoff' or 'epsilon', got {kind!r}")
+        drawn = figures.draw if kind == "tradeoff" else figures.sandwich
+        return drawn(self, axes, exact=exact, accountant=accountant)
 
 
-def _down(value: float) -> str:
-    """Two decimals, rounded down: a certified bound must not grow by printing."""
-    return f"{math.floor(value * 100) / 100:.2f}" if math.isfinite(value) else str(value)
+def _down(value: float, digits: int = 2) -> str:
+    """A few decimals, rounded down: a certified bound must not grow by printing."""
+    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}" if math.isfinite(value) else str(value)
 
 
 def _up(value: float) -> str:

@@ -33,11 +33,13 @@ class Score(abc.ABC):
         learned: fitting looks at outputs, so that they may not be reused as fresh.
         known: the score is the log-ratio of the two laws, so that little is left to learn.
         ordered: neighbouring scores mean similar things.
+        linear: a learned one has a parameter a column only, so that its extremes are no accident.
     """
 
     learned = False
     known = False
     ordered = True
+    linear = False
     name = "score"
 
     @abc.abstractmethod
@@ -68,6 +70,7 @@ class Projection(Score):
     """Inner product with a direction: a given one, or Fisher's linear discriminant of the held-out outputs."""
 
     direction: tuple[float, ...] | None = None
+    linear = True
     name = "projection"
 
     def __init__(self, direction: ArrayLike | None = None) -> None:
@@ -144,7 +147,7 @@ class Cells(Score):
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         both = np.ascontiguousarray(np.concatenate([data.matrix, neighbour.matrix])) + 0.0
-        keys, inverse = np.unique(_row_keys(both), return_inverse=True)
+        keys, inverse = np.unique(row_keys(both), return_inverse=True)
         split = len(data.matrix)
         x = np.bincount(inverse[:split], minlength=len(keys)) / split
         y = np.bincount(inverse[split:], minlength=len(keys)) / (len(both) - split)
@@ -152,7 +155,7 @@ class Cells(Score):
         ratio = np.log(x + floor) - np.log(y + floor)
 
         def score(outputs: Outputs) -> Array:
-            found = _row_keys(outputs.matrix + 0.0)
+            found = row_keys(outputs.matrix + 0.0)
             place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
             return np.where(keys[place] == found, ratio[place], 0.0)
 
@@ -171,10 +174,10 @@ class Outcomes(Score):
     name = "outcome"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
-        keys = np.unique(_row_keys(np.concatenate([data.matrix, neighbour.matrix]) + 0.0))
+        keys = np.unique(row_keys(np.concatenate([data.matrix, neighbour.matrix]) + 0.0))
 
         def score(outputs: Outputs) -> Array:
-            found = _row_keys(outputs.matrix + 0.0)
+            found = row_keys(outputs.matrix + 0.0)
             place = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
             return np.where(keys[place] == found, place, np.nan)
 
@@ -187,6 +190,10 @@ class Classifier(Score):
 
     kind: Literal["logistic", "boosting"] = "boosting"
     learned = True
+
+    @property
+    def linear(self) -> bool:  # type: ignore[override]
+        return self.kind == "logistic"
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -265,10 +272,10 @@ def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]
 
 def distinct_rows(matrix: Array) -> int:
     """How many different outputs there are; NaN equals NaN."""
-    return len(np.unique(_row_keys(matrix + 0.0)))
+    return len(np.unique(row_keys(matrix + 0.0)))
 
 
-def _row_keys(matrix: Array) -> NDArray[Any]:
+def row_keys(matrix: Array) -> NDArray[Any]:
     """One comparable key a row: the value itself, or the bytes of the row (NaN equals NaN)."""
     if matrix.shape[1] == 1 and not np.isnan(matrix).any():
         return matrix[:, 0]

@@ -46,7 +46,7 @@ class Stage:
         return guess_p_value(right, wrong, self.samples, epsilon, delta, failure_probability)
 
     def scores(self, epsilons: Array, delta: float, failure_probability: float) -> Array:
-        """Normal scores at growing epsilons, those of sure p-values left out: they are bounded by their neighbours."""
+        """Normal scores at growing epsilons; tiny p-values are bounded by their neighbours, hopeless ones by 1."""
         if delta == 0 and len(self.right) == 1:
             tail = binomial_tail(self.right[0], self.right[0] + self.wrong[0], special.expit(epsilons))
             return normal_score(tail)
@@ -58,7 +58,7 @@ class Stage:
             return known[place]
 
         first = _first(len(epsilons), lambda i: p(i) > _SURE)
-        last = _first(len(epsilons), lambda i: p(i) > 1 - _SURE)
+        last = _first(len(epsilons), lambda i: p(i) > _HOPELESS)
         values = np.ones(len(epsilons))
         values[first:last] = [p(i) for i in range(first, last)]
         # p-values grow with epsilon: the next larger null bounds those below it.
@@ -66,7 +66,7 @@ class Stage:
         return normal_score(values)
 
 
-_SURE = 1e-9
+_SURE, _HOPELESS = 1e-9, 0.999
 
 
 def _first(n: int, true: Callable[[int], bool]) -> int:

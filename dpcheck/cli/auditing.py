@@ -298,11 +298,13 @@ def _mutants_table(ordered: list[tuple[Mutant, Trial]]) -> None:
         kill, fault = trial.kill, trial.fault(mutant)
         said = fault or ("not flagged" if mutant.lookalike else "killed")
         if kill is None:
-            rows.append((said, mutant.name, "", "", "", trial.message))
+            rows.append((said, mutant.name, "", "", "", "", trial.message))
             continue
         exact = "" if kill.exact_epsilon is None else f"{kill.exact_epsilon:.4g}".replace("inf", "∞")
-        rows.append((said, mutant.name, kill.by, f"{kill.samples:,}" if kill.samples else "–", exact, kill.claim))
-    table(rows, ("", "mutant", "by", "samples", "exact ε", "claim"), right=(3, 4))
+        used = f"{kill.samples:,}" if kill.samples else "–"
+        fewest = f"{kill.minimum:,}" if kill.minimum else ""
+        rows.append((said, mutant.name, kill.by, used, fewest, exact, kill.claim))
+    table(rows, ("", "mutant", "by", "samples", "fewest", "exact ε", "claim"), right=(3, 4, 5))
     for mutant, trial in ordered:
         if trial.fault(mutant):
             click.echo(f"  {mutant.name}: {mutant.bug}")

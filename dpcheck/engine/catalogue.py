@@ -22,7 +22,7 @@ from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.homes import Home, HomeKind
 from dpcheck.errors import CollectionError, UnknownLabel
 from dpcheck.interfaces import Algorithm
-from dpcheck.panels import Contest, Panel
+from dpcheck.panels import Contest, Panel, Size
 
 if TYPE_CHECKING:
     from dpcheck.mutants import Mutant
@@ -39,7 +39,7 @@ class Catalogue:
     Attributes:
         layout, paths: what it was loaded from: the root's folders, and the user's own files and folders.
         papers, claims, checks, unchecked, mutants: by key, label, id, label, name.
-        derivations, underived, findings: by label; panels, contests: by key.
+        derivations, underived, findings: by label; panels, contests, sizes: by key.
         files: check id -> the content file that defines it.
         errors: what could not be collected, each with file and line; the rest is usable.
     """
@@ -56,6 +56,7 @@ class Catalogue:
     findings: dict[str, Finding] = field(default_factory=dict)
     panels: dict[str, Panel] = field(default_factory=dict)
     contests: dict[str, Contest] = field(default_factory=dict)
+    sizes: dict[str, Size] = field(default_factory=dict)
     files: dict[str, ContentFile] = field(default_factory=dict)
     errors: list[CollectionError] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
@@ -244,12 +245,10 @@ class Catalogue:
         elif isinstance(item, Finding):
             line = collect.line_of(file.path, item.label)
             self._once(self.findings, item.label, item, file.path, line, f"finding {item.label}")
-        elif isinstance(item, Panel):
-            line = collect.line_of(file.path, item.key)
-            self._once(self.panels, item.key, item, file.path, line, f"panel {item.key}")
-        elif isinstance(item, Contest):
-            line = collect.line_of(file.path, item.key)
-            self._once(self.contests, item.key, item, file.path, line, f"contest {item.key}")
+        elif isinstance(item, Panel | Contest | Size):
+            tables: dict[type, dict[str, Any]] = {Panel: self.panels, Contest: self.contests, Size: self.sizes}
+            line, place = collect.line_of(file.path, item.key), f"{type(item).__name__.lower()} {item.key}"
+            self._once(tables[type(item)], item.key, item, file.path, line, place)
         elif isinstance(item, Underived):
             line = collect.line_of(file.path, item.label)
             self._once(self.underived, item.label, item, file.path, line, f"underived {item.label}")
@@ -366,7 +365,7 @@ def load(
 def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
     """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
     catalogue = Catalogue(found)
-    kinds: tuple[type, ...] = (Paper, Claim, Check, Unchecked, Derivation, Underived, Finding, Panel, Contest)
+    kinds: tuple[type, ...] = (Paper, Claim, Check, Unchecked, Derivation, Underived, Finding, Panel, Contest, Size)
     with in_force(catalogue):
         for folder in catalogue.layout.content:
             _folder(catalogue, folder, kinds)

@@ -49,6 +49,9 @@ class Orthant:
             raise InvalidInput(f"a dimension must be >= 1, got {d!r}")
         self.d = d
 
+    def __repr__(self) -> str:
+        return f"Orthant({self.d})"
+
     def project(self, w: Array) -> Array:
         """Cuts negative coordinates off."""
         return np.asarray(np.maximum(np.asarray(w, dtype=float), 0.0))
@@ -75,6 +78,9 @@ class SecondOrderCone:
             raise InvalidInput(f"a second-order cone needs d >= 2, got {d!r}")
         check_radius(slope)
         self.d, self.slope = d, float(slope)
+
+    def __repr__(self) -> str:
+        return f"SecondOrderCone({self.d}, slope={self.slope:g})"
 
     def project(self, w: Array) -> Array:
         """Closed form: the point itself, 0 in the polar cone, else the nearest point of one generating ray."""
@@ -118,6 +124,9 @@ class GeneratedCone:
             raise InvalidInput(f"rays must be finite, not 0, of shape (K >= 1, d), got shape {found.shape}")
         found.setflags(write=False)
         self.rays = found
+
+    def __repr__(self) -> str:
+        return f"GeneratedCone(d={self.d}, {len(self.rays)} rays)"
 
     @property
     def d(self) -> int:

@@ -7,7 +7,8 @@ import importlib.resources
 import markupsafe
 
 from dpcheck.report import figures, tables
-from dpcheck.report.model import Link, PanelView, Reading, Report, Result
+from dpcheck.report.comparisons import PanelView
+from dpcheck.report.model import Link, Reading, Report, Result
 from dpcheck.report.pages import create_environment, signed
 
 _WORDS = {sign: outcome for outcome, sign in tables.SIGNS.items()}

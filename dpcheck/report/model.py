@@ -8,22 +8,21 @@ import os
 import pathlib
 import re
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpcheck.checks import Check
 from dpcheck.claims import Claim, Grade, split_label
-from dpcheck.derivations import Finding, Transcript
+from dpcheck.derivations import Transcript
 from dpcheck.engine.records import Record
-from dpcheck.errors import DpcheckError, UnknownLabel
-from dpcheck.panels import Contest, Panel, summary
-from dpcheck.report import figures, phases, tables
+from dpcheck.errors import UnknownLabel
+from dpcheck.report import comparisons, figures, tables
+from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
 from dpcheck.verdicts import Witness
 
 if TYPE_CHECKING:
-    from dpcheck.asymptotics import PhaseDiagram
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.homes import Home
 
@@ -222,50 +221,6 @@ class PaperView:
 
 
 @dataclass(frozen=True)
-class PanelView:
-    """A phase diagram: what is compared, what it shows, the table of its regions, the figure."""
-
-    panel: Panel
-    diagram: PhaseDiagram
-
-    @property
-    def figure(self) -> str:
-        return f"figures/comparisons/{self.panel.key}.svg"
-
-    @property
-    def summary(self) -> str:
-        return summary(self.diagram, self.panel.versus)
-
-    @cached_property
-    def svg(self) -> str:
-        return phases.svg(self.diagram, self.panel.title, phases.axis_labels(list(self.panel.axes.items())))
-
-
-@dataclass(frozen=True)
-class ContestView:
-    """Best upper against best lower bound of a setting.
-
-    Attributes:
-        depends: what the ratio grows with, and how; empty when the bounds meet up to constants.
-        measured: whether the risk on the hard instance lies between them, from the stored verdicts.
-    """
-
-    contest: Contest
-    depends: tuple[str, ...]
-    measured: str
-
-
-@dataclass(frozen=True)
-class FindingView:
-    """What the bounds imply and the papers do not say: the sentence, whether its derivation is complete, its checks."""
-
-    finding: Finding
-    derived: bool
-    outcomes: str
-    href: str
-
-
-@dataclass(frozen=True)
 class Report:
     """All papers, and what is true of the run as a whole."""
 
@@ -277,6 +232,7 @@ class Report:
     """The report's own folder, as a command run in the root names it."""
     panels: tuple[PanelView, ...] = ()
     contests: tuple[ContestView, ...] = ()
+    sizes: tuple[SizeView, ...] = ()
     findings: tuple[FindingView, ...] = ()
 
     @property
@@ -341,57 +297,19 @@ def build(catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, st
         _statement(catalogue, label, labels, by_check, out, stale)
         for label, labels in sorted(by_statement.items(), key=lambda pair: tables.natural(pair[0]))
     ]
-    panels, broken = _panels(catalogue)
-    contests = tuple(_contests(catalogue, by_check, broken))
+    panels, broken = comparisons.panels(catalogue)
+    contests, untold = comparisons.contests(catalogue, by_check)
     keys = sorted({*catalogue.papers, *(statement.paper for statement in statements)})
     return Report(
         papers=tuple(_paper(catalogue, key, [s for s in statements if s.paper == key]) for key in keys),
-        errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in (*catalogue.errors, *broken))),
+        errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in (*catalogue.errors, *broken, *untold))),
         orphans=sum(check not in catalogue.checks for check in by_check),
         folder=_within(out, catalogue.root) or out.name,
         panels=panels,
         contests=contests,
-        findings=tuple(_finding(catalogue, one, by_check) for _, one in sorted(catalogue.findings.items())),
+        sizes=comparisons.sizes(catalogue),
+        findings=comparisons.findings(catalogue, by_check),
     )
-
-
-def _contests(catalogue: Catalogue, by_check: dict[str, Record], broken: list[str]) -> Iterator[ContestView]:
-    for key, contest in sorted(catalogue.contests.items()):
-        try:
-            grows = [f"{', '.join(names)}: {how}" for names, how in contest.depends(catalogue.claims)]
-        except DpcheckError as error:
-            broken.append(f"upper against lower bound, {key}: {error}")
-            continue
-        yield ContestView(contest, tuple(grows), _between(contest, by_check))
-
-
-def _between(contest: Contest, by_check: dict[str, Record]) -> str:
-    """Upper and lower side, each from the checks that measure it."""
-    sides = []
-    for side, ids in (("below the upper bound", contest.upper_checks), ("above the lower bound", contest.lower_checks)):
-        outcomes = [by_check[id].verdict.outcome.value if id in by_check else "not run" for id in ids]
-        sides.append(f"{side}: {tables.summary(outcomes) or 'no check'}")
-    return "; ".join(sides)
-
-
-def _finding(catalogue: Catalogue, finding: Finding, by_check: dict[str, Record]) -> FindingView:
-    found = catalogue.transcript(finding.label)
-    checks = [check.id for check in catalogue.checks.values() if check.label == finding.label]
-    outcomes = [by_check[id].verdict.outcome.value if id in by_check else "not run" for id in checks]
-    paper, _, item = finding.label.partition("/")
-    href = f"{paper}.md#{item.replace('@', '-')}"
-    return FindingView(finding, found is not None and found.complete, tables.summary(outcomes) or "no check", href)
-
-
-def _panels(catalogue: Catalogue) -> tuple[tuple[PanelView, ...], list[str]]:
-    """The phase diagrams, and why one could not be drawn."""
-    found, broken = [], []
-    for key, panel in sorted(catalogue.panels.items()):
-        try:
-            found.append(PanelView(panel, panel.diagram(catalogue.claims)))
-        except DpcheckError as error:
-            broken.append(f"the phase diagram {key}: {error}")
-    return tuple(found), broken
 
 
 def _paper(catalogue: Catalogue, key: str, statements: list[Statement]) -> PaperView:

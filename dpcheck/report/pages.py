@@ -47,7 +47,7 @@ def render(report: Report) -> dict[str, str]:
     index, paper_page = environment.get_template("index.md.j2"), environment.get_template("paper.md.j2")
     pages = {"index.md": index.render(report=report)}
     pages |= {f"{paper.key}.md": paper_page.render(report=report, paper=paper) for paper in report.papers}
-    if report.panels or report.contests:
+    if report.panels or report.contests or report.sizes:
         pages["comparisons.md"] = environment.get_template("comparisons.md.j2").render(report=report)
     return {name: _tidy(text) for name, text in pages.items()}
 

@@ -78,8 +78,8 @@ def epsilon_lower_conditional(right: ArrayLike, wrong: ArrayLike, failure_probab
     """Lower bound on the epsilon of pure DP from right and wrong guesses; 0 when there is no evidence.
 
     Given the number of guesses, `right` is binomial with probability at most e^epsilon / (1 + e^epsilon): one
-    binomial, so the whole failure probability goes into one Clopper-Pearson bound. Exact with coin-flipped sides;
-    conservative in the same sense as Clopper-Pearson itself.
+    binomial, so the whole failure probability goes into one Clopper-Pearson bound (the conditional test of Przyborowski
+    and Wilenski 1940). Exact with coin-flipped sides; conservative in the same sense as Clopper-Pearson itself.
     """
     right, wrong = np.asarray(right, dtype=float), np.asarray(wrong, dtype=float)
     lower, _ = clopper_pearson(right, right + wrong, failure_probability, "lower")
@@ -267,7 +267,8 @@ def guess_p_value(
     """Exact p-value of P(right) <= e^epsilon P(wrong) + delta with coin-flipped sides.
 
     Signed-root likelihood-ratio statistic; its tail is computed under the boundary, maximised over the probability of
-    a guess. With delta = 0 this is the conditional binomial tail of `epsilon_lower_conditional`.
+    a guess within a confidence set (Berger and Boos 1994).
+    With delta = 0 this is the conditional binomial tail of `epsilon_lower_conditional`.
 
     Args:
         right, wrong: guesses among `samples` trials.
@@ -282,7 +283,10 @@ def guess_p_value(
 def two_sample_p_value(
     hits_p: int, runs_p: int, hits_q: int, runs_q: int, epsilon: float, delta: float, failure_probability: float = 0.05
 ) -> float:
-    """Exact p-value of P(A) <= e^epsilon Q(A) + delta from two independent samples of fixed sizes."""
+    """Exact p-value of P(A) <= e^epsilon Q(A) + delta from two independent samples of fixed sizes.
+
+    Unconditional, as Barnard's test (1947), with the nuisance parameter confined (Berger and Boos 1994).
+    """
     for hits, runs in ((hits_p, runs_p), (hits_q, runs_q)):
         if not 0 <= hits <= runs or runs < 1:
             raise InvalidInput(f"counts must satisfy 0 <= hits <= runs and runs >= 1, got {hits} of {runs}")
@@ -325,6 +329,8 @@ def _plug_in(right: float, wrong: float, samples: int, delta: float) -> float:
 
 def invert_upwards(p_value: Callable[[float], float], failure_probability: float, guess: float = 1.0) -> float:
     """Largest epsilon that a fixed sequence of tests, upwards from 0, rejects; 0 when it does not reject 0.
+
+    Each test has the full level: the first true null stops the sequence (Maurer, Hothorn and Lehmacher 1995).
 
     Args:
         p_value: epsilon -> p-value, growing with epsilon.

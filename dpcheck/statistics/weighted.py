@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, signal, stats
+from scipy import optimize, signal, special, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.binomial import binomial_tail
@@ -71,23 +71,33 @@ def _at_the_top(made: NDArray[np.int64], leaks: int) -> NDArray[np.int64]:
 
 
 def _tail(score: int, made: NDArray[np.int64], theta: float) -> float:
-    """P(sum over levels of level * Bin(made, theta) >= score), up to 1e-12."""
+    """P(sum over levels of level * Bin(made, theta) >= score), up to 1e-12 and a relative 1e-8."""
     if len(made) == 1:
         return float(binomial_tail(score, made[0], theta))
     law, offset = np.ones(1), 0
     for level, n in enumerate(made, start=1):
         if n == 0:
             continue
-        low, high = int(stats.binom.ppf(_TRIMMED, n, theta)), int(stats.binom.isf(_TRIMMED, n, theta))
+        # By Bernstein's inequality less than `_TRIMMED` lies further out.
+        reach = 8 * math.sqrt(n * theta * (1 - theta)) + 40
+        low, high = max(0, math.floor(n * theta - reach)), min(int(n), math.ceil(n * theta + reach))
         part = np.zeros((high - low) * level + 1)
-        part[::level] = stats.binom.pmf(np.arange(low, high + 1), n, theta)
+        part[::level] = _binomial(np.arange(low, high + 1), int(n), theta)
         wide = min(len(law), len(part)) > 64
         law = signal.fftconvolve(law, part) if wide else np.convolve(law, part)
         offset += low * level
     start = score - offset
     if start <= 0:
         return 1.0
-    return float(np.clip(law[start:].sum(), 0.0, 1.0)) + 2 * _TRIMMED * len(made) if start < len(law) else 2e-12
+    if start >= len(law):
+        return 2e-12
+    return min(1.0, (1 + 1e-8) * float(np.clip(law[start:].sum(), 0.0, 1.0)) + 2 * _TRIMMED * len(made))
+
+
+def _binomial(k: NDArray[np.int64], n: int, theta: float) -> Array:
+    """Probabilities of Bin(n, theta)."""
+    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
+    return np.asarray(np.exp(ways + special.xlogy(k, theta) + special.xlog1py(n - k, -theta)))
 
 
 def epsilon_lower_weighted(

@@ -31,8 +31,12 @@ __all__ = [
     "thm_b1_last_phase",
     "thm_b1_tail",
     "thm_c1",
+    "thm_c1_conditional",
+    "thm_c1_dimension",
     "thm_c3_minibatch",
     "thm_c3_passes",
+    "thm_c3_union",
+    "thm_c3_weight",
     "thm_d3",
     "thm_d3_lambda",
 ]
@@ -211,6 +215,54 @@ def thm_c3_passes(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q:
         )
         found = _printed_minibatch(first, m, eps, dlt, steps) * steps / first
         return _violation("thm-c3@passes", "K_1 T_1 >= n_1", mpf(1), found, least=True)
+
+
+def thm_c1_dimension(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, T: int) -> Violation:
+    """user_level/thm-c1@dimension: the printed K_1 >= 500 log(nmd e^eps/delta)/eps, inside the hypotheses."""
+    eps, dlt, steps = _exact("epsilon", epsilon), _exact("delta", delta, below=1), _count("T", T)
+    users, samples, size = _count("n", n, 2), _count("m", m), _count("d", d)
+    with workdps(DIGITS):
+        first = _first_phase(users, samples, size, eps, dlt, _real(_exact("q", q, below=1)))
+        claimed = 500 * _log(users * samples * size, eps, dlt) / _real(eps)
+        found = _printed_minibatch(first, samples, eps, dlt, steps)
+        return _violation("thm-c1@dimension", "K_1 >= 500 log(nmd e^eps/delta)/eps", claimed, found, least=True)
+
+
+def thm_c1_conditional(N: int, K: int, epsilon: Rational) -> Violation:
+    """user_level/thm-c1@conditional: N - 1 equal gradients and one apart, K distinct users, one threshold test."""
+    users, size, eps = _count("N", N, 2), _count("K", K), _exact("epsilon", epsilon)
+    if size >= users:
+        raise ValueError("needs K < N")
+    with workdps(DIGITS):
+
+        def passes(score: Fraction) -> mpf:
+            margin = _real((score - Fraction(4 * size, 5)) * eps)
+            tail = (4 * mp.exp(-abs(margin) / 16) - mp.exp(-abs(margin) / 8)) / 6
+            return 1 - tail if margin >= 0 else tail
+
+        within = size * passes(Fraction((size - 1) ** 2 + 1, size))
+        found = within / (within + (users - size) * passes(Fraction(size)))
+        claimed = mpf(size) / users
+        said = "given that the test passed, every user is in the sample with probability K/N"
+        return _violation("thm-c1@conditional", said, claimed, found, least=True)
+
+
+def thm_c3_union(n: int, m: int, delta: Rational, T: int) -> Violation:
+    """user_level/thm-c3@union: T_1 delta <= 1/(nm) for delta < 1/(mn)."""
+    size, steps = _count("n", n, 2) * _count("m", m), _count("T", T)
+    dlt = _exact("delta", delta, below=str(Fraction(1, size)))
+    with workdps(DIGITS):
+        return _violation("thm-c3@union", "T_1 delta <= 1/(nm)", mpf(1) / size, steps * _real(dlt))
+
+
+def thm_c3_weight(n: int, m: int) -> Violation:
+    """user_level/thm-c3@weight: 2^p <= 64, with the best q, at epsilon = d = 1 and delta = 1/(2nm)."""
+    users, samples = _count("n", n, 2), _count("m", m)
+    with workdps(DIGITS):
+        power = mp.log(1 + 1 / mp.log(users, 2), 2)
+        _first_phase(users, samples, 1, Fraction(1), Fraction(1, 2 * users * samples), power)
+        p = 3 * power + mpf(5) / 2 + mp.log(samples) / (2 * mp.log(users))
+        return _violation("thm-c3@weight", "2^p <= 64", mpf(64), mpf(2) ** p)
 
 
 def lem_c2(K: int) -> Violation:

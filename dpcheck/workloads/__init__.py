@@ -11,10 +11,13 @@ from dpcheck.workloads.links import LINKS, Absolute, Hinge, Huber, Linear, Link,
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.population import FinitePopulation, diabetes, fair, randhie
+from dpcheck.workloads.power_well import PowerWell, rare_spikes
 from dpcheck.workloads.radial import RadialHeavyTail
+from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
 from dpcheck.workloads.sign_huber import SignHuber
 from dpcheck.workloads.signs import LinearMean, QuadraticMean, signs_on
+from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriages, web_like
 from dpcheck.workloads.users import Users
 
 __all__ = [
@@ -40,9 +43,11 @@ __all__ = [
     "Link",
     "Minimised",
     "Pareto",
+    "PowerWell",
     "QuadraticMean",
     "RadialHeavyTail",
     "RareSpikes",
+    "RegularisedPopulation",
     "RidgeWorkload",
     "SignHuber",
     "SignLasso",
@@ -53,8 +58,13 @@ __all__ = [
     "TwoPoint",
     "Users",
     "WeightedMedian",
+    "census_like",
     "diabetes",
+    "doctor_visits",
     "fair",
+    "marriages",
     "randhie",
+    "rare_spikes",
     "signs_on",
+    "web_like",
 ]

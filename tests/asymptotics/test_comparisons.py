@@ -20,6 +20,7 @@ from dpcheck.asymptotics import (
     Ray,
     Regime,
     Undecided,
+    at_most,
     compare,
     dominant_terms,
     local_exponents,
@@ -485,3 +486,24 @@ def test_for_all_k_agrees_with_single_values(shape, scale):
         value = whole.certificate.at_most.parameters["k"]
         there = compare(rate, other, regime.with_parameters(k=R(value.numerator, value.denominator)))
         assert isinstance(there.certificate.at_most, Ray)
+
+
+def test_one_question_agrees_with_the_comparison():
+    first, second = 1 / sp.sqrt(n) + sp.sqrt(d) / (n * epsilon), 1 / sp.sqrt(n)
+    regime = Regime.usual({n, d, epsilon})
+    comparison = compare(first, second, regime)
+    assert comparison.relation == "larger"
+    assert at_most(first, second, regime) == comparison.certificate.at_most
+    assert isinstance(at_most(first, second, regime), Ray)
+    assert not isinstance(at_most(second, first, regime), Ray | Undecided)
+
+
+def test_the_usual_regime_knows_sizes_and_budgets():
+    regime = Regime.usual({n, d, epsilon, delta, D, G_k})
+    assert str(regime) == "N grows, d >= 1, n >= 1, delta <= 1, epsilon <= 1"
+    assert regime.constant_symbols == {D, G_k}
+
+
+def test_exponentials_are_refused_with_the_reason():
+    with pytest.raises(InvalidInput, match=r"exp\(epsilon\) grows faster than every power of its argument"):
+        compare(sp.exp(epsilon) / n, 1 / n, Regime.usual({n, epsilon}))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpcheck as dp
-from dpcheck.auditing import attacks
+from dpcheck.auditing import attacks, machine
 
 ZERO, ONE = np.array([0.0]), np.array([1.0])
 PURE = dp.PureDP(1.0)
@@ -168,6 +168,38 @@ def test_all_together():
     assert dp.verify(found[0].witness).violated
     assert [f.attack for f in found if f.skipped] == ["summation order"]
     assert found[0].to_dict()["grade"] == "theoretical"
+
+
+def test_numbers_of_outputs():
+    def of(outputs, rows=2):
+        found = machine.numbers(outputs, rows)
+        return None if found is None else found.tolist()
+
+    assert of(np.array([1, 2])) == [[1.0], [2.0]]
+    assert of((np.array([1.5, 2.0]), np.array(["a", "b"]))) == [[1.5], [2.0]]
+    assert of({"x": np.array([True, False])}) == [[1.0], [0.0]]
+    assert of([[1.5], [2.0, 3.0]]) == [[1.5, 0.0], [2.0, 3.0]]
+    assert of([(1.5, "a"), (2.0, "b")]) == [[1.5], [2.0]]
+    assert of([None, 2.5]) == [[0.0], [2.5]]
+    assert of(["a", "b"]) is None
+    assert np.isnan(machine.numbers([None, np.nan], 2)[1, 0])
+
+
+def test_attacks_on_transcripts():
+    def transcript(data, rng):
+        given = []
+        for _ in range(3):
+            given.append(float(np.clip(np.nan_to_num(data), 0, 1).sum() + rng.laplace()))
+            if given[-1] > 1:
+                break
+        return given
+
+    pair = np.zeros(5), np.r_[np.zeros(4), 1.0]
+    found = {f.attack: f for f in attacks.attack(dp.vectorize(transcript), *pair, dp.PureDP(3.0), sensitivity=2.0)}
+    assert "outputs are transcripts" in found["summation order"].skipped
+    assert "several lengths" in found["timing"].skipped
+    assert not found["special records"].found
+    assert not found["granularity"].skipped
 
 
 def test_all_together_on_categories_and_tuples():

@@ -13,6 +13,7 @@ from dpcheck.errors import MechanismError
 
 DATA, NEIGHBOUR = np.zeros(3), np.array([0.0, 0.0, 1.0])
 ONCE = dp.vectorize
+STOP = {"fixed": None, "anytime": "refuted"}
 
 
 def laplace(data, rng, trials):
@@ -69,15 +70,21 @@ LEAKY = {
     "None for a halt": ONCE(lambda d, r: None if told(d, r) else r.normal()),
     "None for a halt, vectors": ONCE(lambda d, r: None if told(d, r) else (r.normal(), r.normal())),
     "masked for a halt": lambda d, r, t: np.ma.masked_array(r.normal(size=t), [told(d, r) for _ in range(t)]),
+    "rows of words and numbers": lambda d, r, t: [("a", float(x)) for x in laplace(d, r, t)],
+    "lists of one length": ONCE(lambda d, r: [d.sum() + r.laplace(), 1.5]),
     "an iterator": lambda d, r, t: (x for x in laplace(d, r, t)),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", ["fixed", "anytime"])
-@pytest.mark.parametrize("name", LEAKY)
+IN_BOTH_MODES = ("vectors", "words", "transcripts of numbers", "a tuple", "None for a halt")
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [(name, "fixed") for name in LEAKY] + [(name, "anytime") for name in IN_BOTH_MODES]
+)
 def test_a_leak_is_found_in(name, mode):
     """True epsilons from 1 to infinity against 0.4; fixed seed."""
-    result = dp.audit(LEAKY[name], DATA, NEIGHBOUR, dp.PureDP(0.4), trials=3000, mode=mode)
+    result = dp.audit(LEAKY[name], DATA, NEIGHBOUR, dp.PureDP(0.4), trials=2500, mode=mode, until=STOP[mode])
     assert result.outcome == "refuted"
     assert "refuted" in str(result).lower()
 
@@ -106,13 +113,13 @@ CLAIMS = (
 @pytest.mark.parametrize("claim", CLAIMS, ids=str)
 def test_every_claim(claim, mode):
     """Laplace noise of scale 1 keeps them all (Renyi: 0.63 at order 4; mu 1.3 covers it); of scale 1/4 none."""
-    alarm = dp.audit(laplace, DATA, NEIGHBOUR, claim, trials=2000, mode=mode, failure_probability=1e-4)
+    alarm = dp.audit(laplace, DATA, NEIGHBOUR, claim, trials=1200, mode=mode, failure_probability=1e-4)
     assert alarm.outcome == "inconclusive"
 
     def loud(data, rng, trials):
         return data.sum() + rng.laplace(size=trials) / 4
 
-    found = dp.audit(loud, DATA, NEIGHBOUR, claim, trials=3000, mode=mode)
+    found = dp.audit(loud, DATA, NEIGHBOUR, claim, trials=1500, mode=mode, until=STOP[mode])
     assert found.outcome == "refuted"
     assert str(claim) in found.reason()
 
@@ -132,6 +139,23 @@ def test_every_claim(claim, mode):
 def test_what_cannot_be_compared_is_refused(mechanism, says):
     with pytest.raises(MechanismError, match=says):
         dp.audit(mechanism, DATA, NEIGHBOUR, dp.PureDP(1.0), trials=500)
+
+
+def test_a_wrong_number_of_arguments_gets_advice():
+    def once(data, rng):
+        return rng.laplace()
+
+    with pytest.raises(MechanismError, match=r"goes through dp.vectorize \(--per-call\)"):
+        dp.audit(once, DATA, NEIGHBOUR, dp.PureDP(1.0), trials=500)
+    with pytest.raises(MechanismError, match=r"is audited as it is, without dp.vectorize"):
+        dp.audit(ONCE(laplace), DATA, NEIGHBOUR, dp.PureDP(1.0), trials=500)
+
+
+def test_discrete_rules_name_the_outputs():
+    result = dp.audit(LEAKY["words"], DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000)
+    assert result.event == "output = 'no'; back: output = 'yes'"
+    many = dp.audit(LEAKY["transcripts of answers"], DATA, NEIGHBOUR, dp.PureDP(0.4), trials=3000)
+    assert "[False, False, False, False]" in many.event
 
 
 def test_the_layout_is_that_of_the_first_batch():
@@ -158,6 +182,7 @@ def test_vectorize_keeps_numbers_and_arrays_plain():
     rng = np.random.default_rng(0)
     assert dp.vectorize(lambda d, r: 1)(None, rng, 3).dtype == float
     assert dp.vectorize(lambda d, r: np.zeros(2))(None, rng, 3).shape == (3, 2)
+    assert dp.vectorize(lambda d, r: [1.5, "a"])(None, rng, 3).tolist() == [[1.5, "a"]] * 3
     assert dp.vectorize(lambda d, r: datetime.date(2020, 1, 1))(None, rng, 2).dtype == object
     assert dp.vectorize(laplace).__name__ == "laplace"
     with pytest.raises(dp.InvalidInput, match="vectorize needs a function"):

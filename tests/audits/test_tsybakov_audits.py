@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import pathlib
 from dataclasses import replace
@@ -40,6 +41,14 @@ def run(item: str, name: str, **cell: Any) -> Verdict:
         return combine([found.measure(one, "smoke", 0) for one in cells])
 
 
+@functools.cache
+def all_cells(item: str, name: str) -> tuple[Verdict, ...]:
+    """Every cell of a check at the smallest size, unbroken."""
+    found = check(item, name)
+    with catalogue.in_force(CATALOGUE):
+        return tuple(found.measure(cell, "smoke", 0) for cell in found.cells("smoke"))
+
+
 def test_no_collection_errors() -> None:
     assert [str(error) for error in CATALOGUE.errors if PAPER in str(error)] == []
 
@@ -56,10 +65,7 @@ def test_no_collection_errors() -> None:
     ],
 )
 def test_refutations_carry_a_witness_that_verifies(item: str, name: str) -> None:
-    found = check(item, name)
-    for cell in found.cells("smoke"):
-        with catalogue.in_force(CATALOGUE):
-            verdict = found.measure(cell, "smoke", 0)
+    for verdict in all_cells(item, name):
         assert verdict.outcome == "refuted"
         assert verdict.witness is not None
         assert verify(verdict.witness).violated
@@ -67,17 +73,13 @@ def test_refutations_carry_a_witness_that_verifies(item: str, name: str) -> None
 
 def test_one_phase_costs_what_was_worked_out() -> None:
     """True epsilon 1.24, 2.79 and 4.81 at delta = 1e-5, for 1 claimed; movement 4.43, 9.15 and 14.7 claims."""
-    found = check("rem-2", "one_phase_with_the_printed_noise")
-    with catalogue.in_force(CATALOGUE):
-        seen = [found.measure(cell, "smoke", 0).numbers for cell in found.cells("smoke")]
+    seen = [verdict.numbers for verdict in all_cells("rem-2", "one_phase_with_the_printed_noise")]
     assert [row["epsilon at 1e-5"] for row in seen] == pytest.approx([1.242, 2.788, 4.808], abs=5e-3)
     assert [row["movement over claim"] for row in seen] == pytest.approx([4.431, 9.149, 14.715], rel=2e-3)
 
 
 def test_random_order_violates_by_what_was_worked_out() -> None:
-    found = check("thm-1", "records_in_random_order")
-    with catalogue.in_force(CATALOGUE):
-        seen = [found.measure(cell, "smoke", 0).numbers["found"] for cell in found.cells("smoke")]
+    seen = [verdict.numbers["found"] for verdict in all_cells("thm-1", "records_in_random_order")]
     assert seen == pytest.approx([1.638e-2, 2.593e-2], rel=2e-3)
 
 

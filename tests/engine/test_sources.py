@@ -60,6 +60,31 @@ def test_a_bound_invalidates_those_who_name_the_claim(root: Path) -> None:
     assert changed == {"toy/thm-1::within_the_bound", "toy/lem-2::asks"}
 
 
+def test_a_derivation_invalidates_those_who_execute_it(project: Make) -> None:
+    derivation = """
+        from dpcheck.derivations import derivation
+        from dpcheck.symbols import n
+
+        @derivation("toy/thm-1")
+        def steps(proof):
+            \"\"\"One step.\"\"\"
+            proof.equal("true", n, n)
+    """
+    check = """
+        from dpcheck.checks import check
+        from dpcheck.engine.catalogue import derived
+
+        @check("toy/thm-1@corrected", kind="symbolic")
+        def executes(context):
+            return derived(context.label).verdict()
+    """
+    root = project({"bounds/steps.py": derivation, "audits/executes.py": check})
+    assert edited(root, "bounds/steps.py", 'proof.equal("true", n, n)', 'proof.equal("true", n, n * 1)') == {
+        "toy/thm-1@corrected::executes"
+    }
+    assert not edited(root, "bounds/steps.py", "One step.", "A single step.")
+
+
 def test_the_folder_does_not_matter(project: Make) -> None:
     first, second = (catalogue.load(project(name=name)).fingerprints() for name in ("one", "two"))
     assert first == second

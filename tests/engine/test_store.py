@@ -236,3 +236,18 @@ class TestHistory:
                 assert chosen == Chosen(order[count - 1], stale=count == 2)
         assert choose([stale], {})["toy/lem-2::sampled"].stale
         assert not choose([stale])["toy/lem-2::sampled"].stale
+
+
+def test_audits_under_way_are_kept_by_mechanism_and_identity(tmp_path):
+    def state(samples, claim="1-DP"):
+        return {"tested": samples, "audit": {"claim": claim, "seed": "0"}}
+
+    with Store(tmp_path / "store.db") as store:
+        assert store.audits("m.py:f") == []
+        store.keep_audit("m.py:f", state(10))
+        store.keep_audit("m.py:f", state(20))
+        store.keep_audit("m.py:f", state(5, "2-DP"))
+        store.keep_audit("m.py:g", state(7))
+    with Store(tmp_path / "store.db") as store:
+        assert [s["tested"] for s in store.audits("m.py:f")] == [5, 20]
+        assert store.audits("m.py:g") == [state(7)]

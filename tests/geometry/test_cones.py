@@ -59,7 +59,7 @@ def test_caps_match_a_solver(cone: Any, radius: float) -> None:
         found = cap.project(w)
         assert cap.contains(found, 1e-9)
         other = _solver(cone, radius, w)
-        assert norm(found - w) <= norm(other - w) + 1e-7
+        assert norm(found - w) <= norm(other - w) + 1e-5  # the solver is infeasible by as much
         np.testing.assert_allclose(found, other, atol=2e-3)
 
 

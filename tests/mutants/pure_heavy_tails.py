@@ -27,7 +27,8 @@ from dpcheck.algorithms.pure_heavy_tails.erm import Stage
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential, cells
 from dpcheck.algorithms.solvers import Pushed, certified
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.checks import Context
+from dpcheck.auditing.limits import fewest_of_any
+from dpcheck.checks import FAILURE_PROBABILITY, Context
 from dpcheck.harness import accuracy, privacy, risk, sensitivity
 from dpcheck.harness.losses import compose
 from dpcheck.harness.replay import Case
@@ -63,6 +64,11 @@ def _switched(n: int, place: int = 0) -> tuple[Array, Array]:
     return data, neighbour
 
 
+def _fewest(exact: float | None) -> int | None:
+    """Runs that any sampled test of the claim would need, at the failure probability of a check."""
+    return None if exact is None else fewest_of_any(exact, EPSILON, 0.0, FAILURE_PROBABILITY, 0.95)
+
+
 # The checks that kill ------------------------------------------------------------------------------------------------
 
 
@@ -74,9 +80,9 @@ def _exactly(case: Case, n: int = RECORDS, place: int = 0) -> Kill:
     plan = case.planned(n).edit("*", law=lambda law: replace(law, d=1) if isinstance(law, IsotropicLaplace) else law)
     found = compose(plan, {name: far for name, far in moved.items() if far > 0})
     verdict = privacy.judge(found, PureDP(EPSILON))
-    return Kill(
-        killed=verdict.outcome is Outcome.REFUTED, by="exact law", samples=0, claim=CLAIM, exact_epsilon=found.pure[0]
-    )
+    cost = found.pure[0]
+    killed = verdict.outcome is Outcome.REFUTED
+    return Kill(killed=killed, by="exact law", samples=0, claim=CLAIM, exact_epsilon=cost, minimum=_fewest(cost))
 
 
 def _by_sensitivity(case: Case, n: int = RECORDS) -> Kill:
@@ -87,7 +93,7 @@ def _by_sensitivity(case: Case, n: int = RECORDS) -> Kill:
     verdict = sensitivity.judge(found, confirm=sensitivity.by_replay(case))
     cost = _exactly(case, n).exact_epsilon
     killed = verdict.outcome is Outcome.REFUTED
-    return Kill(killed=killed, by="sensitivity", samples=0, claim=CLAIM, exact_epsilon=cost)
+    return Kill(killed=killed, by="sensitivity", samples=0, claim=CLAIM, exact_epsilon=cost, minimum=_fewest(cost))
 
 
 def _by_account(case: Case, n: int = RECORDS, exact: float | None = None) -> Kill:
@@ -95,7 +101,7 @@ def _by_account(case: Case, n: int = RECORDS, exact: float | None = None) -> Kil
     spent = account(case.planned(n), n)
     cost = _exactly(case, n).exact_epsilon if exact is None else exact
     killed = not spent.within(PureDP(EPSILON))
-    return Kill(killed=killed, by="accountant", samples=0, claim=CLAIM, exact_epsilon=cost)
+    return Kill(killed=killed, by="accountant", samples=0, claim=CLAIM, exact_epsilon=cost, minimum=_fewest(cost))
 
 
 def _selection(case: Case, pairs: list[tuple[Array, Array]]) -> Kill:
@@ -106,7 +112,8 @@ def _selection(case: Case, pairs: list[tuple[Array, Array]]) -> Kill:
         law = movement.release.law
         assert isinstance(law, Exponential)
         worst = max(worst, exact_epsilon(law.probabilities(movement.core)[0], law.probabilities(movement.other)[0]))
-    return Kill(killed=worst > EPSILON * (1 + 1e-9), by="exact law", samples=0, claim=CLAIM, exact_epsilon=worst)
+    killed = worst > EPSILON * (1 + 1e-9)
+    return Kill(killed=killed, by="exact law", samples=0, claim=CLAIM, exact_epsilon=worst, minimum=_fewest(worst))
 
 
 def _scaled(algorithm: Algorithm[Any], factor: float, n: int = RECORDS, pattern: str = "*") -> Schedule[Any]:
@@ -363,7 +370,8 @@ def _gibbs(context: Context, factor: float) -> Kill:
         sample = Sample(np.array([[[1.0], [last]]]), np.array([[m - 1.0, 1.0]]))
         laws.append(law.log_probabilities(LocalPotential(WORK, sample, w_loc, w_loc, 1.0, 1.0)(points)))
     cost = EPSILON / 6 + float(np.abs(laws[0] - laws[1]).max())
-    return Kill(killed=cost > EPSILON, by="exact law", samples=0, claim=CLAIM, exact_epsilon=cost)
+    killed = cost > EPSILON
+    return Kill(killed=killed, by="exact law", samples=0, claim=CLAIM, exact_epsilon=cost, minimum=_fewest(cost))
 
 
 def _gibbs_sharper(context: Context) -> Kill:

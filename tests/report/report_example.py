@@ -17,7 +17,7 @@ from dpcheck.derivations import Derivation, Finding, Proof, Transcript, Underive
 from dpcheck.engine.homes import Home
 from dpcheck.engine.records import Record
 from dpcheck.errors import CollectionError, UnknownLabel
-from dpcheck.panels import Contest, Entry, Panel
+from dpcheck.panels import Contest, Entry, Panel, Size
 from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, inconclusive, refuted
 
 PAPER = Paper(
@@ -157,6 +157,12 @@ CONTEST = Contest(
     parameters={s.k: 4},
     upper_checks=("example/thm-2::risk_grows",),
 )
+SIZE = Size(
+    key="small",
+    title="Ten records",
+    values={"n": 10, "d": 1, "epsilon": 1.0},
+    only=("pure_heavy_tails/fact-trivial", "pure_heavy_tails/proc-localized-double-op"),
+)
 REASONS = (unchecked("example/lem-5", "cited; it states no constant"),)
 WITNESS = Witness(
     label="example/thm-10", kind="example.pair", parameters={"n": 2, "x": "1/3"}, claimed="1", found="7/" + "3" * 60
@@ -257,6 +263,7 @@ class FakeCatalogue:
         default_factory=lambda: {"example/thm-10": finding("example/thm-10", "It is <twice> as private as needed.")}
     )
     derivations: dict[str, Derivation] = field(default_factory=lambda: {doubled.label: doubled})
+    sizes: dict[str, Size] = field(default_factory=lambda: {SIZE.key: SIZE})
     contests: dict[str, Contest] = field(default_factory=lambda: {CONTEST.key: CONTEST})
     panels: dict[str, Panel] = field(default_factory=lambda: {PANEL.key: PANEL, BROKEN.key: BROKEN})
     algorithms: dict[str, type] = field(default_factory=lambda: {"example/alg-1": object})

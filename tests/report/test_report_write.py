@@ -85,6 +85,14 @@ def test_upper_against_lower_bounds(out):
     )
 
 
+def test_real_sizes_say_what_is_vacuous_and_what_cannot_run(out):
+    page = (out / "comparisons.md").read_text()
+    assert "All algorithms: `dpcheck compare-bounds --n 10 --d 1 --epsilon 1`" in page
+    assert "nothing beats a constant output" in page
+    assert "| `pure_heavy_tails/fact-trivial` | 1, vacuous |" in page
+    assert "| `pure_heavy_tails/proc-localized-double-op` | infeasible |" in page
+
+
 def test_findings_stand_on_the_front_page(out):
     index = (out / "index.md").read_text()
     assert "It is \\<twice\\> as private as needed. [`example/thm-10`](example.md#thm-10): derived; " in index
@@ -128,9 +136,8 @@ def test_witness_reads_back(out):
 
 
 def test_empty_catalogue(tmp_path):
-    nothing = dict.fromkeys(
-        ("papers", "claims", "checks", "unchecked", "algorithms", "contests", "panels", "findings"), {}
-    )
+    names = ("papers", "claims", "checks", "unchecked", "algorithms", "contests", "panels", "sizes", "findings")
+    nothing: dict[str, dict] = {name: {} for name in names}
     catalogue = example.FakeCatalogue(tmp_path, **nothing)
     paths = report.write(catalogue, [], tmp_path / "reports")
     assert [p.name for p in paths] == ["dpcheck.html", "index.md"]

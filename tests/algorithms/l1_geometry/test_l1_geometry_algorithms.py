@@ -202,7 +202,7 @@ def test_restarts_read_disjoint_records_and_never_widen() -> None:
     assert all(a.distance >= b.distance for a, b in itertools.pairwise(plan.phases))
     values = risk.excess_risks(reduction, LASSO, problem(LASSO, PureDP(1.0)), 4096, 5, 0, "restarts")
     assert np.isfinite(values).all()
-    with pytest.raises(Infeasible, match="strongly convex"):
+    with pytest.raises(InvalidInput, match="strong_convexity"):
         reduction.schedule(problem(LINEAR, PureDP(1.0)), 4096)
 
 

@@ -128,7 +128,7 @@ def test_too_few_records_are_infeasible_and_the_stated_number_is_enough() -> Non
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
 def test_budgets_outside_of_the_statement_are_refused(epsilon: float) -> None:
-    with pytest.raises(InvalidInput, match="both in"):
+    with pytest.raises(InvalidInput, match="pass an epsilon below 1"):
         ApproximateObjectivePerturbation().schedule(problem(linear(Ball(2, 1.0)), ApproxDP(epsilon, 1e-5)), 100)
 
 

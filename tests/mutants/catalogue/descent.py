@@ -10,6 +10,7 @@ import numpy as np
 
 import dpcheck as dp
 from dpcheck.auditing.attacks import replayed_noise
+from dpcheck.auditing.limits import fewest_on_gaussian_curve, fewest_samples
 from dpcheck.mutants import Mutant
 from dpcheck.testing import kill_by_attack, kill_by_audit, kill_by_number
 
@@ -88,6 +89,7 @@ not_composed = Mutant(
         NEIGHBOUR,
         CLAIM,
         exact_epsilon=epsilon_of(MU * math.sqrt(STEPS)),
+        minimum=lambda alpha, power: fewest_on_gaussian_curve(MU * math.sqrt(STEPS), MU, alpha, power),
     ),
 )
 not_composed_last = Mutant(
@@ -99,6 +101,7 @@ not_composed_last = Mutant(
         NEIGHBOUR,
         CLAIM,
         exact_epsilon=epsilon_of(MU * math.sqrt(STEPS)),
+        minimum=lambda alpha, power: fewest_on_gaussian_curve(MU * math.sqrt(STEPS), MU, alpha, power),
     ),
 )
 last_step_bare = Mutant(
@@ -155,6 +158,24 @@ def poisson_step(rate, sigma):
     return lambda data, rng, trials: (rng.random(trials) < rate) * data.sum() + rng.normal(scale=sigma, size=trials)
 
 
+def subsampled_cells(rate, sigma):
+    """Cells of one Poisson-subsampled Gaussian step without and with the record."""
+    from scipy import stats
+
+    x = np.linspace(-8 * sigma, 1 + 8 * sigma, 2001)
+    without, with_it = (np.diff(np.r_[0, stats.norm.cdf(x, at, sigma), 1]) for at in (0.0, 1.0))
+    return np.maximum(without, 1e-300), np.maximum((1 - rate) * without + rate * with_it, 1e-300)
+
+
+def realised_cells():
+    """Cells of a mean of 3 and of 2 records of 10, the noise of the sum divided along."""
+    from scipy import stats
+
+    x = np.linspace(-8, 8, 2001)
+    laws = (np.diff(np.r_[0, stats.laplace.cdf(x, scale=1 / size), 1]) for size in (3, 2))
+    return tuple(np.maximum(law, 1e-300) for law in laws)
+
+
 def one_batch_of_a_partition(data, rng, trials):
     """Shuffled batches, all released: exactly one of the ten holds the record."""
     noisy = rng.normal(scale=0.25, size=(trials, 10))
@@ -177,6 +198,10 @@ wrong_rate = Mutant(
         np.ones(1),
         dp.ApproxDP(subsampled_epsilon(0.01, 0.5, 1e-4), 1e-4),
         exact_epsilon=subsampled_epsilon(0.1, 0.5, 1e-4),
+        minimum=lambda alpha, power: fewest_samples(
+            *subsampled_cells(0.1, 0.5), subsampled_epsilon(0.01, 0.5, 1e-4), 1e-4, alpha, power
+        ),
+        smoke=20_000,
         standard=60_000,
     ),
 )
@@ -216,6 +241,7 @@ phases_overlap = Mutant(
         np.eye(10)[5],
         CLAIM,
         exact_epsilon=epsilon_of(MU * math.sqrt(2)),
+        minimum=lambda alpha, power: fewest_on_gaussian_curve(MU * math.sqrt(2), MU, alpha, power),
         standard=60_000,
     ),
 )
@@ -228,6 +254,8 @@ realised_size = Mutant(
         np.full(2, 10.0),
         dp.PureDP(1.0),
         adjacency="add-remove",
+        minimum=lambda alpha, power: fewest_samples(*realised_cells(), 1.0, 0.0, alpha, power),
+        smoke=20_000,
     ),
 )
 best_of_twenty = Mutant(

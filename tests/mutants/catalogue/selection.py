@@ -7,6 +7,7 @@ import numpy as np
 import dpcheck as dp
 from dpcheck.auditing import finite_laws
 from dpcheck.auditing.exact import exact_epsilon
+from dpcheck.auditing.limits import fewest_samples
 from dpcheck.mutants import Mutant
 from dpcheck.testing import kill_by_audit, kill_by_number
 
@@ -58,6 +59,13 @@ no_stop_sampled = Mutant(
         PURE,
         adjacency=None,
         exact_epsilon=sparse_vector_epsilon(2.0, 1.0, None),
+        minimum=lambda alpha, power: fewest_samples(
+            *(finite_laws.above_threshold(a, 0.5, 2.0, 1.0, None).probabilities for a in (LOW, HIGH)),
+            1.0,
+            0.0,
+            alpha,
+            power,
+        ),
     ),
 )
 no_query_noise = Mutant(

@@ -1,0 +1,60 @@
+"""What `dp.audit` promises of itself: statements about this project, tested like those of papers."""
+
+import sympy as sp
+
+from dpcheck.claims import Paper
+
+PAPER = Paper(
+    key="auditor",
+    title="The privacy auditor of dpcheck",
+    authors="this project",
+    reference="docstrings of dpcheck.auditing and dpcheck.statistics",
+)
+claim = PAPER.claim
+
+level = claim(
+    "auditor/prop-level",
+    "Level of a fixed audit",
+    "With failure probability α a fixed audit refutes a true claim with probability at most α, whatever the mechanism; "
+    "at a claim that is tight it spends a good part of α.",
+    kind="proposition",
+    origin="ours",
+    quantity="chance of a false alarm",
+    relation="<=",
+    explicit=sp.Rational(1, 20),
+    remark="At α = 0.05. A fixed audit spends three quarters of α unless the densities are known, so that 2,000 audits "
+    "of a tight claim can show it.",
+)
+learned = claim(
+    "auditor/prop-level-learned",
+    "Level with a learned score",
+    "The same when the score is a classifier, or cells, learned from the held-out part.",
+    kind="proposition",
+    origin="ours",
+    quantity="chance of a false alarm",
+    relation="<=",
+    explicit=sp.Rational(1, 20),
+)
+anytime = claim(
+    "auditor/prop-level-anytime",
+    "Level under optional stopping",
+    "An anytime audit that is stopped at the first of at least 100 looks that refutes a true claim does so with "
+    "probability at most α.",
+    kind="proposition",
+    origin="ours",
+    quantity="chance of a false alarm",
+    relation="<=",
+    explicit=sp.Rational(1, 20),
+)
+power = claim(
+    "auditor/prop-power",
+    "Power at a multiple of the fewest samples",
+    "A fixed audit refutes with probability at least 0.95 from four times the runs that the best test of all needs for "
+    "it, and from three times as many when the densities are known.",
+    kind="proposition",
+    origin="ours",
+    quantity="chance of a refutation",
+    relation=">=",
+    explicit=sp.Rational(19, 20),
+    remark="A goal rather than a theorem: it is measured, mechanism by mechanism.",
+)

@@ -1,0 +1,45 @@
+"""What `dpcheck plan` says of the user-level algorithms."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcheck.engine import planning
+from dpcheck.errors import Infeasible
+
+
+def setting(n: int, **others: float) -> planning.Setting:
+    return planning.Setting(n=n, d=10, m=50, epsilon=1.0, delta=1e-6, **others)  # type: ignore[arg-type]
+
+
+def test_an_infeasible_size_names_what_would_do() -> None:
+    with pytest.raises(Infeasible, match=r"at least one user per group in its last phase, got 0\.16") as caught:
+        planning.plan("user_level/alg-1", setting(20_000), {})
+    assert caught.value.smallest_n == 160_359
+    others = dict(planning.alternatives("user_level/alg-1", setting(20_000)))
+    assert others["user_level/alg-3"].startswith("feasible from n = ")
+    assert others["user_level/proc-group-privacy"].startswith("feasible, risk ≤ 0.017")
+    # Steps of the others are no alternatives to an algorithm; the restarts need to know a strong convexity.
+    assert not {"user_level/alg-2", "user_level/alg-4", "user_level/proc-strongly-convex-meta"} & set(others)
+
+
+@pytest.mark.parametrize("label", ["alg-1", "alg-2", "alg-3", "alg-4", "proc-group-privacy", "proc-smoothed-alg-3"])
+def test_every_algorithm_has_a_plan_within_its_promise(label: str) -> None:
+    found = planning.plan(f"user_level/{label}", setting(300_000), {})
+    assert found.claimed is not None
+    assert found.epsilon is not None
+    assert found.epsilon <= 1.0
+
+
+def test_dials_end_the_promise() -> None:
+    for label in ("alg-1", "alg-3", "proc-smoothed-alg-3", "proc-group-privacy"):
+        dialled = planning.build(f"user_level/{label}@dialled", {})
+        assert dialled.schedule(setting(300_000).problem, 300_000).claimed is None
+
+
+def test_rounds_are_shown_without_their_inner_schedules() -> None:
+    found = planning.plan("user_level/proc-strongly-convex-meta", setting(10_000_000, growth=(2.0, 0.5)), {})
+    assert list(found.phases[0]) == ["i", "start", "users", "radius"]
+    assert [phase["i"] for phase in found.phases] == [1, 2, 3, 4, 5]
+    assert found.epsilon is not None
+    assert found.epsilon <= 1.0

@@ -1,0 +1,132 @@
+"""Small versions of audits/auditor: false alarms in every mode, power, sameness of bytes, what leaks are halved."""
+
+import importlib.util
+import json
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+import dpcheck as dp
+from dpcheck.auditing.events import Rule
+from dpcheck.auditing.limits import fewest_of_any, fewest_on_gaussian_curve
+from dpcheck.auditing.scores import Cells, Classifier
+from dpcheck.auditing.stages import Stage, epsilon_lower
+
+CASES = pathlib.Path(__file__).parents[2] / "audits/auditor/_cases.py"
+spec = importlib.util.spec_from_file_location("auditor_cases", CASES)
+cases = importlib.util.module_from_spec(spec)
+sys.modules["auditor_cases"] = cases
+spec.loader.exec_module(cases)
+NULLS, BUGS = cases.nulls(), cases.bugs()
+
+
+def alarms(null, audits, **options):
+    found = 0
+    for seed in range(audits):
+        result = dp.audit(null.mechanism, *null.pair, null.claim, seed=seed, **{**dict(null.options), **options})
+        found += result.epsilon_lower > 0 if null.identical else result.outcome == dp.Outcome.REFUTED
+    return found
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_fixed_audits_keep_their_level(name):
+    # At most binomial(40, 0.05): more than 7 has probability 1e-3.
+    assert alarms(NULLS[name], 40, trials=400) <= 7
+
+
+@pytest.mark.parametrize("name", ["tight Laplace", "categories with ties"])
+def test_learned_scores_keep_the_level(name):
+    score = Cells() if name == "categories with ties" else Classifier("logistic")
+    # At most binomial(30, 0.05): more than 6 has probability 6e-4.
+    assert alarms(NULLS[name], 30, trials=400, score=score) <= 6
+
+
+@pytest.mark.parametrize("name", ["tight Laplace", "randomised response"])
+def test_a_hundred_looks_keep_the_level(name):
+    options = {"mode": "anytime", "until": "refuted", "max_samples": 5000, "chunk": 40}
+    # At most binomial(10, 0.05): more than 4 has probability 6e-5.
+    assert alarms(NULLS[name], 10, trials=2500, **options) <= 4
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "known"), [("Laplace, half the scale", 4, False), ("Laplace, half the scale", 3, True)]
+)
+def test_bugs_fall_at_a_multiple_of_the_fewest(name, times, known):
+    bug = BUGS[name]
+    trials = times * bug.fewest(1e-6, 0.95) // 2
+    score = bug.known if known else "auto"
+    found = sum(
+        dp.audit(
+            bug.mechanism, *bug.pair, bug.claim, trials=trials, failure_probability=1e-6, score=score, seed=seed
+        ).outcome
+        == dp.Outcome.REFUTED
+        for seed in range(20)
+    )
+    # With power 0.95 fewer than 16 of 20 has probability 3e-3.
+    assert found >= 16
+
+
+@pytest.mark.parametrize("mode", ["fixed", "anytime"])
+def test_same_seed_same_bytes(mode):
+    def dump():
+        result = dp.audit(cases.laplace, np.zeros(1), np.ones(1), dp.PureDP(1.0), trials=2000, mode=mode, seed=5)
+        plain = result.to_dict()
+        plain.pop("seconds"), plain.pop("mechanism_seconds")
+        return json.dumps(plain, sort_keys=True)
+
+    assert dump() == dump()
+
+
+def test_a_rule_that_guesses_one_input_meets_half_of_the_leak():
+    one_sided = Stage(Rule(np.array([1, 0], dtype=np.int8), 0.02, 0.0), np.array([100]), np.array([20]), 2000)
+    both = Stage(Rule(np.array([1, -1], dtype=np.int8), 0.02, 0.0), np.array([100]), np.array([20]), 2000)
+    assert epsilon_lower([one_sided], 0.02, 0.05) > epsilon_lower([both], 0.02, 0.05) + 0.2
+    assert epsilon_lower([one_sided], 0.02, 0.05) == pytest.approx(epsilon_lower([both], 0.01, 0.05), abs=1e-4)
+
+
+def test_scores_over_nulls_are_those_of_the_p_values():
+    rule = Rule(np.array([2, 1, -1], dtype=np.int8), 1e-4, 0.0, True)
+    stage = Stage(rule, np.array([120, 90]), np.array([60, 20]), 3000)
+    grid = np.linspace(0.1, 2.5, 30)
+    exact = np.array([stage.p_value(float(e), 1e-4, 0.05) for e in grid])
+    told = stage.scores(grid, 1e-4, 0.05)
+    from dpcheck.statistics.stages import normal_score
+
+    between = (exact > 1e-8) & (exact < 0.998)
+    assert told[between] == pytest.approx(normal_score(exact[between]))
+    assert (told <= normal_score(exact) + 1e-9).all()
+
+
+def test_no_test_needs_fewer():
+    # Randomised response of epsilon 2 against a claim of 1: exact tail of the binomial test at 4 times the bound.
+    assert fewest_of_any(2.0, 1.0, 0.0, 1e-6, 0.95) < BUGS["Laplace, half the scale"].fewest(1e-6, 0.95)
+    assert fewest_of_any(0.5, 1.0, 0.0, 1e-6, 0.95) is None
+    # Everything told, claim 1: log(1e-6) / log(0.731) = 44 right guesses in a row are needed.
+    assert 20 <= fewest_of_any(np.inf, 1.0, 0.0, 1e-6, 0.95) <= 44
+    assert fewest_on_gaussian_curve(1 / 0.9, 1.0, 0.05, 0.95) == pytest.approx(3507, abs=2)
+    assert fewest_on_gaussian_curve(0.9, 1.0, 0.05) is None
+
+
+def test_sandwich_is_in_order_and_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from dpcheck.auditing import figures
+
+    result = dp.audit(
+        lambda d, r, t: d.sum() + r.normal(size=t), np.zeros(1), np.ones(1), dp.GaussianDP(1.1), trials=20_000
+    )
+    lower, seen = figures.epsilons(result.curve, figures.DELTAS)
+    exact = np.array([dp.GaussianDP(1.0).epsilon_at(float(d)) for d in figures.DELTAS])
+    # The band fails with probability 0.05; the seed is fixed.
+    assert (lower <= exact + 1e-9).all()
+    assert (lower <= seen + 1e-9).all()
+    assert lower.max() > 0.5
+    for kind in ("tradeoff", "epsilon"):
+        axes = result.plot(kind=kind, exact=dp.GaussianDP(1.0), accountant=dp.ZCDP(0.5))
+        words = " ".join(text.get_text() for text in axes.get_legend().get_texts())
+        assert all(name in words for name in ("claimed", "exact", "accountant"))
+        matplotlib.pyplot.close(axes.figure)
+    with pytest.raises(dp.DpcheckError, match="kind"):
+        result.plot(kind="pie")

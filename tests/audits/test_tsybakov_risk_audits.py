@@ -1,0 +1,194 @@
+"""The risk audits of tsybakov can fail: each is run with a deliberately broken ingredient."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcheck.algorithms.tsybakov import PermutedAccelerated
+from dpcheck.algorithms.tsybakov.clipped import clipped_descent
+from dpcheck.engine import catalogue
+from dpcheck.interfaces import Problem
+from dpcheck.verdicts import Verdict, combine
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CATALOGUE = catalogue.load(ROOT, [ROOT / "bounds", ROOT / "audits" / "tsybakov"])
+PAPER = "tsybakov/"
+
+
+def check(item: str, name: str) -> Any:
+    return CATALOGUE.checks[f"{PAPER}{item}::{name}"]
+
+
+def names_of(item: str, name: str) -> dict[str, Any]:
+    """The names that a check's function looks up: what a test breaks."""
+    found: dict[str, Any] = check(item, name).function.__globals__
+    return found
+
+
+def run(item: str, name: str, **cell: Any) -> Verdict:
+    """One cell at the smallest size (or all cells)."""
+    found = check(item, name)
+    cells = [cell] if cell else found.cells("smoke")
+    return combine([found.measure(one, "smoke", 0) for one in cells])
+
+
+def test_no_collection_errors() -> None:
+    assert [str(error) for error in CATALOGUE.errors if "tsybakov/risk" in str(error)] == []
+    assert [str(error) for error in CATALOGUE.errors if "tsybakov/experiments" in str(error)] == []
+
+
+# Lower bounds -------------------------------------------------------------------------------------------------------
+
+REPAIRED = ("thm-4@corrected", "repaired_instance_carries_its_bound")
+CELL = {"theta": 2.0, "k": 2.0, "d": 100, "rho": 0.1}
+
+
+def test_an_estimator_that_knows_the_answer_beats_the_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(*REPAIRED, **CELL).outcome == "holds"
+
+    def oracle(work: Any, means: Any, *_: Any) -> Any:
+        return np.broadcast_to(work.best, means.shape)
+
+    monkeypatch.setitem(names_of(*REPAIRED), "plug_in", oracle)
+    found = run(*REPAIRED, **CELL)
+    assert found.outcome == "refuted"
+    assert "beats the bound" in found.reason
+
+
+def test_likelier_atoms_leave_nothing_of_fano(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(names_of(*REPAIRED), "C", 1.0)
+    found = run(*REPAIRED, **CELL)
+    assert found.outcome == "refuted"
+    assert "Fano" in found.reason
+
+
+def test_a_packing_that_is_too_close_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = ("proc-gv-packing", "packing_has_its_size_and_distance")
+    assert run(*item, d=60).outcome == "holds"
+    signs = np.ones((8, 60))
+    signs[np.arange(8), np.arange(8)] = -1.0
+    monkeypatch.setitem(names_of(*item), "sign_packing", lambda d, rng: signs)
+    assert run(*item, d=60).outcome == "refuted"
+
+
+# Upper bounds -------------------------------------------------------------------------------------------------------
+
+
+def test_a_bound_a_thousand_times_too_small_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = ("thm-6@derived", "accelerated_risk_within_constants")
+    cell = {"calibration": "plain", "theta": 2.0, "d": 1, "n": 2**16}
+
+    class Boastful(PermutedAccelerated):
+        def risk_bound(self, problem: Problem, n: int) -> float:
+            return super().risk_bound(problem, n) / 1000
+
+    assert run(*item, **cell).outcome == "holds"
+    monkeypatch.setitem(names_of(*item), "PermutedAccelerated", Boastful)
+    assert run(*item, **cell).outcome == "refuted"
+
+
+def test_localised_risk_against_a_bound_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = ("alg-3@corrected", "localised_risk_within_constants")
+    cell = {"theta": 2.0, "k": 2.0, "n": 2**16}
+    names = names_of(*item)
+    honest = names["_judged"]
+    assert run(*item, **cell).outcome == "holds"
+    monkeypatch.setitem(names, "_judged", lambda context, method, work, n: honest(context, method, work, n, 1e-3))
+    assert run(*item, **cell).outcome == "refuted"
+
+
+def test_a_phase_that_does_not_minimise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = ("thm-1@phase", "one_phase_within_constants")
+    cell = {"theta": 2.0, "weight": 0.05, "level": 10.0, "n": 1024}
+    assert run(*item, **cell).outcome == "holds"
+
+    def stuck(work: Any, sample: Any, start: Any, **_: Any) -> Any:
+        return np.full((len(sample.weights), 1), -1.0)
+
+    monkeypatch.setitem(names_of(*item), "limit_point", stuck)
+    assert run(*item, **cell).outcome == "refuted"
+
+
+def test_longer_steps_add_more_noise_than_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = ("thm-1@derived", "noisy_steps_add_their_share")
+    cell = {"weight": 0.1, "level": 5.0, "d": 1}
+    assert run(*item, **cell).outcome == "holds"
+
+    def hasty(*arguments: Any, eta: float, **options: Any) -> Any:
+        return clipped_descent(*arguments, eta=3.5 * eta, **options)
+
+    monkeypatch.setitem(names_of(*item), "clipped_descent", hasty)
+    assert run(*item, **cell).outcome == "refuted"
+
+
+def test_an_adversary_beyond_its_licence_breaks_the_reduction(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = ("thm-2@derived", "shrinking_balls_against_an_adversary")
+    adversary = names_of(*item)["Adversary"]
+    assert run(*item, theta=2.0).outcome == "inconclusive"
+
+    class Unfair(adversary):  # type: ignore[misc]
+        def __call__(self, low: float, high: float, allowed: float, rng: Any) -> float:
+            return float(super().__call__(low, high, 50 * allowed, rng))
+
+    monkeypatch.setitem(names_of(*item), "Adversary", Unfair)
+    assert run(*item, theta=2.0).outcome == "refuted"
+
+
+# Conclusions --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("growth", "outcome"), [(0.0, "inconclusive"), (0.8, "refuted")])
+def test_advantage_is_judged_by_the_moment_based_risk(growth: float, outcome: str) -> None:
+    item = check("rem-3", "moments_beat_the_lipschitz_constant")
+    rows = []
+    for j in range(8):
+        L = 2.0**j
+        series = {"moments": 0.01 * L**growth, "Lipschitz": 0.001 * L**2, "sgd": 0.01 * L}
+        found = {
+            key: value for name, risk in series.items() for key, value in ((name, risk), (f"{name} se", risk / 99))
+        }
+        rows.append(({"rarity": j}, {**found, "L": L, "bound": 0.001}))
+    found = item.conclude(rows, 1e-6)
+    assert found.outcome == outcome
+    gains = [float(value) for key, value in found.numbers.items() if key.startswith("its exponent")]
+    assert gains == pytest.approx([2 - growth, 1 - growth])
+    assert {p.series for p in found.points} == {
+        "Algorithm 4, clipped by its moments",
+        "Algorithm 4, clipped at L_f",
+        "accelerated SGD, clipped at L_f",
+    }
+
+
+def test_comparison_names_who_is_behind_the_start_and_who_is_not_told_apart() -> None:
+    item = check("ex-logistic", "logistic_over_epsilon_on_real_tables")
+    shared = {"wrong": 0.2, "best wrong": 0.1, "start": 0.5}
+    means = {"LNC-GM": 0.9, "PNCA-SGD": 0.21, "DP-SGD": 0.2}
+    rows = [
+        ({"data": "doctor visits", "method": name, "epsilon": e}, {"mean": mean / e, "se": 0.01, **shared})
+        for name, mean in means.items()
+        for e in (1.0, 4.0)
+    ]
+    found = item.conclude(rows, 1e-6)
+    assert found.outcome == "inconclusive"
+    assert "DP-SGD (0.2) ~ PNCA-SGD (0.21) < LNC-GM (0.9), the start has 0.5 and beats LNC-GM" in found.reason
+    point = next(p for p in found.points if p.series == "doctor visits: LNC-GM" and p.x == 1.0)
+    assert (point.lower, point.upper) == pytest.approx((0.88, 0.92))
+    assert found.numbers["misclassified at the minimiser, doctor visits"] == 0.1
+
+
+def test_sizes_leave_no_record_over() -> None:
+    names = names_of("thm-2", "approximation_risk_under_growth")
+    for n in names["CALLS"].standard:
+        method = names["approximation"](2.0)
+        assert sum(method.parts(n)) == n
+    for n in names["PARTS"].standard:
+        parts = names["iterated"](2.0).parts(n)
+        assert all(b == 2 * a for a, b in itertools.pairwise(parts))
+        assert sum(parts) <= n
+        assert math.log2(parts[0]).is_integer()

@@ -1,0 +1,215 @@
+"""`dpcheck phase-diagram`, `dpcheck compare-bounds`, and the derivation in `dpcheck show`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpcheck.engine import comparison
+from dpcheck.engine.planning import Setting
+from dpcheck.errors import InvalidInput
+
+Cli = Callable[..., Any]
+
+PLANE = """
+import sympy as sp
+from dpcheck.derivations import derivation, underived
+from dpcheck.panels import Contest, Entry, Panel
+from dpcheck.symbols import D, L, d, epsilon, n
+
+from .toy import TOY
+
+a, b = sp.symbols("a b")
+private = TOY.claim(
+    "toy/thm-3", "Theorem 3", "Privately.", kind="theorem", quantity="excess risk", relation="<=",
+    order=sp.sqrt(d) / (epsilon * n) + 1 / sp.sqrt(n),
+)
+plane = Panel(
+    key="plane", title="Private against not", upper=(Entry("toy/thm-3", "private"),),
+    against=(Entry("toy/thm-1", "free"),), versus="no privacy",
+    axes={d: n**a, epsilon: n**-b}, ranges={"a": (0, 2), "b": (0, 1)}, shows="Privacy is free for small d.",
+)
+why_not = underived("toy/lem-2", "nothing to choose")
+
+@derivation("toy/thm-1")
+def halves(proof):
+    \"\"\"Two halves.\"\"\"
+    half = proof.argues("each half", "risk", "<=", L * D / sp.sqrt(n))
+    proof.gap("three halves are enough for two", 3, 2, {n: 1}, "two are")
+    proof.concludes("toy/thm-1@corrected", proof.equal("add up", half + half, 2 * half))
+"""
+
+
+@pytest.fixture
+def root(project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    found = project({"bounds/plane.py": PLANE})
+    monkeypatch.chdir(found)
+    return found
+
+
+# -- show ------------------------------------------------------------------------------------------------------------
+
+
+def test_show_has_the_derivation_step_by_step(root: Path, cli: Cli) -> None:
+    text = cli("show", "toy/thm-1").output
+    assert "Derivation. Two halves." in text
+    assert "·  1  each half" in text
+    assert "≠  2  three halves are enough for two [3.000 > 2.000 at n = 1; two are]" in text
+    assert "✓  4  which is Theorem 1 (toy/thm-1@corrected) [equal]" in text
+    assert "✓ executed, · in words, ≠ does not follow" in text
+    assert "bounds/plane.py:" in text, "the derivation's place"
+    assert "no derivation: nothing to choose" in cli("show", "toy/lem-2").output
+
+
+def test_show_has_the_derivation_in_json(root: Path, cli: Cli) -> None:
+    steps = json.loads(cli("show", "toy/thm-1", "--json").output)["derivation"]
+    assert [step["standing"] for step in steps] == ["argued", "gap", "follows", "follows"]
+    assert json.loads(cli("show", "toy/lem-2", "--json").output)["derivation"] is None
+
+
+def test_a_derivation_of_nothing_is_an_error(project: Callable[..., Path], cli: Cli, monkeypatch: Any) -> None:
+    monkeypatch.chdir(project({"bounds/plane.py": PLANE.replace('derivation("toy/thm-1")', 'derivation("toy/thm-9")')}))
+    assert "unknown label 'toy/thm-9'" in cli("show", "toy/thm-1", code=2).stderr
+
+
+# -- phase-diagram -----------------------------------------------------------------------------------------------------
+
+
+def test_phase_diagram_table_and_summary(root: Path, cli: Cli) -> None:
+    text = cli("phase-diagram").output
+    assert "Private against not  [plane]" in text
+    assert "constant output (vacuous)" in text
+    assert "Best: nothing better than a constant output on 50 %, private on 50 % of the plane" in text
+    assert "above no privacy by up to n^(1/2)" in text
+    assert "Privacy is free for small d." in text
+
+
+def test_phase_diagram_json_is_exact(root: Path, cli: Cli) -> None:
+    (found,) = json.loads(cli("phase-diagram", "plane", "--json").output)["panels"]
+    assert found["axes"] == ["a", "b"]
+    assert found["claims"] == {"private": "toy/thm-3", "free": "toy/thm-1"}
+    exponents = {region["name"]: region["exponent"] for region in found["regions"] if not region["vacuous"]}
+    assert exponents["private"]["a"] in ("0", "1/2")
+
+
+def test_phase_diagram_with_other_axes_and_ranges(root: Path, cli: Cli) -> None:
+    (found,) = json.loads(
+        cli("phase-diagram", "plane", "--axes", "epsilon=n^-u,d=n^(2*v)", "--range", "v=0,1/2", "--json").output
+    )["panels"]
+    assert found["axes"] == ["u", "v"]
+    assert found["domain"] == [["0", "0"], ["1", "0"], ["1", "1/2"], ["0", "1/2"]]
+
+
+def test_phase_diagram_writes_svg(root: Path, cli: Cli) -> None:
+    cli("phase-diagram", "plane", "--svg", "figures")
+    cli("phase-diagram", "plane", "--svg", "one.svg")
+    first, second = (root / "figures/plane.svg").read_text(), (root / "one.svg").read_text()
+    assert first == second
+    assert first.startswith("<?xml")
+    assert "Private against not" in first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plain",), "did you mean plane?"),
+        (("--axes", "d=n^a"), "two axes"),
+        (("--axes", "d=2^a,epsilon=n^-b"), "must be a power of n"),
+        (("--axes", "d=n^__import__,epsilon=n^-b"), "is no exponent"),
+        (("--axes", "d=n^2,epsilon=n^-b"), "one free exponent"),
+        (("--range", "a=0"), "write a=0,2"),
+        (("--range", "a=1,1"), "must have a length"),
+    ],
+)
+def test_phase_diagram_says_what_is_wrong(root: Path, cli: Cli, arguments: tuple[str, ...], said: str) -> None:
+    result = cli("phase-diagram", *arguments, code=2)
+    assert said in result.stderr
+
+
+# -- compare-bounds ----------------------------------------------------------------------------------------------------
+
+ONLY = ("--only", "tsybakov/alg-6", "--only", "pure_heavy_tails/fact-trivial", "--only", "pure_heavy_tails/alg-5")
+SIZE = ("--n", "1e5", "--d", "50", "--epsilon", "1", "--delta", "1e-6", "--k", "4")
+
+
+def test_compare_bounds_says_what_to_use(root: Path, cli: Cli) -> None:
+    text = cli("compare-bounds", *SIZE, *ONLY).output
+    assert "tsybakov/alg-6" in text
+    assert "vacuous" in text
+    assert "Infeasible here:\n  pure_heavy_tails/alg-5: needs a net of at most" in text
+    assert "Proved: tsybakov/alg-6, excess risk at most 0.0" in text
+
+
+def test_compare_bounds_json(root: Path, cli: Cli) -> None:
+    found = json.loads(cli("compare-bounds", *SIZE, *ONLY, "--json").output)
+    assert found["trivial"] == 1.0
+    rows = {row["label"]: row for row in found["algorithms"]}
+    best = rows["tsybakov/alg-6"]
+    assert best["status"] == "feasible"
+    assert best["gradients"] <= 100_000
+    assert best["epsilon"] == pytest.approx(1.0, rel=1e-6)
+    assert 0 < best["bound"] < 1
+    assert not best["vacuous"]
+    assert rows["pure_heavy_tails/fact-trivial"]["vacuous"]
+    assert rows["pure_heavy_tails/alg-5"]["status"] == "infeasible"
+
+
+def test_compare_bounds_measures_on_a_named_workload(root: Path, cli: Cli) -> None:
+    size = ("--n", "4096", "--d", "2", "--D", "2", "--epsilon", "1", "--delta", "1e-6")
+    found = json.loads(
+        cli(
+            "compare-bounds", *size, "--only", "tsybakov/alg-6", "--measure", "quadratic", "--trials", "20", "--json"
+        ).output
+    )
+    assert {row["label"] for row in found["algorithms"]} == {"tsybakov/alg-6", "tsybakov/alg-6@corrected"}
+    for row in found["algorithms"]:
+        assert row["measured"]["trials"] == 20
+        assert 0 < row["measured"]["mean"] < row["bound"]
+    assert "Measured: tsybakov/alg-6" in found["advice"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--only", "tsybakov/alg-66"), "did you mean tsybakov/alg-6"),
+        (("--measure", "nothing"), "no workload is called 'nothing'"),
+        (("--measure", "mean"), "has d = 1, the setting d = 50"),
+        (("--trials", "1"), "must be >= 2"),
+        (("--n", "12.5"), "is not a whole number"),
+    ],
+)
+def test_compare_bounds_says_what_is_wrong(root: Path, cli: Cli, arguments: tuple[str, ...], said: str) -> None:
+    assert said in cli("compare-bounds", *SIZE, *arguments, code=2).stderr
+
+
+def test_a_vacuous_bound_names_the_n_at_which_it_is_not() -> None:
+    setting = Setting(n=10_000, d=10, epsilon=1.0, delta=1e-6)
+    rows = {row.label: row for row in comparison.compare(setting, (), only=["l1_geometry/alg-3"])}
+    assert not rows["l1_geometry/alg-3@corrected"].vacuous
+    row = rows["l1_geometry/alg-3"]
+    assert row.vacuous
+    assert row.useful_n is not None
+    later = Setting(n=row.useful_n, d=10, epsilon=1.0, delta=1e-6)
+    assert not any(row.vacuous for row in comparison.compare(later, (), only=["l1_geometry/alg-3"]))
+    assert f"{row.useful_n:,}" in comparison.advice([row], setting)
+
+
+def test_budgets_of_one_are_run_just_below_where_an_algorithm_wants_that() -> None:
+    setting = Setting(n=100_000, d=5, epsilon=1.0, delta=1e-6)
+    (row,) = comparison.compare(setting, (), only=["lp_spaces/proc-phased-sgd"])
+    assert row.status == "feasible"
+    assert "run at ε = 0.99" in row.why
+
+
+def test_constants_of_a_workload_replace_those_given() -> None:
+    setting = Setting(n=100, d=3, D=4.0, epsilon=1.0)
+    work = comparison.workload("l1-signs", setting)
+    on = setting.on(work)
+    assert work.constants.diameter(2.0) == on.D
+    assert on.problem.constants is work.constants
+    with pytest.raises(InvalidInput, match="no workload"):
+        comparison.workload("gone", setting)

@@ -1,0 +1,80 @@
+"""Claims: evaluation with assumptions that name what fails, comparison of orders, and how they print."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from dpcheck.asymptotics import Regime, verify
+from dpcheck.claims import Claim, Paper
+from dpcheck.engine.catalogue import load
+from dpcheck.errors import InvalidInput
+from dpcheck.symbols import D, L, d, epsilon, n
+
+PAPER = Paper(key="toy", title="A toy", authors="", reference="")
+
+
+def stated(bound: sp.Expr, **fields) -> Claim:
+    kind = {"order": bound} if fields.pop("hidden", True) else {"explicit": bound}
+    return PAPER.claim("toy/thm-1", "Theorem 1", "…", kind="theorem", relation="<=", **kind, **fields)
+
+
+FREE = stated(L * D / sp.sqrt(n))
+PRIVATE = stated(L * D * (1 / sp.sqrt(n) + sp.sqrt(d) / (epsilon * n)))
+
+
+def test_evaluation_broadcasts():
+    bound = stated(2 * L * D / sp.sqrt(n), hidden=False, assumptions=(sp.Ge(n, 4),))
+    values = bound.evaluate(n=np.array([4.0, 16.0]), L=np.array([[1.0], [3.0]]), D=1.0)
+    np.testing.assert_allclose(values, [[1.0, 0.5], [3.0, 1.5]])
+
+
+def test_the_assumption_that_fails_is_named_with_its_values():
+    bound = stated(2 * L * D / sp.sqrt(n), hidden=False, assumptions=(sp.Ge(n, 4), sp.Le(d, n)))
+    with pytest.raises(InvalidInput, match=r"assumes n >= 4, which fails at n = 2$"):
+        bound.evaluate(n=2, d=1, L=1, D=1)
+    with pytest.raises(InvalidInput, match=r"assumes d <= n, which fails at d = 9.0, n = 5.0 and at 2 more of 6 entries"):
+        bound.evaluate(n=np.array([5.0, 7.0, 20.0]), d=np.array([[1.0], [9.0]]) * np.array([1.0, 1.0, 3.0]), L=1, D=1)
+    with pytest.raises(InvalidInput, match="needs a value for D, d"):
+        bound.evaluate(n=5, L=1)
+
+
+def test_comparison_of_claims():
+    comparison = PRIVATE.compare(FREE)
+    assert comparison.relation == "larger"
+    assert not comparison.everywhere
+    verify(comparison)
+    few = Regime(ties={d: 1, epsilon: 1}, constants="D L")
+    assert PRIVATE.compare(FREE, few).relation == "same order"
+    assert FREE.compare(1 / n, few).relation == "larger"
+
+
+def test_what_has_no_order_says_why():
+    nothing = PAPER.claim("toy/lem-2", "Lemma 2", "…", kind="lemma")
+    with pytest.raises(InvalidInput, match="toy/lem-2 has no symbolic bound to compare"):
+        nothing.compare(FREE)
+    with pytest.raises(InvalidInput, match=r"toy/thm-1 has no order of growth: exp\(n\) grows faster than every power"):
+        stated(sp.exp(n)).compare(FREE)
+
+
+@pytest.mark.parametrize("label", ["l1_geometry/lem-4-3", "tsybakov/lem-6"])
+def test_orders_with_exp_are_refused_with_a_reason(label):
+    claims = load(content=["bounds"]).claims
+    with pytest.raises(InvalidInput, match=f"{label} has no order of growth: .*compare the logarithms"):
+        claims[label].compare(claims["l1_geometry/thm-4"])
+
+
+def test_a_claim_prints_three_ways():
+    bound = stated(L * sp.Min(1, sp.sqrt(d) / n))
+    assert bound.unicode().splitlines()[0].strip().startswith("⎛")
+    assert "min" in bound.unicode()
+    assert bound.latex().startswith(r"\lesssim")
+    assert ET.fromstring(bound.mathml()).tag == "math"
+    assert "≲" in bound.mathml()
+    exact = stated(L / n, hidden=False)
+    assert exact.latex().startswith(r"\leq")
+    nothing = PAPER.claim("toy/lem-2", "Lemma 2", "…", kind="lemma")
+    assert nothing.unicode() == nothing.latex() == nothing.mathml() == ""
