@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from dpcheck.geometry import L1Ball
 from dpcheck.interfaces import Array, Constants, Problem, Rng
 from dpcheck.privacy import ApproxDP, Guarantee, PureDP
-from dpcheck.verdicts import Verdict, Witness, refuted
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.crosspolytope import L1Location, SignLasso, SignLinear
 
@@ -89,16 +87,6 @@ def right_child_pair(b: int, tilt: float = 0.1) -> tuple[Array, Array, Array]:
 
 
 PURE = PureDP(1.0)
-
-
-def refuted_by(label: str, verifier: str, *, numbers: Any = None, points: Any = (), **parameters: Any) -> Verdict:
-    """Refutes a reading by a witness, whose numbers the verifier itself computes, in high precision."""
-    violation = getattr(importlib.import_module("dpcheck.witnesses.l1_geometry"), verifier)(**parameters)
-    claimed, found = (witness_number(value) for value in (violation.claimed, violation.found))
-    witness = Witness(label=label, kind=f"l1_geometry.{verifier}", parameters=parameters, claimed=claimed, found=found)
-    said = f"{violation.statement}: {float(violation.found):.6g} found, {float(violation.claimed):.6g} allowed"
-    own = {"found": float(violation.found), "allowed": float(violation.claimed), **(numbers or {})}
-    return refuted(said, "exact", numbers=own, points=points, witness=witness)
 
 
 def witness_number(value: Any) -> str:

@@ -16,6 +16,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -24,7 +25,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, holds, inconclusive, refuted
 
-from ._instances import DIALLED, linear, problem, refuted_by
+from ._instances import DIALLED, linear, problem
 
 # Algorithm 1: privacy -----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import PowerMap, norms
 from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -28,7 +29,7 @@ from dpcheck.running import Fixed
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, holds, inconclusive, refuted
 
-from ._instances import DIALLED, linear, location, problem, refuted_by
+from ._instances import DIALLED, linear, location, problem
 
 # The algorithms -------------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count, shuffled_al
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.laws import NoisyMin
@@ -24,7 +25,7 @@ from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 
-from ._instances import LASSO, LinearSquare, problem, refuted_by, right_child_pair
+from ._instances import LASSO, LinearSquare, problem, right_child_pair
 
 # Report noisy min -----------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from dpcheck.algorithms.l1_geometry.frank_wolfe import estimate_error, record_co
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, PureDP
@@ -23,7 +24,7 @@ from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from ._instances import LASSO, problem, refuted_by
+from ._instances import LASSO, problem
 
 LIMIT = 2.0
 """No excess of the LASSO workload exceeds |x - x*|_2^2/2 <= (1 + 0.8)^2/2 < 2."""

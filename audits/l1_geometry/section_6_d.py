@@ -18,6 +18,7 @@ from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Schedule
 from dpcheck.running import Fixed, Run
@@ -25,7 +26,7 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads.crosspolytope import SignLasso
 
-from ._instances import location, refuted_by
+from ._instances import location
 from .lower_bounds import sign_error
 
 

@@ -17,8 +17,7 @@ from dpcheck.harness.search import Search
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Verdict, Witness, holds, inconclusive, refuted
-from dpcheck.witnesses import verify
+from dpcheck.verdicts import Verdict, holds, inconclusive
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 DELTA = 1e-6
@@ -26,48 +25,6 @@ DELTA = 1e-6
 
 def problem(work: Any, epsilon: float, delta: float = DELTA) -> Problem:
     return Problem(constants=work.constants, privacy=ApproxDP(epsilon, delta))
-
-
-def order(label: str) -> Any:
-    """The O-form of a claim."""
-    from dpcheck.engine.catalogue import claim
-
-    return claim(label).order
-
-
-def explicit(label: str) -> Any:
-    from dpcheck.engine.catalogue import claim
-
-    return claim(label).explicit
-
-
-def stated(label: str, **values: float) -> float:
-    """The bound of a claim at these values; its assumptions are enforced."""
-    from dpcheck.engine.catalogue import claim
-
-    return float(claim(label).evaluate(**values))
-
-
-def refuted_by(label: str, verifier: str, **parameters: Any) -> Verdict:
-    """Refutes by a witness that is recomputed here; inconclusive when its parameters show no violation."""
-    import importlib
-
-    import mpmath
-
-    found = getattr(importlib.import_module("dpcheck.witnesses.lp_spaces"), verifier)(**parameters)
-    numbers = {"claimed": float(found.claimed), "found": float(found.found)}
-    said = f"{found.statement}: found {mpmath.nstr(found.found, 6)}, allowed {mpmath.nstr(found.claimed, 6)}"
-    if not found.violated:
-        return inconclusive(said, "exact", numbers=numbers)
-    witness = Witness(
-        label=label,
-        kind=f"lp_spaces.{verifier}",
-        parameters=parameters,
-        claimed=mpmath.nstr(found.claimed, 15),
-        found=mpmath.nstr(found.found, 15),
-    )
-    verify(witness)
-    return refuted(said, "exact", numbers=numbers, witness=witness)
 
 
 def body(name: str, d: int) -> Domain:

@@ -18,6 +18,7 @@ from dpcheck.algorithms.lp_spaces import (
 from dpcheck.algorithms.lp_spaces.regular import kappa, mirror_map
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
+from dpcheck.engine.statements import order_of
 from dpcheck.geometry import Domain, Simplex
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import rate, risk
@@ -27,7 +28,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, inconclusive
 from dpcheck.workloads import HeavyCoordinates, LinearMean, signs_on
 
-from ._instances import DELTA, body, huber, order, problem
+from ._instances import DELTA, body, huber, problem
 
 # Theorem 2: the Gaussian width --------------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ def steep(d: int, p: float = 1.5) -> HeavyCoordinates:
 
 
 def _against(label: str, values: Array, work: Any, told: ApproxDP, n: int, p: float) -> dict[str, float]:
-    stated = order(label)
+    stated = order_of(label)
     at = {
         "n": float(n), "d": float(work.constants.d), "epsilon": told.epsilon, "delta": told.delta,
         "D": work.constants.diameter(p), "kappa": kappa(p, work.constants.d, "safe"), "beta": 0.5,
@@ -130,7 +131,7 @@ def risk_of_the_full_noise(context: Context, *, n: int) -> Verdict:
     told = problem(work, largest_epsilon(n))
     values = risk.excess_risks(algorithm, work, told, n, context.scale(8, 20), context.seed, context.name, n)
     row = algorithm.schedule(told, n).phases[0]
-    start, stated = float(work.excess_risk(np.zeros((1, 3)))[0]), order("lp_spaces/thm-10")
+    start, stated = float(work.excess_risk(np.zeros((1, 3)))[0]), order_of("lp_spaces/thm-10")
     at = {
         "n": n,
         "d": 3,
@@ -166,7 +167,7 @@ def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, floa
         run: Run[Any] = Run(plan, len(repeated), context.rng("noise", part))
         point = algorithm.execute(run, work, Fixed(repeated), np.zeros((1, 3)))
         values.append(work.excess_risk(point).reshape(-1, times).mean(axis=1))
-    stated = order("lp_spaces/claim-app10-general-eps")
+    stated = order_of("lp_spaces/claim-app10-general-eps")
     at = {"n": float(n), "d": 3.0, "epsilon": 0.9, "delta": DELTA, "kappa": kappa(1.5, 3, "safe")}
     bound = float(evaluate(stated, at)) * math.log(inverse)
     return risk.quantile_summary(np.concatenate(values), level, bound)

@@ -12,9 +12,11 @@ from scipy import integrate, stats
 from dpcheck.accounting import classic_gaussian_sigma, shuffle_delta, shuffle_epsilon
 from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian, local_budget, mirror_map
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.geometry import L1Ball
 from dpcheck.geometry.norms import dual_norm, norm
 from dpcheck.harness import accuracy, domain
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import GeneralizedGaussian
 from dpcheck.privacy import ZCDP, gaussian_delta
@@ -23,7 +25,7 @@ from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, kappa, mu, n
 from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
 from dpcheck.workloads import CoordinateHuber
 
-from ._instances import body, explicit, order, refuted_by
+from ._instances import body
 
 d_, p_, theta_ = BY_NAME["d"], BY_NAME["p"], BY_NAME["theta"]
 UNIT = {D: 1, L: 1, mu: 1}
@@ -34,8 +36,8 @@ UNIT = {D: 1, L: 1, mu: 1}
 @check("lp_spaces/claim-contrib-1", kind="symbolic")
 def strongly_convex_rate_without_epsilon(context: Context) -> Verdict:
     """Contribution 1 is the derived rate of Theorem 4; Theorem 4 as printed is larger by (1/epsilon - 1)/n."""
-    printed, derived = order("lp_spaces/thm-4").subs(UNIT), order("lp_spaces/thm-4@derived").subs(UNIT)
-    here = order("lp_spaces/claim-contrib-1")
+    printed, derived = order_of("lp_spaces/thm-4").subs(UNIT), order_of("lp_spaces/thm-4@derived").subs(UNIT)
+    here = order_of("lp_spaces/claim-contrib-1")
     gap = sp.simplify(printed - here - (1 / epsilon - 1) / n)
     return proved({"Contribution 1 = derived Theorem 4": derived - here, "printed - Contribution 1": gap})
 
@@ -43,13 +45,13 @@ def strongly_convex_rate_without_epsilon(context: Context) -> Verdict:
 @check("lp_spaces/claim-contrib-2", kind="symbolic")
 def contribution_2_is_theorem_7(context: Context) -> Verdict:
     """Contribution 2 restates Theorem 7."""
-    return proved({"difference": order("lp_spaces/claim-contrib-2") - order("lp_spaces/thm-7")})
+    return proved({"difference": order_of("lp_spaces/claim-contrib-2") - order_of("lp_spaces/thm-7")})
 
 
 @check("lp_spaces/claim-contrib-3", kind="symbolic")
 def contribution_3_follows_from_theorem_10(context: Context) -> Verdict:
     """Contribution 3 is Theorem 10 times (kappa^2 d log(1/delta))^(1/4): implied by it wherever that is at least 1."""
-    ratio = order("lp_spaces/claim-contrib-3") / order("lp_spaces/thm-10").subs(D, 1)
+    ratio = order_of("lp_spaces/claim-contrib-3") / order_of("lp_spaces/thm-10").subs(D, 1)
     log = sp.Symbol("l", positive=True)
     rest = (ratio**4 / (kappa**2 * d_)).subs(sp.log(1 / delta), log).subs(sp.log(delta), -log)
     return proved({"fourth power of the ratio": rest - log})
@@ -58,14 +60,14 @@ def contribution_3_follows_from_theorem_10(context: Context) -> Verdict:
 @check("lp_spaces/claim-table-1", kind="symbolic")
 def table_1_is_theorem_2(context: Context) -> Verdict:
     """Table 1's convex rate is Theorem 2 at unit constants, without its logarithm."""
-    printed = order("lp_spaces/thm-2").subs(UNIT).subs(delta, sp.exp(-1))
-    return proved({"difference": printed - order("lp_spaces/claim-table-1")})
+    printed = order_of("lp_spaces/thm-2").subs(UNIT).subs(delta, sp.exp(-1))
+    return proved({"difference": printed - order_of("lp_spaces/claim-table-1")})
 
 
 @check("lp_spaces/claim-table-2", kind="symbolic")
 def table_2_is_theorem_10(context: Context) -> Verdict:
     """Table 2's heavy-tail rate is Theorem 10 at M = 1."""
-    return proved({"difference": order("lp_spaces/claim-table-2") - order("lp_spaces/thm-10").subs(D, 1)})
+    return proved({"difference": order_of("lp_spaces/claim-table-2") - order_of("lp_spaces/thm-10").subs(D, 1)})
 
 
 # Tools --------------------------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ def advanced_composition_meets_epsilon(context: Context) -> Verdict:
 def delta_doubles(context: Context) -> Verdict:
     """T delta' + delta with delta' = delta/T is 2 delta: the conclusion of Lemma 1, not delta."""
     T = BY_NAME["T"]
-    return proved({"composed delta": T * (delta / T) + delta - order("lp_spaces/lem-1")})
+    return proved({"composed delta": T * (delta / T) + delta - order_of("lp_spaces/lem-1")})
 
 
 @check("lp_spaces/lem-2", kind="privacy", expect="inconclusive")
@@ -212,8 +214,8 @@ def calibration_with_the_true_constant(context: Context) -> Verdict:
 def calibration_as_concentrated_privacy(context: Context) -> Verdict:
     """At the variance of Lemma 3, kappa s^2/(2 sigma^2) = epsilon^2/(4 log(1/delta))."""
     sigma = BY_NAME["sigma"]
-    rho = explicit("lp_spaces/lem-3@derived").subs(sigma**2, explicit("lp_spaces/lem-3"))
-    rho = rho.subs(sigma, sp.sqrt(explicit("lp_spaces/lem-3")))
+    rho = explicit_of("lp_spaces/lem-3@derived").subs(sigma**2, explicit_of("lp_spaces/lem-3"))
+    rho = rho.subs(sigma, sp.sqrt(explicit_of("lp_spaces/lem-3")))
     return proved({"rho": rho - epsilon**2 / (4 * sp.log(1 / delta))})
 
 
@@ -226,7 +228,7 @@ def moments_of_the_radius(context: Context) -> Verdict:
     def radial(power: sp.Expr) -> sp.Expr:
         return sp.integrate(x**power * sp.exp(-(x**2) / (2 * sigma**2)), (x, 0, sp.oo))
 
-    stated = explicit("lp_spaces/lem-4")
+    stated = explicit_of("lp_spaces/lem-4")
     cases = {
         f"m = {k}, d = {j}": radial(j - 1 + k) / radial(j - 1) - stated.subs({m: k, d_: j}) for k, j in ((1, 2), (3, 4))
     }
@@ -330,7 +332,7 @@ def _l1_width(d: int) -> float:
 @check("lp_spaces/def-12", kind="symbolic")
 def l1_width_exponent(context: Context) -> Verdict:
     """sqrt(2 log 2d)/sqrt(log d) tends to sqrt 2: the O(sqrt(log d)) of the definition."""
-    limit = sp.limit(explicit("lp_spaces/def-12") / sp.sqrt(sp.log(d_)), d_, sp.oo)
+    limit = sp.limit(explicit_of("lp_spaces/def-12") / sp.sqrt(sp.log(d_)), d_, sp.oo)
     return proved({"limit": limit - sp.sqrt(2)})
 
 
@@ -395,4 +397,4 @@ def local_budgets_add_up(context: Context) -> Verdict:
 @check("lp_spaces/proc-bassily21", kind="symbolic")
 def baseline_is_remark_3(context: Context) -> Verdict:
     """The baseline's rate is that of Remark 3."""
-    return proved({"difference": order("lp_spaces/proc-bassily21") - order("lp_spaces/claim-rem-3")})
+    return proved({"difference": order_of("lp_spaces/proc-bassily21") - order_of("lp_spaces/claim-rem-3")})

@@ -16,8 +16,10 @@ from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.algorithms.solvers import Task, value
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import Ball, Interval, L1Ball
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
@@ -27,19 +29,7 @@ from dpcheck.privacy import gaussian_delta
 from dpcheck.symbols import BY_NAME, D, L, alpha, epsilon, n, omega
 from dpcheck.verdicts import Verdict, holds, inconclusive
 
-from ._instances import (
-    DELTA,
-    FREE,
-    body,
-    bump_excess,
-    cone_excess,
-    enough,
-    explicit,
-    linear,
-    problem,
-    quadratic,
-    refuted_by,
-)
+from ._instances import DELTA, FREE, body, bump_excess, cone_excess, enough, linear, problem, quadratic
 
 # Algorithm 1 --------------------------------------------------------------------------------------------------------
 
@@ -72,7 +62,7 @@ def stability_of_the_exact_minimiser(context: Context) -> Verdict:
         sample = Sample(data, np.ones((1, data.shape[1])))
         return exact_minimiser(Task(workload=work, sample=sample, weight=2 * lambda_, centre=np.zeros((1, 1))))
 
-    bound = float(explicit("lp_spaces/alg-1@derived").subs({L: 1, n: size, BY_NAME["lambda"]: lambda_}))
+    bound = float(explicit_of("lp_spaces/alg-1@derived").subs({L: 1, n: size, BY_NAME["lambda"]: lambda_}))
     data = np.ones((1, size, 1))
     neighbour = data.copy()
     neighbour[0, 0] = -1.0
@@ -160,9 +150,9 @@ def both_releases_move_as_theorem_1_needs(context: Context) -> Verdict:
     """2L for the objective and 2 sqrt(alpha/lambda) for the minimiser: what the two noises are calibrated to."""
     lam, eps, delta = BY_NAME["lambda"], epsilon, BY_NAME["delta"]
     log = sp.log(sp.Rational(5, 2) / delta)
-    first = 4 * L**2 / explicit("lp_spaces/alg-1")
+    first = 4 * L**2 / explicit_of("lp_spaces/alg-1")
     second = 4 * alpha / lam / (64 * alpha * log / (lam * eps**2))
-    return proved({"mu_G^2 + mu_H^2": first + second - explicit("lp_spaces/thm-1@derived")})
+    return proved({"mu_G^2 + mu_H^2": first + second - explicit_of("lp_spaces/thm-1@derived")})
 
 
 # Theorem 2 ----------------------------------------------------------------------------------------------------------
@@ -201,7 +191,7 @@ def corrected_accuracy_on_the_cone(context: Context, *, n: int) -> dict[str, flo
 def corrected_accuracy_gives_the_rate(context: Context) -> Verdict:
     """The projection term is 4 L D (log(2.5/delta)/log(1/delta))^(1/4) times n^(-1/2), corrected; n^(-1/4), printed."""
     delta, lam = BY_NAME["delta"], BY_NAME["lambda"]
-    rem = explicit("lp_spaces/claim-rem-1")  # 2 sigma_2 G_C
+    rem = explicit_of("lp_spaces/claim-rem-1")  # 2 sigma_2 G_C
 
     def term(power: sp.Expr) -> sp.Expr:
         second = epsilon**2 * L * D**3 / (omega**2 * sp.log(1 / delta) * n**power)
@@ -239,7 +229,7 @@ def risk_within_the_derived_bound(context: Context, *, name: str, d: int, n: int
 def generalisation_part(context: Context) -> Verdict:
     """Stability L/(lambda n) at lambda = L/(sqrt n D) costs L D/sqrt n, as does the regulariser when R <= D."""
     lam = L / (sp.sqrt(n) * D)
-    stability_part = L * explicit("lp_spaces/alg-1@derived").subs(BY_NAME["lambda"], lam)
+    stability_part = L * explicit_of("lp_spaces/alg-1@derived").subs(BY_NAME["lambda"], lam)
     bias = lam * D**2
     return proved({"stability": stability_part - L * D / sp.sqrt(n), "regulariser": bias - L * D / sp.sqrt(n)})
 

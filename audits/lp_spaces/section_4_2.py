@@ -15,10 +15,12 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
 from dpcheck.harness.lower_bound import Fact, must_exceed_on_average
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
@@ -26,19 +28,7 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, inconclusive
 
-from ._instances import (
-    DELTA,
-    FREE,
-    INRADIUS,
-    body,
-    bump_excess,
-    enough,
-    explicit,
-    order,
-    problem,
-    quadratic,
-    refuted_by,
-)
+from ._instances import DELTA, FREE, INRADIUS, body, bump_excess, enough, problem, quadratic
 
 # Algorithm 2, Theorems 3 and 4 --------------------------------------------------------------------------------------
 
@@ -160,14 +150,14 @@ def strongly_convex_rate(context: Context, *, n: int) -> dict[str, float]:
     )
     constants = work.constants
     at = {L: constants.lipschitz(2.0), D: 1.0, mu: 0.25, omega: constants.extra["width"], BY_NAME["n"]: n, epsilon: 0.9}
-    bound = order("lp_spaces/thm-4@derived").subs({**at, BY_NAME["delta"]: DELTA})
+    bound = order_of("lp_spaces/thm-4@derived").subs({**at, BY_NAME["delta"]: DELTA})
     return risk.summary(values, float(bound))
 
 
 @check("lp_spaces/thm-4", kind="symbolic")
 def printed_rate_is_the_weaker_one(context: Context) -> Verdict:
     """Theorem 4 as printed exceeds the derived rate by L^2 D^2 (1/epsilon - 1)/(Delta n), >= 0 for epsilon <= 1."""
-    gap = order("lp_spaces/thm-4") - order("lp_spaces/thm-4@derived")
+    gap = order_of("lp_spaces/thm-4") - order_of("lp_spaces/thm-4@derived")
     t = sp.Symbol("t", nonnegative=True)  # epsilon = 1/(1 + t)
     return proved({}, {"printed - derived": sp.simplify(gap.subs(epsilon, 1 / (1 + t)))})
 
@@ -176,7 +166,9 @@ def printed_rate_is_the_weaker_one(context: Context) -> Verdict:
 def ball_rates(context: Context) -> Verdict:
     """At G_C = sqrt d, D = 1 Theorem 2 is Remark 2's rate for the ball."""
     d = BY_NAME["d"]
-    return proved({"convex": order("lp_spaces/thm-2").subs({omega: sp.sqrt(d), D: 1}) - order("lp_spaces/claim-rem-2")})
+    return proved(
+        {"convex": order_of("lp_spaces/thm-2").subs({omega: sp.sqrt(d), D: 1}) - order_of("lp_spaces/claim-rem-2")}
+    )
 
 
 # Theorem 5 ----------------------------------------------------------------------------------------------------------
@@ -198,7 +190,7 @@ def constant_algorithm(context: Context) -> Verdict:
 def bound_is_the_square_of_the_mean_estimation_error(context: Context) -> Verdict:
     """The first term is (G_C sqrt(log(1/delta))/((log 2d)^2 epsilon n))^2: a squared error of private means."""
     d, delta = BY_NAME["d"], BY_NAME["delta"]
-    first = order("lp_spaces/thm-5@literal")
+    first = order_of("lp_spaces/thm-5@literal")
     error = omega * sp.sqrt(sp.log(1 / delta)) / (sp.log(2 * d) ** 2 * epsilon * n)
     return proved({"first term": first - error**2})
 
@@ -246,6 +238,6 @@ def _instance(context: Context, name: str, trials: int, d: int = 16) -> Verdict:
 def upper_over_lower(context: Context) -> Verdict:
     """Theorem 4's second term at L = 1, Delta = C_min^2 over Theorem 5's first is (log 2d)^4/C_min^2."""
     c = sp.Symbol("C_min", positive=True)
-    second = order("lp_spaces/thm-4").args
+    second = order_of("lp_spaces/thm-4").args
     part = next(term for term in second if term.has(omega)).subs({L: 1, mu: c**2})
-    return proved({"ratio": part / order("lp_spaces/thm-5@literal") - explicit("lp_spaces/claim-after-thm-5")})
+    return proved({"ratio": part / order_of("lp_spaces/thm-5@literal") - explicit_of("lp_spaces/claim-after-thm-5")})

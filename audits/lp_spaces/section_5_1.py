@@ -15,8 +15,10 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.geometry import measure_strong_convexity
 from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -25,7 +27,7 @@ from dpcheck.running import Fresh, Run
 from dpcheck.symbols import BY_NAME, D, H, L, T, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict
 
-from ._instances import DELTA, certified, explicit, huber, order, problem, refuted_by, replayed
+from ._instances import DELTA, certified, huber, problem, replayed
 
 CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
 COUNTS = 1e18
@@ -128,8 +130,8 @@ def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delt
 @check("lp_spaces/thm-6@derived", kind="privacy")
 def concentrated_privacy_of_algorithm_3(context: Context) -> Verdict:
     """T steps of sensitivity 2L/n at the printed variance cost epsilon^2/(32 log(1/delta))."""
-    rho = T * kappa * (2 * L / n) ** 2 / (2 * explicit("lp_spaces/alg-3"))
-    return proved({"rho": rho - explicit("lp_spaces/thm-6@derived")})
+    rho = T * kappa * (2 * L / n) ** 2 / (2 * explicit_of("lp_spaces/alg-3"))
+    return proved({"rho": rho - explicit_of("lp_spaces/thm-6@derived")})
 
 
 @check("lp_spaces/thm-7@derived", kind="accuracy", grid={"p": by_size([1.5], [1.3, 1.5, 1.8])})
@@ -156,7 +158,7 @@ def suboptimality_of_the_regularised_risk(context: Context, *, p: float) -> Verd
 
 
 def _rate_of_7(at: dict[Any, float]) -> float:
-    return float(order("lp_spaces/thm-7").subs(at))
+    return float(order_of("lp_spaces/thm-7").subs(at))
 
 
 @check(
@@ -229,7 +231,7 @@ def remark_3_beats_theorem_7(context: Context) -> Verdict:
     x = sp.Symbol("x", positive=True)
     noise = sp.sqrt(d * LOG) / (n * epsilon)
     private = (D + D**2).subs(D, 1) * kappa * noise
-    ratio = (private / order("lp_spaces/thm-7")).subs(d, (x * n * epsilon) ** 2 / LOG)
+    ratio = (private / order_of("lp_spaces/thm-7")).subs(d, (x * n * epsilon) ** 2 / LOG)
     return proved({"fifth power": sp.simplify(ratio**5) - 32 * kappa * x**3})
 
 
@@ -264,15 +266,15 @@ def phased_risk_with_the_additive_term(context: Context, *, size: float, n: int)
 def corrected_bound_contains_the_printed_one(context: Context) -> Verdict:
     """The corrected order minus L^2 times the rate without d^(1-2/p) is the printed one."""
     rest = L**2 * (1 / sp.sqrt(n) + sp.sqrt(d * LOG) / (n * epsilon))
-    return proved({"difference": order("lp_spaces/thm-8@corrected") - rest - order("lp_spaces/thm-8")})
+    return proved({"difference": order_of("lp_spaces/thm-8@corrected") - rest - order_of("lp_spaces/thm-8")})
 
 
 @check("lp_spaces/claim-after-thm-8", kind="symbolic")
 def gap_to_the_constrained_optimum(context: Context) -> Verdict:
     """Theorem 8 over the constrained optimum at unit norms is d^(1/2 - 1/p)."""
     optimum = d ** (sp.Rational(1, 2) - 1 / p_) * (1 / sp.sqrt(n) + sp.sqrt(d * LOG) / (n * epsilon))
-    ratio = sp.powsimp(sp.simplify(order("lp_spaces/thm-8").subs(BY_NAME["theta"], 1) / optimum))
-    return proved({"ratio": ratio - explicit("lp_spaces/claim-after-thm-8")})
+    ratio = sp.powsimp(sp.simplify(order_of("lp_spaces/thm-8").subs(BY_NAME["theta"], 1) / optimum))
+    return proved({"ratio": ratio - explicit_of("lp_spaces/claim-after-thm-8")})
 
 
 @check("lp_spaces/proc-phased-sgd", kind="sensitivity")

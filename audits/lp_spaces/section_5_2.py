@@ -17,7 +17,9 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.regular import local_budget
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -25,7 +27,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import BY_NAME, D, H, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict
 
-from ._instances import DELTA, certified, explicit, heavy, order, problem, refuted_by, replayed
+from ._instances import DELTA, certified, heavy, problem, replayed
 
 CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
 COUNTS = 1e18
@@ -115,7 +117,7 @@ def printed_parameters_balance(context: Context) -> Verdict:
     """At the printed T and lambda, kappa/sqrt T and M/lambda are the printed rate (M = sigma = 1)."""
     lam = sp.sqrt(n * epsilon) / (kappa**2 * d * LOG) ** sp.Rational(1, 4)
     steps = n**2 * epsilon**2 / (lam**2 * d * LOG)
-    stated = order("lp_spaces/thm-10").subs(D, 1)
+    stated = order_of("lp_spaces/thm-10").subs(D, 1)
     log = sp.Symbol("l", positive=True)
 
     def plain(e: sp.Expr) -> sp.Expr:
@@ -194,7 +196,7 @@ def batched_parameters_balance(context: Context) -> Verdict:
     log = sp.Symbol("l", positive=True)
     steps = (kappa**2 * n**2 * epsilon**2 / (4 * d * log)) ** sp.Rational(1, 3)
     lam = sp.sqrt(steps) / kappa
-    stated = order("lp_spaces/claim-app10-general-eps").subs(LOG, log)
+    stated = order_of("lp_spaces/claim-app10-general-eps").subs(LOG, log)
     noise = 8 * d * kappa * lam**2 * steps ** sp.Rational(3, 2) * log / (n**2 * epsilon**2)
     six = sp.Rational(1, 6)
     return proved(
@@ -210,7 +212,7 @@ def batched_parameters_balance(context: Context) -> Verdict:
 def batched_privacy(context: Context) -> Verdict:
     """2 kappa log(1/delta) s^2/epsilon^2 at s = 2 (beta M + lambda)/b: rho = epsilon^2/(4 log(1/delta))."""
     s2 = (2 * (H * D + A_) / b_) ** 2
-    found = explicit("lp_spaces/proc-batched-md").subs(sp.Symbol("A", positive=True), A_)
+    found = explicit_of("lp_spaces/proc-batched-md").subs(sp.Symbol("A", positive=True), A_)
     return proved({"rho": kappa * s2 / (2 * found) - epsilon**2 / (4 * LOG)})
 
 
@@ -219,7 +221,7 @@ def entry_of_table_2(context: Context) -> Verdict:
     """M_2 d/sqrt n + sqrt(M_2) d^(5/4)/sqrt(n epsilon) at M_2 = d^(1/2 - 1/p) is the entry."""
     M = d ** (sp.Rational(1, 2) - 1 / p_)
     built = M * d / sp.sqrt(n) + sp.sqrt(M) * d ** sp.Rational(5, 4) / sp.sqrt(n * epsilon)
-    return proved({"entry": sp.expand(sp.powsimp(built, force=True) - order("lp_spaces/claim-app10-p-ge-2"))})
+    return proved({"entry": sp.expand(sp.powsimp(built, force=True) - order_of("lp_spaces/claim-app10-p-ge-2"))})
 
 
 @check("lp_spaces/proc-heavy-euclid", kind="symbolic")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from dpcheck import seeds
 from dpcheck.accounting import account
@@ -18,6 +17,7 @@ from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size
 from dpcheck.claims import evaluate
+from dpcheck.engine.statements import order_of
 from dpcheck.geometry import Ball
 from dpcheck.harness import risk
 from dpcheck.harness.replay import Case
@@ -163,15 +163,6 @@ def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
 NONEXPANSIVE = "one clipped gradient moves the mean by 2C/n at most, the projection is nonexpansive, gamma is public"
 SHARES = (0.02, 0.25, 0.4, 0.5, 0.6, 0.75, 1.0)
 SIZES = by_size([256, 1024, 4096], [2**j for j in range(7, 16)])
-
-
-def order_of(label: str) -> sp.Expr:
-    """The O-form of a claim."""
-    from dpcheck.engine.catalogue import claim
-
-    order = claim(label).order
-    assert order is not None, f"{label} has no O-form"
-    return order
 
 
 def with_vacuity(found: Verdict, diameter: float, axis: str) -> Verdict:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
-from dpcheck.claims import evaluate
 from dpcheck.harness import privacy, replay
 from dpcheck.harness.losses import compose
 from dpcheck.interfaces import Array, Problem, Schedule
@@ -60,22 +59,6 @@ def radial_spikes(d: int, k: float, m: int, epsilon: float, factor: float = 1.0)
     b = np.zeros(d)
     b[0] = 400.0
     return RadialHeavyTail(b=tuple(b), D=1000.0, weights=Spike.of_moment(1.0, k, min(1.0, factor * d / (m * epsilon))))
-
-
-def stated(label: str, **values: float) -> float:
-    """The bound of a claim at these values; its assumptions are enforced."""
-    from dpcheck.engine.catalogue import claim
-
-    return float(claim(label).evaluate(**values))
-
-
-def unassumed(label: str, **values: float) -> float:
-    """The explicit bound of a claim without its assumptions: for practical parameters, where nothing is certified."""
-    from dpcheck.engine.catalogue import claim
-
-    expression = claim(label).explicit
-    assert expression is not None
-    return float(evaluate(expression, values))
 
 
 # Privacy, exactly ---------------------------------------------------------------------------------------------------

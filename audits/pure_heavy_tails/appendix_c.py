@@ -14,6 +14,7 @@ from scipy import special, stats
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, domain, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BoxRecords
@@ -26,7 +27,7 @@ from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import problem, radial_spikes, stated, wide
+from ._instances import problem, radial_spikes, wide
 from .section_2_extension import pointwise_excess
 from .section_2_perturbation import (
     SOLVERS,

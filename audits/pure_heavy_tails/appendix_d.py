@@ -17,6 +17,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient,
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.replay import Case
@@ -30,7 +31,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import DELTA, opposite_spikes, problem, shifts, slack_verdict, stated
+from ._instances import DELTA, opposite_spikes, problem, shifts, slack_verdict
 from .section_3_solver import double_distance, double_sensitivity, double_slack, same_rate, toy_steps
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from dpcheck.algorithms.solvers import certified
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, BoxRecords
@@ -36,12 +37,11 @@ from ._exponential import (
     accounted,
     balanced,
     empgm_case,
-    order_of,
     risk_at,
     selection_verdict,
     with_vacuity,
 )
-from ._instances import problem, stated
+from ._instances import problem
 
 
 def _mean() -> HeavyMean:

@@ -11,6 +11,7 @@ from dpcheck.algorithms.pure_heavy_tails import SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.exponential import smoothed_gradient
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
@@ -29,7 +30,6 @@ from ._exponential import (
     SIZES,
     accounted,
     balanced,
-    order_of,
     risk_at,
     selection_laws,
     selection_verdict,
@@ -37,7 +37,6 @@ from ._exponential import (
     steeper,
     with_vacuity,
 )
-from ._instances import stated
 
 
 @check("pure_heavy_tails/thm-e-5", kind="privacy", grid={"epsilon": by_size([1.0], [1.0, 3.0])})

@@ -11,6 +11,7 @@ import numpy as np
 from dpcheck.algorithms.pure_heavy_tails.sampling import ApproxLocalPotential, LocalPotential, cells, gibbs_linear
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.statements import stated
 from dpcheck.harness import runtime
 from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Exponential
@@ -21,7 +22,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
 from ._exponential import potential
-from ._instances import opposite_spikes, stated, wide
+from ._instances import opposite_spikes, wide
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from dpcheck.algorithms.pure_heavy_tails.sampling import cells
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
@@ -31,8 +32,8 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from ._exponential import order_of, potential
-from ._instances import BLOCKS, DELTA, opposite_spikes, problem, radial_spikes, stated, wide
+from ._exponential import potential
+from ._instances import BLOCKS, DELTA, opposite_spikes, problem, radial_spikes, wide
 
 # Algorithm 7 ---------------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     separation,
 )
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, domain, lower_bound, optimal_tests
 from dpcheck.harness.hard_instances import FiniteLaw, exactly
 from dpcheck.harness.lower_bound import Fact
@@ -28,9 +29,7 @@ from dpcheck.symbols import BY_NAME, zeta
 from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
 from dpcheck.workloads.linear import TwoPoint
 
-from ._exponential import order_of
 from ._hard import ROOT, ZETAS, drawn
-from ._instances import stated
 
 # Risks, reduction, decoder -----------------------------------------------------------------------------------------
 

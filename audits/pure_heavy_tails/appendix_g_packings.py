@@ -19,6 +19,7 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     spike_probability,
 )
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, lower_bound, optimal_tests
 from dpcheck.harness.hard_instances import FiniteLaw, as_mpf, closest_pair, exactly
 from dpcheck.harness.lower_bound import Fact
@@ -31,9 +32,8 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._exponential import order_of
 from ._hard import ZETAS, decode_with, drawn, private_decoder_error, solvers
-from ._instances import problem, stated
+from ._instances import problem
 
 # Packings ------------------------------------------------------------------------------------------------------------
 

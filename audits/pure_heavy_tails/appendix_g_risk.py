@@ -12,6 +12,7 @@ import sympy as sp
 from dpcheck.algorithms.pure_heavy_tails import Constant
 from dpcheck.algorithms.pure_heavy_tails.hard_instances import bounded_pair, packed_laws, packing, spike_probability
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import lower_bound, optimal_tests
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.symbolic import proved
@@ -19,9 +20,7 @@ from dpcheck.symbols import BY_NAME, D, G_k, k, p
 from dpcheck.verdicts import Outcome, Point, Verdict, inconclusive
 from dpcheck.workloads.linear import LinearWorkload, SparseDirection
 
-from ._exponential import order_of
 from ._hard import NonPrivate, excesses, solvers
-from ._instances import stated
 
 ZETA = 0.1
 EPSILON = 0.1

@@ -17,6 +17,7 @@ from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated, unassumed
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import witnessed
@@ -31,7 +32,7 @@ from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from ._instances import BLOCKS, DELTA, opposite_spikes, problem, stated, unassumed
+from ._instances import BLOCKS, DELTA, opposite_spikes, problem
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
 

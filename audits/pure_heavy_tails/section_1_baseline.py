@@ -9,12 +9,13 @@ import numpy as np
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import rate, risk
 from dpcheck.harness.replay import Case
 from dpcheck.verdicts import Point, Verdict, inconclusive
 from dpcheck.workloads.linear import RareSpikes
 
-from ._instances import BLOCKS, opposite_spikes, practical, problem, shifts, slack_verdict, stated, wide
+from ._instances import BLOCKS, opposite_spikes, practical, problem, shifts, slack_verdict, wide
 
 LABEL = "pure_heavy_tails/proc-noisy-subgradient"
 COUNTS = 1e18

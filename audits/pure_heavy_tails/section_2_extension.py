@@ -11,6 +11,7 @@ import sympy as sp
 from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.algorithms.solvers import certified, value
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
@@ -21,8 +22,6 @@ from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
-
-from ._instances import stated
 
 LINE: dict[str, Any] = {
     "spikes": RareSpikes(D=2.0, p=0.3),

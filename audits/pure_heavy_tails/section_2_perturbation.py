@@ -15,6 +15,7 @@ from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
 from dpcheck.algorithms.solvers import Pushed, certified
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated, unassumed
 from dpcheck.harness import accuracy, risk, sensitivity
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
@@ -28,19 +29,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import (
-    BLOCKS,
-    DELTA,
-    opposite_spikes,
-    practical,
-    problem,
-    radial_spikes,
-    shifts,
-    slack_verdict,
-    stated,
-    unassumed,
-    wide,
-)
+from ._instances import BLOCKS, DELTA, opposite_spikes, practical, problem, radial_spikes, shifts, slack_verdict, wide
 
 SOLVERS: dict[str, Any] = {"exact": certified, "worst legal": Pushed()}
 UNITS = {"exact": 2.0, "worst legal": 4.0}

@@ -15,6 +15,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import witnessed
@@ -25,8 +26,6 @@ from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
-
-from ._instances import stated
 
 # The joint reformulation --------------------------------------------------------------------------------------------
 

@@ -15,12 +15,13 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import unassumed
 from dpcheck.harness import risk
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, holds, inconclusive
 from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
 
-from ._instances import BLOCKS, DELTA, practical, problem, unassumed
+from ._instances import BLOCKS, DELTA, practical, problem
 
 BMI = 3
 """Column of the body-mass index in `diabetes`, the intercept counted."""

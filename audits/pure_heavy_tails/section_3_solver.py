@@ -15,6 +15,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.algorithms.solvers import Task
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import rate, risk, runtime, sensitivity
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
@@ -27,7 +28,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import BLOCKS, opposite_spikes, practical, problem, radial_spikes, shifts, slack_verdict, stated, wide
+from ._instances import BLOCKS, opposite_spikes, practical, problem, radial_spikes, shifts, slack_verdict, wide
 from .section_2_perturbation import SOLVERS, distance_within, distances
 
 STAGES = {"exact": (2.0, 2.0), "worst legal": (4.0, 7 / 3)}

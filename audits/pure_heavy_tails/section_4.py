@@ -11,6 +11,7 @@ import sympy as sp
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import Constant
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, lower_bound, risk
 from dpcheck.harness.hard_instances import FiniteLaw
 from dpcheck.harness.refutation import witnessed
@@ -22,7 +23,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import problem, stated
+from ._instances import problem
 
 INSTANCES: dict[str, Any] = {
     "radial": RadialHeavyTail(b=(0.6, 0.3), D=2.0),

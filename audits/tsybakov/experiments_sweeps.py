@@ -60,7 +60,7 @@ class Noted:
 def tuned(context: Context, work: RegularisedPopulation, setting: Problem, n: int) -> MinibatchSGD:
     """DP-SGD at the best of six (clip level, distance of a step) on runs of their own; of two at size smoke."""
     steepest, found = work.constants.lipschitz(2.0), {}
-    for share, stride in itertools.product(context.scale((1 / 8,), (1 / 64, 1 / 8, 1.0)), (0.03, 0.2)):
+    for share, stride in itertools.product((1 / 64, 1 / 2), context.scale((0.3,), (0.1, 0.3, 1.0))):
         level = share * steepest
         method = MinibatchSGD(T=30, b=min(128, n // 4), level=level, eta=stride / level)
         values = risk.excess_risks(

@@ -11,7 +11,6 @@ import numpy as np
 from dpcheck import seeds
 from dpcheck.algorithms.user_level import PhasedERM, PhasedSGD, SmoothedERM
 from dpcheck.checks import Context
-from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import Ball
 from dpcheck.harness import risk
 from dpcheck.harness.runtime import CountingWorkload
@@ -70,11 +69,6 @@ def plain(d: int, m: int, epsilon: float = 1.0, delta: float = 1e-6, smooth: flo
 def top(work: Any) -> float:
     """LR, which no excess risk exceeds."""
     return float(work.constants.lipschitz(2.0) * work.constants.diameter(2.0))
-
-
-def stated(label: str, **values: Any) -> float:
-    """The bound of a claim at these values; its assumptions are enforced."""
-    return float(claim(f"user_level/{label}").evaluate(**values))
 
 
 def counted(algorithm: Any, work: Any, told: Problem, n: int, seed: int) -> tuple[float, int]:

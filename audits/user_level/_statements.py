@@ -12,37 +12,12 @@ import sympy as sp
 from dpcheck.asymptotics import Comparison, Regime, compare, verify
 from dpcheck.engine.catalogue import claim
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict, Witness, holds, inconclusive, refuted
-
-
-def order(label: str) -> Any:
-    """The O-form of a claim."""
-    return claim(f"user_level/{label}").order
-
-
-def explicit(label: str) -> Any:
-    return claim(f"user_level/{label}").explicit
-
-
-def stated(label: str, **values: Any) -> float:
-    """The bound of a claim at these values; its assumptions are enforced."""
-    return float(claim(f"user_level/{label}").evaluate(**values))
+from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
 
 
 def stated_each(label: str, **values: Any) -> Array:
-    """The bound at arrays of values, which broadcast: `stated` compiles the claim at every call."""
-    return np.asarray(claim(f"user_level/{label}").evaluate(**values), dtype=float)
-
-
-def witnessed(label: str, verifier: str, claimed: float, found: float, **parameters: Any) -> Witness:
-    """A witness of this paper; `claimed` and `found` come from the check's own arithmetic."""
-    return Witness(
-        label=f"user_level/{label}",
-        kind=f"user_level.{verifier}",
-        parameters=parameters,
-        claimed=repr(float(claimed)),
-        found=repr(float(found)),
-    )
+    """The bound at arrays of values, which broadcast."""
+    return np.asarray(claim(label).evaluate(**values), dtype=float)
 
 
 def at_most(smaller: Any, larger: Any, regime: Regime) -> Comparison:

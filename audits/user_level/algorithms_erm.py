@@ -13,6 +13,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM, SmoothedERM, StronglyConvex
 from dpcheck.algorithms.user_level.sizes import smallest_users
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
@@ -30,7 +31,6 @@ from ._runs import (
     problem,
     quadratic,
     risk_verdict,
-    stated,
     top,
 )
 
@@ -188,7 +188,7 @@ def _planned(algorithm: PhasedERM, label: str, n: int, m: int, H: float) -> dict
     capped = sum(row.batch == row.users for row in plan.phases[:3])
     logs = math.log(n * 4 * m) * math.log(n**2 * m**2 * math.e / 1e-30)
     values = {"n": n, "m": m, "d": 4, "epsilon": 1.0, "D": 1.0, "L": 1.0}
-    bound = stated(label, **values, **({"H": H} if label.startswith("thm-3") else {})) * logs
+    bound = stated(label, **values, **({"H": H} if label.startswith("user_level/thm-3") else {})) * logs
     return {"mean": float(plan.gradients), "se": 0.0, "bound": bound, "capped among the first three": capped}
 
 
@@ -201,7 +201,7 @@ def _planned(algorithm: PhasedERM, label: str, n: int, m: int, H: float) -> dict
 )
 def planned_gradients_over_n(context: Context, *, n: int, H: float) -> Any:
     """Planned sum T_i K_i m, minibatches uncapped (dialled, not private), over the stated complexity and its logs."""
-    return _planned(PhasedERM(**SMALL), "thm-3-2@gradients", n, 16, H)
+    return _planned(PhasedERM(**SMALL), "user_level/thm-3-2@gradients", n, 16, H)
 
 
 @check(
@@ -213,7 +213,7 @@ def planned_gradients_over_n(context: Context, *, n: int, H: float) -> Any:
 )
 def planned_gradients_over_m(context: Context, *, m: int, H: float) -> Any:
     """The same over m at n = 2^20, against the tight form."""
-    return _planned(PhasedERM(**SMALL), "thm-3-2@derived", 2**20, m, H)
+    return _planned(PhasedERM(**SMALL), "user_level/thm-3-2@derived", 2**20, m, H)
 
 
 # Risk -----------------------------------------------------------------------------------------------------------------
@@ -291,8 +291,8 @@ def radius_smoothness_and_bias(context: Context) -> Verdict:
         told, algorithm = plain(d, m, epsilon), SmoothedERM()
         values = {"n": n, "m": m, "d": d, "epsilon": epsilon, "L": 1.0, "D": 1.0}
         found += [algorithm.smoothing_radius(told, n), algorithm.smoothness(told, n)]
-        smooth = stated("proc-smoothed-alg-3", **{k: v for k, v in values.items() if k != "d"})
-        wanted += [stated("thm-d3@derived", **values), smooth]
+        smooth = stated("user_level/proc-smoothed-alg-3", **{k: v for k, v in values.items() if k != "d"})
+        wanted += [stated("user_level/thm-d3@derived", **values), smooth]
     return agree(found, wanted, "L r and beta_r")
 
 
@@ -310,7 +310,9 @@ def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
     work, m, d = quadratic(3, 8), 8, 3
     told = problem(work)
     values = risk.excess_risks(META, work, told, n, context.scale(400, 1200), context.seed, context.label, n)
-    bound = stated("claim-3-6", L=1.0, mu=1.0, n=n, m=m, d=d, delta=1e-6, epsilon=1.0) * math.log(n * d * m) ** 2
+    bound = (
+        stated("user_level/claim-3-6", L=1.0, mu=1.0, n=n, m=m, d=d, delta=1e-6, epsilon=1.0) * math.log(n * d * m) ** 2
+    )
     found = risk.expectation(
         values, bound, context.failure_probability, limit=(0.5 + 0.125) ** 2 / 2, x=float(n), series=NOT_PRIVATE
     )
@@ -376,7 +378,7 @@ def _rate(context: Context, label: str, n: int, m: int, trials: int) -> Any:
 )
 def slope_in_users(context: Context, *, n: int) -> Any:
     """Mean excess risk over n at m = 8 (dialled, not private) against the optimal rate."""
-    return _rate(context, "thm-3-2", n, 8, context.scale(60, 200))
+    return _rate(context, "user_level/thm-3-2", n, 8, context.scale(60, 200))
 
 
 @check(
@@ -388,4 +390,4 @@ def slope_in_users(context: Context, *, n: int) -> Any:
 )
 def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
     """The same over m at n = 256 users (dialled, not private)."""
-    return _rate(context, "thm-3-2", 256, m, context.scale(60, 200))
+    return _rate(context, "user_level/thm-3-2", 256, m, context.scale(60, 200))

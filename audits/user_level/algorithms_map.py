@@ -13,6 +13,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM
 from dpcheck.algorithms.user_level.sizes import smallest_users
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, privacy, rate, risk, runtime, sensitivity
 from dpcheck.harness.losses import compose
@@ -23,7 +24,7 @@ from dpcheck.interfaces import Problem
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads import LinearMean, Users
 
-from ._runs import DIALLED_1, DIALLED_3, NOT_PRIVATE, WORKLOADS, counted, linear, plain, problem, stated, top
+from ._runs import DIALLED_1, DIALLED_3, NOT_PRIVATE, WORKLOADS, counted, linear, plain, problem, top
 
 # The baseline ---------------------------------------------------------------------------------------------------------
 
@@ -52,7 +53,7 @@ def group_privacy_by_composition(context: Context) -> Verdict:
         for _ in range(m):  # from the last neighbour, on which the event has probability 0
             p = math.exp(epsilon / m) * p + delta_0
         found.append(p / delta_0)
-        wanted.append(stated("proc-group-privacy@derived", epsilon=epsilon, m=m))
+        wanted.append(stated("user_level/proc-group-privacy@derived", epsilon=epsilon, m=m))
     return agree(found, wanted, "delta over delta_0")
 
 
@@ -103,7 +104,7 @@ def slope_of_the_baseline(context: Context, *, n: int, m: int) -> Any:
     work = linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
     told = problem(work, 8.0)
     values = risk.excess_risks(GroupPrivacy(), work, told, n, context.scale(80, 300), context.seed, "slope", n, m)
-    bound = stated("proc-group-privacy", n=n, m=m, d=d, epsilon=8.0, delta=1e-6, D=1.0, L=1.0)
+    bound = stated("user_level/proc-group-privacy", n=n, m=m, d=d, epsilon=8.0, delta=1e-6, D=1.0, L=1.0)
     return risk.summary(values, bound)
 
 
@@ -161,7 +162,7 @@ def where_algorithm_1_beats_group_privacy(context: Context) -> Verdict:
     agreed = []
     for m, d, epsilon in _grid(context):
         for n in SCANNED:
-            proved = stated("thm-2-1@derived", n=n, m=float(m), d=d, epsilon=epsilon, D=1.0, L=1.0)
+            proved = stated("user_level/thm-2-1@derived", n=n, m=float(m), d=d, epsilon=epsilon, D=1.0, L=1.0)
             private = math.sqrt(d) / (epsilon * n)
             agreed.append(float((proved < private) == (m > epsilon * n)))
     verdict = accuracy.never_violated(
@@ -178,8 +179,8 @@ def where_algorithm_3_beats_group_privacy(context: Context) -> Verdict:
     for m, d, epsilon in _grid(context):
         for n in (n for n in SCANNED if 1 / (m * n) > DELTA):  # as the theorem assumes
             values = {"n": n, "m": float(m), "d": d, "epsilon": epsilon, "D": 1.0, "L": 1.0, "delta": DELTA}
-            left.append(stated("thm-3-2", **values))
-            right.append(stated("proc-group-privacy", **values))
+            left.append(stated("user_level/thm-3-2", **values))
+            right.append(stated("user_level/proc-group-privacy", **values))
     verdict = accuracy.never_violated(
         left, right, statement="Theorem 3.2 <= group privacy", covers="log(1/delta) <= log(m e^eps/delta)"
     )
@@ -195,7 +196,7 @@ def users_that_suffice(context: Context, *, epsilon: float, m: int) -> Verdict:
     assert first is not None
     needed = algorithm.enough(told, first)
     # One user below the smallest n the last phase is short, so that the closed form is below the need.
-    below = stated("claim-3-4@derived", n=float(first - 1))
+    below = stated("user_level/claim-3-4@derived", n=float(first - 1))
     return accuracy.never_violated(
         [below, 1.0], [needed, float(algorithm.feasible(told, first))],
         statement="n/(e (1 + log2 n)) <= 100 log(...)/eps just below", covers="this size", evidence="exact",

@@ -22,6 +22,7 @@ from dpcheck.algorithms.user_level.smoothing import smoothed_gradients, uniform_
 from dpcheck.algorithms.user_level.subsample import subsampled
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, risk, runtime, stability
 from dpcheck.harness.runtime import CountingWorkload
 from dpcheck.harness.search import BallRecords, UserRecords
@@ -31,7 +32,7 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.verdicts import Verdict, combine, holds, inconclusive, refuted
 from dpcheck.workloads import SignHuber
 
-from ._runs import WORKLOADS, linear, quadratic, stated, top
+from ._runs import WORKLOADS, linear, quadratic, top
 
 # SGD ------------------------------------------------------------------------------------------------------------------
 
@@ -42,7 +43,7 @@ def one_gradient_a_sample(context: Context, *, T: int) -> Verdict:
     work = linear(3, 1)
     each: Any = CountingWorkload(work.each)
     sgd(each, work.each.rows(context.rng(), 1, 3 * T).reshape(1, 3, T, 3), 0.1, np.zeros((1, 3)))
-    return agree([each.gradients], [3 * stated("proc-sgd", T=T)], "gradients of three groups")
+    return agree([each.gradients], [3 * stated("user_level/proc-sgd", T=T)], "gradients of three groups")
 
 
 @check("user_level/proc-sgd", kind="stability", grid={"loss": ("linear", "quadratic", "huber")})
@@ -72,19 +73,19 @@ def a_replaced_sample_moves_the_average(context: Context, *, loss: str) -> Verdi
 )
 def regret_of_the_average(context: Context, *, loss: str, eta: float) -> Verdict:
     """Mean excess risk of x~ after T = 100 steps from the origin, against D^2/(2 eta T) + eta L^2/2 at D = |x*|."""
-    return _regret(context, loss, eta, "lem-b3@derived")
+    return _regret(context, loss, eta, "user_level/lem-b3@derived")
 
 
 @check("user_level/lem-b3", kind="risk", grid={"loss": ("linear", "huber"), "eta": (0.1,)})
 def regret_of_the_average_as_printed(context: Context, *, loss: str, eta: float) -> Verdict:
     """The printed bound, twice as large."""
-    return _regret(context, loss, eta, "lem-b3")
+    return _regret(context, loss, eta, "user_level/lem-b3")
 
 
 @check("user_level/proc-sgd", kind="risk", grid={"eta": (0.02, 0.1)})
 def risk_of_the_average(context: Context, *, eta: float) -> Verdict:
     """The average of x_0, ..., x_{T-1} keeps the regret bound on the absolute loss, which is not smooth."""
-    return _regret(context, "absolute", eta, "lem-b3@derived")
+    return _regret(context, "absolute", eta, "user_level/lem-b3@derived")
 
 
 def _regret(context: Context, loss: str, eta: float, label: str) -> Verdict:
@@ -95,9 +96,9 @@ def _regret(context: Context, loss: str, eta: float, label: str) -> Verdict:
     samples = work.rows(context.rng(), trials, T)[:, None]
     values = work.excess_risk(sgd(work, samples, eta, np.zeros((1, d)))[:, 0])
     L, beta = work.constants.lipschitz(2.0), work.constants.smoothness(2.0)
-    if beta * eta > 1 and label == "lem-b3":
+    if beta * eta > 1 and label == "user_level/lem-b3":
         raise ValueError("the printed lemma assumes eta <= 1/beta")
-    extra = {"H": beta} if label == "lem-b3" else {}
+    extra = {"H": beta} if label == "user_level/lem-b3" else {}
     bound = stated(label, D=float(np.linalg.norm(best)), eta=eta, T=T, L=L, **extra)
     limit = L * work.constants.diameter(2.0)
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=eta, variable="eta", series=loss)
@@ -124,7 +125,7 @@ def score_of_replaced_points(context: Context, *, C: int) -> Verdict:
             moved[:, :r] = site
             worst = max(worst, float(np.abs(concentration_score(moved, 1.0) - before)[alike].max()))
         found.append(worst)
-        wanted.append(stated("proc-concentration-score@derived", r=r, K=C))
+        wanted.append(stated("user_level/proc-concentration-score@derived", r=r, K=C))
     return agree(found, wanted, f"largest change of the score, r = 1..{C // 2} equal points of {C}")
 
 
@@ -138,7 +139,7 @@ def score_moves_by_less_than_two(context: Context, *, C: int) -> Verdict:
         moved[:, 0] = site
         worst = max(worst, float(np.abs(concentration_score(moved, 1.0) - before).max()))
     return accuracy.never_violated(
-        [worst], [stated("proc-concentration-score")], statement="|s - s'| <= 2", evidence="certificate",
+        [worst], [stated("user_level/proc-concentration-score")], statement="|s - s'| <= 2", evidence="certificate",
         covers="a point has at most C - 1 pairs with the others, each counted twice",
     )  # fmt: skip
 
@@ -165,7 +166,7 @@ def inclusions_of_the_others(context: Context, *, C: int) -> Verdict:
         (after,) = neighbour_counts(moved, (1.0,))
         worst = max(worst, float(np.abs(inclusion(after) - inclusion(before))[:, 1:].max()))
     return accuracy.never_violated(
-        [worst], [min(1.0, stated("proc-outlier-removal@derived", C=C))], statement="|p_j - p_j'| <= 6/C",
+        [worst], [min(1.0, stated("user_level/proc-outlier-removal@derived", C=C))], statement="|p_j - p_j'| <= 6/C",
         evidence="certificate", covers="h_j changes by at most 1, and p_j has slope 6/C in it",
     )  # fmt: skip
 
@@ -174,7 +175,7 @@ def inclusions_of_the_others(context: Context, *, C: int) -> Verdict:
 def inclusion_probabilities(context: Context) -> Verdict:
     """A point is kept exactly where its uniform lies below p(h), for all h of 12 points."""
     h = np.arange(1, 13, dtype=float)[None]
-    wanted = [stated("proc-outlier-removal", h=x, C=12) for x in h[0]]
+    wanted = [stated("user_level/proc-outlier-removal", h=x, C=12) for x in h[0]]
     points, found = np.eye(12)[None], []
     for j in range(12):
         p, kept = wanted[j], []
@@ -211,9 +212,11 @@ def exact_gradients_on_quadratics(context: Context, *, T: int) -> Verdict:
     end = ac_sa(lambda x: eigen * x, np.ones((1, len(eigen))), mu=1e-13, steps=T, upsilon=1.0, project=lambda x: x)
     worst = float((eigen / 2 * end[0] ** 2).max())
     return accuracy.never_violated(
-        [worst], [stated("proc-ac-sa", H=1.0, D=1.0, T=T)], statement="excess <= 2 beta D^2/(T (T + 1)) on quadratics",
+        [worst],
+        [stated("user_level/proc-ac-sa", H=1.0, D=1.0, T=T)],
+        statement="excess <= 2 beta D^2/(T (T + 1)) on quadratics",
         failure_probability=context.failure_probability,
-    )  # fmt: skip
+    )
 
 
 @check("user_level/proc-ac-sa@derived", kind="risk", grid={"T": (10, 60), "V": (0.1, 2.0)})
@@ -227,7 +230,7 @@ def noisy_gradients_on_quadratics(context: Context, *, T: int, V: float) -> Verd
 
     end = ac_sa(oracle, start, mu=1e-13, steps=T, upsilon=2.0, project=lambda x: x)
     values = (eigen / 2 * end**2).sum(axis=1)
-    bound = stated("proc-ac-sa@derived", H=1.0, D=1.0, T=T, V=V)
+    bound = stated("user_level/proc-ac-sa@derived", H=1.0, D=1.0, T=T, V=V)
     return risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=float(T), variable="T")
 
 
@@ -235,7 +238,7 @@ def noisy_gradients_on_quadratics(context: Context, *, T: int, V: float) -> Verd
 def steps_of_a_stage(context: Context, *, condition: float) -> Verdict:
     """Without noise every stage takes ceil(4 sqrt(2 kappa)) steps, at most 1 + 4 sqrt(2 kappa)."""
     steps = [stage(k, gap=1.0, variance=0.0, mu=1 / condition, smooth=1.0).steps for k in range(1, 30)]
-    allowed = stated("proc-multistage-ac-sa", H=1.0, lambda_=1 / condition)
+    allowed = stated("user_level/proc-multistage-ac-sa", H=1.0, lambda_=1 / condition)
     return runtime.verdict(np.array(steps, dtype=float), allowed, what="steps of a stage", x=condition)
 
 
@@ -245,7 +248,7 @@ def steps_of_all_stages(context: Context, *, condition: float, V: float) -> Verd
     mu, steps, verdicts = 1 / condition, 0, []
     for U in range(1, 31):
         steps += stage(U, gap=1.0, variance=V**2, mu=mu, smooth=1.0).steps
-        bound = stated("lem-c4@derived", U=U, H=1.0, lambda_=mu, V=V, L=1.0, D=1.0)
+        bound = stated("user_level/lem-c4@derived", U=U, H=1.0, lambda_=mu, V=V, L=1.0, D=1.0)
         verdicts.append(runtime.verdict(float(steps), bound, what="steps", x=float(U), series=f"V = {V:g}"))
     return combine(verdicts)
 
@@ -309,7 +312,7 @@ def minimiser_moves_by_its_bound(context: Context) -> Verdict:
     def argmin(data: Array) -> Array:
         return regularised_erm(work, Sample(data, np.ones((1, N))), np.zeros((1, 2)), weight)
 
-    bound = stated("proc-rerm", L=1.0, lambda_=weight, N=N)
+    bound = stated("user_level/proc-rerm", L=1.0, lambda_=weight, N=N)
     found = stability.search(
         stability.of_map(argmin, bound), UserRecords(BallRecords(1.0, 2), 1), N, chains=16,
         steps=context.scale(10, 40), seed=context.seed,
@@ -341,7 +344,7 @@ def excess_of_the_regularised_minimiser(context: Context, *, loss: str, weight: 
     values = work.rows(context.rng("data"), trials, 4)
     point = regularised_erm(work, Sample(values, np.ones((1, 4))), np.zeros((1, d)), weight)
     near = 0.5 if loss == "linear" else 0.125
-    bound = stated("fact-eq-15@derived", L=1.0, lambda_=weight, N=4, m=3, D=near)
+    bound = stated("user_level/fact-eq-15@derived", L=1.0, lambda_=weight, N=4, m=3, D=near)
     return risk.expectation(
         work.excess_risk(point), bound, context.failure_probability, limit=top(work), x=weight, variable="lambda",
         series=loss,
@@ -356,7 +359,7 @@ def shift_of_the_regularised_minimiser(context: Context) -> Verdict:
     other = data.copy()
     other[0, 0] = [-1.0, 0.0]
     ends = [regularised_erm(work, Sample(z, np.ones((1, 12))), np.zeros((1, 2)), 0.5) for z in (data, other)]
-    moved, wanted = float(np.linalg.norm(ends[0] - ends[1])), stated("proc-rerm", L=1.0, lambda_=0.5, N=12)
+    moved, wanted = float(np.linalg.norm(ends[0] - ends[1])), stated("user_level/proc-rerm", L=1.0, lambda_=0.5, N=12)
     return agree([moved], [wanted], "shift", 1e-4)  # the gap that is certified leaves 1e-4 of it open
 
 
@@ -369,7 +372,7 @@ def shifts_follow_their_law(context: Context, *, d: int) -> Verdict:
     mean = float(length.mean())
     numbers = {
         "mean length": mean,
-        "r d/(d + 1)": stated("proc-randomized-smoothing", r=r, d=d),
+        "r d/(d + 1)": stated("user_level/proc-randomized-smoothing", r=r, d=d),
         "p-value": test.pvalue,
     }
     said = f"Kolmogorov distance {test.statistic:.3g}, p-value {test.pvalue:.3g}, over {size:,} shifts"
@@ -406,7 +409,9 @@ def subsampled_laplace_sum(context: Context, *, M: int) -> Verdict:
         return float(np.logaddexp(math.log1p(-w) if w < 1 else -math.inf, math.log(w) + abs(x) - abs(x - 1))) + plain(x)
 
     found = exact_epsilon(mixed, plain, breakpoints=(0.0, 1.0))
-    sharp, printed = (stated(label, K=M, N=N, epsilon=1.0) for label in ("lem-a8@derived", "lem-a8"))
+    sharp, printed = (
+        stated(label, K=M, N=N, epsilon=1.0) for label in ("user_level/lem-a8@derived", "user_level/lem-a8")
+    )
     if found > printed:
         return refuted(f"epsilon {found:.6g} after subsampling, {printed:.6g} stated", "exact")
     return agree([found], [sharp], "epsilon after subsampling", 1e-6)

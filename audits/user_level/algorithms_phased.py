@@ -15,24 +15,14 @@ from dpcheck.algorithms.user_level.concentration import concentration_score, inc
 from dpcheck.algorithms.user_level.descent import movement
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array
 from dpcheck.laws import Laplace
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive
 
-from ._runs import (
-    DIALLED_1,
-    NOT_PRIVATE,
-    WORKLOADS,
-    counted,
-    linear,
-    plain,
-    planted,
-    problem,
-    risk_verdict,
-    stated,
-)
+from ._runs import DIALLED_1, NOT_PRIVATE, WORKLOADS, counted, linear, plain, planted, problem, risk_verdict
 
 SIZES = {
     "n = 2e5, m = 10, epsilon = 1": (200_000, 10, 1.0, 1e-6),
@@ -279,7 +269,7 @@ def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     found, planned = counted(DIALLED_1, work, problem(work), n, context.seed)
     if found != planned:
         return inconclusive(f"{found:g} gradients counted, the schedule says {planned}", "counted")
-    return runtime.verdict(found, stated("alg-1", n=n, m=4), x=float(n), series=NOT_PRIVATE)
+    return runtime.verdict(found, stated("user_level/alg-1", n=n, m=4), x=float(n), series=NOT_PRIVATE)
 
 
 @check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(SIZES)})
@@ -290,9 +280,12 @@ def planned_gradients_of_phased_sgd(context: Context, *, size: str) -> Verdict:
     n, m, epsilon, delta = SIZES[size]
     plan = PhasedSGD().schedule(plain(10, m, epsilon, delta), n)
     return accuracy.never_violated(
-        [plan.gradients / (n * m)], [stated("alg-1@derived", q=best_q(n))], statement="gradients over nm <= 2^-q",
-        covers="the plan fixes the gradients, whatever the data", evidence="counted",
-    )  # fmt: skip
+        [plan.gradients / (n * m)],
+        [stated("user_level/alg-1@derived", q=best_q(n))],
+        statement="gradients over nm <= 2^-q",
+        covers="the plan fixes the gradients, whatever the data",
+        evidence="counted",
+    )
 
 
 @check("user_level/thm-b1", kind="runtime", grid={"size": tuple(SIZES)})
@@ -342,7 +335,7 @@ def one_phase_after_a_noisy_start(context: Context, *, sigma: float) -> Verdict:
     before = np.full((trials, d), 0.2 / math.sqrt(d))
     start = work.project(before + sigma * rng.standard_normal((trials, d)))
     end = sgd(work, work.rows(rng, trials, T)[:, None], eta, start)[:, 0]
-    bound = stated("fact-eq-7@derived", D=1.0, d=d, sigma=sigma, eta=eta, T=T, L=1.0)
+    bound = stated("user_level/fact-eq-7@derived", D=1.0, d=d, sigma=sigma, eta=eta, T=T, L=1.0)
     # F(end) - F(before) + LR is nonnegative and at most 2LR.
     values = work.excess_risk(end) - work.excess_risk(before) + 1.0
     return risk.expectation(
@@ -358,9 +351,12 @@ def equation_7_as_printed(context: Context) -> Verdict:
         for d in (1, 10) for s in (0.01, 1.0, 100.0) for e in (1e-3, 0.1) for T in (10, 1000)
     ]  # fmt: skip
     return accuracy.never_violated(
-        [stated("fact-eq-7@derived", **at) for at in grid], [stated("fact-eq-7", **at) for at in grid],
-        statement="sharp form <= printed form", covers="half of both terms, clipped", evidence="certificate",
-    )  # fmt: skip
+        [stated("user_level/fact-eq-7@derived", **at) for at in grid],
+        [stated("user_level/fact-eq-7", **at) for at in grid],
+        statement="sharp form <= printed form",
+        covers="half of both terms, clipped",
+        evidence="certificate",
+    )
 
 
 @check("user_level/thm-b1@derived", kind="symbolic")
@@ -376,7 +372,7 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
         J = math.log(10) / math.log(n)
         found = algorithm.risk_bound(told, n) - algorithm.bad_event(told, n)
         closed = stated(
-            "thm-b1@derived",
+            "user_level/thm-b1@derived",
             n=float(n),
             m=10.0,
             d=10.0,
@@ -414,7 +410,7 @@ def _rate(context: Context, n: int, m: int) -> Any:
     work = _tilted(n, m, 2)
     told = problem(work)
     values = risk.excess_risks(DIALLED_1, work, told, n, context.scale(60, 2400), context.seed, "rate", n, m)
-    bound = stated("thm-2-1@derived", n=n, m=m, d=2, epsilon=1.0, D=1.0, L=1.0)
+    bound = stated("user_level/thm-2-1@derived", n=n, m=m, d=2, epsilon=1.0, D=1.0, L=1.0)
     return {**risk.summary(values, bound), "exponent": -0.5, "privacy": NOT_PRIVATE}
 
 

@@ -14,6 +14,7 @@ from dpcheck.algorithms.user_level import MinibatchSGD, ThresholdTest
 from dpcheck.algorithms.user_level.erm import regularised_erm
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, risk, sensitivity
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
@@ -23,7 +24,7 @@ from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.verdicts import Verdict, combine, holds, inconclusive
 
-from ._runs import NOT_PRIVATE, WORKLOADS, counted, linear, plain, problem, stated, top
+from ._runs import NOT_PRIVATE, WORKLOADS, counted, linear, plain, problem, top
 
 DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
 
@@ -66,7 +67,7 @@ def threshold_test_over_all_patterns(context: Context, *, level: float, epsilon:
 def answers_of_the_threshold_test(context: Context, *, where: str) -> Verdict:
     """Runs of Algorithm 4, queries alpha above or below the level: all answers right with probability 1 - gamma."""
     T, gamma, epsilon, trials = 5, 0.1, 1.0, context.scale(4000, 40_000)
-    alpha = stated("lem-a9", T=T, gamma=gamma, epsilon=epsilon)
+    alpha = stated("user_level/lem-a9", T=T, gamma=gamma, epsilon=epsilon)
     side = 1.0 if where == "above" else -1.0
     algorithm = ThresholdTest(level=-side * alpha, count=T)
     told = Problem(constants=plain(1, 1).constants, privacy=PureDP(epsilon))
@@ -124,7 +125,7 @@ def halts_at_full_score(context: Context, *, K: int) -> Verdict:
     """One step, all K users alike (K dialled, not private): P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
     trials = context.scale(20_000, 200_000)
     halted = _halted(MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1), np.zeros(K), trials, context)
-    chance = stated("thm-c1@halt", K=K, epsilon=1.0)
+    chance = stated("user_level/thm-c1@halt", K=K, epsilon=1.0)
     margin = 0.03 if context.size == "smoke" else 0.01
     return near_frequency(int((halted < 1).sum()), trials, chance, margin, context.failure_probability, "a halt")
 
@@ -230,7 +231,7 @@ def variance_of_a_minibatch_by_enumeration(context: Context, *, N: int, m: int) 
         subsets = list(itertools.combinations(range(N), K))
         deviations = [(signs[:, list(s)].mean(axis=1) - signs.mean(axis=1)) ** 2 for s in subsets]
         found.append(float(np.mean(deviations)) + 1.0)
-        wanted.append(stated("lem-3-5@derived", K=K, N=N, L=1.0, m=m) + 1.0)
+        wanted.append(stated("user_level/lem-3-5@derived", K=K, N=N, L=1.0, m=m) + 1.0)
     return agree(found, wanted, "one plus the variance")
 
 
@@ -266,7 +267,7 @@ def _along(context: Context, loss: str) -> Verdict:
     run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("runs"))
     algorithm.execute(run, work, Fixed(values), np.zeros((1, d)))
     L = work.constants.lipschitz(2.0)
-    bound = stated("lem-3-5", L=L, n=n, d=d, m=m, K=K)
+    bound = stated("user_level/lem-3-5", L=L, n=n, d=d, m=m, K=K)
     verdict = risk.expectation(
         np.mean(seen, axis=0), bound, context.failure_probability, limit=(2 * (1 - K / n) * L) ** 2, quantity="variance"
     )
@@ -290,7 +291,7 @@ def distance_to_the_regularised_minimiser(context: Context, *, loss: str, c_nois
     run: Run[Any] = Run(schedule, trials, context.rng("runs"))
     point = algorithm.execute(run, work, data, np.zeros((1, d)))
     best = regularised_erm(work, data.read(), np.zeros((1, d)), weight)
-    bound = stated("fact-eq-17@derived", V=math.sqrt(row.variance), lambda_=weight, T=T)
+    bound = stated("user_level/fact-eq-17@derived", V=math.sqrt(row.variance), lambda_=weight, T=T)
     _, halvings = row.stages()
     values = ((point - best) ** 2).sum(axis=1)
     verdict = risk.expectation(

@@ -10,12 +10,14 @@ import sympy as sp
 from scipy import integrate, optimize, special, stats
 
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict
 
-from ._statements import explicit, stated, stated_each, witnessed
+from ._statements import stated_each
 
 # Concentration --------------------------------------------------------------------------------------------------------
 
@@ -25,7 +27,7 @@ def gaussian_vectors_are_norm_subgaussian(context: Context, *, d: int) -> Verdic
     """A standard Gaussian vector is nSG(1) in one dimension and nSG(2 sqrt d) in d: its chi tail against the claim."""
     t = np.linspace(0, 30 + math.sqrt(d), context.scale(2000, 20_000))
     zeta = 1.0 if d == 1 else 2 * math.sqrt(d)
-    right = stated_each("def-a10", t=t[1:], zeta=zeta)
+    right = stated_each("user_level/def-a10", t=t[1:], zeta=zeta)
     return accuracy.never_violated(
         stats.chi.sf(t[1:], d),
         right,
@@ -37,7 +39,11 @@ def gaussian_vectors_are_norm_subgaussian(context: Context, *, d: int) -> Verdic
 @check("user_level/def-a10@derived", kind="accuracy", grid={"b": (0.5, 1.0, 3.0)})
 def bounded_vectors_are_norm_subgaussian(context: Context, *, b: float) -> Verdict:
     """2 exp(-b^2/(2 zeta^2)) = 1 at zeta = b/sqrt(2 log 2): no smaller zeta does, for a vector of length b."""
-    return agree([stated("def-a10", t=b, zeta=stated("def-a10@derived", b=b))], [1.0], "right side at t = b")
+    return agree(
+        [stated("user_level/def-a10", t=b, zeta=stated("user_level/def-a10@derived", b=b))],
+        [1.0],
+        "right side at t = b",
+    )
 
 
 @check("user_level/def-a10@derived", kind="accuracy")
@@ -59,13 +65,13 @@ def bounded_scalars_are_subgaussian(context: Context) -> Verdict:
 def fair_sign_with_the_printed_logarithm(context: Context, *, gamma: str) -> Verdict:
     """One fair sign, d = 1, c = 10: P(|X| >= 10 zeta sqrt(log(1/gamma))) is 1, zeta = 1/sqrt(2 log 2)."""
     top, bottom = (int(part) for part in gamma.split("/"))
-    allowed, zeta = top / bottom, stated("def-a10@derived", b=1.0)
+    allowed, zeta = top / bottom, stated("user_level/def-a10@derived", b=1.0)
     found = float(10 * zeta * math.sqrt(-math.log(allowed)) <= 1.0)
     return accuracy.never_violated(
         found,
-        stated("thm-a11@literal", gamma=allowed),
+        stated("user_level/thm-a11@literal", gamma=allowed),
         statement="P(|X| >= 10 zeta sqrt(log(1/gamma))) <= gamma",
-        witness=lambda _: witnessed("thm-a11@literal", "thm_a11", allowed, found, c=10, gamma=gamma),
+        witness=lambda _: witnessed("user_level/thm-a11@literal", "thm_a11", allowed, found, c=10, gamma=gamma),
     )
 
 
@@ -75,7 +81,7 @@ def sums_of_fair_signs(context: Context, *, n: int) -> Verdict:
     gammas = np.concatenate([[0.99, 0.9, 0.5], 10.0 ** -np.arange(1, 13)])
     left = []
     for gamma in gammas:
-        least = math.ceil((n + stated("thm-a11@corrected", b=1.0, n=n, gamma=float(gamma))) / 2 - 1e-9)
+        least = math.ceil((n + stated("user_level/thm-a11@corrected", b=1.0, n=n, gamma=float(gamma))) / 2 - 1e-9)
         left.append(2 * float(stats.binom.sf(least - 1, n, 0.5)))
     covers = "S_n = 2 Bin(n, 1/2) - n, both tails; for these n and gamma"
     return accuracy.never_violated(left, gammas, statement="P(|S_n| >= sqrt(2n log(2/gamma))) <= gamma", covers=covers)
@@ -85,7 +91,7 @@ def sums_of_fair_signs(context: Context, *, n: int) -> Verdict:
 def sums_of_vectors_on_the_sphere(context: Context, *, d: int, n: int) -> Verdict:
     """P(|S_n| >= 2 zeta sqrt(n log(2d/gamma))) <= gamma = 1/20, uniform directions, zeta = 1/sqrt(2 log 2): c = 2."""
     trials, gamma, over = context.scale(2000, 20_000), 0.05, 0
-    bound = 2 * stated("def-a10@derived", b=1.0) * math.sqrt(n * math.log(2 * d / gamma))
+    bound = 2 * stated("user_level/def-a10@derived", b=1.0) * math.sqrt(n * math.log(2 * d / gamma))
     for rng, many in context.chunks(trials, n * d):
         x = rng.standard_normal((many, n, d))
         total = (x / np.linalg.norm(x, axis=-1, keepdims=True)).sum(axis=1)
@@ -119,7 +125,7 @@ def variance_without_replacement(context: Context, *, N: int) -> Verdict:
     """All subsets of a drawn population, for every K: the exact finite-population factor."""
     population = context.rng().standard_normal(N)
     found = [subset_variance(population, K) for K in range(1, N)]
-    wanted = [stated("fact-eq-12@derived", K=K, N=N) for K in range(1, N)]
+    wanted = [stated("user_level/fact-eq-12@derived", K=K, N=N) for K in range(1, N)]
     return agree(np.array(found) + 1, np.array(wanted) + 1, "one plus the variance factor")
 
 
@@ -128,8 +134,8 @@ def finite_population_factor_is_below_one_over_K(context: Context) -> Verdict:
     """1/K - (N - K)/((N - 1)K) = (K - 1)/((N - 1)K) >= 0 for 1 <= K <= N, with equality at K = 1."""
     k, more = sp.symbols("k more", nonnegative=True)  # K = 1 + k, N = K + 1 + more
     K, N = 1 + k, 2 + k + more
-    named = {s.name: s for s in explicit("fact-eq-12@derived").free_symbols}
-    factor = explicit("fact-eq-12@derived").subs({named["K"]: K, named["N"]: N})
+    named = {s.name: s for s in explicit_of("user_level/fact-eq-12@derived").free_symbols}
+    factor = explicit_of("user_level/fact-eq-12@derived").subs({named["K"]: K, named["N"]: N})
     return proved({}, {"1/K minus the factor": sp.factor(sp.together(1 / K - factor))})
 
 
@@ -139,9 +145,9 @@ def printed_indicator_claims_zero_variance(context: Context) -> Verdict:
     found = subset_variance(np.array([1.0, -1.0, 1.0, -1.0]), 2)
     return accuracy.never_violated(
         found,
-        stated("fact-eq-12@literal"),
+        stated("user_level/fact-eq-12@literal"),
         statement="the variance is at most 1(K = n)/K times the spread",
-        witness=lambda _: witnessed("fact-eq-12@literal", "eq_12", 0.0, found, values=[1, -1, 1, -1], K=2),
+        witness=lambda _: witnessed("user_level/fact-eq-12@literal", "eq_12", 0.0, found, values=[1, -1, 1, -1], K=2),
     )
 
 
@@ -180,7 +186,7 @@ PRIVATE = [(c, e, dl) for c in (2, 3, 5) for e in (0.0, 0.3, 1.0, 3.0) for dl in
 def best_private_point_of_its_own_user(context: Context) -> Verdict:
     """Linear programmes over all private maps: the largest P(x = Z) against e^epsilon/c + delta, gamma = 1/c."""
     left = [worst_private_point(*point) for point in PRIVATE]
-    right = [stated("fact-dp-stability@derived", epsilon=e, gamma=1 / c, delta=dl) for c, e, dl in PRIVATE]
+    right = [stated("user_level/fact-dp-stability@derived", epsilon=e, gamma=1 / c, delta=dl) for c, e, dl in PRIVATE]
     covers = "each programme ranges over all (epsilon, delta)-private maps of that many values"
     return accuracy.never_violated(
         left, np.minimum(right, 1.0), statement="P(bad for its own user) <= e^epsilon gamma + delta", covers=covers
@@ -191,7 +197,7 @@ def best_private_point_of_its_own_user(context: Context) -> Verdict:
 def printed_stability_is_looser(context: Context) -> Verdict:
     """The printed e^(2 epsilon) gamma + delta is above the same optima, and above the derived bound."""
     left = [worst_private_point(*point) for point in PRIVATE]
-    right = [stated("fact-dp-stability", epsilon=e, gamma=1 / c, delta=dl) for c, e, dl in PRIVATE]
+    right = [stated("user_level/fact-dp-stability", epsilon=e, gamma=1 / c, delta=dl) for c, e, dl in PRIVATE]
     covers = "each programme ranges over all (epsilon, delta)-private maps of that many values"
     return accuracy.never_violated(
         left, np.minimum(right, 1.0), statement="P(bad for its own user) <= e^(2 epsilon) gamma + delta", covers=covers
@@ -207,9 +213,9 @@ def smoothing_does_not_lower_a_convex_function(context: Context) -> Verdict:
     found = integrate.quad(abs, -1, 1, points=[0])[0] / 2
     return accuracy.never_violated(
         found,
-        stated("lem-d1@literal"),
+        stated("user_level/lem-d1@literal"),
         statement="f_r(0) <= f(0)",
-        witness=lambda _: witnessed("lem-d1@literal", "lem_d1", 0.0, found, r=1),
+        witness=lambda _: witnessed("user_level/lem-d1@literal", "lem_d1", 0.0, found, r=1),
     )
 
 
@@ -229,7 +235,7 @@ def smoothing_on_the_line(context: Context) -> Verdict:
 def mean_length_of_the_shift(context: Context, *, d: int) -> Verdict:
     """f = |x| at 0 attains the bound: E|y| = r d/(d + 1), by the density d rho^(d - 1) of the radius."""
     mean = integrate.quad(lambda rho: d * rho**d, 0, 1)[0]
-    return agree([mean], [stated("lem-d1@corrected", L=1.0, r=1.0, d=d)], "E|y|, r = 1")
+    return agree([mean], [stated("user_level/lem-d1@corrected", L=1.0, r=1.0, d=d)], "E|y|, r = 1")
 
 
 @check("user_level/lem-d1", kind="accuracy", expect="inconclusive")
@@ -238,7 +244,7 @@ def curvature_of_smoothed_kinks(context: Context) -> Verdict:
     dims = np.arange(1, context.scale(200, 2000))
     log_ball = special.gammaln(dims / 2 + 1) - special.gammaln((dims + 1) / 2) - math.log(math.pi) / 2
     found = 2 * np.exp(log_ball)
-    bound = stated_each("lem-d1", L=1.0, d=dims.astype(float), r=1.0)
+    bound = stated_each("user_level/lem-d1", L=1.0, d=dims.astype(float), r=1.0)
     return accuracy.never_violated(found, bound, statement="curvature <= L sqrt(d)/r")
 
 

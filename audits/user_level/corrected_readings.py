@@ -12,6 +12,7 @@ from scipy import integrate
 from dpcheck.algorithms.user_level import PhasedERM, PhasedSGD
 from dpcheck.algorithms.user_level.accelerated import multistage_ac_sa, stages
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, rate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -19,7 +20,6 @@ from dpcheck.symbols import D, L, d, lambda_, m, n, sigma
 from dpcheck.verdicts import Verdict
 
 from ._runs import plain
-from ._statements import explicit, order, stated
 
 claim_c5 = unchecked(
     "user_level/claim-c5", "a remark on which version is called; what runs here is the multi-stage version"
@@ -29,7 +29,7 @@ claim_c5 = unchecked(
 @check("user_level/def-a2", kind="accuracy", grid={"b": (0.5, 3.0)})
 def laplace_density_integrates_to_one(context: Context, *, b: float) -> Verdict:
     """The density of Definition A.2 over both half-lines."""
-    total = 2 * integrate.quad(lambda t: stated("def-a2", t=t, b=b) if t > 0 else 1 / (2 * b), 0, 50 * b)[0]
+    total = 2 * integrate.quad(lambda t: stated("user_level/def-a2", t=t, b=b) if t > 0 else 1 / (2 * b), 0, 50 * b)[0]
     return agree([total], [1.0], "mass", tolerance=1e-8)
 
 
@@ -38,7 +38,7 @@ def planned_noise_over_the_radius(context: Context, *, epsilon: float, d: int) -
     """sqrt(d) sigma_i/tau_i of every planned phase, up to the rounding of C: at most 1/C below the stated quotient."""
     users, samples, dlt = 400_000, 10, 1e-6
     rows = PhasedSGD().schedule(plain(d, samples, epsilon, dlt), users).phases
-    wanted = stated("alg-1@corrected", n=users, m=samples, d=d, epsilon=epsilon, delta=dlt)
+    wanted = stated("user_level/alg-1@corrected", n=users, m=samples, d=d, epsilon=epsilon, delta=dlt)
     found = [math.sqrt(d) * row.sigma / row.tau / wanted for row in rows]
     return agree(found, np.ones(len(found)), "sqrt(d) sigma_i/tau_i over the claim", tolerance=1 / rows[0].groups)
 
@@ -68,7 +68,7 @@ def planned_minibatches_fit_and_pass(context: Context, *, m: int) -> Verdict:
 @check("user_level/fact-eq-15", kind="risk")
 def equation_15_is_twice_the_derived_bound_at_most(context: Context) -> Verdict:
     """2 (L^2/(lambda N m) + lambda D^2) minus the derived bound is 3/2 lambda D^2 >= 0."""
-    gap = sp.expand(2 * order("fact-eq-15") - explicit("fact-eq-15@derived"))
+    gap = sp.expand(2 * order_of("user_level/fact-eq-15") - explicit_of("user_level/fact-eq-15@derived"))
     return proved({"gap": gap - 3 * lambda_ * D**2 / 2}, {"gap >= 0": gap})
 
 
@@ -76,7 +76,7 @@ def equation_15_is_twice_the_derived_bound_at_most(context: Context) -> Verdict:
 def equation_17_with_its_variance(context: Context) -> Verdict:
     """The derived 684 V^2/(lambda^2 T) at V^2 = d sigma^2 + L^2 log(ndm)/(Km) is 684 times the printed right side."""
     K = sp.Symbol("K", positive=True, seq=True)
-    derived, printed = explicit("fact-eq-17@derived"), order("fact-eq-17")
+    derived, printed = explicit_of("user_level/fact-eq-17@derived"), order_of("user_level/fact-eq-17")
     V = next(s for s in derived.free_symbols if s.name == "V")
     printed = printed.subs({s: K for s in printed.free_symbols if s.name == "K"})
     variance = d * sigma**2 + L**2 * sp.log(n * d * m) / (K * m)
@@ -103,6 +103,14 @@ def noise_floor_of_multistage_ac_sa(context: Context, *, T: int) -> dict[str, fl
     plan, _ = stages(T, gap=gap, variance=V**2, mu=0.1, smooth=1.0)
     end = multistage_ac_sa(oracle, start, mu=0.1, stages=plan, project=lambda x: x)
     excess = (curvatures * end**2).sum(axis=1) / 2
-    bound = float(sp.N(order("lem-c4").subs({s: {"L": gap, "D": 1, "T": T, "lambda": 0.1, "H": 1, "V": V}[s.name]
-                                             for s in order("lem-c4").free_symbols})))  # fmt: skip
+    bound = float(
+        sp.N(
+            order_of("user_level/lem-c4").subs(
+                {
+                    s: {"L": gap, "D": 1, "T": T, "lambda": 0.1, "H": 1, "V": V}[s.name]
+                    for s in order_of("user_level/lem-c4").free_symbols
+                }
+            )
+        )
+    )
     return {"mean": float(excess.mean()), "se": float(excess.std()) / math.sqrt(trials), "bound": bound}

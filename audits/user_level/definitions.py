@@ -13,16 +13,16 @@ from dpcheck.accounting import advanced_composition, optimal_delta
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.auditing.finite_laws import product, randomised_response
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, domain
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import AboveThreshold, Gaussian, Laplace
 from dpcheck.privacy import changed_records, gaussian_delta
 from dpcheck.verdicts import Verdict, refuted
 from dpcheck.workloads import LinearMean, QuadraticMean
 from dpcheck.workloads.users import Users
-
-from ._statements import explicit, stated, witnessed
 
 # Assumptions and neighbours -------------------------------------------------------------------------------------------
 
@@ -82,7 +82,9 @@ def sensitivity_of_a_mean_of_users(context: Context, *, p: float) -> Verdict:
 @check("user_level/def-a3", kind="privacy", grid={"epsilon": (0.1, 1.0, 10.0)})
 def scale_of_the_laplace_mechanism(context: Context, *, epsilon: float) -> Verdict:
     """Scale Delta/epsilon at Delta = 3: its pure epsilon."""
-    return agree([Laplace(stated("def-a3", Delta=3.0, epsilon=epsilon)).pure(3.0)], [epsilon], "pure epsilon")
+    return agree(
+        [Laplace(stated("user_level/def-a3", Delta=3.0, epsilon=epsilon)).pure(3.0)], [epsilon], "pure epsilon"
+    )
 
 
 @check("user_level/lem-a4", kind="privacy", grid={"epsilon": (0.1, 1.0, 10.0)})
@@ -109,14 +111,14 @@ def laplace_curve_by_quadrature(context: Context, *, epsilon: float) -> Verdict:
     for budget in budgets:
         turn = (1 - budget / epsilon) / 2  # where the ratio is e^budget
         found.append(sum(integrate.quad(excess, *ends, args=(budget,))[0] for ends in ((-80 * scale, 0), (0, turn))))
-    wanted = [stated("lem-a4@derived", t=budget, epsilon=epsilon) for budget in budgets]
+    wanted = [stated("user_level/lem-a4@derived", t=budget, epsilon=epsilon) for budget in budgets]
     return agree(found, wanted, "delta", tolerance=1e-7)
 
 
 @check("user_level/def-a5", kind="privacy", grid={"epsilon": (0.1, 1.0)})
 def gaussian_mechanism_in_one_number(context: Context, *, epsilon: float) -> Verdict:
     """sigma of Definition A.5 at Delta = 2: mu = epsilon/sqrt(2 log(2/delta))."""
-    sigma = math.sqrt(stated("def-a5", Delta=2.0, epsilon=epsilon, delta=1e-6))
+    sigma = math.sqrt(stated("user_level/def-a5", Delta=2.0, epsilon=epsilon, delta=1e-6))
     return agree([Gaussian(sigma).mu(2.0)], [epsilon / math.sqrt(2 * math.log(2e6))], "mu")
 
 
@@ -153,7 +155,7 @@ def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdic
         found,
         allowed,
         statement=f"delta(10) <= {delta} (violated from epsilon = {first:.4g} on)",
-        witness=lambda _: witnessed("lem-a6@literal", "lem_a6", allowed, found, epsilon=10, delta=delta),
+        witness=lambda _: witnessed("user_level/lem-a6@literal", "lem_a6", allowed, found, epsilon=10, delta=delta),
     )
     return verdict
 
@@ -168,7 +170,7 @@ def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
     sizes = (1, 10, 100, context.scale(300, 3000))
     for e, T, slack, dl in itertools.product((0.01, 0.1, 0.5, 1.0), sizes, (1e-2, 1e-5), (0.0, 1e-7)):
         total, spent = advanced_composition(e, dl, T, slack)
-        if not math.isclose(total, stated("lem-a7", T=T, epsilon=e, delta_prime=slack), rel_tol=1e-12):
+        if not math.isclose(total, stated("user_level/lem-a7", T=T, epsilon=e, delta_prime=slack), rel_tol=1e-12):
             return refuted(f"the library and the claim differ at epsilon = {e}, T = {T}", "exact")
         left.append(optimal_delta(e, dl, T, total))
         right.append(spent)
@@ -211,7 +213,7 @@ def amplification_of_gaussian_noise(context: Context) -> Verdict:
     left, right = [], []
     for e, dl, share in itertools.product((0.1, 0.5, 1.0, 3.0), (1e-2, 1e-6), (0.01, 0.1, 0.5, 0.9)):
         deviation, weights = tight_deviation(e, dl), np.array([1 - share, share])
-        for label in ("lem-a8", "lem-a8@derived"):
+        for label in ("user_level/lem-a8", "user_level/lem-a8@derived"):
             left.append(sampled_delta(weights, deviation, stated(label, epsilon=e, K=share, N=1.0)))
             right.append(dl * share)
     return accuracy.never_violated(left, right, statement="delta after subsampling <= delta M/N")
@@ -223,7 +225,7 @@ def sharp_amplification_is_attained(context: Context) -> Verdict:
     found, wanted = [], []
     for e, dl, share in itertools.product((0.1, 0.5, 1.0, 3.0), (1e-2, 1e-6), (0.01, 0.1, 0.5, 0.9)):
         weights = np.array([1 - share, share])
-        budget = stated("lem-a8@derived", epsilon=e, K=share, N=1.0)
+        budget = stated("user_level/lem-a8@derived", epsilon=e, K=share, N=1.0)
         found.append(sampled_delta(weights, tight_deviation(e, dl), budget))
         wanted.append(dl * share)
     return agree(found, wanted, "delta after subsampling", tolerance=1e-5)
@@ -242,13 +244,13 @@ def with_replacement(M: int, N: int) -> float:
 def amplification_with_replacement(context: Context, *, draws: str) -> Verdict:
     """A user may be drawn more than once: the exact mixture at the printed epsilon', base mechanism (1/2, 1e-6)."""
     M, N = DRAWS[draws]
-    allowed, found = stated("lem-a8@literal", delta=1e-6, K=M, N=N), with_replacement(M, N)
+    allowed, found = stated("user_level/lem-a8@literal", delta=1e-6, K=M, N=N), with_replacement(M, N)
     return accuracy.never_violated(
         found,
         allowed,
         statement="delta after subsampling <= delta M/N",
         witness=lambda _: witnessed(
-            "lem-a8@literal", "lem_a8", allowed, found, N=N, M=M, epsilon="1/2", delta="1/1000000"
+            "user_level/lem-a8@literal", "lem_a8", allowed, found, N=N, M=M, epsilon="1/2", delta="1/1000000"
         ),
     )
 
@@ -258,7 +260,7 @@ def amplification_with_replacement_and_its_factor(context: Context) -> Verdict:
     """The same mixtures, and M/N = 1/10 and 2, against e^epsilon' delta M/N."""
     pairs = [*DRAWS.values(), (10, 100), (200, 100)]
     found = [with_replacement(M, N) for M, N in pairs]
-    wanted = [stated("lem-a8@corrected", epsilon=0.5, delta=1e-6, K=M, N=N) for M, N in pairs]
+    wanted = [stated("user_level/lem-a8@corrected", epsilon=0.5, delta=1e-6, K=M, N=N) for M, N in pairs]
     return accuracy.never_violated(found, wanted, statement="delta after subsampling <= e^epsilon' delta M/N")
 
 
@@ -271,11 +273,11 @@ def failure_probability_of_the_threshold_test(context: Context) -> Verdict:
     T, gamma, e, u = sp.symbols("T gamma epsilon u", positive=True)
     ratio = sp.log(2 * T / gamma)
     tails = sp.exp(-2 * ratio) + T * sp.exp(-ratio)
-    said = explicit("lem-a9@derived")
+    said = explicit_of("user_level/lem-a9@derived")
     named = {s.name: s for s in said.free_symbols}
     said = said.subs({named["T"]: T, named["gamma"]: gamma})
-    alpha = explicit("lem-a9").subs(
-        {s: {"T": T, "gamma": gamma, "epsilon": e}[s.name] for s in explicit("lem-a9").free_symbols}
+    alpha = explicit_of("user_level/lem-a9").subs(
+        {s: {"T": T, "gamma": gamma, "epsilon": e}[s.name] for s in explicit_of("user_level/lem-a9").free_symbols}
     )
     # gamma = 1/(1 + u) and T >= 1: gamma - gamma/2 - gamma^2/(4 T^2) >= gamma/2 - gamma^2/4.
     room = (1 / (1 + u)) / 2 - (1 / (1 + u)) ** 2 / 4
@@ -288,7 +290,7 @@ def failure_probability_of_the_threshold_test(context: Context) -> Verdict:
 def threshold_test_is_accurate(context: Context, *, T: int) -> Verdict:
     """Queries alpha below and alpha above the threshold, the worst allowed: exact error probability against gamma."""
     gamma, law, left = 0.05, AboveThreshold(2.0, 4.0), []
-    alpha = stated("lem-a9", T=T, gamma=gamma, epsilon=1.0)
+    alpha = stated("user_level/lem-a9", T=T, gamma=gamma, epsilon=1.0)
     for above in range(T):
         margins = np.full((1, T), -alpha)
         margins[0, above:] = alpha

@@ -10,14 +10,13 @@ from scipy import stats
 
 from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import stated
 from dpcheck.geometry import Box
 from dpcheck.harness import lower_bound
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import LinearMean
-
-from ._statements import stated
 
 
 def total_variation(samples: int) -> float:
@@ -93,9 +92,15 @@ def bayes_risk_tends_to_its_limit(context: Context) -> Verdict:
     facts = []
     for samples in (100, 101, 10_000, 10_001, 10**6):
         found = (1 - total_variation(samples)) / (2 * math.sqrt(samples))
-        claimed = stated("fact-lower-bound@derived", n=samples, m=1.0, L=1.0, D=1.0)
+        claimed = stated("user_level/fact-lower-bound@derived", n=samples, m=1.0, L=1.0, D=1.0)
         facts.append(Fact(f"Bayes risk at nm = {samples:,}", found, "=", claimed, 2 / math.sqrt(samples)))
     facts.append(
-        Fact("limit", stated("fact-lower-bound@derived", n=1.0, m=1.0, L=1.0, D=1.0), "=", stats.norm.sf(1.0), 1e-9)
+        Fact(
+            "limit",
+            stated("user_level/fact-lower-bound@derived", n=1.0, m=1.0, L=1.0, D=1.0),
+            "=",
+            stats.norm.sf(1.0),
+            1e-9,
+        )
     )
     return lower_bound.verdict(facts)

@@ -12,11 +12,13 @@ from scipy import optimize, stats
 
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, domain
+from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array, Rng
 from dpcheck.verdicts import Verdict, combine
 
-from ._statements import log_ratio, stated, stated_each, witnessed
+from ._statements import log_ratio, stated_each
 
 TAU = 1.0
 
@@ -89,7 +91,7 @@ def moves_of_lemma_b2(context: Context, d: int, count: int = 60) -> Moves:
 def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
     """Brute force over clouds of 60 points with s >= 2C/3 on both sides: |difference| against 12 tau (1 + B)/C."""
     found = moves_of_lemma_b2(context, d)
-    bound = stated_each("lem-b2@derived", tau=TAU, B=found.others.astype(float), C=60.0)
+    bound = stated_each("user_level/lem-b2@derived", tau=TAU, B=found.others.astype(float), C=60.0)
     return accuracy.never_violated(
         found.distance,
         bound,
@@ -102,7 +104,7 @@ def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
 def kept_mean_against_six_tau(context: Context, *, d: int) -> Verdict:
     """The same against 6 tau (2 + B)/C, and against the step before it, by the realised sets."""
     found = moves_of_lemma_b2(context, d)
-    bound = stated_each("lem-b2@sharper", tau=TAU, B=found.others.astype(float), C=60.0)
+    bound = stated_each("user_level/lem-b2@sharper", tau=TAU, B=found.others.astype(float), C=60.0)
     realised = 4 * TAU * (found.sides[0] / found.kept[0] + found.sides[1] / found.kept[1])
     if not (found.kept[0].min() >= 40 and found.kept[1].min() >= 40):
         return accuracy.never_violated(40.0, float(min(k.min() for k in found.kept)), statement="2C/3 <= |S|")
@@ -128,7 +130,7 @@ def number_of_other_inclusions(context: Context) -> Verdict:
     left, right = [], []
     for count, digits in itertools.product((6, 12, 60, 1000, 10**6), range(1, context.scale(13, 60))):
         zeta = 10.0**-digits
-        beyond = math.ceil(stated("lem-b2@tail", zeta=zeta)) - 1
+        beyond = math.ceil(stated("user_level/lem-b2@tail", zeta=zeta)) - 1
         left.append(float(stats.binom.sf(beyond, count - 1, 6 / count)))
         right.append(zeta)
     covers = "sums of Bernoulli(<= 6/C) are dominated by the binomial; for each C and zeta of the grid"
@@ -140,9 +142,9 @@ def printed_noise_covers_the_derived_sensitivity(context: Context) -> Verdict:
     """Noise of Definition A.5 for 12 tau (1 + B)/C at (epsilon/4, delta/n) over the printed one."""
     shares = []
     for users, eps, dlt in itertools.product((10**3, 10**5, 10**8), (0.1, 1.0, 10.0), (1e-4, 1e-8, 1e-20)):
-        B = stated("lem-b2@tail", zeta=dlt / (10 * math.exp(eps)))
+        B = stated("user_level/lem-b2@tail", zeta=dlt / (10 * math.exp(eps)))
         groups = 100 * log_ratio(20 * users, eps, dlt) / eps
-        moved = stated("lem-b2@derived", tau=1.0, B=B, C=groups)
+        moved = stated("user_level/lem-b2@derived", tau=1.0, B=B, C=groups)
         needed = moved * math.sqrt(2 * math.log(2 * users / dlt)) / (eps / 4)
         shares.append(needed / (100 * math.log(users / dlt) ** 2 / (eps * groups)))
     return accuracy.never_violated(shares, 1.0, statement="noise asked for over the printed one <= 1")
@@ -160,10 +162,12 @@ def high_score_without_a_core(context: Context, *, K: int) -> Verdict:
         return accuracy.never_violated(2 * K / 3, float(near.mean()), statement="2K/3 <= s")
     found = float(inclusion(near).mean())
     return accuracy.never_violated(
-        stated("lem-c2@literal"),
+        stated("user_level/lem-c2@literal"),
         found,
         statement="2/3 <= mean share of kept points",
-        witness=lambda _: witnessed("lem-c2@literal", "lem_c2", stated("lem-c2@literal"), found, K=K),
+        witness=lambda _: witnessed(
+            "user_level/lem-c2@literal", "lem_c2", stated("user_level/lem-c2@literal"), found, K=K
+        ),
     )
 
 
@@ -182,7 +186,7 @@ def share_of_kept_gradients(context: Context, *, d: int) -> Verdict:
     rng, K = context.rng(), 60
     points, _ = clouds(rng, context.scale(2000, 20_000), K, d)
     (near,) = neighbour_counts(points, (2 * TAU,))
-    bound = stated_each("lem-c2@derived", s=near.mean(axis=1), K=float(K))
+    bound = stated_each("user_level/lem-c2@derived", s=near.mean(axis=1), K=float(K))
     return accuracy.never_violated(
         np.maximum(bound, 0.0),
         inclusion(near).mean(axis=1),

@@ -11,14 +11,16 @@ from scipy import integrate, stats
 
 from dpcheck.auditing.exact import hockey_stick
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, domain
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import AboveThreshold
 from dpcheck.privacy import gaussian_delta
 from dpcheck.symbols import delta, epsilon, m, n
 from dpcheck.verdicts import Point, Verdict
 
-from ._statements import difference_of_laplace, explicit, log_ratio, rational, stated, witnessed
+from ._statements import difference_of_laplace, log_ratio, rational
 
 # Theorem B.1 ----------------------------------------------------------------------------------------------------------
 
@@ -34,13 +36,20 @@ def both_small_fails(users: int, samples: int, eps: float, dlt: float) -> float:
 def tail_line_at_small_delta(context: Context, *, log_10_delta: int) -> Verdict:
     """The exact probability against delta/(10 e^epsilon), n = 1000 users with m = 10 (nm = 10^4), epsilon = 1."""
     dlt = 10.0**-log_10_delta
-    found, allowed = both_small_fails(1000, 10, 1.0, dlt), stated("thm-b1@tail", delta=dlt, epsilon=1.0)
+    found, allowed = both_small_fails(1000, 10, 1.0, dlt), stated("user_level/thm-b1@tail", delta=dlt, epsilon=1.0)
     return accuracy.never_violated(
         found,
         allowed,
         statement="P(not both noises small) <= delta/(10 e^epsilon)",
         witness=lambda _: witnessed(
-            "thm-b1@tail", "thm_b1_tail", allowed, found, n=1000, m=10, epsilon=1, delta=f"1/{10**log_10_delta}"
+            "user_level/thm-b1@tail",
+            "thm_b1_tail",
+            allowed,
+            found,
+            n=1000,
+            m=10,
+            epsilon=1,
+            delta=f"1/{10**log_10_delta}",
         ),
     )
 
@@ -50,7 +59,7 @@ def where_the_tail_line_is_true(context: Context) -> Verdict:
     """(2t)^3 over (delta/(10 e^epsilon))^3 is the threshold 20 e^epsilon/(nm)^2 over delta."""
     t_squared = (delta / (20 * n * m * sp.exp(epsilon))) ** 2  # t^3
     quotient = 8 * t_squared / (delta / (10 * sp.exp(epsilon))) ** 3
-    return proved({"(2t)^3 over the right side cubed": quotient - explicit("thm-b1@tail-exact") / delta})
+    return proved({"(2t)^3 over the right side cubed": quotient - explicit_of("user_level/thm-b1@tail-exact") / delta})
 
 
 @check("user_level/thm-b1@tail-exact", kind="privacy")
@@ -58,7 +67,7 @@ def tail_line_on_both_sides_of_its_border(context: Context) -> Verdict:
     """2t over delta/(10 e^epsilon) at 1.01 and at 0.99 of the border: below and above 1, over sizes and epsilon."""
     points, wrong = [], 0
     for size, eps in itertools.product((10**4, 10**6, 10**9), (0.1, 1.0, 10.0)):
-        border = stated("thm-b1@tail-exact", n=size, m=1.0, epsilon=eps)
+        border = stated("user_level/thm-b1@tail-exact", n=size, m=1.0, epsilon=eps)
         for share in (0.99, 1.01):
             dlt = share * border
             tail = math.exp(-2 / 3 * log_ratio(20 * size, eps, dlt))
@@ -100,7 +109,7 @@ def privacy_survives_with_another_event(context: Context, *, point: str) -> Verd
     noise, exact = repaired_share(*SURVIVAL[point])
     users, samples, eps, dlt = SURVIVAL[point]
     tail = math.exp(-log_ratio(20 * users * samples, eps, dlt))
-    allowed = stated("thm-b1@corrected", n=users, m=samples, delta=dlt, epsilon=eps)
+    allowed = stated("user_level/thm-b1@corrected", n=users, m=samples, delta=dlt, epsilon=eps)
     found = accuracy.never_violated(
         [noise, exact, (2 * tail - tail**2) / allowed],
         1.0,
@@ -136,13 +145,13 @@ def printed_hypothesis_leaves_an_empty_phase(context: Context, *, point: str) ->
     last = (1 - 2**-power) * users * 2 ** (-power * (users.bit_length() - 1))
     found = 100 * log_ratio(20 * users * samples, eps, 1e-6) / eps / last
     # Evaluating the claim enforces the hypothesis.
-    allowed = stated("thm-b1@literal", n=users, epsilon=float(eps), delta=1e-6, q=power)
+    allowed = stated("user_level/thm-b1@literal", n=users, epsilon=float(eps), delta=1e-6, q=power)
     return accuracy.never_violated(
         found,
         allowed,
         statement="C/n_l <= 1",
         witness=lambda _: witnessed(
-            "thm-b1@literal",
+            "user_level/thm-b1@literal",
             "thm_b1_last_phase",
             allowed,
             found,
@@ -174,7 +183,7 @@ def last_phase_under_theorem_3_1(context: Context) -> Verdict:
             if users ** (1 - power) * (1 - 2**-power) > need:
                 break
             users = math.ceil(users * 1.1)
-        left.append(stated("thm-3-1", n=users, m=10, d=dims, epsilon=eps, delta=dlt, q=power))
+        left.append(stated("user_level/thm-3-1", n=users, m=10, d=dims, epsilon=eps, delta=dlt, q=power))
         right.append((1 - 2**-power) * users * 2 ** (-power * (users.bit_length() - 1)))
     covers = "n_l >= (1 - 2^-q) n^(1-q) always, because 2^l <= n; these are the borders of the hypothesis"
     return accuracy.never_violated(left, right, statement="100 log(...)/epsilon <= n_l", covers=covers)
@@ -194,9 +203,9 @@ def noise_of_the_first_phase_against_the_diameter(context: Context) -> Verdict:
     found = math.sqrt(dims) * tau * math.log(users / dlt) ** 2 / log
     return accuracy.never_violated(
         found,
-        stated("alg-1@literal"),
+        stated("user_level/alg-1@literal"),
         statement="sqrt(d) sigma_1 <= R",
-        witness=lambda _: witnessed("alg-1@literal", "alg_1", 1.0, found, **RATIONALS),
+        witness=lambda _: witnessed("user_level/alg-1@literal", "alg_1", 1.0, found, **RATIONALS),
     )
 
 
@@ -225,13 +234,13 @@ def fresh_thresholds_are_not_private(context: Context, *, T: int) -> Verdict:
     """Exact log-ratio of "never halts" for planted gradients, a fresh threshold in each of T rounds, epsilon = 1."""
     apart, together = cluster_scores(*CLUSTERS)
     low, high = goes_on(apart, 1.0), goes_on(together, 1.0)
-    found, allowed = T * math.log(high / low), stated("alg-2@literal", epsilon=1.0)
+    found, allowed = T * math.log(high / low), stated("user_level/alg-2@literal", epsilon=1.0)
     verdict = accuracy.never_violated(
         found,
         allowed,
         statement="log-ratio of never halting <= epsilon/2",
         witness=lambda _: witnessed(
-            "alg-2@literal", "alg_2_threshold", allowed, found, a=CLUSTERS[0], b=CLUSTERS[1], T=T, epsilon=1
+            "user_level/alg-2@literal", "alg_2_threshold", allowed, found, a=CLUSTERS[0], b=CLUSTERS[1], T=T, epsilon=1
         ),
     )
     numbers = {
@@ -266,7 +275,7 @@ def one_threshold_keeps_its_promise(context: Context, *, T: int) -> Verdict:
     gap = np.abs(np.log(law.halting(base, halt_on=0)) - np.log(law.halting(moved, halt_on=0)))
     return accuracy.never_violated(
         gap.max(axis=1),
-        stated("alg-2@corrected", epsilon=1.0),
+        stated("user_level/alg-2@corrected", epsilon=1.0),
         statement="|log-ratio of the halting time| <= epsilon/2",
         failure_probability=context.failure_probability,
     )
@@ -280,9 +289,9 @@ def score_of_a_user_drawn_twice(context: Context) -> Verdict:
     found = float(near.sum() - far.sum()) / 30
     verdict = accuracy.never_violated(
         found,
-        stated("alg-2@replacement"),
+        stated("user_level/alg-2@replacement"),
         statement="the score changes by at most 2",
-        witness=lambda _: witnessed("alg-2@replacement", "alg_2_replacement", 2.0, found, K=30, r=2),
+        witness=lambda _: witnessed("user_level/alg-2@replacement", "alg_2_replacement", 2.0, found, K=30, r=2),
     )
     numbers = {
         **verdict.numbers,
@@ -309,7 +318,7 @@ def tail_of_the_query_noise(context: Context) -> Verdict:
     for users, samples, eps, dlt in itertools.product((1e3, 1e6), (1, 1e3), (0.1, 1.0, 10.0), (1e-6, 1e-20)):
         K = 500 * log_ratio(users**2 * samples**2, eps, dlt) / eps
         found.append(math.log(2) + float(stats.laplace.logsf(K / 20, scale=16 / eps)))
-        wanted.append(math.log(stated("thm-c1@tail", N=users, m=samples, epsilon=eps, delta=dlt)))
+        wanted.append(math.log(stated("user_level/thm-c1@tail", N=users, m=samples, epsilon=eps, delta=dlt)))
     return agree(found, wanted, "log-probability")
 
 
@@ -322,7 +331,7 @@ def probability_of_a_false_halt(context: Context, *, K: float) -> Verdict:
 
     found = sum(integrate.quad(joint, *ends, epsabs=0, epsrel=1e-11, limit=200)[0] for ends in ((-400, 0), (0, K / 5)))
     found += integrate.quad(joint, K / 5, K / 5 + 400, epsabs=0, epsrel=1e-11, limit=200)[0]
-    return agree([found], [stated("thm-c1@halt", K=K, epsilon=1.0)], "P(halt)", tolerance=1e-7)
+    return agree([found], [stated("user_level/thm-c1@halt", K=K, epsilon=1.0)], "P(halt)", tolerance=1e-7)
 
 
 @check("user_level/thm-c1@literal", kind="privacy", expect="refuted")
@@ -331,9 +340,9 @@ def printed_display_at_small_epsilon(context: Context) -> Verdict:
     found = 0.4 * (2 * math.exp(0.005) + 1) * math.exp(-0.01)
     return accuracy.never_violated(
         found,
-        stated("thm-c1@literal"),
+        stated("user_level/thm-c1@literal"),
         statement="4 T zeta (2 e^(epsilon/2) + 1) <= delta",
-        witness=lambda _: witnessed("thm-c1@literal", "thm_c1", 1.0, found, epsilon="1/100"),
+        witness=lambda _: witnessed("user_level/thm-c1@literal", "thm_c1", 1.0, found, epsilon="1/100"),
     )
 
 
@@ -341,9 +350,9 @@ def printed_display_at_small_epsilon(context: Context) -> Verdict:
 def recomputed_display_is_half_of_delta(context: Context) -> Verdict:
     """The recomputed additive part is at most delta/2 for every epsilon >= 0 and T >= 1; it is largest at 0 and 1."""
     e, u = sp.symbols("e u", positive=True)
-    named = {s.name: s for s in explicit("thm-c1@corrected").free_symbols}
+    named = {s.name: s for s in explicit_of("user_level/thm-c1@corrected").free_symbols}
     # u = 1/T in (0, 1].
-    left = explicit("thm-c1@corrected").subs({named["epsilon"]: e, named["T"]: 1 / u}) - sp.Rational(1, 2)
+    left = explicit_of("user_level/thm-c1@corrected").subs({named["epsilon"]: e, named["T"]: 1 / u}) - sp.Rational(1, 2)
     return domain.never_positive(left, {"e": (0, 700), "u": (0, 1)}, statement="additive part <= delta/2")
 
 
@@ -370,10 +379,10 @@ def printed_minibatches_exceed_their_phase(context: Context, *, point: str) -> V
     found = printed_minibatch(first, samples, 1.0, dlt, steps) / first
     return accuracy.never_violated(
         found,
-        stated("thm-c3@literal"),
+        stated("user_level/thm-c3@literal"),
         statement="K_1 <= n_1",
         witness=lambda _: witnessed(
-            "thm-c3@literal",
+            "user_level/thm-c3@literal",
             "thm_c3_minibatch",
             1.0,
             found,
@@ -396,10 +405,10 @@ def printed_minibatches_miss_some_users(context: Context) -> Verdict:
     found = printed_minibatch(first, 1, 1e-7, 0.5 / users, 40) * 40 / first
     parameters = {"n": users, "m": 1, "d": 1, "epsilon": "1/10000000", "delta": f"1/{2 * users}", "q": "1/20", "T": 40}
     return accuracy.never_violated(
-        stated("thm-c3@passes"),
+        stated("user_level/thm-c3@passes"),
         found,
         statement="1 <= K_1 T_1/n_1",
-        witness=lambda _: witnessed("thm-c3@passes", "thm_c3_passes", 1.0, found, **parameters),
+        witness=lambda _: witnessed("user_level/thm-c3@passes", "thm_c3_passes", 1.0, found, **parameters),
     )
 
 
@@ -409,9 +418,9 @@ def minibatch_with_constant_one_halts(context: Context) -> Verdict:
     found = difference_of_laplace(40 / 5, 16.0, 8.0)
     return accuracy.never_violated(
         found,
-        stated("lem-d2@literal", delta=1e-6),
+        stated("user_level/lem-d2@literal", delta=1e-6),
         statement="P(halt at one step) <= delta",
-        witness=lambda _: witnessed("lem-d2@literal", "lem_d2", 1e-6, found, log=40, delta="1/1000000"),
+        witness=lambda _: witnessed("user_level/lem-d2@literal", "lem_d2", 1e-6, found, log=40, delta="1/1000000"),
     )
 
 
@@ -423,7 +432,7 @@ def lambda_without_its_private_part(context: Context, *, d: int) -> Verdict:
     found = part / (math.sqrt(d) / (users * math.sqrt(samples)))
     return accuracy.never_violated(
         found,
-        stated("thm-d3@literal"),
+        stated("user_level/thm-d3@literal"),
         statement="the private part of (18) <= its stated value",
-        witness=lambda _: witnessed("thm-d3@literal", "thm_d3_lambda", 1.0, found, n=users, d=d, epsilon=1),
+        witness=lambda _: witnessed("user_level/thm-d3@literal", "thm_d3_lambda", 1.0, found, n=users, d=d, epsilon=1),
     )

@@ -6,10 +6,12 @@ import itertools
 import math
 
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
 from dpcheck.verdicts import Verdict
 
-from ._statements import difference_of_laplace, log_ratio, stated, witnessed
+from ._statements import difference_of_laplace, log_ratio
 
 
 @check("user_level/thm-c1@dimension", kind="privacy", expect="refuted")
@@ -18,13 +20,13 @@ def printed_minibatch_against_the_proof(context: Context) -> Verdict:
     users, dims, steps = 10**6, 10**12, 10**30
     first = (1 - 2**-0.05) * users * 2**-0.05
     found = 500 * log_ratio(first**2, 1.0, 1e-9) * (1 + first / math.sqrt(steps * math.log(1e9)))
-    claimed = stated("thm-c1@dimension", n=float(users), m=1.0, d=float(dims), epsilon=1.0, delta=1e-9)
+    claimed = stated("user_level/thm-c1@dimension", n=float(users), m=1.0, d=float(dims), epsilon=1.0, delta=1e-9)
     at = {"n": users, "m": 1, "d": dims, "epsilon": 1, "delta": "1/1000000000", "q": "1/20", "T": steps}
     return accuracy.never_violated(
         claimed,
         found,
         statement="500 log(nmd e^epsilon/delta)/epsilon <= K_1",
-        witness=lambda _: witnessed("thm-c1@dimension", "thm_c1_dimension", claimed, found, **at),
+        witness=lambda _: witnessed("user_level/thm-c1@dimension", "thm_c1_dimension", claimed, found, **at),
     )
 
 
@@ -36,13 +38,13 @@ def sampled_users_given_the_bit(context: Context, *, epsilon: int) -> Verdict:
         score = 17 / 5 if 0 in some else 5.0
         tail = difference_of_laplace(abs(score - 4), 16 / epsilon, 8 / epsilon)
         passed[0 in some] += 1 - tail if score >= 4 else tail
-    found, claimed = passed[True] / sum(passed.values()), stated("thm-c1@conditional", K=5, N=10)
+    found, claimed = passed[True] / sum(passed.values()), stated("user_level/thm-c1@conditional", K=5, N=10)
     return accuracy.never_violated(
         claimed,
         found,
         statement="K/N <= P(sampled | the test passed)",
         witness=lambda _: witnessed(
-            "thm-c1@conditional", "thm_c1_conditional", claimed, found, N=10, K=5, epsilon=epsilon
+            "user_level/thm-c1@conditional", "thm_c1_conditional", claimed, found, N=10, K=5, epsilon=epsilon
         ),
     )
 
@@ -51,13 +53,13 @@ def sampled_users_given_the_bit(context: Context, *, epsilon: int) -> Verdict:
 def union_over_the_steps(context: Context, *, T: int) -> Verdict:
     """T_1 delta at delta = 1/(2nm), n = 10^6, m = 100, against 1/(nm); the additive risk against 1/sqrt(nm)."""
     size = 10**8
-    found, claimed = T * 0.5 / size, stated("thm-c3@union", n=1e6, m=100.0)
+    found, claimed = T * 0.5 / size, stated("user_level/thm-c3@union", n=1e6, m=100.0)
     verdict = accuracy.never_violated(
         found,
         claimed,
         statement="T_1 delta <= 1/(nm)",
         witness=lambda _: witnessed(
-            "thm-c3@union", "thm_c3_union", claimed, found, n=10**6, m=100, delta=f"1/{2 * size}", T=T
+            "user_level/thm-c3@union", "thm_c3_union", claimed, found, n=10**6, m=100, delta=f"1/{2 * size}", T=T
         ),
     )
     numbers = {**verdict.numbers, "additive risk over LR/sqrt(nm)": found * math.sqrt(size)}
@@ -69,11 +71,11 @@ def weight_of_the_first_phase(context: Context) -> Verdict:
     """2^p at n = 10^9, m = 10^600, epsilon = d = 1, delta = 1/(2nm), the best q; and at m = n."""
     q = math.log2(1 + 1 / math.log2(1e9))
     found, usual = (2 ** (3 * q + 2.5 + log_m / 18) for log_m in (600, 9))
-    claimed = stated("thm-c3@weight")
+    claimed = stated("user_level/thm-c3@weight")
     verdict = accuracy.never_violated(
         found,
         claimed,
         statement="2^p <= 64",
-        witness=lambda _: witnessed("thm-c3@weight", "thm_c3_weight", claimed, found, n=10**9, m=10**600),
+        witness=lambda _: witnessed("user_level/thm-c3@weight", "thm_c3_weight", claimed, found, n=10**9, m=10**600),
     )
     return Verdict(**{**verdict.__dict__, "numbers": {**verdict.numbers, "2^p at m = n": usual}})

@@ -6,12 +6,13 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.harness import domain
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.symbols import BY_NAME, D, H, L, d, delta, epsilon, m, mu, n, rho
 from dpcheck.verdicts import Verdict, combine
 
-from ._statements import explicit, no_larger, order, unit
+from ._statements import no_larger, unit
 
 a, b = sp.symbols("a b", real=True)
 LOG = sp.Symbol("ell", positive=True)
@@ -29,7 +30,9 @@ def plain(expression: object) -> sp.Expr:
 @check("user_level/fact-lower-bound", kind="symbolic")
 def optimal_risk_meets_the_lower_bound(context: Context) -> Verdict:
     """The optimal risk of Theorem 3.2 without its logarithm is the lower bound."""
-    return proved({"Theorem 3.2 - lower bound": plain(order("thm-3-2")) - order("fact-lower-bound")})
+    return proved(
+        {"Theorem 3.2 - lower bound": plain(order_of("user_level/thm-3-2")) - order_of("user_level/fact-lower-bound")}
+    )
 
 
 @check("user_level/fact-prior-rates", kind="symbolic")
@@ -54,8 +57,8 @@ def linear_time_rates_against_group_privacy(context: Context) -> Verdict:
     """Private parts over that of group privacy: sqrt(n/m) as printed (so m > n), sqrt(epsilon n/m) as proved."""
     trivial = sp.sqrt(d) / (epsilon * n)
     printed = sp.sqrt(d) / (epsilon * sp.sqrt(n * m))
-    derived = unit(order("thm-2-1@derived"), UNITS)
-    private = unit(order("fact-prior-rates"), UNITS) - 1 / sp.sqrt(n * m)
+    derived = unit(order_of("user_level/thm-2-1@derived"), UNITS)
+    private = unit(order_of("user_level/fact-prior-rates"), UNITS) - 1 / sp.sqrt(n * m)
     return proved(
         {
             "group privacy": private - trivial,
@@ -71,14 +74,14 @@ def linear_time_rates_against_group_privacy(context: Context) -> Verdict:
 @check("user_level/thm-2-1", kind="symbolic")
 def informal_and_formal_statement_agree(context: Context) -> Verdict:
     """Theorems 2.1 and B.1 state one rate."""
-    return proved({"difference": order("thm-2-1") - order("thm-b1")})
+    return proved({"difference": order_of("user_level/thm-2-1") - order_of("user_level/thm-b1")})
 
 
 @check("user_level/thm-2-1@derived", kind="symbolic")
 def proved_rate_against_the_printed_one(context: Context) -> Verdict:
     """It is sqrt(epsilon) times the printed second term without its logarithm: at most sqrt 10 of it."""
-    second = plain(order("thm-2-1")) - D * L / sp.sqrt(n * m * epsilon)
-    quotient = order("thm-2-1@derived") / second - sp.sqrt(epsilon)
+    second = plain(order_of("user_level/thm-2-1")) - D * L / sp.sqrt(n * m * epsilon)
+    quotient = order_of("user_level/thm-2-1@derived") / second - sp.sqrt(epsilon)
     room = domain.never_positive(sp.sqrt(epsilon) - sp.sqrt(10), {"epsilon": (0, 10)}, statement="quotient <= sqrt 10")
     return combine([proved({"quotient": sp.simplify(quotient)}), room])
 
@@ -86,7 +89,7 @@ def proved_rate_against_the_printed_one(context: Context) -> Verdict:
 @check("user_level/thm-b1@derived", kind="symbolic")
 def exponents_of_the_explicit_bound(context: Context) -> Verdict:
     """With its logarithms held fixed the bound goes as (nm)^(-1/2) epsilon^(-1/2) d^(1/2), q fixed and p = 2."""
-    bound = explicit("thm-b1@derived")
+    bound = explicit_of("user_level/thm-b1@derived")
     logs = {node: sp.Symbol(f"log_{i}", positive=True) for i, node in enumerate(sorted(bound.atoms(sp.log), key=str))}
     flat = bound.subs(logs)
     values = {**dict.fromkeys(logs.values(), 50), L: 1, D: 1, BY_NAME["p"]: 2, BY_NAME["q"]: sp.Rational(1, 10)}
@@ -101,7 +104,7 @@ def smoothness_allowed_against_bs23(context: Context) -> Verdict:
     """The quotient of the two bounds on beta, and its value m d/epsilon^(5/2) in the canonical regime n = d."""
     ours = L / D * sp.sqrt(d * m * n * epsilon)
     theirs = L * epsilon**3 / D * sp.sqrt(n**3 / (m * d**3))
-    quotient = explicit("claim-2-2")
+    quotient = explicit_of("user_level/claim-2-2")
     canonical = quotient.subs(n, d) - m * d / epsilon ** sp.Rational(5, 2)
     return proved({"quotient": sp.simplify(ours / theirs - quotient), "n = d": sp.simplify(canonical)})
 
@@ -114,8 +117,10 @@ def simplification_after_theorem_3_2(context: Context) -> Verdict:
     """n = d, epsilon = 1, beta R = L: mn + (mn)^(9/8) + n^(1/4) m^(5/4), the sum printed, and its minimum form."""
     at = {d: n, epsilon: 1, H: L / D}
     short = m * n + (m * n) ** sp.Rational(9, 8) + n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4)
-    tight = sp.simplify(order("thm-3-2@derived").subs(at) - short)
-    printed = sp.simplify(order("thm-3-2@gradients").subs(at) - short - n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4))
+    tight = sp.simplify(order_of("user_level/thm-3-2@derived").subs(at) - short)
+    printed = sp.simplify(
+        order_of("user_level/thm-3-2@gradients").subs(at) - short - n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4)
+    )
     return proved({"minimum": tight, "sum": printed})
 
 
@@ -124,7 +129,9 @@ def printed_count_follows_from_the_derived_one(context: Context) -> Verdict:
     """The derived count is of the printed order along m = n^a, d = n^c, epsilon = n^-b, beta = n^e, all exponents."""
     c, e = sp.symbols("c e", real=True)
     regime = Regime(ties={m: n**a, epsilon: n**-b, d: n**c, H: n**e}, where=[a >= 0, b >= 0, c >= 0])
-    ours, printed = (unit(order(label), UNITS) for label in ("thm-3-2@derived", "thm-3-2@gradients"))
+    ours, printed = (
+        unit(order_of(label), UNITS) for label in ("user_level/thm-3-2@derived", "user_level/thm-3-2@gradients")
+    )
     return no_larger({"derived count": (ours, printed, regime)})
 
 
@@ -185,15 +192,15 @@ def summands_of_the_recursion_are_optimal(context: Context) -> Verdict:
 @check("user_level/thm-c3", kind="symbolic")
 def formal_and_informal_risk_agree(context: Context) -> Verdict:
     """Theorems 3.2, 4.1, C.3, D.3 and Lemma D.2 state one risk."""
-    risk = order("thm-3-2")
-    labels = ("thm-c3", "lem-d2", "thm-4-1@risk", "thm-d3@risk")
-    return proved({label: order(label) - risk for label in labels})
+    risk = order_of("user_level/thm-3-2")
+    labels = ("user_level/thm-c3", "user_level/lem-d2", "user_level/thm-4-1@risk", "user_level/thm-d3@risk")
+    return proved({label: order_of(label) - risk for label in labels})
 
 
 @check("user_level/claim-3-3", kind="symbolic")
 def gradients_against_prior_algorithms(context: Context) -> Verdict:
     """n = d, epsilon = L = R = 1: below mn^(3/2) where BS23 is legal, below beta (nm)^(3/2) from its floor nm on."""
-    ours = order("thm-3-2@gradients").subs({d: n, epsilon: 1, L: 1, D: 1})
+    ours = order_of("user_level/thm-3-2@gradients").subs({d: n, epsilon: 1, L: 1, D: 1})
     ours = sp.expand(ours)
     sizes = {m: n**a, H: n**b}
     bs23 = Regime(ties=sizes, where=[a >= 0, a <= 1, b <= (1 - a) / 2])
@@ -225,8 +232,8 @@ def users_needed_are_logarithmic(context: Context) -> Verdict:
 @check("user_level/claim-3-6", kind="symbolic")
 def strongly_convex_rate_is_the_square(context: Context) -> Verdict:
     """L^2 rho^2/mu with the convex rate L R rho: twice the stated rate bounds it, and it bounds the stated rate."""
-    convex = order("thm-3-2") / (D * L)
-    square, stated_rate = L**2 / mu * convex**2, order("claim-3-6")
+    convex = order_of("user_level/thm-3-2") / (D * L)
+    square, stated_rate = L**2 / mu * convex**2, order_of("user_level/claim-3-6")
     u, v = sp.symbols("u v", positive=True)
     log = sp.log(1 / delta)
     gap = sp.expand(square - stated_rate)
@@ -241,7 +248,7 @@ def fixed_point_of_the_restarts(context: Context) -> Verdict:
     return proved(
         {
             "fixed point": mu / 2 * x**2 - L * rho * x,
-            "risk": L * rho * x - explicit("proc-strongly-convex-meta@derived"),
+            "risk": L * rho * x - explicit_of("user_level/proc-strongly-convex-meta@derived"),
         }
     )
 
@@ -249,7 +256,7 @@ def fixed_point_of_the_restarts(context: Context) -> Verdict:
 @check("user_level/proc-strongly-convex-meta", kind="symbolic")
 def restarts_state_remark_3_6(context: Context) -> Verdict:
     """The procedure's rate is that of Remark 3.6."""
-    return proved({"difference": order("proc-strongly-convex-meta") - order("claim-3-6")})
+    return proved({"difference": order_of("user_level/proc-strongly-convex-meta") - order_of("user_level/claim-3-6")})
 
 
 # Section 4 ------------------------------------------------------------------------------------------------------------
@@ -262,9 +269,11 @@ def formulas_of_radius_and_smoothness(context: Context) -> Verdict:
     smoothness = L * sp.sqrt(d) / r
     return proved(
         {
-            "L r": L * r - explicit("thm-d3@derived"),
-            "L sqrt(d)/r": smoothness - explicit("proc-smoothed-alg-3"),
-            "Lemma D.1": explicit("lem-d1").subs({s: r for s in explicit("lem-d1").free_symbols if s.name == "r"})
+            "L r": L * r - explicit_of("user_level/thm-d3@derived"),
+            "L sqrt(d)/r": smoothness - explicit_of("user_level/proc-smoothed-alg-3"),
+            "Lemma D.1": explicit_of("user_level/lem-d1").subs(
+                {s: r for s in explicit_of("user_level/lem-d1").free_symbols if s.name == "r"}
+            )
             - smoothness,
         }
     )
@@ -284,7 +293,7 @@ def smoothed_terms() -> sp.Expr:
 @check("user_level/thm-d3@corrected", kind="symbolic")
 def count_with_all_terms(context: Context) -> Verdict:
     """T K m and one pass mn are of the corrected order, along m = n^a, epsilon = n^-b, and have the same terms."""
-    derived = order("thm-d3@corrected")
+    derived = order_of("user_level/thm-d3@corrected")
     exact = sp.simplify(derived - m * n - smoothed_terms())
     orders = no_larger({"T K m + mn": (smoothed_terms() + m * n, derived, SIZES)})
     return combine([proved({"terms": exact}), orders])
@@ -293,12 +302,20 @@ def count_with_all_terms(context: Context) -> Verdict:
 @check("user_level/thm-4-1@corrected", kind="symbolic")
 def informal_count_with_all_terms(context: Context) -> Verdict:
     """The same count; and it is Theorem 3.2's own, at beta_r: its last term is the one that is missing."""
-    ours, general = order("thm-4-1@corrected"), order("thm-3-2@gradients").subs({L: 1, D: 1})
+    ours, general = (
+        order_of("user_level/thm-4-1@corrected"),
+        order_of("user_level/thm-3-2@gradients").subs({L: 1, D: 1}),
+    )
     last = sp.sqrt(epsilon * n * sp.sqrt(m)) * n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4) / epsilon
     missing = n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2) / sp.sqrt(epsilon)
     fits = no_larger({"corrected order": (ours, general.subs({H: epsilon * n * sp.sqrt(m), d: 1}), SIZES)})
     return combine(
-        [proved({"missing term": sp.simplify(last / missing - 1), "D.3": ours - order("thm-d3@corrected")}), fits]
+        [
+            proved(
+                {"missing term": sp.simplify(last / missing - 1), "D.3": ours - order_of("user_level/thm-d3@corrected")}
+            ),
+            fits,
+        ]
     )
 
 
@@ -306,11 +323,11 @@ def informal_count_with_all_terms(context: Context) -> Verdict:
 def true_speed_up(context: Context) -> Verdict:
     """(nm)^3 over the corrected count at epsilon = 1: n^(13/8) m^(7/4) for m <= n^(5/2), n^(9/4) m^(3/2) beyond."""
     count = n ** sp.Rational(11, 8) * m ** sp.Rational(5, 4) + n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2)
-    exact = order("claim-4-2@corrected") - (n * m) ** 3 / count
+    exact = order_of("user_level/claim-4-2@corrected") - (n * m) ** 3 / count
     few = Regime(ties={m: n**a}, where=[a >= 0, a <= sp.Rational(5, 2)])
     many = Regime(ties={m: n**a}, where=[a >= sp.Rational(5, 2)])
     rows = {
-        "count for m <= n^(5/2)": (count, (n * m) ** 3 / order("claim-4-2"), few),
+        "count for m <= n^(5/2)": (count, (n * m) ** 3 / order_of("user_level/claim-4-2"), few),
         "count beyond": (count, (n * m) ** 3 / (n ** sp.Rational(9, 4) * m ** sp.Rational(3, 2)), many),
     }
     return combine([proved({"order": exact}), no_larger(rows)])

@@ -9,11 +9,13 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
 from dpcheck.symbols import epsilon, m, n
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive
 
-from ._statements import at_most, log_ratio, order, stated, witnessed
+from ._statements import at_most, log_ratio
 
 USERS = 10**12
 CURVES = (2.0, 2.5, 3.0, 4.0, 6.0)
@@ -94,13 +96,13 @@ def gradients_refuted(label: str, verifier: str, k: int) -> Verdict:
 @check("user_level/thm-d3", kind="runtime", grid={"k": (4, 10)}, expect="refuted")
 def gradients_of_the_smoothed_algorithm(context: Context, *, k: int) -> Verdict:
     """T_1 K_1 m of phase 1 alone, inside every hypothesis, against the stated count with a constant and logarithms."""
-    return gradients_refuted("thm-d3", "thm_d3", k)
+    return gradients_refuted("user_level/thm-d3", "thm_d3", k)
 
 
 @check("user_level/thm-4-1", kind="runtime", grid={"k": (4, 10)}, expect="refuted")
 def gradients_of_the_informal_statement(context: Context, *, k: int) -> Verdict:
     """As for Theorem D.3."""
-    return gradients_refuted("thm-4-1", "thm_4_1", k)
+    return gradients_refuted("user_level/thm-4-1", "thm_4_1", k)
 
 
 @check("user_level/claim-4-2", kind="runtime", expect="refuted")
@@ -111,14 +113,14 @@ def speed_up_over_al24(context: Context) -> Verdict:
     theirs = (float(USERS) * samples) ** 3 + (float(USERS) * samples) ** 2
     hidden = constant * log_ratio(float(USERS * samples), 1.0, dlt) ** power
     found = hidden * theirs / fewest_gradients(USERS, samples, dlt)
-    claimed = stated("claim-4-2", n=float(USERS), m=float(samples))
+    claimed = stated("user_level/claim-4-2", n=float(USERS), m=float(samples))
     parameters: dict[str, Any] = {"n": USERS, "m": samples, "d": 1, "delta": f"1/{2 * USERS * samples}"}
     return accuracy.never_violated(
         claimed,
         found,
         statement="n^(13/8) m^(7/4) <= speed-up, up to 10^6 log^2",
         witness=lambda _: witnessed(
-            "claim-4-2", "claim_4_2", claimed, found, **parameters, constant=constant, power=power
+            "user_level/claim-4-2", "claim_4_2", claimed, found, **parameters, constant=constant, power=power
         ),
     )
 
@@ -129,8 +131,10 @@ def missing_term_dominates_beyond_five_halves(context: Context) -> Verdict:
     a = sp.Symbol("a", real=True)
     missing = n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2) / sp.sqrt(epsilon)
     half = sp.Rational(5, 2)
-    beyond = at_most(missing, order("thm-d3"), Regime(ties={m: n**a, epsilon: 1}, where=[a > half]))
-    within = at_most(missing, order("thm-d3"), Regime(ties={m: n**a, epsilon: 1}, where=[a >= 0, a <= half]))
+    beyond = at_most(missing, order_of("user_level/thm-d3"), Regime(ties={m: n**a, epsilon: 1}, where=[a > half]))
+    within = at_most(
+        missing, order_of("user_level/thm-d3"), Regime(ties={m: n**a, epsilon: 1}, where=[a >= 0, a <= half])
+    )
     said = (
         f"the missing term is {beyond.relation} for a > 5/2 (everywhere: {beyond.everywhere}), {within.relation} before"
     )

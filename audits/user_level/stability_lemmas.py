@@ -10,15 +10,15 @@ import sympy as sp
 
 from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, domain, rate
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.symbols import D, T, d, eta, sigma
 from dpcheck.verdicts import Verdict, combine
 from dpcheck.workloads import LinearMean, SignHuber
-
-from ._statements import explicit, order, stated, witnessed
 
 
 def fair(dimension: int, reach: float) -> LinearMean:
@@ -47,7 +47,7 @@ def weights_of_the_average_iterate(context: Context) -> Verdict:
     t = sp.Symbol("t", integer=True, nonnegative=True)
     steps = sp.Symbol("T", integer=True, positive=True)
     total = sp.summation(((steps - 1 - t) / steps) ** 2, (t, 0, steps - 1))
-    said = explicit("lem-2-3@linear")
+    said = explicit_of("user_level/lem-2-3@linear")
     named = {s.name: s for s in said.free_symbols}
     left = 2 * named["eta"] ** 2 * named["L"] ** 2 * total
     return proved({"2 eta^2 L^2 times the sum": left - said.subs(named["T"], steps)})
@@ -58,7 +58,7 @@ def second_moment_of_linear_runs(context: Context, *, d: int) -> Verdict:
     """The measured second moment of the library's SGD over the exact one, T = 100: within 6 standard errors of 1."""
     steps, step_size = 100, 0.1
     squares = distances(fair(d, 50.0), context, context.scale(2000, 20_000), steps, step_size) ** 2
-    exact = stated("lem-2-3@linear", eta=step_size, L=1.0, T=steps) / (step_size**2 * steps)
+    exact = stated("user_level/lem-2-3@linear", eta=step_size, L=1.0, T=steps) / (step_size**2 * steps)
     off = abs(float(squares.mean()) / exact - 1)
     allowed = 6 * float(squares.std()) / math.sqrt(len(squares)) / exact
     return accuracy.never_violated(
@@ -82,7 +82,7 @@ def two_runs_without_the_dimension(context: Context, *, loss: str, d: int, T: in
     """P(|difference| <= eta L sqrt T (4 + 8 sqrt(2 log 20))) >= 0.95: the event of zeta = 1/20 for this loss."""
     work, step_size = SETTINGS[loss](d)
     found = distances(work, context, context.scale(400, 800), T, step_size)
-    bound = stated("lem-2-3@derived", eta=1.0, L=1.0, T=1.0, H=1.0, zeta=0.05)
+    bound = stated("user_level/lem-2-3@derived", eta=1.0, L=1.0, T=1.0, H=1.0, zeta=0.05)
     return accuracy.probability(
         int((found <= bound).sum()),
         len(found),
@@ -143,9 +143,9 @@ def difference_of_two_gradient_noises(context: Context) -> Verdict:
     found = (noise_here - noise_there) ** 2
     return accuracy.never_violated(
         found,
-        stated("lem-b4@literal"),
+        stated("user_level/lem-b4@literal"),
         statement="|g - grad F(x) - g' + grad F(y)|^2 <= 4 L^2",
-        witness=lambda _: witnessed("lem-b4@literal", "lem_b4", 4.0, found, p="1/1000"),
+        witness=lambda _: witnessed("user_level/lem-b4@literal", "lem_b4", 4.0, found, p="1/1000"),
     )
 
 
@@ -157,7 +157,9 @@ def four_vectors_of_length_L(context: Context) -> Verdict:
     # E|xi|^2 = Var(g) + Var(g'), each at most E|g|^2 <= 1, attained by fair signs.
     signs = np.array([-1.0, 1.0])
     second = float(((signs[:, None] - signs[None]) ** 2).mean())
-    return agree([largest, second], [stated("lem-b4@corrected", L=1.0), 2.0], "pointwise and mean square, L = 1")
+    return agree(
+        [largest, second], [stated("user_level/lem-b4@corrected", L=1.0), 2.0], "pointwise and mean square, L = 1"
+    )
 
 
 @check("user_level/lem-b4@derived", kind="stability")
@@ -165,7 +167,7 @@ def stopping_radius_solves_its_inequality(context: Context) -> Verdict:
     """With s = sqrt(2 log(1/zeta)), b = 4 + 8s satisfies b^2 >= 16 + 8 b s, in units of eta L sqrt T."""
     s = sp.Symbol("s", positive=True)
     b = 4 + 8 * s
-    said = explicit("lem-b4@derived") - explicit("lem-2-3@derived")
+    said = explicit_of("user_level/lem-b4@derived") - explicit_of("user_level/lem-2-3@derived")
     return proved({"the two lemmas agree": said}, {"b^2 - 16 - 8 b s": sp.expand(b**2 - 16 - 8 * b * s)})
 
 
@@ -183,8 +185,18 @@ def printed_bound_with_constant_twenty(context: Context, *, T: int, d: int) -> V
     """Largest distance of 400 pairs of Huber runs against 20 eta L sqrt(T log(dT/zeta)) at zeta = 1/400."""
     work, step_size = SETTINGS["huber"](d)
     found = distances(work, context, 400, T, step_size)
-    bound = 20 * float(order("lem-b4").subs({s: {"eta": 1, "L": 1, "T": T, "d": d, "zeta": 1 / 400}[s.name]
-                                             for s in order("lem-b4").free_symbols})) / math.sqrt(T)  # fmt: skip
+    bound = (
+        20
+        * float(
+            order_of("user_level/lem-b4").subs(
+                {
+                    s: {"eta": 1, "L": 1, "T": T, "d": d, "zeta": 1 / 400}[s.name]
+                    for s in order_of("user_level/lem-b4").free_symbols
+                }
+            )
+        )
+        / math.sqrt(T)
+    )
     return accuracy.never_violated(
         found,
         bound,
@@ -199,15 +211,20 @@ def printed_bound_with_constant_twenty(context: Context, *, T: int, d: int) -> V
 @check("user_level/fact-eq-7", kind="risk")
 def equation_7_from_lemma_b3(context: Context) -> Verdict:
     """Lemma B.3 with |y - x_0|^2 = d sigma^2; its sharp form is half, and at most the printed one when clipped."""
-    printed = explicit("lem-b3").subs(D, sp.sqrt(d) * sigma)
-    sharp = explicit("lem-b3@derived").subs(D, sp.sqrt(d) * sigma)
-    return proved({"(7)": printed - explicit("fact-eq-7"), "twice the sharp form": 2 * sharp - explicit("fact-eq-7")})
+    printed = explicit_of("user_level/lem-b3").subs(D, sp.sqrt(d) * sigma)
+    sharp = explicit_of("user_level/lem-b3@derived").subs(D, sp.sqrt(d) * sigma)
+    return proved(
+        {
+            "(7)": printed - explicit_of("user_level/fact-eq-7"),
+            "twice the sharp form": 2 * sharp - explicit_of("user_level/fact-eq-7"),
+        }
+    )
 
 
 @check("user_level/fact-eq-7@derived", kind="risk")
 def clipped_equation_7(context: Context) -> Verdict:
     """min(R^2, d sigma^2) through both branches: each is the sharp Lemma B.3 at that distance."""
-    clipped = explicit("fact-eq-7@derived")
+    clipped = explicit_of("user_level/fact-eq-7@derived")
     near = sp.Min(D**2, d * sigma**2)
-    rest = clipped - near / (2 * eta * T) - explicit("lem-b3@derived") + D**2 / (2 * eta * T)
+    rest = clipped - near / (2 * eta * T) - explicit_of("user_level/lem-b3@derived") + D**2 / (2 * eta * T)
     return proved({"all but the distance": rest})

@@ -49,14 +49,14 @@ def linear_time_bound(users: float, m: float, d: float, eps: float, *, clipped: 
 
 def bound_of(label: str, **values: float) -> float:
     """As `stated`, without the assumptions."""
-    return float(evaluate(claim(f"user_level/{label}").bound, values))
+    return float(evaluate(claim(label).bound, values))
 
 
 def closed_linear_time_bound(users: float, m: float, d: float, eps: float) -> float:
     """The same from the claim."""
     p, q = max(J, math.log(m) / math.log(users)) + 1.5, best_q(users)
     sizes = {"n": users, "m": m, "d": d, "epsilon": eps, "delta": 1 / (users * m), "p": p, "q": q, "L": 1.0, "D": 1.0}
-    return bound_of("thm-b1@derived", **sizes)
+    return bound_of("user_level/thm-b1@derived", **sizes)
 
 
 def accelerated_bound(users: float, m: float, d: float, eps: float) -> float:
@@ -65,12 +65,16 @@ def accelerated_bound(users: float, m: float, d: float, eps: float) -> float:
     p = 3 * q + 2.5 + math.log(m) / (2 * math.log(users))
     weight = 1 / math.sqrt(users * m) + math.sqrt(d) / (eps * users * math.sqrt(m))
     sizes = {"n": users, "m": m, "d": d, "epsilon": eps, "delta": 1 / (users * m), "p": p, "q": q, "L": 1.0, "D": 1.0}
-    return bound_of("thm-c3@derived", **sizes, tau=math.log(users * d * m) / math.sqrt(m), **{"lambda": weight})
+    return bound_of(
+        "user_level/thm-c3@derived", **sizes, tau=math.log(users * d * m) / math.sqrt(m), **{"lambda": weight}
+    )
 
 
 def group_bound(users: float, m: float, d: float, eps: float) -> float:
     """Footnote 3 without constants: 1/sqrt(nm) + sqrt(d log(m e^eps/delta))/(eps n)."""
-    return bound_of("proc-group-privacy", n=users, m=m, d=d, epsilon=eps, delta=1 / (users * m), L=1.0, D=1.0)
+    return bound_of(
+        "user_level/proc-group-privacy", n=users, m=m, d=d, epsilon=eps, delta=1 / (users * m), L=1.0, D=1.0
+    )
 
 
 def last_phase(users: float, m: float, d: float, eps: float) -> float:

@@ -118,7 +118,7 @@ class AuditResult:
             parameters=parameters,
             claimed=repr(allowed),
             found=text,
-            note="counts of right and wrong guesses of the input; the rule was fixed on other trials",
+            note="counts of right and wrong guesses; each rule was fixed before the trials that it guesses",
         )
 
     def reason(self) -> str:

@@ -301,9 +301,9 @@ def _mutants_table(ordered: list[tuple[Mutant, Trial]]) -> None:
             rows.append((said, mutant.name, "", "", "", "", trial.message))
             continue
         exact = "" if kill.exact_epsilon is None else f"{kill.exact_epsilon:.4g}".replace("inf", "∞")
-        used = f"{kill.samples:,}" if kill.samples else "–"
+        runs = f"{kill.samples:,}" if kill.samples else "–"
         fewest = f"{kill.minimum:,}" if kill.minimum else ""
-        rows.append((said, mutant.name, kill.by, used, fewest, exact, kill.claim))
+        rows.append((said, mutant.name, kill.by, runs, fewest, exact, kill.claim))
     table(rows, ("", "mutant", "by", "samples", "fewest", "exact ε", "claim"), right=(3, 4, 5))
     for mutant, trial in ordered:
         if trial.fault(mutant):

@@ -251,7 +251,7 @@ def _privacy(found: Plan) -> str:
 
 
 def _as_dict(found: Plan, setting: Setting) -> dict[str, Any]:
-    given = dataclasses.asdict(setting)
+    given = {name: value for name, value in dataclasses.asdict(setting).items() if name != "constants"}
     given["moments"] = {f"{order:g}": value for order, value in setting.moments.items()}
     return {
         "schema_version": 1,

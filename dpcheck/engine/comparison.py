@@ -106,12 +106,16 @@ def _row(
     try:
         try:
             plan = planning.plan(label, setting, {}, claims)
-        except InvalidInput:
+        except InvalidInput as error:
             if setting.epsilon is None or setting.epsilon < 1:
                 raise
             # Some are calibrated for epsilon < 1 alone; what is private at 0.99 is private at 1.
-            setting, note = replace(setting, epsilon=0.99), "run at ε = 0.99"
-            plan = planning.plan(label, setting, {}, claims)
+            below, note = replace(setting, epsilon=0.99), "run at ε = 0.99"
+            try:
+                plan = planning.plan(label, below, {}, claims)
+            except InvalidInput:
+                raise error from None
+            setting = below
     except Infeasible as error:
         return Row(label=label, status="infeasible", why=f"needs {error.needs}", smallest_n=error.smallest_n)
     except (DpcheckError, ValueError, ArithmeticError) as error:

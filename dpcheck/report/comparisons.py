@@ -117,7 +117,8 @@ def _row(row: Row) -> tuple[str, ...]:
     epsilon = "" if row.epsilon is None else f"{row.epsilon:.3g}"
     gradients = "" if row.gradients is None else f"{row.gradients:,}"
     remark = "; ".join(filter(None, (useful, smallest, row.why)))
-    return (row.label, bound if row.status == "feasible" else "infeasible", row.claimed, epsilon, gradients, remark)
+    words = {"infeasible": "infeasible", "other": "not for this setting"}
+    return (row.label, words.get(row.status, bound), row.claimed, epsilon, gradients, remark)
 
 
 def findings(catalogue: Catalogue, by_check: Mapping[str, Record]) -> tuple[FindingView, ...]:

@@ -1,0 +1,40 @@
+"""Bounds of statements by label: what audits hold their measurements against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+from dpcheck.claims import evaluate
+from dpcheck.engine.catalogue import claim
+from dpcheck.errors import InvalidInput
+
+
+def stated(label: str, **values: Any) -> float:
+    """The bound of a claim at these values; its assumptions are enforced. See `Claim.evaluate` for the errors."""
+    return float(claim(label).evaluate(**values))
+
+
+def unassumed(label: str, **values: Any) -> float:
+    """The same without the assumptions: for parameters at which nothing is certified."""
+    bound = claim(label).bound
+    if bound is None:
+        raise InvalidInput(f"{label} has no symbolic bound; see `dpcheck show {label}`")
+    return float(evaluate(bound, values, label=label))
+
+
+def order_of(label: str) -> sp.Expr:
+    """The O-form of a claim. Raises `InvalidInput` where it has none."""
+    found = claim(label).order
+    if found is None:
+        raise InvalidInput(f"{label} has no O-form; see `dpcheck show {label}`")
+    return found
+
+
+def explicit_of(label: str) -> sp.Expr:
+    """The bound of a claim with its constants. Raises `InvalidInput` where it has none."""
+    found = claim(label).explicit
+    if found is None:
+        raise InvalidInput(f"{label} has no bound with constants; see `dpcheck show {label}`")
+    return found
