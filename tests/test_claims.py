@@ -36,7 +36,9 @@ def test_the_assumption_that_fails_is_named_with_its_values():
     bound = stated(2 * L * D / sp.sqrt(n), hidden=False, assumptions=(sp.Ge(n, 4), sp.Le(d, n)))
     with pytest.raises(InvalidInput, match=r"assumes n >= 4, which fails at n = 2$"):
         bound.evaluate(n=2, d=1, L=1, D=1)
-    with pytest.raises(InvalidInput, match=r"assumes d <= n, which fails at d = 9.0, n = 5.0 and at 2 more of 6 entries"):
+    with pytest.raises(
+        InvalidInput, match=r"assumes d <= n, which fails at d = 9.0, n = 5.0 and at 2 more of 6 entries"
+    ):
         bound.evaluate(n=np.array([5.0, 7.0, 20.0]), d=np.array([[1.0], [9.0]]) * np.array([1.0, 1.0, 3.0]), L=1, D=1)
     with pytest.raises(InvalidInput, match="needs a value for D, d"):
         bound.evaluate(n=5, L=1)

@@ -19,54 +19,9 @@ from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Rng, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
-from dpcheck.verdicts import Verdict, Witness, inconclusive, refuted
-from dpcheck.witnesses import tsybakov as verifiers
 
 PRIVACY = ApproxDP(1.0, 1e-5)
 """Promised wherever a violation is shown."""
-
-
-def witnessed(label: str, verifier: str, claimed: float, found: float, **parameters: Any) -> Witness:
-    """A witness of this paper; `claimed` and `found` come from the check's own arithmetic."""
-    return Witness(
-        label=label,
-        kind=f"tsybakov.{verifier}",
-        parameters=parameters,
-        claimed=repr(float(claimed)),
-        found=repr(float(found)),
-    )
-
-
-def refuted_with(
-    label: str,
-    verifier: str,
-    measured: float,
-    *,
-    agreement: float = 1e-3,
-    numbers: Any = None,
-    points: Any = (),
-    **parameters: Any,
-) -> Verdict:
-    """Refutes by a witness in 50 digits that gives what the algorithm itself gave; inconclusive where the two differ.
-
-    Args:
-        measured: the number of the algorithm's own run.
-        agreement: relative difference that the two may have.
-    """  # fmt: skip
-    violation = getattr(verifiers, verifier)(**parameters)
-    found, claimed = float(violation.found), float(violation.claimed)
-    own = {"found": found, "allowed": claimed, "by the algorithm's own run": measured, **(numbers or {})}
-    if not (violation.violated and math.isclose(measured, found, rel_tol=agreement)):
-        said = f"the algorithm's run gives {measured:.6g}, the verifier {found:.6g} where {claimed:.6g} is allowed"
-        return inconclusive(said, "exact", numbers=own, points=points)
-    said = f"{violation.statement}: {found:.6g} found, {claimed:.6g} allowed; the witness verifies"
-    witness = witnessed(label, verifier, claimed, found, **parameters)
-    return refuted(said, "exact", numbers=own, points=points, witness=witness)
-
-
-def stated(label: str, **parameters: float) -> float:
-    """The bound of a claim at these numbers."""
-    return float(claim(label).evaluate(**parameters))
 
 
 def formula(label: str) -> sp.Expr:

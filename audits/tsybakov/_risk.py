@@ -16,6 +16,7 @@ from dpcheck.algorithms.tsybakov import (
 )
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
 from dpcheck.claims import evaluate, local_exponent
+from dpcheck.engine.statements import order_of
 from dpcheck.interfaces import Problem, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import BY_NAME
@@ -74,14 +75,6 @@ def iterated(k: float, **fields: Any) -> IteratedLocalised:
 def iterated_sgd(k: float, reading: str) -> IteratedAccelerated:
     """Algorithm 7 with the printed noise at constant 64."""
     return IteratedAccelerated(**{**IteratedAccelerated.readings[reading], "k": k, "calibration": "literal"})
-
-
-def order_of(label: str) -> sp.Expr:
-    from dpcheck.engine.catalogue import claim
-
-    order = claim(label).order
-    assert order is not None
-    return order
 
 
 def order_at(

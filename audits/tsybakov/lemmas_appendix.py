@@ -15,6 +15,7 @@ from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_gradien
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, averaged_moment, corrected
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import stated
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import Ball, Box
 from dpcheck.harness import accuracy
@@ -23,7 +24,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from ._instances import stated, told
+from ._instances import told
 
 QUADRATIC = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 QUARTIC = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=4.0, reach=2.0)

@@ -13,6 +13,7 @@ from scipy import integrate, optimize, stats
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
 from dpcheck.algorithms.tsybakov.mechanisms import local_law, printed_gaussian
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Constants
@@ -22,7 +23,7 @@ from dpcheck.symbols import L, epsilon, lambda_, rho, theta
 from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-from ._instances import formula, stated
+from ._instances import formula
 
 # Privacy --------------------------------------------------------------------------------------------------------------
 

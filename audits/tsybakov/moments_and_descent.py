@@ -9,10 +9,9 @@ from scipy import stats
 from dpcheck.algorithms.tsybakov.hard_instances import private_instance
 from dpcheck.checks import Context, check
 from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.verdicts import Verdict
-
-from ._instances import witnessed
 
 
 @check("tsybakov/lem-2", kind="accuracy", grid={"k": (2, 4)})

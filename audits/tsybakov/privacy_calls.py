@@ -22,6 +22,7 @@ from dpcheck.algorithms.tsybakov.accelerated import local_shuffled
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance
 from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy, losses, sensitivity
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.symbolic import agree
@@ -31,7 +32,7 @@ from dpcheck.privacy import ZCDP, ApproxDP, gaussian_delta
 from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from ._instances import everywhere, refuted_with, told
+from ._instances import everywhere, told
 from ._shuffled import shuffled_delta
 
 LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
@@ -286,10 +287,10 @@ def printed_noise_at_the_epsilon_of_the_experiments(context: Context) -> Verdict
     h, others = odd_record(plan), stats.norm.cdf(cut) ** (T - 1)
     found = (1 - stats.norm.cdf(cut - h) * others) - math.exp(8.0) * (1 - stats.norm.cdf(cut + h) * others)
     numbers = {"exact delta(8)": shuffled_delta(h, T, 8.0), "smallest T of the table that violates": smallest}
-    return refuted_with(
+    return refuted_by(
         "tsybakov/alg-6@literal",
         "alg_6_shuffled",
-        float(found),
+        measured=float(found),
         agreement=1e-4,
         numbers=numbers,
         points=points,

@@ -12,6 +12,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, corrected
 from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy, losses, sensitivity
+from dpcheck.harness.refutation import refuted_by, witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.interfaces import Array, Sample
@@ -20,20 +21,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from ._instances import (
-    PRIVACY,
-    OnePhase,
-    Settling,
-    Sheared,
-    atoms,
-    everywhere,
-    refuted_with,
-    settled,
-    told,
-    unit_level,
-    walked,
-    witnessed,
-)
+from ._instances import PRIVACY, OnePhase, Settling, Sheared, atoms, everywhere, settled, told, unit_level, walked
 
 INSTANCES = {
     "a = 1/100": ("1/100", 1024, "3"),
@@ -93,10 +81,10 @@ def one_phase_with_the_printed_noise(context: Context, *, instance: str) -> Verd
     (phase,) = case.planned(records).phases
     seen = case.replay(rows[None], other[None], 2)
     found = losses.of_replay(seen)
-    return refuted_with(
+    return refuted_by(
         "tsybakov/rem-2",
         "rem_2_privacy",
-        found.delta(1.0)[0],
+        measured=found.delta(1.0)[0],
         numbers={"epsilon at 1e-5": found.epsilon(1e-5)[0], "movement over claim": float(seen.movements[0].ratio[0])},
         points=[Point(x=work.a, value=found.epsilon(1e-5)[0], bound=1.0, series="epsilon of a phase")],
         a=text, n=records, K=K, eta="1/4", lambda_=f"1/{n}", steps=phase.steps, epsilon=1, delta="1/100000",
@@ -146,10 +134,10 @@ def whole_algorithm_with_records_in_order(context: Context, *, a: str) -> Verdic
     stays(work, n)
     moved, sigma = replayed(work, rows, other, np.zeros((1, 2)))
     law = Gaussian(sigma)
-    return refuted_with(
+    return refuted_by(
         "tsybakov/thm-1",
         "thm_1_in_order",
-        law.delta(1.0, moved),
+        measured=law.delta(1.0, moved),
         numbers={"movement over claim": moved / (2 * first), "sigma of the output": sigma},
         a=a, K_0=K_0, n=n, epsilon=1, delta="1/100000",
     )  # fmt: skip
@@ -186,10 +174,10 @@ def one_gradient_turned_around_in_order(context: Context, *, instance: tuple[str
     other = rows.copy()
     other[0] = rows[1]
     moved, sigma = replayed(work, rows, other, start, walk=walk)
-    return refuted_with(
+    return refuted_by(
         "tsybakov/thm-1",
         "thm_1_reversed",
-        Gaussian(sigma).delta(1.0, moved),
+        measured=Gaussian(sigma).delta(1.0, moved),
         numbers={"movement over claim": moved / n, "steps taken": walk},
         a=a, K_0="3/10", n=n, epsilon=1, delta="1/100000",
     )  # fmt: skip
@@ -232,10 +220,10 @@ def records_in_random_order(context: Context, *, instance: tuple[str, str, int, 
     apart, margin = moved / sigma, drift / sigma
     hit, missed, claimed = (_tail(cut + margin - apart), _tail(cut + margin), _tail(cut - margin))
     delta = (hit + missed) / 2 - math.e * claimed
-    return refuted_with(
+    return refuted_by(
         "tsybakov/thm-1",
         "thm_1_reversed",
-        delta,
+        measured=delta,
         numbers={"movement over claim": moved / n, "drift of later phases over sigma": margin},
         points=[Point(x=float(n), value=delta, bound=1e-5, series=f"a = {a}")],
         a=a, K_0=K_0, n=n, epsilon=1, delta="1/100000", threshold=threshold,

@@ -10,10 +10,9 @@ from dpcheck.algorithms.tsybakov.epochs import doubling_parts, part_exponent
 from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
 from dpcheck.checks import Context, check, unchecked
 from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads.tilted_power import SparseTilt
-
-from ._instances import witnessed
 
 
 @check("tsybakov/lem-5", kind="lower-bound", grid={"size": (3, 16, 64)}, expect="refuted")

@@ -14,6 +14,7 @@ from scipy import stats
 from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, limit_point
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, rate, risk, symbolic
 from dpcheck.interfaces import Array
 from dpcheck.symbols import D, L, lambda_, theta
@@ -34,8 +35,6 @@ from ._risk import ANY, localised, problem, well
 )
 def one_phase_within_constants(context: Context, *, theta: float, weight: float, level: float, n: int) -> Verdict:
     """The limit of a phase on wells with rare spikes, k = 2, from the start 0, against the bound at u = w*."""
-    from dpcheck.engine.catalogue import claim
-
     work, values = well(theta, 4.0, chance=1 / 64), []
     for rng, size in context.chunks(context.scale(4000, 10_000, 100_000), 8):
         sample = work.draw(rng, size, n)
@@ -202,8 +201,6 @@ def shrinking_balls_against_an_adversary(context: Context, *, theta: float) -> V
 def diameter_from_lipschitz_and_growth(context: Context) -> Verdict:
     """λr^θ <= Lr at a distance r = (L/λ)^(1/(θ-1)) is an equality, and two points are at most twice that apart."""
     r = (L / lambda_) ** (1 / (theta - 1))
-    from dpcheck.engine.catalogue import claim
-
     stated = claim("tsybakov/rem-3@derived").explicit
     assert stated is not None
     return symbolic.proved(
@@ -217,8 +214,6 @@ def diameter_from_lipschitz_and_growth(context: Context) -> Verdict:
 @check("tsybakov/lem-3", kind="risk", grid={"spread": (0.5, 1.0, 3.0)}, expect="inconclusive")
 def empirical_minimiser_at_hidden_constant_one(context: Context, *, spread: float) -> Verdict:
     """λ/2 |w - c|² - <w, x>, x a fair sign: the exact (1 - 1/n)-quantile of the minimiser's excess, constant 1."""
-    from dpcheck.engine.catalogue import claim
-
     left, right = [], []
     for j, weight in itertools.product(range(3, context.scale(14, 20, 26)), (0.1, 1.0, 10.0)):
         n = 2**j

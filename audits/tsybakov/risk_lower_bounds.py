@@ -14,15 +14,15 @@ import sympy as sp
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance, sign_packing, statistical_instance
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
+from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, lower_bound, rate, symbolic
 from dpcheck.harness.hard_instances import DIGITS, FiniteLaw, closest_pair
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array
 from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
 from dpcheck.verdicts import Point, Verdict, inconclusive
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, growth_constant
-
-from ._instances import witnessed
 
 R_K, C = 2.0, 0.1
 """Moment bound, and p_a over sqrt(d)/(n sqrt(rho)): small enough for Fano's inequality to say something."""
@@ -30,8 +30,6 @@ SIZES = by_size([10**3, 10**4, 10**5], [10**j for j in range(3, 8)], [10**j for 
 
 
 def _claim(label: str) -> Any:
-    from dpcheck.engine.catalogue import claim
-
     return claim(label)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mpmath
@@ -32,7 +32,7 @@ def refuted_by(
     measured: float | None = None,
     agreement: float = 1e-3,
     numbers: Mapping[str, Any] | None = None,
-    points: tuple[Point, ...] = (),
+    points: Sequence[Point] = (),
     axes: tuple[str, str] = ("", ""),
     **parameters: Any,
 ) -> Verdict:
@@ -47,7 +47,7 @@ def refuted_by(
     own: dict[str, Any] = {"found": found, "allowed": claimed}
     if measured is not None:
         own["by the algorithm's own run"] = measured
-    fields: dict[str, Any] = {"numbers": {**own, **(numbers or {})}, "points": points, "axes": axes}
+    fields: dict[str, Any] = {"numbers": {**own, **(numbers or {})}, "points": tuple(points), "axes": axes}
     sides = [mpmath.nstr(value, 6) for value in (violation.found, violation.claimed)]
     said = f"{violation.statement}: {sides[0]} found, {sides[1]} allowed"
     if not violation.violated:
