@@ -94,7 +94,7 @@ def run(context: Context, loss: str, data: str, method: str, epsilon: float, n: 
         "se": float(values.std(ddof=1) / math.sqrt(len(values))),
         "wrong": float(wrong.mean()),
         "start": float(work.excess_risk(zero)[0]),
-        "best wrong": float(work.misclassified(work.minimiser[None])[0]),
+        "best wrong": float(work.misclassified(work.population_minimiser[None])[0]),
     }
 
 

@@ -340,7 +340,7 @@ def ridge_logistic_regression_grows_quadratically(context: Context, *, ridge: fl
         y = (x.sum(axis=1) + rng.logistic(size=200) > 0).astype(float)
         work = RegularisedPopulation(x, y, "logistic", ridge)
         w = work.project(rng.standard_normal((context.scale(200, 2000), d)) * rng.uniform(0, 3))
-        left.append(ridge / 2 * ((w - work.minimiser) ** 2).sum(axis=1))
+        left.append(ridge / 2 * ((w - work.population_minimiser) ** 2).sum(axis=1))
         right.append(work.excess_risk(w) + work.constants.extra["risk_tolerance"])
     worst = max(float((a / b).max()) for a, b in zip(left, right, strict=True))
     make: Any = holds if worst <= 1 else refuted

@@ -92,7 +92,7 @@ def _regret(context: Context, loss: str, eta: float, label: str) -> Verdict:
     d, T, trials = 3, 100, context.scale(8_000, 20_000)
     work = (WORKLOADS["huber"](d, 1, 0.0) if loss == "absolute" else WORKLOADS[loss](d, 1)).each
     x = {"linear": np.full(d, 0.5 / math.sqrt(d)), "quadratic": 0.25 * 0.5 / math.sqrt(d)}.get(loss)
-    best = np.broadcast_to(getattr(work, "minimiser", 0.0) if isinstance(work, SignHuber) else x, (d,))
+    best = np.broadcast_to(work.best_coordinate if isinstance(work, SignHuber) else x, (d,))
     samples = work.rows(context.rng(), trials, T)[:, None]
     values = work.excess_risk(sgd(work, samples, eta, np.zeros((1, d)))[:, 0])
     L, beta = work.constants.lipschitz(2.0), work.constants.smoothness(2.0)

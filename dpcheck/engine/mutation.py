@@ -15,47 +15,62 @@ from dpcheck.engine.layout import Layout
 from dpcheck.errors import DpcheckError
 from dpcheck.mutants import Kill, Mutant
 
+POWER = 0.95
+"""Share of repetitions in which a bug must be found."""
+
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of one mutant: its kill, or the error that its check raised."""
+    """What became of one mutant: its last kill and how often it was killed, or the error that its check raised."""
 
     mutant: str
     kill: Kill | None
     message: str = ""
     trace: str = ""
+    times: int = 1
+    killed: int = 0
 
     def fault(self, mutant: Mutant) -> str:
-        """ "survived", "flagged" (a look-alike), "error", or "" when it went as it should."""
+        """ "survived", "flagged" (a look-alike), "error", or "" when it went as it should.
+
+        Of several repetitions a bug must be found in a share of `POWER`, a look-alike flagged in none.
+        """
         if self.kill is None:
             return "error"
-        if self.kill.killed == mutant.lookalike:
-            return "flagged" if mutant.lookalike else "survived"
-        return ""
+        if mutant.lookalike:
+            return "flagged" if self.killed else ""
+        return "" if self.killed >= POWER * self.times else "survived"
 
 
 def run(
-    catalogue: Catalogue, mutants: Sequence[Mutant], *, size: Size = "standard", seed: int = 0, workers: int = 1
+    catalogue: Catalogue,
+    mutants: Sequence[Mutant],
+    *,
+    size: Size = "standard",
+    seed: int = 0,
+    workers: int = 1,
+    repeat: int = 1,
 ) -> Iterator[Trial]:
     """One trial for each mutant, in the order in which they finish; results do not depend on `workers`.
 
     Args:
         catalogue: loaded with its mutants.
+        repeat: how often each is run, with the seeds from `seed` on; what samples nothing is run once.
     """
     if workers == 1 or len(mutants) < 2:
-        yield from (_try(catalogue, mutant.name, size, seed) for mutant in mutants)
+        yield from (_try(catalogue, mutant.name, size, seed, repeat) for mutant in mutants)
         return
     import joblib
 
-    jobs = [(catalogue.layout, catalogue.paths, mutant.name, size, seed) for mutant in mutants]
+    jobs = [(catalogue.layout, catalogue.paths, mutant.name, size, seed, repeat) for mutant in mutants]
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         pool = joblib.Parallel(n_jobs=min(workers, len(jobs)), batch_size=1, return_as="generator_unordered")
         yield from pool(joblib.delayed(try_named)(*job) for job in jobs)
 
 
-def try_named(found: Layout, paths: tuple[Path, ...], name: str, size: Size, seed: int) -> Trial:
+def try_named(found: Layout, paths: tuple[Path, ...], name: str, size: Size, seed: int, repeat: int) -> Trial:
     """What a worker does: it is sent names, and loads the catalogue itself."""
-    return _try(_loaded(found, paths), name, size, seed)
+    return _try(_loaded(found, paths), name, size, seed, repeat)
 
 
 @functools.lru_cache(maxsize=1)
@@ -63,15 +78,19 @@ def _loaded(found: Layout, paths: tuple[Path, ...]) -> Catalogue:
     return catalogues.load_from(found, paths, with_mutants=True)
 
 
-def _try(catalogue: Catalogue, name: str, size: Size, seed: int) -> Trial:
+def _try(catalogue: Catalogue, name: str, size: Size, seed: int, repeat: int) -> Trial:
     import threadpoolctl  # type: ignore[import-untyped]
 
-    context = Context("mutants", name, {}, size, seed)
+    killed = times = 0
     try:
         with catalogues.in_force(catalogue), threadpoolctl.threadpool_limits(limits=1):
-            kill = catalogue.mutants[name].kill(context)
-        if not isinstance(kill, Kill):
-            raise DpcheckError(f"the mutant {name} returned {kill!r}; `kill` returns a Kill")
-        return Trial(name, kill)
+            for times in range(1, repeat + 1):
+                kill = catalogue.mutants[name].kill(Context("mutants", name, {}, size, seed + times - 1))
+                if not isinstance(kill, Kill):
+                    raise DpcheckError(f"the mutant {name} returned {kill!r}; `kill` returns a Kill")
+                killed += kill.killed
+                if not kill.samples:
+                    break
+        return Trial(name, kill, times=times, killed=killed)
     except Exception as error:
         return Trial(name, None, f"{type(error).__name__}: {error}", traceback.format_exc())

@@ -151,7 +151,7 @@ class RegularisedPopulation(BaseWorkload):
 
     def excess_risk(self, w: Array) -> Array:
         """F(w) less the certified best risk: exact up to `constants.extra["risk_tolerance"]`."""
-        return np.asarray(np.maximum(0.0, self.risk(w) - self.risk(self.minimiser[None])[0]))
+        return np.asarray(np.maximum(0.0, self.risk(w) - self.risk(self.population_minimiser[None])[0]))
 
     def misclassified(self, w: Array) -> Array:
         """Share of the population whose label (1 when y > 1/2) the sign of the prediction misses: (trials,)."""
@@ -159,7 +159,7 @@ class RegularisedPopulation(BaseWorkload):
         return np.asarray([(((self.features @ v) > edge) != (self.target > 0.5)).mean() for v in w])
 
     @functools.cached_property
-    def minimiser(self) -> Array:
+    def population_minimiser(self) -> Array:
         """(d,): Newton's method, each quadratic model minimised on the ball; accepted on the `gap`."""
         w, allowed = np.zeros(self.d), self.constants.extra["risk_tolerance"]
         for _ in range(100):

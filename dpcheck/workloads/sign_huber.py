@@ -45,8 +45,8 @@ class SignHuber(BaseWorkload):
         return Box(-1.0, 1.0, d=self.dimension)
 
     @property
-    def minimiser(self) -> float:
-        """Of each coordinate."""
+    def best_coordinate(self) -> float:
+        """What every coordinate of the population minimiser is."""
         return 1 - self.kappa * (1 - self.a) / (1 + self.a)
 
     @property
@@ -80,7 +80,7 @@ class SignHuber(BaseWorkload):
         return np.asarray(up * self._each(w - 1) + (1 - up) * self._each(w + 1))
 
     def excess_risk(self, w: Array) -> Array:
-        least = self._risk(np.array(self.minimiser))
+        least = self._risk(np.array(self.best_coordinate))
         return np.asarray((self._risk(w) - least).sum(axis=-1) / math.sqrt(self.dimension))
 
     def rows(self, rng: Rng, trials: int, n: int) -> Array:

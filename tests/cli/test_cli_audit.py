@@ -296,6 +296,8 @@ def test_mutants(root: Path, cli: Cli, half: object, alike: object, code: int, s
     assert json.loads(two.stdout) == json.loads(cli("mutants", "--json", code=code).stdout)
     if half is True and not alike:
         assert json.loads(cli("mutants", "half-*", "--json").stdout)[0]["killed"] is True
+        again = json.loads(cli("mutants", "--repeat", "3", "--json").stdout)
+        assert [(row["kills"], row["times"]) for row in again] == [(3, 3), (0, 3)]
         assert "no mutant 'half'; there are half-sensitivity, alike" in cli("mutants", "half", code=2).stderr
 
 

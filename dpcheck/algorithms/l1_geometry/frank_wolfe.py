@@ -250,7 +250,11 @@ class TreeFrankWolfe(Algorithm[Tree]):
             yield Release(name=f"phase {row.t}/leaf {leaf}", law=NoisyMin(row.scale), reads=tuple(reads), norm="range")
 
     def execute(self, run: Run[Tree], workload: Workload, data: Data, start: Array) -> Array:
-        corners = np.asarray(getattr(domain_of(workload), "vertices"))  # noqa: B009
+        corners = getattr(domain_of(workload), "vertices", None)
+        if corners is None:
+            name = type(domain_of(workload)).__name__
+            raise InvalidInput(f"{self.label} chooses among vertices, and {name} has none; use an L1Ball or a Simplex")
+        corners = np.asarray(corners)
         if self.allocation == "random":
             data = run.shuffle(data)
         return self.walk(run, workload, data, corners, start)

@@ -249,11 +249,12 @@ class LocalisedClipped(Algorithm[Phase]):
             )
 
     def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """`tsybakov/thm-1@phase` over all phases, in expectation; clipped gradients must be those of convex functions.
+        """`tsybakov/thm-1@phase` over all phases, in expectation.
 
-        None for readings that it does not cover: outputs that are not projected, noise elsewhere than on outputs.
+        None where it does not apply: in more than one dimension, where clipped gradients need not be those of convex
+        functions; for outputs that are not projected; for noise elsewhere than on outputs.
         """
-        if not self.project or self.noise == "steps":
+        if problem.constants.d > 1 or not self.project or self.noise == "steps":
             return None
         c, D, order = problem.constants, self.width(problem), 2 * self.k
         sharp, steepest = (order - 1) ** (order - 1) / order**order, c.moment(1.0, 1)

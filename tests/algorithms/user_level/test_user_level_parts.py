@@ -294,12 +294,12 @@ def test_sign_huber_truth(a: float, kappa: float) -> None:
     grid = np.linspace(-1, 1, 4001)[:, None] * np.ones(3)
     risks = work.excess_risk(grid)
     best = grid[np.argmin(risks), 0]
-    assert abs(best - work.minimiser) < 1e-3
+    assert abs(best - work.best_coordinate) < 1e-3
     assert -1e-12 <= risks.min() < 1e-6
     least = math.sqrt(3) * (1 - a) * (1 - kappa / (2 * (1 + a)))
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     chance = np.prod((1 + a * signs) / 2, axis=1)
-    assert float(chance @ work.loss(np.full(3, work.minimiser), signs)) == pytest.approx(least)
+    assert float(chance @ work.loss(np.full(3, work.best_coordinate), signs)) == pytest.approx(least)
     w, z, h = np.array([0.31, -0.4, 0.9]), np.array([1.0, -1.0, 1.0]), 1e-6
     slope = [(work.loss(w + h * e, z) - work.loss(w - h * e, z)) / (2 * h) for e in np.eye(3)]
     assert work.gradient(w, z) == pytest.approx(np.array(slope), abs=1e-5)
