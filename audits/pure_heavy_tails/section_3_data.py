@@ -66,7 +66,7 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
     D, moments = work.constants.diameter(2.0), {j: work.constants.moment(j, 1) for j in (1.0, 2.0)}
     # A polyhedral loss in several parameters is minimised by one conic program a trial and block.
     conic = work.constants.d > 1 and work.link.pieces is not None
-    trials = context.scale(6, 30) if conic else context.scale(40, 120)
+    trials = context.scale(6, 12) if conic else context.scale(40, 120)
     values = risk.excess_risks(
         practical(k, solver),
         work,

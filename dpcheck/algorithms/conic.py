@@ -122,16 +122,20 @@ class _Program:
         start = self._feasible(self.work.project(self.centre[None])[0])
         steepest = self.cap if self.cap is not None else max(float(self.work.amplitude(self.records).max()), 1e-300)
         point, gap = self._round(start, min(steepest / self.weight, self.work.constants.diameter(2.0)))
-        for _ in range(4):
+        # Strong convexity puts the minimiser within this distance: a smaller problem with fewer bends.
+        reach = math.sqrt(2 * gap / self.weight)
+        for _ in range(10):
             if gap <= target:
                 break
-            # Strong convexity puts the minimiser within this distance: a smaller problem with fewer bends.
             try:
-                finer = self._round(point, math.sqrt(2 * gap / self.weight))
+                finer = self._round(point, reach)
             except InvalidInput:
-                break  # too fine for the conic solver: what was certified before stands
+                finer = point, math.inf
             if finer[1] < gap:
                 point, gap = finer
+                reach = math.sqrt(2 * gap / self.weight)
+            else:
+                reach *= 16  # too fine for the conic solver: what was certified stands, and a wider scale is tried
         return point, gap
 
     def _round(self, start: Array, reach: float) -> tuple[Array, float]:

@@ -208,7 +208,8 @@ class AuditResult:
     def rows(self) -> list[tuple[str, str]]:
         """The lines below the headline: (name, text)."""
         there, back = self._hits("hits"), self._hits("back")
-        rows = [("event", self.event)]
+        none = "no single one: the bets were spread over all outputs"
+        rows = [("event", none if self.event == "never" else self.event)]
         if there:
             rows.append(("seen", f"{there[0]} on `data`, {there[1]} on `neighbour`"))
         if back:
