@@ -185,7 +185,7 @@ def tree_in_d(context: Context, *, d: int) -> dict[str, float]:
 # The crossover --------------------------------------------------------------------------------------------------------
 
 RECORDS = 2**15
-"""Statistical terms are small beside those of privacy up to n eps of about 1,600; beyond, the descent meets its floor."""
+"""Statistical terms are below those of privacy up to n eps of about 1,600; beyond, the descent meets its floor."""
 
 
 def symbolic_crossing(d: int) -> float:
