@@ -70,7 +70,7 @@ def audit(
         mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; memory does not
             grow with the trials. For a claimed curve its `epsilon_lower` is at delta = 1e-5.
         held_out: share of the trials that chooses the score and the first event; None: an eighth, a fifth for a claimed
-            curve, 3 % when the score is a `LikelihoodRatio`.
+            curve, 1 % when the score is a `LikelihoodRatio`.
         halts: NaN outputs mean "stopped without an output".
         chunk: most trials of one call of the mechanism.
         label: of the statement audited, for the witness.
@@ -146,7 +146,7 @@ def _known(score: Any) -> bool:
 
 def _held_out(score: Any, claim: Any) -> float:
     if _known(score):
-        return 0.03
+        return 0.01
     return 0.125 if isinstance(claim, ApproxDP) else 0.2
 
 
@@ -266,7 +266,7 @@ def _count(
     A claimed curve has one stage: its rule stands at one point of the curve.
     """
     counts = np.zeros_like(plan.taught)
-    sizes = _sizes(samples, isinstance(claim, ApproxDP) and not plan.score.known)
+    sizes = _sizes(samples, isinstance(claim, ApproxDP) and plan.cells.learned < events.SURE)
     stages: list[Stage] = []
     number = 0
     for stage, size in enumerate(sizes):
@@ -280,9 +280,21 @@ def _count(
                 if outputs is not None:
                     fresh[:, side] += plan.cells.count(plan.scorer(outputs))
             number += 1
+        plan = replace(plan, rule=_fitted(plan, fresh.sum(axis=1), samples, alpha))
         stages.append(Stage.of(plan.rule, fresh))
         counts += fresh
     return plan, stages, counts
+
+
+def _fitted(plan: _Plan, total: NDArray[np.int64], samples: int, alpha: float) -> events.Rule:
+    """The rule for a stage's outputs, of which all is known but the inputs they came from.
+
+    A test that is valid given where the outputs fell lets the rule depend on that (not so the unconditional one).
+    """
+    rule = plan.rule
+    if rule.delta > 0 and not rule.small_leak:
+        return rule
+    return replace(events.choose_rule(plan.cells.weighed(total), samples, rule.delta, alpha), small_leak=True)
 
 
 def _sizes(samples: int, twice: bool) -> list[int]:

@@ -78,18 +78,25 @@ class Partition:
         """The same cells, their laws learned from (cells, 2) counts."""
         told = special.expit(self.centres) if self.known else None
         if told is not None and not _objection(counts[:-1], told):
-            p, q = _masses(counts, told, 0.5)
+            halted = (counts[-1, 0] + 0.25) / (counts[-1].sum() + 0.5)
+            p, q = _balanced(counts.sum(axis=1), np.append(told, halted))
             return replace(self, p=p, q=q, learned=SURE)
         p, q = _laws(counts, self.centres, self.atom) if self.ordered else _masses(counts, *_alone(counts[:-1]))
         return replace(self, p=p, q=q, learned=int(counts.sum(axis=0).min()))
 
+    def weighed(self, total: NDArray[np.int64]) -> Partition:
+        """The same cells and log-ratios, their masses learned from (cells,) counts of both inputs together."""
+        p, q = _balanced(total, self.p / (self.p + self.q))
+        return replace(self, p=p, q=q)
+
 
 SURE = 10**12
 """Outputs that a known ratio is worth."""
+OBJECTION = 10**5
 
 
 def _objection(counts: NDArray[np.int64], posterior: Array) -> bool:
-    """Whether counts contradict P(data | cell): a chi-squared four standard deviations too large."""
+    """Whether counts contradict P(data | cell): a chi-squared that one in `OBJECTION` right ones exceeds."""
     total = counts.sum(axis=1).astype(float)
     share = counts[:, 0].sum() / max(1.0, total.sum())
     odds = np.where(total > 0, special.logit(np.clip(posterior, 1e-12, 1 - 1e-12)), 0.0) + special.logit(
@@ -99,8 +106,7 @@ def _objection(counts: NDArray[np.int64], posterior: Array) -> bool:
     information = total * mean * (1 - mean)
     seen = information > 2
     scatter = float(((counts[seen, 0] - total[seen] * mean[seen]) ** 2 / information[seen]).sum())
-    freedom = max(1, int(seen.sum()))
-    return scatter > freedom + 4 * math.sqrt(2 * freedom)
+    return scatter > float(special.chdtri(max(1, int(seen.sum())), 1 / OBJECTION))
 
 
 def learn_partition(
@@ -125,7 +131,7 @@ def learn_partition(
     """
     pooled = np.concatenate([data, neighbour])
     pooled = np.sort(pooled[~np.isnan(pooled)])
-    atoms, edges = _edges(pooled, cells)
+    atoms, edges = _edges(pooled, cells, known_ratio)
     place = np.searchsorted(edges, pooled, side="right")
     total = np.bincount(place, minlength=len(edges) + 1)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -174,6 +180,22 @@ def _masses(counts: NDArray[np.int64], posterior: Array, share: float) -> tuple[
     return (p + floor) / (p + floor).sum(), (q + floor) / (q + floor).sum()
 
 
+def _balanced(total: NDArray[np.int64], posterior: Array) -> tuple[Array, Array]:
+    """Laws with P(data | cell) as given, from counts of both inputs together, as many of the one as of the other.
+
+    Both laws sum to 1 only for the right masses: those of largest empirical likelihood (Owen 1988) among them.
+    """
+    seen = total > 0
+    mass = total + np.where(seen, 0.5, 0.5 / max(1, int((~seen).sum())))
+    mass = mass / mass.sum()
+    lean = 2 * np.where(np.isfinite(posterior), np.clip(posterior, 1e-9, 1 - 1e-9), 0.5) - 1
+    if lean.min() < 0 < lean.max():
+        ends = np.array([-1 / lean.max(), -1 / lean.min()]) * (1 - 1e-12)
+        mass = mass / (1 + brentq(lambda tilt: float((mass * lean / (1 + tilt * lean)).sum()), *ends) * lean)
+    p, q = (mass * (1 + sign * lean) + 1e-9 for sign in (1, -1))
+    return p / p.sum(), q / q.sum()
+
+
 def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) -> Array:
     """P(data | cell): the smooth model plus as much of each cell's deviation as the scatter of all cells warrants.
 
@@ -213,8 +235,12 @@ def _monotone(odds: Array, hits: Array, total: Array) -> Array:
     return np.asarray(ordered) if loss < math.log(max(2.0, total.sum())) else odds
 
 
-def _edges(pooled: Array, cells: int) -> tuple[Array, Array]:
-    """Atoms (values that repeat), and edges: quantiles, geometric in both tails, and both sides of each atom."""
+def _edges(pooled: Array, cells: int, even: bool = False) -> tuple[Array, Array]:
+    """Atoms (values that repeat), and edges: quantiles, geometric in both tails, and both sides of each atom.
+
+    Args:
+        even: cells of one width, half as far again as the scores reach.
+    """
     if len(pooled) == 0:
         return np.zeros(0), np.zeros(0)
     values, counts = np.unique(pooled, return_counts=True)
@@ -222,6 +248,10 @@ def _edges(pooled: Array, cells: int) -> tuple[Array, Array]:
         return values, values[1:]
     often = counts >= max(8, len(pooled) // 2000)
     atoms = values[often][np.argsort(-counts[often], kind="stable")][:cells]
+    if even:
+        reach = 1.5 * float(np.abs(pooled[[0, -1]]).max())
+        grid = np.linspace(-reach, reach, 2 * cells)
+        return atoms, np.unique(np.concatenate([grid, atoms, np.nextafter(atoms, np.inf)]))
     third = cells // 4
     tail = np.geomspace(1, len(pooled) // 8, third)
     ranks = np.concatenate(

@@ -34,8 +34,8 @@ def check_settings(
     check_probability(failure_probability)
     if mode not in MODES:
         raise InvalidInput(f"unknown mode {mode!r}; choose one of {', '.join(MODES)}")
-    if not 0.02 <= held_out <= 0.8:
-        raise InvalidInput(f"held_out is the share of trials that chooses the event, in [0.02, 0.8], got {held_out!r}")
+    if not 0.005 <= held_out <= 0.8:
+        raise InvalidInput(f"held_out is the share of trials that chooses the event, in [0.005, 0.8], got {held_out!r}")
 
 
 @dataclass(frozen=True)

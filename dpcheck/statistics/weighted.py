@@ -26,8 +26,8 @@ from dpcheck.statistics.binomial import binomial_tail
 
 Array = NDArray[np.float64]
 _TRIMMED = 1e-13
-LEAK = 0.01
-"""Share of the failure probability that pays for the number of leaked trials."""
+LEAK = 0.05
+"""Most of the failure probability that pays for the number of leaked trials; fewer leaks leave more power."""
 
 
 def weighted_p_value(
@@ -44,7 +44,8 @@ def weighted_p_value(
 
     Args:
         right, wrong: (K,) guesses of level 1..K among `samples` coin-flipped trials.
-        failure_probability: the level at which the p-value will be used; `LEAK` of it bounds the number of leaks.
+        failure_probability: the level at which the p-value will be used; at most `LEAK` of it bounds the number of
+            leaks.
     """
     hits, misses = np.asarray(right, dtype=np.int64), np.asarray(wrong, dtype=np.int64)
     if hits.ndim != 1 or hits.shape != misses.shape or (hits < 0).any() or (misses < 0).any():
@@ -58,10 +59,20 @@ def weighted_p_value(
     theta = 1 / (1 + math.exp(-epsilon))
     if delta == 0:
         return _tail(score, made, theta)
-    spent = LEAK * failure_probability
-    leaked = _at_the_top(made, int(stats.binom.isf(spent, samples, delta)))
+    leaks, spent = most_leaks(samples, delta, LEAK * failure_probability)
+    leaked = _at_the_top(made, leaks)
     sure = int((np.arange(1, len(hits) + 1) * leaked).sum())
     return min(1.0, _tail(score - sure, made - leaked, theta) + spent)
+
+
+def most_leaks(samples: int, delta: float, chance: float) -> tuple[int, float]:
+    """The fewest leaks that are exceeded with at most this chance, and the chance with which they are."""
+    # From the survival function itself: `binom.isf` gives up below 1e-16.
+    low, high = -1, samples
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if stats.binom.sf(middle, samples, delta) <= chance else (middle, high)
+    return high, float(stats.binom.sf(high, samples, delta))
 
 
 def _at_the_top(made: NDArray[np.int64], leaks: int) -> NDArray[np.int64]:

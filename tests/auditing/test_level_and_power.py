@@ -50,6 +50,23 @@ def test_a_hundred_looks_keep_the_level(name):
     assert alarms(NULLS[name], 10, trials=2500, **options) <= 4
 
 
+def leaky(delta):
+    """Laplace noise that tells its input with probability delta: tight at (1, delta)."""
+
+    def run(data, rng, trials):
+        return np.where(rng.random(trials) < delta, 50 * (2 * data[0] - 1), data[0] + rng.laplace(size=trials))
+
+    return run
+
+
+@pytest.mark.parametrize("delta", [0.0, 2e-3])
+def test_rules_fitted_to_where_outputs_fell_keep_the_level(delta):
+    score = dp.scores.LikelihoodRatio(lambda y: -np.abs(y), lambda y: -np.abs(y - 1))
+    claim = dp.ApproxDP(1.0, delta) if delta else dp.PureDP(1.0)
+    # At most binomial(80, 0.05): more than 11 has probability 1e-3.
+    assert alarms(cases.Null(leaky(delta), claim), 80, trials=1000, score=score) <= 11
+
+
 @pytest.mark.parametrize(
     ("name", "times", "known"), [("Laplace, half the scale", 4, False), ("Laplace, half the scale", 3, True)]
 )

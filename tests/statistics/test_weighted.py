@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.binomial import epsilon_lower_conditional
-from dpcheck.statistics.weighted import LEAK, epsilon_lower_weighted, weighted_p_value
+from dpcheck.statistics.weighted import LEAK, epsilon_lower_weighted, most_leaks, weighted_p_value
 
 
 def enumerated(right, wrong, epsilon):
@@ -85,11 +85,23 @@ def worst_allocation(right, wrong, epsilon, leaks):
 @pytest.mark.parametrize(("right", "wrong"), [([3, 2, 4], [2, 1, 1]), ([2, 6, 1], [3, 2, 0]), ([4, 0, 2], [1, 2, 2])])
 def test_leaks_at_the_top_are_the_worst_of_all_allocations(right, wrong):
     samples, epsilon, delta = 60, 0.4, 0.01
-    spent = LEAK * 0.05
-    leaks = int(stats.binom.isf(spent, samples, delta))
+    leaks, spent = most_leaks(samples, delta, LEAK * 0.05)
     assert leaks >= 2
     expected = min(1.0, worst_allocation(right, wrong, epsilon, leaks) + spent)
     assert weighted_p_value(right, wrong, samples, epsilon, delta) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("samples", [1, 60, 500])
+@pytest.mark.parametrize("delta", [1e-9, 0.01, 0.2])
+@pytest.mark.parametrize("chance", [0.1, 1e-3, 1e-9])
+def test_most_leaks_counts_them_one_by_one(samples, delta, chance):
+    more, leaks = 1 - (1 - delta) ** samples, 0
+    law = np.cumprod([1.0, *[(samples - k) / (k + 1) * delta / (1 - delta) for k in range(samples)]])
+    law *= (1 - delta) ** samples
+    while more > chance:
+        leaks += 1
+        more = float(law[leaks + 1 :].sum())
+    assert most_leaks(samples, delta, chance) == (leaks, pytest.approx(more, rel=1e-6, abs=1e-15))
 
 
 @pytest.mark.parametrize(
