@@ -1,0 +1,62 @@
+"""Cells with given log-ratios: masses of largest empirical likelihood; when a known ratio is doubted."""
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from dpcheck.auditing import events
+
+
+def naive_masses(total, lean):
+    """Largest sum of total * log(mass) with mass summing to 1 and mass @ lean = 0, by a general solver."""
+    k = len(total)
+    found = optimize.minimize(
+        lambda m: -(total @ np.log(m)) / total.sum(),
+        np.full(k, 1 / k),
+        jac=lambda m: -total / m / total.sum(),
+        bounds=[(1e-9, 1)] * k,
+        constraints=[
+            {"type": "eq", "fun": lambda m: m.sum() - 1, "jac": lambda m: np.ones(k)},
+            {"type": "eq", "fun": lambda m: m @ lean, "jac": lambda m: lean},
+        ],
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    assert found.success
+    return found.x
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_masses_are_those_of_largest_empirical_likelihood(seed):
+    rng = np.random.default_rng(seed)
+    total, posterior = rng.integers(5, 400, 6), rng.uniform(0.05, 0.95, 6)
+    posterior[:2] = 0.2, 0.9
+    p, q = events._balanced(total, posterior)
+    assert p.sum() == pytest.approx(1)
+    assert q.sum() == pytest.approx(1)
+    assert p / (p + q) == pytest.approx(posterior, abs=1e-6)
+    assert (p + q) / 2 == pytest.approx(naive_masses(total + 0.5, 2 * posterior - 1), abs=1e-5)
+
+
+@pytest.mark.parametrize("posterior", [[0.5, 0.5, 0.5], [0.7, 0.9, 0.6], [0.1, 0.5, 0.4]])
+def test_no_balance_where_all_cells_lean_to_one_side(posterior):
+    p, q = events._balanced(np.array([10, 0, 7]), np.array(posterior))
+    assert p.sum() == pytest.approx(1)
+    assert q.sum() == pytest.approx(1)
+    assert (p > 0).all()
+    assert (q > 0).all()
+
+
+def test_a_true_ratio_is_hardly_ever_doubted_and_a_wrong_one_is():
+    rng = np.random.default_rng(3)
+    posterior = rng.uniform(0.1, 0.9, 30)
+
+    def doubted(given):
+        total = rng.poisson(60, 30)
+        hits = rng.binomial(total, posterior)
+        return events._objection(np.stack([hits, total - hits], axis=1), given)
+
+    # The level is 1e-5 up to the error of the chi-squared approximation: one in 500 has probability 5e-3.
+    assert sum(doubted(posterior) for _ in range(500)) <= 1
+    wrong = stats.norm.cdf(stats.norm.ppf(posterior) + 0.5)
+    assert all(doubted(wrong) for _ in range(50))
