@@ -463,10 +463,12 @@ def _predicted_bound(right: Array, wrong: Array, leak: Array, z: float) -> Array
     excess = right - leak
     usable = excess > 0.5
     safe = np.where(usable, excess, 1.0)
-    least = np.maximum(wrong, 0.05)
-    most = special.gammainccinv(least + 1, special.ndtr(-z))
-    margin = np.hypot(np.log(most / least), z * np.sqrt(right) / safe)
-    return np.where(usable, np.log(safe / least) - margin, -math.inf)
+    # Its excess over the wrong guesses is smooth in their number: many candidates, one table.
+    at = np.log(np.maximum(wrong, 0.05))
+    table = np.linspace(float(at.min()), float(at.max()), 200)
+    over = np.interp(at, table, np.log(special.gammainccinv(np.exp(table) + 1, special.ndtr(-z))) - table)
+    margin = np.hypot(over, z * np.sqrt(right) / safe)
+    return np.where(usable, np.log(safe) - at - margin, -math.inf)
 
 
 def describe(cells: Partition, rule: Rule, name: str, value: int) -> str:

@@ -50,7 +50,7 @@ def nearest_null(
     Args:
         p, q: (cells,) positive laws (smooth the counts first), or (nulls, cells): one guess at the laws for each null.
         epsilon, delta: one null, or arrays of nulls of any common shape, which becomes the leading shape of the result.
-        rounds: of coordinate ascent (bisection in a, lam, lam'); fewer give smaller growth, never an invalid payment.
+        rounds: of coordinate ascent (root search in a, lam, lam'); fewer give smaller growth, never an invalid payment.
     """
     p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     if p.ndim not in (1, 2) or p.shape != q.shape or not ((p > 0) & (q > 0)).all():
@@ -98,24 +98,29 @@ class _Solver:
         u, v = self.pay()
         p_star, q_star = self.p / u, self.q / v
         if which == "a":
-            return np.asarray((p_star - q_star).sum(axis=1, keepdims=True))
+            return np.log(p_star.sum(axis=1, keepdims=True) / q_star.sum(axis=1, keepdims=True))
         one, other = (p_star, q_star) if which == "lam" else (q_star, p_star)
         stick = np.maximum(0.0, one - self.e * other).sum(axis=1, keepdims=True)
-        return np.asarray(stick - self.delta * q_star.sum(axis=1, keepdims=True))
+        # Logarithms are nearly straight in the multipliers. The ends are never roots, so their sizes do not matter.
+        return np.log((stick + 1e-12) / (self.delta * q_star.sum(axis=1, keepdims=True) + 1e-12))
 
-    def _bisect(self, which: str, low: Array, high: Array, steps: int = 34) -> None:
-        for _ in range(steps):
-            middle = (low + high) / 2
+    def _find(self, which: str, low: Array, high: Array, steps: int = 14) -> None:
+        """The root of a falling slope: halving and false position (Illinois) by turns."""
+        at_low, at_high = np.ones_like(low), -np.ones_like(high)
+        for step in range(steps):
+            middle = (low + high) / 2 if step % 2 == 0 else (low * at_high - high * at_low) / (at_high - at_low)
             setattr(self, which, middle)
-            up = self._slope(which) > 0
+            slope = self._slope(which)
+            up = slope > 0
+            # Illinois: an end that stays counts half.
+            at_low, at_high = np.where(up, slope, at_low / 2), np.where(up, at_high / 2, slope)
             low, high = np.where(up, middle, low), np.where(up, high, middle)
-        setattr(self, which, low)
 
     def solve(self, rounds: int) -> tuple[Array, Array]:
         approximate = bool((self.delta > 0).any())
         for _ in range(rounds if approximate else 1):
             room = 2 - (self.lam + self.lam_back) * self.delta
-            self._bisect("a", 1e-9 * room, (1 - 1e-9) * room)
+            self._find("a", 1e-9 * room, (1 - 1e-9) * room)
             if approximate:
                 for which in ("lam", "lam_back"):
                     self._cap(which)
@@ -127,5 +132,5 @@ class _Solver:
         top = np.where(self.delta > 0, np.minimum(self.cap, 0.999 * room / np.maximum(self.delta, 1e-300)), self.cap)
         capped = self.delta > 0
         old = getattr(self, which)
-        self._bisect(which, np.zeros_like(top), top)
+        self._find(which, np.zeros_like(top), top)
         setattr(self, which, np.where(capped, getattr(self, which), old))
