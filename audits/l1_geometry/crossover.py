@@ -30,6 +30,8 @@ Cell = tuple[Mapping[str, Any], Mapping[str, Any]]
 DELTA = 1e-10
 """At most 1/n, as Theorem 7 asks, in every cell."""
 EPSILON = 0.01
+DEPTHS = 8
+"""Of the tree, at most."""
 
 
 # Crossings of symbols -------------------------------------------------------------------------------------------------
@@ -94,7 +96,7 @@ class CoarseDescent(LocalizedMirrorDescent):
     gradient has no other error.
     """
 
-    steps: int = 128
+    steps: int = 64
 
     def batch(self, problem: Any, n_i: float, epsilon_i: float) -> float:
         return max(super().batch(problem, n_i, epsilon_i), n_i / math.sqrt(self.steps))
@@ -132,12 +134,13 @@ def both(context: Context, d: int, x: float, epsilon: float) -> dict[str, float]
 
     The tree has the depth that its bound chooses ("tree"), and that which is best in hindsight ("best").
     """
-    n, trials = round(x / epsilon), context.scale(24, 96)
+    # In the plane the two are never far apart.
+    n, trials = round(x / epsilon), context.scale(24, 288 if d == 2 else 96)
     told = problem(_bowl(d), ApproxDP(epsilon, DELTA))
     first = DESCENT.schedule(told, n).phases[0]
     # Where the first regulariser keeps the minimiser of a linear loss in the middle of the domain.
     balanced = 1 / (first.eta_i * first.records * (first.p - 1))
-    descent = CoarseDescent(DIALLED, "gradients", steps=context.scale(64, 128))
+    descent = CoarseDescent(DIALLED, "gradients")
     found = {"descent": worst(descent, losses(d, balanced, (0.7, 1.0, 1.4)), n, epsilon, trials, context)}
 
     by_depth = {}
@@ -155,9 +158,9 @@ def both(context: Context, d: int, x: float, epsilon: float) -> dict[str, float]
 
 
 def chosen_depth(d: int, n: int, epsilon: float) -> int:
-    """T from 1 to 8 that balances beta D^2/2^T and the selection gap of Theorem 7, with 2^T <= b."""
+    """T up to `DEPTHS` that balances beta D^2/2^T and the selection gap of Theorem 7, with 2^T <= b."""
     told, found = problem(_bowl(d), ApproxDP(epsilon, DELTA)), []
-    for T in range(1, 9):
+    for T in range(1, DEPTHS + 1):
         tree = replace(TREE, T=T)
         if tree.sizes(told, n)[1] >= 2**T:
             found.append((4 / 2**T + tree.schedule(told, n).phases[0].scale * (1 + math.log(2 * d)), T))
@@ -193,13 +196,13 @@ def crossing(rows: Sequence[Mapping[str, Any]], tree: str, failure_probability: 
     """From cells {"x", "descent", "descent se", tree, "<tree> se", "trials"} of one series, at least two.
 
     Args:
-        failure_probability: that some t-interval of the ratio misses, all cells together.
+        failure_probability: that some t-interval of the ratio misses, all cells and all depths to choose from together.
     """
     found = sorted(rows, key=lambda m: m["x"])
     x = np.log([m["x"] for m in found])
     logs = np.log([m["descent"] / m[tree] for m in found])
     error = np.array([math.hypot(m["descent se"] / m["descent"], m[f"{tree} se"] / m[tree]) for m in found])
-    reach = error * stats.t.isf(failure_probability / len(found) / 2, found[0]["trials"] - 1)
+    reach = error * stats.t.isf(failure_probability / (2 * DEPTHS * len(found)), found[0]["trials"] - 1)
     ahead, behind = np.flatnonzero(logs - reach > 0), np.flatnonzero(logs + reach < 0)
     passed = _passes(x, logs)
     first, last = _passes(x, logs - reach), _passes(x, logs + reach)
@@ -302,11 +305,9 @@ def _sentence(variable: str, places: Sequence[Place], moves: Mapping[str, float]
         for place in places
     )
     if moves:
-        reason += (
-            f"; from {moves['from']:g} to {moves['to']:g} as {variable}^{moves['power']:.2f} "
-            f"[{moves['least power']:.2f}, {moves['largest power']:.2f}], by orders {moves['power by orders']:.2f}, by bounds "
-            f"{moves['power by bounds']:.2f}"
-        )
+        least, power, largest = (moves[name] for name in ("least power", "power", "largest power"))
+        reason += f"; from {moves['from']:g} to {moves['to']:g} as {variable}^{power:.2f} [{least:.2f}, {largest:.2f}]"
+        reason += f" (by orders {moves['power by orders']:.2f}, by bounds {moves['power by bounds']:.2f})"
     wrong = [f"{place.value:g}" for place in places if place.best.reversed]
     if wrong:
         return refuted, f"not the tree first and the descent last at {variable} = {', '.join(wrong)}; {reason}"
