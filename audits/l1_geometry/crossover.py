@@ -370,7 +370,7 @@ def on_drawn_records(rows: Sequence[Cell], failure_probability: float) -> Verdic
 @check(
     "l1_geometry/thm-2",
     kind="risk",
-    grid={"d": by_size([2], [2, 3]), "x": by_size([200, 400, 800], [200, 400, 800, 1600, 3200])},
+    grid={"d": by_size([2], [2, 3]), "x": by_size([200, 400], [200, 800, 3200])},
     conclude=on_drawn_records,
     expect="inconclusive",
 )
