@@ -111,11 +111,18 @@ class Run(Generic[P]):
         return values
 
     def subsample(self, name: str, block: Sample) -> Sample:
-        """Rows of `block` by that release's `sampling`, anew at each call: (trials, size, *record) of weight 1."""
+        """Rows of `block` by that release's `sampling`, anew at each call: (trials, size, *record) of weight 1.
+
+        With replacement, atoms with counts stay atoms, with the multinomial counts that so many draws give them.
+        """
         sampling = self.find(name).reads[0].sampling
         rows = block.values.shape[1]
-        if sampling is None or not np.all(block.weights == 1):
-            raise InvalidInput(f"release {name!r} must declare `sampling`, and its block hold raw rows of weight 1")
+        if sampling is None:
+            raise InvalidInput(f"release {name!r} must declare `sampling`")
+        if not np.all(block.weights == 1):
+            if sampling.kind != "with-replacement":
+                raise InvalidInput(f"release {name!r} draws {sampling.kind}, which needs raw rows of weight 1")
+            return Sample(block.values, self._redrawn(block.weights, sampling.size))
         shape = (self.trials, sampling.size)
         if sampling.kind == "with-replacement":
             chosen = self.coins(lambda rng: rng.integers(rows, size=shape))
@@ -130,6 +137,11 @@ class Run(Generic[P]):
         values = np.broadcast_to(block.values, (self.trials, *block.values.shape[1:]))
         taken = np.take_along_axis(values, chosen.reshape(*shape, *[1] * (values.ndim - 2)), axis=1)
         return Sample(taken, np.ones(shape))
+
+    def _redrawn(self, weights: Array, size: int) -> Array:
+        """Counts of `size` draws with replacement from atoms of these counts: (trials or 1, r) -> (trials, r)."""
+        shares = np.broadcast_to(weights / weights.sum(axis=1, keepdims=True), (self.trials, weights.shape[1]))
+        return np.asarray(self.coins(lambda rng: rng.multinomial(size, shares)), dtype=float)
 
     def shuffle(self, data: Data) -> Data:
         """The same records in a uniform order, one a trial; fresh i.i.d. records stay as they are."""

@@ -1,4 +1,4 @@
-"""Rates of Algorithms 2 and 3 in n, d and epsilon against the symbolic ones, and the dimension where they cross.
+"""Rates of Algorithms 2 and 3 in n, d and epsilon against the symbolic ones.
 
 Localised descent is measured on its worst linear loss: the largest mean excess over a grid of slopes, one of which the
 first phase's regulariser outweighs by half. Below n = 240 log d and n eps = 15.5 sqrt(d log^3 d log(1/delta)) the
@@ -8,12 +8,11 @@ iterate cannot cross the domain (S25), so that the series start above.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, TreeFrankWolfe
 from dpcheck.checks import Context, by_size, check
@@ -22,13 +21,11 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.harness import rate, risk
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.verdicts import Point, Verdict, inconclusive
 from dpcheck.workloads import SignLasso, SignLinear
 
 from ._instances import DIALLED, problem
 
 DELTA = 1e-6
-Cell = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 # Theorem 1: sqrt(log d/n) + sqrt(d) log^1.5 d/(n eps) -----------------------------------------------------------------
@@ -136,7 +133,8 @@ def lasso(d: int) -> SignLasso:
     return SignLasso(x_star=(0.6, -0.2, *[0.0] * (d - 2)))
 
 
-def _tree(context: Context, n: int, d: int, epsilon: float, more: int = 1, depth: int = 0) -> dict[str, float]:
+def tree_on_lasso(context: Context, n: int, d: int, epsilon: float, more: int = 1, depth: int = 0) -> dict[str, float]:
+    """Mean excess risk of Algorithm 3 on the sign LASSO over L D, at the depth of `tree_at` unless one is given."""
     algorithm, work = tree_at(n, d, epsilon)
     algorithm = replace(algorithm, T=depth) if depth else algorithm
     told = problem(work, ApproxDP(epsilon, DELTA))
@@ -155,7 +153,7 @@ def _tree(context: Context, n: int, d: int, epsilon: float, more: int = 1, depth
 )
 def tree_in_n(context: Context, *, n: int) -> dict[str, float]:
     """Algorithm 3 on the sign LASSO, d = 8, epsilon = 1/2."""
-    return _tree(context, n, 8, 0.5)
+    return tree_on_lasso(context, n, 8, 0.5)
 
 
 @check(
@@ -167,7 +165,7 @@ def tree_in_n(context: Context, *, n: int) -> dict[str, float]:
 )
 def tree_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
     """The same over epsilon at n = 8192 (65536)."""
-    return _tree(context, context.scale(8192, 65_536), 8, epsilon)
+    return tree_on_lasso(context, context.scale(8192, 65_536), 8, epsilon)
 
 
 @check(
@@ -179,85 +177,4 @@ def tree_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
 )
 def tree_in_d(context: Context, *, d: int) -> dict[str, float]:
     """The same over d at n = 8192 (16384), epsilon = 1/2: logarithmic growth."""
-    return _tree(context, context.scale(8192, 16_384), d, 0.5)
-
-
-# The crossover --------------------------------------------------------------------------------------------------------
-
-RECORDS = 2**15
-"""Statistical terms are below those of privacy up to n eps of about 1,600; beyond, the descent meets its floor."""
-
-
-def symbolic_crossing(d: int) -> float:
-    """The n eps at which sqrt(d) log^1.5(d)/(n eps) = (log d/(n eps))^(2/3): d^(3/2) log^(5/2) d."""
-    return float(d**1.5 * math.log(d) ** 2.5)
-
-
-def located(rows: Sequence[Cell], failure_probability: float) -> Verdict:
-    """Where log(descent/tree) changes its sign in log(n eps), and where that sign is certain.
-
-    Interpolated between the sizes, never beyond them: a line through the first ones has been seen to cross where the
-    algorithms do not. Certain is what the t-interval of the ratio, all cells together at the failure probability, says.
-    """
-    numbers: dict[str, Any] = {}
-    points, said = [], []
-    for d in sorted({cell["d"] for cell, _ in rows}):
-        found = sorted((cell["x"], m) for cell, m in rows if cell["d"] == d)
-        xs = np.array([x for x, _ in found], dtype=float)
-        logs = np.array([math.log(m["descent"] / m["tree"]) for _, m in found])
-        error = np.array([math.hypot(m["descent se"] / m["descent"], m["tree se"] / m["tree"]) for _, m in found])
-        reach = error * stats.t.isf(failure_probability / len(rows) / 2, found[0][1]["trials"] - 1)
-        above, below = xs[logs - reach > 0], xs[logs + reach < 0]
-        numbers |= {
-            f"crossing at d = {d}": _root(np.log(xs), logs),
-            f"largest n eps measured, d = {d}": float(xs.max()),
-            f"tree certainly better up to, d = {d}": float(above.max()) if above.size else 0.0,
-            f"descent certainly better from, d = {d}": float(below.min()) if below.size else math.inf,
-            f"rates cross, without constants, at d = {d}": symbolic_crossing(d),
-        }
-        last = list(numbers.values())[-5:]
-        where = f"crossing at n eps = {last[0]:.4g}" if math.isfinite(last[0]) else f"no crossing up to {last[1]:.4g}"
-        said.append(f"d = {d}: {where} (the tree certainly ahead up to {last[2]:.4g}; orders cross at {last[4]:.3g})")
-        for name in ("descent", "tree"):
-            points += [Point(x=float(x), value=m[name], series=f"{name}, d = {d}") for x, m in found]
-    return inconclusive(
-        "tree against localised descent: " + "; ".join(said), "sampled",
-        failure_probability=failure_probability, numbers=numbers, points=points,
-        axes=("n epsilon", "excess risk over L D"),
-    )  # fmt: skip
-
-
-def _root(x: np.ndarray, y: np.ndarray) -> float:
-    """exp of the place where y, piecewise linear, last goes from above 0 to below; inf where it does not."""
-    change = np.flatnonzero((y[:-1] > 0) & (y[1:] <= 0))
-    if not len(change):
-        return math.inf
-    i = int(change[-1])
-    return math.exp(float(x[i] - y[i] * (x[i + 1] - x[i]) / (y[i + 1] - y[i])))
-
-
-@check(
-    "l1_geometry/thm-2",
-    kind="risk",
-    grid={"d": by_size([2], [2, 3]), "x": by_size([200, 400, 800], [200, 400, 800, 1600, 3200])},
-    conclude=located,
-    expect="inconclusive",
-)
-def crossover_of_descent_and_tree(context: Context, *, d: int, x: int) -> dict[str, float]:
-    """The n eps at which Algorithm 2 on its worst slope passes Algorithm 3 on the sign LASSO, in units of L D.
-
-    Algorithm 3 has the best of the depths 1 to 4, in hindsight.
-    n = 2^15, so that both are dominated by privacy; noise dialled to a private constant in the one, that of Theorem 7
-    in the other. In terms of d: the tree is better for all larger d at that n eps.
-    """
-    epsilon, trials = x / RECORDS, context.scale(12, 24)
-    slow = worst_linear_loss(context, RECORDS, d, epsilon, trials, (0.5, 1.0))
-    fast = min((_tree(context, RECORDS, d, epsilon, 4, T) for T in (1, 2, 3, 4)), key=lambda found: found["mean"])
-    return {
-        "descent": slow["mean"],
-        "descent se": slow["se"],
-        "tree": fast["mean"],
-        "tree se": fast["se"],
-        "trials": trials,
-        "depth": fast["T"],
-    }
+    return tree_on_lasso(context, context.scale(8192, 16_384), d, 0.5)

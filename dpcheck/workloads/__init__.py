@@ -3,7 +3,7 @@
 from dpcheck.workloads.amplitudes import Amplitude, Pareto, Spike
 from dpcheck.workloads.base import BaseWorkload, Bounded, Extended, Minimised
 from dpcheck.workloads.coordinates import CoordinateHuber
-from dpcheck.workloads.crosspolytope import L1Location, LassoPopulation, SignLasso, SignLinear
+from dpcheck.workloads.crosspolytope import EqualRecords, L1Location, LassoPopulation, SignLasso, SignLinear
 from dpcheck.workloads.heavy_coordinates import HeavyCoordinates
 from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import LinearWorkload, RareSpikes, SparseDirection, TwoPoint
@@ -28,6 +28,7 @@ __all__ = [
     "BaseWorkload",
     "Bounded",
     "CoordinateHuber",
+    "EqualRecords",
     "Extended",
     "FinitePopulation",
     "HeavyCoordinates",

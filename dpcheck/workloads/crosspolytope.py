@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -192,6 +192,57 @@ class SignLasso(BaseWorkload):
         a = np.where(rng.random((trials, n, len(self.x_star))) < 0.5, 1.0, -1.0)
         noise = np.where(rng.random((trials, n)) < 0.5, self.s, -self.s)
         return np.concatenate([a, (a @ np.asarray(self.x_star) + noise)[..., None]], axis=-1)
+
+
+@dataclass(frozen=True)
+class EqualRecords(BaseWorkload):
+    """f(x;z) = curvature |x|_2^2/2 - <z, x> on {|x|_1 <= 1}, all records equal: no statistical error whatever n is.
+
+    `constants` are those of the class L = H = 1 in l1, which an algorithm is told, not of this member of it.
+
+    Attributes:
+        z: (d,) the record. Without curvature the loss is linear, least at a vertex; else least at z/curvature.
+    """
+
+    z: tuple[float, ...]
+    curvature: float = 0.0
+
+    def __post_init__(self) -> None:
+        h = self.curvature
+        if not self.z or not h >= 0 or not h + max(abs(x) for x in self.z) <= 1 + 1e-12:
+            raise InvalidInput(f"EqualRecords needs curvature >= 0 and curvature + |z|_inf <= 1, got {self}")
+        if h > 0 and not sum(abs(x) for x in self.z) <= h * (1 + 1e-12):
+            raise InvalidInput(f"the minimiser z/curvature must lie in the unit l1 ball, got {self}")
+
+    @property
+    def record_shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (len(self.z),)
+
+    @functools.cached_property
+    def domain(self) -> L1Ball:
+        return L1Ball(len(self.z), 1.0)
+
+    @functools.cached_property
+    def constants(self) -> Constants:
+        return replace(_constants(self.domain, 1.0, 1.0), atoms=1)
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(self.curvature / 2 * (w**2).sum(axis=-1) - (w * z).sum(axis=-1))
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.asarray(self.curvature * w - z)
+
+    def excess_risk(self, w: Array) -> Array:
+        z = np.asarray(self.z)
+        if self.curvature > 0:
+            return np.asarray(self.curvature / 2 * ((w - z / self.curvature) ** 2).sum(axis=-1))
+        return np.asarray(float(self.domain.support(z)) - w @ z)
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        return np.tile(np.asarray(self.z), (trials, n, 1))
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        return Sample(np.asarray(self.z)[None, None], np.full((1, 1), float(n)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,13 @@ from harness_toys import (
     UserMean,
     problem,
 )
+from scipy import stats
 
 from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.harness.replay import RETURNED, Case, distance, replay
+from dpcheck.interfaces import Read, Release, Sample, Sampling, Schedule
 from dpcheck.laws import Gaussian
+from dpcheck.running import Run
 
 
 def pair(n, place=0, old=-1.0, new=1.0, d=1, rest=0.3):
@@ -166,6 +169,25 @@ def test_coins_couple_the_subsample():
     # Drawn with probability b / n; five standard deviations: fails with probability 6e-7.
     assert abs((moved > 0).mean() - b / n) < 5 * math.sqrt(b / n * (1 - b / n) / trials)
     assert ratio(seen, "batch") == pytest.approx(1.0)
+
+
+def drawing(kind):
+    read = Read(start=0, stop=10**9, sensitivity=1.0, sampling=Sampling(kind, 5))
+    release = Release(name="batch", law=Gaussian(1.0), reads=(read,), norm=2.0)
+    plan = Schedule(phases=(), releases=(release,), gradients=5, floats_per_trial=1, claimed=None)
+    return Run(plan, 4000, np.random.default_rng(3))
+
+
+def test_draws_from_counted_atoms_are_counts_with_the_law_of_drawn_rows():
+    block = Sample(np.array([[[0.0], [1.0]]]), np.array([[3e8, 7e8]]))
+    batch = drawing("with-replacement").subsample("batch", block)
+    assert batch.size == 5
+    assert (batch.weights.sum(axis=1) == 5).all()
+    observed = np.bincount(batch.weights[:, 1].astype(int), minlength=6)
+    # A true law fails with probability 1e-6.
+    assert stats.chisquare(observed, 4000 * stats.binom.pmf(np.arange(6), 5, 0.7)).pvalue > 1e-6
+    with pytest.raises(InvalidInput, match="raw rows"):
+        drawing("without-replacement").subsample("batch", block)
 
 
 def test_selections_are_measured_by_the_largest_change_of_a_score():

@@ -10,7 +10,7 @@ import pytest
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball, L1Ball
 from dpcheck.geometry.norms import dual_norm, norm
-from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
+from dpcheck.workloads import CoordinateHuber, EqualRecords, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 DOMAIN = Ball(3, 0.5)
 WORKLOADS: list[Any] = [
@@ -18,6 +18,8 @@ WORKLOADS: list[Any] = [
     LinearMean(*signs_on(DOMAIN, 1.0, 0.5), DOMAIN, 0.5),
     CoordinateHuber(np.array([0.3, -0.2, 0.1])),
     HeavyCoordinates(np.full(3, 0.2)),
+    EqualRecords((0.2, 0.0, -0.1), curvature=0.5),
+    EqualRecords((0.2, 0.0, -0.1)),
 ]
 
 
@@ -75,3 +77,30 @@ def test_nonsense_is_refused() -> None:
         HeavyCoordinates(np.ones(3))
     with pytest.raises(InvalidInput, match="target"):
         CoordinateHuber(np.zeros((2, 2)))
+
+
+def test_equal_records_are_least_where_they_say_and_stay_within_their_class() -> None:
+    bowl, slope = WORKLOADS[4], WORKLOADS[5]
+    points = L1Ball(3, 1.0).project(np.random.default_rng(7).standard_normal((500, 3)))
+    for work, best in ((bowl, [0.4, 0.0, -0.2]), (slope, [1.0, 0.0, 0.0])):
+        assert work.excess_risk(np.array([best]))[0] == pytest.approx(0.0, abs=1e-15)
+        assert (work.excess_risk(points) >= 0).all()
+        slopes = np.broadcast_to(work.gradient(points, np.asarray(work.z)), points.shape)
+        assert np.abs(slopes).max() <= work.constants.lipschitz(1.0)
+    sample = bowl.draw(np.random.default_rng(0), 5, 10**9)
+    assert sample.size == 10**9
+    assert bowl.constants.rows(10**9) == 1
+
+
+@pytest.mark.parametrize(
+    ("z", "curvature", "said"),
+    [
+        ((0.7, 0.0), 0.5, "<= 1"),
+        ((), 0.0, "EqualRecords needs"),
+        ((0.3, 0.3), 0.5, "minimiser"),
+        ((0.1,), -1.0, ">= 0"),
+    ],
+)
+def test_equal_records_outside_their_class_are_refused(z: tuple[float, ...], curvature: float, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        EqualRecords(z, curvature)

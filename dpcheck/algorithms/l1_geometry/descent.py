@@ -192,8 +192,9 @@ class NoisyMirrorDescent(Algorithm[Descent]):
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Descent]:
         epsilon, delta = approximate(problem, self.label)
-        if problem.constants.d < 2:
-            raise Infeasible(self.label, "d >= 2", f"d = {problem.constants.d}")
+        c = problem.constants
+        if c.d < 2:
+            raise Infeasible(self.label, "d >= 2", f"d = {c.d}")
         b = math.ceil(math.sqrt(n)) if self.batch is None else self.batch
         if not 1 <= b <= n:
             raise Infeasible(self.label, f"a batch of 1 <= b <= n records, here b = {b}", f"n = {n}", max(1, b))
@@ -219,7 +220,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             phases=(row,),
             releases=(row.release(),),
             gradients=T * b,
-            floats_per_trial=T * (b + 3 * problem.constants.d) + n * problem.constants.d,
+            floats_per_trial=T * (c.rows(b) + 3 * c.d) + c.rows(n) * c.d,
             claimed=problem.privacy if self.c_sigma >= 100 else None,
         )
 

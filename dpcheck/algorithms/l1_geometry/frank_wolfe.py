@@ -222,7 +222,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
             phases=tuple(rows),
             releases=tuple(release for row in rows for release in self._releases(row, L * D)),
             gradients=b * T * (T + 3) // 2,
-            floats_per_trial=2 * n * (problem.constants.d + 1),
+            floats_per_trial=2 * problem.constants.rows(n) * (problem.constants.d + 1),
             claimed=problem.privacy if self.noise_dial == 1 else None,
         )
 

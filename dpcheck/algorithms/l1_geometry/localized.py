@@ -170,7 +170,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
         if not rows:
             needed = smallest_n(lambda size: size >= 2 and any(True for _ in self.phases(problem, size)))
             raise Infeasible(self.label, "a first phase of at least two steps, T_1 >= 2", f"n = {n}", needed)
-        claim = problem.privacy
+        claim, c = problem.privacy, problem.constants
         return Schedule(
             phases=rows,
             releases=tuple(
@@ -181,7 +181,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
                 ).placed(f"phase {row.i}/", row.first)
             ),
             gradients=sum(row.T * row.b for row in rows),
-            floats_per_trial=sum(row.T * (row.b + 3 * problem.constants.d) for row in rows) + n * problem.constants.d,
+            floats_per_trial=sum(row.T * (c.rows(row.b) + 3 * c.d) for row in rows) + c.rows(n) * c.d,
             claimed=claim if self.c_sigma >= 100 and isinstance(claim, ApproxDP) else None,
         )
 
