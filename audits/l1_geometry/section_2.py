@@ -103,6 +103,15 @@ def randomised_response_attains_basic_composition(context: Context) -> Verdict:
     return agree(found, [claim("l1_geometry/lem-2-1").evaluate(k=k, epsilon=e) for e, k in grid], "epsilon")
 
 
+@check("l1_geometry/lem-2-1", kind="symbolic")
+def one_more_mechanism_adds_epsilon(context: Context) -> Verdict:
+    """By induction on k: given the past, one more log-ratio is eps - s with s >= 0, added to k eps - r with r >= 0."""
+    k, e = BY_NAME["k"], BY_NAME["epsilon"]
+    stated, (r, s) = claim("l1_geometry/lem-2-1").explicit, sp.symbols("r s", nonnegative=True)
+    ratio = (stated - r) + (e - s)
+    return proved({"no mechanism": stated.subs(k, 0)}, {"k + 1 mechanisms": stated.subs(k, k + 1) - ratio})
+
+
 @check("l1_geometry/lem-2-2", kind="privacy")
 def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
     """The exact delta of k-fold randomised response at the stated epsilon is at most delta'."""
@@ -118,6 +127,28 @@ def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
         right.append(slack)
     dominated = "randomised response dominates every eps-DP mechanism; for each eps, k and delta' of the grid"
     return accuracy.never_violated(left, right, statement="exact delta <= delta'", covers=dominated)
+
+
+@check("l1_geometry/lem-2-2", kind="symbolic")
+def azuma_on_the_privacy_losses(context: Context) -> Verdict:
+    """Losses in [-eps, eps], the range of randomised response, have means at most eps(e^eps - 1); Azuma does the rest.
+
+    Randomised response dominates every eps-DP mechanism; delta' + k delta is a union bound, one mechanism at a time.
+    """
+    k, e = BY_NAME["k"], BY_NAME["epsilon"]
+    slack, u, v, y = sp.symbols("delta_0 u v y", positive=True)
+    stated = claim("l1_geometry/lem-2-2").explicit
+    stated = stated.subs({s: slack for s in stated.free_symbols if s.name == "delta_0"})
+    above = stated - k * e * (sp.exp(e) - 1)  # what the sum may exceed its mean by
+    mean = e * (sp.exp(e) - 1) / (sp.exp(e) + 1)
+    room = (e * (sp.exp(e) - 1) - mean).subs(sp.exp(e), 1 + y)  # y = e^eps - 1 > 0
+    return proved(
+        {
+            "mean of a loss": e * sp.exp(e) / (1 + sp.exp(e)) - e / (1 + sp.exp(e)) - mean,
+            "chance of it, exp(-t^2/(2 k eps^2))": above**2 / (2 * k * e**2) - sp.log(1 / slack),
+        },
+        {"mean <= eps(e^eps - 1)": sp.factor(room), "1 - (1 - u)(1 - v) <= u + v": sp.expand(u + v - 1 + (1 - u) * (1 - v))},
+    )
 
 
 a, c = sp.symbols("a c", nonnegative=True)
