@@ -118,8 +118,8 @@ def _planned(rule: str, p: float, d: int, epsilon: float, n: int) -> float:
 
 @check("l1_geometry/thm-5", kind="runtime", grid={"p": (1.25, 2.0), "d": (4, 1024), "epsilon": (0.01, 1.0)})
 def stated_gradients_are_enough(context: Context, *, p: float, d: int, epsilon: float) -> Verdict:
-    """Algorithm 6 with batches of sqrt(d)/eps_i, planned up to n = 2^40: n^(3/2) sqrt(log2 d) and n^2 eps/sqrt d at most,
-    with a constant below 1 and without the stated factor log n; the plan is what a run at n = 256 asks for.
+    """Algorithm 6 with batches of sqrt(d)/eps_i, planned up to n = 2^40: at most n^(3/2) sqrt(log2 d) and
+    n^2 eps/sqrt d with a constant below 1, without the stated factor log n; a run at n = 256 asks for what is planned.
     """
     if epsilon == 1.0 and d == 4:
         algorithm, work = GeneralLocalizedMirrorDescent(p=p, batch_rule="gradients"), linear(d)
@@ -129,7 +129,9 @@ def stated_gradients_are_enough(context: Context, *, p: float, d: int, epsilon: 
     verdicts, at = [], {"d": d, "epsilon": epsilon}
     for n in SIZES:
         spent = _planned("gradients", p, d, epsilon, n)
-        bound, stated = (float(claim(f"l1_geometry/{of}").evaluate(n=n, **at)) for of in ("thm-4@corrected", "thm-5@derived"))
+        bound, stated = (
+            float(claim(f"l1_geometry/{of}").evaluate(n=n, **at)) for of in ("thm-4@corrected", "thm-5@derived")
+        )
         if spent:
             verdicts.append(runtime.verdict(spent, min(bound, stated), x=float(n), series=f"p = {p:g}"))
     return combine(verdicts)

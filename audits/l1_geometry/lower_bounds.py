@@ -145,8 +145,8 @@ NOISY_MOMENTS = "the minimiser of noisy moments needs"
 
 @check("l1_geometry/lem-d6", kind="lower-bound", expect="inconclusive")
 def records_at_one_over_d(context: Context) -> Verdict:
-    """Lemma D.3's error n^(-2/3) falls to 1/d at n = d^(3/2) and not before, within its range d >= n^(2/3), exactly; and
-    the records with which noisy moments are proved to err by 1/d at epsilon = 0.1.
+    """Lemma D.3's error n^(-2/3) falls to 1/d at n = d^(3/2) exactly, in its range d >= n^(2/3); and the
+    records with which noisy moments are proved to err by 1/d at epsilon = 0.1.
     """
     facts = []
     for k in range(1, 9):
@@ -156,7 +156,9 @@ def records_at_one_over_d(context: Context) -> Verdict:
     found = lower_bound.verdict(facts)
     if found.outcome != "holds":
         return found
-    return _needed("l1_geometry/lem-d6", [(4**k, 4.0**-k, 0.1) for k in range(1, 9)], samples_of_noisy_moments, NOISY_MOMENTS)
+    return _needed(
+        "l1_geometry/lem-d6", [(4**k, 4.0**-k, 0.1) for k in range(1, 9)], samples_of_noisy_moments, NOISY_MOMENTS
+    )
 
 
 @check("l1_geometry/lem-d4", kind="lower-bound")

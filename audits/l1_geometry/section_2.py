@@ -147,7 +147,10 @@ def azuma_on_the_privacy_losses(context: Context) -> Verdict:
             "mean of a loss": e * sp.exp(e) / (1 + sp.exp(e)) - e / (1 + sp.exp(e)) - mean,
             "chance of it, exp(-t^2/(2 k eps^2))": above**2 / (2 * k * e**2) - sp.log(1 / slack),
         },
-        {"mean <= eps(e^eps - 1)": sp.factor(room), "1 - (1 - u)(1 - v) <= u + v": sp.expand(u + v - 1 + (1 - u) * (1 - v))},
+        {
+            "mean <= eps(e^eps - 1)": sp.factor(room),
+            "1 - (1 - u)(1 - v) <= u + v": sp.expand(u + v - 1 + (1 - u) * (1 - v)),
+        },
     )
 
 

@@ -59,13 +59,13 @@ def gap_of_a_selection(context: Context) -> Verdict:
     )
 
 
-@check("l1_geometry/proc-report-noisy-max", kind="sensitivity", grid={"shape": ("cross-polytope", "simplex", "shifted")})
+@check("l1_geometry/proc-report-noisy-max", kind="sensitivity", grid={"shape": ("l1 ball", "simplex", "shifted")})
 def scores_move_by_the_diameter(context: Context, *, shape: str) -> Verdict:
     """max over i, j of <c_i - c_j, v - v'> is D at |v - v'|_inf = 1, by enumerating the vertices of the cube, on which
     that convex function is largest; wherever the polytope lies, the law charges D/lambda for it.
     """
     ball = np.concatenate([np.eye(4), -np.eye(4)])
-    corners = {"cross-polytope": ball, "simplex": np.eye(4), "shifted": 0.5 * ball + 7.0}[shape]
+    corners = {"l1 ball": ball, "simplex": np.eye(4), "shifted": 0.5 * ball + 7.0}[shape]
     scores = np.array(list(itertools.product((-1.0, 1.0), repeat=4))) @ corners.T
     apart = float((scores.max(axis=1) - scores.min(axis=1)).max())
     D = float(np.abs(corners[:, None] - corners[None]).sum(axis=-1).max())
@@ -399,8 +399,8 @@ def shuffled_randomised_response(context: Context) -> Verdict:
 
 @check("l1_geometry/lem-4-5", kind="symbolic")
 def closed_form_has_the_stated_order(context: Context) -> Verdict:
-    """For eps_0 <= 1 and delta <= 1/2 the accountant's form is at most 25 eps_0 sqrt(log(1/delta)/n), and spends at most
-    20 n delta_0: by tanh(x/2) <= x/2, log(1 + x) <= x, 1/n <= 1/sqrt n.
+    """For eps_0 <= 1 and delta <= 1/2 the accountant's form is at most 25 eps_0 sqrt(log(1/delta)/n), and spends
+    20 n delta_0 at most: by tanh(x/2) <= x/2, log(1 + x) <= x, 1/n <= 1/sqrt n.
     """
     x, v = sp.symbols("x v", positive=True)  # x = eps_0, v = 1/log(1/delta)
     over = 4 * (sp.exp(x / 2) * sp.sqrt(1 + sp.log(4) * v) + sp.exp(x) * sp.sqrt(v))
@@ -416,7 +416,9 @@ def closed_form_has_the_stated_order(context: Context) -> Verdict:
         },
     )
     grid = [(e, n, delta) for e in (0.05, 0.4, 1.0) for n in (10**4, 10**7) for delta in (1e-3, 1e-12)]
-    forms = [math.tanh(e / 2) * (8 * math.sqrt(math.exp(e) * math.log(4 / t) / n) + 8 * math.exp(e) / n) for e, n, t in grid]
+    forms = [
+        math.tanh(e / 2) * (8 * math.sqrt(math.exp(e) * math.log(4 / t) / n) + 8 * math.exp(e) / n) for e, n, t in grid
+    ]
     same = agree([math.expm1(shuffle_epsilon(*at)) for at in grid], forms, "e^eps - 1 of the accountant")
     return combine([order, same])
 

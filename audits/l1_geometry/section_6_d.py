@@ -135,8 +135,8 @@ def excess_is_at_least_the_sign_error(context: Context) -> Verdict:
 
 @check("l1_geometry/thm-10", kind="symbolic")
 def excess_of_one_coordinate(context: Context) -> Verdict:
-    """Of mean p|x - a| + (1 - p)|x + a|, p = (1 + g)/2 >= 1/2: at least g a, which is |z_bar_j|, at every x <= 0, and at
-    least 0 elsewhere; so the excess is L times the error of Lemma 6.1 at least, whose order is multiplied by L.
+    """Of mean p|x - a| + (1 - p)|x + a|, p = (1 + g)/2 >= 1/2: at least g a, which is |z_bar_j|, at every x <= 0, and
+    at least 0 elsewhere; so the excess is L times the error of Lemma 6.1 at least, whose order is multiplied by L.
     """
     a, u, v, rest = sp.symbols("a u v r", nonnegative=True)
     g = 1 / (1 + rest)  # in (0, 1]
