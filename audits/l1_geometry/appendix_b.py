@@ -41,7 +41,7 @@ def steps_solve_their_mirror_problem(context: Context, *, p: float, R: float) ->
     edge s is 0, and grad h(x_{k+1}) = -eta (g_1 + ... + g_k).
     """
     work = linear(4, shape="lp", p=p, R=R)
-    algorithm = GeneralNoisyMirrorDescent(p=p, batch=5, c_sigma=1.0, distance=R if R < 1 else 1.0)
+    algorithm = GeneralNoisyMirrorDescent(p=p, batch=5, c_sigma=1.0, distance=1.0 if R > 1 else 20 * R)
     plan, trials = algorithm.schedule(problem(work), 25), context.scale(10, 100)
     run, seen = Run[Any](plan, trials, context.rng("noise")), Seen(work)
     out = algorithm.execute(run, seen, Fixed(work.rows(context.rng("data"), 1, 25)), np.zeros((1, 4)))  # type: ignore[arg-type]
@@ -57,7 +57,10 @@ def steps_solve_their_mirror_problem(context: Context, *, p: float, R: float) ->
         steps = agree(
             (1 - (s * x[1:]).sum(axis=-1) / size).ravel(), (1 + edge / size).ravel(), "optimality of the steps", 1e-7
         )
-        steps = replace(steps, numbers={**steps.numbers, "share at the edge": float((edge > 1e-6).mean())})
+        share = float((edge > 1e-6).mean())
+        steps = replace(steps, numbers={**steps.numbers, "share at the edge": share})
+        if not 0 < share < 1:
+            return refuted(f"a share of {share:.3g} of the steps ends at the edge: both kinds are wanted", "exact")
     average = agree(out.ravel() + R, x.mean(axis=0).ravel() + R, "average of the iterates", 1e-9)
     return steps if average.outcome == "holds" else average
 

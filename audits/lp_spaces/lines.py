@@ -146,7 +146,7 @@ def lines_of_algorithm_4(context: Context, *, p: float, level: float) -> Verdict
     """
     work, size, steps, trials = heavy(3, p), 4096, 16, context.scale(3, 20)
     algorithm = ShuffledMirrorDescent(
-        p=p, steps=steps, threshold=level, exponent="corrected", kappa_rule="safe", noise_dial=0.01
+        p=p, steps=steps, threshold=level, exponent="corrected", kappa_rule="safe", noise_dial=0.3 / level
     )
     plan = algorithm.schedule(problem(work, 0.05, 1e-3), size)
     (row,), rows = plan.phases, work.rows(context.rng("data"), trials, size)
@@ -155,7 +155,11 @@ def lines_of_algorithm_4(context: Context, *, p: float, level: float) -> Verdict
     order, space = run.transcript.coins[0], dual_regularity(p, 3)
     blocks = np.take_along_axis(rows, order[:, :, None], axis=1).reshape(trials, steps, -1, 3)
     bound = 2 * work.radius * work.constants.smoothness(p) + level  # beta M + lambda
-    w, total, wanted, slack, cut = np.zeros((trials, 3)), np.zeros((trials, 3)), [], [], []
+    w, total = np.zeros((trials, 3)), np.zeros((trials, 3))
+    wanted: list[Array] = []
+    slack: list[Array] = []
+    cut: list[float] = []
+    ends: list[float] = []
     slope = np.zeros((trials, 3))
     for t, entry in enumerate(run.transcript.entries):
         gradients = work.gradient(w[:, None], blocks[:, t])
@@ -170,10 +174,14 @@ def lines_of_algorithm_4(context: Context, *, p: float, level: float) -> Verdict
         s = noisy + math.sqrt(steps) * (slope - before)
         edge = work.radius * (np.abs(s) ** space.r).sum(axis=1) ** (1 / space.r)
         slack.append(((s * w).sum(axis=1) + edge) / (1 + edge))
+        ends.append((length > work.radius).mean())
         total = total + w / steps
     released = np.stack([entry.core for entry in run.transcript.entries])
-    if not (row.steps == steps and 0 < float(np.mean(cut)) < 1):
-        return refuted(f"a share of {np.mean(cut):.3g} is truncated in {row.steps} steps", "exact")
+    shares = float(np.mean(cut)), float(np.mean(ends))
+    if not all(0 < share < 1 for share in shares):
+        return refuted(
+            f"shares of {shares} of gradients are cut and of steps end at the edge: all kinds wanted", "exact"
+        )
     return combine(
         [
             agree([row.level, row.gamma], [bound, math.sqrt(steps)], "threshold and gamma"),
