@@ -13,7 +13,7 @@ from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, holds, refuted
 from dpcheck.workloads.crosspolytope import SignLasso
@@ -131,27 +131,10 @@ def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
 
 @check("l1_geometry/lem-2-2", kind="symbolic")
 def azuma_on_the_privacy_losses(context: Context) -> Verdict:
-    """Losses in [-eps, eps], the range of randomised response, have means at most eps(e^eps - 1); Azuma does the rest.
-
-    Randomised response dominates every eps-DP mechanism; delta' + k delta is a union bound, one mechanism at a time.
-    """
-    k, e = BY_NAME["k"], BY_NAME["epsilon"]
-    slack, u, v, y = sp.symbols("delta_0 u v y", positive=True)
+    """Losses of k mechanisms exceed k eps(e^eps - 1) by more than the root with probability delta' at most."""
     stated = claim("l1_geometry/lem-2-2").explicit
-    stated = stated.subs({s: slack for s in stated.free_symbols if s.name == "delta_0"})
-    above = stated - k * e * (sp.exp(e) - 1)  # what the sum may exceed its mean by
-    mean = e * (sp.exp(e) - 1) / (sp.exp(e) + 1)
-    room = (e * (sp.exp(e) - 1) - mean).subs(sp.exp(e), 1 + y)  # y = e^eps - 1 > 0
-    return proved(
-        {
-            "mean of a loss": e * sp.exp(e) / (1 + sp.exp(e)) - e / (1 + sp.exp(e)) - mean,
-            "chance of it, exp(-t^2/(2 k eps^2))": above**2 / (2 * k * e**2) - sp.log(1 / slack),
-        },
-        {
-            "mean <= eps(e^eps - 1)": sp.factor(room),
-            "1 - (1 - u)(1 - v) <= u + v": sp.expand(u + v - 1 + (1 - u) * (1 - v)),
-        },
-    )
+    (slack,) = (s for s in stated.free_symbols if s.name == "delta_0")
+    return advanced_composition_proved(stated, BY_NAME["k"], BY_NAME["epsilon"], slack)
 
 
 a, c = sp.symbols("a c", nonnegative=True)

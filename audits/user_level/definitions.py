@@ -17,7 +17,7 @@ from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved
 from dpcheck.laws import AboveThreshold, Gaussian, Laplace
 from dpcheck.privacy import changed_records, gaussian_delta
 from dpcheck.verdicts import Verdict, refuted
@@ -161,6 +161,14 @@ def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdic
 
 
 # Composition and subsampling ------------------------------------------------------------------------------------------
+
+
+@check("user_level/lem-a7", kind="symbolic")
+def advanced_composition_by_azuma(context: Context) -> Verdict:
+    """Losses of T steps exceed T eps(e^eps - 1) by more than the root with probability delta' at most."""
+    total = explicit_of("user_level/lem-a7")
+    names = {s.name: s for s in total.free_symbols}
+    return advanced_composition_proved(total, names["T"], names["epsilon"], names["delta_prime"])
 
 
 @check("user_level/lem-a7", kind="privacy")
