@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -88,6 +89,7 @@ def _sign(expression: sp.Expr) -> bool | None:
 
 
 def _at_a_point(expression: sp.Expr) -> float:
-    """The value where the symbols are distinct integers from 2 on."""
+    """The value where the symbols are distinct integers from 2 on; nan where that leaves the real numbers."""
     values = {s: sp.Integer(2 + i) for i, s in enumerate(sorted(expression.free_symbols, key=str))}
-    return float(sp.N(expression.subs(values)))
+    found = complex(sp.N(expression.subs(values)))
+    return found.real if found.imag == 0 else math.nan
