@@ -61,7 +61,7 @@ def steps_solve_their_mirror_problem(context: Context, *, p: float, R: float) ->
         steps = replace(steps, numbers={**steps.numbers, "share at the edge": share})
         if not 0 < share < 1:
             return refuted(f"a share of {share:.3g} of the steps ends at the edge: both kinds are wanted", "exact")
-    average = agree(out.ravel() + R, x.mean(axis=0).ravel() + R, "average of the iterates", 1e-9)
+    average = agree(out.ravel() + 10, x.mean(axis=0).ravel() + 10, "10 + average of the iterates", 1e-9)
     return steps if average.outcome == "holds" else average
 
 
