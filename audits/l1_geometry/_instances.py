@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,24 @@ def right_child_pair(b: int, tilt: float = 0.1) -> tuple[Array, Array, Array]:
     shared = np.concatenate([root, np.tile([-1.0, tilt, 0.0, 0.0], (b // 4, 1)), squares])
     data, neighbour = (np.concatenate([shared, one[None]])[None] for one in (minus, plus))
     return data, neighbour, np.array([[-1.0, 0.0]])
+
+
+@dataclass
+class Seen:
+    """A workload that remembers every point where gradients were asked for: the iterates, (trials, d) each."""
+
+    work: Any
+    points: list[Array] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.work, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self.work)
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        self.points.append(w[:, 0])
+        return np.asarray(self.work.gradient(w, z))
 
 
 PURE = PureDP(1.0)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from scipy import linalg, special
 from dpcheck.accounting import account
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent, TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count
+from dpcheck.algorithms.l1_geometry.reductions import padding
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import lower_bound
@@ -84,17 +88,40 @@ def descent_on_the_location_loss(context: Context) -> Verdict:
     )  # fmt: skip
 
 
-def _needed(label: str, cells: list[tuple[int, float, float]]) -> Verdict:
-    """Records that the Gaussian signs need, over the claimed complexity."""
+def samples_of_noisy_moments(d: int, alpha: float, epsilon: float) -> int:
+    """n at which the minimiser of noisy moments is proved to err by at most alpha L D on every LASSO family of D.2.
+
+    mean a a^T and mean y a, |a|_inf, |y| <= 1, get Gaussian noise for (eps, n^-2)-DP, replace-one; on the unit l1 ball
+    the excess is at most twice the largest entry of the one plus twice that of the other, and L D = 4.
+    """
+    entries = d * (d + 1) / 2
+    logs = math.sqrt(2 * math.log(2 * entries)) + 2 * math.sqrt(2 * math.log(2 * d))
+
+    def error(n: int) -> float:
+        sigma = 2 * math.sqrt(entries + d) / n * math.sqrt(2 * math.log(1.25 * n**2)) / epsilon
+        return 2 * sigma * logs / 4
+
+    found = smallest_n(lambda n: error(n + 1) <= alpha)
+    assert found is not None
+    return found
+
+
+def _needed(
+    label: str,
+    cells: list[tuple[int, float, float]],
+    samples: Callable[[int, float, float], int] = samples_of_the_signs,
+    who: str = "the Gaussian signs need",
+) -> Verdict:
+    """Records that a private algorithm needs, over the claimed complexity."""
     ratios, points = [], []
     for d, alpha, epsilon in cells:
         stated = claim(label)
         names = {s.name for s in stated.order.free_symbols}  # type: ignore[union-attr]
         at = {k: v for k, v in {"d": d, "alpha": alpha, "epsilon": epsilon}.items() if k in names}
-        bound, needed = float(stated.evaluate(**at)), samples_of_the_signs(d, alpha, epsilon)
+        bound, needed = float(stated.evaluate(**at)), samples(d, alpha, epsilon)
         ratios.append(needed / bound)
         points.append(Point(x=float(d), value=float(needed), bound=bound, series=f"{alpha:g}, {epsilon:g}"))
-    said = f"the Gaussian signs need {min(ratios):.3g} to {max(ratios):.3g} times the claimed number of records"
+    said = f"{who} {min(ratios):.3g} to {max(ratios):.3g} times the claimed number of records"
     numbers = {"least ratio": min(ratios), "largest ratio": max(ratios), "cells": len(cells)}
     make = refuted if min(ratios) < CONSTANT else inconclusive
     return make(said, "exact", numbers=numbers, points=points, axes=("d", "records"))
@@ -111,6 +138,53 @@ def records_of_the_signs(context: Context) -> Verdict:
 def records_at_a_quarter(context: Context) -> Verdict:
     """The same at alpha = 1/4, epsilon = 0.1, over d up to 2^20."""
     return _needed("l1_geometry/lem-d1", [(4**k, 0.25, 0.1) for k in range(2, 11)])
+
+
+NOISY_MOMENTS = "the minimiser of noisy moments needs"
+
+
+@check("l1_geometry/lem-d6", kind="lower-bound", expect="inconclusive")
+def records_at_one_over_d(context: Context) -> Verdict:
+    """Lemma D.3's error n^(-2/3) falls to 1/d at n = d^(3/2) exactly, in its range d >= n^(2/3); and the
+    records with which noisy moments are proved to err by 1/d at epsilon = 0.1.
+    """
+    facts = []
+    for k in range(1, 9):
+        d, n = 4**k, 8**k
+        facts.append(Fact(f"n^2 at d = {d}", n**2, "=", d**3))
+        facts.append(Fact(f"error^3 d^3 one record before, d = {d}", Fraction(d**3, (n - 1) ** 2), ">", 1))
+    found = lower_bound.verdict(facts)
+    if found.outcome != "holds":
+        return found
+    return _needed(
+        "l1_geometry/lem-d6", [(4**k, 4.0**-k, 0.1) for k in range(1, 9)], samples_of_noisy_moments, NOISY_MOMENTS
+    )
+
+
+@check("l1_geometry/lem-d4", kind="lower-bound")
+def copies_carry_the_bound_below_one_over_d(context: Context) -> Verdict:
+    """From Lemma D.6 at (1/d, 1/10): with n = sqrt d/(25 alpha eps) records the copies make of an alpha-accurate
+    algorithm one that is 1/d-accurate on fewer than d^(3/2), within its budget; noisy moments do not beat the bound.
+    """
+    facts, cells = [], []
+    for k, share, e in itertools.product(range(2, 7), (2, 8, 64), (Fraction(1, 20), Fraction(1, 200))):
+        d, top = 4**k, Fraction(1, 10)
+        alpha, alpha_0 = Fraction(1, share * d), Fraction(1, d)
+        n = math.floor(2**k / (25 * alpha * e))
+        plan = padding(n, float(alpha), float(e), float(alpha_0), float(top))
+        at = f"d = {d}, alpha = 1/{share * d}, eps = {float(e):g}"
+        facts += [
+            Fact(f"records of the copies, {at}", plan.copies * plan.small, "<=", n),
+            Fact(f"accuracy on the small set, {at}", alpha * n / (plan.copies * plan.small), "<=", alpha_0),
+            Fact(f"its size, {at}", plan.small, "<", 8**k),
+            Fact(f"budget of a group, {at}", plan.copies * e, "<=", top),
+            Fact(f"growth of delta, {at}", math.expm1(plan.copies * float(e)) / math.expm1(float(e)), "<=", top / e),
+        ]
+        cells.append((d, float(alpha), float(e)))
+    needed = _needed("l1_geometry/lem-d4", cells, samples_of_noisy_moments, NOISY_MOMENTS)
+    found = lower_bound.verdict(facts, [needed])
+    numbers = {"facts": len(facts), "constant that is reached": 1 / 25, **needed.numbers}
+    return replace(found, reason=f"{found.reason}; given Lemma D.6; {needed.reason}", numbers=numbers)
 
 
 # Theorem 11 ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, holds, refuted
 from dpcheck.workloads.crosspolytope import SignLasso
@@ -103,6 +103,15 @@ def randomised_response_attains_basic_composition(context: Context) -> Verdict:
     return agree(found, [claim("l1_geometry/lem-2-1").evaluate(k=k, epsilon=e) for e, k in grid], "epsilon")
 
 
+@check("l1_geometry/lem-2-1", kind="symbolic")
+def one_more_mechanism_adds_epsilon(context: Context) -> Verdict:
+    """By induction on k: given the past, one more log-ratio is eps - s with s >= 0, added to k eps - r with r >= 0."""
+    k, e = BY_NAME["k"], BY_NAME["epsilon"]
+    stated, (r, s) = claim("l1_geometry/lem-2-1").explicit, sp.symbols("r s", nonnegative=True)
+    ratio = (stated - r) + (e - s)
+    return proved({"no mechanism": stated.subs(k, 0)}, {"k + 1 mechanisms": stated.subs(k, k + 1) - ratio})
+
+
 @check("l1_geometry/lem-2-2", kind="privacy")
 def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
     """The exact delta of k-fold randomised response at the stated epsilon is at most delta'."""
@@ -118,6 +127,14 @@ def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
         right.append(slack)
     dominated = "randomised response dominates every eps-DP mechanism; for each eps, k and delta' of the grid"
     return accuracy.never_violated(left, right, statement="exact delta <= delta'", covers=dominated)
+
+
+@check("l1_geometry/lem-2-2", kind="symbolic")
+def azuma_on_the_privacy_losses(context: Context) -> Verdict:
+    """Losses of k mechanisms exceed k eps(e^eps - 1) by more than the root with probability delta' at most."""
+    stated = claim("l1_geometry/lem-2-2").explicit
+    (slack,) = (s for s in stated.free_symbols if s.name == "delta_0")
+    return advanced_composition_proved(stated, BY_NAME["k"], BY_NAME["epsilon"], slack)
 
 
 a, c = sp.symbols("a c", nonnegative=True)

@@ -25,7 +25,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, holds, inconclusive, refuted
 
-from ._instances import DIALLED, linear, problem
+from ._instances import DIALLED, Seen, linear, problem
 
 # Algorithm 1: privacy -----------------------------------------------------------------------------------------------
 
@@ -155,6 +155,26 @@ def gradients_are_n_squared_over_b(context: Context, *, n: int, b: int) -> Verdi
     return runtime.verdict(counts.gradients, n * n / b, x=float(n), series=f"b = {b}")
 
 
+@check(
+    "l1_geometry/thm-3",
+    kind="runtime",
+    grid={"branch": ("entropy", "power", "weighted"), "n": by_size([64], [64, 256]), "b": (4, 16, 32)},
+)
+def every_branch_costs_n_squared_over_b(context: Context, *, branch: str, n: int, b: int) -> Verdict:
+    """At T = n^2/b^2, a whole number, both branches of the theorem count exactly n^2/b gradients in T mirror steps."""
+    work = linear(3, shape="simplex" if branch == "entropy" else "l1")
+    algorithm = NoisyMirrorDescent(
+        batch=b, weight=1.0 if branch == "weighted" else 0.0, mirror="entropy" if branch == "entropy" else "power"
+    )
+    seen = Seen(work)
+    counts = runtime.count(algorithm, seen, problem(work), n, 1, context.seed, branch, n, b)  # type: ignore[arg-type]
+    wanted, steps = n * n // b, len(seen.points)
+    if counts.gradients.max() != wanted or steps != n * n // (b * b):
+        said = f"{counts.gradients.max():,.0f} gradients in {steps:,} steps, n^2/b = {wanted:,}"
+        return refuted(said, "counted")
+    return runtime.verdict(counts.gradients, wanted, x=float(n), series=f"{branch}, b = {b}")
+
+
 @check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4)})
 def dual_iterates_in_closed_form(context: Context, *, d: int) -> Verdict:
     """Linear losses, far constraint, f + lambda h: grad h(x_{k+1}) = -2/(lambda k(k+1)) sum i g_i of the released
@@ -165,25 +185,14 @@ def dual_iterates_in_closed_form(context: Context, *, d: int) -> Verdict:
     plan = algorithm.schedule(problem(work), 20)
     trials = context.scale(4, 40)
     run: Run[Any] = Run(plan, trials, context.rng("noise"))
-    points: list[Array] = []
-
-    class Seen:
-        """The workload, remembering where gradients were asked for."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(work, name)
-
-        def gradient(self, w: Array, z: Array) -> Array:
-            points.append(w[:, 0])
-            return work.gradient(w, z)
-
-    algorithm.execute(run, Seen(), Fixed(work.rows(context.rng("data"), 1, 20)), np.zeros((1, d)))  # type: ignore[arg-type]
+    seen = Seen(work)
+    algorithm.execute(run, seen, Fixed(work.rows(context.rng("data"), 1, 20)), np.zeros((1, d)))  # type: ignore[arg-type]
     row = plan.phases[0]
     mirror = PowerMap(row.p, row.scale)
     noisy = np.stack([entry.output for entry in run.transcript.entries])
     k = np.arange(1, row.T)[:, None, None]
     wanted = -2 / (3.0 * k * (k + 1)) * np.cumsum(k * noisy[:-1], axis=0)
-    return agree(mirror.gradient(np.stack(points)[1:]).ravel(), wanted.ravel(), "dual iterates", 1e-8)
+    return agree(mirror.gradient(np.stack(seen.points)[1:]).ravel(), wanted.ravel(), "dual iterates", 1e-8)
 
 
 # Theorem 3: accuracy --------------------------------------------------------------------------------------------------

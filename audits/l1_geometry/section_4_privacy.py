@@ -19,11 +19,12 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
-from dpcheck.harness.symbolic import proved
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP, PureDP
+from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, combine, holds, inconclusive, refuted
 
 from ._instances import LASSO, LinearSquare, problem, right_child_pair
 
@@ -56,6 +57,20 @@ def gap_of_a_selection(context: Context) -> Verdict:
     return accuracy.never_violated(
         gap, harmonic, statement="mean gap <= lambda H_m", failure_probability=context.failure_probability
     )
+
+
+@check("l1_geometry/proc-report-noisy-max", kind="sensitivity", grid={"shape": ("l1 ball", "simplex", "shifted")})
+def scores_move_by_the_diameter(context: Context, *, shape: str) -> Verdict:
+    """max over i, j of <c_i - c_j, v - v'> is D at |v - v'|_inf = 1, by enumerating the vertices of the cube, on which
+    that convex function is largest; wherever the polytope lies, the law charges D/lambda for it.
+    """
+    ball = np.concatenate([np.eye(4), -np.eye(4)])
+    corners = {"l1 ball": ball, "simplex": np.eye(4), "shifted": 0.5 * ball + 7.0}[shape]
+    scores = np.array(list(itertools.product((-1.0, 1.0), repeat=4))) @ corners.T
+    apart = float((scores.max(axis=1) - scores.min(axis=1)).max())
+    D = float(np.abs(corners[:, None] - corners[None]).sum(axis=-1).max())
+    charged = NoisyMin(0.5).pure(apart / 2)  # a shift that all scores share does not move the selection
+    return agree([apart, charged], [D, D / 0.5], "D, and the charge D/lambda")
 
 
 @check("l1_geometry/fact-vertex", kind="accuracy")
@@ -290,6 +305,54 @@ def hidden_constant_of_the_chain(context: Context) -> Verdict:
     return inconclusive(said, "certificate", numbers=numbers, points=points, axes=("T", "epsilon_total/epsilon"))
 
 
+@check("l1_geometry/lem-4-4", kind="sensitivity", grid={"b": (40, 400, 4000)})
+def scores_under_the_approximate_noise(context: Context, *, b: int) -> Verdict:
+    """Replayed, the record of S_{1,1} moves its score by at most 2 D L 2^j/b, twice what the chain has, and its leaf
+    loses 4 2^(j - T/2) epsilon/log(n/delta) at most: a factor that O(epsilon) hides.
+    """
+    data, neighbour, start = right_child_pair(b)
+    work, n = LinearSquare(), data.shape[1]
+    told, ratios, losses = problem(work, ApproxDP(1.0, 1 / n**2)), {}, []
+    for reading in ("printed", "safe"):
+        algorithm = TreeFrankWolfe(T=1, batch=b, noise="approximate", sensitivity=reading, allocation="fixed")  # type: ignore[arg-type]
+        seen = Case(algorithm, work, told, start=start).replay(data, neighbour, 200, context.seed)
+        ratios[reading] = max(float(r.max()) for r in seen.ratios().values())
+        losses.append(float(np.abs(seen.loss()).max()))
+    epsilon, log_nd = TreeFrankWolfe(T=1, batch=b, noise="approximate").budget_of(told, n)
+    stated = 4 * 2 ** (1 - 0.5) * epsilon / log_nd
+    numbers = {"over the certified claim": ratios["safe"], "over the printed claim": ratios["printed"]}
+    said = f"{ratios['printed']:.4g} of the printed claim, {ratios['safe']:.4g} of the certified one; "
+    said += f"loss {max(losses):.4g} of {stated:.4g}"
+    fits = ratios["safe"] <= 1 + 1e-9 and ratios["printed"] <= 2 + 1e-9 and max(losses) <= stated * (1 + 1e-9)
+    return (holds if fits else refuted)(said, "certificate", numbers={**numbers, "loss": max(losses), "stated": stated})
+
+
+@check("l1_geometry/lem-4-4", kind="accuracy", grid={"T": (1, 2, 4)})
+def gap_under_the_approximate_noise(context: Context, *, T: int) -> Verdict:
+    """Exact mean gaps of the selections, over the scores that runs of Algorithm 3 meet and over one score below all
+    others, against lambda (1 + log m), lambda = L D 2^(T/2) log(n/delta)/(b epsilon).
+    """
+    b, times = 64, context.scale(20, 200)
+    n = record_count(b, T)
+    told = problem(LASSO, ApproxDP(1.0, 1 / n**2))
+    algorithm = TreeFrankWolfe(T=T, batch=b, noise="approximate")
+    plan, (epsilon, log_nd) = algorithm.schedule(told, n), algorithm.budget_of(told, n)
+    c, m = LASSO.constants, len(LASSO.domain.vertices)
+    scale = c.lipschitz(1.0) * c.diameter(1.0) * 2 ** (T / 2) * log_nd / (b * epsilon)
+    run = Run[Any](plan, times, context.rng("noise"))
+    algorithm.execute(run, LASSO, Fixed(LASSO.rows(context.rng("data"), times, n)), np.zeros((1, c.d)))
+    met = [(plan.releases[i].law, entry.core) for i, entry in enumerate(run.transcript.entries)]
+    below = np.geomspace(0.1, 20, 200)[:, None] * scale * (np.arange(m) > 0)
+    gaps = []
+    for law, scores in [*met, (plan.releases[-1].law, below)]:
+        assert isinstance(law, NoisyMin)
+        gaps.append((law.probabilities(scores) * (scores - scores.min(axis=1, keepdims=True))).sum(axis=1))
+    return accuracy.never_violated(
+        np.concatenate(gaps), scale * (1 + math.log(m)), statement="mean gap <= lambda (1 + log m)",
+        covers="the gap is at most the largest of m Laplace draws, of mean lambda H_m", evidence="certificate",
+    )  # fmt: skip
+
+
 @check("l1_geometry/lem-4-4@derived", kind="privacy", grid={"T": (1, 2, 4), "n": (10**4, 10**6)})
 def pure_bound_of_the_approximate_noise(context: Context, *, T: int, n: int) -> Verdict:
     """Composing the leaves below a node with certified sensitivities stays below 4 2^(T/2) epsilon/log(n/delta)."""
@@ -332,6 +395,32 @@ def shuffled_randomised_response(context: Context) -> Verdict:
     return accuracy.never_violated(
         left, right, statement="exact delta <= delta", failure_probability=context.failure_probability
     )
+
+
+@check("l1_geometry/lem-4-5", kind="symbolic")
+def closed_form_has_the_stated_order(context: Context) -> Verdict:
+    """For eps_0 <= 1 and delta <= 1/2 the accountant's form is at most 25 eps_0 sqrt(log(1/delta)/n), and spends
+    20 n delta_0 at most: by tanh(x/2) <= x/2, log(1 + x) <= x, 1/n <= 1/sqrt n.
+    """
+    x, v = sp.symbols("x v", positive=True)  # x = eps_0, v = 1/log(1/delta)
+    over = 4 * (sp.exp(x / 2) * sp.sqrt(1 + sp.log(4) * v) + sp.exp(x) * sp.sqrt(v))
+    tanh = x * (sp.exp(x) + 1) - 2 * (sp.exp(x) - 1)  # >= 0: convex, with value and slope 0 at 0
+    order = proved(
+        {"tanh at 0": tanh.subs(x, 0), "its slope at 0": sp.diff(tanh, x).subs(x, 0)},
+        {
+            "tanh is convex": sp.diff(tanh, x, 2),
+            "grows in eps_0": sp.diff(over, x),
+            "grows in v": sp.diff(over, v),
+            "at eps_0 = 1, delta = 1/2": 25 - over.subs({x: 1, v: 1 / sp.log(2)}),
+            "delta of the local parts": 20 - (sp.E + 1) * sp.Rational(3, 2),
+        },
+    )
+    grid = [(e, n, delta) for e in (0.05, 0.4, 1.0) for n in (10**4, 10**7) for delta in (1e-3, 1e-12)]
+    forms = [
+        math.tanh(e / 2) * (8 * math.sqrt(math.exp(e) * math.log(4 / t) / n) + 8 * math.exp(e) / n) for e, n, t in grid
+    ]
+    same = agree([math.expm1(shuffle_epsilon(*at)) for at in grid], forms, "e^eps - 1 of the accountant")
+    return combine([order, same])
 
 
 class _Listed:

@@ -24,7 +24,7 @@ from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from ._instances import LASSO, problem
+from ._instances import LASSO, Seen, problem
 
 LIMIT = 2.0
 """No excess of the LASSO workload exceeds |x - x*|_2^2/2 <= (1 + 0.8)^2/2 < 2."""
@@ -143,22 +143,11 @@ def _errors(context: Context, T: int, b: int, trials: int, number: int = 0) -> t
     plan = TreeFrankWolfe(T=T, batch=b).schedule(problem(work, PureDP(1.0)), n)
     from dpcheck.running import Fresh, Run
 
-    points: list[Array] = []
-
-    class Seen:
-        """The workload, remembering every point where gradients were asked for."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(work, name)
-
-        def gradient(self, w: Array, z: Array) -> Array:
-            points.append(w[:, 0])
-            return work.gradient(w, z)
-
+    seen = Seen(work)
     run: Run[Any] = Run(plan, trials, context.rng("noise", T, b, number))
     data = Fresh(work, trials, n, context.seed, "errors", T, b, number)
     start = np.zeros((1, work.constants.d))
-    TreeFrankWolfe(T=T, batch=b).execute(run, Seen(), data, start)  # type: ignore[arg-type]
+    TreeFrankWolfe(T=T, batch=b).execute(run, seen, data, start)  # type: ignore[arg-type]
     scores = np.stack([entry.core for entry in run.transcript.entries])
     estimates = scores[:, :, : work.constants.d]  # vertices e_1..e_d come first, of radius 1
     # The point of a leaf is where its node asked last: rebuild it from the steps.
@@ -167,7 +156,7 @@ def _errors(context: Context, T: int, b: int, trials: int, number: int = 0) -> t
     for entry, estimate, (step, _) in zip(run.transcript.entries, estimates, steps, strict=True):
         errors.append(estimate - (x - np.asarray(work.x_star)))
         x = (1 - step) * x + step * work.domain.vertices[entry.output[:, 0].astype(np.intp)]
-    return np.stack(errors), np.stack(points)
+    return np.stack(errors), np.stack(seen.points)
 
 
 @check("l1_geometry/lem-4-2", kind="accuracy", grid={"b": by_size([64], [64, 256, 1024])})

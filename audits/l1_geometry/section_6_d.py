@@ -74,6 +74,29 @@ def random_signs_within_the_cap(context: Context) -> Verdict:
     )
 
 
+@check("l1_geometry/lem-6-1@corrected", kind="symbolic")
+def error_at_which_the_records_run_out(context: Context) -> Verdict:
+    """Proposition 1 solved for alpha; the cap binds at n eps = sqrt d/log d; the matching mechanism is log d above it.
+
+    Its noise has d sigma = 2 sqrt(2 d log(1.25/delta))/(n eps), and its worst error is d sigma max x Phi(-x).
+    """
+    n, d, e, D, a = (BY_NAME[x] for x in ("n", "d", "epsilon", "D", "alpha"))
+    free = claim("l1_geometry/lem-6-1").order / D
+    needed = claim("l1_geometry/prop-1@corrected").order
+    capped = claim("l1_geometry/lem-6-1@corrected").order / D
+    log, ell, t = sp.symbols("w l t", positive=True)  # log(1.25/delta), log d
+    sigma = 2 * sp.sqrt(2 * log) / (n * sp.sqrt(d) * e)
+    inside = capped.subs(n, (1 + t) * sp.sqrt(d) / (e * sp.log(d)))
+    return proved(
+        {
+            "Proposition 1 at this error": needed.subs(a, free) - n,
+            "cap": free.subs(n, sp.sqrt(d) / (e * sp.log(d))) - 1,
+            "with more records the cap is idle": inside - 1 / (1 + t),
+            "matching mechanism over the bound": (d * sigma / free).subs(sp.log(d), ell) - 2 * sp.sqrt(2 * log) * ell,
+        }
+    )
+
+
 @check("l1_geometry/thm-10@derived", kind="lower-bound")
 def excess_of_the_location_loss(context: Context) -> Verdict:
     """The empirical excess on the box equals L sum |z_bar_j| (1 - x_j sgn(z_bar_j) d/D), on random data and points."""
@@ -110,6 +133,31 @@ def excess_is_at_least_the_sign_error(context: Context) -> Verdict:
     )
 
 
+@check("l1_geometry/thm-10", kind="symbolic")
+def excess_of_one_coordinate(context: Context) -> Verdict:
+    """Of mean p|x - a| + (1 - p)|x + a|, p = (1 + g)/2 >= 1/2: at least g a, which is |z_bar_j|, at every x <= 0, and
+    at least 0 elsewhere; so the excess is L times the error of Lemma 6.1 at least, whose order is multiplied by L.
+    """
+    a, u, v, rest = sp.symbols("a u v r", nonnegative=True)
+    g = 1 / (1 + rest)  # in (0, 1]
+
+    def excess(right: sp.Expr, left: sp.Expr) -> sp.Expr:
+        """At distances `right` from a and `left` from -a."""
+        return (1 + g) / 2 * right + (1 - g) / 2 * left - (1 - g) * a
+
+    inside = a / (1 + u)  # |x| <= a
+    L, order = BY_NAME["L"], claim("l1_geometry/thm-10").order
+    return proved(
+        {"L times Lemma 6.1": order - L * claim("l1_geometry/lem-6-1").order},
+        {
+            "wrong sign, in the box": sp.simplify(excess(a + inside, a - inside) - g * a),
+            "wrong sign, beyond it": sp.simplify(excess(2 * a + v, v) - g * a),
+            "right sign, in the box": sp.factor(excess(a - inside, a + inside)),
+            "right sign, beyond it": sp.simplify(excess(v, 2 * a + v)),
+        },
+    )
+
+
 @check("l1_geometry/thm-10@literal", kind="lower-bound", expect="refuted")
 def the_origin_beats_the_uncapped_bound(context: Context) -> Verdict:
     """x = 0 has excess at most LD on every data set."""
@@ -141,6 +189,19 @@ def capped_bound_matches_the_upper_bounds(context: Context) -> Verdict:
 def one_record_is_enough_for_large_alpha(context: Context) -> Verdict:
     """At alpha = 1/2, epsilon = 1, d = 10^12 the claimed sample complexity exceeds 1, with the constant 1/1000."""
     return refuted_by("l1_geometry/prop-1", "prop_1_samples", d=10**12, alpha="1/2", epsilon=1, constant="1/1000")
+
+
+@check("l1_geometry/prop-1@corrected", kind="symbolic")
+def transfer_from_a_quarter(context: Context) -> Verdict:
+    """Lemma D.2 from (1/4, 1/10), where Lemma D.1 speaks, gives 1/40 of the order, on alpha <= 1/8 and eps <= 1/20."""
+    a, e = BY_NAME["alpha"], BY_NAME["epsilon"]
+    transfer, stated = claim("l1_geometry/lem-d2").order, claim("l1_geometry/prop-1@corrected")
+    base = {"alpha_0": sp.Rational(1, 4), "epsilon_0": sp.Rational(1, 10), "n_0": claim("l1_geometry/lem-d1").order}
+    reached = transfer.subs({s: base[s.name] for s in transfer.free_symbols if s.name in base})
+    ends = {sp.Le(a, base["alpha_0"] / 2), sp.Le(e, base["epsilon_0"] / 2)}
+    if set(stated.assumptions) != ends:
+        return refuted(f"Lemma D.2 covers {ends}, the claim {stated.assumptions}", "exact")
+    return proved({"1/40 of the order": reached / stated.order - sp.Rational(1, 40)})
 
 
 @check("l1_geometry/lem-d3", kind="lower-bound")

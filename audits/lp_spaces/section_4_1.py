@@ -14,7 +14,7 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
-from dpcheck.algorithms.solvers import Task, value
+from dpcheck.algorithms.solvers import Pushed, Task, value
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import Ball, Interval, L1Ball
@@ -223,6 +223,21 @@ def risk_within_the_derived_bound(context: Context, *, name: str, d: int, n: int
         algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
     )
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}")
+
+
+@check("lp_spaces/alg-1", kind="risk", grid={"n": by_size([1000], [1000, 4000])})
+def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
+    """Mean estimation on the l2 ball, a legal optimiser that uses up the corrected alpha: mean excess against the bound
+    for every alpha and lambda.
+    """
+    work = quadratic(Ball(2, 0.5), 0.5)
+    algorithm = ApproximateObjectivePerturbation(alpha_rule="fixed", optimizer=Pushed())
+    setting = problem(work, 0.9)
+    bound, limit = algorithm.risk_bound(setting, n), (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
+    if bound >= limit:
+        return inconclusive(f"the bound {bound:.4g} is above the largest risk {limit:.4g} at n = {n}", "exact")
+    values = risk.excess_risks(algorithm, work, setting, n, context.scale(150, 300), context.seed, context.name, n)
+    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
 
 
 @check("lp_spaces/thm-2", kind="stability")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.geometry import Ball, Interval
-from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
+from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.lower_bound import Fact, must_exceed_on_average
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
 from dpcheck.harness.refutation import refuted_by
@@ -25,6 +25,8 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import proved
+from dpcheck.interfaces import Array, Sample
+from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, inconclusive
 
@@ -135,6 +137,82 @@ def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verd
         algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
     )
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}")
+
+
+@check("lp_spaces/alg-2", kind="risk", grid={"rule": ("diam", "fixed"), "n": by_size([450], [450, 550])})
+def risk_with_a_regulariser(context: Context, *, rule: str, n: int) -> Verdict:
+    """Few records in d = 16 on the l1 ball, so that lambda > 0: mean excess with an exact minimiser against the derived
+    bound and its share 4 lambda^2 R^4/Delta.
+    """
+    work = quadratic(body("l1 ball", 16), INRADIUS["l1 ball"](16))
+    algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule=rule, exact=True), problem(work, 0.9, 0.1)  # type: ignore[arg-type]
+    bound, lambda_ = algorithm.risk_bound(setting, n), algorithm.schedule(setting, n).phases[0].lambda_
+    assert bound is not None
+    limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
+    if bound >= limit or lambda_ == 0:
+        return inconclusive(f"lambda = {lambda_:.4g}, bound {bound:.4g}, largest risk {limit:.4g} at n = {n}", "exact")
+    values = risk.excess_risks(algorithm, work, setting, n, 4000, context.seed, context.name, rule, n, gradients=FREE)
+    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=rule)
+
+
+@check("lp_spaces/thm-4", kind="stability", grid={"name": ("l2 ball", "l1 ball", "cube")})
+def minimiser_in_the_norm_of_the_set(context: Context, *, name: str) -> Verdict:
+    """One record moves the empirical minimiser by at most 2 L R/(n Delta) in the norm of C, as the proof has it."""
+    d, size = 3, 12
+    work = quadratic(body(name, d), INRADIUS[name](d))
+    bound = 2 * work.constants.lipschitz(2.0) * 0.5 / (size * work.constants.extra["modulus"])
+    # The norm of C is this multiple of a norm.
+    multiple, exponent = {"l2 ball": (2.0, 2.0), "l1 ball": (2.0, 1.0), "cube": (2 * math.sqrt(d), math.inf)}[name]
+
+    def minimise(data: Array) -> Array:
+        return work.tilted_minimiser(Sample(data, np.ones((1, data.shape[1]))), np.zeros((1, d)), 0.0)
+
+    top = np.asarray(work.size)
+    data = np.tile(top, (1, size, 1))
+    neighbour = data.copy()
+    neighbour[0, 0] = -top
+    found = stability.search(
+        stability.of_map(minimise, bound / multiple, exponent), BoxRecords(-top, top), size,
+        given=[(data[0], neighbour[0])], chains=8, steps=context.scale(4, 20),
+    )  # fmt: skip
+    return stability.verdict(found, certificate=Certificate(1.0, "Delta |v|_C^2 <= (2L/n)|v|_2 <= (2LR/n)|v|_C"))
+
+
+@check("lp_spaces/thm-4", kind="accuracy", grid={"name": ("l2 ball", "l1 ball", "cube")})
+def empirical_cost_of_the_noise(context: Context, *, name: str) -> Verdict:
+    """Mean empirical excess of the perturbed minimiser, lambda = 0, against sigma_1^2 (G_C^2 + R^2)/(2 Delta n^2)."""
+    d, n = 4, 20_000
+    work = quadratic(body(name, d), INRADIUS[name](d))
+    algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule="diam", exact=True), problem(work, 0.9)
+    plan, trials = algorithm.schedule(setting, n), context.scale(4000, 20_000)
+    (row,), modulus = plan.phases, work.constants.extra["modulus"]
+    if row.lambda_ > 0:
+        return inconclusive(f"lambda = {row.lambda_:.4g} at n = {n}", "exact")
+    sample = work.draw(context.rng("data"), 1, n, means_only=True)
+    mean = sample.mean(sample.values)
+    out = algorithm.execute(Run(plan, trials, context.rng("noise")), work, _Given(sample, n), np.zeros((1, d)))
+    # The projection moves no two points apart: |theta_1 - mean| <= |G|/n.
+    variance = row.sigma_1**4 * (d**2 + 2 * d) / (4 * n**4)
+    bound = row.sigma_1**2 * (work.constants.extra["width"] ** 2 + 0.25) / (2 * modulus * n**2)
+    values = ((out - mean) ** 2).sum(axis=1) / 2
+    return risk.expectation(
+        values, bound, context.failure_probability, variance=variance, quantity="empirical excess", x=d, variable="d",
+        series=name,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Data of n records whose mean is given."""
+
+    sample: Sample
+    n: int
+
+    def part(self, start: int, stop: int) -> _Given:
+        return self
+
+    def read(self, *, means_only: bool = False) -> Sample:
+        return self.sample
 
 
 @check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,17 @@ from dpcheck.algorithms.lp_spaces.regular import mirror_map
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.geometry import measure_strong_convexity
+from dpcheck.geometry.norms import norm
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
-from dpcheck.privacy import ApproxDP
+from dpcheck.privacy import ApproxDP, gaussian_delta
 from dpcheck.running import Fresh, Run
 from dpcheck.symbols import BY_NAME, D, H, L, T, d, delta, epsilon, kappa, n
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
+from dpcheck.workloads import CoordinateHuber
 
 from ._instances import DELTA, certified, huber, problem, replayed
 
@@ -113,6 +116,45 @@ def regularised_minimiser_is_stable(context: Context) -> Verdict:
     """2L/(alpha n) at alpha = (4 beta/T) log_2(n/T) is L T/(2 beta n log_2(n/T)): of order T/n, not 1/n."""
     alpha = 4 * H / T * sp.log(n / T) / sp.log(2)
     return proved({"stability": 2 * L / (alpha * n) - L * T * sp.log(2) / (2 * H * n * sp.log(n / T))})
+
+
+@check("lp_spaces/alg-3", kind="privacy", grid={"epsilon": (0.1, 0.5, 0.95), "delta": (1e-3, 1e-9)})
+def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -> Verdict:
+    """In one dimension the noise is Gaussian: the whole transcript of the replayed far pair is one Gaussian mechanism,
+    whose exact delta at epsilon is that of the worst pair, as every step moves by its claim.
+    """
+    work = huber(1)
+    case = Case(NoisyMirrorDescent(steps=7, **CORRECTED), work, problem(work, epsilon, delta))
+    seen = case.replay(*_far_pair(60, 1), 4, context.seed)
+    law = seen.movements[0].release.law
+    moved = math.sqrt(math.fsum((float(m.distance.max()) / law.noise) ** 2 for m in seen.movements))  # type: ignore[attr-defined]
+    full = all(m.ratio.min() > 1 - 1e-6 for m in seen.movements)
+    found = gaussian_delta(moved, epsilon)
+    said = f"delta({epsilon:g}) of {len(seen.movements)} steps is {found:.4g}, claimed {delta:g}; mu = {moved:.4g}"
+    numbers = {"delta": found, "claimed": delta, "mu": moved, "worst pair": full}
+    make = refuted if found > delta else holds if full else inconclusive
+    return make(said, "exact", numbers=numbers)
+
+
+@check("lp_spaces/alg-3", kind="risk", grid={"p": by_size([1.5], [1.5, 1.8])})
+def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
+    """Minimisers of size 2 a coordinate, T = 1000 at n = 10^6: mean excess against the derived bound, in which Phi of
+    the empirical minimiser is taken at the end of the records; the bound lies below the excess at the start.
+    """
+    target, size = np.full(3, 2.0), 10**6
+    work = CoordinateHuber(target, 0.1)
+    constants = work.constants
+    reach = float(norm(target + work.noise, mirror_map(p, 3).p))
+    setting = replace(
+        problem(work, 0.9), constants=replace(constants, extra={**constants.extra, "minimiser_norm": reach})
+    )
+    algorithm = NoisyMirrorDescent(p=p, steps=1000, **CORRECTED)
+    bound, start = algorithm.risk_bound(setting, size), float(work.excess_risk(np.zeros((1, 3)))[0])
+    if bound is None or bound >= start:
+        return inconclusive(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
+    values = risk.excess_risks(algorithm, work, setting, size, 2100, context.seed, context.name, p, gradients=COUNTS)
+    found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=p, variable="p")
+    return replace(found, numbers={**found.numbers, "at the start": start})
 
 
 @check(
@@ -282,6 +324,21 @@ def averages_move_as_claimed(context: Context) -> Verdict:
     """A pass of contractions: a changed record moves the average iterate by 2 L eta at most."""
     work = huber(2)
     return replayed(Case(PhasedSGD(), work, problem(work, 0.9)), *_far_pair(64, 2), "contraction for eta <= 2/H")
+
+
+@check("lp_spaces/proc-phased-sgd", kind="risk", grid={"scale": by_size([4.0], [4.0, 8.0])})
+def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Verdict:
+    """Mean excess at steps of scale c near |theta*|_2 = 6, n = 4096, against the bound as a function of c, which there
+    lies below the excess at the start.
+    """
+    work, d = CoordinateHuber(np.full(2, 6 / math.sqrt(2))), 2
+    algorithm, setting = PhasedSGD(scale=scale), problem(work, 0.9)
+    bound, start = algorithm.risk_bound(setting, 4096), float(work.excess_risk(np.zeros((1, d)))[0])
+    if bound is None or bound >= start:
+        return inconclusive(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
+    values = risk.excess_risks(algorithm, work, setting, 4096, 2100, context.seed, context.name, dict(context.cell))
+    found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=scale, variable="c")
+    return replace(found, numbers={**found.numbers, "at the start": start})
 
 
 @check("lp_spaces/proc-phased-sgd", kind="runtime", grid={"n": (64, 1000)})

@@ -268,6 +268,34 @@ def _bias(n: int, dim: int) -> float:
     return math.sqrt(room / (2 * dim + room / n)) * (1 - 1e-9) / math.sqrt(n)
 
 
+@check("tsybakov/thm-5@corrected", kind="symbolic")
+def divergence_and_order_at_the_repaired_bias(context: Context) -> Verdict:
+    """b log((1+b)/(1-b)) <= 2b^2/(1-b^2), by its derivative; n records in d coordinates at b = c/sqrt n stay within the
+    condition; the bound goes like (r_k/sqrt n)^(theta/(theta-1)) in n and in r_k.
+    """
+    b = 1 / (1 + sp.Symbol("y", positive=True))
+    t, repaired = sp.Symbol("t", positive=True), claim("tsybakov/thm-5@corrected")
+    gap = 2 * t / (1 - t**2) - sp.log((1 + t) / (1 - t))
+    slope = sp.simplify(sp.diff(gap, t))
+    bound, order = repaired.explicit, claim("tsybakov/thm-5").order
+    names = {s.name: s for s in bound.free_symbols}
+    condition = next(c for c in repaired.assumptions if c.has(names["c"]))
+    spent = n * d * 2 * t**2 / (1 - t**2) + sp.log(2)
+
+    def exponent(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
+        return symbol * sp.diff(sp.log(expression), symbol)
+
+    return symbolic.proved(
+        {
+            "gap at b = 0": gap.subs(t, 0),
+            "Fano's condition": spent.subs(t, names["c"] / sp.sqrt(n)) - condition.lhs,
+            "exponent of n": exponent(bound, n) - exponent(order, n),
+            "exponent of r_k": exponent(bound, names["r_k"]) - exponent(order, names["r_k"]),
+        },
+        {"slope of the gap": sp.factor(slope.subs(t, b))},
+    )
+
+
 def plug_in_means(context: Context, n: int, dim: int, theta: float, trials: int) -> tuple[ProductTilt, Array]:
     """Exact excess risk of the minimiser suggested by the mean, without privacy."""
     risks = []

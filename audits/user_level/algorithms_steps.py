@@ -8,16 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import MinibatchSGD, ThresholdTest
 from dpcheck.algorithms.user_level.erm import regularised_erm
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, risk, sensitivity
 from dpcheck.harness.replay import Case
-from dpcheck.harness.symbolic import agree
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem
 from dpcheck.laws import AboveThreshold
 from dpcheck.privacy import PureDP
@@ -233,6 +234,24 @@ def variance_of_a_minibatch_by_enumeration(context: Context, *, N: int, m: int) 
         found.append(float(np.mean(deviations)) + 1.0)
         wanted.append(stated("user_level/lem-3-5@derived", K=K, N=N, L=1.0, m=m) + 1.0)
     return agree(found, wanted, "one plus the variance")
+
+
+@check("user_level/lem-3-5@derived", kind="symbolic")
+def variance_by_inclusion_probabilities(context: Context) -> Verdict:
+    """A user is in the minibatch with probability K/N, so its mean has variance v/(Km) and covariance v/(Nm) with the
+    whole; the difference is (1 - K/N)v/(Km), below L^2 log(ndm)/(Km) by L^2 (log(ndm) - 1 + K/N)/(Km).
+    """
+    exact, printed = explicit_of("user_level/lem-3-5@derived"), order_of("user_level/lem-3-5")
+    names = {s.name: s for s in exact.free_symbols}
+    K, N, L, m = (names[x] for x in "KNLm")
+    each = L**2 / m  # variance of one user's mean gradient
+    (log,) = printed.atoms(sp.log)
+    more = sp.Symbol("t", nonnegative=True)  # log(ndm) = 1 + t
+    subset, whole, both = N * (K / N) * each / K**2, each / N, N * (K / N) * each / (K * N)
+    return proved(
+        {"variance of the difference": subset - 2 * both + whole - exact},
+        {"below the order": sp.simplify(printed.subs(log, 1 + more) - exact)},
+    )
 
 
 @check("user_level/lem-3-5", kind="accuracy", grid={"loss": tuple(WORKLOADS)})

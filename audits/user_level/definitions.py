@@ -17,7 +17,7 @@ from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved
 from dpcheck.laws import AboveThreshold, Gaussian, Laplace
 from dpcheck.privacy import changed_records, gaussian_delta
 from dpcheck.verdicts import Verdict, refuted
@@ -145,6 +145,39 @@ def gaussian_mechanism_where_the_paper_uses_it(context: Context) -> Verdict:
     return accuracy.never_violated(found, 1.0, statement="delta(epsilon)/delta <= 1")
 
 
+@check("user_level/lem-a6", kind="symbolic")
+def tail_of_the_gaussian_mechanism(context: Context) -> Verdict:
+    """delta(epsilon) <= P(N > c - epsilon/(2c)) <= delta at c = sqrt(2 log(2/delta)), all epsilon <= 1, delta < 1."""
+    return _gaussian_tail(sp.Integer(1), sp.Integer(1), sp.Rational(7, 6))
+
+
+@check("user_level/lem-a6@corrected", kind="symbolic")
+def tail_where_the_paper_uses_it(context: Context) -> Verdict:
+    """The same for all epsilon <= 5/2 and delta <= 1/2."""
+    return _gaussian_tail(sp.Rational(5, 2), sp.Rational(1, 2), sp.Rational(497, 300))
+
+
+def _gaussian_tail(epsilon: sp.Rational, delta: sp.Rational, least: sp.Rational) -> Verdict:
+    """Mills' ratio at t = c - e/(2c): P(N > t) <= exp(-t^2/2)/(t sqrt(2 pi)), with e <= epsilon and c >= least."""
+    u, v = sp.symbols("u v", nonnegative=True)
+    c, e = least + u, epsilon / (1 + v)
+    t, low = c - e / (2 * c), least - epsilon / (2 * least)
+    names = {s.name: s for s in explicit_of("user_level/def-a5").free_symbols}
+    scale = explicit_of("user_level/def-a5") * names["epsilon"] ** 2 / names["Delta"] ** 2  # c^2
+    # exp(-c^2/2) = delta/2, and exp(e/2 - e^2/(8 c^2)) <= exp(epsilon/2).
+    share = sp.exp(epsilon / 2) / (2 * low * sp.sqrt(2 * sp.pi))
+    return proved(
+        {"exp(-c^2/2)": scale / 2 - sp.log(2 / names["delta"])},
+        {
+            "exponent": sp.expand(t**2 / 2 - (c**2 / 2 - e / 2)),
+            "c at the largest delta": 2 * sp.log(2 / delta) - least**2,
+            "t over its least value": sp.factor(t - low),
+            "which is positive": low,
+            "P(N > t) <= delta": 1 - share,
+        },
+    )
+
+
 @check("user_level/lem-a6@literal", kind="privacy", grid={"delta": ("1/100", "1/10000")}, expect="refuted")
 def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdict:
     """The exact curve at epsilon = 10; the numbers hold the first epsilon that is violated."""
@@ -161,6 +194,14 @@ def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdic
 
 
 # Composition and subsampling ------------------------------------------------------------------------------------------
+
+
+@check("user_level/lem-a7", kind="symbolic")
+def advanced_composition_by_azuma(context: Context) -> Verdict:
+    """Losses of T steps exceed T eps(e^eps - 1) by more than the root with probability delta' at most."""
+    total = explicit_of("user_level/lem-a7")
+    names = {s.name: s for s in total.free_symbols}
+    return advanced_composition_proved(total, names["T"], names["epsilon"], names["delta_prime"])
 
 
 @check("user_level/lem-a7", kind="privacy")

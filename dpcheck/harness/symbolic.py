@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -41,6 +42,30 @@ def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = No
     return holds(f"proved: {'; '.join([*zero, *signs])}", "symbolic", numbers=numbers)
 
 
+def advanced_composition_proved(stated: sp.Expr, count: sp.Symbol, epsilon: sp.Symbol, slack: sp.Symbol) -> Verdict:
+    """Judges what advanced composition states as the epsilon of `count` (epsilon, delta)-DP mechanisms, slack delta'.
+
+    Losses in [-eps, eps], the range of randomised response, which dominates every eps-DP mechanism, have means of at
+    most eps(e^eps - 1), and Azuma bounds their sum; delta' + count delta is a union bound, one mechanism at a time.
+    """
+    u, v, y = sp.symbols("u v y", positive=True)  # y = e^eps - 1
+    most = epsilon * (sp.exp(epsilon) - 1)
+    chance = sp.exp(epsilon) / (1 + sp.exp(epsilon))  # of the answer that is more likely on this side
+    mean = most / (sp.exp(epsilon) + 1)
+    above = stated - count * most
+    union = u + v - (1 - (1 - u) * (1 - v))
+    return proved(
+        {
+            "mean of a loss": epsilon * (chance - (1 - chance)) - mean,
+            "chance of the sum, exp(-t^2/(2 k eps^2))": above**2 / (2 * count * epsilon**2) - sp.log(1 / slack),
+        },
+        {
+            "mean <= eps(e^eps - 1)": sp.factor((most - mean).subs(sp.exp(epsilon), 1 + y)),
+            "1 - (1 - u)(1 - v) <= u + v": sp.expand(union),
+        },
+    )
+
+
 def agree(
     found: Sequence[float] | Array, wanted: Sequence[float] | Array, what: str, tolerance: float = 1e-9
 ) -> Verdict:
@@ -64,6 +89,7 @@ def _sign(expression: sp.Expr) -> bool | None:
 
 
 def _at_a_point(expression: sp.Expr) -> float:
-    """The value where the symbols are distinct integers from 2 on."""
+    """The value where the symbols are distinct integers from 2 on; nan where that leaves the real numbers."""
     values = {s: sp.Integer(2 + i) for i, s in enumerate(sorted(expression.free_symbols, key=str))}
-    return float(sp.N(expression.subs(values)))
+    found = complex(sp.N(expression.subs(values)))
+    return found.real if found.imag == 0 else math.nan

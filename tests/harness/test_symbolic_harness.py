@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 from dpcheck.errors import InvalidInput
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved
 
 x, y = sp.symbols("x y", positive=True)
 
@@ -31,6 +31,14 @@ def test_a_wrong_sign_is_refuted_and_an_open_one_is_not() -> None:
 
 def test_a_logarithm_is_expanded() -> None:
     assert proved({"log": sp.log(x * y) - sp.log(x) - sp.log(y)}).outcome == "holds"
+
+
+def test_advanced_composition_needs_all_of_its_root_and_its_drift() -> None:
+    k, e, slack = sp.symbols("k e s", positive=True)
+    root, drift = sp.sqrt(2 * k * sp.log(1 / slack)) * e, k * e * (sp.exp(e) - 1)
+    assert advanced_composition_proved(root + drift, k, e, slack).outcome == "holds"
+    assert advanced_composition_proved(root / sp.sqrt(2) + drift, k, e, slack).outcome == "refuted"
+    assert advanced_composition_proved(root + drift / 2, k, e, slack).outcome != "holds"
 
 
 def test_nothing_to_prove_is_refused() -> None:

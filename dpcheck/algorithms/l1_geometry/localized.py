@@ -214,15 +214,16 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
     def _squared_noise(self, d: int, sigma: float) -> float:
         return gaussian_max(d) * sigma**2
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """Sum of Lemmas 3.3 and 3.4 over the phases that run, in expectation."""
+    def risk_bound(self, problem: Problem, n: int, away: float | None = None) -> float:
+        """Sum of Lemmas 3.3 and 3.4 over the phases that run: bounds E F(x_k) - F(y) at |y - x_0|_p <= away, else D."""
         c, p = problem.constants, self.exponent(problem)
         L, factor = c.lipschitz(self.norm(problem)), self.conversion()
         D = c.diameter(self.norm(problem)) if self.distance is None else self.distance
+        away = D if away is None else away
         rows, near = list(self.phases(problem, n)), self.distances(problem, n)
         if not rows:
-            return L * D
-        total = D**2 / (rows[0].eta_i * rows[0].records * (p - 1))
+            return L * away
+        total = away**2 / (rows[0].eta_i * rows[0].records * (p - 1))
         for row, before in zip(rows[1:], near[:-1], strict=True):
             total += before / (row.eta_i * row.records * (p - 1))
         total += sum((factor * L) ** 2 * row.eta_i for row in rows)
