@@ -98,11 +98,12 @@ class _Solver:
         u, v = self.pay()
         p_star, q_star = self.p / u, self.q / v
         if which == "a":
-            return np.log(p_star.sum(axis=1, keepdims=True) / q_star.sum(axis=1, keepdims=True))
+            return np.asarray(np.log(p_star.sum(axis=1, keepdims=True) / q_star.sum(axis=1, keepdims=True)))
         one, other = (p_star, q_star) if which == "lam" else (q_star, p_star)
         stick = np.maximum(0.0, one - self.e * other).sum(axis=1, keepdims=True)
         # Logarithms are nearly straight in the multipliers. The ends are never roots, so their sizes do not matter.
-        return np.log((stick + 1e-12) / (self.delta * q_star.sum(axis=1, keepdims=True) + 1e-12))
+        excess = (stick + 1e-12) / (self.delta * q_star.sum(axis=1, keepdims=True) + 1e-12)
+        return np.asarray(np.log(excess))
 
     def _find(self, which: str, low: Array, high: Array, steps: int = 14) -> None:
         """The root of a falling slope: halving and false position (Illinois) by turns."""
