@@ -1,24 +1,18 @@
 """Every mutant of the catalogue falls at standard size, no look-alike is flagged, and the catalogue is complete."""
 
-import importlib.util
 import pathlib
 
 import pytest
 
 from dpcheck.checks import Context
+from dpcheck.engine import collect
 from dpcheck.mutants import Kill, Mutant
 
 FOLDER = pathlib.Path(__file__).parent / "catalogue"
 
 
 def collected():
-    found = []
-    for path in sorted(FOLDER.glob("*.py")):
-        spec = importlib.util.spec_from_file_location(f"mutant_catalogue_{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        found += [value for value in vars(module).values() if isinstance(value, Mutant)]
-    return found
+    return [bug for file in collect.files(FOLDER) for bug in collect.content_of(file, (Mutant,))]
 
 
 MUTANTS = collected()
