@@ -450,7 +450,8 @@ def seeded_bugs() -> dict[str, Mutant]:
     """Name -> seeded bug or look-alike, of the mechanisms of no paper: for checks of the auditor itself."""
     from dpcheck.mutants import Mutant
 
-    files = collect.of_no_paper(current().layout.mutants)
+    catalogue = _IN_FORCE.get()
+    files = collect.of_no_paper((catalogue.layout if catalogue else layout.find()).mutants)
     return {bug.name: bug for file in files for bug in collect.content_of(file, (Mutant,))}
 
 
