@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.auditing.audit import AuditResult, audit
-from dpcheck.auditing.limits import fewest_of_any
+from dpcheck.auditing.limits import fewest_of_any, fewest_samples
 from dpcheck.checks import Context
 from dpcheck.errors import InvalidInput, MissingExtra
 from dpcheck.mutants import Kill
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 __all__ = [
+    "AuditKill",
     "assert_private",
     "epsilons",
     "guarantees",
@@ -36,6 +38,8 @@ Array = NDArray[np.float64]
 TRIALS = 12_000
 POWER = 0.95
 """With which seeded bugs are to be found."""
+NEVER = 1e-12
+"""Stands for a probability of zero: the nearest null takes positive laws, and loses its digits far below."""
 WITNESSES = ".dpcheck"
 """Folder, under the working directory, where refutations leave their witness."""
 
@@ -177,6 +181,71 @@ def guarantees() -> SearchStrategy[Guarantee]:
     return strategy
 
 
+Laws = tuple[ArrayLike, ArrayLike]
+Fewest = Callable[[float, float], int | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditKill:
+    """A kill by `dp.audit` in fixed mode; `kill_by_audit` makes it, and says what the attributes are."""
+
+    mechanism: Callable[..., Any]
+    data: Any
+    neighbour: Any
+    claim: Guarantee
+    exact_epsilon: float | None = None
+    laws: Callable[[], Laws] | None = None
+    minimum: Fewest | None = None
+    smoke: int = 5_000
+    standard: int = 30_000
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.laws is not None and not isinstance(self.claim, ApproxDP):
+            raise InvalidInput(f"laws say what an (epsilon, delta) claim takes; give the minimum of {self.claim}")
+
+    @property
+    def computable(self) -> bool:
+        """Whether `fewest` knows what the best test of this very pair needs."""
+        return self.laws is not None or self.minimum is not None
+
+    def fewest(self, failure_probability: float, power: float = POWER) -> int | None:
+        """Runs, both inputs together, of the best test of all with this power; None: not computable, or no bug."""
+        if self.laws is None:
+            return None if self.minimum is None else self.minimum(failure_probability, power)
+        assert isinstance(self.claim, ApproxDP)
+        p, q = (np.maximum(np.asarray(law, dtype=float), NEVER) for law in self.laws())
+        return fewest_samples(p, q, self.claim.epsilon, self.claim.delta, failure_probability, power)
+
+    def audit(self, trials: int, failure_probability: float, seed: int) -> AuditResult:
+        """The audit, with any number of runs on each input."""
+        return audit(
+            self.mechanism,
+            self.data,
+            self.neighbour,
+            self.claim,
+            trials=trials,
+            failure_probability=failure_probability,
+            seed=seed,
+            **self.options,
+        )
+
+    def __call__(self, context: Context) -> Kill:
+        alpha = context.failure_probability
+        least = self.fewest(alpha)
+        trials = max(int(context.scale(self.smoke, self.standard)), 2 * (least or 0))
+        if not self.computable and self.exact_epsilon is not None and isinstance(self.claim, ApproxDP):
+            least = fewest_of_any(self.exact_epsilon, self.claim.epsilon, self.claim.delta, alpha, POWER)
+        return Kill(
+            killed=self.audit(trials, alpha, context.seed).outcome is Outcome.REFUTED,
+            by="audit",
+            samples=2 * trials,
+            minimum=least,
+            exact_epsilon=self.exact_epsilon,
+            claim=str(self.claim),
+        )
+
+
 def kill_by_audit(
     mechanism: Callable[..., Any],
     data: Any,
@@ -184,46 +253,35 @@ def kill_by_audit(
     claim: Guarantee,
     *,
     exact_epsilon: float | None = None,
-    minimum: Callable[[float, float], int | None] | None = None,
+    laws: Callable[[], Laws] | None = None,
+    minimum: Fewest | None = None,
     smoke: int = 5_000,
     standard: int = 30_000,
     **options: Any,
-) -> Callable[[Context], Kill]:
+) -> AuditKill:
     """A kill by `dp.audit` in fixed mode.
 
     Args:
-        minimum: (failure probability, power) -> fewest samples of any test of this pair; None: what is known from
-            `exact_epsilon` alone, if that is given for an (epsilon, delta) claim.
+        exact_epsilon: privacy of the mechanism on this pair, at the delta of an (epsilon, delta) claim.
+        laws: () -> both laws of the output on cells fine enough, for an (epsilon, delta) claim: what the fewest samples
+            of any test of this pair follow from.
+        minimum: the same of another claim: (failure probability, power) -> fewest samples. Without either, what is
+            known from `exact_epsilon` alone, if that is given for an (epsilon, delta) claim.
         smoke, standard: runs on each input at those sizes; more when four times the minimum for power 0.95 is.
         options: further arguments of `dp.audit`.
     """
-
-    def kill(context: Context) -> Kill:
-        alpha = context.failure_probability
-        least = None if minimum is None else minimum(alpha, POWER)
-        trials = max(int(context.scale(smoke, standard)), 2 * (least or 0))
-        if minimum is None and exact_epsilon is not None and isinstance(claim, ApproxDP):
-            least = fewest_of_any(exact_epsilon, claim.epsilon, claim.delta, alpha, POWER)
-        result = audit(
-            mechanism,
-            data,
-            neighbour,
-            claim,
-            trials=trials,
-            failure_probability=context.failure_probability,
-            seed=context.seed,
-            **options,
-        )
-        return Kill(
-            killed=result.outcome is Outcome.REFUTED,
-            by="audit",
-            samples=2 * trials,
-            minimum=least,
-            exact_epsilon=exact_epsilon,
-            claim=str(claim),
-        )
-
-    return kill
+    return AuditKill(
+        mechanism=mechanism,
+        data=data,
+        neighbour=neighbour,
+        claim=claim,
+        exact_epsilon=exact_epsilon,
+        laws=laws,
+        minimum=minimum,
+        smoke=smoke,
+        standard=standard,
+        options=options,
+    )
 
 
 def kill_by_number(

@@ -35,6 +35,12 @@ def test_wheel_carries_the_content(wheel):
         assert any(name.startswith(f"dpcheck/_content/{folder}/") for name in names)
 
 
+def test_wheel_carries_the_seeded_bugs_that_the_auditor_is_checked_with(wheel):
+    names = set(wheel.namelist())
+    for file in (ROOT / "tests/mutants/catalogue").glob("*.py"):
+        assert f"dpcheck/_content/mutants/catalogue/{file.name}" in names
+
+
 def test_wheel_carries_typing_and_templates(wheel):
     names = set(wheel.namelist())
     assert "dpcheck/py.typed" in names

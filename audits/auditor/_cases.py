@@ -1,4 +1,4 @@
-"""Mechanisms whose privacy is known exactly: tight claims, and bugs with their limit of theory."""
+"""Mechanisms whose privacy is known exactly: tight claims, and the seeded bugs with their limit of theory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from scipy import stats
 import dpcheck as dp
 from dpcheck.auditing import finite_laws
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.auditing.limits import fewest_on_gaussian_curve, fewest_samples
 from dpcheck.auditing.scores import LikelihoodRatio
+from dpcheck.engine.catalogue import seeded_bugs
 from dpcheck.statistics.binomial import clopper_pearson
+from dpcheck.testing import AuditKill
 from dpcheck.verdicts import Verdict
 
 Array = NDArray[np.float64]
@@ -104,69 +105,23 @@ def nulls() -> dict[str, Null]:
     }
 
 
-@dataclass(frozen=True)
-class Bug:
-    """A mechanism that breaks its claim, with the fewest runs (both inputs) of any test: (alpha, power) -> runs."""
-
-    mechanism: Callable[..., Any]
-    claim: dp.Guarantee
-    fewest: Callable[[float, float], int | None]
-    known: LikelihoodRatio | None = None
-    pair: tuple[Array, Array] = (ZERO, ONE)
-    adjacency: str | None = "replace-one"
+def _densities(law: Any, data: float, neighbour: float, scale: float) -> LikelihoodRatio:
+    return LikelihoodRatio(lambda y: law.logpdf(y, data, scale), lambda y: law.logpdf(y, neighbour, scale))
 
 
-def _fewest(one: Array, two: Array, claim: dp.ApproxDP) -> Callable[[float, float], int | None]:
-    p, q = (np.maximum(law, 1e-300) for law in (one, two))
-    return lambda alpha, power: fewest_samples(p, q, claim.epsilon, claim.delta, alpha, power)
-
-
-def _additive(name: str, shift: float, claim: dp.ApproxDP) -> Bug:
-    """Unit noise on a record that is moved by `shift`."""
-    law = getattr(stats, name)
-    x = np.linspace(-14, 14 + shift, 1601)
-    cells = [np.diff(np.r_[0, law.cdf(x - at), 1]) for at in (0.0, shift)]
-    draw = {"laplace": np.random.Generator.laplace, "norm": np.random.Generator.normal}[name]
-    return Bug(
-        lambda data, rng, trials: shift * data.sum() + draw(rng, size=trials),
-        claim,
-        _fewest(cells[0], cells[1], claim),
-        LikelihoodRatio(lambda y: law.logpdf(y), lambda y: law.logpdf(y - shift)),
-    )
-
-
-def _curve(mu: float) -> Bug:
-    return Bug(
-        lambda data, rng, trials: mu * data.sum() + rng.normal(size=trials),
-        dp.GaussianDP(1.0),
-        lambda alpha, power: fewest_on_gaussian_curve(mu, 1.0, alpha, power),
-    )
-
-
-def _told(data: Array, rng: np.random.Generator, trials: int) -> Array:
-    noisy = data + rng.laplace(scale=2.0, size=(trials, QUERIES))
-    return (noisy >= 1.0 + rng.laplace(scale=2.0, size=(trials, 1))).astype(float)
-
-
-def bugs() -> dict[str, Bug]:
-    """Seeded bugs whose laws can be written down."""
-    pure = dp.PureDP(1.0)
-    told = [finite_laws.above_threshold(a, 1.0, 2.0, 2.0, None).probabilities for a in (LOW, HIGH)]
-    bias = 1 - math.exp(-1) / 2
-    wrong = np.array([bias, 1 - bias])
-    return {
-        "Laplace, half the scale": _additive("laplace", 2.0, pure),
-        "Laplace, scale a quarter": _additive("laplace", 4.0, pure),
-        "Laplace, 20 % too small": _additive("laplace", 1.25, pure),
-        "Gaussian, half the scale": _additive("norm", 2.0, dp.ApproxDP(4.3772, 1e-5)),
-        "Gaussian, half the scale, curve": _curve(2.0),
-        "Gaussian, 10 % too small, curve": _curve(1 / 0.9),
-        "randomised response, wrong bias": Bug(
-            lambda data, rng, trials: np.where(rng.random(trials) < bias, data[0], 1 - data[0]),
-            pure,
-            _fewest(wrong, wrong[::-1], pure),
-        ),
-        "sparse vector, no cut-off": Bug(
-            _told, pure, _fewest(told[0], told[1], pure), pair=(LOW, HIGH), adjacency=None
-        ),
+def known_densities() -> dict[str, AuditKill]:
+    """Seeded bugs that are told both densities of their output."""
+    told = {
+        "laplace-half-sensitivity": _densities(stats.laplace, -1.0, -0.9, 0.05),
+        "laplace-one-end-of-the-range": _densities(stats.laplace, 0.0, 0.2, 0.05),
+        "laplace-scale-a-fifth-too-small": _densities(stats.laplace, 0.0, 1.0, 0.8),
+        "gaussian-half-the-deviation-at-a-point": _densities(stats.norm, 0.0, 1.0, 0.5),
     }
+    bugs = audited_bugs()
+    return {name: replace(bugs[name], options={**bugs[name].options, "score": ratio}) for name, ratio in told.items()}
+
+
+def audited_bugs() -> dict[str, AuditKill]:
+    """Seeded bugs that an audit must find and whose fewest runs are known."""
+    kills = {name: bug.kill for name, bug in seeded_bugs().items() if not bug.lookalike}
+    return {name: kill for name, kill in kills.items() if isinstance(kill, AuditKill) and kill.computable}

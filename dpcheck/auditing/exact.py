@@ -18,7 +18,10 @@ LogDensity = Callable[[float], float]
 
 
 def hockey_stick(first: ArrayLike, second: ArrayLike, epsilon: float) -> float:
-    """sum over outputs of max(0, first - e^epsilon second): exact delta of one direction, for finite laws."""
+    """sum over outputs of max(0, first - e^epsilon second): exact delta of one direction, for finite laws.
+
+    The hockey-stick divergence of order e^epsilon (Barthe and Olmedo 2013).
+    """
     p, q = _law("first", first), _law("second", second)
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.where(q > 0, np.exp(np.minimum(epsilon + np.log(np.where(q > 0, q, 1.0)), 709.0)), 0.0)
@@ -35,6 +38,8 @@ def exact_epsilon(
     both_directions: bool = True,
 ) -> float:
     """Smallest epsilon for which two known laws are (epsilon, delta)-indistinguishable; inf when there is none.
+
+    The root in epsilon of the hockey-stick divergence at delta (Balle, Barthe and Gaboardi 2018).
 
     Args:
         first, second: probability vectors over the same outputs, or log-densities on the real line (callables, or

@@ -233,7 +233,9 @@ def timing(
     seed: int = 0,
     seconds: float = 20.0,
 ) -> Finding:
-    """Does the time of a call grow with its noise? Spearman correlation of time and |output - median|.
+    """Does the time of a call grow with its noise? Spearman correlation (1904) of time and |output - median|.
+
+    The attack is that of Jin, McMurtry, Rubinstein and Ohrimenko 2022.
 
     Args:
         function: (data, rng) -> one output, of numbers.

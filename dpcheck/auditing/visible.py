@@ -66,7 +66,8 @@ def detectable_epsilon(
 ) -> float:
     """Smallest true epsilon that the same number of guesses would have refuted (epsilon, delta) with at `power`.
 
-    The law is taken on the boundary of (true epsilon, delta) with the observed chance of a guess.
+    The law is taken on the boundary of (true epsilon, delta) with the observed chance of a guess: the power of the
+    exact binomial test (Clopper and Pearson 1934), inverted in the alternative.
     """
     if guesses == 0 or samples == 0:
         return math.inf

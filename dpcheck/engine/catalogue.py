@@ -132,7 +132,13 @@ class Catalogue:
     def fingerprint(self, check: Check) -> str:
         """`Record.sources` as of now: a record with another one is stale. See `dpcheck.engine.sources`."""
         derivations = {label: self._places[f"derivation {label}"][0].resolve() for label in self.derivations}
-        return sources.fingerprint(self.files[check.id].path, self.claims, check.label, derivations=derivations)
+        return sources.fingerprint(
+            self.files[check.id].path,
+            self.claims,
+            check.label,
+            derivations=derivations,
+            bugs=[file.path.resolve() for file in collect.of_no_paper(self.layout.mutants)],
+        )
 
     def fingerprints(self) -> dict[str, str]:
         """Check id -> fingerprint, of every check."""
@@ -438,6 +444,15 @@ def derived(label: str) -> Transcript:
     if found is None:
         raise UnknownLabel(label, current().derivations)
     return found
+
+
+def seeded_bugs() -> dict[str, Mutant]:
+    """Name -> seeded bug or look-alike, of the mechanisms of no paper: for checks of the auditor itself."""
+    from dpcheck.mutants import Mutant
+
+    catalogue = _IN_FORCE.get()
+    files = collect.of_no_paper((catalogue.layout if catalogue else layout.find()).mutants)
+    return {bug.name: bug for file in files for bug in collect.content_of(file, (Mutant,))}
 
 
 def claims(

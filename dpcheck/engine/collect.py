@@ -14,7 +14,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -50,6 +50,12 @@ def files(folder: Path) -> Iterator[ContentFile]:
         hidden = any(part.startswith((".", "__")) for part in inside[:-1])
         if not hidden and not path.name.startswith(("_", "test_")) and path.name != "conftest.py":
             yield ContentFile(folder, path)
+
+
+def of_no_paper(folders: Sequence[Path]) -> Iterator[ContentFile]:
+    """The files of folders of seeded bugs that hold mechanisms of no paper: those in `catalogue/`."""
+    for folder in folders:
+        yield from (file for file in files(folder) if file.path.relative_to(folder).parts[0] == "catalogue")
 
 
 def forget(folder: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpcheck import witnesses
 from dpcheck.checks import Check, Measurement
-from dpcheck.claims import split_label
+from dpcheck.claims import Claim, split_label
 from dpcheck.errors import DpcheckError, WitnessRejected
 from dpcheck.verdicts import Outcome, Verdict
 
@@ -25,17 +25,22 @@ class RuleBroken(DpcheckError):
     """A check concluded what its evidence cannot carry: an error of the check, not a verdict."""
 
 
-def conclude(check: Check, measured: Sequence[tuple[Mapping[str, Any], Measurement]]) -> Verdict:
+def conclude(
+    check: Check, measured: Sequence[tuple[Mapping[str, Any], Measurement]], claim: Claim | None = None
+) -> Verdict:
     """The verdict of all cells, once it keeps the rules of `enforce`."""
     verdict = check.verdict(measured)
     if not isinstance(verdict, Verdict):
         raise RuleBroken(f"{check.id}: `conclude` returned {verdict!r}; return a Verdict")
-    enforce(check, verdict)
+    enforce(check, verdict, claim)
     return verdict
 
 
-def enforce(check: Check, verdict: Verdict) -> None:
+def enforce(check: Check, verdict: Verdict, claim: Claim | None = None) -> None:
     """Who may say HOLDS, and what it takes to say REFUTED.
+
+    Args:
+        claim: that of the check; one of our own was never printed.
 
     Raises:
         RuleBroken: sampling says HOLDS of a privacy claim or of an O-form; a printed statement is refuted without a
@@ -47,7 +52,7 @@ def enforce(check: Check, verdict: Verdict) -> None:
     if verdict.outcome is not Outcome.REFUTED:
         return
     if verdict.witness is None:
-        if not split_label(check.label)[2]:
+        if not split_label(check.label)[2] and (claim is None or claim.origin != "ours"):
             raise RuleBroken(
                 f"{check.id} refutes a printed statement without a witness; give the verdict a Witness that "
                 "`dpcheck verify` accepts"

@@ -115,4 +115,5 @@ def _packaged(home: Path) -> Layout:
             "this installation of dpcheck carries no content; "
             'give --root, or a [tool.dpcheck] table with content = ["…"] in pyproject.toml'
         )
-    return Layout(base, tuple(base / folder for folder in CONTENT if (base / folder).is_dir()), (), home)
+    content, bugs = ([base / name for name in names if (base / name).is_dir()] for names in (CONTENT, ("mutants",)))
+    return Layout(base, tuple(content), tuple(bugs), home)

@@ -238,7 +238,7 @@ class Runner:
             measured = [(cell, progress.found[cell_key(cell)][0]) for cell in progress.cells]
             try:
                 with catalogues.in_force(self.catalogue):
-                    verdict = judge.conclude(check, measured)
+                    verdict = judge.conclude(check, measured, self.catalogue.claims.get(check.label))
             except Exception as error:
                 key = CellKey(check.id, "", self.size, self.seed, progress.sources)
                 self._fail(progress, Failure(key, _said(error), traceback.format_exc()))

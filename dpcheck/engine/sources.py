@@ -1,9 +1,9 @@
 """Fingerprint of a check: everything on which its result may depend, and nothing else.
 
 Hashed are the check's own file, the helpers that it imports, every dpcheck module that these import directly or not,
-the algorithms and derivations that they ask for by label, and the bounds of the claims that they name. Comments,
-docstrings and blank lines are left out, as are the prose of claims and the engine itself: editing those keeps stored
-results.
+the algorithms and derivations that they ask for by label, the seeded bugs where they ask for any, and the bounds of the
+claims that they name. Comments, docstrings and blank lines are left out, as are the prose of claims and the engine
+itself: editing those keeps stored results.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import hashlib
 import io
 import os
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
@@ -38,10 +38,15 @@ class _Facts:
     labels: frozenset[str]
     asks_algorithms: bool
     asks_derivations: bool
+    asks_bugs: bool
 
 
 def fingerprint(
-    path: Path, claims: Mapping[str, Claim], *labels: str, derivations: Mapping[str, Path] | None = None
+    path: Path,
+    claims: Mapping[str, Claim],
+    *labels: str,
+    derivations: Mapping[str, Path] | None = None,
+    bugs: Sequence[Path] = (),
 ) -> str:
     """sha256 of all sources of the checks in a content file.
 
@@ -49,6 +54,7 @@ def fingerprint(
         path: the content file.
         claims: label -> claim; those named in quotes by the file or its helpers go in, as do `labels` themselves.
         derivations: label -> the file of its derivation, hashed with what it names where the check asks for any.
+        bugs: files of seeded bugs, hashed where the check asks for any.
     """
     seen: dict[Path, _Facts] = {}
     _reach(seen, [path.resolve()])
@@ -61,6 +67,8 @@ def fingerprint(
         statements = named | {label.partition("@")[0] for label in named}
         _reach(seen, [file for label, file in (derivations or {}).items() if label in statements])
         named = named.union(*(facts.labels for file, facts in seen.items() if not _is_code(file)))
+    if any(facts.asks_bugs for facts in content):
+        _reach(seen, list(bugs))
     parts = sorted((_name(file, path), facts.digest) for file, facts in seen.items())
     parts += sorted((label, digest(claims[label])) for label in named if label in claims)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -106,7 +114,8 @@ def _facts(path: Path, modified: int) -> _Facts:
     asked |= {node.name for node in executed if isinstance(node, ast.alias)}
     code = hashlib.sha256(_bare(text, tree).encode()).hexdigest()
     imports = tuple(sorted(set(_imports(path, executed))))
-    return _Facts(code, imports, labels, bool(asked & {"algorithm", "algorithms"}), "derived" in asked)
+    asks = bool(asked & {"algorithm", "algorithms"}), "derived" in asked, "seeded_bugs" in asked
+    return _Facts(code, imports, labels, *asks)
 
 
 def _heads_check(node: ast.AST) -> TypeGuard[ast.Call]:

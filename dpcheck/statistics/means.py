@@ -44,6 +44,8 @@ class Betting:
 def refute_mean(values: ArrayLike, bound: float, failure_probability: float = 0.05) -> Betting:
     """Bets against E[R] <= bound, R >= 0 independent (or a conditional expectation bounded at every step).
 
+    Waudby-Smith and Ramdas (2024) with fixed stakes; the wealth is a nonnegative supermartingale (Ville 1939).
+
     Args:
         values: (trials,), nonnegative, in the order in which they were drawn.
         bound: B > 0.
@@ -95,7 +97,8 @@ def bootstrap_t_upper(
 def block_means_upper(values: ArrayLike, blocks: int = 5) -> float:
     """Largest of `blocks` block means: misses with probability (1 - q)^blocks when each exceeds the mean with chance q.
 
-    3 % at five blocks when block means are symmetric about the mean; more under skewed heavy tails.
+    3 % at five blocks when block means are symmetric about the mean; more under skewed heavy tails. (The interval of
+    the sign test, Dixon and Mood 1946, on the means of blocks.)
     """
     r = _finite(values)
     if not 1 <= blocks <= len(r):

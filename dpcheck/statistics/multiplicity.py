@@ -56,5 +56,5 @@ def e_benjamini_hochberg(log_e_values: ArrayLike, false_discovery_rate: float = 
 
 
 def p_value_of(log_e_value: float) -> float:
-    """Markov's inequality: min(1, 1/e)."""
+    """Markov's inequality: min(1, 1/e) (Vovk and Wang 2021, section 2)."""
     return min(1.0, math.exp(-log_e_value))

@@ -31,7 +31,7 @@ class Slope:
         slope, standard_error, lower, upper: of log(R / bound) against log n.
         intercept: of the same line; level: largest R / bound over the sizes (the constant that the bound needs).
         scatter: chi-squared per degree of freedom about the line, before it is floored at 1.
-        hc3: the White (HC3) standard error, a cross-check.
+        hc3: the heteroscedasticity-consistent standard error HC3 (MacKinnon and White 1985), a cross-check.
     """
 
     slope: float
@@ -67,7 +67,10 @@ class Slope:
 
 
 def log_means(trials: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """log of the mean over axis 0, and its standard error by the delta method: (trials, sizes) -> two (sizes,)."""
+    """log of the mean over axis 0, and its standard error: (trials, sizes) -> two (sizes,).
+
+    By the delta method (Cramér 1946).
+    """
     r = np.asarray(trials, dtype=float)
     if r.ndim != 2 or len(r) < 2:
         raise InvalidInput(f"trials must have shape (trials >= 2, sizes), got {r.shape}")
@@ -82,8 +85,9 @@ def fit_slope(
 ) -> Slope:
     """Weighted least squares of log(R / bound) on log n.
 
-    Weights 1/se^2, scale max(1, chi^2/df), t with k - 2 degrees of freedom: of the intervals compared on exponential,
-    chi-squared, lognormal and Pareto trials, the only one that covers at its level at widths like least squares.
+    Weights 1/se^2, scale max(1, chi^2/df) (Birge 1932), t with k - 2 degrees of freedom: of the intervals compared on
+    exponential, chi-squared, lognormal and Pareto trials, the only one that covers at its level at widths like least
+    squares.
 
     Args:
         sizes: (k,) values of n, k >= 3, not all equal.

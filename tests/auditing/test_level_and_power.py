@@ -19,7 +19,7 @@ spec = importlib.util.spec_from_file_location("auditor_cases", CASES)
 cases = importlib.util.module_from_spec(spec)
 sys.modules["auditor_cases"] = cases
 spec.loader.exec_module(cases)
-NULLS, BUGS = cases.nulls(), cases.bugs()
+NULLS, BUGS, KNOWN = cases.nulls(), cases.audited_bugs(), cases.known_densities()
 
 
 def alarms(null, audits, **options):
@@ -68,19 +68,16 @@ def test_rules_fitted_to_where_outputs_fell_keep_the_level(delta):
 
 
 @pytest.mark.parametrize(
-    ("name", "times", "known"), [("Laplace, half the scale", 4, False), ("Laplace, half the scale", 3, True)]
+    ("bug", "times"),
+    [
+        (BUGS["laplace-half-sensitivity"], 4),
+        (BUGS["gaussian-half-the-deviation"], 4),
+        (KNOWN["laplace-half-sensitivity"], 3),
+    ],
 )
-def test_bugs_fall_at_a_multiple_of_the_fewest(name, times, known):
-    bug = BUGS[name]
-    trials = times * bug.fewest(1e-6, 0.95) // 2
-    score = bug.known if known else "auto"
-    found = sum(
-        dp.audit(
-            bug.mechanism, *bug.pair, bug.claim, trials=trials, failure_probability=1e-6, score=score, seed=seed
-        ).outcome
-        == dp.Outcome.REFUTED
-        for seed in range(20)
-    )
+def test_bugs_fall_at_a_multiple_of_the_fewest(bug, times):
+    trials = times * bug.fewest(1e-6) // 2
+    found = sum(bug.audit(trials, 1e-6, seed).outcome == dp.Outcome.REFUTED for seed in range(20))
     # With power 0.95 fewer than 16 of 20 has probability 3e-3.
     assert found >= 16
 
@@ -118,7 +115,7 @@ def test_scores_over_nulls_are_those_of_the_p_values():
 
 def test_no_test_needs_fewer():
     # Randomised response of epsilon 2 against a claim of 1: exact tail of the binomial test at 4 times the bound.
-    assert fewest_of_any(2.0, 1.0, 0.0, 1e-6, 0.95) < BUGS["Laplace, half the scale"].fewest(1e-6, 0.95)
+    assert fewest_of_any(2.0, 1.0, 0.0, 1e-6, 0.95) < BUGS["laplace-half-sensitivity"].fewest(1e-6)
     assert fewest_of_any(0.5, 1.0, 0.0, 1e-6, 0.95) is None
     # Everything told, claim 1: log(1e-6) / log(0.731) = 44 right guesses in a row are needed.
     assert 20 <= fewest_of_any(np.inf, 1.0, 0.0, 1e-6, 0.95) <= 44

@@ -180,6 +180,16 @@ def test_rules(project: Make, label: str, kind: str, verdict: str, says: str) ->
         assert record.expected == (record.verdict.outcome == "refuted")
 
 
+def test_a_statement_of_our_own_needs_no_witness(project: Make) -> None:
+    """Nobody printed it, so refuting it accuses nobody."""
+    claim = """from .toy import TOY\n
+own = TOY.claim("toy/prop-1", "Ours", "So it is.", kind="lemma", origin="ours")\n"""
+    check = "@check('toy/prop-1', kind='risk')\ndef judged(context):\n    return refuted('', 'exact')\n"
+    (record,) = run(project({"bounds/own.py": claim, "audits/toy.py": HEAD + check})).records
+    assert record.verdict.outcome == "refuted"
+    assert not record.expected
+
+
 def test_shards_and_merge(project: Make, tmp_path: Path) -> None:
     root = project()
     whole = run(root, store=tmp_path / "whole.db")

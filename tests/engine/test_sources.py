@@ -141,6 +141,19 @@ def test_algorithms_asked_for_by_label(tmp_path: Path, monkeypatch: pytest.Monke
     assert sources.fingerprint(file, {}) == unasked
 
 
+def test_seeded_bugs_asked_for(tmp_path: Path) -> None:
+    bug, helper, file = (tmp_path / name for name in ("bug.py", "_laws.py", "audit.py"))
+    bug.write_text("from ._laws import A\n")
+    helper.write_text("A = 1\n")
+    file.write_text("from dpcheck.engine.catalogue import seeded_bugs\n")
+    asked = sources.fingerprint(file, {}, bugs=[bug])
+    assert sources.fingerprint(file, {}) != asked
+    helper.write_text("A = 22\n")
+    assert sources.fingerprint(file, {}, bugs=[bug]) != asked
+    file.write_text("from dpcheck.engine.catalogue import claim\n")
+    assert sources.fingerprint(file, {}, bugs=[bug]) == sources.fingerprint(file, {})
+
+
 def test_bare_text() -> None:
     text = 'def f(x):  # é\n    """Doc\n\n    of f."""; y = 1\n\n    "é"\n    return "# no comment"\n'
     assert sources._bare(text, ast.parse(text)) == 'def f(x):\n    ; y = 1\n    return "# no comment"'

@@ -6,9 +6,10 @@ import numpy as np
 from scipy import stats
 
 import dpcheck as dp
-from dpcheck.auditing.limits import fewest_on_gaussian_curve, fewest_samples
 from dpcheck.mutants import Mutant
 from dpcheck.testing import kill_by_audit, kill_by_number
+
+from ._laws import between, gaussian_curve, laplace, shifted, told_apart
 
 N = 20
 LOW, HIGH = np.zeros(N), np.r_[np.zeros(N - 1), 1.0]
@@ -16,20 +17,6 @@ FAR = np.r_[np.zeros(N - 1), 50.0]
 PURE = dp.PureDP(1.0)
 MU = 0.2681  # (1, 1e-5)-DP
 CURVE = dp.GaussianDP(MU)
-
-
-def laplace_cells(shift):
-    x = np.linspace(-14, 14 + shift, 1201)
-    laws = (np.diff(np.r_[0, stats.laplace.cdf(x - at), 1]) for at in (0.0, shift))
-    return tuple(np.maximum(law, 1e-30) for law in laws)
-
-
-def laplace_minimum(shift):
-    return lambda alpha, power: fewest_samples(*laplace_cells(shift), 1.0, 0.0, alpha, power)
-
-
-def gaussian_minimum(mu):
-    return lambda alpha, power: fewest_on_gaussian_curve(mu, MU, alpha, power)
 
 
 def mean_laplace(scale):
@@ -46,6 +33,14 @@ def mean_gaussian(sigma, d=1):
     return run
 
 
+def punctured_geometric(k):
+    """Two-sided geometric law of ratio 1/e without its zero; what lies beyond the support given is below 1e-17."""
+    return np.where(k == 0, 0.0, (math.e - 1) / 2 * np.exp(-np.abs(k)))
+
+
+END = 1 / (2 * math.sqrt(6))
+
+
 half_sensitivity = Mutant(
     name="laplace-half-sensitivity",
     bug="sensitivity C/n (add-remove) where replace-one in [-C, C] needs 2C/n",
@@ -55,7 +50,7 @@ half_sensitivity = Mutant(
         np.r_[-np.ones(N - 1), 1.0],
         PURE,
         exact_epsilon=2.0,
-        minimum=laplace_minimum(2.0),
+        laws=laplace(2.0),
     ),
 )
 gaussian_half_sensitivity = Mutant(
@@ -67,7 +62,7 @@ gaussian_half_sensitivity = Mutant(
         HIGH,
         CURVE,
         exact_epsilon=dp.GaussianDP(2 * MU).epsilon_at(1e-5),
-        minimum=gaussian_minimum(2 * MU),
+        minimum=gaussian_curve(2 * MU, MU),
     ),
 )
 variance_as_deviation = Mutant(
@@ -79,7 +74,7 @@ variance_as_deviation = Mutant(
         HIGH,
         CURVE,
         exact_epsilon=dp.GaussianDP(N * MU**2).epsilon_at(1e-5),
-        minimum=gaussian_minimum(N * MU**2),
+        minimum=gaussian_curve(N * MU**2, MU),
     ),
 )
 deviation_as_variance = Mutant(
@@ -91,7 +86,7 @@ deviation_as_variance = Mutant(
         HIGH,
         CURVE,
         exact_epsilon=dp.GaussianDP(math.sqrt(MU)).epsilon_at(1e-5),
-        minimum=gaussian_minimum(math.sqrt(MU)),
+        minimum=gaussian_curve(math.sqrt(MU), MU),
         standard=60_000,
     ),
 )
@@ -104,15 +99,13 @@ per_coordinate_noise = Mutant(
         HIGH,
         CURVE,
         exact_epsilon=dp.GaussianDP(MU * math.sqrt(5)).epsilon_at(1e-5),
-        minimum=gaussian_minimum(MU * math.sqrt(5)),
+        minimum=gaussian_curve(MU * math.sqrt(5), MU),
     ),
 )
 divided_twice = Mutant(
     name="laplace-divided-by-n-twice",
     bug="noise divided by the batch size once too often",
-    kill=kill_by_audit(
-        mean_laplace(1 / N / N), LOW, HIGH, PURE, exact_epsilon=float(N), minimum=laplace_minimum(float(N))
-    ),
+    kill=kill_by_audit(mean_laplace(1 / N / N), LOW, HIGH, PURE, exact_epsilon=float(N), laws=laplace(float(N))),
 )
 epsilon_as_scale = Mutant(
     name="histogram-scale-epsilon",
@@ -123,7 +116,7 @@ epsilon_as_scale = Mutant(
         HIGH,
         dp.PureDP(0.5),
         exact_epsilon=2.0,
-        minimum=lambda alpha, power: fewest_samples(*laplace_cells(2.0), 0.5, 0.0, alpha, power),
+        laws=laplace(2.0),
     ),
 )
 one_end_of_the_range = Mutant(
@@ -135,7 +128,7 @@ one_end_of_the_range = Mutant(
         FAR,
         PURE,
         exact_epsilon=4.0,
-        minimum=laplace_minimum(4.0),
+        laws=laplace(4.0),
     ),
 )
 raw_copy_used = Mutant(
@@ -147,7 +140,7 @@ raw_copy_used = Mutant(
         FAR,
         PURE,
         exact_epsilon=50.0,
-        minimum=laplace_minimum(50.0),
+        laws=laplace(50.0),
     ),
 )
 clip_ignored = Mutant(
@@ -159,7 +152,7 @@ clip_ignored = Mutant(
         FAR,
         PURE,
         exact_epsilon=3.0,
-        minimum=laplace_minimum(3.0),
+        laws=laplace(3.0),
     ),
 )
 bounds_from_data = Mutant(
@@ -172,6 +165,11 @@ bounds_from_data = Mutant(
         np.r_[np.zeros(N - 1), 1.0],
         FAR,
         PURE,
+        exact_epsilon=math.inf,
+        # Sums of N: 1 + Laplace(1) against 50 + 50 Laplace(1).
+        laws=lambda: between(
+            np.linspace(-700, 800, 30_001), lambda x: stats.laplace.cdf(x, 1, 1), lambda x: stats.laplace.cdf(x, 50, 50)
+        ),
     ),
 )
 width_from_data = Mutant(
@@ -183,6 +181,11 @@ width_from_data = Mutant(
         np.r_[np.full(N - 1, 0.5), 1.0],
         PURE,
         exact_epsilon=math.inf,
+        laws=lambda: between(
+            0.5 + np.concatenate([-np.geomspace(3, 1e-8, 600), np.geomspace(1e-8, 3, 600)]),
+            lambda x: stats.laplace.cdf(x, 0.5, 1e-6),
+            lambda x: stats.laplace.cdf(x, 0.5 + 0.5 / N, 0.5 / N + 1e-6),
+        ),
     ),
 )
 geometric_without_zero = Mutant(
@@ -194,6 +197,7 @@ geometric_without_zero = Mutant(
         HIGH,
         PURE,
         exact_epsilon=math.inf,
+        laws=lambda: tuple(punctured_geometric(np.arange(-40, 41) - at) for at in (0, 1)),
     ),
 )
 wrong_bias = Mutant(
@@ -205,7 +209,7 @@ wrong_bias = Mutant(
         HIGH,
         PURE,
         exact_epsilon=math.log((1 - math.exp(-1) / 2) / (math.exp(-1) / 2)),
-        minimum=lambda alpha, power: fewest_samples([0.8161, 0.1839], [0.1839, 0.8161], 1.0, 0.0, alpha, power),
+        laws=lambda: ([1 - math.exp(-1) / 2, math.exp(-1) / 2], [math.exp(-1) / 2, 1 - math.exp(-1) / 2]),
     ),
 )
 masked_after_noise = Mutant(
@@ -217,6 +221,7 @@ masked_after_noise = Mutant(
         HIGH,
         CURVE,
         exact_epsilon=math.inf,
+        minimum=told_apart(CURVE),
     ),
 )
 clipped_to_data = Mutant(
@@ -228,13 +233,20 @@ clipped_to_data = Mutant(
         np.r_[np.full(N - 1, 0.5), 1.0],
         PURE,
         exact_epsilon=math.inf,
+        # Always 0.5, against noise about 0.525 of which what lies below 0.5 is moved there.
+        laws=lambda: ([1.0, 0.0], [math.exp(-0.5) / 2, 1 - math.exp(-0.5) / 2]),
     ),
 )
 one_sided_noise = Mutant(
     name="exponential-noise-one-sided",
     bug="one-sided exponential noise with the proof of the two-sided law",
     kill=kill_by_audit(
-        lambda data, rng, trials: data.sum() + rng.exponential(size=trials), LOW, HIGH, PURE, exact_epsilon=math.inf
+        lambda data, rng, trials: data.sum() + rng.exponential(size=trials),
+        LOW,
+        HIGH,
+        PURE,
+        exact_epsilon=math.inf,
+        laws=lambda: between(np.linspace(0, 30, 3001), stats.expon.cdf, lambda x: stats.expon.cdf(x - 1)),
     ),
 )
 uniform_noise = Mutant(
@@ -246,6 +258,56 @@ uniform_noise = Mutant(
         HIGH,
         PURE,
         exact_epsilon=math.inf,
+        # Either end of one law, a share 1/(2 sqrt(6)), lies beyond the other.
+        laws=lambda: ([END, 1 - END, 0.0], [0.0, 1 - END, END]),
+    ),
+)
+smaller_scale = Mutant(
+    name="laplace-scale-a-fifth-too-small",
+    bug="noise of scale 0.8 where 1 is needed",
+    kill=kill_by_audit(
+        lambda data, rng, trials: data.sum() + rng.laplace(scale=0.8, size=trials),
+        LOW,
+        HIGH,
+        PURE,
+        exact_epsilon=1.25,
+        laws=laplace(1.25),
+    ),
+)
+smaller_deviation = Mutant(
+    name="gaussian-deviation-a-tenth-too-small",
+    bug="noise of standard deviation 0.9 where the curve needs 1",
+    kill=kill_by_audit(
+        lambda data, rng, trials: data.sum() + rng.normal(scale=0.9, size=trials),
+        LOW,
+        HIGH,
+        dp.GaussianDP(1.0),
+        exact_epsilon=dp.GaussianDP(1 / 0.9).epsilon_at(1e-5),
+        minimum=gaussian_curve(1 / 0.9, 1.0),
+    ),
+)
+half_deviation = Mutant(
+    name="gaussian-half-the-deviation",
+    bug="noise of standard deviation 1/2 where the curve needs 1",
+    kill=kill_by_audit(
+        lambda data, rng, trials: data.sum() + rng.normal(scale=0.5, size=trials),
+        LOW,
+        HIGH,
+        dp.GaussianDP(1.0),
+        exact_epsilon=dp.GaussianDP(2.0).epsilon_at(1e-5),
+        minimum=gaussian_curve(2.0, 1.0),
+    ),
+)
+half_deviation_at_a_point = Mutant(
+    name="gaussian-half-the-deviation-at-a-point",
+    bug="the same with only (4.3772, 1e-5) claimed",
+    kill=kill_by_audit(
+        lambda data, rng, trials: data.sum() + rng.normal(scale=0.5, size=trials),
+        LOW,
+        HIGH,
+        dp.ApproxDP(4.3772, 1e-5),
+        exact_epsilon=dp.GaussianDP(2.0).epsilon_at(1e-5),
+        laws=shifted(stats.norm, 2.0),
     ),
 )
 

@@ -7,12 +7,14 @@ The correct release of all increments is mu-GDP with mu = sqrt(T) (2C/n)/sigma.
 import math
 
 import numpy as np
+from scipy import optimize, stats
 
 import dpcheck as dp
 from dpcheck.auditing.attacks import replayed_noise
-from dpcheck.auditing.limits import fewest_on_gaussian_curve, fewest_samples
 from dpcheck.mutants import Mutant
 from dpcheck.testing import kill_by_attack, kill_by_audit, kill_by_number
+
+from ._laws import between, gaussian_curve, laplace, shifted, told_apart
 
 N, STEPS, CLIP = 10, 10, 1.0
 MU = 0.5
@@ -73,12 +75,28 @@ batch_mean = Mutant(
 forgotten_clip = Mutant(
     name="descent-clip-forgotten",
     bug="clipping is an option that defaults to off",
-    kill=kill_by_audit(descent(unclipped), DATA, NEIGHBOUR, CLAIM, exact_epsilon=epsilon_of(9 * MU)),
+    # Given the past, every step moves by nine times what it may.
+    kill=kill_by_audit(
+        descent(unclipped),
+        DATA,
+        NEIGHBOUR,
+        CLAIM,
+        exact_epsilon=epsilon_of(9 * MU),
+        minimum=gaussian_curve(9 * MU, MU),
+    ),
 )
 intercept = Mutant(
     name="descent-intercept-outside-the-clip",
     bug="the intercept's gradient is added after clipping",
-    kill=kill_by_audit(descent(intercept_outside), DATA, NEIGHBOUR, CLAIM),
+    # Given the past, every step moves by 0.2 within the clip and by 0.3 * 1.8 outside: 3.7 times what it may.
+    kill=kill_by_audit(
+        descent(intercept_outside),
+        DATA,
+        NEIGHBOUR,
+        CLAIM,
+        exact_epsilon=epsilon_of(3.7 * MU),
+        minimum=gaussian_curve(3.7 * MU, MU),
+    ),
 )
 not_composed = Mutant(
     name="descent-noise-of-one-step",
@@ -89,7 +107,7 @@ not_composed = Mutant(
         NEIGHBOUR,
         CLAIM,
         exact_epsilon=epsilon_of(MU * math.sqrt(STEPS)),
-        minimum=lambda alpha, power: fewest_on_gaussian_curve(MU * math.sqrt(STEPS), MU, alpha, power),
+        minimum=gaussian_curve(MU * math.sqrt(STEPS), MU),
     ),
 )
 not_composed_last = Mutant(
@@ -101,13 +119,15 @@ not_composed_last = Mutant(
         NEIGHBOUR,
         CLAIM,
         exact_epsilon=epsilon_of(MU * math.sqrt(STEPS)),
-        minimum=lambda alpha, power: fewest_on_gaussian_curve(MU * math.sqrt(STEPS), MU, alpha, power),
+        minimum=gaussian_curve(MU * math.sqrt(STEPS), MU),
     ),
 )
 last_step_bare = Mutant(
     name="descent-last-step-bare",
     bug="the last step carries no noise: hidden in the last iterate, plain in the released gradients",
-    kill=kill_by_audit(descent(last_noised=False), DATA, NEIGHBOUR, CLAIM, exact_epsilon=math.inf),
+    kill=kill_by_audit(
+        descent(last_noised=False), DATA, NEIGHBOUR, CLAIM, exact_epsilon=math.inf, minimum=told_apart(CLAIM)
+    ),
 )
 seed_reused = Mutant(
     name="descent-seed-reused-each-step",
@@ -138,42 +158,57 @@ shared_coordinates = Mutant(
 RATE, SUB_STEPS, SUB_SIGMA = 0.1, 10, 1.0
 
 
-def subsampled_epsilon(rate, sigma, delta=1e-5, steps=1):
-    """Exact epsilon of one Poisson-subsampled Gaussian step, add-remove, both directions (steps = 1 only)."""
-    from scipy import optimize, stats
+def subsampled_epsilon(rate, sigma, delta):
+    """Exact epsilon of one Poisson-subsampled Gaussian step, add-remove, both directions."""
 
-    def delta_of(eps, swap):
-        x = np.linspace(-12 * sigma, 1 + 12 * sigma, 200_001)
-        base = stats.norm.pdf(x, 0, sigma)
-        mixed = (1 - rate) * base + rate * stats.norm.pdf(x, 1, sigma)
-        p, q = (base, mixed) if swap else (mixed, base)
-        return float(np.trapezoid(np.maximum(0.0, p - math.exp(eps) * q), x))
+    def where(ratio):
+        """The output from which on it is `ratio` times as likely with the record as without."""
+        odds = (ratio - 1 + rate) / rate
+        return 0.5 + sigma**2 * math.log(odds) if odds > 0 else -math.inf
 
-    if max(delta_of(0.0, False), delta_of(0.0, True)) <= delta:
-        return 0.0
-    return float(optimize.brentq(lambda e: max(delta_of(e, False), delta_of(e, True)) - delta, 0.0, 60.0))
+    def leak(epsilon):
+        e = math.exp(epsilon)
+        high, low = where(e), where(1 / e)
+        base = stats.norm.sf(high, 0, sigma)
+        there = (1 - rate) * base + rate * stats.norm.sf(high, 1, sigma) - e * base
+        base = stats.norm.cdf(low, 0, sigma)
+        back = base - e * ((1 - rate) * base + rate * stats.norm.cdf(low, 1, sigma))
+        return max(there, back)
+
+    return 0.0 if leak(0.0) <= delta else float(optimize.brentq(lambda e: leak(e) - delta, 0.0, 60.0, xtol=1e-12))
 
 
 def poisson_step(rate, sigma):
     return lambda data, rng, trials: (rng.random(trials) < rate) * data.sum() + rng.normal(scale=sigma, size=trials)
 
 
-def subsampled_cells(rate, sigma):
-    """Cells of one Poisson-subsampled Gaussian step without and with the record."""
-    from scipy import stats
+def subsampled_laws(rate, sigma):
+    """One Poisson-subsampled Gaussian step without and with the record."""
 
-    x = np.linspace(-8 * sigma, 1 + 8 * sigma, 2001)
-    without, with_it = (np.diff(np.r_[0, stats.norm.cdf(x, at, sigma), 1]) for at in (0.0, 1.0))
-    return np.maximum(without, 1e-300), np.maximum((1 - rate) * without + rate * with_it, 1e-300)
+    def step(taken):
+        return lambda x: (1 - taken) * stats.norm.cdf(x, 0, sigma) + taken * stats.norm.cdf(x, 1, sigma)
+
+    return lambda: between(np.linspace(-8 * sigma, 1 + 8 * sigma, 2001), step(0.0), step(rate))
 
 
-def realised_cells():
-    """Cells of a mean of 3 and of 2 records of 10, the noise of the sum divided along."""
-    from scipy import stats
+def realised_laws():
+    """A mean of 3 and of 2 records of 10, the noise of the sum divided along."""
+    return between(np.linspace(-8, 8, 2001), *(lambda x, n=n: stats.laplace.cdf(x, scale=1 / n) for n in (3, 2)))
 
-    x = np.linspace(-8, 8, 2001)
-    laws = (np.diff(np.r_[0, stats.laplace.cdf(x, scale=1 / size), 1]) for size in (3, 2))
-    return tuple(np.maximum(law, 1e-300) for law in laws)
+
+def stopped_laws():
+    """Of six noisy values about the truth the first within 1 of it, else the last: Laplace noise of scale 2."""
+    far = math.exp(-0.5)
+
+    def value(at):
+        def cdf(x):
+            x = np.asarray(x) - at
+            whole, inside = stats.laplace.cdf(x, scale=2), stats.laplace.cdf(np.clip(x, -1, 1), scale=2) - far / 2
+            return inside * (1 - far**6) / (1 - far) + (whole - inside) * far**5
+
+        return cdf
+
+    return between(np.linspace(-20, 21, 4101), value(0.0), value(1.0))
 
 
 def one_batch_of_a_partition(data, rng, trials):
@@ -198,9 +233,7 @@ wrong_rate = Mutant(
         np.ones(1),
         dp.ApproxDP(subsampled_epsilon(0.01, 0.5, 1e-4), 1e-4),
         exact_epsilon=subsampled_epsilon(0.1, 0.5, 1e-4),
-        minimum=lambda alpha, power: fewest_samples(
-            *subsampled_cells(0.1, 0.5), subsampled_epsilon(0.01, 0.5, 1e-4), 1e-4, alpha, power
-        ),
+        laws=subsampled_laws(0.1, 0.5),
         smoke=20_000,
         standard=60_000,
     ),
@@ -228,6 +261,7 @@ cyclic_as_poisson = Mutant(
         np.ones(1),
         dp.ApproxDP(subsampled_epsilon(0.1, SUB_SIGMA, 1e-3), 1e-3),
         exact_epsilon=dp.GaussianDP(1.0).epsilon_at(1e-3),
+        laws=shifted(stats.norm, 1.0),
     ),
 )
 phases_overlap = Mutant(
@@ -241,7 +275,7 @@ phases_overlap = Mutant(
         np.eye(10)[5],
         CLAIM,
         exact_epsilon=epsilon_of(MU * math.sqrt(2)),
-        minimum=lambda alpha, power: fewest_on_gaussian_curve(MU * math.sqrt(2), MU, alpha, power),
+        minimum=gaussian_curve(MU * math.sqrt(2), MU),
         standard=60_000,
     ),
 )
@@ -254,7 +288,7 @@ realised_size = Mutant(
         np.full(2, 10.0),
         dp.PureDP(1.0),
         adjacency="add-remove",
-        minimum=lambda alpha, power: fewest_samples(*realised_cells(), 1.0, 0.0, alpha, power),
+        laws=realised_laws,
         smoke=20_000,
     ),
 )
@@ -266,6 +300,9 @@ best_of_twenty = Mutant(
         np.zeros(1),
         np.ones(1),
         dp.PureDP(1.0),
+        # The smallest of 20 exponential distances from the truth.
+        exact_epsilon=20.0,
+        laws=laplace(20.0),
     ),
 )
 data_dependent_stop = Mutant(
@@ -276,6 +313,7 @@ data_dependent_stop = Mutant(
         np.zeros(1),
         np.ones(1),
         dp.PureDP(1.0),
+        laws=stopped_laws,
     ),
 )
 step_size_from_data = Mutant(

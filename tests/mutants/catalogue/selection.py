@@ -3,25 +3,63 @@
 import math
 
 import numpy as np
+from scipy import integrate, stats
 
 import dpcheck as dp
 from dpcheck.auditing import finite_laws
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.auditing.limits import fewest_samples
 from dpcheck.mutants import Mutant
 from dpcheck.testing import kill_by_audit, kill_by_number
+
+from ._laws import between
 
 QUERIES = 10
 LOW, HIGH = np.repeat([0.0, 1.0], 5), np.repeat([1.0, 0.0], 5)
 PURE = dp.PureDP(1.0)
 
 
-def sparse_vector_epsilon(threshold_scale, query_scale, stop_after, low=LOW, high=HIGH, threshold=0.5):
-    one, two = (
-        finite_laws.above_threshold(a, threshold, threshold_scale, query_scale, stop_after).probabilities
-        for a in (low, high)
+def sparse_vector_laws(threshold_scale, query_scale, stop_after):
+    """Transcripts on `LOW` and on `HIGH`."""
+    return tuple(
+        finite_laws.above_threshold(a, 0.5, threshold_scale, query_scale, stop_after).probabilities for a in (LOW, HIGH)
     )
-    return exact_epsilon(one, two)
+
+
+def sparse_vector_epsilon(threshold_scale, query_scale, stop_after):
+    return exact_epsilon(*sparse_vector_laws(threshold_scale, query_scale, stop_after))
+
+
+def redrawn_laws():
+    """Independent bits: answer plus Laplace noise above 0.5 plus Laplace noise, both of scale 1."""
+
+    def transcript(answers):
+        gap = 0.5 - answers
+        tail = (0.5 + np.abs(gap) / 4) * np.exp(-np.abs(gap))
+        above = np.where(gap >= 0, tail, 1 - tail)
+        law = np.ones(1)
+        for chance in above:
+            law = np.outer(law, [1 - chance, chance]).ravel()
+        return law
+
+    return transcript(LOW), transcript(HIGH)
+
+
+def released_laws(threshold_scale=4.0, query_scale=0.5):
+    """The first answer above the threshold and its noisy value; the last answer and its value when none is."""
+    t = np.linspace(-60, 60, 24_001)
+    density = stats.laplace.pdf(t, 0.5, threshold_scale)
+
+    def law(answers):
+        below = np.cumprod([np.ones(len(t)), *(stats.laplace.cdf(t, a, query_scale) for a in answers[:-1])], axis=0)
+        reached = [integrate.cumulative_trapezoid(density * first, t, initial=0.0) for first in below]
+        values = [stats.laplace.pdf(t, a, query_scale) * r for a, r in zip(answers, reached, strict=True)]
+        values[-1] += stats.laplace.pdf(t, answers[-1], query_scale) * (
+            np.trapezoid(density * below[-1], t) - reached[-1]
+        )
+        masses = np.concatenate([v.reshape(-1, 40).sum(axis=1) for v in np.array(values)[:, :-1]])
+        return masses / masses.sum()
+
+    return law(LOW), law(HIGH)
 
 
 def sparse_vector(threshold_scale, query_scale, stop=True, redraw=False, values=False):
@@ -59,19 +97,21 @@ no_stop_sampled = Mutant(
         PURE,
         adjacency=None,
         exact_epsilon=sparse_vector_epsilon(2.0, 1.0, None),
-        minimum=lambda alpha, power: fewest_samples(
-            *(finite_laws.above_threshold(a, 0.5, 2.0, 1.0, None).probabilities for a in (LOW, HIGH)),
-            1.0,
-            0.0,
-            alpha,
-            power,
-        ),
+        laws=lambda: sparse_vector_laws(2.0, 1.0, None),
     ),
 )
 no_query_noise = Mutant(
     name="sparse-vector-no-query-noise",
     bug="noise on the threshold only (Lyu, Su and Li 2017, Algorithm 5)",
-    kill=kill_by_audit(sparse_vector(1.0, 0.0, stop=False), LOW, HIGH, PURE, adjacency=None, exact_epsilon=math.inf),
+    kill=kill_by_audit(
+        sparse_vector(1.0, 0.0, stop=False),
+        LOW,
+        HIGH,
+        PURE,
+        adjacency=None,
+        exact_epsilon=math.inf,
+        laws=lambda: sparse_vector_laws(1.0, 0.0, None),
+    ),
 )
 small_query_noise = Mutant(
     name="sparse-vector-query-scale",
@@ -81,13 +121,28 @@ small_query_noise = Mutant(
 threshold_redrawn = Mutant(
     name="sparse-vector-threshold-redrawn",
     bug="the threshold's noise is drawn for every query: small noise per query composes over all of them",
-    kill=kill_by_audit(sparse_vector(1.0, 1.0, stop=False, redraw=True), LOW, HIGH, PURE, adjacency=None),
+    kill=kill_by_audit(
+        sparse_vector(1.0, 1.0, stop=False, redraw=True),
+        LOW,
+        HIGH,
+        PURE,
+        adjacency=None,
+        exact_epsilon=exact_epsilon(*redrawn_laws()),
+        laws=redrawn_laws,
+    ),
 )
 answer_released = Mutant(
     name="sparse-vector-answer-released",
     bug="the noisy answer that passed the threshold is released with its index (Roth 2011 lecture notes)",
     kill=kill_by_audit(
-        sparse_vector(4.0, 0.5, values=True), LOW, HIGH, PURE, adjacency=None, smoke=10_000, standard=40_000
+        sparse_vector(4.0, 0.5, values=True),
+        LOW,
+        HIGH,
+        PURE,
+        adjacency=None,
+        laws=released_laws,
+        smoke=10_000,
+        standard=40_000,
     ),
 )
 SCORES, MOVED = np.zeros(5), np.array([-1.0, 1.0, 1.0, 1.0, 1.0])
@@ -136,6 +191,11 @@ value_released = Mutant(
         np.full(5, 1.0),
         dp.PureDP(0.5),
         adjacency=None,
+        exact_epsilon=2.5,
+        # All scores move together: the index tells nothing, the value is the largest of five.
+        laws=lambda: between(
+            np.linspace(-12, 40, 5201), *(lambda x, a=a: stats.laplace.cdf(x, a, 2.0) ** 5 for a in (0.0, 1.0))
+        ),
     ),
 )
 
@@ -155,6 +215,7 @@ gumbel_values = Mutant(
         PURE,
         adjacency=None,
         exact_epsilon=math.inf,
+        laws=lambda: (np.full(3, 1 / 3), np.eye(3)[1]),
     ),
 )
 wrong_categories = Mutant(

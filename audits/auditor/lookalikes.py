@@ -1,0 +1,87 @@
+"""What `dp.audit` must leave alone: correct mechanisms that look like bugs, and leaks that no sample can see."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpcheck as dp
+from dpcheck.checks import FAILURE_PROBABILITY, Context, by_size, check
+from dpcheck.engine.catalogue import seeded_bugs
+from dpcheck.statistics.binomial import binomial_tail
+from dpcheck.verdicts import Outcome, Verdict, holds, inconclusive, refuted
+
+from ._cases import ONE, ZERO
+
+Array = NDArray[np.float64]
+LOOKALIKES = {name: bug for name, bug in seeded_bugs().items() if bug.lookalike}
+AUDITS = by_size(2, 20, 200)
+LEAK = 1e-9
+
+
+def never(context: Context, flagged: int, audits: int) -> Verdict:
+    """HOLDS of what was counted when none is flagged; one flag is news, and REFUTED is more than chance explains."""
+    alpha = context.failure_probability
+    said = f"flagged in {flagged} of {audits} audits, each with failure probability {FAILURE_PROBABILITY:.0e}"
+    numbers = {"flagged": flagged, "audits": audits}
+    if not flagged:
+        visible = 1 - alpha ** (1 / audits)
+        reason = f"{said}; a rate of {100 * visible:.2g} % would have shown"
+        return holds(reason, "sampled", failure_probability=alpha, numbers={**numbers, "visible rate": visible})
+    chance = float(binomial_tail(flagged, audits, FAILURE_PROBABILITY))
+    verdict = refuted if chance <= alpha else inconclusive
+    reason = f"{said}: chance {chance:.2g} of a sound one"
+    return verdict(reason, "sampled", failure_probability=alpha, numbers=numbers)
+
+
+@check(
+    "auditor/prop-lookalikes",
+    kind="accuracy",
+    grid={"lookalike": by_size(("tight-laplace", "geometric-with-ties"), tuple(LOOKALIKES), tuple(LOOKALIKES))},
+)
+def lookalikes_are_left_alone(context: Context, lookalike: str) -> Verdict:
+    """A correct mechanism that looks like a bug is not flagged, seed after seed."""
+    first = context.seed * 1_000_003
+    flagged = 0
+    for audits in range(1, AUDITS.at(context.size) + 1):
+        own = replace(context, seed=first + audits - 1, failure_probability=FAILURE_PROBABILITY)
+        kill = LOOKALIKES[lookalike].kill(own)
+        flagged += kill.killed
+        if not kill.samples:
+            # Arithmetic: another seed says the same.
+            break
+    return never(context, flagged, audits)
+
+
+def curator(data: Array, rng: np.random.Generator, trials: int) -> Array:
+    """Prints its data with probability `LEAK`, else answers with private noise."""
+    noisy = data.sum() + rng.laplace(size=trials)
+    return np.where(rng.random(trials) < LEAK, 1e6 + data.sum(), noisy)
+
+
+@check("auditor/prop-visible", kind="accuracy", grid={"mode": ("fixed", "anytime")})
+def a_leak_of_one_in_a_billion(context: Context, mode: str) -> Verdict:
+    """It is not refuted, and every result says that events of probability below 3/N were out of sight."""
+    audits, flagged = AUDITS.at(context.size), 0
+    for seed in range(context.seed * 1_000_003, context.seed * 1_000_003 + audits):
+        result = dp.audit(
+            curator,
+            ZERO,
+            ONE,
+            dp.PureDP(1.0),
+            trials=5000,
+            mode=mode,
+            seed=seed,
+            failure_probability=FAILURE_PROBABILITY,
+        )
+        flagged += result.outcome is Outcome.REFUTED
+        smallest = 6 / result.counts["tested"]
+        if abs(result.visible.smallest_probability / smallest - 1) > 1e-12 or "out of sight" not in str(result):
+            return refuted(
+                f"seed {seed}: the result of {result.counts['tested']:,} runs does not say that events below "
+                f"{smallest:.2g} were out of sight",
+                "counted",
+            )
+    return never(context, flagged, audits)
