@@ -18,7 +18,7 @@ from dpcheck.statistics.evalues import nearest_null
 
 Array = NDArray[np.float64]
 CELLS = 160
-ATOM_PRIOR = 25.0
+ATOM_PRIOR = 10.0
 """Information (in trials) that an atom needs to be believed half against the smooth model, or the average."""
 FEW_CELLS = 8
 """Below this many cells a smooth model has nothing to borrow."""
@@ -375,35 +375,48 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     best = int(np.argmax(bound))
     small = 20 * delta < float(right.flat[best])
     rule = Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]), small)
-    if small and failure_probability > 1e-9:
-        return _weighted_rule(cells, samples, delta, failure_probability, rule)
-    return rule
+    if not small or failure_probability <= 1e-9 or not rule.level.any():
+        return rule
+    weighted = _weighted_rules(cells, samples, delta, failure_probability, rule.predicted)
+    z = special.ndtri(1 - failure_probability)
+    if cells.few and cells.ordered:
+        # Integers: weights would follow the smooth model to values that were hardly ever seen.
+        z += CAUTION_FEW * math.sqrt(samples / (2 * max(1, cells.learned)))
+    return max([rule, *weighted], key=lambda r: _weighted_bound(r.level, cells, samples, delta, float(z)))
 
 
-def _weighted_rule(cells: Partition, samples: int, delta: float, failure_probability: float, event: Rule) -> Rule:
-    """Log-likelihood-ratio weights against the nearest null at the epsilon that 2/3 of the runs would certify."""
-    needed = special.ndtri(1 - failure_probability) ** 2 / (samples / 1.5)
+WEIGHED = (1.5, 5.0)
+"""Weights are those against the nearest null at the epsilon that one over this of the runs would certify."""
 
-    def surplus(epsilon: float) -> float:
-        return float(nearest_null(cells.p, cells.q, epsilon, delta, rounds=2).growth) - needed
 
-    high = 1.0
-    while surplus(high) > 0 and high < 100:
-        high *= 1.5
-    if surplus(0.0) <= 0:
-        return event
-    target = float(brentq(surplus, 0.0, high, xtol=1e-3))
-    seen = (cells.p + cells.q) * samples > 10
-    # Weights pay where the ratio varies above the target; on a plateau just above it they would weigh noise.
-    plateau = 0.85 if delta > 0 else 0.7
-    if target > plateau * float(np.abs(cells.log_ratio[seen]).max(initial=0.0)):
-        return event
-    null = nearest_null(cells.p, cells.q, target, delta)
+def _weighted_rules(
+    cells: Partition, samples: int, delta: float, failure_probability: float, predicted: float
+) -> list[Rule]:
+    """Log-likelihood-ratio weights against nearest nulls."""
+    seen = (cells.p + cells.q) * samples > 1
+    grid = np.linspace(0.0, float(np.abs(cells.log_ratio[seen]).max(initial=0.1)), 60)[:-1]
+    growth = nearest_null(cells.p, cells.q, grid, delta, rounds=2).growth
+    needed = special.ndtri(1 - failure_probability) ** 2 / samples * np.array(WEIGHED)
+    targets = np.interp(-needed, -growth, grid)
+    null = nearest_null(cells.p, cells.q, targets, delta)
     weight = np.log(null.pay_p) - np.log(null.pay_q)
     # Cells that hardly ever occur must not set the scale.
-    most = float(np.abs(weight[(cells.p + cells.q) * samples > 1]).max(initial=1e-300))
-    level = np.clip(np.rint(LEVELS * weight / most), -LEVELS, LEVELS).astype(np.int8)
-    return Rule(level, delta, event.predicted, True) if level.any() else event
+    most = np.abs(weight[:, seen]).max(axis=1, initial=1e-300)[:, None]
+    levels = np.clip(np.rint(LEVELS * weight / most), -LEVELS, LEVELS).astype(np.int8)
+    return [Rule(level, delta, predicted, True) for level in levels if level.any()]
+
+
+def _weighted_bound(level: NDArray[np.int8], cells: Partition, samples: int, delta: float, z: float) -> float:
+    """The certified bound to be expected of weighted guesses: logit of Wilson's lower limit (1927) of their score."""
+    weight = np.abs(level.astype(float))
+    trials = samples * (cells.p + cells.q) / 2
+    right = samples * np.where(level > 0, cells.p, cells.q) / 2
+    total = float(weight @ trials)
+    share = float(weight @ right) / total
+    share -= (1 - share) * samples * delta * float(weight.max()) / total
+    x = z * z * float(weight**2 @ trials) / total**2
+    low = (share + x / 2 - math.sqrt(max(0.0, x * (share * (1 - share) + x / 4)))) / (1 + x)
+    return float(special.logit(np.clip(low, 1e-12, 1 - 1e-12)))
 
 
 def choose_rule_on_curve(cells: Partition, samples: int, claim: Guarantee, failure_probability: float) -> Rule:
