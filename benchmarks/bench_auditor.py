@@ -52,7 +52,7 @@ class Case:
 def normal_cells(mu: float) -> tuple[Any, Any]:
     x = np.linspace(-8, 8 + mu, 1501)
     laws = (np.diff(np.r_[0, stats.norm.cdf(x - at), 1]) for at in (0.0, mu))
-    return tuple(np.maximum(law, 1e-300) for law in laws)
+    return tuple(laws)
 
 
 def laplace_cells() -> tuple[Any, Any]:
@@ -76,7 +76,7 @@ def sparse_vector(threshold: float, query_scale: float, stop: bool) -> Callable[
 
 def sparse_laws(threshold: float, query_scale: float, stop: int | None) -> tuple[Any, Any]:
     laws = (finite_laws.above_threshold(a, threshold, 2.0, query_scale, stop).probabilities for a in (LOW, HIGH))
-    return tuple(np.maximum(law, 1e-300) for law in laws)
+    return tuple(laws)
 
 
 def scalar_pair() -> tuple[Any, Any]:

@@ -38,8 +38,6 @@ Array = NDArray[np.float64]
 TRIALS = 12_000
 POWER = 0.95
 """With which seeded bugs are to be found."""
-NEVER = 1e-12
-"""Stands for a probability of zero: the nearest null takes positive laws, and loses its digits far below."""
 WITNESSES = ".dpcheck"
 """Folder, under the working directory, where refutations leave their witness."""
 
@@ -214,7 +212,7 @@ class AuditKill:
         if self.laws is None:
             return None if self.minimum is None else self.minimum(failure_probability, power)
         assert isinstance(self.claim, ApproxDP)
-        p, q = (np.maximum(np.asarray(law, dtype=float), NEVER) for law in self.laws())
+        p, q = self.laws()
         return fewest_samples(p, q, self.claim.epsilon, self.claim.delta, failure_probability, power)
 
     def audit(self, trials: int, failure_probability: float, seed: int) -> AuditResult:

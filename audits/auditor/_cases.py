@@ -1,4 +1,4 @@
-"""Mechanisms whose privacy is known exactly: tight claims, and the seeded bugs with their limit of theory."""
+"""Mechanisms that meet their claim with equality."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 import dpcheck as dp
 from dpcheck.auditing import finite_laws
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.auditing.scores import LikelihoodRatio
-from dpcheck.engine.catalogue import seeded_bugs
 from dpcheck.statistics.binomial import clopper_pearson
-from dpcheck.testing import AuditKill
 from dpcheck.verdicts import Verdict
 
 Array = NDArray[np.float64]
@@ -103,25 +99,3 @@ def nulls() -> dict[str, Null]:
             options=(("adjacency", None), ("halts", True)),
         ),
     }
-
-
-def _densities(law: Any, data: float, neighbour: float, scale: float) -> LikelihoodRatio:
-    return LikelihoodRatio(lambda y: law.logpdf(y, data, scale), lambda y: law.logpdf(y, neighbour, scale))
-
-
-def known_densities() -> dict[str, AuditKill]:
-    """Seeded bugs that are told both densities of their output."""
-    told = {
-        "laplace-half-sensitivity": _densities(stats.laplace, -1.0, -0.9, 0.05),
-        "laplace-one-end-of-the-range": _densities(stats.laplace, 0.0, 0.2, 0.05),
-        "laplace-scale-a-fifth-too-small": _densities(stats.laplace, 0.0, 1.0, 0.8),
-        "gaussian-half-the-deviation-at-a-point": _densities(stats.norm, 0.0, 1.0, 0.5),
-    }
-    bugs = audited_bugs()
-    return {name: replace(bugs[name], options={**bugs[name].options, "score": ratio}) for name, ratio in told.items()}
-
-
-def audited_bugs() -> dict[str, AuditKill]:
-    """Seeded bugs that an audit must find and whose fewest runs are known."""
-    kills = {name: bug.kill for name, bug in seeded_bugs().items() if not bug.lookalike}
-    return {name: kill for name, kill in kills.items() if isinstance(kill, AuditKill) and kill.computable}

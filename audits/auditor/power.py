@@ -14,7 +14,8 @@ from dpcheck.harness import accuracy
 from dpcheck.testing import POWER, AuditKill
 from dpcheck.verdicts import Outcome, Verdict, inconclusive, refuted
 
-from ._cases import audited_bugs, known_densities, with_limits
+from ._bugs import audited_bugs, known_densities
+from ._cases import with_limits
 
 BUGS, KNOWN = audited_bugs(), known_densities()
 MISSED = {

@@ -20,7 +20,7 @@ def limit_epsilon(p: ArrayLike, q: ArrayLike, delta: float, trials: int, failure
     """Largest epsilon that the best test certifies with probability 1/2 from `trials` runs on each input.
 
     Args:
-        p, q: (cells,) positive laws of the output on a partition fine enough.
+        p, q: (cells,) laws of the output on a partition fine enough.
     """
     needed = float(stats.norm.isf(failure_probability)) ** 2 / 2 / trials
 
@@ -62,8 +62,7 @@ def fewest_of_any(
         raise InvalidInput(f"need 0 < failure_probability < power < 1, got {failure_probability!r} and {power!r}")
     theta = 1 / (1 + math.exp(-exact))
     law = np.array([delta, 0.0, (1 - delta) * theta, (1 - delta) * (1 - theta)])
-    p = np.maximum(law, 1e-300)
-    divergence = float(nearest_null(p, p[[1, 0, 3, 2]], claimed, delta).growth)
+    divergence = float(nearest_null(law, law[[1, 0, 3, 2]], claimed, delta).growth)
     if divergence < 1e-12:
         return None
     spread = special.rel_entr(power, failure_probability) + special.rel_entr(1 - power, 1 - failure_probability)

@@ -67,7 +67,10 @@ def clopper_pearson(
 
 
 def binomial_tail(at_least: ArrayLike, trials: ArrayLike, probability: ArrayLike) -> Array:
-    """P(Bin(trials, probability) >= at_least), elementwise; 1 where at_least <= 0."""
+    """P(Bin(trials, probability) >= at_least), elementwise; 1 where at_least <= 0.
+
+    A regularised incomplete beta function (Abramowitz and Stegun 1964, 26.5.24).
+    """
     k, n, p = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (at_least, trials, probability)))
     inside = (k > 0) & (k <= n)
     tail = special.betainc(np.where(inside, k, 1.0), np.where(inside, n - k + 1, 1.0), p)

@@ -26,6 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpcheck.errors import InvalidInput
 
 Array = NDArray[np.float64]
+LIGHTEST = 1e-12
+"""Least mass of a cell that is told from none."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +50,24 @@ def nearest_null(
     """Best payments against (epsilon, delta)-DP for the cell laws (p, q).
 
     Args:
-        p, q: (cells,) positive laws (smooth the counts first), or (nulls, cells): one guess at the laws for each null.
+        p, q: (cells,) laws (smooth the counts first), or (nulls, cells): one guess at the laws for each null.
         epsilon, delta: one null, or arrays of nulls of any common shape, which becomes the leading shape of the result.
         rounds: of coordinate ascent (root search in a, lam, lam'); fewer give smaller growth, never an invalid payment.
     """
-    p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
-    if p.ndim not in (1, 2) or p.shape != q.shape or not ((p > 0) & (q > 0)).all():
-        raise InvalidInput("p and q must be laws over the same cells with positive entries")
+    one, two = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    if one.ndim not in (1, 2) or one.shape != two.shape or not ((one >= 0) & (two >= 0)).all():
+        raise InvalidInput("p and q must be laws over the same cells without negative entries")
+    # Lighter cells drown in rounding; they may not be dropped, for their own payments must stay valid.
+    one, two = np.maximum(one, LIGHTEST), np.maximum(two, LIGHTEST)
     eps, dlt = np.broadcast_arrays(np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float))
     if (eps < 0).any() or ((dlt < 0) | (dlt >= 1)).any():
         raise InvalidInput("epsilon must be >= 0 and delta in [0, 1)")
     shape = eps.shape
-    solver = _Solver(p, q, np.exp(np.minimum(eps, 700.0)).reshape(-1, 1), dlt.reshape(-1, 1))
+    solver = _Solver(one, two, np.exp(np.minimum(eps, 700.0)).reshape(-1, 1), dlt.reshape(-1, 1))
     u, v = solver.solve(rounds)
-    growth = (p * np.log(u) + q * np.log(v)).sum(axis=1)
-    return NearestNull(
-        u.reshape(*shape, p.shape[-1]), v.reshape(*shape, p.shape[-1]), np.maximum(0.0, growth).reshape(shape)
-    )
+    growth = (one * np.log(u) + two * np.log(v)).sum(axis=1)
+    cells = one.shape[-1]
+    return NearestNull(u.reshape(*shape, cells), v.reshape(*shape, cells), np.maximum(0.0, growth).reshape(shape))
 
 
 class _Solver:

@@ -14,12 +14,18 @@ from dpcheck.auditing.limits import fewest_of_any, fewest_on_gaussian_curve
 from dpcheck.auditing.scores import Cells, Classifier
 from dpcheck.auditing.stages import Stage, epsilon_lower
 
-CASES = pathlib.Path(__file__).parents[2] / "audits/auditor/_cases.py"
-spec = importlib.util.spec_from_file_location("auditor_cases", CASES)
-cases = importlib.util.module_from_spec(spec)
-sys.modules["auditor_cases"] = cases
-spec.loader.exec_module(cases)
-NULLS, BUGS, KNOWN = cases.nulls(), cases.audited_bugs(), cases.known_densities()
+
+def content(name):
+    """A file of audits/auditor as a module."""
+    file = pathlib.Path(__file__).parents[2] / "audits/auditor" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"auditor{name}", file)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+cases, bugs = content("_cases"), content("_bugs")
+NULLS, BUGS, KNOWN = cases.nulls(), bugs.audited_bugs(), bugs.known_densities()
 
 
 def alarms(null, audits, **options):

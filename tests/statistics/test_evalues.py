@@ -86,7 +86,16 @@ def test_many_nulls_at_once_and_bad_laws():
     grid = nearest_null(p, q, np.array([0.2, 0.5, 0.8]), 0.0)
     assert grid.pay_p.shape == (3, len(p))
     assert np.all(np.diff(grid.growth) < 0)
-    with pytest.raises(InvalidInput, match="positive"):
-        nearest_null([0.0, 1.0], [0.5, 0.5], 1.0)
+    with pytest.raises(InvalidInput, match="negative"):
+        nearest_null([-0.1, 1.1], [0.5, 0.5], 1.0)
     with pytest.raises(InvalidInput, match="delta"):
         nearest_null([0.5, 0.5], [0.5, 0.5], 1.0, 1.0)
+
+
+def test_cells_that_one_law_hardly_has():
+    growth = float(nearest_null([0.632, 0.368], [1e-11, 1 - 1e-11], 0.5).growth)
+    for tiny in (0.0, 1e-300, 1e-30, 1e-15):
+        null = nearest_null([0.632, 0.368], [tiny, 1 - tiny], 0.5)
+        assert float(null.growth) == pytest.approx(growth, rel=1e-5)
+        assert np.isfinite(null.pay_p).all()
+        assert np.isfinite(null.pay_q).all()
