@@ -256,25 +256,31 @@ def sums_of_the_phases(context: Context) -> Verdict:
     )
 
 
-EITHER = ("holds", "inconclusive")
-"""At smoke size no bound of Theorems 4, 5 and 13 is below the largest risk."""
-
-
-@check("l1_geometry/thm-4", kind="risk", grid={"n": by_size([256], [256, 2**16])}, expect=EITHER)
+@check("l1_geometry/thm-4", kind="risk", grid={"n": by_size([256], [256, 1024])}, expect="inconclusive")
 def risk_of_localised_descent(context: Context, *, n: int) -> Verdict:
-    """Mean excess risk with a dialled constant, against the sum of Lemmas 3.3 and 3.4 over the phases that run."""
+    """Mean excess risk with a dialled constant, against the sum of Lemmas 3.3 and 3.4 over the phases that run.
+
+    The sum is below the largest risk from n = 2^16 on, which takes 65,000 steps; `regret_of_the_phases` has it near
+    the start, where smaller sizes do.
+    """
     return _risk(context, LocalizedMirrorDescent(c_sigma=DIALLED, distance=1.0), n, "l1")
 
 
-@check("l1_geometry/thm-5", kind="risk", grid={"p": (1.5, 2.0), "n": by_size([256], [256, 2**14])}, expect=EITHER)
-def risk_of_general_localised_descent(context: Context, *, p: float, n: int) -> Verdict:
-    """The same for Algorithm 6 on the l1 ball; the bound is below the largest risk at p = 2."""
+@check(
+    "l1_geometry/thm-5",
+    kind="risk",
+    grid={"case": by_size([(1.5, 256), (2.0, 256)], [(1.5, 256), (2.0, 12_288)])},
+    expect=("holds", "inconclusive"),
+)
+def risk_of_general_localised_descent(context: Context, *, case: tuple[float, int]) -> Verdict:
+    """The same for Algorithm 6 on the l1 ball; at p = 2 and 12,288 records the sum is below the largest risk."""
+    p, n = case
     return _risk(context, GeneralLocalizedMirrorDescent(c_sigma=DIALLED, distance=1.0, p=p), n, f"p = {p:g}")
 
 
-@check("l1_geometry/thm-13", kind="risk", grid={"p": (1.75,), "n": by_size([256], [256, 2**14])}, expect=EITHER)
+@check("l1_geometry/thm-13", kind="risk", grid={"p": (1.25,), "n": by_size([256], [256, 1024])}, expect="inconclusive")
 def risk_with_balanced_batches(context: Context, *, p: float, n: int) -> Verdict:
-    """Algorithm 6 with batches sqrt((p - 1) n_i)."""
+    """Algorithm 6 with batches sqrt((p - 1) n_i); the sum is below the largest risk from about n = 30,000 on."""
     algorithm = GeneralLocalizedMirrorDescent(c_sigma=DIALLED, distance=1.0, p=p, batch_rule="balanced")
     return _risk(context, algorithm, n, f"p = {p:g}, balanced")
 
@@ -284,7 +290,9 @@ def _risk(context: Context, algorithm: Any, n: int, series: str) -> Verdict:
     slope, trials = 0.95, 14
     work = linear(2, slope)
     told, top = problem(work), 2 * slope
-    values = risk.excess_risks(algorithm, work, told, n, trials, context.seed, context.label, series, n)
+    # All trials at once: a step costs the same for one as for all.
+    rows = work.rows(context.rng("data"), trials, n)
+    values = work.excess_risk(algorithm.fit(work, Fixed(rows), told, rng=context.rng("runs"), trials=trials))
     bound = algorithm.risk_bound(told, n)
     return risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=series)
 
