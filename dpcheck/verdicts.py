@@ -126,6 +126,11 @@ class Verdict:
                 f"a sampled verdict needs its failure probability in (0, 1), got {self.failure_probability!r}"
             )
 
+    @property
+    def vacuous(self) -> bool:
+        """The bound lies where nothing could break it; so an inconclusive answer is no news."""
+        return self.outcome is Outcome.INCONCLUSIVE and bool(self.numbers.get("vacuous"))
+
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)
         values["outcome"] = self.outcome.value
@@ -166,19 +171,24 @@ _WEAKNESS: tuple[Evidence, ...] = ("sampled", "counted", "certificate", "exact",
 
 
 def combine(verdicts: Iterable[Verdict]) -> Verdict:
-    """All cells of one check as one verdict: refuted if one is, holds if all do; failure probabilities add up."""
+    """All cells of one check as one verdict: refuted if one is, holds if all do; failure probabilities add up.
+
+    A cell whose bound is vacuous does not count, unless that is so in all of them.
+    """
     found = list(verdicts)
     if not found:
         raise InvalidInput("no verdict to combine; the grid of the check is empty")
-    worst = min(found, key=lambda v: _RANK[v.outcome])
+    counted = [v for v in found if not v.vacuous] or found
+    worst = min(counted, key=lambda v: _RANK[v.outcome])
     if len(found) == 1:
         return worst
-    alike = sum(v.outcome == worst.outcome for v in found)
+    alike = sum(v.outcome == worst.outcome for v in counted)
+    rest = f"; vacuous in the other {len(found) - len(counted)}" if len(counted) < len(found) else ""
     spent = math.fsum(v.failure_probability for v in found)
     return replace(
         worst,
-        reason=f"{worst.reason} (so {alike} of {len(found)} cells)",
-        evidence=min((v.evidence for v in found), key=_WEAKNESS.index) if alike == len(found) else worst.evidence,
+        reason=f"{worst.reason} (so {alike} of {len(counted)} cells{rest})",
+        evidence=min((v.evidence for v in counted), key=_WEAKNESS.index) if alike == len(counted) else worst.evidence,
         failure_probability=spent if spent else worst.failure_probability,
         points=tuple(point for v in found for point in v.points),
     )

@@ -26,8 +26,10 @@ from dpcheck.workloads.crosspolytope import LassoPopulation
 
 from ._instances import LASSO, Seen, problem
 
-LIMIT = 2.0
-"""No excess of the LASSO workload exceeds |x - x*|_2^2/2 <= (1 + 0.8)^2/2 < 2."""
+LIMIT = float(LASSO.excess_risk(LASSO.domain.vertices).max())
+"""The largest excess of the LASSO workload: it is convex, so at a vertex."""
+EITHER = ("holds", "inconclusive")
+"""Where the bound may be above `LIMIT` at all sizes of a run."""
 
 
 @check("l1_geometry/alg-3", kind="runtime", grid={"T": (1, 2, 3, 4)})
@@ -60,7 +62,7 @@ def gradients_of_theorem_6(context: Context, *, n: int) -> Verdict:
 @check(
     "l1_geometry/alg-3",
     kind="risk",
-    grid={"case": ((1, 64), (2, 64), (3, 64), (3, 256), (4, 1024)), "noise": ("printed", "safe", "none")},
+    grid={"case": ((1, 64), (2, 64), (3, 64), (3, 256), (4, 4096)), "noise": ("printed", "safe", "none")},
 )
 def risk_of_the_tree(context: Context, *, case: Any, noise: str) -> Verdict:
     """Mean excess risk on the sign LASSO against the bound with the exact weights of all leaves."""
@@ -73,16 +75,13 @@ def risk_of_the_tree(context: Context, *, case: Any, noise: str) -> Verdict:
 
 def _risk(context: Context, algorithm: TreeFrankWolfe, n: int, series: str, privacy: Any = None) -> Verdict:
     told = problem(LASSO, privacy or PureDP(1.0))
-    values = risk.excess_risks(
-        algorithm, LASSO, told, n, context.scale(200, 1000), context.seed, context.label, series, n
-    )
+    trials = min(context.scale(200, 1000), max(60, 4 * 10**6 // n))
+    values = risk.excess_risks(algorithm, LASSO, told, n, trials, context.seed, context.label, series, n)
     bound = algorithm.risk_bound(told, n)
-    return risk.expectation(
-        values, bound, context.failure_probability, limit=max(LIMIT, 2 * bound), x=float(n), series=series
-    )
+    return risk.expectation(values, bound, context.failure_probability, limit=LIMIT, x=float(n), series=series)
 
 
-@check("l1_geometry/thm-6", kind="risk", grid={"n": by_size([4096], [4096, 16384, 65536])})
+@check("l1_geometry/thm-6", kind="risk", grid={"n": by_size([4096], [4096, 65536, 2**22])}, expect=EITHER)
 def risk_of_theorem_6(context: Context, *, n: int) -> Verdict:
     """At its own b, T and lambda, the mean excess risk is below the explicit bound."""
     return _risk(context, TreeFrankWolfe(), n, "Theorem 6")
@@ -126,7 +125,7 @@ def balance_of_theorem_7(context: Context) -> Verdict:
     )
 
 
-@check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 1024])})
+@check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 16384])}, expect=EITHER)
 def risk_with_approximate_noise(context: Context, *, T: int, b: int) -> Verdict:
     """Free T and b at small n: mean excess risk below the explicit bound of Theorem 7."""
     n = record_count(b, T)
@@ -269,7 +268,7 @@ def crossover_of_the_two_algorithms(context: Context) -> Verdict:
     return replace(found, numbers=numbers)
 
 
-@check("l1_geometry/alg-3", kind="risk", grid={"table": ("diabetes", "randhie", "fair")})
+@check("l1_geometry/alg-3", kind="risk", grid={"table": ("diabetes", "randhie", "fair")}, expect="inconclusive")
 def lasso_on_real_records(context: Context, *, table: str) -> Verdict:
     """Rows of a real table as the population, n = 3584 draws: mean excess against the bound with its own L and beta."""
     work = LassoPopulation.of({"diabetes": diabetes, "randhie": randhie, "fair": fair}[table]())
@@ -277,7 +276,7 @@ def lasso_on_real_records(context: Context, *, table: str) -> Verdict:
     n = record_count(1024, 2)
     values = risk.excess_risks(algorithm, work, told, n, context.scale(20, 200), context.seed, "real", table)
     bound = algorithm.risk_bound(told, n)
-    top = max(float(work.excess_risk(work.domain.vertices).max()), bound * 1.01)
+    top = float(work.excess_risk(work.domain.vertices).max())  # convex: largest at a vertex
     return risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=table)
 
 
@@ -342,7 +341,7 @@ def _fixed_point(label: str) -> Verdict:
     "l1_geometry/proc-strongly-convex-reduction",
     kind="risk",
     grid={"inner": ("tree",)},
-    expect=("holds", "inconclusive"),
+    expect="inconclusive",
 )
 def restarts_on_the_lasso(context: Context, *, inner: str) -> Verdict:
     """Restarted Algorithm 3 on the sign LASSO (modulus 1/d), optimistic distances: mean excess against the proved
@@ -358,5 +357,5 @@ def restarts_on_the_lasso(context: Context, *, inner: str) -> Verdict:
         return refuted(f"the runs read {used} of {n} records", "exact")
     values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "restarts", inner)
     return risk.expectation(
-        values, algorithm.risk_bound(told, n), context.failure_probability, limit=20.0, x=float(n), series=inner
+        values, algorithm.risk_bound(told, n), context.failure_probability, limit=LIMIT, x=float(n), series=inner
     )

@@ -225,7 +225,7 @@ def risk_within_the_derived_bound(context: Context, *, name: str, d: int, n: int
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}")
 
 
-@check("lp_spaces/alg-1", kind="risk", grid={"n": by_size([1000], [1000, 4000])})
+@check("lp_spaces/alg-1", kind="risk", grid={"n": by_size([4000], [1000, 4000, 16000])})
 def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     """Mean estimation on the l2 ball, a legal optimiser that uses up the corrected alpha: mean excess against the bound
     for every alpha and lambda.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -163,14 +163,6 @@ def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
 NONEXPANSIVE = "one clipped gradient moves the mean by 2C/n at most, the projection is nonexpansive, gamma is public"
 SHARES = (0.02, 0.25, 0.4, 0.5, 0.6, 0.75, 1.0)
 SIZES = by_size([256, 1024, 4096], [2**j for j in range(7, 16)])
-
-
-def with_vacuity(found: Verdict, diameter: float, axis: str) -> Verdict:
-    """The verdict, and whether its bound says more than that the output lies in the domain."""
-    bound = float(found.numbers["bound"])
-    numbers = {**found.numbers, "diameter": diameter, "vacuous": bound >= diameter}
-    reason = found.reason + ("; the bound is vacuous here (above D)" if bound >= diameter else "")
-    return replace(found, reason=reason, numbers=numbers, axes=("n", axis))
 
 
 def localised(smoothed: bool, eta: float) -> PopLocalize:

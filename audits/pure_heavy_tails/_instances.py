@@ -24,6 +24,15 @@ DELTA = 0.1
 """Failure probability of the accuracy statements (the paper's delta)."""
 
 
+def largest(work: Any) -> float:
+    """A number that no excess risk exceeds: on an interval the larger one of its ends, by convexity; else D G_1."""
+    D = work.constants.diameter(2.0)
+    if work.constants.d > 1:
+        return float(D * work.constants.moment(1.0, 1))
+    ends = work.project(np.array([[-D], [D]]))
+    return float(work.excess_risk(ends).max())
+
+
 def practical(k: float, solver: str) -> LocalizedOutputPert:
     """Localised output perturbation with few blocks and the scaling of lambda_1 without its constant."""
     return LocalizedOutputPert(k=k, solver=solver, blocks=BLOCKS, c_erm=1.0)  # type: ignore[arg-type]

@@ -27,6 +27,12 @@ DIALLED_1 = PhasedSGD(c_step=8.0, groups=8, q=1.0, p=1.5, phases=3, c_radius=8.0
 """Algorithm 1 with so little noise that its rate can be seen: 3 phases, 8 groups. Not private."""
 DIALLED_3 = PhasedERM(**PhasedERM.readings["dialled"])
 DIALLED_4 = SmoothedERM(**SmoothedERM.readings["dialled"], phases=2)
+_TELLING: dict[str, Any] = {
+    "c_batch": 50.0, "c_users": 0.1, "c_noise": 1e-4, "c_score": 1e-3, "c_radius": 2.0, "c_steps": 10.0,
+    "phases": 1, "q": 1.0, "p": 0.5,
+}  # fmt: skip
+TELLING_3, TELLING_4 = PhasedERM(**_TELLING), SmoothedERM(**_TELLING)
+"""One phase, full batches, ten times the steps: the recursion is below LR from about 100 users on. Not private."""
 
 
 def linear(d: int, m: int, bias: float = 0.5, D: float = 1.0) -> Users:

@@ -8,9 +8,10 @@ What may be said of E[R] <= B, cell by cell:
   rests on the data alone: the studentised bootstrap *and* the largest of many block means, from 2,000 trials upwards.
   Its failure probability assumes that a block mean falls short of the expectation at most 3 times in 4; measured at 43
   values a block: 0.52 (exponential), 0.61 (lognormal, Pareto 2.1), 0.72 (Pareto 1.5). The verdict names the rule used.
-* INCONCLUSIVE otherwise.
+* INCONCLUSIVE otherwise; always where the bound is vacuous, not below `limit`: no measurement could have broken it.
 
-A claim that holds with probability 1 - beta is judged by counting exceedances, exactly and for any tail.
+A claim that holds with probability 1 - beta is judged by counting exceedances, exactly and for any tail. Its bound is
+vacuous from `limit` upwards, too.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def expectation(
 
     Args:
         values: (trials,), nonnegative.
-        limit: a number that R never exceeds, from the workload in closed form.
+        limit: a number that R never exceeds, from the workload in closed form; a bound from there on is vacuous.
         variance: a bound on Var R. One of the two makes HOLDS valid; see the module's page for what is done without.
         seed: of the bootstrap, where it is used.
         x, variable, series: where to put the point in a figure.
@@ -127,6 +128,7 @@ def expectation(
     numbers: dict[str, float | int | str | bool] = {"mean": mean, "se": se, "bound": bound, "trials": len(r)}
     against = refute_mean(r, bound, failure_probability)
     numbers["log e-value"] = against.log_e_value
+    numbers |= _room(r, bound, limit)
     upper, rule = _upper(r, bound, failure_probability, limit, variance, seed)
     if math.isfinite(upper):
         numbers["upper"] = upper
@@ -136,6 +138,8 @@ def expectation(
     if point:
         fields["axes"] = (variable, quantity)
     said = f"mean {quantity} {mean:.4g} ({mean / bound:.3g} of the bound {bound:.4g})"
+    if limit is not None and bound >= limit:
+        return _vacuous(said, bound, limit, quantity, fields)
     if against.crossed is not None:
         return refuted(f"{said}: betting against it won after {against.crossed:,} trials", "sampled", **fields)
     if upper <= bound:
@@ -147,13 +151,26 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _room(r: Array, bound: float, limit: float | None) -> dict[str, float | bool]:
+    """The limit, and whether the bound is vacuous."""
+    if limit is None:
+        return {}
+    if float(r.max()) > limit * (1 + 1e-9):
+        raise InvalidInput(f"a trial reached {float(r.max())!r}, above the limit {limit!r} that R never exceeds")
+    return {"limit": limit, "vacuous": bool(bound >= limit)}
+
+
+def _vacuous(said: str, bound: float, limit: float, quantity: str, fields: dict[str, Any]) -> Verdict:
+    """A bound that no measurement could break is not met by one either."""
+    reason = f"the bound {bound:.4g} is vacuous at this size: no {quantity} exceeds {limit:.4g}; {said}"
+    return inconclusive(reason, "sampled", **fields)
+
+
 def _upper(
     r: Array, bound: float, failure_probability: float, limit: float | None, variance: float | None, seed: int
 ) -> tuple[float, str]:
     """An upper confidence bound of the mean (inf: not below `bound`), and the rule that made it."""
     if limit is not None:
-        if float(r.max()) > limit * (1 + 1e-9):
-            raise InvalidInput(f"a trial reached {float(r.max())!r}, above the limit {limit!r} that R never exceeds")
         rule = f"betting below the limit {limit:.4g}"
         if bound >= limit:
             return limit, rule
@@ -176,6 +193,7 @@ def high_probability(
     beta: float,
     failure_probability: float,
     *,
+    limit: float | None = None,
     quantity: str = "excess risk",
     x: float | None = None,
     variable: str = "n",
@@ -186,6 +204,7 @@ def high_probability(
     Args:
         values: (trials,) independent.
         beta: failure probability that the claim allows itself, in (0, 1).
+        limit: a number that R never exceeds; a bound from there on is vacuous. None: R has no largest value.
         x, variable, series: where to put the point in a figure.
     """
     r = np.asarray(values, dtype=float)
@@ -205,6 +224,7 @@ def high_probability(
         "beta": beta,
         "quantile": typical,
         "bound": bound,
+        **_room(r, bound, limit),
     }
     point = [] if x is None else [Point(x=x, value=typical, series=series, bound=bound)]
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "points": point}
@@ -212,6 +232,8 @@ def high_probability(
         fields["axes"] = (variable, quantity)
     share = f"its {1 - beta:g}-quantile is {typical / bound:.3g} of the bound"
     said = f"{quantity} exceeds {bound:.4g} in {over:,} of {len(r):,} trials, {beta:g} allowed; {share}"
+    if limit is not None and bound >= limit:
+        return _vacuous(said, bound, limit, quantity, fields)
     if lower > beta:
         return refuted(f"{said}: certainly above {lower:.4g}", "sampled", **fields)
     if upper <= beta:

@@ -9,7 +9,7 @@ from harness_toys import Mean, NoisyDescent, NoisyMean, problem
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, risk
-from dpcheck.verdicts import Outcome, Verdict, Witness
+from dpcheck.verdicts import Outcome, Verdict, Witness, combine
 
 HOLDS, REFUTED, INCONCLUSIVE = Outcome.HOLDS, Outcome.REFUTED, Outcome.INCONCLUSIVE
 
@@ -96,10 +96,41 @@ def test_block_means_fall_short_as_often_as_assumed():
         assert (values.mean(axis=1) < 1).mean() < risk.SHORT - 0.01, name
 
 
-def test_bounds_above_the_limit_hold_trivially():
-    answer = risk.expectation(np.array([0.1, 0.2, 0.3]), 2.0, 1e-6, limit=1.0)
-    assert answer.outcome is HOLDS
-    assert risk.expectation(np.zeros(30_000), 0.01, 1e-6, limit=1.0).outcome is HOLDS
+@pytest.mark.parametrize("bound", [1.0, 2.0])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_no_measurement_meets_a_vacuous_bound(bound, value):
+    values = np.full(30_000, value)
+    for answer in (
+        risk.expectation(values, bound, 1e-6, limit=1.0),
+        risk.high_probability(values, bound, 0.1, 1e-6, limit=1.0),
+    ):
+        assert answer.outcome is INCONCLUSIVE
+        assert answer.vacuous
+        assert f"the bound {bound:.4g} is vacuous at this size: no excess risk exceeds 1" in answer.reason
+
+
+def test_bounds_below_the_limit_hold_and_are_refuted():
+    for judge in (
+        lambda values: risk.expectation(values, 0.9, 1e-6, limit=1.0),
+        lambda values: risk.high_probability(values, 0.9, 0.1, 1e-6, limit=1.0),
+    ):
+        assert judge(np.zeros(3000)).outcome is HOLDS
+        assert judge(np.ones(3000)).outcome is REFUTED
+        assert not judge(np.zeros(2)).vacuous  # too few trials are another matter
+
+
+def test_vacuous_cells_do_not_count_beside_others():
+    vacuous = risk.expectation(np.zeros(3000), 1.0, 1e-6, limit=1.0)
+    telling = risk.expectation(np.zeros(3000), 0.5, 1e-6, limit=1.0)
+    broken = risk.expectation(np.ones(3000), 0.5, 1e-6, limit=1.0)
+    short = risk.expectation(np.zeros(2), 0.5, 1e-6, limit=1.0)
+    found = combine([vacuous, telling, vacuous])
+    assert found.outcome is HOLDS
+    assert "1 of 1 cells; vacuous in the other 2" in found.reason
+    assert combine([vacuous, broken, telling]).outcome is REFUTED
+    assert combine([vacuous, short, telling]).outcome is INCONCLUSIVE
+    assert combine([vacuous, vacuous]).vacuous
+    assert combine([combine([vacuous, vacuous]), telling]).outcome is HOLDS
 
 
 def test_points_carry_the_bound():
