@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, signal, special, stats
+from scipy import fft, optimize, special, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.binomial import binomial_tail
@@ -85,24 +85,29 @@ def _tail(score: int, made: NDArray[np.int64], theta: float) -> float:
     """P(sum over levels of level * Bin(made, theta) >= score), up to 1e-12 and a relative 1e-8."""
     if len(made) == 1:
         return float(binomial_tail(score, made[0], theta))
-    law, offset = np.ones(1), 0
-    for level, n in enumerate(made, start=1):
-        if n == 0:
-            continue
-        # By Bernstein's inequality less than `_TRIMMED` lies further out.
-        reach = 8 * math.sqrt(n * theta * (1 - theta)) + 40
-        low, high = max(0, math.floor(n * theta - reach)), min(int(n), math.ceil(n * theta + reach))
-        part = np.zeros((high - low) * level + 1)
-        part[::level] = _binomial(np.arange(low, high + 1), int(n), theta)
-        wide = min(len(law), len(part)) > 64
-        law = signal.fftconvolve(law, part) if wide else np.convolve(law, part)
-        offset += low * level
-    start = score - offset
-    if start <= 0:
+    level = np.flatnonzero(made) + 1
+    made = made[level - 1]
+    spread = math.sqrt(theta * (1 - theta) * float(level**2 @ made))
+    # By Bernstein's inequality less than `_TRIMMED` lies further out, of the sum and of each of its parts.
+    reach = math.ceil(8 * spread + 40 * float(level.max(initial=0)))
+    middle = round(theta * float(level @ made))
+    if score <= middle - reach:
         return 1.0
-    if start >= len(law):
+    if score > middle + reach:
         return 2e-12
-    return min(1.0, (1 + 1e-8) * float(np.clip(law[start:].sum(), 0.0, 1.0)) + 2 * _TRIMMED * len(made))
+    size = fft.next_fast_len(2 * reach + 1, real=True)
+    parts = [_part(k, n, theta, size) for k, n in zip(level.tolist(), made.tolist(), strict=True)]
+    law = fft.irfft(np.prod(fft.rfft(parts, axis=1), axis=0), size)
+    # Sums are known modulo `size`; all but `_TRIMMED` of them lie in one window of that width.
+    tail = float(law[np.arange(score, middle + reach + 1) % size].sum())
+    return min(1.0, (1 + 1e-8) * min(1.0, max(0.0, tail)) + 2 * _TRIMMED * len(made))
+
+
+def _part(level: int, n: int, theta: float, size: int) -> Array:
+    """(size,) law of level * Bin(n, theta) modulo size."""
+    reach = 8 * math.sqrt(n * theta * (1 - theta)) + 40
+    k = np.arange(max(0, math.floor(n * theta - reach)), min(n, math.ceil(n * theta + reach)) + 1)
+    return np.asarray(np.bincount(level * k % size, weights=_binomial(k, n, theta), minlength=size), dtype=float)
 
 
 def _binomial(k: NDArray[np.int64], n: int, theta: float) -> Array:
