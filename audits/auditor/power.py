@@ -19,18 +19,13 @@ from ._cases import with_limits
 
 BUGS, KNOWN = audited_bugs(), known_densities()
 MISSED = {
-    "gaussian-masked-by-data": "35 runs would do, and 20 on each input are too few to trust a value that repeats",
-    "sparse-vector-answer-released": "an index and a number: a classifier must learn what each index means",
-    "noisy-max-value-released": "the same, and the index tells nothing",
-    "argmax-of-bare-scores": "the answers that one input never gives are shrunk towards the others",
     "descent-intercept-outside-the-clip": "a direction in ten dimensions is learned from 36 outputs on each input",
-    "laplace-scale-from-data": "noise of two scales: the held-out part sees one direction of the claim only",
-    "geometric-without-zero": "the one integer that never comes is shrunk towards the others",
-    "stopping-on-the-bare-objective": "weights learned from 45 outputs on each input: one event alone does better",
+    "noisy-max-value-released": "an index and a number, and the index tells nothing",
+    "sparse-vector-answer-released": "the same, and a classifier must learn what each index means",
     "uniform-noise": "two intervals of one input only, beside a flat middle",
 }
 """Bugs that 200 audits prove to take more than four times the fewest runs, and why."""
-CLEAREST = tuple(MISSED)[:3]
+CLEAREST = tuple(MISSED)[:2]
 FOUND = tuple(name for name in BUGS if name not in MISSED)
 AUDITS = by_size(4, 10, 200)
 NOT_SHORT = (Outcome.HOLDS, Outcome.INCONCLUSIVE)
@@ -94,7 +89,7 @@ def bugs_fall_at_four_times_the_fewest(context: Context, bug: str) -> Verdict:
 )
 def bugs_that_take_more_runs(context: Context, bug: str) -> dict[str, int]:
     """Nothing is known of the mechanism, and four times the fewest runs are not enough."""
-    audits = context.scale(12, 40, 200)
+    audits = context.scale(60, 100, 200)
     return {"caught": caught(context, BUGS[bug], audits, runs_of(BUGS[bug], 4)), "audits": audits}
 
 

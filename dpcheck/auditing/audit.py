@@ -1,8 +1,9 @@
 """`dp.audit`: does a mechanism keep its promise on one pair of inputs?
 
 Fixed mode: a held-out part of the runs chooses a score, and a rule that guesses the input from it; the other runs, each
-on an input chosen by a fair coin, are counted in stages, the rule of the second one learned from the first as well.
-Right and wrong guesses are one exact test of both directions of the promise (`dpcheck.auditing.stages`).
+on an input chosen by a fair coin, are counted in stages, the rule of the second one learned from the first as well, and
+fitted to where the stage's outputs fell, whichever input they came from. Right and wrong guesses are one exact test of
+both directions of the promise (`dpcheck.auditing.stages`).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def audit(
         adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
         mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; memory does not
             grow with the trials. For a claimed curve its `epsilon_lower` is at delta = 1e-5.
-        held_out: share of the trials that chooses the score and the first event; None: an eighth, a fifth for a claimed
+        held_out: share of the trials that chooses the score and the first event; None: a tenth, a fifth for a claimed
             curve, 1 % when the score is a `LikelihoodRatio`.
         halts: NaN outputs mean "stopped without an output".
         chunk: most trials of one call of the mechanism.
@@ -133,10 +134,10 @@ def audit(
 
 
 FEWEST_LEARNED = 20
-SPENT = 0.75
+SPENT = 0.65
 """Share of the failure probability that a fixed audit spends, unless the densities are known: a tight claim then falls
 so rarely that 2,000 audits show it (upper 99 % limit of the rate below the failure probability)."""
-FIRST_STAGE = 0.3
+FIRST_STAGE = 0.5
 """Share of the counted trials after which the rule is learned anew."""
 
 
@@ -147,7 +148,7 @@ def _known(score: Any) -> bool:
 def _held_out(score: Any, claim: Any) -> float:
     if _known(score):
         return 0.01
-    return 0.125 if isinstance(claim, ApproxDP) else 0.2
+    return 0.1 if isinstance(claim, ApproxDP) else 0.2
 
 
 @dataclass(frozen=True)
