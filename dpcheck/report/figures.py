@@ -324,10 +324,11 @@ def label(value: float) -> str:
 
 
 def _compact(text: str) -> str:
-    """Two decimals are a hundredth of a point; ids count up, since hashes of floats may differ between machines."""
+    """A tenth of a point is enough; ids count up, since hashes of floats may differ between machines."""
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
-    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _round, tag[0]), text)
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _round(2), tag[0]), text)
+    text = re.sub(r' (?:d|x|y)="[^"]*"', lambda place: re.sub(r"-?\d+\.\d{2,}", _round(1), place[0]), text)
     text = re.sub(r'; font-family: [^;"]*', "", text).replace("<svg ", f"<svg font-family={FONTS!r} ", 1)
     text = re.sub(r' transform="rotate\(-0 [^"]*"', "", text)
     used = dict.fromkeys(re.findall(r'(?:url\(|href=")#([^)"]+)', text))
@@ -354,6 +355,9 @@ def _without_bare_groups(text: str) -> str:
     return re.sub(r"<g\b[^>]*>|</g>", keep, text)
 
 
-def _round(match: re.Match[str]) -> str:
-    short = f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
-    return "0" if short in ("-0", "") else short
+def _round(digits: int) -> Callable[[re.Match[str]], str]:
+    def short(match: re.Match[str]) -> str:
+        text = f"{float(match[0]):.{digits}f}".rstrip("0").rstrip(".")
+        return "0" if text in ("-0", "") else text
+
+    return short
