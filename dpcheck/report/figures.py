@@ -337,7 +337,20 @@ def _compact(text: str) -> str:
     text = re.sub(r'(url\(|href=")#([^)"]+)', lambda m: f"{m[1]}#{numbers[m[2]]}", text)
     text = re.sub(r"\s*\n\s*", "\n", _without_bare_groups(text))
     text = re.sub(r'(?<= d=")[^"]*', lambda m: m[0].replace("\n", " ").strip(), text)
-    return re.sub(r'(?<= style=")[^"]*', lambda m: m[0].replace(": ", ":").replace("; ", ";"), text)
+    return _styled_once(re.sub(r'(?<= style=")[^"]*', lambda m: m[0].replace(": ", ":").replace("; ", ";"), text))
+
+
+def _styled_once(text: str) -> str:
+    """The style of a marker where it is defined, if it looks the same wherever it is used."""
+    for name in dict.fromkeys(re.findall(r'<use xlink:href="#(i\d+)"', text)):
+        use = rf'(<use xlink:href="#{name}"[^>]*?) style="([^"]*)"'
+        styles = {found[1] for found in re.findall(use, text)}
+        mark = re.search(rf'<path id="{name}" d="[^"]*"( style="([^"]*)")?/>', text)
+        if len(styles) == 1 and mark is not None:
+            both = ";".join(dict.fromkeys(filter(None, [*styles.pop().split(";"), *(mark[2] or "").split(";")])))
+            bare = mark[0].removesuffix("/>").replace(mark[1] or "\0", "")
+            text = re.sub(use, r"\1", text).replace(mark[0], f'{bare} style="{both}"/>')
+    return text
 
 
 def _without_bare_groups(text: str) -> str:
