@@ -219,7 +219,10 @@ def slow(context, n):
 
 def _start(root: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "dpcheck", "run", "toy/lem-2"]
+    # A suite that runs in the background has SIGINT ignored, and children inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 60
     while not (root / "log").exists() or len((root / "log").read_text().split()) < 4:
         assert process.poll() is None
