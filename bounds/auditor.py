@@ -22,7 +22,7 @@ level = claim(
     quantity="chance of a false alarm",
     relation="<=",
     explicit=sp.Rational(1, 20),
-    remark="At α = 0.05. A fixed audit spends three quarters of α unless the densities are known, so that 2,000 audits "
+    remark="At α = 0.05. A fixed audit spends 0.65 of α unless the densities are known, so that 2,000 audits "
     "of a tight claim can show it.",
 )
 learned = claim(
