@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpcheck.auditing.bold import Bold
-from dpcheck.auditing.events import Partition
+from dpcheck.auditing.cells import Partition
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.statistics.evalues import nearest_null

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import seeds
-from dpcheck.auditing import events, scores, words
+from dpcheck.auditing import rules, scores, words
 from dpcheck.auditing.anytime import CURVE_DELTA, State, proceed
+from dpcheck.auditing.cells import SURE, Partition, learn_partition
 from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
 from dpcheck.auditing.identity import check_same, identity
@@ -176,8 +177,8 @@ class _Plan:
 
     score: scores.Score
     scorer: scores.Scorer
-    cells: events.Partition
-    rule: events.Rule
+    cells: Partition
+    rule: rules.Rule
     taught: NDArray[np.int64]
     known: tuple[words.Example, ...] = ()
 
@@ -244,7 +245,7 @@ def _try(
     taught = [_part(o, slice(0, split)) if split else o for o in (p, q)]
     scorer = score.fit(taught[0], taught[1], rng)
     s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
-    cells = events.learn_partition(
+    cells = learn_partition(
         s_p,
         s_q,
         learned_score=score.learned,
@@ -253,9 +254,9 @@ def _try(
         trusted=score.linear or not score.learned,
     )
     if isinstance(claim, ApproxDP):
-        rule = events.choose_rule(cells, samples, claim.delta, alpha)
+        rule = rules.choose_rule(cells, samples, claim.delta, alpha)
     else:
-        rule = events.choose_rule_on_curve(cells, samples, claim, alpha)
+        rule = rules.choose_rule_on_curve(cells, samples, claim, alpha)
     return _Plan(score, scorer, cells, rule, np.stack([cells.count(s_p), cells.count(s_q)], axis=1))
 
 
@@ -267,13 +268,13 @@ def _count(
     A claimed curve has one stage: its rule stands at one point of the curve.
     """
     counts = np.zeros_like(plan.taught)
-    sizes = _sizes(samples, isinstance(claim, ApproxDP) and plan.cells.learned < events.SURE)
+    sizes = _sizes(samples, isinstance(claim, ApproxDP) and plan.cells.learned < SURE)
     stages: list[Stage] = []
     number = 0
     for stage, size in enumerate(sizes):
         if stage:
             cells = plan.cells.taught(plan.taught + counts)
-            rule = events.choose_rule(cells, samples, plan.rule.delta, alpha)
+            rule = rules.choose_rule(cells, samples, plan.rule.delta, alpha)
             plan = replace(plan, cells=cells, rule=rule)
         fresh = np.zeros_like(counts)
         for start in range(0, size, runner.chunk):
@@ -287,15 +288,19 @@ def _count(
     return plan, stages, counts
 
 
-def _fitted(plan: _Plan, total: NDArray[np.int64], samples: int, alpha: float) -> events.Rule:
+def _fitted(plan: _Plan, total: NDArray[np.int64], samples: int, alpha: float) -> rules.Rule:
     """The rule for a stage's outputs, of which all is known but the inputs they came from.
 
-    A test that is valid given where the outputs fell lets the rule depend on that (not so the unconditional one).
+    A test that is valid given where the outputs fell lets the rule depend on that (not so the unconditional one). The
+    inputs that it guesses are chosen before: outputs may show on which side more leaked.
     """
     rule = plan.rule
     if rule.delta > 0 and not rule.small_leak:
         return rule
-    return replace(events.choose_rule(plan.cells.weighed(total), samples, rule.delta, alpha), small_leak=True)
+    told = rules.choose_rule(plan.cells.weighed(total), samples, rule.delta, alpha)
+    if rule.delta > 0 and told.guessed != rule.guessed:
+        return rule
+    return replace(told, small_leak=True)
 
 
 def _sizes(samples: int, twice: bool) -> list[int]:
@@ -459,7 +464,7 @@ def scores_in_words(plan: _Plan, runner: Runner) -> str:
     there, back = (
         words.describe(plan.known, plan.cells, plan.rule, sign)
         if plan.known
-        else events.describe(plan.cells, plan.rule, name, sign)
+        else rules.describe(plan.cells, plan.rule, name, sign)
         for sign in (1, -1)
     )
     if back == "never":

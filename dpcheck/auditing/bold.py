@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.auditing.events import LEVELS, Partition, Rule, choose_rule
+from dpcheck.auditing.cells import Partition
+from dpcheck.auditing.rules import LEVELS, Rule, choose_rule
 from dpcheck.auditing.stages import Stage
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.events import Partition
+from dpcheck.auditing.cells import Partition
 from dpcheck.statistics.binomial import clopper_pearson
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.auditing.events import Rule
+from dpcheck.auditing.rules import Rule
 from dpcheck.statistics.binomial import binomial_tail, epsilon_lower_conditional, guess_p_value, invert_upwards
 from dpcheck.statistics.stages import combine_stages, normal_score
 from dpcheck.statistics.weighted import weighted_p_value

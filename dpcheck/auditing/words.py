@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.events import Partition, Rule
+from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.mechanisms import Outputs
+from dpcheck.auditing.rules import Rule
 from dpcheck.auditing.scores import Scorer, row_keys
 
 MOST = 200

@@ -11,8 +11,8 @@ from scipy import integrate, optimize, stats
 
 import dpcheck as dp
 from dpcheck.auditing import machine
+from dpcheck.auditing.cells import learn_partition
 from dpcheck.auditing.curve import measure_curve
-from dpcheck.auditing.events import learn_partition
 from dpcheck.auditing.exact import exact_epsilon, hockey_stick
 from dpcheck.auditing.limits import fewest_of_any, fewest_on_gaussian_curve, fewest_samples, limit_epsilon
 from dpcheck.auditing.one_run import curve_is_refuted, one_run_p_value

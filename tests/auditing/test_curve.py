@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcheck.auditing.cells import learn_partition
 from dpcheck.auditing.curve import measure_curve
-from dpcheck.auditing.events import learn_partition
 
 
 def cells_and_laws(mu=1.0):

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import dpcheck as dp
-from dpcheck.auditing.events import Rule
+from dpcheck.auditing.audit import _fitted, _Plan
+from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.limits import fewest_of_any, fewest_on_gaussian_curve
+from dpcheck.auditing.rules import Rule
 from dpcheck.auditing.scores import Cells, Classifier
 from dpcheck.auditing.stages import Stage, epsilon_lower
 
@@ -71,6 +73,21 @@ def test_rules_fitted_to_where_outputs_fell_keep_the_level(delta):
     claim = dp.ApproxDP(1.0, delta) if delta else dp.PureDP(1.0)
     # At most binomial(80, 0.05): more than 11 has probability 1e-3.
     assert alarms(cases.Null(leaky(delta), claim), 80, trials=1000, score=score) <= 11
+
+
+def test_where_outputs_fell_does_not_choose_the_inputs_that_are_guessed():
+    # Cells 0 and 3 are leaks of one input each: whichever is seen more often must not be guessed alone, at half a leak.
+    p, q = (law / law.sum() for law in (np.array([2e-3, 0.73, 0.27, 1e-9]), np.array([1e-9, 0.27, 0.73, 2e-3])))
+    cells = Partition(np.array([-1.0, 1.0]), np.array([-2.0, 0.0, 2.0]), np.ones(3, dtype=bool), p, q, 2000, few=True)
+    both, one = (Rule(np.array(level, dtype=np.int8), 1e-5, 0.0, True) for level in ([1, 1, -1, -1], [1, 0, 0, 0]))
+    rng = np.random.default_rng(0)
+    for rule in (both, one):
+        plan = _Plan(dp.scores.Cells(), lambda outputs: outputs, cells, rule, np.zeros((4, 2), dtype=np.int64))
+        totals = [np.array([leaks, a, 2000 - a, 40 - leaks]) for leaks in (0, 3, 40) for a in (0, 500, 2000)]
+        totals += [rng.integers(0, 400, 4) for _ in range(20)]
+        fitted = [_fitted(plan, total, 2000, 0.05) for total in totals]
+        assert all(told.guessed == rule.guessed for told in fitted)
+        assert any((told.level != rule.level).any() for told in fitted) == (rule is both)
 
 
 @pytest.mark.parametrize(

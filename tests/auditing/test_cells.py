@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpcheck.auditing import events
+from dpcheck.auditing import cells
 
 
 def naive_masses(total, lean):
@@ -31,7 +31,7 @@ def test_masses_are_those_of_largest_empirical_likelihood(seed):
     rng = np.random.default_rng(seed)
     total, posterior = rng.integers(5, 400, 6), rng.uniform(0.05, 0.95, 6)
     posterior[:2] = 0.2, 0.9
-    p, q = events._balanced(total, posterior)
+    p, q = cells._balanced(total, posterior)
     assert p.sum() == pytest.approx(1)
     assert q.sum() == pytest.approx(1)
     assert p / (p + q) == pytest.approx(posterior, abs=1e-6)
@@ -40,7 +40,7 @@ def test_masses_are_those_of_largest_empirical_likelihood(seed):
 
 @pytest.mark.parametrize("posterior", [[0.5, 0.5, 0.5], [0.7, 0.9, 0.6], [0.1, 0.5, 0.4]])
 def test_no_balance_where_all_cells_lean_to_one_side(posterior):
-    p, q = events._balanced(np.array([10, 0, 7]), np.array(posterior))
+    p, q = cells._balanced(np.array([10, 0, 7]), np.array(posterior))
     assert p.sum() == pytest.approx(1)
     assert q.sum() == pytest.approx(1)
     assert (p > 0).all()
@@ -54,7 +54,7 @@ def test_a_true_ratio_is_hardly_ever_doubted_and_a_wrong_one_is():
     def doubted(given):
         total = rng.poisson(60, 30)
         hits = rng.binomial(total, posterior)
-        return events._objection(np.stack([hits, total - hits], axis=1), given)
+        return cells._objection(np.stack([hits, total - hits], axis=1), given)
 
     # The level is 1e-5 up to the error of the chi-squared approximation: one in 500 has probability 5e-3.
     assert sum(doubted(posterior) for _ in range(500)) <= 1
