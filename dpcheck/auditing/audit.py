@@ -18,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import seeds
-from dpcheck.auditing import rules, scores, words
+from dpcheck.auditing import plans, rules, words
 from dpcheck.auditing.anytime import CURVE_DELTA, State, proceed
-from dpcheck.auditing.cells import SURE, Partition, learn_partition
 from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
 from dpcheck.auditing.identity import check_same, identity
 from dpcheck.auditing.inputs import Pair, check_settings, describe_pair
-from dpcheck.auditing.mechanisms import Encoder, Mechanism, Outputs, Runner, mechanism_name
+from dpcheck.auditing.mechanisms import Encoder, Mechanism, Runner, mechanism_name
 from dpcheck.auditing.result import AuditResult
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
@@ -72,7 +71,7 @@ def audit(
         mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; memory does not
             grow with the trials. For a claimed curve its `epsilon_lower` is at delta = 1e-5.
         held_out: share of the trials that chooses the score and the first event; None: a tenth, a fifth for a claimed
-            curve, 1 % when the score is a `LikelihoodRatio`.
+            curve, more of few trials of several columns, 1 % when the score is a `LikelihoodRatio`.
         halts: NaN outputs mean "stopped without an output".
         chunk: most trials of one call of the mechanism.
         label: of the statement audited, for the witness.
@@ -89,8 +88,6 @@ def audit(
         InvalidInput: arguments that make no sense, or a pair that is not neighbouring.
         MechanismError: the mechanism raised, or returned a wrong shape or a value that is not finite.
     """
-    if held_out is None:
-        held_out = _held_out(score, claim)
     check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
     pair = describe_pair(data, neighbour, adjacency)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
@@ -113,10 +110,11 @@ def audit(
         )
     if until is not None or max_samples is not None or resume is not None:
         raise InvalidInput('until, max_samples and resume belong to mode="anytime"; a fixed audit looks once')
-    learned = max(FEWEST_LEARNED, round(held_out * trials))
-    spent = failure_probability * (1.0 if _known(score) else SPENT)
-    plan = _learn(runner, learned, 2 * (trials - learned), claim, spent, score, seed)
-    last, stages, counts = _count(runner, plan, 2 * (trials - learned), claim, spent)
+    held = plans.hold_out(runner, trials, held_out, score, claim)
+    samples = 2 * trials - sum(len(outputs) for outputs in held)
+    spent = failure_probability * (1.0 if plans.known(score) else plans.SPENT)
+    plan = plans.learn(runner, held, samples, claim, spent, score, seed)
+    last, stages, counts = plans.count(runner, plan, samples, claim, spent)
     return _conclude(
         runner,
         last,
@@ -134,24 +132,6 @@ def audit(
     )
 
 
-FEWEST_LEARNED = 20
-SPENT = 0.65
-"""Share of the failure probability that a fixed audit spends, unless the densities are known: a tight claim then falls
-so rarely that 2,000 audits show it (upper 99 % limit of the rate below the failure probability)."""
-FIRST_STAGE = 0.5
-"""Share of the counted trials after which the rule is learned anew."""
-
-
-def _known(score: Any) -> bool:
-    return isinstance(score, scores.Score) and score.known
-
-
-def _held_out(score: Any, claim: Any) -> float:
-    if _known(score):
-        return 0.01
-    return 0.1 if isinstance(claim, ApproxDP) else 0.2
-
-
 @dataclass(frozen=True)
 class Look:
     """What an anytime audit knows at one of the times at which it may stop.
@@ -167,150 +147,9 @@ class Look:
     state: Callable[[], dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """What the held-out part decided: a score, its cells, and a rule on them.
-
-    Attributes:
-        taught: (cells, 2) counts of it; known: outputs of a discrete mechanism by name.
-    """
-
-    score: scores.Score
-    scorer: scores.Scorer
-    cells: Partition
-    rule: rules.Rule
-    taught: NDArray[np.int64]
-    known: tuple[words.Example, ...] = ()
-
-
-def _draw(runner: Runner, side: int, trials: int) -> Outputs:
-    """Held-out outputs of one side, in chunks."""
-    sizes = [min(runner.chunk, trials - start) for start in range(0, trials, runner.chunk)]
-    parts = [runner.outputs(side, size, "held out", number) for number, size in enumerate(sizes)]
-    return join(parts)
-
-
-def join(parts: Sequence[Outputs]) -> Outputs:
-    """Several batches as one."""
-    if len(parts) == 1:
-        return parts[0]
-    width = {p.matrix.shape[1] for p in parts}
-    if len(width) > 1:
-        raise InvalidInput(f"outputs change their width from call to call: {sorted(width)} columns")
-    raws = [p.raw for p in parts]
-    if isinstance(raws[0], tuple):
-        raw: Any = tuple(np.concatenate([np.asarray(r[i]) for r in raws]) for i in range(len(raws[0])))
-    elif isinstance(raws[0], np.ndarray):
-        raw = np.concatenate(raws)
-    else:
-        raw = [x for r in raws for x in r]
-    return Outputs(raw, np.concatenate([p.matrix for p in parts]))
-
-
-def _part(outputs: Outputs, rows: slice) -> Outputs:
-    raw = outputs.raw
-    cut = tuple(np.asarray(r)[rows] for r in raw) if isinstance(raw, tuple) else raw[rows]
-    return Outputs(cut, outputs.matrix[rows])
-
-
-def _learn(
-    runner: Runner, learned: int, samples: int, claim: Guarantee, failure_probability: float, score: Any, seed: int
-) -> _Plan:
-    p, q = _draw(runner, 0, learned), _draw(runner, 1, learned)
-    if p.matrix.shape[1] != q.matrix.shape[1]:
-        raise InvalidInput(
-            f"{runner.encoder.name} returns {p.matrix.shape[1]} numbers on data and {q.matrix.shape[1]} on neighbour; "
-            "outputs need one width"
-        )
-    rng = seeds.stream(seed, "audit", "learn")
-    look = min(learned, 4096)
-    sample = _part(p, slice(0, look))
-    distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
-    best: _Plan | None = None
-    for candidate in scores.choose(score, sample, distinct, runner.encoder.categorical):
-        plan = _try(candidate, p, q, samples, claim, failure_probability, rng)
-        if best is None or plan.rule.predicted > best.rule.predicted:
-            best = plan
-    assert best is not None
-    if isinstance(best.score, scores.Cells | scores.Outcomes):
-        best = replace(best, known=words.examples([sample, _part(q, slice(0, look))], best.scorer))
-    return best
-
-
-def _try(
-    score: scores.Score, p: Outputs, q: Outputs, samples: int, claim: Guarantee, alpha: float, rng: np.random.Generator
-) -> _Plan:
-    # A learned score must meet outputs that it was not taught by before its laws can be trusted.
-    split = len(p) // 2 if score.learned else 0
-    taught = [_part(o, slice(0, split)) if split else o for o in (p, q)]
-    scorer = score.fit(taught[0], taught[1], rng)
-    s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
-    cells = learn_partition(
-        s_p,
-        s_q,
-        learned_score=score.learned,
-        known_ratio=score.known,
-        ordered=score.ordered,
-        trusted=score.linear or not score.learned,
-    )
-    if isinstance(claim, ApproxDP):
-        rule = rules.choose_rule(cells, samples, claim.delta, alpha)
-    else:
-        rule = rules.choose_rule_on_curve(cells, samples, claim, alpha)
-    return _Plan(score, scorer, cells, rule, np.stack([cells.count(s_p), cells.count(s_q)], axis=1))
-
-
-def _count(
-    runner: Runner, plan: _Plan, samples: int, claim: Guarantee, alpha: float
-) -> tuple[_Plan, list[Stage], NDArray[np.int64]]:
-    """The stages, the plan of the last one, and the (cells, 2) coin-flipped outputs of all of them.
-
-    A claimed curve has one stage: its rule stands at one point of the curve.
-    """
-    counts = np.zeros_like(plan.taught)
-    sizes = _sizes(samples, isinstance(claim, ApproxDP) and plan.cells.learned < SURE)
-    stages: list[Stage] = []
-    number = 0
-    for stage, size in enumerate(sizes):
-        if stage:
-            cells = plan.cells.taught(plan.taught + counts)
-            rule = rules.choose_rule(cells, samples, plan.rule.delta, alpha)
-            plan = replace(plan, cells=cells, rule=rule)
-        fresh = np.zeros_like(counts)
-        for start in range(0, size, runner.chunk):
-            for side, outputs in enumerate(runner.both(min(runner.chunk, size - start), "counted", number)):
-                if outputs is not None:
-                    fresh[:, side] += plan.cells.count(plan.scorer(outputs))
-            number += 1
-        plan = replace(plan, rule=_fitted(plan, fresh.sum(axis=1), samples, alpha))
-        stages.append(Stage.of(plan.rule, fresh))
-        counts += fresh
-    return plan, stages, counts
-
-
-def _fitted(plan: _Plan, total: NDArray[np.int64], samples: int, alpha: float) -> rules.Rule:
-    """The rule for a stage's outputs, of which all is known but the inputs they came from.
-
-    A test that is valid given where the outputs fell lets the rule depend on that (not so the unconditional one). The
-    inputs that it guesses are chosen before: outputs may show on which side more leaked.
-    """
-    rule = plan.rule
-    if rule.delta > 0 and not rule.small_leak:
-        return rule
-    told = rules.choose_rule(plan.cells.weighed(total), samples, rule.delta, alpha)
-    if rule.delta > 0 and told.guessed != rule.guessed:
-        return rule
-    return replace(told, small_leak=True)
-
-
-def _sizes(samples: int, twice: bool) -> list[int]:
-    first = round(FIRST_STAGE * samples)
-    return [first, samples - first] if twice else [samples]
-
-
 def _conclude(
     runner: Runner,
-    plan: _Plan,
+    plan: plans.Plan,
     stages: Sequence[Stage],
     counts: NDArray[np.int64],
     curve: Curve,
@@ -334,7 +173,7 @@ def _conclude(
     guesses = sum(int((stage.right + stage.wrong).sum()) for stage in stages)
     tested = sum(stage.samples for stage in stages)
     if state is None:
-        lower = epsilon_lower(stages, delta, alpha * (1.0 if plan.score.known else SPENT))
+        lower = epsilon_lower(stages, delta, alpha * (1.0 if plan.score.known else plans.SPENT))
     else:
         lower = state.epsilon_lower(alpha)
     estimate = plug_in_epsilon(right, wrong, samples, delta)
@@ -404,7 +243,7 @@ def _anytime(
     learned = ANYTIME_LEARNED
     if samples <= 4 * learned:
         raise InvalidInput(f"an anytime audit needs max_samples > {4 * learned}, got {samples}")
-    plan = _learn(runner, learned, 20 * learned, claim, alpha, score, seed)
+    plan = plans.learn(runner, plans.draw(runner, learned), 20 * learned, claim, alpha, score, seed)
     taught = plan.taught
     if resume is None:
         state = State.fresh(claim, taught, samples - 2 * learned, alpha)
@@ -458,7 +297,7 @@ def _anytime(
 ANYTIME_LEARNED = 400
 
 
-def scores_in_words(plan: _Plan, runner: Runner) -> str:
+def scores_in_words(plan: plans.Plan, runner: Runner) -> str:
     """The rule in words: "guess data if output < -0.1, neighbour if output ≥ 1.2"."""
     name = plan.score.name
     there, back = (

@@ -19,7 +19,7 @@ CELLS = 160
 ATOM_PRIOR = 10.0
 """Information (in trials) that an atom needs to be believed half against the smooth model, or the average."""
 FEW_CELLS = 8
-"""Below this many cells a smooth model has nothing to borrow."""
+"""Below this many cells there is no shape to borrow from the others."""
 BEYOND = 12
 """Cells beyond each end of the scores that cut the others."""
 MOST_KINKS = 6
@@ -221,7 +221,7 @@ def _monotone(odds: Array, hits: Array, total: Array) -> Array:
 
     Almost every additive noise has a monotone ratio, and half-lines are far harder to overfit than unions of intervals.
     """
-    if len(odds) < 3:
+    if len(odds) < FEW_CELLS:
         return odds
     rising = float(np.cov(np.arange(len(odds)), odds, aweights=total + 1e-9)[0, 1]) >= 0
     ordered = isotonic_regression(odds, weights=total + 1e-9, increasing=rising).x

@@ -21,7 +21,7 @@ FEWEST_TRIALS = 50
 
 
 def check_settings(
-    mechanism: Any, claim: Any, trials: int, failure_probability: float, mode: str, held_out: float
+    mechanism: Any, claim: Any, trials: int, failure_probability: float, mode: str, held_out: float | None
 ) -> None:
     if not callable(mechanism):
         raise InvalidInput(
@@ -34,7 +34,7 @@ def check_settings(
     check_probability(failure_probability)
     if mode not in MODES:
         raise InvalidInput(f"unknown mode {mode!r}; choose one of {', '.join(MODES)}")
-    if not 0.005 <= held_out <= 0.8:
+    if held_out is not None and not 0.005 <= held_out <= 0.8:
         raise InvalidInput(f"held_out is the share of trials that chooses the event, in [0.005, 0.8], got {held_out!r}")
 
 

@@ -47,7 +47,17 @@ def fewest_samples(
     if divergence < 1e-12:
         return None
     reach = float(stats.norm.isf(failure_probability) + stats.norm.ppf(power))
-    return max(2, math.ceil(2 * reach**2 / 2 / divergence))
+    told = delta + (1 - delta) / (1 + math.exp(-epsilon))
+    return max(math.ceil(2 * reach**2 / 2 / divergence), _fewest_if_told(told, failure_probability, power))
+
+
+def _fewest_if_told(right: float, failure_probability: float, power: float) -> int:
+    """Runs that no test does without even where every output tells its input, if the claim lets `right` of them do so.
+
+    The null has the pair that tells the truth with this probability and exchanges the inputs else: its likelihood ratio
+    to any pair of laws is at most 1/right a run, so that the power is at most the level times right^-runs.
+    """
+    return max(2, math.ceil(math.log(power / failure_probability) / -math.log(right)))
 
 
 def fewest_of_any(
@@ -78,4 +88,5 @@ def fewest_on_gaussian_curve(mu: float, claimed: float, failure_probability: flo
     if mu <= claimed:
         return None
     reach = float(stats.norm.isf(failure_probability) + stats.norm.ppf(power))
-    return max(2, math.ceil(4 * (reach / (mu - claimed)) ** 2))
+    told = _fewest_if_told(float(stats.norm.cdf(claimed / 2)), failure_probability, power)
+    return max(told, math.ceil(4 * (reach / (mu - claimed)) ** 2))

@@ -59,7 +59,7 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     best = int(np.argmax(bound))
     small = 20 * delta < float(right.flat[best])
     rule = Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]), small)
-    if not small or failure_probability <= 1e-9 or not rule.level.any():
+    if not small or not rule.level.any():
         return rule
     weighted = _weighted_rules(cells, samples, delta, failure_probability, rule.predicted)
     z = special.ndtri(1 - failure_probability)

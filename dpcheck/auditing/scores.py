@@ -71,7 +71,6 @@ class Projection(Score):
 
     direction: tuple[float, ...] | None = None
     linear = True
-    name = "projection"
 
     def __init__(self, direction: ArrayLike | None = None) -> None:
         fixed = None if direction is None else tuple(float(v) for v in np.ravel(np.asarray(direction, dtype=float)))
@@ -80,6 +79,12 @@ class Projection(Score):
     @property
     def learned(self) -> bool:  # type: ignore[override]
         return self.direction is None
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        along = self.direction or ()
+        one = sorted(along) == [*[0.0] * (len(along) - 1), 1.0]
+        return f"output[{along.index(1.0)}]" if one else "projection"
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         if self.direction is not None:
@@ -234,6 +239,10 @@ class Classifier(Score):
         return make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=500))
 
 
+FEW_COLUMNS = 3
+"""Most columns of which each is tried as a score by itself: nothing must be learned for that."""
+
+
 def choose(score: Any, sample: Outputs, distinct: int, categorical: bool) -> list[Score]:
     """The candidate scores of an audit.
 
@@ -267,6 +276,8 @@ def _automatic(sample: Outputs, distinct: int, categorical: bool) -> list[Score]
         return [Identity(), *candidates]
     if not categorical:
         candidates += [Projection(), Classifier("logistic")]
+    if width <= FEW_COLUMNS:
+        candidates += [Projection(column) for column in np.eye(width)]
     return [*candidates, Classifier("boosting")]
 
 

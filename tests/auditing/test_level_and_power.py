@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import dpcheck as dp
-from dpcheck.auditing.audit import _fitted, _Plan
 from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.limits import fewest_of_any, fewest_on_gaussian_curve
+from dpcheck.auditing.plans import Plan, fitted
 from dpcheck.auditing.rules import Rule
 from dpcheck.auditing.scores import Cells, Classifier
 from dpcheck.auditing.stages import Stage, epsilon_lower
@@ -82,12 +82,12 @@ def test_where_outputs_fell_does_not_choose_the_inputs_that_are_guessed():
     both, one = (Rule(np.array(level, dtype=np.int8), 1e-5, 0.0, True) for level in ([1, 1, -1, -1], [1, 0, 0, 0]))
     rng = np.random.default_rng(0)
     for rule in (both, one):
-        plan = _Plan(dp.scores.Cells(), lambda outputs: outputs, cells, rule, np.zeros((4, 2), dtype=np.int64))
+        plan = Plan(dp.scores.Cells(), lambda outputs: outputs, cells, rule, np.zeros((4, 2), dtype=np.int64))
         totals = [np.array([leaks, a, 2000 - a, 40 - leaks]) for leaks in (0, 3, 40) for a in (0, 500, 2000)]
         totals += [rng.integers(0, 400, 4) for _ in range(20)]
-        fitted = [_fitted(plan, total, 2000, 0.05) for total in totals]
-        assert all(told.guessed == rule.guessed for told in fitted)
-        assert any((told.level != rule.level).any() for told in fitted) == (rule is both)
+        told = [fitted(plan, total, 2000, 0.05) for total in totals]
+        assert all(new.guessed == rule.guessed for new in told)
+        assert any((new.level != rule.level).any() for new in told) == (rule is both)
 
 
 @pytest.mark.parametrize(

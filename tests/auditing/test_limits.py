@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import dpcheck as dp
-from dpcheck.auditing.limits import fewest_samples, limit_epsilon
+from dpcheck.auditing.limits import fewest_on_gaussian_curve, fewest_samples, limit_epsilon
 
 GRID = np.linspace(-7, 8, 1201)
 
@@ -30,6 +30,16 @@ def test_fewest_samples_inverts_the_limit():
     assert limit_epsilon([0.5, 0.5], [0.5, 0.5], 0.0, 10_000) == 0.0
     more = fewest_samples(p, q, bound, 1e-5, 0.05, power=0.95)
     assert more == pytest.approx(4 * 100_000, rel=0.02)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (0.3, 1e-3)])
+def test_outputs_that_tell_everything_still_take_a_row_of_right_guesses(epsilon, delta):
+    right = delta + (1 - delta) / (1 + math.exp(-epsilon))
+    runs = fewest_samples([1.0, 0.0], [0.0, 1.0], epsilon, delta, 1e-6, 0.95)
+    # The best test wants all guesses right: so many of them has chance below the level over the power under the claim.
+    assert right**runs <= 1e-6 / 0.95
+    assert fewest_on_gaussian_curve(50.0, 1.0, 1e-6, 0.95) == 38
+    assert stats.norm.cdf(0.5) ** 38 <= 1e-6 / 0.95 < stats.norm.cdf(0.5) ** 37
 
 
 def test_with_known_densities_the_audit_is_near_the_limit():

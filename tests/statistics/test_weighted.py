@@ -2,14 +2,18 @@
 
 import itertools
 import math
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.binomial import epsilon_lower_conditional
-from dpcheck.statistics.weighted import LEAK, epsilon_lower_weighted, most_leaks, weighted_p_value
+from dpcheck.statistics.weighted import LEAK, _tail, epsilon_lower_weighted, most_leaks, weighted_p_value
 
 
 def enumerated(right, wrong, epsilon):
@@ -29,6 +33,38 @@ def test_tail_is_the_enumerated_one(right, wrong, epsilon):
     assert weighted_p_value(right, wrong, 100, epsilon) == pytest.approx(
         enumerated(right, wrong, epsilon), rel=2e-8, abs=1e-11
     )
+
+
+def convolved(score, made, theta):
+    """The tail in rational arithmetic."""
+    law = {0: Fraction(1)}
+    for level, n in enumerate(made, 1):
+        chances = [math.comb(n, k) * Fraction(theta) ** k * (1 - Fraction(theta)) ** (n - k) for k in range(n + 1)]
+        sums = itertools.product(law.items(), enumerate(chances))
+        law = Counter()
+        for (s, a), (k, b) in sums:
+            law[s + level * k] += a * b
+    return float(sum(chance for s, chance in law.items() if s >= score))
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.integers(0, 12), min_size=2, max_size=4).filter(any),
+    st.floats(0.05, 0.95),
+    st.floats(0.0, 1.0),
+)
+def test_deep_tails_keep_their_relative_precision(made, theta, share):
+    most = sum(level * n for level, n in enumerate(made, 1))
+    for score in {round(share * most), most - 1, most}:
+        exact = convolved(score, made, theta)
+        assert exact * (1 - 1e-9) <= _tail(score, np.array(made), theta) <= exact * (1 + 1e-7)
+    assert _tail(most + 1, np.array(made), theta) == 0.0
+
+
+def test_bounds_at_tiny_failure_probabilities():
+    # All of 200 right, at weights 1 and 2: theta^200 = 1e-30.
+    bound = epsilon_lower_weighted([100, 100], [0, 0], 200, failure_probability=1e-30)
+    assert bound == pytest.approx(special.logit(10 ** (-30 / 200)), abs=1e-4)
 
 
 def test_one_level_is_the_conditional_binomial():
@@ -58,8 +94,6 @@ def test_weights_gain_over_one_event():
 def test_refuses_what_cannot_be():
     with pytest.raises(InvalidInput, match="more guesses"):
         weighted_p_value([50], [60], 100, 1.0)
-    with pytest.raises(InvalidInput, match="1e-10"):
-        epsilon_lower_weighted([50], [10], 100, failure_probability=1e-12)
 
 
 def worst_allocation(right, wrong, epsilon, leaks):

@@ -1,0 +1,199 @@
+"""What the held-out part of a fixed audit decides, and how the rest of it is counted in stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcheck import seeds
+from dpcheck.auditing import rules, scores, words
+from dpcheck.auditing.cells import SURE, Partition, learn_partition
+from dpcheck.auditing.mechanisms import Outputs, Runner
+from dpcheck.auditing.stages import Stage
+from dpcheck.errors import InvalidInput
+from dpcheck.privacy import ApproxDP, Guarantee
+
+FEWEST_LEARNED = 20
+COLUMNS_LEARNED = (0.36, 500)
+"""Share of the trials, and most of them, that are held out at least where a score of several columns is learned."""
+SPENT = 0.65
+"""Share of the failure probability that a fixed audit spends, unless the densities are known: a tight claim then falls
+so rarely that 2,000 audits show it (upper 99 % limit of the rate below the failure probability)."""
+FIRST_STAGE = 0.5
+"""Share of the counted trials after which the rule is learned anew."""
+
+
+def known(score: Any) -> bool:
+    return isinstance(score, scores.Score) and score.known
+
+
+def _learns(score: Any) -> bool:
+    if isinstance(score, str) or not isinstance(score, Sequence):
+        return score == "auto" or (isinstance(score, scores.Score) and score.learned)
+    return any(_learns(one) for one in score)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the held-out part decided: a score, its cells, and a rule on them.
+
+    Attributes:
+        taught: (cells, 2) counts of it; known: outputs of a discrete mechanism by name.
+    """
+
+    score: scores.Score
+    scorer: scores.Scorer
+    cells: Partition
+    rule: rules.Rule
+    taught: NDArray[np.int64]
+    known: tuple[words.Example, ...] = ()
+
+
+def hold_out(runner: Runner, trials: int, share: float | None, score: Any, claim: Guarantee) -> tuple[Outputs, Outputs]:
+    """Held-out outputs on both inputs."""
+    least = 0.0
+    if share is None:
+        share = 0.01 if known(score) else 0.1 if isinstance(claim, ApproxDP) else 0.2
+        least = min(COLUMNS_LEARNED[0] * trials, COLUMNS_LEARNED[1]) if _learns(score) else 0.0
+    first = max(FEWEST_LEARNED, round(share * trials))
+    p, q = draw(runner, first)
+    more = round(least) - first
+    if more <= 0 or p.matrix.shape[1] == 1:
+        return p, q
+    p_more, q_more = draw(runner, more, "held out, too")
+    return join([p, p_more]), join([q, q_more])
+
+
+def draw(runner: Runner, trials: int, part: str = "held out") -> tuple[Outputs, Outputs]:
+    """Outputs on both inputs, in chunks."""
+    sizes = [min(runner.chunk, trials - start) for start in range(0, trials, runner.chunk)]
+    p, q = (join([runner.outputs(side, n, part, number) for number, n in enumerate(sizes)]) for side in (0, 1))
+    if p.matrix.shape[1] != q.matrix.shape[1]:
+        raise InvalidInput(
+            f"{runner.encoder.name} returns {p.matrix.shape[1]} numbers on data and {q.matrix.shape[1]} on neighbour; "
+            "outputs need one width"
+        )
+    return p, q
+
+
+def join(parts: Sequence[Outputs]) -> Outputs:
+    """Several batches as one."""
+    if len(parts) == 1:
+        return parts[0]
+    width = {p.matrix.shape[1] for p in parts}
+    if len(width) > 1:
+        raise InvalidInput(f"outputs change their width from call to call: {sorted(width)} columns")
+    raws = [p.raw for p in parts]
+    if isinstance(raws[0], tuple):
+        raw: Any = tuple(np.concatenate([np.asarray(r[i]) for r in raws]) for i in range(len(raws[0])))
+    elif isinstance(raws[0], np.ndarray):
+        raw = np.concatenate(raws)
+    else:
+        raw = [x for r in raws for x in r]
+    return Outputs(raw, np.concatenate([p.matrix for p in parts]))
+
+
+def _part(outputs: Outputs, rows: slice) -> Outputs:
+    raw = outputs.raw
+    cut = tuple(np.asarray(r)[rows] for r in raw) if isinstance(raw, tuple) else raw[rows]
+    return Outputs(cut, outputs.matrix[rows])
+
+
+def learn(
+    runner: Runner,
+    held: tuple[Outputs, Outputs],
+    samples: int,
+    claim: Guarantee,
+    failure_probability: float,
+    score: Any,
+    seed: int,
+) -> Plan:
+    p, q = held
+    rng = seeds.stream(seed, "audit", "learn")
+    look = min(len(p), 4096)
+    sample = _part(p, slice(0, look))
+    distinct = scores.distinct_rows(np.concatenate([p.matrix[:look], q.matrix[:look]]))
+    best: Plan | None = None
+    for candidate in scores.choose(score, sample, distinct, runner.encoder.categorical):
+        plan = _try(candidate, p, q, samples, claim, failure_probability, rng)
+        if best is None or plan.rule.predicted > best.rule.predicted:
+            best = plan
+    assert best is not None
+    if isinstance(best.score, scores.Cells | scores.Outcomes):
+        best = replace(best, known=words.examples([sample, _part(q, slice(0, look))], best.scorer))
+    return best
+
+
+def _try(
+    score: scores.Score, p: Outputs, q: Outputs, samples: int, claim: Guarantee, alpha: float, rng: np.random.Generator
+) -> Plan:
+    # A learned score must meet outputs that it was not taught by before its laws can be trusted.
+    split = len(p) // 2 if score.learned else 0
+    taught = [_part(o, slice(0, split)) if split else o for o in (p, q)]
+    scorer = score.fit(taught[0], taught[1], rng)
+    s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
+    cells = learn_partition(
+        s_p,
+        s_q,
+        learned_score=score.learned,
+        known_ratio=score.known,
+        ordered=score.ordered,
+        trusted=score.linear or not score.learned,
+    )
+    if isinstance(claim, ApproxDP):
+        rule = rules.choose_rule(cells, samples, claim.delta, alpha)
+    else:
+        rule = rules.choose_rule_on_curve(cells, samples, claim, alpha)
+    return Plan(score, scorer, cells, rule, np.stack([cells.count(s_p), cells.count(s_q)], axis=1))
+
+
+def count(
+    runner: Runner, plan: Plan, samples: int, claim: Guarantee, alpha: float
+) -> tuple[Plan, list[Stage], NDArray[np.int64]]:
+    """The stages, the plan of the last one, and the (cells, 2) coin-flipped outputs of all of them.
+
+    A claimed curve has one stage: its rule stands at one point of the curve.
+    """
+    counts = np.zeros_like(plan.taught)
+    sizes = _sizes(samples, isinstance(claim, ApproxDP) and plan.cells.learned < SURE)
+    stages: list[Stage] = []
+    number = 0
+    for stage, size in enumerate(sizes):
+        if stage:
+            cells = plan.cells.taught(plan.taught + counts)
+            rule = rules.choose_rule(cells, samples, plan.rule.delta, alpha)
+            plan = replace(plan, cells=cells, rule=rule)
+        fresh = np.zeros_like(counts)
+        for start in range(0, size, runner.chunk):
+            for side, outputs in enumerate(runner.both(min(runner.chunk, size - start), "counted", number)):
+                if outputs is not None:
+                    fresh[:, side] += plan.cells.count(plan.scorer(outputs))
+            number += 1
+        plan = replace(plan, rule=fitted(plan, fresh.sum(axis=1), samples, alpha))
+        stages.append(Stage.of(plan.rule, fresh))
+        counts += fresh
+    return plan, stages, counts
+
+
+def fitted(plan: Plan, total: NDArray[np.int64], samples: int, alpha: float) -> rules.Rule:
+    """The rule for a stage's outputs, of which all is known but the inputs they came from.
+
+    A test that is valid given where the outputs fell lets the rule depend on that (not so the unconditional one). The
+    inputs that it guesses are chosen before: outputs may show on which side more leaked.
+    """
+    rule = plan.rule
+    if rule.delta > 0 and not rule.small_leak:
+        return rule
+    told = rules.choose_rule(plan.cells.weighed(total), samples, rule.delta, alpha)
+    if rule.delta > 0 and told.guessed != rule.guessed:
+        return rule
+    return replace(told, small_leak=True)
+
+
+def _sizes(samples: int, twice: bool) -> list[int]:
+    first = round(FIRST_STAGE * samples)
+    return [first, samples - first] if twice else [samples]
