@@ -4,6 +4,7 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.auditing.limits import fewest_on_gaussian_curve, fewest_samples
+from dpcheck.privacy import GaussianDP
 
 
 def between(points, *laws):
@@ -17,13 +18,17 @@ def shifted(law, shift, reach=14.0, cells=1200):
     return lambda: between(points, law.cdf, lambda x: law.cdf(x - shift))
 
 
-def laplace(shift):
-    return shifted(stats.laplace, shift)
+def laplace_noise(epsilon):
+    """What `kill_by_audit` may know of a release whose pair is Laplace noise moved by `epsilon` scales."""
+    return {"exact_epsilon": epsilon, "laws": shifted(stats.laplace, epsilon)}
 
 
-def gaussian_curve(mu, claimed):
-    """Fewest runs for Gaussian noise at `mu` against a claimed Gaussian curve."""
-    return lambda alpha, power: fewest_on_gaussian_curve(mu, claimed, alpha, power)
+def gaussian_noise(mu, claimed):
+    """The same of Gaussian noise moved by `mu` deviations, against a claimed Gaussian curve; its epsilon at 1e-5."""
+    return {
+        "exact_epsilon": GaussianDP(mu).epsilon_at(1e-5),
+        "minimum": lambda alpha, power: fewest_on_gaussian_curve(mu, claimed, alpha, power),
+    }
 
 
 def told_apart(claim):

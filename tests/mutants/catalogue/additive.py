@@ -9,7 +9,7 @@ import dpcheck as dp
 from dpcheck.mutants import Mutant
 from dpcheck.testing import kill_by_audit, kill_by_number
 
-from ._laws import between, gaussian_curve, laplace, shifted, told_apart
+from ._laws import between, gaussian_noise, laplace_noise, shifted, told_apart
 
 N = 20
 LOW, HIGH = np.zeros(N), np.r_[np.zeros(N - 1), 1.0]
@@ -49,33 +49,18 @@ half_sensitivity = Mutant(
         -np.ones(N),
         np.r_[-np.ones(N - 1), 1.0],
         PURE,
-        exact_epsilon=2.0,
-        laws=laplace(2.0),
+        **laplace_noise(2.0),
     ),
 )
 gaussian_half_sensitivity = Mutant(
     name="gaussian-half-sensitivity",
     bug="Gaussian noise for C/n where replace-one needs 2C/n: twice the shift",
-    kill=kill_by_audit(
-        mean_gaussian(1 / N / (2 * MU)),
-        LOW,
-        HIGH,
-        CURVE,
-        exact_epsilon=dp.GaussianDP(2 * MU).epsilon_at(1e-5),
-        minimum=gaussian_curve(2 * MU, MU),
-    ),
+    kill=kill_by_audit(mean_gaussian(1 / N / (2 * MU)), LOW, HIGH, CURVE, **gaussian_noise(2 * MU, MU)),
 )
 variance_as_deviation = Mutant(
     name="gaussian-variance-as-deviation",
     bug="the variance sigma^2 < sigma passed where a standard deviation is meant",
-    kill=kill_by_audit(
-        mean_gaussian((1 / N / MU) ** 2),
-        LOW,
-        HIGH,
-        CURVE,
-        exact_epsilon=dp.GaussianDP(N * MU**2).epsilon_at(1e-5),
-        minimum=gaussian_curve(N * MU**2, MU),
-    ),
+    kill=kill_by_audit(mean_gaussian((1 / N / MU) ** 2), LOW, HIGH, CURVE, **gaussian_noise(N * MU**2, MU)),
 )
 deviation_as_variance = Mutant(
     name="gaussian-deviation-as-variance",
@@ -85,8 +70,7 @@ deviation_as_variance = Mutant(
         LOW,
         HIGH,
         CURVE,
-        exact_epsilon=dp.GaussianDP(math.sqrt(MU)).epsilon_at(1e-5),
-        minimum=gaussian_curve(math.sqrt(MU), MU),
+        **gaussian_noise(math.sqrt(MU), MU),
         standard=60_000,
     ),
 )
@@ -94,18 +78,13 @@ per_coordinate_noise = Mutant(
     name="gaussian-noise-over-root-d",
     bug="noise per coordinate divided by sqrt(d), d = 5",
     kill=kill_by_audit(
-        mean_gaussian(1 / N / MU / math.sqrt(5), d=5),
-        LOW,
-        HIGH,
-        CURVE,
-        exact_epsilon=dp.GaussianDP(MU * math.sqrt(5)).epsilon_at(1e-5),
-        minimum=gaussian_curve(MU * math.sqrt(5), MU),
+        mean_gaussian(1 / N / MU / math.sqrt(5), d=5), LOW, HIGH, CURVE, **gaussian_noise(MU * math.sqrt(5), MU)
     ),
 )
 divided_twice = Mutant(
     name="laplace-divided-by-n-twice",
     bug="noise divided by the batch size once too often",
-    kill=kill_by_audit(mean_laplace(1 / N / N), LOW, HIGH, PURE, exact_epsilon=float(N), laws=laplace(float(N))),
+    kill=kill_by_audit(mean_laplace(1 / N / N), LOW, HIGH, PURE, **laplace_noise(float(N))),
 )
 epsilon_as_scale = Mutant(
     name="histogram-scale-epsilon",
@@ -115,8 +94,7 @@ epsilon_as_scale = Mutant(
         LOW,
         HIGH,
         dp.PureDP(0.5),
-        exact_epsilon=2.0,
-        laws=laplace(2.0),
+        **laplace_noise(2.0),
     ),
 )
 one_end_of_the_range = Mutant(
@@ -127,8 +105,7 @@ one_end_of_the_range = Mutant(
         LOW,
         FAR,
         PURE,
-        exact_epsilon=4.0,
-        laws=laplace(4.0),
+        **laplace_noise(4.0),
     ),
 )
 raw_copy_used = Mutant(
@@ -139,8 +116,7 @@ raw_copy_used = Mutant(
         LOW,
         FAR,
         PURE,
-        exact_epsilon=50.0,
-        laws=laplace(50.0),
+        **laplace_noise(50.0),
     ),
 )
 clip_ignored = Mutant(
@@ -151,8 +127,7 @@ clip_ignored = Mutant(
         LOW,
         FAR,
         PURE,
-        exact_epsilon=3.0,
-        laws=laplace(3.0),
+        **laplace_noise(3.0),
     ),
 )
 bounds_from_data = Mutant(
@@ -270,8 +245,7 @@ smaller_scale = Mutant(
         LOW,
         HIGH,
         PURE,
-        exact_epsilon=1.25,
-        laws=laplace(1.25),
+        **laplace_noise(1.25),
     ),
 )
 smaller_deviation = Mutant(
@@ -282,8 +256,7 @@ smaller_deviation = Mutant(
         LOW,
         HIGH,
         dp.GaussianDP(1.0),
-        exact_epsilon=dp.GaussianDP(1 / 0.9).epsilon_at(1e-5),
-        minimum=gaussian_curve(1 / 0.9, 1.0),
+        **gaussian_noise(1 / 0.9, 1.0),
     ),
 )
 half_deviation = Mutant(
@@ -294,8 +267,7 @@ half_deviation = Mutant(
         LOW,
         HIGH,
         dp.GaussianDP(1.0),
-        exact_epsilon=dp.GaussianDP(2.0).epsilon_at(1e-5),
-        minimum=gaussian_curve(2.0, 1.0),
+        **gaussian_noise(2.0, 1.0),
     ),
 )
 half_deviation_at_a_point = Mutant(

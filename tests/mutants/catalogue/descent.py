@@ -14,7 +14,7 @@ from dpcheck.auditing.attacks import replayed_noise
 from dpcheck.mutants import Mutant
 from dpcheck.testing import kill_by_attack, kill_by_audit, kill_by_number
 
-from ._laws import between, gaussian_curve, laplace, shifted, told_apart
+from ._laws import between, gaussian_noise, laplace_noise, shifted, told_apart
 
 N, STEPS, CLIP = 10, 10, 1.0
 MU = 0.5
@@ -51,10 +51,6 @@ def descent(gradient=mean_gradient, sigma=SIGMA, steps=STEPS, rate=0.2, last_noi
     return run
 
 
-def epsilon_of(mu, delta=1e-5):
-    return dp.GaussianDP(mu).epsilon_at(delta)
-
-
 def batch_mean_clipped(w, data):
     return clipped((w[:, None] - data).mean(axis=1))
 
@@ -76,38 +72,19 @@ forgotten_clip = Mutant(
     name="descent-clip-forgotten",
     bug="clipping is an option that defaults to off",
     # Given the past, every step moves by nine times what it may.
-    kill=kill_by_audit(
-        descent(unclipped),
-        DATA,
-        NEIGHBOUR,
-        CLAIM,
-        exact_epsilon=epsilon_of(9 * MU),
-        minimum=gaussian_curve(9 * MU, MU),
-    ),
+    kill=kill_by_audit(descent(unclipped), DATA, NEIGHBOUR, CLAIM, **gaussian_noise(9 * MU, MU)),
 )
 intercept = Mutant(
     name="descent-intercept-outside-the-clip",
     bug="the intercept's gradient is added after clipping",
     # Given the past, every step moves by 0.2 within the clip and by 0.3 * 1.8 outside: 3.7 times what it may.
-    kill=kill_by_audit(
-        descent(intercept_outside),
-        DATA,
-        NEIGHBOUR,
-        CLAIM,
-        exact_epsilon=epsilon_of(3.7 * MU),
-        minimum=gaussian_curve(3.7 * MU, MU),
-    ),
+    kill=kill_by_audit(descent(intercept_outside), DATA, NEIGHBOUR, CLAIM, **gaussian_noise(3.7 * MU, MU)),
 )
 not_composed = Mutant(
     name="descent-noise-of-one-step",
     bug="noise calibrated for one step, not for ten composed",
     kill=kill_by_audit(
-        descent(sigma=SIGMA / math.sqrt(STEPS)),
-        DATA,
-        NEIGHBOUR,
-        CLAIM,
-        exact_epsilon=epsilon_of(MU * math.sqrt(STEPS)),
-        minimum=gaussian_curve(MU * math.sqrt(STEPS), MU),
+        descent(sigma=SIGMA / math.sqrt(STEPS)), DATA, NEIGHBOUR, CLAIM, **gaussian_noise(MU * math.sqrt(STEPS), MU)
     ),
 )
 not_composed_last = Mutant(
@@ -118,8 +95,7 @@ not_composed_last = Mutant(
         DATA,
         NEIGHBOUR,
         CLAIM,
-        exact_epsilon=epsilon_of(MU * math.sqrt(STEPS)),
-        minimum=gaussian_curve(MU * math.sqrt(STEPS), MU),
+        **gaussian_noise(MU * math.sqrt(STEPS), MU),
     ),
 )
 last_step_bare = Mutant(
@@ -274,8 +250,7 @@ phases_overlap = Mutant(
         np.zeros(10),
         np.eye(10)[5],
         CLAIM,
-        exact_epsilon=epsilon_of(MU * math.sqrt(2)),
-        minimum=gaussian_curve(MU * math.sqrt(2), MU),
+        **gaussian_noise(MU * math.sqrt(2), MU),
         standard=60_000,
     ),
 )
@@ -301,8 +276,7 @@ best_of_twenty = Mutant(
         np.ones(1),
         dp.PureDP(1.0),
         # The smallest of 20 exponential distances from the truth.
-        exact_epsilon=20.0,
-        laws=laplace(20.0),
+        **laplace_noise(20.0),
     ),
 )
 data_dependent_stop = Mutant(
