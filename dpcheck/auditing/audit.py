@@ -194,6 +194,7 @@ def _conclude(
             "samples": samples,
             "tested": tested,
             "directions": rule.directions if state is None else 2,
+            "fitted": int(rule.small_leak),
             "runs_data": int(counts[:, 0].sum()),
             "runs_neighbour": int(counts[:, 1].sum()),
             "hits_data": int(hits[0]),

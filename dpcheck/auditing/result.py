@@ -77,8 +77,8 @@ class AuditResult:
     def witness(self) -> Witness | None:
         """The counts, with the pair, as a witness that `dpcheck verify` recomputes; None unless refuted.
 
-        Its certificate is cruder than the audit's: in fixed mode it confines the nuisance parameter, in anytime mode it
-        bets on one event only and holds at any time. So a refutation by a hair may have none.
+        Its certificate is cruder than the audit's: in fixed mode it counts the last stage only, all guesses alike; in
+        anytime mode it bets on one event only and holds at any time. So a refutation by a hair may have none.
         """
         if self.outcome is not Outcome.REFUTED or "right" not in self.counts:
             return None
@@ -86,11 +86,12 @@ class AuditResult:
         directions = self.counts["directions"]
         alpha, leak = Fraction(str(self.failure_probability)), Fraction(str(self.rule_delta)) * directions / 2
         allowed = self.claim.epsilon_at(self.rule_delta)
-        kind, certify = (
-            ("sampled.event_counts", sampled.certified_epsilon)
-            if self.mode == "fixed"
-            else ("sampled.stopped_counts", sampled.stopped_epsilon)
-        )
+        if self.mode != "fixed":
+            kind, certify = "sampled.stopped_counts", sampled.stopped_epsilon
+        elif self.counts.get("fitted") and leak:
+            kind, certify = "sampled.fitted_counts", sampled.fitted_epsilon
+        else:
+            kind, certify = "sampled.event_counts", sampled.certified_epsilon
         with mpmath.workdps(50):
             found = certify(right, wrong, samples, leak, alpha)
             if found <= allowed:
@@ -118,7 +119,7 @@ class AuditResult:
             parameters=parameters,
             claimed=repr(allowed),
             found=text,
-            note="counts of right and wrong guesses; each rule was fixed before the trials that it guesses",
+            note="counts of right and wrong guesses; no rule saw the inputs of the trials that it guesses",
         )
 
     def reason(self) -> str:

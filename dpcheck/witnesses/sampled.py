@@ -10,11 +10,11 @@ import mpmath
 
 from dpcheck.witnesses import Violation
 
-__all__ = ["event_counts", "stopped_counts"]
+__all__ = ["event_counts", "fitted_counts", "stopped_counts"]
 
 _DIGITS = 50
 _NUISANCE = 50
-"""One part in 50 of the failure probability confines the chance of a guess, when delta > 0."""
+"""One part in 50 of the failure probability confines the chance of a guess, or the leaks, when delta > 0."""
 
 
 def event_counts(
@@ -43,6 +43,26 @@ def event_counts(
         description: event, pair, values of both inputs, seed and so on, for readers.
     """
     return _recomputed(certified_epsilon, right, wrong, samples, epsilon, delta, failure_probability, label, directions)
+
+
+def fitted_counts(
+    *,
+    right: int,
+    wrong: int,
+    samples: int,
+    epsilon: str,
+    delta: str,
+    failure_probability: str,
+    label: str,
+    directions: int = 2,
+    **description: Any,
+) -> Violation:
+    """As `event_counts`, for a rule that saw where its outputs fell, not which inputs they came from.
+
+    Given where they fell and which trials leaked (Bin(samples, delta) of them), those that did not leak are right with
+    probability at most e^epsilon / (1 + e^epsilon); see `fitted_epsilon`.
+    """
+    return _recomputed(fitted_epsilon, right, wrong, samples, epsilon, delta, failure_probability, label, directions)
 
 
 def stopped_counts(
@@ -106,6 +126,23 @@ def certified_epsilon(right: int, wrong: int, samples: int, delta: Fraction, alp
     # share = (e^eps + delta/s) / (1 + e^eps), solved for e^eps.
     odds = (share - _real(delta) / chance) / (1 - share)
     return mpmath.log(odds) if odds > 1 else mpmath.mpf(0)
+
+
+def fitted_epsilon(right: int, wrong: int, samples: int, delta: Fraction, alpha: Fraction) -> mpmath.mpf:
+    """Lower bound on epsilon at `delta`: leaks up to a quantile count as right guesses that say nothing.
+
+    The quantile is exceeded with 1/50 of the failure probability at most.
+    """
+    level = _real(alpha)
+    spent = level / _NUISANCE if delta else mpmath.mpf(0)
+    low, leaks = -1, samples if delta else 0
+    while leaks - low > 1:
+        middle = (low + leaks) // 2
+        low, leaks = (low, middle) if _tail(middle + 1, samples, _real(delta)) <= spent else (middle, leaks)
+    if right <= leaks:
+        return mpmath.mpf(0)
+    share = _bisect(lambda t: _tail(right - leaks, right + wrong - leaks, t), level - spent)
+    return max(mpmath.mpf(0), mpmath.log(share / (1 - share))) if 0 < share < 1 else mpmath.mpf(0)
 
 
 _BETS = 256

@@ -13,6 +13,7 @@ import dpcheck as dp
 from dpcheck.auditing.inputs import pack, unpack
 from dpcheck.errors import InvalidInput, WitnessRejected
 from dpcheck.statistics.binomial import epsilon_lower_conditional
+from dpcheck.statistics.weighted import most_leaks
 from dpcheck.witnesses import sampled
 
 ALPHA = Fraction(1, 20)
@@ -72,7 +73,33 @@ def test_power_of_the_stopped_certificate() -> None:
     assert sum(wealth(int(r), 1200 - int(r), 1200, 1.0, 0.0) >= 20 for r in right) >= 180
 
 
-def test_verify_takes_both_kinds_and_refuses_nonsense() -> None:
+@pytest.mark.parametrize("delta", [0.0, 2e-3])
+def test_the_fitted_certificate_keeps_its_level_whatever_leaks_where(delta: float) -> None:
+    """Tight at epsilon 1: leaks are right, others with probability e/(1+e), and the rule may know how many leaked."""
+    rng = np.random.default_rng(0)
+    samples, alarms = 2000, 0
+    for _ in range(400):
+        leaks = int(rng.binomial(samples, delta))
+        # Guesses are few, and fewer still where much leaked: the chance of a guess says nothing here.
+        guesses = 60 + (100 if leaks == 0 else 0)
+        right = leaks + int(rng.binomial(guesses, math.e / (1 + math.e)))
+        bound = sampled.fitted_epsilon(right, guesses + leaks - right, samples, Fraction(str(delta)), Fraction(1, 20))
+        alarms += bool(bound > 1)
+    # At most binomial(400, 0.05): more than 35 has probability 1e-3.
+    assert alarms <= 35
+
+
+def test_the_fitted_certificate_against_the_leaks_of_the_audit() -> None:
+    for right, wrong, delta in ((300, 30, 1e-3), (50, 2, 1e-3), (900, 100, 1e-5), (40, 0, 0.0)):
+        leaks, _ = most_leaks(2000, delta, 0.05 / 50)
+        share = 0.05 * (1 - 1 / 50) if delta else 0.05
+        expected = float(epsilon_lower_conditional(right - leaks, wrong, share))
+        found = sampled.fitted_epsilon(right, wrong, 2000, Fraction(str(delta)), Fraction(1, 20))
+        assert float(found) == pytest.approx(expected, abs=1e-9)
+    assert sampled.fitted_epsilon(2, 0, 2000, Fraction(1, 100), Fraction(1, 20)) == 0
+
+
+def test_verify_takes_all_kinds_and_refuses_nonsense() -> None:
     parameters = {
         "right": 300, "wrong": 30, "samples": 600, "epsilon": "1.0", "delta": "0", "failure_probability": "0.05",
         "label": "audit/m",
@@ -81,6 +108,7 @@ def test_verify_takes_both_kinds_and_refuses_nonsense() -> None:
     assert fixed.violated
     assert stopped.violated
     assert stopped.found < fixed.found
+    assert sampled.fitted_counts(**parameters).found == fixed.found
     one = sampled.event_counts(**{**parameters, "delta": "0.02", "directions": 1})
     assert one.found == sampled.event_counts(**{**parameters, "delta": "0.01"}).found
     for change in ({"directions": 3}, {"right": -1}, {"samples": 10}, {"failure_probability": "2"}):
