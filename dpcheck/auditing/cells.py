@@ -15,7 +15,8 @@ from scipy import special
 from scipy.optimize import brentq, isotonic_regression
 
 Array = NDArray[np.float64]
-CELLS = 160
+CELLS, FEWEST_CELLS, OUTPUTS_A_CELL = 160, 16, 6
+"""Most cells of a score, and fewer where few outputs cut them: nothing shows where a smooth model fails otherwise."""
 ATOM_PRIOR = 10.0
 """Information (in trials) that an atom needs to be believed half against the smooth model, or the average."""
 FEW_CELLS = 8
@@ -129,6 +130,7 @@ def learn_partition(
     """
     pooled = np.concatenate([data, neighbour])
     pooled = np.sort(pooled[~np.isnan(pooled)])
+    cells = min(cells, max(FEWEST_CELLS, len(pooled) // OUTPUTS_A_CELL))
     atoms, edges = _edges(pooled, cells, known_ratio)
     place = np.searchsorted(edges, pooled, side="right")
     total = np.bincount(place, minlength=len(edges) + 1)

@@ -17,8 +17,9 @@ from dpcheck.auditing.stages import Stage
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
 
+Array = NDArray[np.float64]
 FEWEST_LEARNED = 20
-COLUMNS_LEARNED = (0.36, 500)
+COLUMNS_LEARNED = (0.36, 800)
 """Share of the trials, and most of them, that are held out at least where a score of several columns is learned."""
 SPENT = 0.65
 """Share of the failure probability that a fixed audit spends, unless the densities are known: a tight claim then falls
@@ -131,11 +132,7 @@ def learn(
 def _try(
     score: scores.Score, p: Outputs, q: Outputs, samples: int, claim: Guarantee, alpha: float, rng: np.random.Generator
 ) -> Plan:
-    # A learned score must meet outputs that it was not taught by before its laws can be trusted.
-    split = len(p) // 2 if score.learned else 0
-    taught = [_part(o, slice(0, split)) if split else o for o in (p, q)]
-    scorer = score.fit(taught[0], taught[1], rng)
-    s_p, s_q = (scorer(_part(o, slice(split, None)) if split else o) for o in (p, q))
+    scorer, s_p, s_q = _fit(score, p, q, rng)
     cells = learn_partition(
         s_p,
         s_q,
@@ -149,6 +146,26 @@ def _try(
     else:
         rule = rules.choose_rule_on_curve(cells, samples, claim, alpha)
     return Plan(score, scorer, cells, rule, np.stack([cells.count(s_p), cells.count(s_q)], axis=1))
+
+
+CROSSED = 1_000
+"""Most held-out outputs on each input of which either half teaches a score that the other one meets."""
+
+
+def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) -> tuple[scores.Scorer, Array, Array]:
+    """The scorer, and scores on both inputs: of a learned one, of outputs that it was not taught by."""
+    if not score.learned:
+        scorer = score.fit(p, q, rng)
+        return scorer, scorer(p), scorer(q)
+    half = len(p) // 2
+    (p1, q1), (p2, q2) = ((_part(p, rows), _part(q, rows)) for rows in (slice(0, half), slice(half, None)))
+    first = score.fit(p1, q1, rng)
+    if len(p) > CROSSED:
+        return first, first(p2), first(q2)
+    # Few outputs: both halves teach, and the average of both scorers is used.
+    second = score.fit(p2, q2, rng)
+    s_p, s_q = np.concatenate([second(p1), first(p2)]), np.concatenate([second(q1), first(q2)])
+    return lambda outputs: (first(outputs) + second(outputs)) / 2, s_p, s_q
 
 
 def count(

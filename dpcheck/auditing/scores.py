@@ -97,8 +97,11 @@ class Projection(Score):
         p, q = _filled(data.matrix), _filled(neighbour.matrix)
         within = np.cov(p, rowvar=False).reshape(p.shape[1], -1) + np.cov(q, rowvar=False).reshape(p.shape[1], -1)
         ridge = 1e-6 * (np.trace(within) / len(within) + 1e-12)
-        learned = np.linalg.lstsq(within + ridge * np.eye(len(within)), p.mean(axis=0) - q.mean(axis=0), rcond=None)[0]
-        return lambda outputs: _filled(outputs.matrix) @ learned
+        apart, middle = p.mean(axis=0) - q.mean(axis=0), (p.mean(axis=0) + q.mean(axis=0)) / 2
+        learned = np.linalg.lstsq(within + ridge * np.eye(len(within)), apart, rcond=None)[0]
+        # The means score 1/2 and -1/2, so that projections learned from different outputs agree in scale.
+        scale = float(apart @ learned) or 1.0
+        return lambda outputs: (_filled(outputs.matrix) - middle) @ learned / scale
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
 """Cells with given log-ratios: masses of largest empirical likelihood; when a known ratio is doubted."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpcheck.auditing import cells
+from dpcheck.auditing import cells, plans
+from dpcheck.auditing.mechanisms import Outputs
+from dpcheck.auditing.scores import Projection
 
 
 def naive_masses(total, lean):
@@ -60,3 +64,18 @@ def test_a_true_ratio_is_hardly_ever_doubted_and_a_wrong_one_is():
     assert sum(doubted(posterior) for _ in range(500)) <= 1
     wrong = stats.norm.cdf(stats.norm.ppf(posterior) + 0.5)
     assert all(doubted(wrong) for _ in range(50))
+
+
+@pytest.mark.parametrize("outputs", [200, 3000])
+def test_learned_scores_meet_outputs_that_did_not_teach_them(outputs):
+    # In fifty columns of nothing a direction is always found, and what it separates is what it was taught by.
+    rng = np.random.default_rng(0)
+    p, q = (Outputs(matrix, matrix) for matrix in rng.normal(size=(2, outputs, 50)))
+    scorer, s_p, s_q = plans._fit(Projection(), p, q, rng)
+    assert scorer(p).shape == (outputs,)
+    assert len(s_p) == len(s_q) == (outputs if outputs <= plans.CROSSED else outputs // 2)
+    # Two means of fresh scores differ by no more than chance: five standard errors of the larger sample.
+    far = (s_p.mean() - s_q.mean()) / math.sqrt((s_p.var() + s_q.var()) / len(s_p))
+    assert abs(far) < 5
+    taught = Projection().fit(p, q, rng)
+    assert taught(p).mean() - taught(q).mean() == pytest.approx(1.0)
