@@ -160,7 +160,7 @@ def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) 
     half = len(p) // 2
     (p1, q1), (p2, q2) = ((_part(p, rows), _part(q, rows)) for rows in (slice(0, half), slice(half, None)))
     first = score.fit(p1, q1, rng)
-    if len(p) > CROSSED:
+    if len(p) > CROSSED or not score.smooth:
         return first, first(p2), first(q2)
     # Few outputs: both halves teach, and the average of both scorers is used.
     second = score.fit(p2, q2, rng)

@@ -34,12 +34,14 @@ class Score(abc.ABC):
         known: the score is the log-ratio of the two laws, so that little is left to learn.
         ordered: neighbouring scores mean similar things.
         linear: a learned one has a parameter a column only, so that its extremes are no accident.
+        smooth: learned from other outputs it is nearly the same, so that averages of it make sense.
     """
 
     learned = False
     known = False
     ordered = True
     linear = False
+    smooth = False
     name = "score"
 
     @abc.abstractmethod
@@ -71,6 +73,7 @@ class Projection(Score):
 
     direction: tuple[float, ...] | None = None
     linear = True
+    smooth = True
 
     def __init__(self, direction: ArrayLike | None = None) -> None:
         fixed = None if direction is None else tuple(float(v) for v in np.ravel(np.asarray(direction, dtype=float)))
@@ -198,6 +201,7 @@ class Classifier(Score):
 
     kind: Literal["logistic", "boosting"] = "boosting"
     learned = True
+    smooth = True
 
     @property
     def linear(self) -> bool:  # type: ignore[override]
