@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 import sympy as sp
+from two_rates import R, a, e, heavy, light, plane
 
 from dpcheck.asymptotics import (
     Dominance,
@@ -18,13 +19,7 @@ from dpcheck.asymptotics import (
 )
 from dpcheck.asymptotics.decision import Leaf
 from dpcheck.errors import WitnessRejected
-from dpcheck.symbols import G_2, D, G_k, d, epsilon, k, n
-
-R = sp.Rational
-a, e = sp.symbols("a e")
-heavy = G_k * D * (d / (n * epsilon)) ** (1 - 1 / k)
-light = G_2 * D / sp.sqrt(n)
-plane = {d: n**a, epsilon: n**-e}
+from dpcheck.symbols import k
 
 
 def proved():

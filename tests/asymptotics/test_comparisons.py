@@ -12,6 +12,7 @@ import sympy as sp
 from exact_growth import growth, log_value
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from two_rates import R, a, e, heavy, light, plane
 
 from dpcheck.asymptotics import (
     Dominance,
@@ -27,12 +28,6 @@ from dpcheck.asymptotics import (
 )
 from dpcheck.errors import InvalidInput
 from dpcheck.symbols import G_1, G_2, D, G_k, L, beta, d, delta, epsilon, k, m, n, r_k, theta
-
-R = sp.Rational
-a, e = sp.symbols("a e")
-heavy = G_k * D * (d / (n * epsilon)) ** (1 - 1 / k)
-light = G_2 * D / sp.sqrt(n)
-plane = {d: n**a, epsilon: n**-e}
 
 
 def relation(rate, other, regime):
