@@ -71,7 +71,7 @@ def audit(
         mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; memory does not
             grow with the trials. For a claimed curve its `epsilon_lower` is at delta = 1e-5.
         held_out: share of the trials that chooses the score and the first event; None: a tenth, a fifth for a claimed
-            curve, more of few trials of several columns, 1 % when the score is a `LikelihoodRatio`.
+            curve, more of few trials, 1 % when the score is a `LikelihoodRatio`.
         halts: NaN outputs mean "stopped without an output".
         chunk: most trials of one call of the mechanism.
         label: of the statement audited, for the witness.

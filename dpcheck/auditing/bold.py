@@ -37,7 +37,7 @@ class Bold:
         guess: (cells,) rule in force; right, wrong: (levels,) guesses in this stage, of `tested` trials.
         log_stake: (nulls,) what it was given; score: weighted normal scores so far; log_wealth: now.
         all_right, all_wrong: guesses of all trials ever, each by the rule in force before it was drawn.
-        small_leak: as of the rule.
+        small_leak, leak_worth: as of the rule.
     """
 
     epsilons: Array
@@ -54,13 +54,14 @@ class Bold:
     score: Array
     log_wealth: Array
     small_leak: bool = False
+    leak_worth: float = 0.0
     all_right: int = 0
     all_wrong: int = 0
 
     @classmethod
     def unfunded(cls, epsilons: Array, delta: float, level: float, horizon: int, cells: int) -> Bold:
         nulls = len(epsilons)
-        none = np.zeros(LEVELS, dtype=np.int64)
+        none = np.zeros(LEVELS[-1], dtype=np.int64)
         nothing, poor = np.zeros(nulls), np.full(nulls, -math.inf)
         guess = np.zeros(cells, dtype=np.int8)
         return cls(epsilons, delta, level, 0, horizon, 3, guess, none, none.copy(), 0, nothing, nothing.copy(), poor)
@@ -89,13 +90,13 @@ class Bold:
         """The rule of the stage that begins, from the trials before it."""
         ahead = self.horizon - self._end(self.stage - 1)
         chosen = choose_rule(cells, ahead, self.delta, 0.5 * self.level)
-        self.guess, self.small_leak = chosen.level, chosen.small_leak
+        self.guess, self.small_leak, self.leak_worth = chosen.level, chosen.small_leak, chosen.leak_worth
         self.right, self.wrong = np.zeros_like(self.right), np.zeros_like(self.wrong)
         self.tested = 0
 
     def rule(self, predicted: float = 0.0) -> Rule:
         """The rule in force."""
-        return Rule(self.guess, self.delta, predicted, self.small_leak)
+        return Rule(self.guess, self.delta, predicted, self.small_leak, self.leak_worth)
 
     def observe(self, fresh: NDArray[np.int64]) -> None:
         """Takes (cells, 2) counts of no more than `left` trials; at the end of a stage `tested` is 0: `choose` anew."""
@@ -137,4 +138,8 @@ class Bold:
         arrays |= {k: np.asarray(values[k], dtype=float) for k in ("epsilons", "log_stake", "score", "log_wealth")}
         counts = ("begun", "horizon", "stage", "tested", "small_leak", "all_right", "all_wrong")
         numbers: dict[str, Any] = {k: int(values[k]) for k in counts}
-        return cls(delta=float(values["delta"]), level=float(values["level"]), **arrays, **numbers)
+        # States of older versions have fewer levels, and charge the largest number of leaks.
+        for k in ("right", "wrong"):
+            arrays[k] = np.pad(arrays[k], (0, int(LEVELS[-1]) - len(arrays[k])))
+        numbers |= {k: float(values.get(k, 0.0)) for k in ("delta", "level", "leak_worth")}
+        return cls(**arrays, **numbers)

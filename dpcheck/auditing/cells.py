@@ -130,7 +130,8 @@ def learn_partition(
     """
     pooled = np.concatenate([data, neighbour])
     pooled = np.sort(pooled[~np.isnan(pooled)])
-    cells = min(cells, max(FEWEST_CELLS, len(pooled) // OUTPUTS_A_CELL))
+    if not known_ratio:
+        cells = min(cells, max(FEWEST_CELLS, len(pooled) // OUTPUTS_A_CELL))
     atoms, edges = _edges(pooled, cells, known_ratio)
     place = np.searchsorted(edges, pooled, side="right")
     total = np.bincount(place, minlength=len(edges) + 1)

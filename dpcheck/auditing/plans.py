@@ -19,8 +19,8 @@ from dpcheck.privacy import ApproxDP, Guarantee
 
 Array = NDArray[np.float64]
 FEWEST_LEARNED = 20
-COLUMNS_LEARNED = (0.36, 800)
-"""Share of the trials, and most of them, that are held out at least where a score of several columns is learned."""
+FEW_LEARNED, COLUMNS_LEARNED = (0.2, 150), (0.36, 800)
+"""Share of the trials, and most of them, that are held out at least; the latter where several columns are learned."""
 SPENT = 0.65
 """Share of the failure probability that a fixed audit spends, unless the densities are known: a tight claim then falls
 so rarely that 2,000 audits show it (upper 99 % limit of the rate below the failure probability)."""
@@ -56,13 +56,13 @@ class Plan:
 
 def hold_out(runner: Runner, trials: int, share: float | None, score: Any, claim: Guarantee) -> tuple[Outputs, Outputs]:
     """Held-out outputs on both inputs."""
-    least = 0.0
+    few = columns = 0.0
     if share is None:
         share = 0.01 if known(score) else 0.1 if isinstance(claim, ApproxDP) else 0.2
-        least = min(COLUMNS_LEARNED[0] * trials, COLUMNS_LEARNED[1]) if _learns(score) else 0.0
-    first = max(FEWEST_LEARNED, round(share * trials))
+        few, columns = (min(part * trials, most) for part, most in (FEW_LEARNED, COLUMNS_LEARNED))
+    first = max(FEWEST_LEARNED, round(share * trials), 0 if known(score) else round(few))
     p, q = draw(runner, first)
-    more = round(least) - first
+    more = round(columns) - first if _learns(score) else 0
     if more <= 0 or p.matrix.shape[1] == 1:
         return p, q
     p_more, q_more = draw(runner, more, "held out, too")
@@ -208,7 +208,7 @@ def fitted(plan: Plan, total: NDArray[np.int64], samples: int, alpha: float) -> 
     told = rules.choose_rule(plan.cells.weighed(total), samples, rule.delta, alpha)
     if rule.delta > 0 and told.guessed != rule.guessed:
         return rule
-    return replace(told, small_leak=True)
+    return replace(told, small_leak=True, leak_worth=rule.leak_worth)
 
 
 def _sizes(samples: int, twice: bool) -> list[int]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.auditing.cells import CAUTION_FEW, Partition
+from dpcheck.auditing.cells import CAUTION_FEW, SURE, Partition
 from dpcheck.privacy import Guarantee
 from dpcheck.statistics.evalues import nearest_null
 
 Array = NDArray[np.float64]
-LEVELS = 16
-"""Weights of guesses run from 1 to this."""
+LEVELS = np.array([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64], dtype=np.int8)
+"""Weights of guesses: close together where they are small, since most outputs tell little."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,14 @@ class Rule:
         level: (cells,) signed weight of the guess: > 0 data, < 0 neighbour, 0 abstains.
         small_leak: delta is small beside the chance of a right guess, so that charging it whole costs little.
         predicted: certified bound on epsilon (or test score, for a curve) to be expected.
+        leak_worth: normal score that one leaked trial is expected to add, times the root of the number of trials.
     """
 
     level: NDArray[np.int8]
     delta: float
     predicted: float
     small_leak: bool = False
+    leak_worth: float = 0.0
 
     @property
     def guessed(self) -> frozenset[int]:
@@ -56,9 +58,9 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     order, right, wrong, shape = _candidates(cells)
     z = special.ndtri(1 - failure_probability) + cells.caution * math.sqrt(samples / (2 * max(1, cells.learned)))
     bound = _predicted_bound(right * samples, wrong * samples, samples * delta * _leaks(shape), z)
-    best = int(np.argmax(bound))
-    small = 20 * delta < float(right.flat[best])
-    rule = Rule(_guess(order, *np.unravel_index(best, shape)), delta, float(bound.flat[best]), small)
+    place = int(np.argmax(bound))
+    small = 20 * delta < float(right.flat[place])
+    rule = Rule(_guess(order, *np.unravel_index(place, shape)), delta, float(bound.flat[place]), small)
     if not small or not rule.level.any():
         return rule
     weighted = _weighted_rules(cells, samples, delta, failure_probability, rule.predicted)
@@ -66,11 +68,16 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     if cells.few and cells.ordered:
         # Integers: weights would follow the smooth model to values that were hardly ever seen.
         z += CAUTION_FEW * math.sqrt(samples / (2 * max(1, cells.learned)))
-    return max([rule, *weighted], key=lambda r: _weighted_bound(r.level, cells, samples, delta, float(z)))
+    bounds = [_weighted_bound(r.level, cells, samples, delta, float(z)) for r in (rule, *weighted)]
+    best = int(np.argmax(bounds))
+    chosen = (rule, *weighted)[best]
+    return replace(chosen, leak_worth=_leak_worth(chosen.level, cells, bounds[best]))
 
 
-WEIGHED = (1.5, 5.0)
+WEIGHED, WEIGHED_KNOWN = (1.5, 5.0), (1.0, 1.5)
 """Weights are those against the nearest null at the epsilon that one over this of the runs would certify."""
+DEARER = 1.3
+"""A leak is taken to be worth so much more than by this estimate: too little costs more power than too much."""
 
 
 def _weighted_rules(
@@ -80,13 +87,14 @@ def _weighted_rules(
     seen = (cells.p + cells.q) * samples > 1
     grid = np.linspace(0.0, float(np.abs(cells.log_ratio[seen]).max(initial=0.1)), 60)[:-1]
     growth = nearest_null(cells.p, cells.q, grid, delta, rounds=2).growth
-    needed = special.ndtri(1 - failure_probability) ** 2 / samples * np.array(WEIGHED)
-    targets = np.interp(-needed, -growth, grid)
+    runs = samples / np.array(WEIGHED_KNOWN if cells.learned == SURE else WEIGHED)
+    targets = np.interp(-(special.ndtri(1 - failure_probability) ** 2) / runs, -growth, grid)
     null = nearest_null(cells.p, cells.q, targets, delta)
     weight = np.log(null.pay_p) - np.log(null.pay_q)
     # Cells that hardly ever occur must not set the scale.
     most = np.abs(weight[:, seen]).max(axis=1, initial=1e-300)[:, None]
-    levels = np.clip(np.rint(LEVELS * weight / most), -LEVELS, LEVELS).astype(np.int8)
+    nearest = np.searchsorted((LEVELS[1:] + LEVELS[:-1]) / 2, LEVELS[-1] * np.abs(weight) / most)
+    levels = np.sign(weight).astype(np.int8) * LEVELS[nearest]
     return [Rule(level, delta, predicted, True) for level in levels if level.any()]
 
 
@@ -101,6 +109,13 @@ def _weighted_bound(level: NDArray[np.int8], cells: Partition, samples: int, del
     x = z * z * float(weight**2 @ trials) / total**2
     low = (share + x / 2 - math.sqrt(max(0.0, x * (share * (1 - share) + x / 4)))) / (1 + x)
     return float(special.logit(np.clip(low, 1e-12, 1 - 1e-12)))
+
+
+def _leak_worth(level: NDArray[np.int8], cells: Partition, epsilon: float) -> float:
+    """Standard deviations that a sure right guess at the highest level adds, at this epsilon, to one trial's score."""
+    weight = np.abs(level.astype(float))
+    spread = math.sqrt(float(weight**2 @ (cells.p + cells.q)) / 2)
+    return DEARER * float(weight.max()) * math.exp(-epsilon / 2) / spread
 
 
 def choose_rule_on_curve(cells: Partition, samples: int, claim: Guarantee, failure_probability: float) -> Rule:

@@ -41,7 +41,8 @@ class Stage:
         # A rule that only ever guesses one input meets half of the leak.
         delta = delta if self.rule.directions == 2 else delta / 2
         if len(self.right) > 1 or (delta > 0 and self.rule.small_leak):
-            return weighted_p_value(self.right, self.wrong, self.samples, epsilon, delta, failure_probability)
+            worth = self.rule.leak_worth / math.sqrt(self.samples)
+            return weighted_p_value(self.right, self.wrong, self.samples, epsilon, delta, failure_probability, worth)
         right, wrong = int(self.right[0]), int(self.wrong[0])
         return guess_p_value(right, wrong, self.samples, epsilon, delta, failure_probability)
 

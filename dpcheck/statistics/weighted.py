@@ -5,12 +5,16 @@ post-processing of leaky randomised response (Kairouz, Oh and Viswanath 2015, Th
 input is told, else its bit is told with odds e^epsilon. Given which trials leaked and how many guesses of each level
 were made, a trial that did not leak is right with probability at most theta = e^epsilon / (1 + e^epsilon), one that
 leaked with probability at most 1, all independently. Moving a leak to a higher level only raises the weighted sum (by
-(K - l)(1 - B) for a Bernoulli B), so the worst case puts all leaks into the highest levels. The number of leaks is
-Bin(samples, delta), whatever the mechanism: outside an event of probability beta it is at most the beta-quantile j, and
+(K - l)(1 - B) for a Bernoulli B), so the worst case puts all leaks into the highest levels:
 
-    p = P(j sure right guesses at the top + sum over levels of level * Bin(the others, theta) >= score) + beta
+    p_j = P(j sure right guesses at the top + sum over levels of level * Bin(the others, theta) >= score)
 
-is a p-value at every level, for every pair in the null and both directions of the promise.
+is a p-value given j leaks, for every pair in the null and both directions of the promise. The number of leaks is
+Bin(samples, delta), whatever the mechanism, but not given where the outputs fell. So the null is rejected when
+p_j <= alpha_j for every j, with probability at most sum of P(j leaks) alpha_j if these levels were fixed beforehand.
+Taking alpha_j = Phi(j w - z), w the normal score that a leak is thought to be worth, the smallest level is the p-value
+
+    p = sum over j of P(j leaks) Phi(j w - z),    z = min over j of (Phi^-1(1 - p_j) + j w).
 """
 
 from __future__ import annotations
@@ -26,8 +30,10 @@ from dpcheck.statistics.binomial import binomial_tail
 
 Array = NDArray[np.float64]
 _TRIMMED = 1e-13
-LEAK = 0.05
-"""Most of the failure probability that pays for the number of leaked trials; fewer leaks leave more power."""
+LEAK = 0.002
+"""Most of the failure probability that pays for numbers of leaked trials beyond the largest that is looked at."""
+LEAKS = 8
+"""Numbers of leaks that are looked at; those between them are taken for the next larger one."""
 
 
 def weighted_p_value(
@@ -37,6 +43,7 @@ def weighted_p_value(
     epsilon: float,
     delta: float = 0.0,
     failure_probability: float = 0.05,
+    leak_worth: float = 0.0,
 ) -> float:
     """p-value of (epsilon, delta)-DP, both directions, from guesses of levels 1..K.
 
@@ -46,6 +53,8 @@ def weighted_p_value(
         right, wrong: (K,) guesses of level 1..K among `samples` coin-flipped trials.
         failure_probability: the level at which the p-value will be used; at most `LEAK` of it bounds the number of
             leaks.
+        leak_worth: normal score that a leaked trial is thought to add, at least 0; whatever was fixed before the trials
+            is valid, a good guess has power (0 charges the largest number of leaks).
     """
     hits, misses = np.asarray(right, dtype=np.int64), np.asarray(wrong, dtype=np.int64)
     if hits.ndim != 1 or hits.shape != misses.shape or (hits < 0).any() or (misses < 0).any():
@@ -59,10 +68,23 @@ def weighted_p_value(
     theta = 1 / (1 + math.exp(-epsilon))
     if delta == 0:
         return _tail(score, made, theta)
-    leaks, spent = most_leaks(samples, delta, LEAK * failure_probability)
-    leaked = _at_the_top(made, leaks)
-    sure = int((np.arange(1, len(hits) + 1) * leaked).sum())
-    return min(1.0, _tail(score - sure, made - leaked, theta) + spent)
+    leaks, chances, spent = _numbers_of_leaks(samples, delta, LEAK * failure_probability)
+    tails = []
+    for number in leaks.tolist():
+        leaked = _at_the_top(made, number)
+        sure = int((np.arange(1, len(hits) + 1) * leaked).sum())
+        tails.append(_tail(score - sure, made - leaked, theta))
+    worth = leak_worth * leaks
+    z = float((worth - special.ndtri(tails)).min())
+    return min(1.0, float(chances @ special.ndtr(worth - z)) + spent)
+
+
+def _numbers_of_leaks(samples: int, delta: float, chance: float) -> tuple[NDArray[np.int64], Array, float]:
+    """Increasing numbers of leaks, the chance of each or a smaller one above the one before it, and of still more."""
+    most, beyond = most_leaks(samples, delta, chance)
+    least = min(most, int(stats.binom.ppf(0.05, samples, delta)))
+    numbers = np.unique(np.rint(np.linspace(least, most, LEAKS)).astype(np.int64))
+    return numbers, np.diff(stats.binom.cdf(numbers, samples, delta), prepend=0.0), beyond
 
 
 def most_leaks(samples: int, delta: float, chance: float) -> tuple[int, float]:

@@ -13,7 +13,15 @@ from scipy import special, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.binomial import epsilon_lower_conditional
-from dpcheck.statistics.weighted import LEAK, _tail, epsilon_lower_weighted, most_leaks, weighted_p_value
+from dpcheck.statistics.weighted import (
+    LEAK,
+    LEAKS,
+    _numbers_of_leaks,
+    _tail,
+    epsilon_lower_weighted,
+    most_leaks,
+    weighted_p_value,
+)
 
 
 def enumerated(right, wrong, epsilon):
@@ -120,9 +128,44 @@ def worst_allocation(right, wrong, epsilon, leaks):
 def test_leaks_at_the_top_are_the_worst_of_all_allocations(right, wrong):
     samples, epsilon, delta = 60, 0.4, 0.01
     leaks, spent = most_leaks(samples, delta, LEAK * 0.05)
-    assert leaks >= 2
-    expected = min(1.0, worst_allocation(right, wrong, epsilon, leaks) + spent)
-    assert weighted_p_value(right, wrong, samples, epsilon, delta) == pytest.approx(expected, rel=1e-7)
+    assert 2 <= leaks < LEAKS
+    tails = [worst_allocation(right, wrong, epsilon, j) for j in range(leaks + 1)]
+    chances = stats.binom.pmf(range(leaks + 1), samples, delta)
+    for worth in (0.0, 0.2, 0.7):
+        z = min(stats.norm.isf(tail) + worth * j for j, tail in enumerate(tails))
+        expected = sum(c * stats.norm.cdf(worth * j - z) for j, c in enumerate(chances)) + spent
+        p_value = weighted_p_value(right, wrong, samples, epsilon, delta, leak_worth=worth)
+        assert p_value == pytest.approx(min(1.0, expected), rel=1e-6)
+
+
+@pytest.mark.parametrize(("samples", "delta"), [(10, 1e-5), (200_000, 1e-5), (2_000_000, 1e-4), (5, 0.5)])
+def test_numbers_of_leaks_cover_all_that_may_leak(samples, delta):
+    numbers, chances, beyond = _numbers_of_leaks(samples, delta, 1e-4)
+    assert len(numbers) <= LEAKS
+    assert (np.diff(numbers) > 0).all()
+    assert beyond <= 1e-4
+    assert np.cumsum(chances) == pytest.approx(stats.binom.cdf(numbers, samples, delta))
+
+
+@pytest.mark.parametrize("worth", [0.0, 0.05, 1.0, 50.0])
+def test_level_whatever_a_leak_is_thought_to_be_worth(worth):
+    # A pair on the boundary of (1, 0.01), all leaks in the top level: 40 of them where only 30 at odds e are guessed.
+    rng = np.random.default_rng(31)
+    n, epsilon, delta = 4000, 1.0, 0.01
+    e = math.e
+    top = np.array([0.01 * e / (1 + e) + delta, 0.01 / (1 + e)])
+    law = [0.2 * e / (1 + e), 0.2 / (1 + e), *top]
+    tables = rng.multinomial(n, [*law, 1 - sum(law)], size=600)
+    ps = [weighted_p_value([r1, 0, r3], [w1, 0, w3], n, epsilon, delta, 0.05, worth) for r1, w1, r3, w3, _ in tables]
+    # At most binomial(600, 0.05): more than 47 has probability 1e-3.
+    assert sum(p <= 0.05 for p in ps) <= 47
+
+
+def test_a_good_guess_of_what_a_leak_is_worth_has_power():
+    # By a normal approximation a leak adds 2 / sqrt((550 + 4 * 126) * e) = 0.037.
+    none, good, dear = (weighted_p_value([400, 120], [150, 6], 200_000, 1.0, 1e-4, 0.05, w) for w in (0, 0.04, 0.2))
+    assert good < none / 4
+    assert good < dear / 4
 
 
 @pytest.mark.parametrize("samples", [1, 60, 500])
