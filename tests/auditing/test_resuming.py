@@ -76,6 +76,15 @@ def test_a_mechanism_with_noise_of_its_own_cannot_go_on():
         stopped(unseeded, resume=state, samples=8000)
 
 
+def test_a_state_of_an_older_version_goes_on(kept):
+    old = json.loads(json.dumps(kept))
+    del old["bold"]["leak_worth"]
+    for name in ("right", "wrong"):
+        assert not any(old["bold"][name][16:])
+        old["bold"][name] = old["bold"][name][:16]
+    assert stopped(resume=old, samples=8000).counts["samples"] == 8000 - 800
+
+
 def test_going_on_takes_the_runs_that_were_left(kept):
     once, twice = stopped(samples=9000), stopped(samples=9000, resume=kept)
     assert once.counts["tested"] == twice.counts["tested"] > 8000
