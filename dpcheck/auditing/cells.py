@@ -272,7 +272,8 @@ def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Ar
 
     A line, unless a model whose kinks are found by forward selection (as in multivariate adaptive regression splines,
     Friedman 1991: one at a time by the score test, while the likelihood gains more than a kink costs) has the better
-    BIC. Gaussian noise is a line; Laplace noise two kinks with flat tails.
+    BIC. Gaussian noise is a line; Laplace noise two kinks with flat tails; noise of bounded support may jump where
+    one of the laws ends.
     """
     flat = np.full(len(total), share)
     usable = np.isfinite(centres)
@@ -283,7 +284,8 @@ def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Ar
     low, high = (float(np.interp(level, rank, x)) for level in (0.1, 0.9))
     z = np.clip((x - low) / ((high - low) or 1.0), -1e3, 1e3)
     knots = z[np.unique(np.searchsorted(rank, np.linspace(0.02, 0.98, 49)).clip(0, len(z) - 1))]
-    terms = np.column_stack([z, *[np.maximum(0.0, z - k) for k in knots], *[np.maximum(0.0, k - z) for k in knots]])
+    hinges = [np.maximum(0.0, side * (z - k)) for side in (1, -1) for k in knots]
+    terms = np.column_stack([z, *hinges, *_one_sided(y, n)])
     price = math.log(n.sum())
     line = np.column_stack([np.ones_like(z), z])
     weights, likelihood = _logistic(line, y, n)
@@ -307,6 +309,15 @@ def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Ar
             break
     flat[usable] = special.expit(np.clip(best[1], -30, 30))
     return flat
+
+
+def _one_sided(hits: Array, total: Array) -> list[Array]:
+    """Indicators of the cells at either end in which only one input was ever seen: where a law may have ended."""
+    mixed = np.flatnonzero((hits > 0) & (hits < total))
+    if len(mixed) == 0:
+        return []
+    place = np.arange(len(total))
+    return [ends.astype(float) for ends in (place < mixed[0], place > mixed[-1]) if ends.any()]
 
 
 def _logistic(design: Array, hits: Array, total: Array) -> tuple[Array, float]:

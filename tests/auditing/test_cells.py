@@ -79,3 +79,16 @@ def test_learned_scores_meet_outputs_that_did_not_teach_them(outputs):
     assert abs(far) < 5
     taught = Projection().fit(p, q, rng)
     assert taught(p).mean() - taught(q).mean() == pytest.approx(1.0)
+
+
+def test_laws_that_end_make_the_ratio_jump():
+    rng = np.random.default_rng(8)
+    flat = jumps = 0
+    for _ in range(40):
+        learned = cells.learn_partition(rng.uniform(0, 5, 600), rng.uniform(1, 6, 600))
+        ratio, centres = learned.log_ratio[:-1], learned.centres
+        flat += np.abs(ratio[np.abs(centres - 3) < 1.7]).max() < 0.5
+        jumps += ratio[centres < 0.8].min() > 3 and ratio[centres > 5.2].max() < -3
+    # 40 and 36 of 40 on this seed; lines and kinks alone never reach 3, with 1.9 at most.
+    assert flat >= 34
+    assert jumps >= 30
