@@ -19,6 +19,7 @@ Taking alpha_j = Phi(j w - z), w the normal score that a leak is thought to be w
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -79,6 +80,7 @@ def weighted_p_value(
     return min(1.0, float(chances @ special.ndtr(worth - z)) + spent)
 
 
+@functools.lru_cache(maxsize=64)
 def _numbers_of_leaks(samples: int, delta: float, chance: float) -> tuple[NDArray[np.int64], Array, float]:
     """Increasing numbers of leaks, the chance of each or a smaller one above the one before it, and of still more."""
     most, beyond = most_leaks(samples, delta, chance)
