@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,13 +69,11 @@ def weighted_p_value(
     score = int((np.arange(1, len(hits) + 1) * hits).sum())
     theta = 1 / (1 + math.exp(-epsilon))
     if delta == 0:
-        return _tail(score, made, theta)
+        return _tails([score], made[None], theta)[0]
     leaks, chances, spent = _numbers_of_leaks(samples, delta, LEAK * failure_probability)
-    tails = []
-    for number in leaks.tolist():
-        leaked = _at_the_top(made, number)
-        sure = int((np.arange(1, len(hits) + 1) * leaked).sum())
-        tails.append(_tail(score - sure, made - leaked, theta))
+    leaked = np.array([_at_the_top(made, number) for number in leaks.tolist()])
+    sure = leaked @ np.arange(1, len(hits) + 1)
+    tails = _tails((score - sure).tolist(), made - leaked, theta)
     worth = leak_worth * leaks
     z = float((worth - special.ndtri(tails)).min())
     return min(1.0, float(chances @ special.ndtr(worth - z)) + spent)
@@ -105,40 +104,54 @@ def _at_the_top(made: NDArray[np.int64], leaks: int) -> NDArray[np.int64]:
     return np.asarray(np.clip(leaks - above, 0, made))
 
 
-def _tail(score: int, made: NDArray[np.int64], theta: float) -> float:
-    """P(sum over levels of level * Bin(made, theta) >= score), up to a relative 1e-8.
+def _tails(scores: Sequence[int], made: NDArray[np.int64], theta: float) -> list[float]:
+    """P(sum over levels of level * Bin(made, theta) >= score) of cases that differ little, up to a relative 1e-8.
 
     Deep tails by an exponential change of measure (Esscher 1932) that moves the mean of the sum to the score: what the
-    transform cuts off and rounds is small beside the tail itself.
+    transform cuts off and rounds is small beside the tail itself. One change, that of the middle case, serves all of
+    them: any is right, and near the best one little is lost.
+
+    Args:
+        scores: (cases,); made: (cases, K) guesses, no more in a later case than in the first.
     """
-    if len(made) == 1:
-        return float(binomial_tail(score, made[0], theta))
-    level = np.flatnonzero(made) + 1
-    made = made[level - 1]
-    most = int(level @ made)
-    if score > most:
-        return 0.0
-    tilt = _tilt(score, level, made, theta)
+    if made.shape[1] == 1:
+        return [float(binomial_tail(*case, theta)) for case in zip(scores, made[:, 0], strict=True)]
+    seen = np.flatnonzero(made[0])
+    level, made = seen + 1, made[:, seen]
+    middle = len(scores) // 2
+    tilt = _tilt(scores[middle], level, made[middle], theta)
     lean = special.expit(special.logit(theta) + tilt * level)
-    spread = math.sqrt(float((level**2 * made) @ (lean * (1 - lean))))
+    spread = math.sqrt(float((level**2 * made[0]) @ (lean * (1 - lean))))
     # By Bernstein's inequality less than `_TRIMMED` lies further out, of the sum and of each of its parts.
     reach = math.ceil(8 * spread + 40 * float(level.max(initial=0)))
-    middle = round(float((level * made) @ lean))
-    if score <= middle - reach:
-        return 1.0
     size = fft.next_fast_len(2 * reach + 1, real=True)
-    parts = [_part(k, n, p, size) for k, n, p in zip(level.tolist(), made.tolist(), lean.tolist(), strict=True)]
-    law = fft.irfft(np.prod(fft.rfft(parts, axis=1), axis=0), size)
-    # Sums are known modulo `size`; all but `_TRIMMED` of them lie in one window of that width.
-    sums = np.arange(score, middle + reach + 1)
-    tail = float(np.maximum(law[sums % size], 0.0) @ np.exp(-tilt * (sums - score)))
-    # The change of measure at the score: log of the moment generating function, less tilt * score.
-    moment = float(made @ np.logaddexp(math.log1p(-theta), math.log(theta) + tilt * level)) - tilt * score
-    return min(1.0, math.exp(moment) * ((1 + 1e-8) * tail + 2 * _TRIMMED * len(made)))
+
+    @functools.cache
+    def transform(place: int, n: int) -> NDArray[np.complex128]:
+        return np.asarray(fft.rfft(_part(int(level[place]), n, float(lean[place]), size)))
+
+    def tail(score: int, made: NDArray[np.int64]) -> float:
+        centre = round(float((level * made) @ lean))
+        if score <= max(0, centre - reach):
+            return 1.0
+        if score > int(level @ made):
+            return 0.0
+        parts = [transform(place, n) for place, n in enumerate(made.tolist())]
+        law = fft.irfft(np.prod(parts, axis=0), size)
+        # Sums are known modulo `size`; all but `_TRIMMED` of them lie in one window of that width.
+        sums = np.arange(score, centre + reach + 1)
+        beyond = float(np.maximum(law[sums % size], 0.0) @ np.exp(-tilt * (sums - score)))
+        # The change of measure at the score: log of the moment generating function, less tilt * score.
+        moment = float(made @ np.logaddexp(math.log1p(-theta), math.log(theta) + tilt * level)) - tilt * score
+        return min(1.0, math.exp(moment) * ((1 + 1e-8) * beyond + 2 * _TRIMMED * len(made)))
+
+    return [tail(*case) for case in zip(scores, made, strict=True)]
 
 
 def _tilt(score: int, level: NDArray[np.int64], made: NDArray[np.int64], theta: float) -> float:
     """The exponent under which the sum has its mean at the score; 0 where the mean is there already or beyond."""
+    if score <= 0:
+        return 0.0
     weight, odds = level * made, special.logit(theta)
     # The largest sum of all needs no infinite exponent: one guess short of it is near enough.
     aim = min(float(score), float(weight.sum()) - 0.5 * float(level.min()))

@@ -16,8 +16,9 @@ from dpcheck.statistics.binomial import epsilon_lower_conditional
 from dpcheck.statistics.weighted import (
     LEAK,
     LEAKS,
+    _at_the_top,
     _numbers_of_leaks,
-    _tail,
+    _tails,
     epsilon_lower_weighted,
     most_leaks,
     weighted_p_value,
@@ -65,8 +66,29 @@ def test_deep_tails_keep_their_relative_precision(made, theta, share):
     most = sum(level * n for level, n in enumerate(made, 1))
     for score in {round(share * most), most - 1, most}:
         exact = convolved(score, made, theta)
-        assert exact * (1 - 1e-9) <= _tail(score, np.array(made), theta) <= exact * (1 + 1e-7)
-    assert _tail(most + 1, np.array(made), theta) == 0.0
+        assert exact * (1 - 1e-9) <= _tails([score], np.array([made]), theta)[0] <= exact * (1 + 1e-7)
+    assert _tails([most + 1], np.array([made]), theta)[0] == 0.0
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.integers(0, 300), min_size=2, max_size=5).filter(any),
+    st.floats(0.05, 0.95),
+    st.floats(0.0, 1.0),
+    st.lists(st.integers(0, 40), min_size=2, max_size=6).map(sorted),
+)
+def test_cases_that_share_a_change_of_measure_keep_their_precision(made, theta, share, leaks):
+    levels = np.arange(1, len(made) + 1)
+    told = np.array([_at_the_top(np.array(made), number) for number in leaks])
+    scores, rest = (round(share * float(levels @ made)) - told @ levels).tolist(), made - told
+    alone = [_tails([score], left[None], theta)[0] for score, left in zip(scores, rest, strict=True)]
+    assert _tails(scores, rest, theta) == pytest.approx(alone, rel=1e-6, abs=1e-300)
+
+
+def test_nothing_is_shown_when_all_guesses_may_have_leaked():
+    # Of 1,000 trials up to 40 or so leak; two guesses were made.
+    assert weighted_p_value([1, 1], [0, 0], 1000, 1.0, 0.02) > 0.999
+    assert weighted_p_value([0, 0, 3], [0, 0, 0], 100, 0.5, 0.05) > 0.9
 
 
 def test_bounds_at_tiny_failure_probabilities():
