@@ -75,7 +75,7 @@ class _Solver:
 
     def __init__(self, p: Array, q: Array, e: Array, delta: Array) -> None:
         self.p, self.q, self.e, self.delta = p, q, e, delta
-        self.total = e * (p + q)
+        self.total, self.e_p, self.e_q = e * (p + q), e * p, e * q
         rows = len(e)
         self.a = np.ones((rows, 1))
         # theta never exceeds b / e^epsilon: lam = 2 / e^epsilon is "no cap", which is exact for delta = 0.
@@ -92,8 +92,8 @@ class _Solver:
     def pay(self) -> tuple[Array, Array]:
         """Payments with the best theta of each cell."""
         a, b = self.a, self.b()
-        forward = np.clip((self.p * b - self.e * self.q * a) / self.total, 0.0, self.lam)
-        back = np.clip((self.q * a - self.e * self.p * b) / self.total, 0.0, self.lam_back)
+        forward = np.minimum(np.maximum((self.p * b - self.e_q * a) / self.total, 0.0), self.lam)
+        back = np.minimum(np.maximum((self.q * a - self.e_p * b) / self.total, 0.0), self.lam_back)
         # Rounding may leave a payment a hair below zero where one law has next to no mass.
         return np.maximum(a + forward - self.e * back, 1e-300), np.maximum(b + back - self.e * forward, 1e-300)
 

@@ -101,7 +101,7 @@ def most_leaks(samples: int, delta: float, chance: float) -> tuple[int, float]:
 def _at_the_top(made: NDArray[np.int64], leaks: int) -> NDArray[np.int64]:
     """(K,) leaks of each level when they fill the levels from the highest one."""
     above = np.concatenate([np.cumsum(made[::-1])[::-1][1:], [0]])
-    return np.asarray(np.clip(leaks - above, 0, made))
+    return np.asarray(np.minimum(np.maximum(leaks - above, 0), made))
 
 
 def _tails(scores: Sequence[int], made: NDArray[np.int64], theta: float) -> list[float]:
