@@ -32,6 +32,8 @@ from dpcheck.statistics.binomial import binomial_tail
 
 Array = NDArray[np.float64]
 _TRIMMED = 1e-13
+_SUITS = 1e-3
+"""Least tail under a change of measure that suits it."""
 LEAK = 0.002
 """Most of the failure probability that pays for numbers of leaked trials beyond the largest that is looked at."""
 LEAKS = 8
@@ -109,7 +111,7 @@ def _tails(scores: Sequence[int], made: NDArray[np.int64], theta: float) -> list
 
     Deep tails by an exponential change of measure (Esscher 1932) that moves the mean of the sum to the score: what the
     transform cuts off and rounds is small beside the tail itself. One change, that of the middle case, serves all of
-    them: any is right, and near the best one little is lost.
+    them, but those that it leaves deep in the tail, where the cut would show.
 
     Args:
         scores: (cases,); made: (cases, K) guesses, no more in a later case than in the first.
@@ -141,6 +143,9 @@ def _tails(scores: Sequence[int], made: NDArray[np.int64], theta: float) -> list
         # Sums are known modulo `size`; all but `_TRIMMED` of them lie in one window of that width.
         sums = np.arange(score, centre + reach + 1)
         beyond = float(np.maximum(law[sums % size], 0.0) @ np.exp(-tilt * (sums - score)))
+        if beyond < _SUITS and len(scores) > 1:
+            alone = np.bincount(level - 1, weights=made).astype(np.int64)
+            return _tails([score], alone[None], theta)[0]
         # The change of measure at the score: log of the moment generating function, less tilt * score.
         moment = float(made @ np.logaddexp(math.log1p(-theta), math.log(theta) + tilt * level)) - tilt * score
         return min(1.0, math.exp(moment) * ((1 + 1e-8) * beyond + 2 * _TRIMMED * len(made)))
