@@ -18,8 +18,18 @@ from dpcheck.verdicts import Outcome, Verdict, combine
 Size = Literal["smoke", "standard", "full"]
 SIZES: tuple[str, ...] = get_args(Size)
 CheckKind = Literal[
-    "privacy", "sensitivity", "stability", "accuracy", "risk", "rate", "runtime", "symbolic", "lower-bound"
+    "privacy",
+    "sensitivity",
+    "stability",
+    "accuracy",
+    "risk",
+    "rate",
+    "runtime",
+    "symbolic",
+    "lower-bound",
+    "transcription",
 ]
+"""transcription: what dpcheck wrote down (a bound, a setting, a line of code) against the printed line; no more."""
 FAILURE_PROBABILITY = 1e-6
 """Of one check, all its cells together."""
 RATE_FAILURE_PROBABILITY = 1e-5
@@ -76,7 +86,10 @@ Conclude = Callable[[Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], floa
 
 @dataclass(frozen=True)
 class Check:
-    """One executable test of one reading of one claim; `id` is `<label>::<function name>`."""
+    """One executable test of one reading of one claim; `id` is `<label>::<function name>`.
+
+    `also` names further readings that the same computation bears on: it is shown under each, run and counted once.
+    """
 
     label: str
     kind: CheckKind
@@ -86,6 +99,7 @@ class Check:
     expect: frozenset[Outcome] = frozenset({Outcome.HOLDS})
     failure_probability: float = FAILURE_PROBABILITY
     needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -94,6 +108,11 @@ class Check:
     @property
     def id(self) -> str:
         return f"{self.label}::{self.name}"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Its own label and those that it bears on as well."""
+        return (self.label, *self.also)
 
     @property
     def doc(self) -> str:
@@ -119,7 +138,7 @@ class Check:
         verdicts = [value for _, value in measured if isinstance(value, Verdict)]
         if len(verdicts) < len(measured):
             raise CollectionError(f"{self.id} returns measurements; give the check a `conclude` that judges them")
-        return combine(verdicts)
+        return combine(verdicts, [cell for cell, _ in measured])
 
 
 def _share(kind: CheckKind) -> float:
@@ -132,9 +151,10 @@ def check(
     *,
     grid: Mapping[str, Sequence[Any] | BySize] | None = None,
     conclude: Conclude | None = None,
-    expect: Outcome | str | Sequence[Outcome | str] = Outcome.HOLDS,
+    expect: Outcome | str | Sequence[Outcome | str] | None = None,
     failure_probability: float | None = None,
     needs: Sequence[str] = (),
+    also: Sequence[str] = (),
 ) -> Callable[[Callable[..., Measurement]], Check]:
     """Makes a function the check of a claim.
 
@@ -145,14 +165,18 @@ def check(
         label: the claim, with its reading where it is not the printed one.
         kind: what is checked; decides who may say HOLDS (a sampled privacy audit never does).
         grid: axis -> values, or `by_size(smoke, standard, full)` of values; every combination is one cell.
-        expect: the outcome, or outcomes, that are not news.
+        expect: the outcome, or outcomes, that are not news. Where sampling may not say HOLDS (privacy, rates), the
+            default is that it holds or is consistent.
         failure_probability: of all cells together; the default is that of its kind.
         needs: optional packages without which the check is skipped, with that reason.
+        also: further labels that the same computation bears on; it is run and counted once.
     """
-    split_label(label)
+    for each in (label, *also):
+        split_label(each)
     if kind not in get_args(CheckKind):
         raise CollectionError(f"{label}: unknown kind {kind!r}; choose one of {', '.join(get_args(CheckKind))}")
-    expected = [expect] if isinstance(expect, str) else list(expect)
+    usual = (Outcome.HOLDS, Outcome.CONSISTENT) if kind in ("privacy", "rate") else (Outcome.HOLDS,)
+    expected = usual if expect is None else [expect] if isinstance(expect, str) else list(expect)
 
     def decorate(function: Callable[..., Measurement]) -> Check:
         return Check(
@@ -161,9 +185,14 @@ def check(
             function=function,
             grid=dict(grid or {}),
             conclude=conclude,
-            expect=frozenset(Outcome(o) for o in expected),
+            expect=frozenset(
+                Outcome(each)
+                for o in expected
+                for each in (("consistent", "undecided") if o == "inconclusive" else (o,))
+            ),
             failure_probability=failure_probability or _share(kind),
             needs=tuple(needs),
+            also=tuple(also),
         )
 
     return decorate

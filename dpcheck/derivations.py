@@ -31,7 +31,7 @@ from dpcheck.asymptotics import Order, Ray, Regime, Undecided, at_most
 from dpcheck.asymptotics.optima import least_order
 from dpcheck.claims import Claim, Relation, split_label
 from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
-from dpcheck.verdicts import Verdict, holds, inconclusive
+from dpcheck.verdicts import Verdict, differs, holds, undecided
 
 Standing = Literal["follows", "argued", "gap", "fails", "open"]
 """follows: executed; argued: in words, in `bounds/<paper>.md`; gap: does not follow, as the derivation says, at a point
@@ -104,7 +104,7 @@ class Transcript:
         return tuple(step for step in self.steps if step.standing == "gap")
 
     def verdict(self) -> Verdict:
-        """HOLDS when the derivation is complete; a broken one refutes nothing, it is inconclusive."""
+        """HOLDS when the derivation is complete; a broken one refutes nothing: what we wrote down DIFFERS."""
         executed = sum(step.standing in ("follows", "gap") for step in self.steps)
         numbers = {
             "steps executed": executed,
@@ -113,9 +113,9 @@ class Transcript:
         }
         if self.broken:
             said = f"step {self.steps.index(self.broken[0]) + 1} does not hold: {self.broken[0].text}"
-            return inconclusive(f"{said} ({self.broken[0].detail})", "symbolic", numbers=numbers)
+            return differs(f"{said} ({self.broken[0].detail})", "symbolic", numbers=numbers)
         if not self.complete:
-            return inconclusive("the derivation does not reach the statement", "symbolic", numbers=numbers)
+            return undecided("the derivation does not reach the statement", "symbolic", numbers=numbers)
         gaps = f"; what does not follow as printed: {'; '.join(step.text for step in self.gaps)}" if self.gaps else ""
         return holds(f"{self.about} Reaches {', '.join(self.reached)}{gaps}", "symbolic", numbers=numbers)
 

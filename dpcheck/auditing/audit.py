@@ -82,7 +82,7 @@ def audit(
             of the pair, claim, score, seed and failure probability.
 
     Returns:
-        An `AuditResult`: REFUTED or INCONCLUSIVE, never HOLDS.
+        An `AuditResult`: REFUTED, CONSISTENT, or UNDECIDED where nothing could have been refuted; never HOLDS.
 
     Raises:
         InvalidInput: arguments that make no sense, or a pair that is not neighbouring.
@@ -180,8 +180,10 @@ def _conclude(
     claimed = claim.epsilon_at(delta)
     refuted = lower > claimed if state is None else state.refutes(claim, alpha)
     names = scores_in_words(plan, runner)
+    visible = what_was_visible(guesses, tested, claimed, delta, alpha, looks=state.looks if state else 1)
+    unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
     return AuditResult(
-        outcome=Outcome.REFUTED if refuted else Outcome.INCONCLUSIVE,
+        outcome=Outcome.REFUTED if refuted else unrefuted,
         claim=claim,
         epsilon_lower=lower,
         epsilon_estimate=estimate,
@@ -203,7 +205,7 @@ def _conclude(
             "back_neighbour": int(back[1]),
         },
         curve=curve,
-        visible=what_was_visible(guesses, tested, claimed, delta, alpha, looks=state.looks if state else 1),
+        visible=visible,
         mechanism=runner.encoder.name,
         score=str(plan.score),
         inputs=pair,

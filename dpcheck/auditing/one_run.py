@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class OneRunResult:
-    """What one run said of a claim; REFUTED or INCONCLUSIVE.
+    """What one run said of a claim: REFUTED or UNDECIDED, for what it could have refuted depends on the caller's score.
 
     Attributes:
         p_value: of the claim; epsilon_lower: certified at the claim's delta (0 for a claimed curve, which has none).
@@ -135,7 +135,7 @@ def _conclude(
     else:
         p = 0.0 if curve_is_refuted(right, canaries, claim, alpha) else 1.0
     return OneRunResult(
-        outcome=Outcome.REFUTED if p <= alpha else Outcome.INCONCLUSIVE,
+        outcome=Outcome.REFUTED if p <= alpha else Outcome.UNDECIDED,
         claim=claim,
         p_value=p if isinstance(claim, ApproxDP) else (alpha if p == 0 else 1.0),
         epsilon_lower=lower,

@@ -21,10 +21,11 @@ from dpcheck.witnesses import sampled
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult:
-    """The answer of `dp.audit`. It refutes or is inconclusive; a sampled audit never says HOLDS.
+    """The answer of `dp.audit`. A sampled audit never says HOLDS.
 
     Attributes:
-        outcome: REFUTED when `epsilon_lower` > `epsilon_claimed`, else INCONCLUSIVE.
+        outcome: REFUTED when `epsilon_lower` > `epsilon_claimed`, else CONSISTENT when
+            `detectable_epsilon` is finite, UNDECIDED when no truth could have been refuted.
         epsilon_lower: certified at `delta`: true with probability 1 - failure_probability.
         epsilon_estimate: of the event seen, without a guarantee.
         epsilon_claimed: the claim at `delta`. For a claimed curve, delta is where the held-out part saw most.
@@ -176,6 +177,14 @@ class AuditResult:
             failure_probability=self.failure_probability,
             numbers=numbers,
             witness=self.witness,
+            notices=self.notices() if self.outcome is Outcome.CONSISTENT else "",
+        )
+
+    def notices(self) -> str:
+        """The violation that the audit would have refuted."""
+        return (
+            f"a true ε ≥ {_up(self.detectable_epsilon)} on this pair (95 % power), by events of probability "
+            f"{self.visible.smallest_probability:.1g} and more"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dpcheck.engine.history import Chosen
     from dpcheck.engine.store import Failure
 
-OUTCOMES = ("refuted", "inconclusive", "holds", "skipped", "not run", "unchecked")
+OUTCOMES = ("refuted", "differs", "undecided", "consistent", "holds", "skipped", "not run", "unchecked")
 """Of a claim, the most telling first."""
 
 

@@ -33,7 +33,7 @@ class Exit(enum.IntEnum):
     UNEXPECTED = 1
     USAGE = 2
     INTERNAL = 3
-    INCONCLUSIVE = 4
+    UNDECIDED = 4
     NOTHING = 5
     INTERRUPTED = 130
 
@@ -175,7 +175,15 @@ def shown(path: Path) -> str:
 
 # -- output ----------------------------------------------------------------------------------------------------------
 
-_COLOURS = {"holds": "green", "refuted": "red", "inconclusive": "yellow", "error": "magenta", "survived": "red"}
+_COLOURS = {
+    "holds": "green",
+    "refuted": "red",
+    "consistent": "cyan",
+    "undecided": "yellow",
+    "differs": "magenta",
+    "error": "magenta",
+    "survived": "red",
+}
 
 
 def coloured(text: str, word: str | None = None) -> str:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SIZES = ("smoke", "standard", "full")
 ROWS = 40
 """Most lines of the final table."""
-_RANK = ("error", "refuted", "inconclusive", "holds", "skipped")
+_RANK = ("error", "differs", "refuted", "undecided", "consistent", "holds", "skipped")
 
 
 @click.command("run")
@@ -49,7 +49,7 @@ _RANK = ("error", "refuted", "inconclusive", "holds", "skipped")
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Root of all randomness.")
 @click.option("--shard", metavar="I/K", help="Only the i-th of k parts of the work; `dpcheck merge` joins the stores.")
-@click.option("--strict", is_flag=True, help="Exit 4 when a verdict is inconclusive, even if that was expected.")
+@click.option("--strict", is_flag=True, help="Exit 4 when a verdict is undecided, even if that was expected.")
 @root_option
 @store_option
 @json_option
@@ -115,8 +115,8 @@ def exit_code(result: Result, *, strict: bool = False) -> Exit:
         return Exit.INTERNAL
     if result.unexpected:
         return Exit.UNEXPECTED
-    inconclusive = any(record.verdict.outcome.value == "inconclusive" for record in result.records)
-    return Exit.INCONCLUSIVE if strict and inconclusive else Exit.EXPECTED
+    undecided = any(record.verdict.outcome.value == "undecided" for record in result.records)
+    return Exit.UNDECIDED if strict and undecided else Exit.EXPECTED
 
 
 def _witnesses(result: Result, store: Path) -> None:
@@ -145,7 +145,9 @@ def _summary(result: Result, seed: int, store: Path, paths: Sequence[Path]) -> N
     said = [
         f"holds {counts['holds']}",
         f"refuted {counts['refuted']}{expected}",
-        f"inconclusive {counts['inconclusive']}",
+        f"consistent {counts['consistent']}",
+        f"undecided {counts['undecided']}",
+        *([f"differs {counts['differs']}"] if counts["differs"] else []),
         f"skipped {counts['skipped']}",
         *([f"errors {len(result.failures)}"] if result.failures else []),
     ]

@@ -83,7 +83,8 @@ class Catalogue:
         )
 
     def checks_of(self, label: str) -> list[Check]:
-        return [check for check in self.checks.values() if check.label == label]
+        """The checks that bear on a reading, its own and those of other labels that name it."""
+        return [check for check in self.checks.values() if label in check.labels]
 
     def transcript(self, label: str) -> Transcript | None:
         """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
@@ -120,8 +121,8 @@ class Catalogue:
         checks = self.checks.values()
         if argument in self.checks:
             return [self.checks[argument]]
-        if argument in self.claims or any(argument == c.label for c in checks):
-            return [c for c in checks if c.label == argument or c.label.startswith(f"{argument}@")]
+        if argument in self.claims or any(argument in c.labels for c in checks):
+            return [c for c in checks if any(x == argument or x.startswith(f"{argument}@") for x in c.labels)]
         if argument in self.papers:
             return [c for c in checks if c.label.startswith(f"{argument}/")]
         path = Path(argument).resolve()
@@ -281,7 +282,8 @@ class Catalogue:
     def conform(self) -> None:
         """Adds an error for every check of an unknown claim, malformed grid, and bound without its derivation."""
         for id, check in self.checks.items():
-            self._known(check.label, self._places[id])
+            for label in check.labels:
+                self._known(label, self._places[id])
             try:
                 _check_grid(check)
             except CollectionError as error:

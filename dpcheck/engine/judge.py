@@ -8,6 +8,7 @@ import importlib.util
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,27 @@ class RuleBroken(DpcheckError):
 def conclude(
     check: Check, measured: Sequence[tuple[Mapping[str, Any], Measurement]], claim: Claim | None = None
 ) -> Verdict:
-    """The verdict of all cells, once it keeps the rules of `enforce`."""
+    """The verdict of all cells, once it keeps the rules of `enforce`.
+
+    A printed statement is accused by a witness or not at all: a refutation without one says that what dpcheck runs, or
+    wrote down, and what is printed are two things, which is a defect of ours until a witness shows otherwise.
+    """
     verdict = check.verdict(measured)
     if not isinstance(verdict, Verdict):
         raise RuleBroken(f"{check.id}: `conclude` returned {verdict!r}; return a Verdict")
+    if verdict.outcome is Outcome.REFUTED and verdict.witness is None and _printed(check, claim):
+        verdict = replace(
+            verdict,
+            outcome=Outcome.DIFFERS,
+            reason=f"no witness against the paper, so the fault is ours (code, formula or check): {verdict.reason}",
+        )
     enforce(check, verdict, claim)
     return verdict
+
+
+def _printed(check: Check, claim: Claim | None) -> bool:
+    """Whether a check speaks of a statement as the paper prints it."""
+    return not split_label(check.label)[2] and (claim is None or claim.origin != "ours")
 
 
 def enforce(check: Check, verdict: Verdict, claim: Claim | None = None) -> None:
@@ -44,15 +60,15 @@ def enforce(check: Check, verdict: Verdict, claim: Claim | None = None) -> None:
 
     Raises:
         RuleBroken: sampling says HOLDS of a privacy claim or of an O-form; a printed statement is refuted without a
-            witness, or a witness speaks of another statement or does not verify.
+            witness, or a witness speaks of another statement, does not verify or breaks a hypothesis of the claim.
     """
     if verdict.outcome is Outcome.HOLDS and verdict.evidence == "sampled" and check.kind in ("privacy", "rate"):
         what = "a privacy claim" if check.kind == "privacy" else "a rate"
-        raise RuleBroken(f"{check.id} says HOLDS by sampling, which never proves {what}; return inconclusive instead")
+        raise RuleBroken(f"{check.id} says HOLDS by sampling, which never proves {what}; return consistent instead")
     if verdict.outcome is not Outcome.REFUTED:
         return
     if verdict.witness is None:
-        if not split_label(check.label)[2] and (claim is None or claim.origin != "ours"):
+        if _printed(check, claim):
             raise RuleBroken(
                 f"{check.id} refutes a printed statement without a witness; give the verdict a Witness that "
                 "`dpcheck verify` accepts"
@@ -63,7 +79,7 @@ def enforce(check: Check, verdict: Verdict, claim: Claim | None = None) -> None:
             f"{check.id} refutes by a witness against {verdict.witness.label}; its label must be {check.label}"
         )
     try:
-        witnesses.verify(verdict.witness)
+        witnesses.verify(verdict.witness, assumptions=() if claim is None else claim.assumptions)
     except WitnessRejected as error:
         raise RuleBroken(f"{check.id} refutes by a witness that does not verify: {error}") from error
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,10 +26,12 @@ from dpcheck import witnesses
 from dpcheck.checks import FAILURE_PROBABILITY
 from dpcheck.errors import InvalidInput, WitnessRejected
 from dpcheck.statistics.binomial import check_probability, clopper_pearson
-from dpcheck.verdicts import Evidence, Verdict, Witness, holds, inconclusive, refuted
+from dpcheck.verdicts import Evidence, Verdict, Witness, consistent, differs, holds, refuted, undecided
 
 ROUNDING = 1e-6
 """Relative excess of the left over the right side that counts as rounding."""
+RARE = 0.5
+"""Instances that would show only violations more frequent than this decide nothing."""
 
 
 def never_violated(
@@ -41,6 +44,7 @@ def never_violated(
     witness: Callable[[int], Witness] | None = None,
     tolerance: float = ROUNDING,
     failure_probability: float = FAILURE_PROBABILITY,
+    drawn: bool = True,
 ) -> Verdict:
     """Judges "left <= right for every instance" from its two sides on some instances.
 
@@ -48,12 +52,13 @@ def never_violated(
         left, right: broadcast together; one entry an instance. inf on the right always holds.
         statement: the inequality in words, for the reason.
         covers: why these instances decide all others ("all 2^6 sign patterns", "the extreme points; the left side is
-            convex"). Empty: they were drawn, and HOLDS is out of reach.
+            convex"). Empty: HOLDS is out of reach.
         evidence: of HOLDS: "exact" for an enumeration, "certificate" where a proof reduces the rest.
         witness: makes the witness of the instance with that flat index; it is verified before anything is refuted.
         tolerance: relative to the larger side, what float64 may be off by; choose it from the computation, not from
             the result.
         failure_probability: of the stated visible frequency, when the instances were drawn independently.
+        drawn: whether they were; a fixed grid is no sample, says nothing of frequencies and spends no probability.
     """
     check_probability(failure_probability)
     lhs, rhs = (np.asarray(side, dtype=float) for side in np.broadcast_arrays(left, right))
@@ -72,20 +77,36 @@ def never_violated(
         "right": float(rhs[worst]),
         "violations": int((excess > tolerance).sum()),
     }
+    ratio = None
     if (rhs > 0).all() and np.isfinite(lhs / rhs).all():
-        numbers["largest left/right"] = float((lhs / rhs).max())
+        numbers["largest left/right"] = ratio = float((lhs / rhs).max())
     if excess[worst] > tolerance:
-        return _violated(statement, worst, numbers, witness)
+        return replace(_violated(statement, worst, numbers, witness), severity=ratio)
     closest = f"closest {numbers['left']:.6g} against {numbers['right']:.6g}"
     if covers:
-        return holds(f"{statement} on all {lhs.size:,} instances ({covers}); {closest}", evidence, numbers=numbers)
+        return holds(
+            f"{statement} on all {lhs.size:,} instances ({covers}); {closest}",
+            evidence,
+            numbers=numbers,
+            severity=ratio,
+        )
+    if not drawn:
+        reason = (
+            f"{statement} at every one of {lhs.size:,} points of a fixed grid, {closest}; a grid proves nothing between"
+        )
+        seen = f"a violation at one of these {lhs.size:,} points"
+        return consistent(reason, "exact", numbers=numbers, notices=seen, severity=ratio)
     visible = -math.expm1(math.log(failure_probability) / lhs.size)
     numbers["visible frequency"] = visible
     reason = (
         f"{statement} never violated on {lhs.size:,} instances, {closest}; violations of frequency {visible:.2g} would "
         "have shown, but drawn instances prove nothing of the others"
     )
-    return inconclusive(reason, "sampled", failure_probability=failure_probability, numbers=numbers)
+    seen = f"a violation of frequency {visible:.2g} among instances drawn like these"
+    fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "severity": ratio}
+    if visible > RARE:
+        return undecided(reason, "sampled", **fields)
+    return consistent(reason, "sampled", notices=seen, **fields)
 
 
 def _violated(
@@ -98,7 +119,7 @@ def _violated(
     try:
         witnesses.verify(witness)
     except WitnessRejected as error:
-        return inconclusive(f"{seen} in float64, but its witness fails: {error}", "exact", numbers=numbers)
+        return differs(f"{seen} in float64, but its witness fails: {error}", numbers=numbers)
     reason = f"{seen}; the witness verifies ({numbers['violations']:,} of {numbers['instances']:,} instances)"
     return refuted(reason, "exact", numbers=numbers, witness=witness)
 
@@ -137,4 +158,4 @@ def probability(
         return holds(f"{said}: certainly between {lower:.6g} and {upper:.6g}", "sampled", **fields)
     if below:
         return refuted(f"{said}: certainly between {lower:.6g} and {upper:.6g}", "sampled", **fields)
-    return inconclusive(f"{said}: between {lower:.6g} and {upper:.6g}", "sampled", **fields)
+    return undecided(f"{said}: between {lower:.6g} and {upper:.6g}", "sampled", **fields)

@@ -18,7 +18,7 @@ import sympy as sp
 from mpmath import iv
 
 from dpcheck.errors import InvalidInput
-from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Verdict, holds, refuted, undecided
 
 _Box = tuple[tuple[sp.Rational, sp.Rational], ...]
 _FUNCTIONS = {sp.exp: iv.exp, sp.log: iv.log, sp.sin: iv.sin, sp.cos: iv.cos}
@@ -47,7 +47,7 @@ def never_positive(
 
     Returns:
         HOLDS by certificate, REFUTED with a rational point where the expression is certainly positive, or
-        INCONCLUSIVE when the pieces ran out (an inequality that is tight inside the box never ends).
+        UNDECIDED when the pieces ran out (an inequality that is tight inside the box never ends).
     """
     symbols = {symbol.name: symbol for symbol in expression.free_symbols}
     bounds = {str(name): (sp.Rational(low), sp.Rational(high)) for name, (low, high) in box.items()}
@@ -72,7 +72,7 @@ def never_positive(
             f"{said} on the whole box, by {found.pieces:,} interval enclosures", "certificate", numbers=numbers
         )
     reason = f"{said} not decided on {found.open:,} of the pieces, after {found.pieces:,} enclosures"
-    return inconclusive(reason, "certificate", numbers=numbers)
+    return undecided(reason, "certificate", numbers=numbers)
 
 
 @dataclass(frozen=True)

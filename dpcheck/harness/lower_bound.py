@@ -21,7 +21,7 @@ from dpcheck.harness.hard_instances import DIGITS, Number, as_mpf
 from dpcheck.interfaces import Array
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.statistics.means import refute_mean
-from dpcheck.verdicts import Outcome, Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Outcome, Verdict, consistent, holds, refuted, undecided
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def must_exceed(
 
     REFUTED when the probability is certainly smaller on *every* instance of the construction. Each is tested at the
     whole failure probability: a false refutation must miss the one instance that the bound speaks of. Else
-    INCONCLUSIVE: an algorithm that respects the bound says nothing of the others.
+    CONSISTENT: an algorithm that respects the bound says nothing of the others.
 
     Args:
         exceeded: instance -> (trials with error >= bound, trials).
@@ -94,8 +94,9 @@ def must_exceed(
     if (upper < probability).all():
         return refuted(f"{said}, and less elsewhere: it beats the bound", "sampled", **fields)
     if (lower >= probability).any():
-        return inconclusive(f"{said}: it respects the bound", "sampled", **fields)
-    return inconclusive(f"{said}: not enough trials to say whether it beats the bound", "sampled", **fields)
+        notices = f"an algorithm of these that exceeds the bound in fewer than {probability:g} of the trials everywhere"
+        return consistent(f"{said}: it respects the bound", "sampled", notices=notices, **fields)
+    return undecided(f"{said}: not enough trials to say whether it beats the bound", "sampled", **fields)
 
 
 def must_exceed_on_average(
@@ -129,7 +130,8 @@ def must_exceed_on_average(
     said = f"{who} has mean risk {means[name]:.4g} on {name}, {means[name] / bound:.3g} of the bound"
     if all(below):
         return refuted(f"{said}, certainly below it there and elsewhere: it beats the bound", "sampled", **fields)
-    return inconclusive(f"{said}: it does not beat it", "sampled", **fields)
+    seen = "an algorithm of these whose mean risk lies certainly below the bound on every instance"
+    return consistent(f"{said}: it does not beat it", "sampled", notices=seen, **fields)
 
 
 def verdict(facts: Sequence[Fact], algorithms: Sequence[Verdict] = ()) -> Verdict:

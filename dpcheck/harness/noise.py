@@ -15,7 +15,7 @@ import numpy as np
 from dpcheck.interfaces import Array, Schedule
 from dpcheck.laws import Gaussian, GeneralizedGaussian, IsotropicLaplace, Laplace, PerRecord
 from dpcheck.running import Transcript
-from dpcheck.verdicts import Verdict, inconclusive, refuted
+from dpcheck.verdicts import Verdict, consistent, refuted
 
 ADDITIVE = (Gaussian, GeneralizedGaussian, IsotropicLaplace, Laplace, PerRecord)
 EQUAL = 1e-11
@@ -58,14 +58,15 @@ def reused(schedule: Schedule[Any], transcript: Transcript) -> list[str]:
 
 
 def verdict(schedule: Schedule[Any], transcript: Transcript) -> Verdict:
-    """REFUTED where noise is missing or reused; INCONCLUSIVE otherwise, since one run shows only what it shows."""
+    """REFUTED where noise is missing or reused; CONSISTENT otherwise, since one run shows only what it shows."""
     found = reused(schedule, transcript)
     uses = sum(1 for _ in _draws(schedule, transcript))
     numbers: dict[str, float | int | str | bool] = {"uses": uses, "findings": len(found)}
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         return refuted(f"{found[0]}{more}", "exact", numbers=numbers)
-    return inconclusive(f"the noise of {uses} uses is there and new in every trial examined", "exact", numbers=numbers)
+    reason = f"the noise of {uses} uses is there and new in every trial examined"
+    return consistent(reason, "exact", numbers=numbers, notices="noise that is missing or reused in a trial examined")
 
 
 def _draws(schedule: Schedule[Any], transcript: Transcript) -> Iterator[_Draw]:

@@ -4,7 +4,7 @@
   distance that its cores really have.
 * `judge` compares an exact `Composition` (`dpcheck.harness.losses`) with a guarantee: REFUTED when the lower bound of
   a pair breaks it. HOLDS when the upper bound keeps it and the caller says why the distances cover all pairs; for one
-  pair among many the answer is INCONCLUSIVE.
+  pair among many the answer is CONSISTENT.
 * `losses` and `judge_losses` are for cores that depend on the history: the sum of log-ratios of a trial is its exact
   privacy loss given the coins. It refutes only without coins, and never proves: it is exact for the histories run.
 """
@@ -25,7 +25,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
 from dpcheck.statistics.means import refute_mean
-from dpcheck.verdicts import Verdict, Witness, holds, inconclusive, refuted
+from dpcheck.verdicts import Verdict, Witness, consistent, holds, refuted, undecided
 
 ROUNDING = 1e-9
 """Relative, in epsilon; absolute in delta it is a thousandth of that."""
@@ -117,9 +117,9 @@ def judge(
                 f"{what} at most {high:.6g}, {claim} allows {allowed:.6g} ({covers})", "exact", numbers=numbers
             )
         reason = f"this pair keeps {claim} ({what} at most {high:.6g} of {allowed:.6g}); other pairs were not examined"
-        return inconclusive(reason, "exact", numbers=numbers)
+        return consistent(reason, "exact", numbers=numbers, notices=f"{what} above {allowed:.6g} on this pair")
     reason = f"{what} lies between {low:.6g} and {high:.6g}, {claim} allows {allowed:.6g}"
-    return inconclusive(reason, "exact", numbers=numbers)
+    return undecided(reason, "exact", numbers=numbers)
 
 
 def _compare(composition: Composition, claim: Guarantee, rho: float | None) -> tuple[float, float, float, str]:
@@ -228,14 +228,15 @@ def judge_losses(sampled: Sequence[Losses], claim: ApproxDP, failure_probability
     seen = f"{given}losses up to {top:.6g}, delta({claim.epsilon:g}) about {max(estimates):.3g}"
     if coins:
         reason = f"{seen}, an upper bound on that of the outputs; integrate the coins out, or audit the outputs"
-        return inconclusive(reason, "sampled", **fields)
+        return undecided(reason, "sampled", **fields)
     if claim.delta == 0:
         if top > claim.epsilon * (1 + 1e-6):
             reason = f"a transcript is e^{top:.6g} times as likely, {claim} allows e^{claim.epsilon:g}"
             return refuted(reason, "exact", numbers=numbers)
-        return inconclusive(f"{seen}; {claim} kept by every history run", "sampled", **fields)
+        notices = f"a history among those run whose loss exceeds {claim.epsilon:g}"
+        return consistent(f"{seen}; {claim} kept by every history run", "sampled", notices=notices, **fields)
     share = failure_probability / len(sampled)
     for one in sampled:
         if refute_mean(one.delta(claim.epsilon), claim.delta, share).crossed is not None:
             return refuted(f"{seen}, certainly above {claim.delta:g}", "sampled", **fields)
-    return inconclusive(f"{seen}; {claim} not refuted", "sampled", **fields)
+    return undecided(f"{seen}; {claim} not refuted", "sampled", **fields)

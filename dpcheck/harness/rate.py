@@ -2,14 +2,13 @@
 
 log(R / bound) is regressed on log n, the other variables tied to the regime, and its slope compared with 0: a raw slope
 is never compared with a nominal exponent. The answer is never HOLDS, because finitely many sizes prove no O-form.
-REFUTED means that the whole interval of the slope lies above the margin: R falls more slowly than the bound. All else
-is INCONCLUSIVE, and the reason carries the word: "consistent", "steeper" (the bound is loose), "not refuted", or
-"inconclusive" with the factor by which the trials would have to grow.
+REFUTED means that the whole interval of the slope lies above the margin: R falls more slowly than the bound. CONSISTENT
+means that the whole interval lies below it, so that a slope above the margin would have shown; the reason carries the
+word: "consistent" (within the margin on both sides), "steeper" (the bound is loose) or "not shallower". Else UNDECIDED.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,9 +18,11 @@ import numpy as np
 from dpcheck.checks import Conclude
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.regression import MARGIN, RateWord, Slope, fit_slope
-from dpcheck.verdicts import Point, Verdict, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, consistent, refuted, undecided
 
 Row = tuple[Mapping[str, Any], Mapping[str, Any]]
+TELLING = 2.0
+"""Half-width of a slope's interval beyond which its numbers say nothing worth printing."""
 EXACT = 1e-9
 """Least relative standard error: quantities computed without sampling have none of their own."""
 
@@ -81,7 +82,7 @@ def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = 
     """One answer from all series: refuted if one is shallower than its bound. Never HOLDS."""
     if not fits:
         raise InvalidInput("no series to judge; the check measured nothing")
-    worst = max(fits, key=lambda f: (f.word == "shallower", f.slope.lower))
+    worst = max(fits, key=lambda f: (f.word == "shallower", f.word == "undecided", f.slope.lower))
     slope = worst.slope
     numbers: dict[str, float | int | str | bool] = {
         "slope": slope.slope,
@@ -100,24 +101,26 @@ def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = 
         numbers["exponent"] = worst.exponent
         exponent = f", measured exponent {worst.exponent:.3f}"
     where = f" ({worst.name})" if worst.name else ""
-    word = "undecided" if worst.word == "inconclusive" else worst.word
-    reason = (
-        f"{word}{where}: R/bound goes as {variable}^{slope.slope:.3f} "
-        f"[{slope.lower:.3f}, {slope.upper:.3f}]{exponent}; R is at most {numbers['largest R/bound']:.3g} of the bound"
-    )
-    if worst.word == "inconclusive":
-        factor = slope.trials_factor(margin)
-        more = f"about {factor:.1f} times the trials" if math.isfinite(factor) else "more sizes"
-        reason += f"; {more} would decide"
-    make = refuted if worst.word == "shallower" else inconclusive
-    return make(
-        reason,
-        "sampled",
-        failure_probability=failure_probability,
-        numbers=numbers,
-        points=tuple(point for f in fits for point in f.points),
-        axes=(variable, "measured"),
-    )
+    level = f"R is at most {numbers['largest R/bound']:.3g} of the bound"
+    if slope.upper - slope.lower > 2 * TELLING:
+        reason = (
+            f"undecided{where}: the interval of the slope is wider than ±{TELLING:g}, no slope to speak of; {level}"
+        )
+    else:
+        interval = f"[{slope.lower:.3f}, {slope.upper:.3f}]"
+        reason = f"{worst.word}{where}: R/bound goes as {variable}^{slope.slope:.3f} {interval}{exponent}; {level}"
+    fields: dict[str, Any] = {
+        "failure_probability": failure_probability,
+        "numbers": numbers,
+        "points": tuple(point for f in fits for point in f.points),
+        "axes": (variable, "measured"),
+        "severity": slope.slope,
+    }
+    if worst.word == "shallower":
+        return refuted(reason, "sampled", **fields)
+    if worst.word == "undecided":
+        return undecided(f"{reason}; more sizes would narrow it sooner than more trials", "sampled", **fields)
+    return consistent(reason, "sampled", notices=f"R/bound growing faster than {variable}^{margin:g}", **fields)
 
 
 def conclude(
@@ -145,7 +148,7 @@ def conclude(
             fits.append(_fit_rows(members, variable, value, share, margin, name))
         if not fits:
             reason = f"no rate to measure: fewer than 3 sizes with R > 0 in {', '.join(thin)}"
-            return inconclusive(reason, "sampled", failure_probability=failure_probability)
+            return undecided(reason, "sampled", failure_probability=failure_probability)
         answer = verdict(fits, failure_probability, variable=variable, margin=margin)
         return replace(answer, axes=(variable, axis))
 

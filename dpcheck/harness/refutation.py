@@ -15,7 +15,7 @@ import mpmath
 
 from dpcheck import witnesses
 from dpcheck.claims import split_label
-from dpcheck.verdicts import Point, Verdict, Witness, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, Witness, differs, refuted, undecided
 
 
 def witnessed(label: str, verifier: str, claimed: float | str, found: float | str, **parameters: Any) -> Witness:
@@ -36,7 +36,9 @@ def refuted_by(
     axes: tuple[str, str] = ("", ""),
     **parameters: Any,
 ) -> Verdict:
-    """REFUTED where the verifier finds a violation at these parameters, else INCONCLUSIVE.
+    """REFUTED where the verifier finds a violation at these parameters, else UNDECIDED.
+
+    DIFFERS where the algorithm's own run does not agree with the verifier.
 
     Args:
         measured: what the algorithm's own run gave; more than `agreement` (relative) off, nothing is refuted.
@@ -51,11 +53,18 @@ def refuted_by(
     sides = [mpmath.nstr(value, 6) for value in (violation.found, violation.claimed)]
     said = f"{violation.statement}: {sides[0]} found, {sides[1]} allowed"
     if not violation.violated:
-        return inconclusive(said, "exact", **fields)
+        return undecided(said, "exact", **fields)
     if measured is not None and not math.isclose(measured, found, rel_tol=agreement):
-        return inconclusive(f"the algorithm's own run gives {measured:.6g} where {said}", "exact", **fields)
+        return differs(f"the algorithm's own run gives {measured:.6g} where {said}", **fields)
     witness = witnessed(
         label, verifier, mpmath.nstr(violation.claimed, 15), mpmath.nstr(violation.found, 15), **parameters
     )
     witnesses.verify(witness)
-    return refuted(f"{said}; the witness verifies", "exact", witness=witness, **fields)
+    severity = abs(found / claimed) if claimed else math.inf
+    return refuted(
+        f"{said}; the witness verifies",
+        "exact",
+        witness=witness,
+        severity=max(severity, 1 / severity) if severity else math.inf,
+        **fields,
+    )

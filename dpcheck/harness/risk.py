@@ -8,7 +8,7 @@ What may be said of E[R] <= B, cell by cell:
   rests on the data alone: the studentised bootstrap *and* the largest of many block means, from 2,000 trials upwards.
   Its failure probability assumes that a block mean falls short of the expectation at most 3 times in 4; measured at 43
   values a block: 0.52 (exponential), 0.61 (lognormal, Pareto 2.1), 0.72 (Pareto 1.5). The verdict names the rule used.
-* INCONCLUSIVE otherwise; always where the bound is vacuous, not below `limit`: no measurement could have broken it.
+* UNDECIDED otherwise; always where the bound is vacuous, not below `limit`: no measurement could have broken it.
 
 A claim that holds with probability 1 - beta is judged by counting exceedances, exactly and for any tail. Its bound is
 vacuous from `limit` upwards, too.
@@ -28,7 +28,7 @@ from dpcheck.interfaces import Algorithm, Array, Problem, Schedule, Workload
 from dpcheck.running import Fresh, Run
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.statistics.means import block_means_upper, bootstrap_t_upper, catoni_upper, refute_mean
-from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
 
 GRADIENTS = 1e11
 """Oracle calls, of all trials together, above which a run is refused: about an hour."""
@@ -135,6 +135,7 @@ def expectation(
     numbers["rule"] = rule
     point = [] if x is None else [Point(x=x, value=mean, series=series, upper=_finite(upper), bound=bound)]
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "points": point}
+    fields["severity"] = mean / bound if bound else math.inf
     if point:
         fields["axes"] = (variable, quantity)
     said = f"mean {quantity} {mean:.4g} ({mean / bound:.3g} of the bound {bound:.4g})"
@@ -144,7 +145,7 @@ def expectation(
         return refuted(f"{said}: betting against it won after {against.crossed:,} trials", "sampled", **fields)
     if upper <= bound:
         return holds(f"{said}, with confidence below it by {rule}", "sampled", **fields)
-    return inconclusive(f"{said}, over {len(r):,} trials; neither beaten nor met by {rule}", "sampled", **fields)
+    return undecided(f"{said}, over {len(r):,} trials; neither beaten nor met by {rule}", "sampled", **fields)
 
 
 def _finite(value: float) -> float | None:
@@ -163,7 +164,7 @@ def _room(r: Array, bound: float, limit: float | None) -> dict[str, float | bool
 def _vacuous(said: str, bound: float, limit: float, quantity: str, fields: dict[str, Any]) -> Verdict:
     """A bound that no measurement could break is not met by one either."""
     reason = f"the bound {bound:.4g} is vacuous at this size: no {quantity} exceeds {limit:.4g}; {said}"
-    return inconclusive(reason, "sampled", **fields)
+    return undecided(reason, "sampled", **fields)
 
 
 def _upper(
@@ -228,6 +229,7 @@ def high_probability(
     }
     point = [] if x is None else [Point(x=x, value=typical, series=series, bound=bound)]
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "points": point}
+    fields["severity"] = typical / bound if bound else math.inf
     if point:
         fields["axes"] = (variable, quantity)
     share = f"its {1 - beta:g}-quantile is {typical / bound:.3g} of the bound"
@@ -240,7 +242,7 @@ def high_probability(
         return holds(f"{said}: certainly below {upper:.4g}", "sampled", **fields)
     needed = math.ceil(math.log(failure_probability) / math.log1p(-beta))
     more = f"; at least {needed:,} trials are needed" if len(r) < needed else ""
-    return inconclusive(f"{said}: between {lower:.4g} and {upper:.4g}{more}", "sampled", **fields)
+    return undecided(f"{said}: between {lower:.4g} and {upper:.4g}{more}", "sampled", **fields)
 
 
 def _risks(values: Array) -> Array:

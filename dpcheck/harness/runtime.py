@@ -18,7 +18,7 @@ from dpcheck import seeds
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Rng, Sample, Schedule, Workload
 from dpcheck.running import Fixed, Fresh, Run
-from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 
 
 class CountingWorkload:
@@ -183,7 +183,7 @@ def verdict(
     said = f"{most:,.0f} {what} counted, {bound:,.0f} allowed"
     if most == 0 and at_least_one:
         reason = f"no {what} counted: the solver does not call the oracle of this workload"
-        return inconclusive(reason, "counted", numbers=numbers)
+        return differs(reason, "counted", numbers=numbers)
     if most > bound:
         return refuted(said, "counted", numbers=numbers, points=points)
     varied = "" if calls.min() == most else f" (at most, over {calls.size:,} trials)"

@@ -2,7 +2,7 @@
 
 What may be said. REFUTED: a pair was found whose ratio exceeds 1, and it was confirmed in higher precision. HOLDS: a
 certificate (closed form, convexity) bounds the ratio by 1 over *all* pairs, and the search found nothing that
-contradicts it. Anything else is INCONCLUSIVE, with the best ratio found: a search proves nothing.
+contradicts it. Anything else is CONSISTENT or UNDECIDED, with the best ratio found: a search proves nothing.
 
 A read whose sensitivity may fail over the coins (`Read.failure`) is no matter of one coin: the searches leave its
 release out, and `failures` counts how often one pair breaks it.
@@ -26,7 +26,7 @@ from dpcheck.harness.accuracy import probability
 from dpcheck.harness.replay import RETURNED, Case
 from dpcheck.harness.search import Found, Measure, Pair, Records, Search, maximise
 from dpcheck.interfaces import Array, Norm, Schedule
-from dpcheck.verdicts import Verdict, Witness, holds, inconclusive, refuted
+from dpcheck.verdicts import Verdict, Witness, consistent, holds, refuted, undecided
 
 Confirm = Callable[[Found], "Witness | Fraction | mpmath.mpf | float"]
 """Recomputes a found pair in higher precision: a witness for `dpcheck.witnesses`, or the ratio itself."""
@@ -215,7 +215,8 @@ def judge(
         return _exceeded(worst, seen, confirm, margin, numbers)
     if certificate is None:
         reason = f"largest movement found is {seen}, over {found.pairs:,} pairs; a search proves no bound"
-        return inconclusive(reason, "exact", numbers=numbers)
+        searched = f"a pair among the {found.pairs:,} searched that moves more than the claim"
+        return consistent(reason, "exact", numbers=numbers, notices=searched, severity=worst.ratio)
     if worst.ratio > certificate.ratio * (1 + margin):
         raise InvalidInput(
             f"the certificate bounds the ratio by {certificate.ratio:.9g} ({certificate.because}), but a pair reaches "
@@ -224,9 +225,9 @@ def judge(
     if certificate.ratio <= 1 + margin:
         bound = f"at most {certificate.ratio:.6g} of the claimed {what} ({certificate.because})"
         reason = f"{bound}; found {worst.ratio:.6g}"
-        return holds(reason, "certificate", numbers=numbers)
+        return holds(reason, "certificate", numbers=numbers, severity=worst.ratio)
     reason = f"the certificate only gives {certificate.ratio:.6g} times the claim; found {seen}"
-    return inconclusive(reason, "certificate", numbers=numbers)
+    return undecided(reason, "certificate", numbers=numbers, severity=worst.ratio)
 
 
 def _exceeded(
@@ -234,7 +235,7 @@ def _exceeded(
 ) -> Verdict:
     if confirm is None:
         reason = f"a pair moves {seen}, but nothing recomputed it in higher precision; pass `confirm`"
-        return inconclusive(reason, "exact", numbers=numbers)
+        return undecided(reason, "exact", numbers=numbers, severity=worst.ratio)
     witness = None
     try:
         answer = confirm(worst)
@@ -245,16 +246,16 @@ def _exceeded(
         else:
             confirmed, limit = mpmath.mpf(_number(answer)), mpmath.mpf(1 + margin)
     except WitnessRejected as error:
-        return inconclusive(f"a pair seems to move {seen}, but its witness fails: {error}", "exact", numbers=numbers)
+        return undecided(f"a pair seems to move {seen}, but its witness fails: {error}", "exact", numbers=numbers)
     if confirmed <= limit:
         reason = f"float64 gives {seen}, higher precision {mpmath.nstr(confirmed, 10)}: rounding, not a violation"
-        return inconclusive(reason, "exact", numbers=numbers)
+        return undecided(reason, "exact", numbers=numbers)
     numbers["confirmed"] = float(confirmed)
     reason = f"a pair of neighbours moves {seen}, confirmed in higher precision"
     if np.isinf(worst.ratio):
         which = "follows the data outside of every release" if worst.name == RETURNED else "moves, and should not"
         reason = f"{worst.name!r} {which} for a pair of neighbours"
-    return refuted(reason, "exact", numbers=numbers, witness=witness)
+    return refuted(reason, "exact", numbers=numbers, witness=witness, severity=worst.ratio)
 
 
 def _number(answer: Any) -> Any:

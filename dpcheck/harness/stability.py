@@ -63,7 +63,7 @@ def search(
 
 
 def verdict(found: Search, *, certificate: Certificate | None = None, confirm: Confirm | None = None) -> Verdict:
-    """REFUTED with a confirmed pair, HOLDS with a certificate over all pairs, else INCONCLUSIVE with the best ratio."""
+    """REFUTED with a confirmed pair, HOLDS with a certificate over all pairs, else CONSISTENT with the best ratio."""
     return judge(found, certificate=certificate, confirm=confirm, what="stability")
 
 

@@ -10,7 +10,7 @@ import sympy as sp
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Verdict, holds, refuted, undecided
 
 
 def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = None) -> Verdict:
@@ -31,14 +31,14 @@ def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = No
         if abs(value) > 1e-9:
             said = f"{name}: the difference is {sp.sstr(rest)}, {value:.6g} at a point"
             return refuted(said, "exact", numbers=numbers)
-        return inconclusive(f"{name}: SymPy leaves {sp.sstr(rest)}", "symbolic", numbers=numbers)
+        return undecided(f"{name}: SymPy leaves {sp.sstr(rest)}", "symbolic", numbers=numbers)
     for name, expression in signs.items():
         known = _sign(sp.sympify(expression))
         if known is False:
             return refuted(f"{name} fails: {sp.sstr(expression)} < 0", "symbolic", numbers=numbers)
         if known is None:
             said = f"{name}: the sign of {sp.sstr(expression)} is not decided"
-            return inconclusive(said, "symbolic", numbers=numbers)
+            return undecided(said, "symbolic", numbers=numbers)
     return holds(f"proved: {'; '.join([*zero, *signs])}", "symbolic", numbers=numbers)
 
 

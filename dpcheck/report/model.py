@@ -289,7 +289,7 @@ class Report:
 def build(catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, stale: Collection[str]) -> Report:
     """Gathers the report. A label without a claim (an algorithm, a procedure) stands under its paper all the same."""
     by_check = {record.check: record for record in records}
-    checked = {check.label for check in catalogue.checks.values()}
+    checked = {label for check in catalogue.checks.values() for label in check.labels}
     by_statement: dict[str, set[str]] = {}
     for label in {*catalogue.claims, *catalogue.unchecked, *catalogue.algorithms, *checked}:
         by_statement.setdefault(label.partition("@")[0], set()).add(label)
@@ -343,7 +343,7 @@ def _statement(
 def _reading(
     catalogue: Catalogue, label: str, by_check: dict[str, Record], out: pathlib.Path, stale: Collection[str]
 ) -> Reading:
-    checks = sorted((c for c in catalogue.checks.values() if c.label == label), key=lambda c: tables.natural(c.id))
+    checks = sorted(catalogue.checks_of(label), key=lambda c: tables.natural(c.id))
     results = tuple(
         Result(c, by_check.get(c.id), c.id in stale, _link(catalogue.home(c.id), catalogue.root, out)) for c in checks
     )

@@ -93,7 +93,7 @@ def tally(counts: Mapping[str, int]) -> str:
     return " · ".join(
         f"{outcome} {count}"
         for outcome, count in counts.items()
-        if count or outcome in ("holds", "refuted", "inconclusive")
+        if count or outcome in ("holds", "refuted", "consistent", "undecided")
     )
 
 
@@ -144,7 +144,10 @@ def standing(step: Step) -> str:
 def signed(reading: Reading) -> str:
     """The verdicts of one reading, led by the sign of the gravest."""
     outcomes = {result.outcome for result in reading.results}
-    gravest = next((o for o in ("refuted", "inconclusive", "holds", "skipped", "not run") if o in outcomes), "")
+    gravest = next(
+        (o for o in ("refuted", "differs", "undecided", "consistent", "holds", "skipped", "not run") if o in outcomes),
+        "",
+    )
     return f"{tables.SIGNS[gravest]} {reading.status}" if gravest else reading.status
 
 

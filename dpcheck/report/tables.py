@@ -8,8 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-OUTCOMES = ("holds", "refuted", "inconclusive", "skipped", "not run")
-SIGNS = {"holds": "✓", "refuted": "✗", "inconclusive": "~", "skipped": "–", "not run": "·"}
+OUTCOMES = ("holds", "refuted", "differs", "consistent", "undecided", "skipped", "not run")
+SIGNS = {
+    "holds": "✓",
+    "refuted": "✗",
+    "differs": "≠",
+    "consistent": "≈",
+    "undecided": "?",
+    "skipped": "–",
+    "not run": "·",
+}
 """Colour helps and is never needed."""
 
 _CODE = re.compile(r"`([^`]+)`")
@@ -69,7 +77,7 @@ def counted(outcomes: Iterable[str]) -> dict[str, int]:
 
 
 def summary(outcomes: Iterable[str]) -> str:
-    """ "holds 2 · inconclusive 1"; a single verdict is named without a number."""
+    """ "holds 2 · undecided 1"; a single verdict is named without a number."""
     counts = {name: count for name, count in counted(outcomes).items() if count}
     if len(counts) == 1 and next(iter(counts.values())) == 1:
         return next(iter(counts))

@@ -20,7 +20,7 @@ from dpcheck.statistics.binomial import check_probability
 
 MARGIN = 0.05
 """Slopes within it count as none."""
-RateWord = Literal["shallower", "steeper", "consistent", "not refuted", "inconclusive"]
+RateWord = Literal["shallower", "steeper", "consistent", "not shallower", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Slope:
         """What the interval says of the rate.
 
         "shallower": R falls more slowly than the bound, which is violated in rate; "steeper": the bound is loose;
-        "consistent": neither, up to the margin; "not refuted": not shallower; "inconclusive": more trials needed.
+        "consistent": neither, up to the margin; "not shallower": the interval ends below the margin, and holds steeper
+        slopes; "undecided": it is too wide.
         """
         if self.lower > margin:
             return "shallower"
@@ -55,15 +56,7 @@ class Slope:
             return "steeper"
         if self.lower >= -margin and self.upper <= margin:
             return "consistent"
-        return "not refuted" if self.upper <= margin else "inconclusive"
-
-    def trials_factor(self, margin: float = MARGIN) -> float:
-        """How many times the trials would be needed, at this scatter, for the word to become "not refuted".
-
-        inf when the fitted slope itself lies above the margin.
-        """
-        room = margin - self.slope
-        return math.inf if room <= 0 else max(1.0, ((self.upper - self.slope) / room) ** 2)
+        return "not shallower" if self.upper <= margin else "undecided"
 
 
 def log_means(trials: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

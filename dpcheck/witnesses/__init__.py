@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
 
 import mpmath
+import sympy as sp
 
 from dpcheck.errors import WitnessRejected
 from dpcheck.verdicts import Witness
+
+Value: TypeAlias = int | str | Fraction | mpmath.mpf
+_DIGITS = 60
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,8 @@ class Violation:
         statement: the inequality in words ("distance to the minimiser <= the printed bound").
         violated: whether `found` breaks the statement.
         label: the statement that it breaks, so that a witness cannot be passed off as another's.
+        at: the value at this witness of every symbol in the statement's assumptions (symbol name -> exact value),
+            computed from the instance, not copied from what the witness says of itself.
     """
 
     claimed: mpmath.mpf
@@ -33,13 +42,18 @@ class Violation:
     statement: str
     violated: bool
     label: str
+    at: Mapping[str, Value] = field(default_factory=dict)
 
 
-def verify(witness: Witness, *, tolerance: float = 1e-6) -> Violation:
+def verify(witness: Witness, *, assumptions: Sequence[sp.Basic] = (), tolerance: float = 1e-6) -> Violation:
     """Recomputes a witness from its parameters alone.
 
+    Args:
+        assumptions: those of the claim that it refutes; a witness has to satisfy every one of them.
+
     Raises:
-        WitnessRejected: unknown kind, another label, numbers that do not come out, or no violation.
+        WitnessRejected: unknown kind, another label, numbers that do not come out, no violation, or a hypothesis of
+            the claim that the witness does not satisfy.
     """
     module, _, name = witness.kind.partition(".")
     verifier = None
@@ -66,4 +80,52 @@ def verify(witness: Witness, *, tolerance: float = 1e-6) -> Violation:
             f"no violation: {violation.statement}; allowed {mpmath.nstr(violation.claimed, 8)}, "
             f"found {mpmath.nstr(violation.found, 8)}"
         )
+    require(assumptions, violation)
     return violation
+
+
+def require(assumptions: Sequence[sp.Basic], violation: Violation) -> None:
+    """Every assumption of a claim holds at a witness, in 60 digits.
+
+    Raises:
+        WitnessRejected: one fails, or speaks of a symbol whose value the verifier does not give (`Violation.at`).
+    """
+    values = {name.rstrip("_"): _exact(value) for name, value in violation.at.items()}
+    for assumption in assumptions:
+        symbols = sorted(assumption.free_symbols, key=lambda s: s.name)
+        if silent := [s.name for s in symbols if s.name.rstrip("_") not in values]:
+            raise WitnessRejected(
+                f"{violation.label} assumes {assumption}, and the verifier does not say what {', '.join(silent)} is at "
+                "this witness; give its value in `Violation.at`"
+            )
+        held = _holds(assumption, {s: values[s.name.rstrip("_")] for s in symbols})
+        if not held:
+            shown = ", ".join(f"{s.name} = {mpmath.nstr(mpmath.mpf(values[s.name.rstrip('_')]), 8)}" for s in symbols)
+            raise WitnessRejected(f"{violation.label} assumes {assumption}, which fails at this witness: {shown}")
+
+
+def _exact(value: Value) -> sp.Expr:
+    if isinstance(value, str):
+        value = Fraction(value)
+    if isinstance(value, Fraction):
+        return sp.Rational(value.numerator, value.denominator)
+    return sp.Integer(value) if isinstance(value, int) else sp.Float(value, _DIGITS)
+
+
+def _holds(assumption: sp.Basic, values: Mapping[sp.Symbol, sp.Expr]) -> bool:
+    """A relation, or a conjunction of relations, at exact values; ties within rounding count as satisfied if weak."""
+    if isinstance(assumption, sp.And):
+        return all(_holds(part, values) for part in assumption.args)
+    if isinstance(assumption, sp.Or):
+        return any(_holds(part, values) for part in assumption.args)
+    if not isinstance(assumption, sp.core.relational.Relational):
+        return bool(assumption.subs(values))
+    left, right = (sp.N(side.subs(values), _DIGITS) for side in (assumption.lhs, assumption.rhs))
+    slack = (right - left) * (1 if isinstance(assumption, sp.Le | sp.Lt) else -1)
+    rounding = sp.Float(10, _DIGITS) ** (10 - _DIGITS) * sp.Max(1, abs(left), abs(right))
+    if isinstance(assumption, sp.Lt | sp.Gt):
+        return bool(slack > rounding)
+    if isinstance(assumption, sp.Le | sp.Ge):
+        return bool(slack >= -rounding)
+    equal = bool(abs(left - right) <= rounding)
+    return equal if isinstance(assumption, sp.Eq) else not equal
