@@ -25,7 +25,7 @@ B_1 = {"C": 0.5, "a": 0.75, "G_k": 1.0, "beta0": 1.0, "beta1": 2.5}
 
 
 def flat(t: Array | float) -> Array:
-    """phi(t) = integral over [0, t] of (t - s) exp(-1/s^2) ds, on both sides of 0 as printed: even, convex, flat at 0."""
+    """phi(t) = integral over [0, t] of (t - s) exp(-1/s^2) ds, as printed on both sides of 0: even, convex."""
 
     def one(x: float) -> float:
         return integrate.quad(lambda s: (x - s) * math.exp(-1 / s**2), 0, x, epsabs=1e-15)[0] if x else 0.0

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
 
 import mpmath
 import numpy as np
 import sympy as sp
 
-from dpcheck.algorithms.pure_heavy_tails import Constant
 from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     decoding_error,
     packed_laws,
@@ -20,20 +18,15 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
 )
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import order_of, stated
-from dpcheck.harness import accuracy, lower_bound, optimal_tests
+from dpcheck.harness import lower_bound, optimal_tests
 from dpcheck.harness.hard_instances import FiniteLaw, as_mpf, closest_pair, exactly
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME, D, G_k, beta, d, k, p, zeta
 from dpcheck.verdicts import Point, Verdict, holds, refuted
-from dpcheck.workloads.linear import RareSpikes, TwoPoint
-from dpcheck.workloads.mean import HeavyMean
-from dpcheck.workloads.median import WeightedMedian
-from dpcheck.workloads.radial import RadialHeavyTail
 
 from ._hard import ZETAS, decode_with, drawn, private_decoder_error, solvers
-from ._instances import problem
 
 # Packings ------------------------------------------------------------------------------------------------------------
 
@@ -270,29 +263,3 @@ def ratio_of_the_bounds(context: Context) -> Verdict:
         {"ratio": sp.log(upper / lower) - sp.log(printed)},
         {"at most d": sp.factor(d - base), "at most log(1/beta)": sp.factor(L - base)},
     )
-
-
-@check("pure_heavy_tails/fact-g-7", kind="risk")
-def constant_output(context: Context) -> Verdict:
-    """A constant output, released without reading data, has excess risk at most D G_1 on five workloads, anywhere."""
-    left, right = [], []
-    works: list[Any] = [
-        RareSpikes(p=0.05, theta=1.0), HeavyMean(), WeightedMedian(), RadialHeavyTail(b=(0.3, 0.4), D=2.0),
-        TwoPoint(rho=1.0, dimension=3),
-    ]  # fmt: skip
-    for work in works:
-        setting, dim = problem(work, 1.0), work.constants.d
-        algorithm = Constant()
-        if algorithm.schedule(setting, 10).releases:
-            return refuted("the constant algorithm releases something", "exact")
-        bound = algorithm.risk_bound(setting, 10)
-        assert bound is not None
-        rng = context.rng("places", type(work).__name__)
-        far = work.constants.diameter(2.0)
-        w = work.project(far * rng.normal(size=(context.scale(200, 2000), dim)))
-        left += list(work.excess_risk(w))
-        right += [bound] * len(w)
-    return accuracy.never_violated(
-        left, right, statement="excess risk <= D G_1", covers="F is G_1-Lipschitz on a set of diameter D",
-        evidence="certificate",
-    )  # fmt: skip

@@ -99,7 +99,14 @@ def prop_c_3(
         violated=bool(found > claimed),
         label="pure_heavy_tails/prop-c-3",
         at={
-            "k": order, "G_k": moment, "C": clip, "lambda": weight, "epsilon": budget, "n": size, "d": 1, "D": width,
+            "k": order,
+            "G_k": moment,
+            "C": clip,
+            "lambda": weight,
+            "epsilon": budget,
+            "n": size,
+            "d": 1,
+            "D": width,
             "c_1": constant,
         },
     )
@@ -133,7 +140,15 @@ def prop_3_2_budget(epsilon: Rational, m: int, D: Rational, lambda_: Rational, c
         violated=bool(found > claimed),
         label="pure_heavy_tails/prop-3-2@literal",
         at={
-            "k": 2, "epsilon": budget, "m": size, "d": 1, "D": width, "lambda": weight, "C": cap, "G_k": 1, "G_2": 1,
+            "k": 2,
+            "epsilon": budget,
+            "m": size,
+            "d": 1,
+            "D": width,
+            "lambda": weight,
+            "C": cap,
+            "G_k": 1,
+            "G_2": 1,
             "c_erm": constant,
         },
     )
@@ -227,8 +242,15 @@ def thm_4_1_literal(
         violated=bool(found < claimed),
         label="pure_heavy_tails/thm-4-1@literal",
         at={
-            "k": order, "n": size, "d": 1, "D": width, "epsilon": budget, "beta": failure,
-            "G_1": moments[1], "G_2": moments[2], "G_k": moments[order],
+            "k": order,
+            "n": size,
+            "d": 1,
+            "D": width,
+            "epsilon": budget,
+            "beta": failure,
+            "G_1": moments[1],
+            "G_2": moments[2],
+            "G_k": moments[order],
         },
     )
 
@@ -360,7 +382,12 @@ def alg_7_diameter(C: Rational, lambda_: Rational, epsilon: Rational, m: int, d:
         violated=bool(found > claimed),
         label="pure_heavy_tails/alg-7@literal",
         at={
-            "C": cap, "lambda": weight, "epsilon": budget, "m": size, "d": dimension, "D": width,
+            "C": cap,
+            "lambda": weight,
+            "epsilon": budget,
+            "m": size,
+            "d": dimension,
+            "D": width,
         },
     )
 

@@ -20,7 +20,10 @@ class ResistingOracle:
 
     C: ClassVar[Fraction] = Fraction(1, 2)
     lines: list[tuple[Fraction, Fraction, Fraction]] = field(
-        default_factory=lambda: [(Fraction(-3, 4), Fraction(1, 2), Fraction(0)), (Fraction(0), Fraction(1, 2), Fraction(0))]
+        default_factory=lambda: [
+            (Fraction(-3, 4), Fraction(1, 2), Fraction(0)),
+            (Fraction(0), Fraction(1, 2), Fraction(0)),
+        ]
     )
     answers: dict[Fraction, tuple[Fraction, Fraction]] = field(default_factory=dict)
 
