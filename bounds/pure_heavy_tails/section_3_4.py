@@ -105,7 +105,7 @@ prop_3_2 = claim(
     about=("pure_heavy_tails/alg-4",),
     probability=sp.Rational(7, 10),
     grade="proof gap",
-    remark="True for ε ≤ d (S20), with c_erm = 48 and no G_2 term. Its proof uses the bias step of Proposition C.3 (S1) "
+    remark="True for ε ≤ d (S20), with c_erm = 48 and no G_2 term. Its proof uses the bias step of C.3 (S1) "
     "and a false tail bound (S4). 1/G_k is missing from the list of the running time (S11).",
 )
 
