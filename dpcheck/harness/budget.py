@@ -79,7 +79,7 @@ def calibrated(algorithm: A, dial: str, problem: Problem, n: int, promise: Guara
             raise InvalidInput(f"{algorithm.label}: {wanted} is not certified even with {dial} = {low:.3g}")
     while low > 1 / LARGEST and account(at(low).schedule(problem, n), n).within(wanted):
         low, high = low / 4, low
-    return at(smallest_noise(lambda noise: at(noise).schedule(problem, n), wanted, low=low, high=high))
+    return at(smallest_noise(lambda noise: at(noise).schedule(problem, n), wanted, low=low, high=high, tolerance=1e-6))
 
 
 def _with(algorithm: A, dial: str, value: float) -> A:

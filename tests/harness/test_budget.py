@@ -60,9 +60,9 @@ def test_the_epsilon_of_the_run_itself_is_certified() -> None:
 def test_the_least_noise_is_found_and_kept() -> None:
     told = problem(ApproxDP(1.0, 1e-5))
     found = calibrated(Mean(77.0), "noise", told, 100)
-    assert found.noise == pytest.approx(gaussian_sigma(1.0, 1.0, 1e-5), rel=1e-6)
+    assert found.noise == pytest.approx(gaussian_sigma(1.0, 1.0, 1e-5), rel=2e-6)
     assert account(found.schedule(told, 100)).within(told.privacy)
-    assert not account(replace(found, noise=found.noise * (1 - 1e-6)).schedule(told, 100)).within(told.privacy)
+    assert not account(replace(found, noise=found.noise * (1 - 2e-6)).schedule(told, 100)).within(told.privacy)
     with pytest.raises(InvalidInput, match="no field 'nosuch'"):
         calibrated(Mean(), "nosuch", told, 100)
     with pytest.raises(InvalidInput, match="not certified even with noise"):
