@@ -144,6 +144,7 @@ def selection_verdict(
     numbers = {"realised": worst, "claimed": allowed, "accounted": spent, "pairs": count, "score over its claim": moved}
     points = [Point(x=n if x is None else x, value=worst, bound=allowed, series=series)]
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("n", "epsilon")}
+    fields["severity"] = worst / allowed
     said = f"exact epsilon {worst:.6g} on the worst of {count} pairs, {allowed:g} claimed, {spent:.6g} accounted"
     if worst > allowed * (1 + 1e-9) or moved > 1 + 1e-6 or spent > allowed * (1 + 1e-9):
         return refuted(f"{said}; a score moves by {moved:.4g} of its claim", "exact", **fields)

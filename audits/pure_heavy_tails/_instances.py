@@ -104,6 +104,7 @@ def slack_verdict(
         )
         points.append(Point(x=place + 1.0, value=row.epsilon_realised, bound=row.epsilon_claimed, series=row.name))
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("release", "epsilon")}
+    fields["severity"] = top / allowed
     said = f"epsilon {top:.6g} realised by the worst pair, {allowed:.6g} allowed, {numbers['claimed']:.6g} charged"
     if top > allowed * (1 + 1e-9):
         return refuted(said, "exact", **fields)

@@ -217,7 +217,7 @@ def _smoothed_distance(context: Context, n: int, rule: str, label: str) -> Verdi
 
 @check("pure_heavy_tails/prop-e-4", kind="accuracy", grid={"n": by_size([64], [64, 256])})
 def printed_step_utility(context: Context, *, n: int) -> Verdict:
-    """What E.4 states: with the printed step size the output is near the smoothed minimiser."""
+    """What E.4 states, with the printed step size: near the smoothed minimiser, by its corrected constants."""
     return _smoothed_distance(context, n, "data", "pure_heavy_tails/prop-e-4@corrected")
 
 

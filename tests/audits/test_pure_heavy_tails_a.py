@@ -230,7 +230,7 @@ def test_a_bound_that_the_start_keeps_as_well_decides_nothing(monkeypatch: pytes
     )
     assert loose.outcome == "undecided"
     assert "the start, which reads no data, keeps the bound" in loose.reason
-    tight = found.within_constants(context, algorithm, 2**30, 1.0, 2.0, 200, bound=lambda work, n: 1e-3)
+    tight = found.within_constants(context, algorithm, 2**30, 1.0, 2.0, 200, bound=lambda work, n: 0.01)
     assert tight.outcome == "holds"
     assert "would pass as well" in tight.reason
     false = found.within_constants(context, algorithm, 2**20, 1.0, 2.0, 200, bound=lambda work, n: 1e-6)

@@ -58,8 +58,8 @@ CASES: list[tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = [
      {"n": 64, "J": 9}),
     ("thm_e_1_identity", "thm-e-1@literal", {"w": 0, "gradient": 1, "gamma": "1/2", "D": 2}, "0", "1",
      {"gradient": 0}),
-    ("prop_3_2_budget", "prop-3-2@literal", {"epsilon": 10**4, "m": 10**6, "D": 10, "lambda_": 1, "c_erm": 48}, "0.04848",
-     "0.0933642019", {"epsilon": 3400}),
+    ("prop_3_2_budget", "prop-3-2@literal", {"epsilon": 10**4, "m": 10**6, "D": 10, "lambda_": 1, "c_erm": 48},
+     "0.04848", "0.0933642019", {"epsilon": 3400}),
     ("prop_g_4_inequality", "prop-g-4@literal", {"size": 2, "d": 1, "zeta": "1/4"}, "0", "-1", {"size": 5}),
 ]  # fmt: skip
 
