@@ -241,7 +241,6 @@ alg_2_derived = claim(
     "with an exact solver 2C/(λn), attained.",
     kind="algorithm",
     section="2.3, C.2",
-    origin="ours",
     quantity="sensitivity of the approximate minimiser",
     relation="<=",
     explicit=4 * C / (lambda_ * n),
