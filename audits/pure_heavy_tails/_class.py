@@ -127,7 +127,7 @@ def _judge_one(
 ) -> Verdict:
     points = [
         Point(x=float(cell[variable]), value=float(found[key]), series=f"{label}{', ' if name else ''}{name}",
-              bound=float(found["bound"]) if key == "mean" else None)
+              bound=float(found["bound"]),)
         for cell, found in rows
         for key, label in (("mean", "measured"), ("the start", "the start"))
     ]  # fmt: skip

@@ -205,7 +205,7 @@ def containment_without_a_limit(context: Context, *, zeta: int) -> Verdict:
 
 
 CERTIFIED = sensitivity.Certificate(
-    1.0, "λ-strong convexity, and two C-Lipschitz functions differ by a 2C-Lipschitz one"
+    1.0, "by hand: λ-strong convexity, and two C-Lipschitz functions differ by a 2C-Lipschitz one"
 )
 
 

@@ -72,7 +72,7 @@ def localisation_is_private(context: Context, *, solver: str, M: float) -> Verdi
 
 
 def localisation_sensitivity(context: Context, solver: str, units: float, *, extended: bool = True) -> Verdict:
-    """Search and certificate for the movement of Algorithm 2's core, against units C/(lambda n)."""
+    """Search, and the bound by hand, for the movement of Algorithm 2's core, against units C/(lambda n)."""
     n, C, lambda_, M = 5, 2.0, 0.5, 1e6
     work = wide()
     algorithm = OutputPertLocalize(lambda_=lambda_, C=C if extended else M, zeta=3.0, minimiser=SOLVERS[solver])

@@ -55,7 +55,7 @@ def double_slack(context: Context, solver: str, M: float, share: float) -> Verdi
     also=("pure_heavy_tails/prop-3-2", "pure_heavy_tails/prop-d-1"),
 )
 def two_releases_within_the_budget(context: Context, *, solver: str, M: float) -> Verdict:
-    """The two releases of Algorithm 4, exactly on the worst pair and by certificate on all, against epsilon."""
+    """The two releases of Algorithm 4, exactly on the worst pair and by hand on all, against epsilon."""
     return double_slack(context, solver, M, 1.0)
 
 
@@ -71,7 +71,7 @@ def slack_of_two_stages(context: Context, *, solver: str, M: float) -> Verdict:
 
 
 def double_sensitivity(context: Context, solver: str, second: float) -> Verdict:
-    """Movement of both cores against 4C/(lambda m) and `second` C/(lambda m), by search and certificate."""
+    """Movement of both cores against 4C/(lambda m) and `second` C/(lambda m), by search, and by hand on all pairs."""
     m, C, M, work = 5, 2.0, 1e6, wide()
     algorithm, setting = DoubleOutputPert(C=C, minimiser=SOLVERS[solver]), problem(work, 1.0)
     plan = algorithm.schedule(setting, m)
