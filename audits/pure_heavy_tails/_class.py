@@ -146,7 +146,9 @@ def _judge_one(
     numbers: dict[str, float | int | str | bool] = {"sizes told apart": len(told)}
     numbers |= {f"slope of R/bound, {control}": fits[control].slope.slope for control in controls}
     if passed:
-        said = f"no evidence of a rate: {passed[0]}, which reads no data, passes the same measurement; {level}"
+        said = (
+            f"no evidence of a rate: {passed[0]}, which reads no data, is not refuted by the same measurement; {level}"
+        )
         return undecided(said, "sampled", numbers=numbers, **fields)
     found = rate.verdict([fits["mean"]], share, variable=variable)
     sizes = [float(cell[variable]) for cell, _ in told]
