@@ -50,7 +50,7 @@ def excess_risk_in_n(context: Context, *, solver: str, k: float, n: int) -> dict
     grid={
         "solver": by_size(["single"], ["single", "double"]),
         "k": by_size([2.0], [2.0, 4.0]),
-        "epsilon": by_size([2.0**j for j in (-20, -16, -12)], [2.0**j for j in range(-24, 1, 4)]),
+        "epsilon": by_size([2.0**j for j in (-24, -20, -16)], [2.0**j for j in range(-28, -15, 2)]),
     },
     conclude=conclude("epsilon"),
     expect=("consistent", "undecided"),
