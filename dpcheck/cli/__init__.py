@@ -1,5 +1,5 @@
-"""The command line. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage, 3 internal error, 4 inconclusive
-under --strict, 5 nothing collected."""
+"""The command line. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage, 3 internal error, 4 undecided under
+--strict, 5 nothing collected, 6 shards are missing, 7 more may be wrong than a run promises."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def main() -> None:
 
     \b
     Exit codes: 0 as expected · 1 an unexpected verdict · 2 usage · 3 internal error
-                4 inconclusive under --strict · 5 nothing collected
+                4 undecided under --strict · 5 nothing collected · 6 shards are missing
+                7 the run may be wrong with a larger probability than it promises
     """
 
 

@@ -173,7 +173,11 @@ def show_command(label: str, root: str | None, also: tuple[str, ...], store: str
         if "@" in label or not readings:
             raise UnknownLabel(label, [*catalogue.claims, *catalogue.algorithms])
         claim = readings[0]
-    results = results_of(catalogue, store)
+    results = results_of(
+        catalogue,
+        store,
+        only={check.id for each in catalogue.readings(claim.label) for check in catalogue.checks_of(each.label)},
+    )
     if as_json:
         echo_json(_as_dict(catalogue, claim, results))
     else:
