@@ -140,9 +140,9 @@ def finish(catalogue: Catalogue, code: Exit = Exit.EXPECTED) -> None:
 
 
 def results_of(
-    catalogue: Catalogue, store: str | None, committed: Path | None = None, only: Collection[str] | None = None
+    catalogue: Catalogue, store: str | None, *committed: Path, only: Collection[str] | None = None
 ) -> dict[str, Chosen]:
-    """Check id -> the record that speaks for it, from the store and the committed records.
+    """Check id -> the record that speaks for it, from the store and committed records (default: those of the root).
 
     What does not count is named on stderr: rows that are no records, and records that break a rule.
 
@@ -156,9 +156,9 @@ def results_of(
 
     records: list[Record] = []
     refused: list[Refused] = []
-    committed = committed or catalogue.layout.committed
-    if committed.is_file():
-        records += history.read_jsonl(committed, refused)
+    for path in dict.fromkeys(file.resolve() for file in committed or (catalogue.layout.committed,)):
+        if path.is_file():
+            records += history.read_jsonl(path, refused)
     path = Path(store) if store else catalogue.layout.store
     if store or path.is_file():
         records += read_records(path, refused)
@@ -192,6 +192,15 @@ def shown(path: Path) -> str:
     """A path as the user would type it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def kinds_of_refutation(catalogue: Catalogue, labels: Iterable[str]) -> str:
+    """ " (refuted: 2 of printed statements, 9 of readings of them)": never added up; "" when nothing is refuted."""
+    from dpcheck.claims import standing
+    from dpcheck.report.tables import refutations
+
+    said = refutations(standing(label, catalogue.claims.get(label)) for label in labels)
+    return f" (refuted: {said})" if said else ""
 
 
 # -- output ----------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from dpcheck.cli.common import (
     echo_json,
     finish,
     json_option,
+    kinds_of_refutation,
     leave,
     results_of,
     root_option,
@@ -95,7 +96,7 @@ def run_command(
         echo_json(_as_dict(result, size, seed, code))
     else:
         _table(result)
-        _summary(result, seed, path, _own(catalogue))
+        _summary(result, seed, path, catalogue)
     finish(catalogue, code)
 
 
@@ -155,14 +156,14 @@ def _table(result: Result) -> None:
         click.echo(f"… and {count(len(rows) - ROWS, 'more verdict')}; `dpcheck list` shows all")
 
 
-def _summary(result: Result, seed: int, store: Path, paths: Sequence[Path]) -> None:
+def _summary(result: Result, seed: int, store: Path, catalogue: Catalogue) -> None:
     counts = Counter(record.verdict.outcome.value for record in result.records)
     refuted = [record for record in result.records if record.verdict.outcome.value == "refuted"]
-    expected = f" ({sum(r.expected for r in refuted)} expected)" if refuted else ""
+    kinds = kinds_of_refutation(catalogue, (record.label for record in refuted))
     spent = result.failure_probability
     said = [
         f"holds {counts['holds']}",
-        f"refuted {counts['refuted']}{expected}",
+        f"refuted {counts['refuted']}",
         f"consistent {counts['consistent']}",
         f"undecided {counts['undecided']}",
         *([f"differs {counts['differs']}"] if counts["differs"] else []),
@@ -170,14 +171,15 @@ def _summary(result: Result, seed: int, store: Path, paths: Sequence[Path]) -> N
         *([f"errors {len(result.failures)}"] if result.failures else []),
     ]
     risk = f"failure probability of the whole run {spent:.2g}" if spent else "nothing was sampled"
-    click.echo(f"  {' · '.join(said)}        {risk}, seed {seed}")
+    click.echo(f"  {' · '.join(said)}{kinds}")
+    click.echo(f"  {risk}, seed {seed}")
     if result.failures:
         verdict = f"{count(len(result.failures), 'error')}: a check raised or broke a rule"
     elif result.unexpected:
         verdict = f"{count(len(result.unexpected), 'verdict')} not as expected"
     else:
         verdict = "every verdict as expected" if result.records else "no verdict yet"
-    also = "".join(f" --also {shown(path)}" for path in paths)
+    also = "".join(f" --also {shown(path)}" for path in _own(catalogue))
     follow = f"dpcheck report{also}"
     if result.waiting:
         verdict += f" · {count(len(result.waiting), 'check')} with cells in other shards"
@@ -243,7 +245,7 @@ def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ..
                 _table(result)
                 _witnesses(result, path)
                 _remarks(result)
-                _summary(result, seed, path, _own(catalogue))
+                _summary(result, seed, path, catalogue)
                 each = exit_code(result)
                 each = Exit.WAITING if result.waiting and each is Exit.EXPECTED else each
                 code = max(code, each, key=_WORSE.index)
@@ -315,7 +317,11 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
 @also_option
 @store_option
 def report_command(out: str | None, root: str | None, also: tuple[str, ...], store: str | None) -> None:
-    """Writes the report and its committed records.jsonl: the same results give the same bytes."""
+    """Writes the report and its committed records.jsonl: the same results give the same bytes.
+
+    Every check is shown by its strongest record of today's sources, from the store, the committed records and those of
+    the folder; a larger one whose sources have changed stays beside it, marked.
+    """
     from dpcheck import report
     from dpcheck.engine.history import jsonl
 
@@ -326,11 +332,13 @@ def report_command(out: str | None, root: str | None, also: tuple[str, ...], sto
     folder = Path(out) if out else catalogue.layout.committed.parent
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; --out takes a folder")
-    results = results_of(catalogue, store, folder / "records.jsonl")
+    results = results_of(catalogue, store, folder / "records.jsonl", catalogue.layout.committed)
     chosen = {check: result for check, result in results.items() if check in catalogue.checks}
     records = [result.record for result in chosen.values()]
     stale = {check for check, result in chosen.items() if result.stale}
-    written = report.write(catalogue, records, folder, stale=stale, last={"records.jsonl": jsonl(records)})
+    earlier = {check: result.earlier for check, result in chosen.items() if result.earlier is not None}
+    kept = {"records.jsonl": jsonl([*records, *earlier.values()])}
+    written = report.write(catalogue, records, folder, stale=stale, earlier=earlier, last=kept)
     click.echo(f"{_of(records, len(catalogue.checks))} · {count(len(written), 'file')} in {shown(folder.resolve())}")
     if stale:
         click.echo(f"{count(len(stale), 'result')} stale: sources have changed since; `dpcheck run` renews them")

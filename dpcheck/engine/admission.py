@@ -46,7 +46,8 @@ def admitted(
 
         while True:
             chosen = history.choose(kept, current)
-            bad = [c.record for c in chosen.values() if not _proves(c, checks, catalogue, verify, verified, refused)]
+            told = [record for c in chosen.values() for record in (c.record, c.earlier) if record is not None]
+            bad = [record for record in told if not _proves(record, checks, catalogue, verify, verified, refused)]
             if not bad:
                 break
             kept = [record for record in kept if not any(record is each for each in bad)]
@@ -79,7 +80,7 @@ def _trusting(witness: Witness, /, **options: Any) -> Violation:
 
 
 def _proves(
-    chosen: Chosen,
+    record: Record,
     checks: Mapping[str, Check],
     catalogue: Catalogue,
     verify: judge.Verify,
@@ -87,7 +88,7 @@ def _proves(
     refused: list[Refused],
 ) -> bool:
     """Whether a record's witness verifies against today's claim; True for a record without one."""
-    witness, check = chosen.record.verdict.witness, checks[chosen.record.check]
+    witness, check = record.verdict.witness, checks[record.check]
     if witness is None:
         return True
     key = f"{check.id} {witness.digest}"
@@ -98,7 +99,7 @@ def _proves(
             verified[key] = None
         except WitnessRejected as error:
             verified[key] = error
-            refused.append(Refused(_name(chosen.record), f"its witness does not verify: {error}"))
+            refused.append(Refused(_name(record), f"its witness does not verify: {error}"))
     return verified[key] is None
 
 

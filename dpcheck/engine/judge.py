@@ -16,7 +16,7 @@ import sympy as sp
 
 from dpcheck import witnesses
 from dpcheck.checks import NEVER_SAMPLED, Check, Measurement
-from dpcheck.claims import Claim, split_label
+from dpcheck.claims import Claim, standing
 from dpcheck.errors import DpcheckError, WitnessRejected
 from dpcheck.foreign import shortened
 from dpcheck.verdicts import Outcome, Verdict, Witness
@@ -53,7 +53,7 @@ def conclude(
 
 def _printed(check: Check, claim: Claim | None) -> bool:
     """Whether a check speaks of a statement as the paper prints it."""
-    return not split_label(check.label)[2] and (claim is None or claim.origin != "ours")
+    return standing(check.label, claim) == "printed"
 
 
 def enforce(

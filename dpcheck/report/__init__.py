@@ -28,6 +28,7 @@ def write(
     out: pathlib.Path,
     *,
     stale: Collection[str] = frozenset(),
+    earlier: Mapping[str, Record] | None = None,
     last: Mapping[str, str] | None = None,
 ) -> list[pathlib.Path]:
     """Writes the whole report and removes what an earlier one left behind; no other file is touched.
@@ -40,6 +41,7 @@ def write(
         records: at most one a check.
         out: the report's folder, created when missing.
         stale: ids of checks whose sources have changed since their record was made.
+        earlier: check id -> a stale record of a larger size, to stand beside the fresh one.
         last: name -> text of further files, put in their place after all others (`records.jsonl`).
 
     Returns:
@@ -55,7 +57,7 @@ def write(
     counts = Counter(record.check for record in records)
     if twice := [check for check, count in sorted(counts.items()) if count > 1]:
         raise InvalidInput(f"{counts[twice[0]]} records of {twice[0]}; the report takes one a check")
-    report = model.build(catalogue, records, out, stale)
+    report = model.build(catalogue, records, out, stale, earlier)
     files = pages.render(report) | {"dpcheck.html": html.render(report)}
     for result in report.results:
         if result.figure:
