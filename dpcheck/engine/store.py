@@ -368,7 +368,7 @@ class Store:
         """SQLite's and the system's complaints as one clear sentence."""
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
             raise _unusable(self.path, what, error) from error
 
 
@@ -398,15 +398,15 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         db = sqlite3.connect(path, timeout=30)
         try:
-            version = _version(db)
             db.text_factory = stored.text
+            version = _version(db)
             if version is None or version > SCHEMA_VERSION:
                 known = f"schema {version}, this dpcheck knows {SCHEMA_VERSION}" if version else "no store of dpcheck"
                 raise StoreError(f"cannot read {path}: {known}")
             yield db
         finally:
             db.close()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _unusable(path, "read", error) from error
 
 
@@ -429,7 +429,7 @@ def _version(db: sqlite3.Connection) -> int | None:
 
 def _unusable(path: Path, what: str, error: Exception) -> StoreError:
     reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-    damaged = "malformed" in reason or "not a database" in reason
+    damaged = isinstance(error, UnicodeDecodeError) or "malformed" in reason or "not a database" in reason
     cure = (
         "the file is damaged, or no store: move it away" if damaged else "give a file in a writable folder by --store"
     )
