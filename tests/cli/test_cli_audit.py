@@ -253,12 +253,6 @@ def test_a_curve_from_a_file(here: Path, cli: Cli) -> None:
     assert "bent-DP must map" in cli("audit", "mech.py:leaky", *pair, "--curve", "curves.py:bent", code=2).stderr
 
 
-def test_verify_refuses_what_is_no_witness(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "w.json").write_text("{}")
-    assert "not a witness" in cli("verify", str(tmp_path / "w.json"), code=1).stderr
-    assert "cannot read the witness" in cli("verify", str(tmp_path / "gone.json"), code=2).stderr
-
-
 MUTANTS = """
 from dpcheck.errors import InvalidInput
 from dpcheck.mutants import Kill, Mutant
