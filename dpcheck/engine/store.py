@@ -208,9 +208,10 @@ class Store:
             with self._transaction():
                 query = "SELECT state FROM audits WHERE mechanism = ? AND identity = ?"
                 held = self._db.execute(query, (mechanism, identity)).fetchone()
-                if held is not None and stored.tested(held[0]) > stored.tested(json.dumps(state)):
+                text = json.dumps(state)
+                if held is not None and stored.stays(held[0], text):
                     return False
-                row = (mechanism, identity, json.dumps(state), now())
+                row = (mechanism, identity, text, now())
                 self._db.execute("INSERT OR REPLACE INTO audits VALUES (?, ?, ?, ?)", row)
         return True
 
@@ -268,7 +269,7 @@ class Store:
             "SELECT mechanism, identity, state, created FROM audits ORDER BY rowid"
         ):
             held = self._db.execute(query, (mechanism, identity)).fetchone()
-            if held is None or stored.tested(held[0]) < stored.tested(state):
+            if held is None or stored.stays(state, held[0]):
                 self._db.execute(
                     "INSERT OR REPLACE INTO audits VALUES (?, ?, ?, ?)", (mechanism, identity, state, created)
                 )

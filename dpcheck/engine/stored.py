@@ -84,10 +84,15 @@ def state_of(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def tested(text: str) -> int:
-    """Trials that the stored state of an audit has seen; below 0 where it is no state."""
-    seen = (state_of(text) or {}).get("tested")
-    return seen if isinstance(seen, int) and not isinstance(seen, bool) else -1
+def stays(held: str, other: str) -> bool:
+    """Whether the stored state of an audit has seen more trials than another one in the same form.
+
+    A state in the form of an older dpcheck cannot go on, so it gives way.
+    """
+    first, second = (state_of(text) or {} for text in (held, other))
+    seen = [each.get("tested") for each in (first, second)]
+    known = [n if isinstance(n, int) and not isinstance(n, bool) else -1 for n in seen]
+    return first.get("version") == second.get("version") and known[0] > known[1]
 
 
 def columns(db: sqlite3.Connection, table: str) -> set[str]:

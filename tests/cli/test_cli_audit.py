@@ -72,7 +72,7 @@ def test_a_leak_its_witness_and_its_verification(here: Path, cli: Cli, extra: tu
     tampered["parameters"]["right"] += 1
     witness.write_text(json.dumps(tampered))
     assert "rejected: the fingerprint" in cli("verify", str(witness), code=1).stderr
-    assert json.loads(cli("verify", str(witness), "--json", code=1).stdout)[0]["verified"] is False
+    assert json.loads(cli("verify", str(witness), "--json", code=1).stdout)["witnesses"][0]["verified"] is False
 
 
 def test_per_call_and_json(here: Path, cli: Cli) -> None:
