@@ -11,11 +11,13 @@ import numpy as np
 
 from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.geometry import L1Ball
+from dpcheck.harness.budget import certified
 from dpcheck.harness.replay import Case, changed_record, claimed_movement, distance
 from dpcheck.interfaces import Array, Constants, Problem, Rng
 from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP, Guarantee, PureDP
 from dpcheck.running import Entry, Fixed, Run, Transcript
+from dpcheck.verdicts import Verdict
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.crosspolytope import L1Location, SignLasso, SignLinear
 
@@ -167,3 +169,18 @@ class Seen:
     def gradient(self, w: Array, z: Array) -> Array:
         self.points.append(w[:, 0])
         return np.asarray(self.work.gradient(w, z))
+
+
+def with_certified(found: Verdict, planned: Any, told: Problem, n: int) -> Verdict:
+    """The verdict with what the accountant certifies of the very run: in its row and in its sentence."""
+    row = certified(planned, told, n)
+    promised = told.privacy
+    said = f"the accountant certifies epsilon {row['certified epsilon']:.3g} at delta = {row['at delta']:g} of this run"
+    if isinstance(promised, ApproxDP):
+        said += f", {promised.epsilon:g} is asked for"
+    return replace(found, reason=f"{found.reason}; {said}", numbers={**found.numbers, **row})
+
+
+def without_bars(found: Verdict) -> Verdict:
+    """Points without bars: what is known from above is only that the mean lies below the bound that is drawn."""
+    return replace(found, points=tuple(replace(point, lower=None, upper=None) for point in found.points))
