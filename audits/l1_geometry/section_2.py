@@ -78,7 +78,7 @@ def weak_family_is_strongly_convex(context: Context) -> Verdict:
 
 @check("l1_geometry/def-2-4", kind="accuracy", grid={"h": ("entropy", "power")}, expect="consistent")
 def sums_keep_relative_strong_convexity(context: Context, *, h: str) -> Verdict:
-    """LASSO losses f + lambda h: f(y) + lambda h(y) is at least the first-order expansion at x plus lambda D_h(y,x), with
+    """LASSO losses plus lambda h: the value at y is at least the first-order expansion at x plus lambda D_h(y,x), with
     the library's gradients and divergences, on random points; and D_h itself is h's own gap.
     """
     rng, pairs, lam = context.rng(), context.scale(2000, 50_000), 0.7

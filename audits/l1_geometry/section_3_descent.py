@@ -73,8 +73,8 @@ def printed_noise_is_enough(context: Context, *, epsilon: float, n: int) -> Verd
 
 @check("l1_geometry/thm-3", kind="privacy", grid={"case": tuple(CELLS)})
 def true_epsilon_of_the_worst_pair(context: Context, *, case: str) -> Verdict:
-    """The exact epsilon of the transcript of the pair +L, -L among zeros, by privacy loss distributions, under the noise
-    of the schedule; and the least constant in place of 100 that keeps 1, beside what the accountant certifies there.
+    """The exact epsilon of the transcript of the pair +L, -L among zeros, by privacy loss distributions, at the printed
+    noise; and the least constant in place of 100 that keeps 1, beside what the accountant certifies there.
     """
     n, b = CELLS[case]
     told = problem(linear(4), ApproxDP(1.0, 1e-5))
@@ -209,10 +209,10 @@ def dual_iterates_in_closed_form(context: Context, *, d: int, weight: float) -> 
 
 @check("l1_geometry/thm-3", kind="symbolic", grid={"branch": ("plain", "weighted")})
 def constants_of_theorem_3(context: Context, *, branch: str) -> Verdict:
-    """The stated constants are what the noise of Algorithm 1 and the moment of the Gaussian maximum give: 2D sqrt((L^2 +
-    2 sigma^2 log d)/T) <= the explicit bound, by sqrt(u + v) <= sqrt(u) + sqrt(v); or Lemma 3.2 squared over lambda.
+    """The stated constants are what the noise of Algorithm 1 and the Gaussian maximum give: 2D sqrt((L^2 + 2 sigma^2
+    log d)/T) is below the explicit bound, by sqrt(u + v) <= sqrt(u) + sqrt(v); or Lemma 3.2, with twice their moment.
     """
-    n, b, e, D, L, T = (BY_NAME[name] for name in ("n", "b", "epsilon", "D", "L", "T"))
+    n, b, D, L, T = (BY_NAME[name] for name in ("n", "b", "D", "L", "T"))
     d, sigma = BY_NAME["d"], claim("l1_geometry/alg-1").explicit
     noise = claim("l1_geometry/fact-gauss-max").explicit.subs(BY_NAME["sigma"], sigma)
     log_d, log_delta = sp.symbols("l w", positive=True)
@@ -253,8 +253,8 @@ def empirical_excess_of_the_average(context: Context, *, n: int, epsilon: float)
 
 @check("l1_geometry/thm-3@derived", kind="risk", grid={"n": by_size([64], [64, 256]), "weight": (1.0, 4.0)})
 def empirical_excess_of_the_weighted_average(context: Context, *, n: int, weight: float) -> Verdict:
-    """f + lambda h on the l1 ball, minimiser in closed form, against 2 (2 L'^2 + 4 sigma^2 log d)/(lambda (T + 1)); with
-    the constant 3 in place of 100.
+    """f + lambda h on the l1 ball, minimiser in closed form, against 2 (2 L'^2 + 4 sigma^2 log d)/(lambda (T + 1)); the
+    constant is 3 in place of 100.
     """
     work = linear(4, R=100.0)
     algorithm = NoisyMirrorDescent(c_sigma=DIALLED, weight=weight)

@@ -190,7 +190,9 @@ def _errors(context: Context, T: int, b: int, trials: int, number: int = 0) -> t
 
 @check("l1_geometry/lem-4-2", kind="accuracy", grid={"b": by_size([64], [64, 256, 1024])})
 def error_at_every_leaf(context: Context, *, b: int) -> Verdict:
-    """At each of the 14 leaves of T = 3 the mean of |v - grad F|_inf is below sqrt(2 log(2d)(L^2 + 16 beta^2 D^2)/b)."""
+    """At each of the 14 leaves of T = 3 the mean of |v - grad F|_inf is at most its bound, sqrt(2 log(2d)(L^2 +
+    16 beta^2 D^2)/b).
+    """
     parts = [_errors(context, 3, b, 250, number)[0] for number in range(context.scale(6, 8))]
     sizes = np.abs(np.concatenate(parts, axis=1)).max(axis=2)
     L = LASSO.constants.lipschitz(1.0)

@@ -163,17 +163,11 @@ def range_of_the_loss_below_the_bound(context: Context) -> Verdict:
 
 
 @check("l1_geometry/thm-11@corrected", kind="transcription")
-def cap_is_idle_inside_the_regime(context: Context) -> Verdict:
-    """Where n eps >= 1 the capped bound is the printed one; at n eps < 1, d = 1, it is LD."""
-    n, d, e, L, D = (BY_NAME[x] for x in ("n", "d", "epsilon", "L", "D"))
-    t = sp.Symbol("t", positive=True)
+def cap_is_added_to_the_printed_bound(context: Context) -> Verdict:
+    """The capped bound is LD min{1, printed/(LD)}."""
+    L, D = (BY_NAME[x] for x in ("L", "D"))
     printed, capped = (claim(f"l1_geometry/thm-11{reading}").order for reading in ("", "@corrected"))
-    return proved(
-        {
-            "inside": (capped - printed).subs(n, (1 + t) / e).subs(d, sp.Integer(4)),
-            "outside": capped.subs(n, 1 / ((1 + t) * e)).subs(d, sp.Integer(1)) - L * D,
-        }
-    )
+    return proved({"LD min{1, printed/(LD)}": capped / (L * D) - sp.Min(1, printed / (L * D))})
 
 
 @check("l1_geometry/prop-1@literal", kind="lower-bound", expect="refuted")

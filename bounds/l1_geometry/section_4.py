@@ -99,8 +99,8 @@ thm_6_literal = claim(
 thm_6_derived = claim(
     "l1_geometry/thm-6@derived",
     "Theorem 6, second branch, with constants",
-    "For β below the window, T = 1 and b = 2n/3 (1.5b records are read, so not b = n; n a multiple of 3), Algorithm 3 is "
-    "ε·max(1, min(2, βD/L))-DP for every allocation, which is ε once nε ≥ log m log²n, and has excess risk at most "
+    "For β below the window, T = 1 and b = 2n/3 (1.5b records are read, so not b = n; n a multiple of 3), Algorithm 3 "
+    "is ε·max(1, min(2, βD/L))-DP for every allocation, that is ε once nε ≥ log m log²n, and has excess risk at most "
     "D√(3 log(2d)(L² + 16β²D²)/n) + 0.6βD² + 6LD(1 + log m)/(nε).",
     kind="theorem",
     section="4.1",

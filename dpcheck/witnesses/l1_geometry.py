@@ -21,6 +21,7 @@ __all__ = [
     "lem_4_1_random",
     "lem_6_1_range",
     "prop_1_samples",
+    "thm_4_gradients",
     "thm_6_fixed",
     "thm_8_rate",
     "thm_9_rate",
@@ -139,6 +140,28 @@ def alg_2_steps(n: int, d: int, epsilon: Rational) -> Violation:
             violated=bool(found < 1),
             label="l1_geometry/alg-2@literal",
             at={"n": size, "d": dimension, "epsilon": budget},
+        )
+
+
+def thm_4_gradients(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
+    """l1_geometry/thm-4@literal with a given hidden constant and base-2 logarithms, which make it larger: the first
+    phase alone makes T_1 = n_1^2/b_1^2 steps of b_1 gradients, n_1 = n/2, b_1^2 = max(n_1/log d, 2d/eps).
+    """
+    size, dimension = _count("n", n, 2), _count("d", d, 2)
+    budget, factor = _exact("epsilon", epsilon, most=1), _exact("constant", constant)
+    with workdps(DIGITS):
+        log_d, records = mp.log(dimension, 2), mpf(size) / 2
+        batch = mp.sqrt(max(records / log_d, 2 * dimension / _real(budget)))
+        found = records**2 / batch
+        least = min(mpf(size) ** mpf("1.5") * mp.sqrt(log_d), mpf(size) ** 2 * _real(budget) / mp.sqrt(dimension))
+        claimed = _real(factor) * mp.log(size, 2) * least
+        return Violation(
+            claimed=claimed,
+            found=found,
+            statement="gradients <= constant log n min(n^(3/2) sqrt(log d), n^2 epsilon/sqrt d)",
+            violated=bool(found > claimed),
+            label="l1_geometry/thm-4@literal",
+            at={"n": size, "d": dimension, "epsilon": budget, "n_1": records, "b_1": batch},
         )
 
 

@@ -40,6 +40,8 @@ CASES: list[tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = [
      "72.3824136505", "1", {"d": 100}),
     ("thm_12_step", "thm-12@literal", {"n": 10**15, "b": 1, "d": 2**40, "epsilon": 1, "delta": f"1/{10**9}",
      "constant": 1000}, "3.37531341508e-6", "3.55456695608e-6", {"constant": 2000}),
+    ("thm_4_gradients", "thm-4@literal", {"n": 2**160, "d": 2**80, "epsilon": f"1/{2**80}", "constant": 100},
+     "2.57110087081438e+64", "3.12337385206086e+71", {"n": 2**40, "d": 2**20, "epsilon": f"1/{2**20}"}),
 ]  # fmt: skip
 
 
