@@ -22,6 +22,10 @@ from ._instances import LinearSquare, enumerate_selections, linear, problem, rig
 BATCH = 40
 
 
+Pair = tuple[Array, Array, Array]
+"""Data and neighbour, (n, *record) each, and the start, (1, d)."""
+
+
 def audited(
     context: Context,
     algorithm: Algorithm[Any],
@@ -30,7 +34,7 @@ def audited(
     claim: Guarantee,
     runs: int,
 ) -> AuditResult:
-    """An audit of what an algorithm returns, `runs` on each of the two data sets of the pair, (n, *record) each."""
+    """An audit of what an algorithm returns, `runs` on each of the two data sets."""
     data, neighbour, start = pair
     told = problem(work, claim)
 
@@ -49,7 +53,7 @@ def tree(sensitivity: str) -> TreeFrankWolfe:
     return TreeFrankWolfe(T=1, batch=BATCH, sensitivity=sensitivity, allocation="fixed")  # type: ignore[arg-type]
 
 
-def right_child() -> tuple[Array, Array, Array]:
+def right_child() -> Pair:
     """The pair of Lemma 4.1, without the axis of trials."""
     data, neighbour, start = right_child_pair(BATCH)
     return data[0], neighbour[0], start
@@ -57,16 +61,17 @@ def right_child() -> tuple[Array, Array, Array]:
 
 @check("l1_geometry/lem-4-1", kind="privacy", expect="refuted")
 def auditor_finds_the_right_child(context: Context) -> Verdict:
-    """Told nothing of trees, the auditor certifies more than epsilon of Algorithm 3 from the points that it returns; the
-    witness is the exact log-ratio of the same pair.
+    """Told nothing of trees, the auditor certifies more than epsilon of Algorithm 3 from the points that it returns;
+    the witness is the exact log-ratio of the same pair.
     """
     result = audited(
         context, tree("printed"), LinearSquare(), right_child(), PureDP(1.0), context.scale(20_000, 60_000)
     )
     found = result.verdict()
     if found.outcome != "refuted":
-        return undecided(f"the auditor does not see what is there: {found.reason}", "sampled",
-                         failure_probability=context.failure_probability, numbers=found.numbers)  # fmt: skip
+        reason = f"the auditor does not see what is there: {found.reason}"
+        spent = context.failure_probability
+        return undecided(reason, "sampled", failure_probability=spent, numbers=found.numbers)
     exact = enumerate_selections(tree_case(BATCH, "printed"), *right_child_pair(BATCH)[:2]).loss
     said = f"the auditor certifies epsilon >= {result.epsilon_lower:.4g} by {result.event}"
     refuting = refuted_by(
