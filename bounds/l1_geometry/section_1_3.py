@@ -7,8 +7,8 @@ from dpcheck.symbols import D, L, T, b, d, epsilon, eta, k, lambda_, n, p, sigma
 from ._paper import GENERAL, GRADIENTS, LOG, LOG2_D, NONSMOOTH, claim
 
 D_h, n_i, eta_i, b_i, epsilon_i, delta_0, A_k = sp.symbols("D_h n_i eta_i b_i epsilon_i delta_0 A_k", positive=True)
-g_2, n_1, b_1 = sp.symbols("g_2 n_1 b_1", positive=True)
-"""The largest E‖g_k‖_∞² of the gradients that a descent is given; records and batch of the first phase."""
+g_2 = sp.Symbol("g_2", positive=True)
+"""The largest E‖g_k‖_∞² of the gradients that a descent is given."""
 
 # Section 2 -----------------------------------------------------------------------------------------------------------
 
@@ -357,22 +357,6 @@ thm_4 = claim(
     grade="slip",
     remark="The printed b_i = max(√(n_i/log d), √(d/ε_i)) costs n²√(ε/d), not n²ε/√d gradients (@literal); √d/ε_i "
     "gives the count and leaves the rate (S3). The risk bound stands, with 32 in its first term (S24).",
-)
-
-thm_4_literal = claim(
-    "l1_geometry/thm-4@literal",
-    "Gradients of Algorithm 2 with its printed batches",
-    "With b_i = max(√(n_i/log d), √(d/ε_i)), as printed, Algorithm 2 makes O(log n·min(n^{3/2}√log d, n²ε/√d)) calls.",
-    kind="theorem",
-    section="3.2",
-    quantity="gradients",
-    relation="<=",
-    order=GRADIENTS,
-    assumptions=(sp.Ge(n, 2), sp.Ge(d, 2), sp.Le(epsilon, 1), sp.Ge(n_1, b_1)),
-    about=("l1_geometry/alg-2",),
-    grade="slip",
-    remark="At d = √n, ε = 1/√n the first phase alone costs n^{1/4}/log n times as much, up to a constant; the rate is "
-    "small there. √d/ε_i was meant, or the root lost a factor in print (S3).",
 )
 
 thm_4_derived = claim(

@@ -1,11 +1,11 @@
-"""Section 4: private variance-reduced Frank–Wolfe on trees (smooth losses).
+"""Sections 4 and 5: private variance-reduced Frank–Wolfe on trees (smooth losses), and strong convexity.
 
 T is the number of phases, m that of vertices, b the batch of a root; H is the paper's β.
 """
 
 import sympy as sp
 
-from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, m, n, t
+from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, lambda_, m, n, t
 
 from ._paper import H_M, LN, LOG, LOG_ND, H_f, claim, g_inf, width
 
@@ -289,6 +289,68 @@ lem_4_5 = claim(
     about=("l1_geometry/proc-shuffled-allocation",),
 )
 
+thm_8 = claim(
+    "l1_geometry/thm-8",
+    "Theorem 8",
+    "For λ-strongly convex losses the reduction around Algorithm 2 has excess risk LD·O(log d/n + d log³d "
+    "log(1/δ)/(n²ε²)).",
+    kind="theorem",
+    section="5",
+    quantity="excess risk",
+    relation="<=",
+    order=L * D * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
+    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
+    grade="slip",
+    remark="LD must be L²/λ. Where λ ≥ cL/D with a constant c of the class, L²/λ ≤ LD/c and the printed form is right; "
+    "for every λ > 0, as it is printed, it is false (@literal, S13).",
+)
+
+thm_8_corrected = claim(
+    "l1_geometry/thm-8@corrected",
+    "Theorem 8 with L²/λ",
+    "The reduction has excess risk (L²/λ)·O(log d/n + d log³d log(1/δ)/(n²ε²)).",
+    kind="theorem",
+    section="5",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=L**2 / lambda_ * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
+    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
+)
+
+SMOOTH_SQUARED = sp.log(d) * LN**2 / n + (LOG * sp.log(m) * LN**2 / (n * epsilon)) ** sp.Rational(4, 3)
+
+thm_9 = claim(
+    "l1_geometry/thm-9",
+    "Theorem 9",
+    "In the setting of Theorem 7 with λ-strongly convex losses and β = O(L/D), the reduction around Algorithm 3 has "
+    "excess risk LD·O(log d log²n/n) + LD·O(log(1/δ) log m log²n/(nε))^{4/3}.",
+    kind="theorem",
+    section="5",
+    quantity="excess risk",
+    relation="<=",
+    order=L * D * SMOOTH_SQUARED,
+    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
+    grade="slip",
+    remark="LD must be L²/λ; right where λ ≥ cL/D, false for every λ > 0 (@literal, S13). The proof also needs an "
+    "inner algorithm whose error shrinks with the distance of its start, but the first step of Algorithm 3 has η = 1 "
+    "and erases it: X must shrink from run to run (S14).",
+)
+
+thm_9_corrected = claim(
+    "l1_geometry/thm-9@corrected",
+    "Theorem 9 with L²/λ",
+    "If every run is confined to the ball of its current distance bound, the excess risk is (L²/λ) times the "
+    "printed rate.",
+    kind="theorem",
+    section="5",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=L**2 / lambda_ * SMOOTH_SQUARED,
+    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
+)
+
 proc_rnm = claim(
     "l1_geometry/proc-report-noisy-max",
     "Report noisy max (DR14, Claim 3.9)",
@@ -301,6 +363,18 @@ proc_rnm = claim(
     quantity="epsilon",
     relation="<=",
     explicit=D * Delta / lam,
+)
+
+proc_reduction = claim(
+    "l1_geometry/proc-strongly-convex-reduction",
+    "Reduction of Section 5 (FKT20)",
+    "⌈log log n⌉ runs of an algorithm for convex losses, run i from the last output on n_i = 2^{i−2}n/log n "
+    "fresh records.",
+    kind="procedure",
+    section="5",
+    origin="cited",
+    about=("l1_geometry/alg-2", "l1_geometry/alg-3"),
+    remark="The current distance bound D_i, which sets η, is not printed: D_1 = D, D²_{i+1} = (2/λ)·bound(D_i).",
 )
 
 proc_shuffled = claim(
@@ -333,4 +407,15 @@ fact_hoeffding = claim(
     quantity="E exp(xX)",
     relation="<=",
     explicit=sp.exp(x**2 * L**2 / 2),
+)
+
+fact_fkt = claim(
+    "l1_geometry/fact-fkt-5-1",
+    "FKT20, Theorem 5.1",
+    "A convex-case algorithm with excess risk D_0ρ(n), D_0 the distance of its start, gives one for λ-strongly convex "
+    "losses with excess risk O(ρ(n)²/λ) up to logarithms.",
+    kind="theorem",
+    section="5",
+    origin="cited",
+    about=("l1_geometry/proc-strongly-convex-reduction",),
 )
