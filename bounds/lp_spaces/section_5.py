@@ -2,12 +2,14 @@
 
 import sympy as sp
 
-from dpcheck.symbols import C, D, H, L, T, alpha, b, d, epsilon, kappa, n, p, positive, sigma, theta
+from dpcheck.symbols import C, D, H, L, T, alpha, b, beta, d, delta, epsilon, kappa, n, p, positive, sigma, theta
 
-from ._paper import HEAVY, HEAVY_ALL_EPSILON, LARGE_P, LOG, NOISE, SMOOTH, claim
+from ._paper import HEAVY, HEAVY_ALL_EPSILON, LARGE_P, LOG, NOISE, PRIVACY, SMALL_LOSS, SMOOTH, H_ell, claim
 
 (A,) = positive("A")
 (c,) = positive("c")
+(sigma_ell,) = positive("sigma_ell")
+"""Of the losses at hand: the root of the largest E‖∇ℓ − ∇L‖_*²."""
 
 asm_3 = claim(
     "lp_spaces/asm-3",
@@ -55,6 +57,7 @@ proc_mirror_map_literal = claim(
     quantity="modulus of strong convexity",
     relation=">=",
     explicit=sp.Integer(1),
+    assumptions=(sp.Gt(p, 1), sp.Lt(p, 2), sp.Ge(d, 2)),
     about=("lp_spaces/alg-3", "lp_spaces/alg-4"),
     grade="slip",
     remark="For p > 3/2 the exponent exceeds 2 and there is no modulus at all; for p <= 3/2 it falls with d.",
@@ -79,6 +82,7 @@ thm_6 = claim(
     "Algorithm 3 is (ε, δ)-DP for 0 < ε, δ < 1.",
     kind="theorem",
     section="5.1",
+    assumptions=PRIVACY,
     about=("lp_spaces/alg-3",),
     remark="True, with an almost eightfold slack in the variance, though Lemmas 1 and 3 together would ask for another "
     "logarithm.",
@@ -107,6 +111,7 @@ thm_7 = claim(
     quantity="excess risk",
     relation="<=",
     order=SMOOTH,
+    assumptions=(*PRIVACY, sp.Ge(n, epsilon**4 / ((d * LOG) ** 2 * sp.sqrt(kappa)))),
     about=("lp_spaces/alg-3",),
     remark="Confirmed. T that balances the printed rate has √κ for κ, and T = κ^{1/4}(nε/√(d log(1/δ)))^{1/2} gives "
     "the better κ^{3/4}(√(d log(1/δ))/(nε))^{1/2} (S6). The stated condition on n is void (S18). E‖w̃*‖² is infinite "
@@ -150,7 +155,7 @@ thm_8 = claim(
     quantity="excess risk",
     relation="<=",
     order=LARGE_P * theta**2,
-    assumptions=(sp.Ge(p, 2),),
+    assumptions=(*PRIVACY, sp.Ge(p, 2)),
     about=("lp_spaces/proc-phased-sgd",),
     grade="slip",
     remark="An additive L² is missing: near θ* = 0 no algorithm, private or not, meets the printed bound (S14).",
@@ -165,6 +170,7 @@ thm_8_literal = claim(
     quantity="excess risk",
     relation="<=",
     order=LARGE_P * theta**2,
+    assumptions=(*PRIVACY, sp.Ge(p, 2), *SMALL_LOSS),
     about=("lp_spaces/proc-phased-sgd",),
     grade="slip",
     remark="θ* = 0 forces the output 0 on every data set; then θ* = 2m has excess 2^{-5/2}θ*² for every n.",
@@ -228,9 +234,9 @@ alg_4 = claim(
     "exceeds βM + λ are set to zero and each gets its own generalised Gaussian noise.",
     kind="algorithm",
     section="5.2",
-    quantity="gradients",
-    relation="=",
-    explicit=n,
+    quantity="σ_1²",
+    relation="<=",
+    order=sp.log(n / delta) * kappa * (H * D + A) ** 2 * LOG / (n * epsilon**2),
 )
 
 thm_9 = claim(
@@ -239,7 +245,17 @@ thm_9 = claim(
     "Algorithm 4 is (ε, δ)-DP for ε = O(√(log(n/δ)/n)).",
     kind="theorem",
     section="5.2",
+    quantity="largest ε of Algorithm 4",
+    relation="<=",
+    order=sp.sqrt(sp.log(n / delta) / n),
+    assumptions=(sp.Lt(delta, 1),),
     about=("lp_spaces/alg-4",),
+)
+
+RANGE_10 = (
+    *PRIVACY,
+    sp.Lt(beta, 1),
+    sp.Ge(n, sp.Max(H**2, 1) * D**2 * sp.sqrt(d * kappa**2 * LOG) / epsilon),
 )
 
 thm_10 = claim(
@@ -251,7 +267,8 @@ thm_10 = claim(
     section="5.2",
     quantity="excess risk",
     relation="<=",
-    order=HEAVY,
+    order=HEAVY * sp.log(1 / beta),
+    assumptions=RANGE_10,
     about=("lp_spaces/alg-4",),
     grade="slip",
     remark="Needs a point of C where ∇L vanishes, or a bound on ‖∇L‖_* (S15). The type-2 factor of the averaged "
@@ -266,7 +283,8 @@ thm_10_literal = claim(
     section="5.2",
     quantity="excess risk",
     relation="<=",
-    order=HEAVY,
+    order=HEAVY * sp.log(1 / beta),
+    assumptions=(*RANGE_10, sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n)), sp.Le(H_ell, H), sp.Le(sigma_ell, sigma)),
     about=("lp_spaces/alg-4",),
     grade="slip",
     remark="A linear loss steeper than the threshold is never seen: the excess is ‖v‖_q M/2.",
