@@ -471,7 +471,7 @@ def local_budgets_add_up(context: Context) -> Verdict:
 
 @check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
 def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
-    """`constrained_rate` in code against the rates as quoted: Remark 3's for 1 < p < 2, that after Theorem 8 for p >= 2."""
+    """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
     found, wanted = [], []
     for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
         at = {n: size, d_: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
