@@ -21,6 +21,8 @@ from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 DELTA = 1e-6
+CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
+"""Algorithms 3 and 4 with the dual exponent and the kappa of Definition 3."""
 
 
 def problem(work: Any, epsilon: float, delta: float = DELTA) -> Problem:

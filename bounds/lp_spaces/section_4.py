@@ -349,6 +349,19 @@ rem_2 = claim(
     remark="The second needs 1/n without 1/ε: `thm-4@derived`, not Theorem 4 as printed.",
 )
 
+rem_2_strong = claim(
+    "lp_spaces/claim-rem-2@strongly-convex",
+    "Remark 2, strongly convex losses",
+    "Theorem 4 gives the second rate, d/(nε)² + 1/n, on the unit ℓ_2 ball.",
+    kind="proposition",
+    section="4.2",
+    quantity="excess risk on the ℓ_2 ball, strongly convex",
+    relation="<=",
+    order=d * LOG / (n * epsilon) ** 2 + 1 / n,
+    grade="slip",
+    remark="Does not follow from Theorem 4 as printed, whose first term is 1/(nε), but from `thm-4@derived` (S5).",
+)
+
 LOWER = omega**2 * LOG / (sp.log(2 * d) ** 4 * epsilon**2 * n**2)
 
 RANGE_5 = (sp.Le(n, sp.sqrt(d * LOG) / epsilon), sp.Le(epsilon, 1), sp.Ge(delta, 2**-n), sp.Lt(delta, 1 / n))

@@ -35,6 +35,19 @@ alg_3 = claim(
     "weights belong to 2βD_Φ; both satisfy a bound of the same order (S7).",
 )
 
+alg_3_corrected = claim(
+    "lp_spaces/alg-3@corrected",
+    "Algorithm 3 with the dual exponent",
+    "The same with Φ = (κ/2)‖·‖_s², s = (κ_+ + 1)/κ_+, and κ = (r − 1)d^{2/r−2/q} of Definition 3 in Φ and in the noise.",
+    kind="algorithm",
+    section="5.1",
+    origin="ours",
+    quantity="σ²",
+    relation="=",
+    explicit=64 * L**2 * kappa * T * LOG / (n**2 * epsilon**2),
+    about=("lp_spaces/alg-3",),
+)
+
 proc_mirror_map = claim(
     "lp_spaces/proc-mirror-map",
     "Mirror map of Algorithms 3 and 4",
@@ -117,6 +130,19 @@ thm_7 = claim(
     "the better κ^{3/4}(√(d log(1/δ))/(nε))^{1/2} (S6). The stated condition on n is void (S18). E‖w̃*‖² is infinite "
     "when separable data have positive probability, and 0 when every record is minimised at 0: read 1 + E‖w̃*‖² "
     "(S19).",
+)
+
+thm_7_dual = claim(
+    "lp_spaces/thm-7@dual-exponent",
+    "Theorem 7 for the corrected mirror map",
+    "The same for Algorithm 3 with the dual exponent.",
+    kind="theorem",
+    section="5.1",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=SMOOTH,
+    about=("lp_spaces/alg-3",),
 )
 
 thm_7_derived = claim(
@@ -237,6 +263,19 @@ alg_4 = claim(
     quantity="σ_1²",
     relation="<=",
     order=sp.log(n / delta) * kappa * (H * D + A) ** 2 * LOG / (n * epsilon**2),
+)
+
+alg_4_corrected = claim(
+    "lp_spaces/alg-4@corrected",
+    "Algorithm 4 with the dual exponent",
+    "The same with Φ = (κ/2)‖·‖_s², s = (κ_+ + 1)/κ_+, and κ of Definition 3 in Φ and in the noise.",
+    kind="algorithm",
+    section="5.2",
+    origin="ours",
+    quantity="σ_1²",
+    relation="<=",
+    order=sp.log(n / delta) * kappa * (H * D + A) ** 2 * LOG / (n * epsilon**2),
+    about=("lp_spaces/alg-4",),
 )
 
 thm_9 = claim(
