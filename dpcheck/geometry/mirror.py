@@ -144,8 +144,8 @@ class PowerMap:
     def _require_smooth_dual(self) -> None:
         if self.p > 2:
             raise InvalidInput(
-                f"a mirror step of exponent {self.p:g} > 2 has a closed form on R^d and on |x|_p <= radius only; use one "
-                "of these domains, or an exponent of at most 2"
+                f"a mirror step of exponent {self.p:g} > 2 has a closed form on R^d and on |x|_p <= radius only; take "
+                "of these, or an exponent of at most 2"
             )
 
     def _separable(self, theta: Array, tau: Array) -> Array:
