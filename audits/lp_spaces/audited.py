@@ -59,19 +59,19 @@ def case(name: str) -> tuple[Algorithm[Any], Any, ApproxDP, Array, Array]:
         algorithm: Algorithm[Any] = PhasedSGD() if name == "phased SGD" else NoisyMirrorDescent(steps=7, **CORRECTED)
         return algorithm, huber(1), PROMISE, data, other
     shuffled = name == "Algorithm 4"
-    work, n = heavy(2), 4096 if shuffled else 800
+    work, n = heavy(3), 4096 if shuffled else 800
     algorithm = ShuffledMirrorDescent(steps=8, threshold=3.0, **CORRECTED) if shuffled else BatchedMirrorDescent()
     promise = LOW if shuffled else PROMISE
     row = algorithm.schedule(problem(work, promise.epsilon, promise.delta), n).phases[0]
-    data = np.zeros((n, 2))
+    data = np.zeros((n, 3))
     data[0, 0] = 0.95 * row.level
     other = data.copy()
     other[0, 0] *= -1
     return algorithm, work, promise, data, other
 
 
-TRIALS = {"Algorithm 4": (200, 1000)}
-"""Of the others 20,000 and 100,000: Algorithm 4 tosses a vector for every record."""
+TRIALS = {"Algorithm 4": (2000, 10_000), "batched": (10_000, 50_000)}
+"""Of the others 20,000 and 100,000; Algorithm 4 tosses a vector for every record."""
 
 
 def audited(context: Context, name: str) -> Verdict:
@@ -86,6 +86,7 @@ def audited(context: Context, name: str) -> Verdict:
         failure_probability=context.failure_probability,
         seed=context.seed,
         label=context.label,
+        chunk=400,
     )
     verdict = result.verdict()
     verdict.numbers.update(certified(algorithm, problem(work, promise.epsilon, promise.delta), len(data)))
@@ -110,7 +111,7 @@ def outputs_of_algorithm_3(context: Context) -> Verdict:
 
 @check("lp_spaces/alg-4@corrected", kind="privacy", expect=UNSEEN)
 def outputs_of_algorithm_4(context: Context) -> Verdict:
-    """4,096 records in the plane, one gradient just below the threshold turned round, 8 batches."""
+    """4,096 records in space, one gradient just below the threshold turned round, 8 batches."""
     return audited(context, "Algorithm 4")
 
 
@@ -122,5 +123,5 @@ def outputs_of_phased_sgd(context: Context) -> Verdict:
 
 @check("lp_spaces/proc-batched-md", kind="privacy", expect=UNSEEN)
 def outputs_of_batched_descent(context: Context) -> Verdict:
-    """800 records in the plane, one gradient just below the threshold turned round; only the average is seen."""
+    """800 records in space, one gradient just below the threshold turned round; only the average is seen."""
     return audited(context, "batched")
