@@ -269,6 +269,9 @@ class FakeCatalogue:
     algorithms: dict[str, type] = field(default_factory=lambda: {"example/alg-1": object})
     errors: list[CollectionError] = field(default_factory=list)
 
+    def checks_of(self, label: str) -> list[Check]:
+        return [check for check in self.checks.values() if label in check.labels]
+
     def homes(self, label: str) -> list[Home]:
         if label == "example/alg-1":
             raise UnknownLabel(label, [])
