@@ -100,9 +100,11 @@ def repaired_rule_demands_the_curvature(context: Context) -> Verdict:
     return proved({}, {"lambda > 0": sp.factor(sp.simplify(positive)), "lambda = 0": sp.factor(sp.simplify(zero))})
 
 
-@check("lp_spaces/alg-2", kind="privacy", grid={"rule": ("diam", "fixed")})
-def repaired_rules_are_certified(context: Context, *, rule: str) -> Verdict:
-    """In one dimension the accountant certifies both repairs at the constants of the wide counterexample."""
+@check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("diam", "fixed")})
+def repaired_rules_fit_the_accounting(context: Context, *, rule: str) -> Verdict:
+    """At the constants of the wide counterexample the accounting of Algorithm 1, which rests on Theorem 1 for losses
+    that are not linear, stays within (epsilon, delta) under both repairs, and not under the printed rule.
+    """
     work = quadratic(Interval(-10.0, 10.0), 1.0)
     steep = replace(work.constants, smoothness=lambda p: 1000.0, extra={"modulus": 1.0, "width": 8.0})
     setting = replace(problem(work, 0.5), constants=steep)
@@ -110,8 +112,8 @@ def repaired_rules_are_certified(context: Context, *, rule: str) -> Verdict:
         r: StronglyConvexObjectivePerturbation(lambda_rule=r, exact=True).schedule(setting, 2000)
         for r in ("paper", rule)
     }  # type: ignore[arg-type]
-    found, printed = (account(plans[r]).delta(0.5) for r in (rule, "paper"))
-    said = f"{rule}: delta at most {found:.3g} of {DELTA:g}; the printed rule is charged {printed:.3g}"
+    found, printed = (account(plans[r], assuming="all").delta(0.5) for r in (rule, "paper"))
+    said = f"{rule}: delta {found:.3g} of {DELTA:g} if Theorem 1 is true; the printed rule is charged {printed:.3g}"
     ok = found <= DELTA < printed
     return (holds if ok else undecided)(said, "certificate", numbers={"delta": found, "printed": printed})
 
