@@ -126,10 +126,10 @@ thm_7 = claim(
     order=SMOOTH,
     assumptions=(*PRIVACY, sp.Ge(n, epsilon**4 / ((d * LOG) ** 2 * sp.sqrt(kappa)))),
     about=("lp_spaces/alg-3",),
-    remark="Derived on paper, from a master inequality that is argued in words; the algebra after it is executed. T that "
-    "balances the printed rate has √κ for κ, and T = κ^{1/4}(nε/√(d log(1/δ)))^{1/2} gives the better "
-    "κ^{3/4}(√(d log(1/δ))/(nε))^{1/2} (S6). The stated condition on n is void (S18). E‖w̃*‖² is infinite when separable "
-    "data have positive probability, and 0 when every record is minimised at 0: read 1 + E‖w̃*‖² (S19).",
+    remark="Derived on paper, from a master inequality that is argued in words; the algebra after it is executed. T "
+    "that balances the printed rate has √κ for κ, and T = κ^{1/4}(nε/√(d log(1/δ)))^{1/2} gives the better "
+    "κ^{3/4}(√(d log(1/δ))/(nε))^{1/2} (S6). The stated condition on n is void (S18). E‖w̃*‖² is infinite when "
+    "separable data have positive probability, and 0 when every record is minimised at 0: read 1 + E‖w̃*‖² (S19).",
 )
 
 thm_7_dual = claim(
