@@ -84,7 +84,7 @@ class QuadraticMean(SignRecords):
             smoothness=lambda p: equivalence(dual_exponent(p), p, d),
             moment=lambda k, m: top,
             hessian_rank=d,
-            extra=self._extra,
+            extra={**self._extra, "constant_shift": 1.0},
         )
 
     def loss(self, w: Array, z: Array) -> Array:
