@@ -4,7 +4,7 @@ import sympy as sp
 
 from dpcheck.symbols import C, D, H, T, b, d, delta, epsilon, k, mu, n, p, positive, r_k, rho, sigma, theta
 
-from ._paper import LOG, LOWER_PRIVATE, LOWER_STATISTICAL, c, claim, growth, tau
+from ._paper import LOG, LOWER_PRIVATE, LOWER_STATISTICAL, SHUFFLED_RANGE, c, claim, growth, tau
 
 N, a, epsilon_0, Sigma = positive("N a epsilon_0 Sigma")
 SEPARATED = 2 ** (1 - theta) * (mu ** (1 / (theta - 1)) / (2 * sp.sqrt(2))) ** theta
@@ -222,7 +222,7 @@ thm_6 = claim(
     quantity="excess risk",
     relation="<=",
     order=r_k * D * tau(),
-    assumptions=(sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n)),),
+    assumptions=(SHUFFLED_RANGE, sp.Ge(k, 2)),
     about=("tsybakov/alg-6",),
     grade="proof gap",
     remark="The proof's noise is log(n/δ) times larger in variance than the printed one, and its range of ε is "
@@ -254,6 +254,7 @@ thm_7 = claim(
     quantity="excess risk",
     relation="<=",
     order=growth(r_k * tau()),
+    assumptions=(SHUFFLED_RANGE, sp.Ge(k, 2), sp.Gt(theta, 1)),
     about=("tsybakov/alg-7",),
     grade="proof gap",
     remark="'As Theorem 3', and so with its gap (S8); the noise condition is missing among the hypotheses.",
