@@ -223,7 +223,7 @@ def unit_level(n: int, d: int, privacy: ApproxDP, records: int) -> float:
 
 
 def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, float, float]:
-    """Losses of moment 1 on a ball of radius `far` units, K = K_0 units, with the step at which Theorem 1 fails on them.
+    """Losses of moment 1 on a ball of radius `far` units, K = K_0 units, with a step at which Theorem 1 fails.
 
     At that step lambda_1 = C_1/(n_1 unit); the unit is such that L_f is at most 19/20 of what Theorem 1 allows.
 
