@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,9 +17,11 @@ from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase
 from dpcheck.engine.catalogue import claim
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Rng, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
+from dpcheck.verdicts import Verdict, differs
 
 PRIVACY = ApproxDP(1.0, 1e-5)
 """Promised wherever a violation is shown."""
@@ -238,6 +241,12 @@ def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, 
         4 * unit / (level * first ** (2 * p - 1)),
         unit,
     )
+
+
+def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
+    """Whether two things that dpcheck wrote down for one printed line are the same; says nothing of the paper."""
+    alike = agree(found, written, what, tolerance=1e-12)
+    return alike if alike.outcome == "holds" else differs(alike.reason, numbers=alike.numbers)
 
 
 def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:

@@ -32,6 +32,7 @@ from ._instances import (
     legal,
     settled,
     told,
+    transcribed,
     unit_level,
     walked,
 )
@@ -260,12 +261,18 @@ def noise_per_step_is_private_for_every_loss(context: Context, *, epsilon: float
     rho = max(stretch.rho for stretch in spent.stretches)
     found = accuracy.never_violated(
         [spent.delta(epsilon), rho],
-        [1e-5, epsilon**2 / (32 * math.log(1e5)) * (1 + 1e-9)],
+        [1e-5, stated("tsybakov/def-3@corrected", epsilon=epsilon, delta=1e-5) * (1 + 1e-9)],
         statement="delta(epsilon) <= delta, and rho <= epsilon^2/(32 log(1/delta))",
         covers="Gaussian steps of sensitivity 2C/n, whatever the loss, compose exactly",
         evidence="certificate",
     )
-    return found
+    phases = schedule.phases
+    said = [
+        stated("tsybakov/thm-1@corrected", C=ph.level, T=ph.steps, n=ph.records, delta=1e-5, epsilon=epsilon)
+        for ph in phases
+    ]
+    alike = transcribed([ph.sigma for ph in phases], said, "noise of a step, and as the claim has it")
+    return found if alike.outcome == "holds" else alike
 
 
 def _replayed_sensitivity(context: Context, noise: str) -> Verdict:

@@ -218,6 +218,20 @@ thm_1_trivial = claim(
     about=("tsybakov/alg-3",),
 )
 
+thm_1_phases = claim(
+    "tsybakov/thm-1@phases",
+    "The rate of Theorem 1 asked of the corrected Algorithm 3",
+    "`alg-3@corrected` has the excess risk of Theorem 1.",
+    kind="theorem",
+    section="4",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=CONVEX,
+    about=("tsybakov/alg-3",),
+    probability=1 - beta,
+)
+
 rem_2 = claim(
     "tsybakov/rem-2",
     "Remark 2",
@@ -279,6 +293,20 @@ thm_10 = claim(
     "proof fails: the sum uses λ_1 with exponent 2p in the bias and p in the statistical terms (S3); its last term is"
     " D/(2^{p+3/2}√log n), which does not vanish (S4); a whp statement has only the mean of random "
     "moments (S4b).",
+)
+
+thm_10_phases = claim(
+    "tsybakov/thm-10@phases",
+    "The rate of Theorem 10 asked of the corrected Algorithm 3",
+    "`alg-3@corrected` has the excess risk of Theorem 10.",
+    kind="theorem",
+    section="B",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=CONVEX_LOG,
+    about=("tsybakov/alg-3",),
+    probability=1 - beta,
 )
 
 thm_10_derived = claim(

@@ -108,6 +108,34 @@ thm_11 = claim(
     remark="As Theorem 2.",
 )
 
+thm_2_phases = claim(
+    "tsybakov/thm-2@phases",
+    "The rate of Theorem 2 asked of the corrected Algorithm 4",
+    "`alg-4@corrected` has the excess risk of Theorem 2.",
+    kind="theorem",
+    section="4",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=thm_2.order,
+    about=("tsybakov/alg-4",),
+    probability=1 - beta,
+)
+
+thm_11_phases = claim(
+    "tsybakov/thm-11@phases",
+    "The rate of Theorem 11 asked of the corrected Algorithm 4",
+    "`alg-4@corrected` has the excess risk of Theorem 11.",
+    kind="theorem",
+    section="B",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=thm_11.order,
+    about=("tsybakov/alg-4",),
+    probability=1 - beta,
+)
+
 rem_3 = claim(
     "tsybakov/rem-3",
     "Remark 3",
@@ -198,8 +226,8 @@ thm_3 = claim(
     grade="refuted",
     remark=NOT_FROM_ITS_FIRST_NOISE
     + "Algorithm 5 prints its step. With corrected phases its proof still fails: (11) puts the distance of the start "
-    "to the minimiser where Theorem 1 has the diameter, and Algorithm 5 does not shrink its domain (S8; `@phases`). Its "
-    "privacy rests on that of Theorem 1, which fails for d >= 2 (S1).",
+    "to the minimiser where Theorem 1 has the diameter, and Algorithm 5 does not shrink its domain (S8; `@phases`). "
+    "Its privacy rests on that of Theorem 1, which fails for d >= 2 (S1).",
 )
 
 thm_3_derived = claim(
