@@ -9,6 +9,7 @@ to where their steps lead, have to agree.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from scipy import stats
@@ -52,7 +53,12 @@ def judged(
         left: how far from the minimiser the output is then.
     """
     label = f"tsybakov/{verifier.removesuffix('_risk').replace('_', '-')}"
-    numbers: dict[str, float] = {"n": float(n), "noise of phase 1 over the diameter": noisy.sigma / 2}
+    bound = order_at(label, n, **parameters)
+    numbers: dict[str, float] = {
+        "n": float(n),
+        "noise of phase 1 over the diameter": noisy.sigma / 2,
+        "excess over the order": left / 2 / bound,
+    }
     points: list[Point] = []
     if n <= DRAWN:
         trials = context.scale(200, 2000)
@@ -62,7 +68,6 @@ def judged(
         chance, beyond = float(stats.norm.sf(2 / noisy.sigma)), int((values >= left / 2 * (1 - 1e-9)).sum())
         error = float(values.std(ddof=1)) / math.sqrt(trials)
         numbers |= {"mean excess": float(values.mean()), "runs that bad": beyond / trials, "at least expected": chance}
-        bound = order_at(label, n, **parameters)
         points.append(
             Point(
                 x=float(n), value=float(values.mean()), lower=float(values.mean()) - 2 * error,
@@ -72,10 +77,11 @@ def judged(
         if clopper_pearson(beyond, trials, context.failure_probability, "upper")[1] < chance - 1e-9:
             said = f"{beyond} of {trials} runs have an excess of {left / 2:.4g}, expected in a share {chance:.4g}"
             return differs(said, "sampled", failure_probability=context.failure_probability, numbers=numbers)
-    return refuted_by(
+    found = refuted_by(
         label, verifier, measured=left / 2, agreement=1e-9, numbers=numbers, points=points,
         axes=("n", "mean excess risk; the order at constant 1"), **parameters, p=1, epsilon=1, delta="1/100000",
     )  # fmt: skip
+    return replace(found, severity=left / 2 / bound)
 
 
 def order_at(label: str, n: int, *, k: int, theta: int = 2, **rest: Any) -> float:

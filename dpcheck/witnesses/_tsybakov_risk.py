@@ -104,8 +104,8 @@ def _violation(label: str, setting: _Setting, order: mpf, eta: mpf, found: mpf, 
         claimed=claimed,
         found=found,
         statement=(
-            f"but for a probability of 1/n the excess risk is at most {mp.nstr(setting.factor, 6)} times the stated "
-            f"order; it is beyond what is found with probability {mp.nstr(chance, 6)}"
+            f"but for a probability of 1/n the excess risk is at most {mp.nstr(setting.factor, 6).removesuffix('.0')} "
+            f"times the stated order; it is beyond what is found with probability {mp.nstr(chance, 6)}"
         ),
         violated=bool(found > claimed and chance > beta),
         label=label,
