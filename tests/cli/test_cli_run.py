@@ -36,7 +36,7 @@ def test_run(root: Path, cli: Cli) -> None:
     assert lines[0].split() == ["outcome", "check", "reason"]
     assert lines[1].startswith("undecided  toy/lem-2::sampled")
     assert lines[-3] == "  holds 1 · refuted 0 · consistent 0 · undecided 1 · skipped 0"
-    assert lines[-2] == "  failure probability of the whole run 1e-06, seed 0"
+    assert lines[-2] == "  failure probability of the whole run 5e-07, seed 0"
     assert lines[-1] == "  every verdict as expected · store .dpcheck/store.db · next: dpcheck report"
     said = result.stderr.splitlines()
     assert said[0] == "toy: 2 checks, 5 cells to compute"
