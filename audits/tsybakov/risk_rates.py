@@ -14,7 +14,8 @@ import sympy as sp
 
 from dpcheck.algorithms.tsybakov import PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
-from dpcheck.harness import rate, risk
+from dpcheck.harness import risk
+from dpcheck.harness.budget import certified
 from dpcheck.interfaces import Algorithm
 from dpcheck.symbols import BY_NAME
 from dpcheck.workloads.linear import TwoPoint
@@ -30,6 +31,7 @@ from ._risk import (
     iterated_sgd,
     localised,
     order_at,
+    priced,
     problem,
     well,
 )
@@ -57,7 +59,9 @@ def measured(
         algorithm, work, problem(work, epsilon), n, trials, context.seed, context.label, context.name,
         dict(context.cell), *key, gradients=ANY,
     )  # fmt: skip
-    return risk.summary(values, 1.0) if statistic == "mean" else risk.quantile_summary(values, 1 - BETA, 1.0)
+    found = risk.summary(values, 1.0) if statistic == "mean" else risk.quantile_summary(values, 1 - BETA, 1.0)
+    spent = certified(algorithm, problem(work, epsilon), n)
+    return {**found, "certified over promised": spent["certified epsilon"] / epsilon}
 
 
 def hardest_tilt(context: Context, label: str, k: float, n: int, statistic: str = "mean") -> dict[str, float]:
@@ -77,7 +81,7 @@ def hardest_tilt(context: Context, label: str, k: float, n: int, statistic: str 
     "tsybakov/thm-1@phases",
     kind="rate",
     grid={"statistic": ("mean", "0.95-quantile"), "k": (2.0, 4.0), "n": FAR},
-    conclude=rate.conclude("n", axis="excess risk"),
+    conclude=priced("n", axis="excess risk"),
     expect=("consistent", "undecided"),
 )
 def localised_risk_on_tilted_lines(context: Context, *, statistic: str, k: float, n: int) -> dict[str, float]:
@@ -89,7 +93,7 @@ def localised_risk_on_tilted_lines(context: Context, *, statistic: str, k: float
     "tsybakov/thm-10@phases",
     kind="rate",
     grid={"k": (2.0, 4.0), "n": FAR},
-    conclude=rate.conclude("n", axis="mean excess risk"),
+    conclude=priced("n", axis="mean excess risk"),
     expect=("consistent", "undecided"),
 )
 def localised_risk_with_its_logarithm(context: Context, *, k: float, n: int) -> dict[str, float]:
@@ -101,7 +105,7 @@ def localised_risk_with_its_logarithm(context: Context, *, k: float, n: int) -> 
     "tsybakov/thm-2@phases",
     kind="rate",
     grid={"d": by_size((1, 4, 16), (1, 2, 4, 8, 16, 32), (1, 2, 4, 8, 16, 32, 64))},
-    conclude=rate.conclude("d", axis="mean excess risk"),
+    conclude=priced("d", axis="mean excess risk"),
     expect=("consistent", "undecided"),
 )
 def approximation_risk_in_the_dimension(context: Context, *, d: int) -> dict[str, float]:
@@ -124,7 +128,7 @@ def on_a_well(
     "tsybakov/thm-2@phases",
     kind="rate",
     grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": CALLS},
-    conclude=rate.conclude("n", axis="mean excess risk"),
+    conclude=priced("n", axis="mean excess risk"),
     expect=("consistent", "undecided"),
 )
 def approximation_risk_under_growth(context: Context, *, theta: float, k: float, n: int) -> dict[str, float]:
@@ -136,7 +140,7 @@ def approximation_risk_under_growth(context: Context, *, theta: float, k: float,
     "tsybakov/thm-11@phases",
     kind="rate",
     grid={"theta": (2.0, 4.0), "n": CALLS},
-    conclude=rate.conclude("n", axis="mean excess risk"),
+    conclude=priced("n", axis="mean excess risk"),
     expect=("consistent", "undecided"),
 )
 def approximation_risk_with_its_logarithms(context: Context, *, theta: float, n: int) -> dict[str, float]:
@@ -148,7 +152,7 @@ def approximation_risk_with_its_logarithms(context: Context, *, theta: float, n:
     "tsybakov/thm-3@phases",
     kind="rate",
     grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": PARTS},
-    conclude=rate.conclude("n", axis="mean excess risk"),
+    conclude=priced("n", axis="mean excess risk"),
     expect=("refuted", "consistent", "undecided"),
 )
 def iterated_risk_under_growth(context: Context, *, theta: float, k: float, n: int) -> dict[str, float]:
@@ -177,7 +181,7 @@ LINEAR = by_size([2**j for j in (24, 36, 48)], [2**j for j in range(20, 53, 4)],
     "tsybakov/thm-6",
     kind="rate",
     grid={"k": (2.0, 4.0), "n": LINEAR},
-    conclude=rate.conclude("n", axis="mean excess risk"),
+    conclude=priced("n", axis="mean excess risk"),
     expect=("consistent", "undecided"),
 )
 def accelerated_risk(context: Context, *, k: float, n: int) -> dict[str, float]:
@@ -189,7 +193,7 @@ def accelerated_risk(context: Context, *, k: float, n: int) -> dict[str, float]:
     "tsybakov/alg-6@plain",
     kind="rate",
     grid={"k": (2.0, 4.0), "n": LINEAR},
-    conclude=rate.conclude("n", axis="mean excess risk"),
+    conclude=priced("n", axis="mean excess risk"),
     expect=("refuted", "consistent", "undecided"),
 )
 def accelerated_risk_without_shuffling(context: Context, *, k: float, n: int) -> dict[str, float]:
@@ -201,7 +205,7 @@ def accelerated_risk_without_shuffling(context: Context, *, k: float, n: int) ->
     "tsybakov/thm-7@phases",
     kind="rate",
     grid={"reading": ("corrected", "shrinking"), "theta": (2.0, 4.0), "n": TIED},
-    conclude=rate.conclude("n", axis="mean excess risk"),
+    conclude=priced("n", axis="mean excess risk"),
     expect=("refuted", "consistent", "undecided"),
 )
 def iterated_accelerated_risk(context: Context, *, reading: str, theta: float, n: int) -> dict[str, float]:
