@@ -156,7 +156,7 @@ def descent_moves_as_claimed(context: Context, *, family: str) -> Verdict:
     work, n, C = FAMILIES[family], 4, 0.5
     weight, steps = 0.02, context.scale(120, 400)
     eta = 2 / (1 + 2 * weight)
-    bound = stated("tsybakov/thm-1@glm", eta=eta, lambda_=weight, T=steps, C=C, n=n)
+    bound = stated("tsybakov/thm-1@glm", eta=eta, lambda_=weight, T=steps, C=C, n=n, H=1.0)
 
     def end(data: Array) -> Array:
         return clipped_descent(
@@ -195,7 +195,13 @@ def algorithm_3_on_one_record_turned_around(context: Context, *, epsilon: float,
     worst = 0.0
     for phase, release in zip(plan.phases, plan.releases, strict=True):
         moved = stated(
-            "tsybakov/thm-1@glm", eta=phase.eta, lambda_=phase.weight, T=phase.steps, C=phase.level, n=phase.records
+            "tsybakov/thm-1@glm",
+            eta=phase.eta,
+            lambda_=phase.weight,
+            T=phase.steps,
+            C=phase.level,
+            n=phase.records,
+            H=0.0,
         )
         worst = max(worst, losses.compose(plan, {release.name: moved}).delta(epsilon)[1])
     said = f"delta({epsilon:g}) is at most {worst:.3g} of 1e-5, whatever phase reads the record"

@@ -11,7 +11,7 @@ from scipy import stats
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, corrected
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import stated, unassumed
 from dpcheck.harness import accuracy, losses, sensitivity
 from dpcheck.harness.refutation import refuted_by, witnessed
 from dpcheck.harness.replay import Case
@@ -261,7 +261,7 @@ def noise_per_step_is_private_for_every_loss(context: Context, *, epsilon: float
     rho = max(stretch.rho for stretch in spent.stretches)
     found = accuracy.never_violated(
         [spent.delta(epsilon), rho],
-        [1e-5, stated("tsybakov/def-3@corrected", epsilon=epsilon, delta=1e-5) * (1 + 1e-9)],
+        [1e-5, unassumed("tsybakov/def-3@corrected", epsilon=epsilon, delta=1e-5) * (1 + 1e-9)],
         statement="delta(epsilon) <= delta, and rho <= epsilon^2/(32 log(1/delta))",
         covers="Gaussian steps of sensitivity 2C/n, whatever the loss, compose exactly",
         evidence="certificate",

@@ -72,6 +72,7 @@ alg_3_literal = claim(
     explicit=2 ** (2 - 1 / k - 2 * p) * n ** (p - sp.Rational(1, 2)) / sp.sqrt(sp.log(n)),
     grade="slip",
     remark="At p = 1, k = 2 the first noise is 4.8, 15.7, 54 diameters at n = 2^8, 2^12, 2^16.",
+    assumptions=(*ORDERS,),
 )
 
 alg_3_corrected = claim(
@@ -154,6 +155,7 @@ thm_1_glm = claim(
     relation="<=",
     explicit=ALL_STEPS * 2 * C / (n * lambda_),
     about=("tsybakov/alg-3", "tsybakov/alg-2"),
+    assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
 )
 
 thm_1_corrected = claim(
@@ -259,6 +261,7 @@ rem_2_corrected = claim(
     relation="<=",
     explicit=2 * C / (n * lambda_),
     about=("tsybakov/alg-2",),
+    assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
 )
 
 rem_2_derived = claim(

@@ -87,6 +87,7 @@ thm_2_derived = claim(
     relation="<=",
     explicit=4 * growth(2 * a),
     about=("tsybakov/alg-4",),
+    assumptions=(sp.Ge(theta, 2),),
 )
 
 thm_11 = claim(
@@ -161,6 +162,7 @@ rem_3_derived = claim(
     quantity="diameter",
     relation="<=",
     explicit=2 * (L / lambda_) ** (1 / (theta - 1)),
+    assumptions=(sp.Gt(theta, 1),),
 )
 
 alg_5 = claim(
@@ -189,6 +191,7 @@ alg_5_literal = claim(
     explicit=n,
     grade="slip",
     remark="With base-2 logarithms θ̄ = 4 and n = 2^16 take 1.5n.",
+    assumptions=(sp.Gt(theta_bar, 1),),
 )
 
 alg_5_corrected = claim(

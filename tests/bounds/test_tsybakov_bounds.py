@@ -75,7 +75,7 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
         "c": 0.01,
     }
     point |= {"p": 1.5, "eta": 0.5, "lambda": 0.5, "T": 20.0, "a": 0.5, "N": 64.0, "rho": 0.1, "e": 2.0, "L": 2.0}
-    point |= {"theta_bar": 1.5}
+    point |= {"theta_bar": 1.5, "epsilon_0": 0.4}
     for claim in CLAIMS.values():
         if claim.bound is None:
             continue
@@ -83,6 +83,8 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
         at = {s.name: point.get(s.name, 1.0) for s in symbols}
         if claim.label.endswith("thm-5@corrected"):
             at["d"] = 100.0
+        if claim.label.endswith("thm-4@literal"):
+            at["p"] = 0.5  # a probability there
         assert math.isfinite(float(claim.evaluate(**at))), claim.label
 
 
