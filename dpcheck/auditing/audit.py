@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import seeds
-from dpcheck.auditing import plans, rules, words
+from dpcheck.auditing import plans, rules, spending, words
 from dpcheck.auditing.anytime import CURVE_DELTA, State, proceed
 from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
@@ -112,16 +112,16 @@ def audit(
         raise InvalidInput('until, max_samples and resume belong to mode="anytime"; a fixed audit looks once')
     held = plans.hold_out(runner, trials, held_out, score, claim)
     samples = 2 * trials - sum(len(outputs) for outputs in held)
-    spent = failure_probability * (1.0 if plans.known(score) else plans.SPENT)
-    plan = plans.learn(runner, held, samples, claim, spent, score, seed)
-    last, stages, counts = plans.count(runner, plan, samples, claim, spent)
+    shares = {name: share * failure_probability for name, share in spending.split(claim, mode).items()}
+    plan = plans.learn(runner, held, samples, claim, shares["bound"], score, seed)
+    last, stages, counts = plans.count(runner, plan, samples, claim, shares["bound"])
     return _conclude(
         runner,
         last,
         stages,
         counts,
         # Its tests were fixed before anything was counted.
-        measure_curve(plan.cells, counts, failure_probability),
+        measure_curve(plan.cells, counts, shares["band"]),
         claim,
         failure_probability,
         pair=pair,
@@ -152,7 +152,7 @@ def _conclude(
     plan: plans.Plan,
     stages: Sequence[Stage],
     counts: NDArray[np.int64],
-    curve: Curve,
+    curve: Curve | None,
     claim: Guarantee,
     alpha: float,
     *,
@@ -172,15 +172,14 @@ def _conclude(
     right, wrong, samples = int(last.right.sum()), int(last.wrong.sum()), last.samples
     guesses = sum(int((stage.right + stage.wrong).sum()) for stage in stages)
     tested = sum(stage.samples for stage in stages)
-    if state is None:
-        lower = epsilon_lower(stages, delta, alpha * (1.0 if plan.score.known else plans.SPENT))
-    else:
-        lower = state.epsilon_lower(alpha)
+    level = alpha * spending.split(claim, "fixed" if state is None else "anytime")["bound"]
+    lower = epsilon_lower(stages, delta, level) if state is None else state.epsilon_lower()
     estimate = plug_in_epsilon(right, wrong, samples, delta)
     claimed = claim.epsilon_at(delta)
-    refuted = lower > claimed if state is None else state.refutes(claim, alpha)
+    refuted = lower > claimed if state is None else state.refutes()
     names = scores_in_words(plan, runner)
-    visible = what_was_visible(guesses, tested, claimed, delta, alpha, looks=state.looks if state else 1)
+    reach = level if state is None else state.level_of_the_last_look()
+    visible = what_was_visible(guesses, tested, claimed, delta, reach, alpha, looks=state.looks if state else 1)
     unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
     return AuditResult(
         outcome=Outcome.REFUTED if refuted else unrefuted,
@@ -219,6 +218,7 @@ def _conclude(
         mechanism_seconds=runner.seconds,
         label=label,
         state=None if state is None else {**state.to_dict(), "audit": whose},
+        next_look=0 if state is None else state.next_look + 2 * ANYTIME_LEARNED,
     )
 
 
@@ -249,14 +249,9 @@ def _anytime(
     plan = plans.learn(runner, plans.draw(runner, learned), 20 * learned, claim, alpha, score, seed)
     taught = plan.taught
     if resume is None:
-        state = State.fresh(claim, taught, samples - 2 * learned, alpha)
+        state = State.begun(claim, taught, samples - 2 * learned, alpha)
     else:
-        state = State.from_dict(resume)
-        if state.counts.shape != taught.shape:
-            raise InvalidInput(
-                f"{runner.encoder.name} does not return what it returned when the state was stored, on the same pair "
-                "and seed: it draws from something else than its generator, or a package was changed; start anew"
-            )
+        state = State.from_dict(resume, claim, taught, alpha)
 
     def draw(number: int, size: int) -> NDArray[np.int64]:
         counts = np.zeros_like(taught)
@@ -267,24 +262,29 @@ def _anytime(
 
     def stop(now: State) -> bool:
         if callable(until):
-            bound, refuted = now.epsilon_lower(alpha), now.refutes(claim, alpha)
-            return bool(until(Look(now.tested, bound, refuted, lambda: {**now.to_dict(), "audit": whose})))
-        return until == "refuted" and now.refutes(claim, alpha)
+            told = Look(now.tested, now.epsilon_lower(), now.refutes(), lambda: {**now.to_dict(), "audit": whose})
+            return bool(until(told))
+        return until == "refuted" and now.refutes()
 
-    proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop, alpha)
+    proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop)
     counts = state.counts - taught
     if isinstance(claim, ApproxDP):
-        # Every trial was guessed by the rule in force before it: that is what a witness may rest on.
-        plan = replace(plan, rule=state.bold.rule(plan.rule.predicted))
-        stage = Stage(plan.rule, np.array([state.bold.all_right]), np.array([state.bold.all_wrong]), state.tested)
+        # Every trial was guessed by a rule that was fixed before it: that is what a witness may rest on.
+        last = state.rules_now[0] if state.rules_now else state.bound.rule(plan.cells.taught(state.counts))
+        plan = replace(plan, rule=replace(last, predicted=plan.rule.predicted))
+        right, wrong = state.guesses()
+        stage = Stage(plan.rule, np.array([right]), np.array([wrong]), state.tested)
     else:
         stage = Stage.of(plan.rule, counts)
+    seen, share = counts - state.fresh, spending.split(claim, "anytime")["band"]
+    now = float(spending.steps(state.horizon, state.looks)[-1]) if state.looks else 0.0
     return _conclude(
         runner,
         plan,
         [stage],
         counts,
-        measure_curve(plan.cells, counts, alpha),
+        # The band moves at looks only, too: it is that of the last one.
+        measure_curve(plan.cells, seen, share * alpha, now) if state.looks else None,
         claim,
         alpha,
         pair=pair,

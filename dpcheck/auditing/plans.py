@@ -21,9 +21,6 @@ Array = NDArray[np.float64]
 FEWEST_LEARNED = 20
 FEW_LEARNED, COLUMNS_LEARNED = (0.2, 150), (0.36, 800)
 """Share of the trials, and most of them, that are held out at least; the latter where several columns are learned."""
-SPENT = 0.58
-"""Share of the failure probability that a fixed audit spends, unless the densities are known. Of 2,000 audits of
-a tight claim more than 77, too many for an upper 99 % limit of 0.05, then flag it with probability 0.006 only."""
 FIRST_STAGE = 0.5
 """Share of the counted trials after which the rule is learned anew."""
 
@@ -190,22 +187,21 @@ def count(
                 if outputs is not None:
                     fresh[:, side] += plan.cells.count(plan.scorer(outputs))
             number += 1
-        plan = replace(plan, rule=fitted(plan, fresh.sum(axis=1), samples, alpha))
+        plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
         stages.append(Stage.of(plan.rule, fresh))
         counts += fresh
     return plan, stages, counts
 
 
-def fitted(plan: Plan, total: NDArray[np.int64], samples: int, alpha: float) -> rules.Rule:
+def fitted(rule: rules.Rule, cells: Partition, total: NDArray[np.int64], samples: int, alpha: float) -> rules.Rule:
     """The rule for a stage's outputs, of which all is known but the inputs they came from.
 
     A test that is valid given where the outputs fell lets the rule depend on that (not so the unconditional one). The
     inputs that it guesses are chosen before: outputs may show on which side more leaked.
     """
-    rule = plan.rule
     if rule.delta > 0 and not rule.small_leak:
         return rule
-    told = rules.choose_rule(plan.cells.weighed(total), samples, rule.delta, alpha)
+    told = rules.choose_rule(cells.weighed(total), samples, rule.delta, alpha)
     if rule.delta > 0 and told.guessed != rule.guessed:
         return rule
     return replace(told, small_leak=True, leak_worth=rule.leak_worth)

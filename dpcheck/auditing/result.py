@@ -10,6 +10,7 @@ from typing import Any
 
 import mpmath
 
+from dpcheck.auditing import spending
 from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
 from dpcheck.auditing.visible import Visible
@@ -26,7 +27,8 @@ class AuditResult:
     Attributes:
         outcome: REFUTED when `epsilon_lower` > `epsilon_claimed`, else CONSISTENT when
             `detectable_epsilon` is finite, UNDECIDED when no truth could have been refuted.
-        epsilon_lower: certified at `delta`: true with probability 1 - failure_probability.
+        epsilon_lower: certified at `delta`. It, the refutation and the band of `curve` hold together, and at all looks
+            of an anytime audit, with probability 1 - failure_probability; `spending.split` says what each one spends.
         epsilon_estimate: of the event seen, without a guarantee.
         epsilon_claimed: the claim at `delta`. For a claimed curve, delta is where the held-out part saw most.
         detectable_epsilon: true epsilon that this run would have refuted with probability 0.95.
@@ -61,6 +63,8 @@ class AuditResult:
     label: str = ""
     state: Mapping[str, Any] | None = None
     """Of an anytime audit: pass it as `resume` to go on."""
+    next_look: int = 0
+    """Of an anytime audit: runs in all (`max_samples`) at which its words may change next."""
 
     @property
     def detectable_epsilon(self) -> float:
@@ -209,6 +213,8 @@ class AuditResult:
             "trials": self.trials,
             "seed": self.seed,
             "mode": self.mode,
+            "next_look": self.next_look,
+            "split": spending.split(self.claim, self.mode),
             "failure_probability": self.failure_probability,
             "seconds": self.seconds,
             "mechanism_seconds": self.mechanism_seconds,
@@ -241,9 +247,15 @@ class AuditResult:
         lines += [f"  {name:<12} {text}" for name, text in self.rows()]
         directions = "both directions in one test" if self.counts["directions"] == 2 else "one direction"
         looks = f"{self.visible.looks} look" + ("s" if self.visible.looks > 1 else "")
-        spent = f"failure probability {self.failure_probability:g}, {looks}, {directions}"
+        split = spending.in_words(self.claim, self.mode, self.failure_probability)
+        spent = f"failure probability {self.failure_probability:g} ({split}), {looks}, {directions}"
         times = f"{self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}"
         lines += [f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
+        if self.mode != "fixed":
+            tested = self.counts["tested"]
+            lines.append(
+                f"  {'next look':<12} at {self.next_look:,} counted runs; until then nothing changes ({tested:,} now)"
+            )
         return "\n".join(lines)
 
     def plot(

@@ -41,15 +41,20 @@ def what_was_visible(
     samples: int,
     epsilon: float,
     delta: float,
+    level: float,
     failure_probability: float,
     *,
     directions: int = 2,
     looks: int = 1,
 ) -> Visible:
-    """The reach of a test of (epsilon, delta) that made `guesses` guesses in `samples` coin-flipped trials."""
-    half, sure = (
-        detectable_epsilon(guesses, samples, epsilon, delta, failure_probability, power) for power in (0.5, 0.95)
-    )
+    """The reach of a test of (epsilon, delta) that made `guesses` guesses in `samples` coin-flipped trials.
+
+    Args:
+        level: of the test at its last look, below the failure probability of the whole audit; 0: there was no look.
+    """
+    if level <= 0:
+        guesses, level = 0, failure_probability
+    half, sure = (detectable_epsilon(guesses, samples, epsilon, delta, level, power) for power in (0.5, 0.95))
     return Visible(
         failure_probability=failure_probability,
         looks=looks,
@@ -57,7 +62,7 @@ def what_was_visible(
         smallest_probability=min(1.0, 6 / max(1, samples)),
         detectable_half=half,
         detectable=sure,
-        ceiling=float(epsilon_lower_conditional(guesses, 0, failure_probability)),
+        ceiling=float(epsilon_lower_conditional(guesses, 0, level)),
     )
 
 

@@ -339,20 +339,31 @@ def invert_upwards(p_value: Callable[[float], float], failure_probability: float
         p_value: epsilon -> p-value, growing with epsilon.
         guess: where to look first.
     """
-    if p_value(0.0) > failure_probability:
+    needed = -float(special.ndtri(failure_probability))
+
+    def margin(epsilon: float) -> float:
+        return -float(special.ndtri(max(p_value(epsilon), 1e-300))) - needed
+
+    return largest_rejected(margin, guess)
+
+
+def largest_rejected(margin: Callable[[float], float], guess: float = 1.0) -> float:
+    """Largest epsilon that a fixed sequence of tests, upwards from 0, rejects; 0 when it does not reject 0.
+
+    Args:
+        margin: epsilon -> score above its boundary, falling with epsilon; a rejection where it is 0 or more.
+        guess: where to look first.
+    """
+    if margin(0.0) < 0:
         return 0.0
-
-    def excess(epsilon: float) -> float:
-        return math.log(max(p_value(epsilon), 1e-300) / failure_probability)
-
     low, high = 0.0, max(guess, 1e-3)
-    while excess(high) <= 0:
+    while margin(high) >= 0:
         low, high = high, 1.5 * high + 0.1
         if high > 700:
             return low
-    found = float(optimize.brentq(excess, low, high, xtol=2e-5))
+    found = float(optimize.brentq(lambda e: max(-1e3, min(1e3, margin(e))), low, high, xtol=2e-5))
     # A root from below: the certificate must not rest on the last digits of the search.
-    return max(0.0, found - 5e-5)
+    return max(low, found - 5e-5)
 
 
 def _check_guesses(right: int, wrong: int, samples: int, delta: float) -> None:
