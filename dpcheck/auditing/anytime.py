@@ -19,7 +19,7 @@ from scipy import special
 
 from dpcheck.auditing import rules, spending
 from dpcheck.auditing.cells import Partition
-from dpcheck.auditing.plans import fitted
+from dpcheck.auditing.plans import fitted, ruled
 from dpcheck.auditing.stages import Stage
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -52,11 +52,11 @@ class StagedTest:
         """Of the stage that begins, from the trials before it."""
         samples = spending.look_at(self.horizon, len(self.stages))
         if isinstance(self.claim, ApproxDP):
-            return rules.choose_rule(known, samples, self.claim.delta, 0.5 * self.level)
+            return ruled(known, samples, self.claim.delta, 0.5 * self.level)
         return rules.choose_rule_on_curve(known, samples, self.claim, 0.5 * self.level)
 
-    def end(self, known: Partition, rule: rules.Rule, fresh: NDArray[np.int64]) -> None:
-        """A stage with these (cells, 2) counts is over: a look."""
+    def end(self, known: Partition, rule: rules.Rule, fresh: NDArray[np.int64]) -> rules.Rule:
+        """A stage with these (cells, 2) counts is over: a look. Returns the rule fitted to it."""
         if isinstance(self.claim, ApproxDP):
             samples = spending.look_at(self.horizon, len(self.stages))
             rule = fitted(rule, known, fresh.sum(axis=1), samples, 0.5 * self.level)
@@ -64,6 +64,7 @@ class StagedTest:
         # Of the rule only what its p-value needs is kept: a sign for each input that it guesses.
         signs = np.array(sorted(rule.guessed), dtype=np.int8)
         self.stages.append(replace(stage, rule=replace(rule, level=signs)))
+        return rule
 
     def margin(self, epsilon: float | None = None) -> float:
         """How far the combined score exceeds its boundary, at the best look; a rejection where it is 0 or more.
@@ -144,7 +145,9 @@ class State:
         claim: audited; horizon: trials at which most of the failure probability will be spent.
         bound: the test of (epsilon, delta) nulls that the lower bound comes from; curve: of a claimed curve, or None.
         counts: (cells, 2) outputs so far, the teaching ones included; fresh: those since the last look.
-        right, wrong: guesses of all trials up to the last look, each by a rule that was fixed before its stage.
+        right, wrong: guesses of all trials up to the last look. Each was made by a rule that was fixed before its stage
+            or, where delta is 0, before it was known which input any trial of the stage came from.
+        rule: of the stage before the last look.
         chunk_number: next chunk to draw.
     """
 
@@ -157,6 +160,7 @@ class State:
     right: int = 0
     wrong: int = 0
     chunk_number: int = 0
+    rule: rules.Rule | None = field(default=None, repr=False)
     rules_now: tuple[rules.Rule, ...] = field(default=(), repr=False)
     _lower: tuple[int, float] = field(default=(0, 0.0), repr=False)
 
@@ -183,16 +187,14 @@ class State:
         return spending.look_at(self.horizon, self.looks)
 
     @property
+    def looked_at(self) -> int:
+        """Trials at the last one."""
+        return spending.look_at(self.horizon, self.looks - 1) if self.looks else 0
+
+    @property
     def tested(self) -> int:
         """Coin-flipped trials so far."""
-        return (spending.look_at(self.horizon, self.looks - 1) if self.looks else 0) + int(self.fresh.sum())
-
-    def guesses(self) -> tuple[int, int]:
-        """(right, wrong) of all trials so far, each by a rule that was fixed before its stage."""
-        if not self.rules_now:
-            return self.right, self.wrong
-        right, wrong = self.rules_now[0].tally(self.fresh)
-        return self.right + int(right.sum()), self.wrong + int(wrong.sum())
+        return self.looked_at + int(self.fresh.sum())
 
     def learn(self, cells: Partition) -> None:
         """Chooses the rules of the stage under way, from the trials before it."""
@@ -209,9 +211,10 @@ class State:
         if self.tested < self.next_look:
             return
         known = cells.taught(self.counts - self.fresh)
-        self.right, self.wrong = self.guesses()
-        for test, rule in zip(self.tests, self.rules_now, strict=True):
-            test.end(known, rule, self.fresh)
+        ended = [test.end(known, rule, self.fresh) for test, rule in zip(self.tests, self.rules_now, strict=True)]
+        self.rule = ended[0] if ended[0].delta == 0 else self.rules_now[0]
+        right, wrong = self.rule.tally(self.fresh)
+        self.right, self.wrong = self.right + int(right.sum()), self.wrong + int(wrong.sum())
         self.fresh, self.rules_now = np.zeros_like(self.fresh), ()
 
     def epsilon_lower(self) -> float:

@@ -269,11 +269,10 @@ def _anytime(
     proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop)
     counts = state.counts - taught
     if isinstance(claim, ApproxDP):
-        # Every trial was guessed by a rule that was fixed before it: that is what a witness may rest on.
-        last = state.rules_now[0] if state.rules_now else state.bound.rule(plan.cells.taught(state.counts))
-        plan = replace(plan, rule=replace(last, predicted=plan.rule.predicted))
-        right, wrong = state.guesses()
-        stage = Stage(plan.rule, np.array([right]), np.array([wrong]), state.tested)
+        # No rule saw the inputs of the trials that it guessed: that is what a witness may rest on.
+        rule = state.rule or rules.choose_rule(plan.cells.taught(state.counts), state.next_look, claim.delta, alpha)
+        plan = replace(plan, rule=replace(rule, predicted=plan.rule.predicted))
+        stage = Stage(plan.rule, np.array([state.right]), np.array([state.wrong]), state.looked_at)
     else:
         stage = Stage.of(plan.rule, counts)
     seen, share = counts - state.fresh, spending.split(claim, "anytime")["band"]
