@@ -147,7 +147,7 @@ class State:
         counts: (cells, 2) outputs so far, the teaching ones included; fresh: those since the last look.
         right, wrong: guesses of all trials up to the last look. Each was made by a rule that was fixed before its stage
             or, where delta is 0, before it was known which input any trial of the stage came from.
-        rule: of the stage before the last look.
+        rule: of the stage before the last look; known, rules_now: cells and rules of the stage under way.
         chunk_number: next chunk to draw.
     """
 
@@ -161,6 +161,7 @@ class State:
     wrong: int = 0
     chunk_number: int = 0
     rule: rules.Rule | None = field(default=None, repr=False)
+    known: Partition | None = field(default=None, repr=False)
     rules_now: tuple[rules.Rule, ...] = field(default=(), repr=False)
     _lower: tuple[int, float] = field(default=(0, 0.0), repr=False)
 
@@ -198,8 +199,8 @@ class State:
 
     def learn(self, cells: Partition) -> None:
         """Chooses the rules of the stage under way, from the trials before it."""
-        known = cells.taught(self.counts - self.fresh)
-        self.rules_now = tuple(test.rule(known) for test in self.tests)
+        self.known = cells.taught(self.counts - self.fresh)
+        self.rules_now = tuple(test.rule(self.known) for test in self.tests)
 
     def observe(self, cells: Partition, counts: NDArray[np.int64]) -> None:
         """Takes the (cells, 2) counts of coin-flipped trials, not beyond the next look."""
@@ -210,8 +211,8 @@ class State:
         self.chunk_number += 1
         if self.tested < self.next_look:
             return
-        known = cells.taught(self.counts - self.fresh)
-        ended = [test.end(known, rule, self.fresh) for test, rule in zip(self.tests, self.rules_now, strict=True)]
+        assert self.known is not None
+        ended = [test.end(self.known, rule, self.fresh) for test, rule in zip(self.tests, self.rules_now, strict=True)]
         self.rule = ended[0] if ended[0].delta == 0 else self.rules_now[0]
         right, wrong = self.rule.tally(self.fresh)
         self.right, self.wrong = self.right + int(right.sum()), self.wrong + int(wrong.sum())
