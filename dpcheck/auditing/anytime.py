@@ -20,6 +20,7 @@ from scipy import special
 from dpcheck.auditing import rules, spending
 from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.plans import fitted, ruled
+from dpcheck.auditing.spending import Schedule
 from dpcheck.auditing.stages import Stage
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -38,19 +39,19 @@ class StagedTest:
     Attributes:
         claim: what its rules are chosen against: an (epsilon, delta) claim, or a curve, each stage of which stands at a
             point of its own.
-        level: its share of the failure probability; horizon: see `spending`.
+        level: its share of the failure probability.
         stages: those that are over.
     """
 
     claim: Guarantee
     level: float
-    horizon: int
+    schedule: Schedule
     stages: list[Stage] = field(default_factory=list)
     _scores: dict[tuple[int, float], float] = field(default_factory=dict, repr=False)
 
     def rule(self, known: Partition) -> rules.Rule:
         """Of the stage that begins, from the trials before it."""
-        samples = spending.look_at(self.horizon, len(self.stages))
+        samples = self.schedule.at(len(self.stages))
         if isinstance(self.claim, ApproxDP):
             return ruled(known, samples, self.claim.delta, 0.5 * self.level)
         return rules.choose_rule_on_curve(known, samples, self.claim, 0.5 * self.level)
@@ -58,7 +59,7 @@ class StagedTest:
     def end(self, known: Partition, rule: rules.Rule, fresh: NDArray[np.int64]) -> rules.Rule:
         """A stage with these (cells, 2) counts is over: a look. Returns the rule fitted to it."""
         if isinstance(self.claim, ApproxDP):
-            samples = spending.look_at(self.horizon, len(self.stages))
+            samples = self.schedule.at(len(self.stages))
             rule = fitted(rule, known, fresh.sum(axis=1), samples, 0.5 * self.level)
         stage = Stage.of(rule, fresh)
         # Of the rule only what its p-value needs is kept: a sign for each input that it guesses.
@@ -77,14 +78,14 @@ class StagedTest:
         sizes = np.array([stage.samples for stage in self.stages], dtype=float)
         scores = np.array([self._score(number, epsilon) for number in range(len(sizes))])
         combined = np.cumsum(np.sqrt(sizes) * scores) / np.sqrt(np.cumsum(sizes))
-        return float((combined - spending.critical(self.horizon, self.level, len(sizes))).max())
+        return float((combined - spending.critical(self.schedule, self.level, len(sizes))).max())
 
     def _score(self, number: int, epsilon: float | None) -> float:
         stage = self.stages[number]
         at = self.claim.epsilon_at(stage.rule.delta) if epsilon is None else epsilon
         if (number, at) not in self._scores:
             # A stage's p-value spends on numbers of leaks, or on a nuisance, in proportion to what its look spends.
-            level = self.level * float(spending.steps(self.horizon, number + 1)[-1])
+            level = self.level * float(self.schedule.steps(number + 1)[-1])
             self._scores[number, at] = float(normal_score(stage.p_value(at, stage.rule.delta, level)))
         return self._scores[number, at]
 
@@ -96,7 +97,7 @@ class StagedTest:
         """Takes stages that `to_dict` told; raises `InvalidInput` where they are none."""
         self.stages = [_recalled(stage) for stage in stages]
         ends = np.cumsum([stage.samples for stage in self.stages])
-        if any(end != spending.look_at(self.horizon, k) for k, end in enumerate(ends.tolist())):
+        if any(end != self.schedule.at(k) for k, end in enumerate(ends.tolist())):
             raise InvalidInput("not the state of an anytime audit: its stages do not end at its looks; start anew")
         if isinstance(self.claim, ApproxDP) and any(s.rule.delta != self.claim.delta for s in self.stages):
             raise InvalidInput("not the state of an anytime audit: its stages stand at another delta; start anew")
@@ -137,12 +138,23 @@ def _counts(values: Any, dimensions: int) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
+WRONG = 2.0
+"""Wrong guesses that the claim must leave to be expected up to the first look: fewer make a useless p-value."""
+
+
+def earliest_look(cells: Partition, rule: rules.Rule, epsilon: float) -> float:
+    """Trials that a first look needs by the held-out part: guesses, as if of the highest level, that may be wrong."""
+    level = np.abs(rule.level.astype(float))
+    share = float(level @ (cells.p + cells.q)) / (2 * max(1.0, float(level.max())))
+    return WRONG / max(1e-12, share * float(special.expit(-epsilon)))
+
+
 @dataclass
 class State:
     """All that an anytime audit remembers; it grows by one stage a look, with the logarithm of the trials.
 
     Attributes:
-        claim: audited; horizon: trials at which most of the failure probability will be spent.
+        claim: audited; schedule: of the looks.
         bound: the test of (epsilon, delta) nulls that the lower bound comes from; curve: of a claimed curve, or None.
         counts: (cells, 2) outputs so far, the teaching ones included; fresh: those since the last look.
         right, wrong: guesses of all trials up to the last look. Each was made by a rule that was fixed before its stage
@@ -152,7 +164,7 @@ class State:
     """
 
     claim: Guarantee
-    horizon: int
+    schedule: Schedule
     bound: StagedTest
     curve: StagedTest | None
     counts: NDArray[np.int64]
@@ -166,12 +178,16 @@ class State:
     _lower: tuple[int, float] = field(default=(0, 0.0), repr=False)
 
     @classmethod
-    def begun(cls, claim: Guarantee, taught: NDArray[np.int64], horizon: int, failure_probability: float) -> State:
+    def begun(
+        cls, claim: Guarantee, taught: NDArray[np.int64], schedule: Schedule, failure_probability: float
+    ) -> State:
         shares = {name: part * failure_probability for name, part in spending.split(claim, "anytime").items()}
         bound = claim if isinstance(claim, ApproxDP) else ApproxDP(claim.epsilon_at(CURVE_DELTA), CURVE_DELTA)
-        curve = StagedTest(claim, shares["curve"], horizon) if "curve" in shares else None
+        sooner = replace(schedule, early=spending.EARLY_ON_A_CURVE)
+        curve = StagedTest(claim, shares["curve"], sooner) if "curve" in shares else None
         counts = taught.astype(np.int64)
-        return cls(claim, horizon, StagedTest(bound, shares["bound"], horizon), curve, counts, np.zeros_like(counts))
+        test = StagedTest(bound, shares["bound"], schedule)
+        return cls(claim, schedule, test, curve, counts, np.zeros_like(counts))
 
     @property
     def tests(self) -> tuple[StagedTest, ...]:
@@ -185,12 +201,12 @@ class State:
     @property
     def next_look(self) -> int:
         """Trials at the next one."""
-        return spending.look_at(self.horizon, self.looks)
+        return self.schedule.at(self.looks)
 
     @property
     def looked_at(self) -> int:
         """Trials at the last one."""
-        return spending.look_at(self.horizon, self.looks - 1) if self.looks else 0
+        return self.schedule.at(self.looks - 1) if self.looks else 0
 
     @property
     def tested(self) -> int:
@@ -228,21 +244,21 @@ class State:
         return self._lower[1]
 
     def level_of_the_last_look(self) -> float:
-        """Level of a single test that needs as high a score as the last look did; 0 before the first one."""
+        """Level of a single test that needs as high a score as the bound's at the last look; 0 before the first one."""
         if not self.looks:
             return 0.0
-        test = self.curve or self.bound
-        return float(special.ndtr(-spending.critical(self.horizon, test.level, self.looks)[-1]))
+        return float(special.ndtr(-spending.critical(self.schedule, self.bound.level, self.looks)[-1]))
 
     def refutes(self) -> bool:
         """Whether some look rejected the claim."""
-        return (self.curve or self.bound).margin() >= 0
+        return any(test.margin() >= 0 for test in self.tests)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `State.from_dict` brings it back."""
         return {
             "version": VERSION,
-            "horizon": self.horizon,
+            "horizon": self.schedule.horizon,
+            "halvings": self.schedule.halvings,
             "tested": self.tested,
             "chunk_number": self.chunk_number,
             "right": self.right,
@@ -263,8 +279,8 @@ class State:
                 "start anew"
             )
         try:
-            horizon = int(_counts([values["horizon"]], 1)[0])
-            state = cls.begun(claim, taught, horizon, failure_probability)
+            schedule = Schedule(*_counts([values["horizon"], min(values["halvings"], 60)], 1).tolist())
+            state = cls.begun(claim, taught, schedule, failure_probability)
             for test, stages in zip(state.tests, values["stages"], strict=True):
                 test.recall(stages)
             state.counts, state.fresh = (_counts(values[name], 2) for name in ("counts", "fresh"))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing import plans, rules, spending, words
-from dpcheck.auditing.anytime import CURVE_DELTA, State, proceed
+from dpcheck.auditing.anytime import CURVE_DELTA, State, earliest_look, proceed
 from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
 from dpcheck.auditing.identity import check_same, identity
@@ -170,15 +170,15 @@ def _conclude(
     hits, back = counts[rule.level > 0].sum(axis=0), counts[rule.level < 0].sum(axis=0)
     last = stages[-1]
     right, wrong, samples = int(last.right.sum()), int(last.wrong.sum()), last.samples
-    guesses = sum(int((stage.right + stage.wrong).sum()) for stage in stages)
-    tested = sum(stage.samples for stage in stages)
+    tested = int(counts.sum())
     level = alpha * spending.split(claim, "fixed" if state is None else "anytime")["bound"]
     lower = epsilon_lower(stages, delta, level) if state is None else state.epsilon_lower()
     estimate = plug_in_epsilon(right, wrong, samples, delta)
     claimed = claim.epsilon_at(delta)
     refuted = lower > claimed if state is None else state.refutes()
     names = scores_in_words(plan, runner)
-    reach = level if state is None else state.level_of_the_last_look()
+    reach, judged = (level, stages) if state is None else (state.level_of_the_last_look(), state.bound.stages)
+    guesses = round(sum(stage.worth() for stage in judged))
     visible = what_was_visible(guesses, tested, claimed, delta, reach, alpha, looks=state.looks if state else 1)
     unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
     return AuditResult(
@@ -249,7 +249,8 @@ def _anytime(
     plan = plans.learn(runner, plans.draw(runner, learned), 20 * learned, claim, alpha, score, seed)
     taught = plan.taught
     if resume is None:
-        state = State.begun(claim, taught, samples - 2 * learned, alpha)
+        earliest = earliest_look(plan.cells, plan.rule, claim.epsilon_at(plan.rule.delta))
+        state = State.begun(claim, taught, spending.Schedule.of(samples - 2 * learned, earliest), alpha)
     else:
         state = State.from_dict(resume, claim, taught, alpha)
 
@@ -276,7 +277,7 @@ def _anytime(
     else:
         stage = Stage.of(plan.rule, counts)
     seen, share = counts - state.fresh, spending.split(claim, "anytime")["band"]
-    now = float(spending.steps(state.horizon, state.looks)[-1]) if state.looks else 0.0
+    now = float(state.schedule.steps(state.looks)[-1]) if state.looks else 0.0
     return _conclude(
         runner,
         plan,

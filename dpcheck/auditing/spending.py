@@ -9,6 +9,8 @@ time, so whoever stops it stops it at what one of them said.
 from __future__ import annotations
 
 import functools
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,10 @@ BOUND_BESIDE_CURVE = 0.15
 """Share of the bound at one delta where an anytime audit refutes a claimed curve as a whole."""
 EARLIEST = 64
 """Least trials at the first look."""
-BY_THE_HORIZON, EARLY = 0.9, 1.5
-"""Part of each share that is spent by the horizon, and the power of time with which it is."""
+BY_THE_HORIZON = 0.9
+"""Part of each share that is spent by the horizon."""
+EARLY, EARLY_ON_A_CURVE = 1.5, 1.0
+"""Powers of time with which it is: a bound wants most of it at the horizon, a refutation may come at any look."""
 
 
 def split(claim: Guarantee, mode: str) -> dict[str, float]:
@@ -44,31 +48,42 @@ def in_words(claim: Guarantee, mode: str, failure_probability: float) -> str:
     return ", ".join(f"{share * failure_probability:.3g} {named[name]}" for name, share in shares.items())
 
 
-@functools.lru_cache(maxsize=4096)
-def look_at(horizon: int, number: int) -> int:
-    """Trials at a look, 0 being the first one."""
-    return round(horizon * 2.0 ** (number - _halvings(horizon)))
+@dataclass(frozen=True)
+class Schedule:
+    """The looks of an anytime audit, fixed before its first counted trial.
 
+    Attributes:
+        horizon: trials by which `BY_THE_HORIZON` of the level is spent; halvings: looks before it.
+        early: power of time with which it is.
+    """
 
-def _halvings(horizon: int) -> int:
-    return max(0, int(np.floor(np.log2(max(1, horizon / EARLIEST)))))
+    horizon: int
+    halvings: int
+    early: float = EARLY
 
+    @classmethod
+    def of(cls, horizon: int, earliest: float) -> Schedule:
+        """With a first look at no less than `earliest` trials."""
+        return cls(horizon, max(0, math.floor(math.log2(max(1.0, horizon / max(EARLIEST, earliest))))))
 
-def spent(horizon: int, looks: int) -> Array:
-    """(looks,) part of a share that is spent up to each look: grows, and stays below 1 for ever."""
-    time = 2.0 ** (np.arange(looks) - _halvings(horizon))
-    return np.where(time <= 1, BY_THE_HORIZON * np.minimum(time, 1) ** EARLY, 1 - (1 - BY_THE_HORIZON) / time)
+    def at(self, look: int) -> int:
+        """Trials at a look, 0 being the first one."""
+        return round(self.horizon * 2.0 ** (look - self.halvings))
 
+    def spent(self, looks: int) -> Array:
+        """(looks,) part of a share that is spent up to each look: grows, and stays below 1 for ever."""
+        time = 2.0 ** (np.arange(looks) - self.halvings)
+        return np.where(time <= 1, BY_THE_HORIZON * np.minimum(time, 1) ** self.early, 1 - (1 - BY_THE_HORIZON) / time)
 
-def steps(horizon: int, looks: int) -> Array:
-    """(looks,) part of a share that is spent at each look."""
-    return np.diff(spent(horizon, looks), prepend=0.0)
+    def steps(self, looks: int) -> Array:
+        """(looks,) part of a share that is spent at each look."""
+        return np.diff(self.spent(looks), prepend=0.0)
 
 
 @functools.lru_cache(maxsize=64)
-def critical(horizon: int, level: float, looks: int) -> Any:
+def critical(schedule: Schedule, level: float, looks: int) -> Any:
     """(looks,) values that the combined normal score must reach, at each look, for all looks together at `level`."""
-    ends = np.array([look_at(horizon, k) for k in range(looks)], dtype=float)
-    found = critical_scores(ends, level * spent(horizon, looks))
+    ends = np.array([schedule.at(k) for k in range(looks)], dtype=float)
+    found = critical_scores(ends, level * schedule.spent(looks))
     found.setflags(write=False)
     return found

@@ -35,6 +35,13 @@ class Stage:
         """From (cells, 2) counts on data and neighbour."""
         return cls(rule, *rule.tally(counts), int(counts.sum()))
 
+    def worth(self) -> float:
+        """How many guesses that all weigh the same tell as much as these: (sum of weights)^2 / sum of their squares."""
+        made = (self.right + self.wrong).astype(float)
+        weight = np.arange(1, len(made) + 1)
+        squares = float(weight**2 @ made)
+        return float(weight @ made) ** 2 / squares if squares else 0.0
+
     def p_value(self, epsilon: float, delta: float, failure_probability: float) -> float:
         """Of (epsilon, delta)-DP, given everything before this stage."""
         # A rule that only ever guesses one input meets half of the leak.

@@ -347,8 +347,8 @@ def invert_upwards(p_value: Callable[[float], float], failure_probability: float
     return largest_rejected(margin, guess)
 
 
-CLOSE = 2e-3
-"""Score that a bound may lie above its boundary: a twentieth of a per cent of what the failure probability costs."""
+CLOSE = 1e-4
+"""Score by which a bound may lie above its boundary."""
 
 
 def largest_rejected(margin: Callable[[float], float], guess: float = 1.0) -> float:
