@@ -31,7 +31,8 @@ class AuditResult:
             of an anytime audit, with probability 1 - failure_probability; `spending.split` says what each one spends.
         epsilon_estimate: of the event seen, without a guarantee.
         epsilon_claimed: the claim at `delta`. For a claimed curve, delta is where the held-out part saw most.
-        detectable_epsilon: true epsilon that this run would have refuted with probability 0.95.
+        detectable_epsilon: true epsilon that this run would have refuted with probability 0.95, were every guess of its
+            event right as often as that epsilon allows; a leak by another event may take more.
         rule_delta: where the witness of a refutation stands: `delta`, except for a curve in anytime mode, which is
             refuted as a whole.
         event: the rule in words; counts: what it is computed from (see `to_dict`).
@@ -158,7 +159,7 @@ class AuditResult:
         if not math.isfinite(self.visible.detectable):
             reach = "this event could not have refuted the claim at any ε"
         else:
-            reach = f"would have refuted a true ε ≥ {_up(self.visible.detectable)} with 95 % power"
+            reach = f"would have refuted a true ε ≥ {_up(self.visible.detectable)} of this event with 95 % power"
         return f"{reach}; events below probability {self.visible.smallest_probability:.1g} were out of sight"
 
     def verdict(self) -> Verdict:
@@ -187,7 +188,7 @@ class AuditResult:
     def notices(self) -> str:
         """The violation that the audit would have refuted."""
         return (
-            f"a true ε ≥ {_up(self.detectable_epsilon)} on this pair (95 % power), by events of probability "
+            f"a true ε ≥ {_up(self.detectable_epsilon)} of this event on this pair (95 % power), by events of probability "
             f"{self.visible.smallest_probability:.1g} and more"
         )
 

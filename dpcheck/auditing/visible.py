@@ -16,7 +16,7 @@ class Visible:
     """The reach of one run.
 
     Attributes:
-        failure_probability: spent by the whole audit; looks: times at which it could have stopped.
+        failure_probability: of all that the audit says together; looks: times at which it could have stopped.
         directions: of the promise that were tested together.
         smallest_probability: events rarer than this were out of sight (3 over the runs of one input).
         detectable_half, detectable: true epsilons that this event, at these counts, would have refuted with
@@ -71,8 +71,9 @@ def detectable_epsilon(
 ) -> float:
     """Smallest true epsilon that the same number of guesses would have refuted (epsilon, delta) with at `power`.
 
-    The law is taken on the boundary of (true epsilon, delta) with the observed chance of a guess: the power of the
-    exact binomial test (Clopper and Pearson 1934), inverted in the alternative.
+    The law is taken on the boundary of (true epsilon, delta) with the observed chance of a guess, every guess as often
+    right as that allows: the power of the exact binomial test (Clopper and Pearson 1934), inverted in the alternative.
+    A mechanism of that epsilon whose leak is not in this event, or only in a part of it, is refuted less often.
     """
     if guesses == 0 or samples == 0:
         return math.inf

@@ -78,7 +78,7 @@ def test_a_mechanism_with_noise_of_its_own_cannot_go_on():
 
 def test_a_state_of_an_older_version_is_refused_with_what_to_do(kept):
     old = {"epsilons": [0.1], "bold": {}, "tested": 5, "audit": kept["audit"]}
-    with pytest.raises(InvalidInput, match="this version of dpcheck: .* start anew"):
+    with pytest.raises(InvalidInput, match=r"this version of dpcheck: .* start anew"):
         stopped(resume=old, samples=8000)
 
 
