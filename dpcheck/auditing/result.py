@@ -188,8 +188,8 @@ class AuditResult:
     def notices(self) -> str:
         """The violation that the audit would have refuted."""
         return (
-            f"a true ε ≥ {_up(self.detectable_epsilon)} of this event on this pair (95 % power), by events of probability "
-            f"{self.visible.smallest_probability:.1g} and more"
+            f"a true ε ≥ {_up(self.detectable_epsilon)} of this event on this pair (95 % power), by events of "
+            f"probability {self.visible.smallest_probability:.1g} and more"
         )
 
     def to_dict(self) -> dict[str, Any]:
