@@ -133,6 +133,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             gradients=n * T,
             floats_per_trial=(constants.rows(n) + 4) * constants.d,
             claimed=ApproxDP(epsilon, delta) if self.noise_dial == 1 else None,
+            claimed_by=("lp_spaces/thm-6",),
         )
 
     def execute(self, run: Run[Descent], workload: Workload, data: Data, start: Array) -> Array:

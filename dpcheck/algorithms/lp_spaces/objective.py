@@ -125,6 +125,11 @@ class PerturbedMinimiser(Algorithm[Perturbation]):
     optimizer: Solver | None = None
     noise_dial: float = 1.0
 
+    @property
+    def claimed_by(self) -> tuple[str, ...]:
+        """The theorem that promises privacy of this rule."""
+        return ("lp_spaces/thm-1",)
+
     @abc.abstractmethod
     def plan(self, problem: Problem, n: int) -> tuple[Perturbation, float]:
         """The row, and the logarithm of the Jacobian's ratio."""
@@ -139,7 +144,9 @@ class PerturbedMinimiser(Algorithm[Perturbation]):
         L = steepness(problem.constants, 2.0, self.label)
         law = PerturbedObjective(row.sigma_1, n * row.curvature, jacobian)
         moved = 2 * L / (n * row.curvature)
-        releases = [Release(name="objective", law=law, reads=(Read(start=0, stop=n, sensitivity=moved),))]
+        rests_on = () if problem.constants.shifts_constantly else ("lp_spaces/thm-1",)
+        read = Read(start=0, stop=n, sensitivity=moved)
+        releases = [Release(name="objective", law=law, reads=(read,), rests_on=rests_on)]
         if row.alpha > 0:
             apart = 2 * math.sqrt(2 * row.alpha / row.curvature)
             read = Read(start=0, stop=n, sensitivity=apart)
@@ -152,6 +159,7 @@ class PerturbedMinimiser(Algorithm[Perturbation]):
             gradients=n * steps,
             floats_per_trial=4 * problem.constants.d,
             claimed=ApproxDP(epsilon, delta) if self.noise_dial == 1 else None,
+            claimed_by=self.claimed_by,
         )
 
     def execute(self, run: Run[Perturbation], workload: Workload, data: Data, start: Array) -> Array:
@@ -306,6 +314,10 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
 
     label = "lp_spaces/alg-2"
     readings: ClassVar = {"corrected": {"lambda_rule": "diam"}, "dialled": {"noise_dial": 0.01}}
+
+    @property
+    def claimed_by(self) -> tuple[str, ...]:
+        return ("lp_spaces/thm-3",) if self.lambda_rule == "paper" else ("lp_spaces/thm-1",)
 
     def plan(self, problem: Problem, n: int) -> tuple[Perturbation, float]:
         epsilon, delta = budget(problem, self.label)
