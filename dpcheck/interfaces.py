@@ -297,6 +297,10 @@ class Algorithm(abc.ABC, Generic[P]):
 
     label: ClassVar[str]
     readings: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    subroutine: ClassVar[bool] = False
+    """It only serves others: never an alternative to them."""
+    wants: ClassVar[Mapping[str, str]] = {}
+    """Constants of a problem (`Constants.extra`) that its bounds need, and what they are."""
 
     @abc.abstractmethod
     def schedule(self, problem: Problem, n: int) -> Schedule[P]:
@@ -305,6 +309,18 @@ class Algorithm(abc.ABC, Generic[P]):
     @abc.abstractmethod
     def execute(self, run: Run[P], workload: Workload, data: Data, start: Array) -> Array:
         """The printed lines: (trials, d)."""
+
+    def risk_bound(self, problem: Problem, n: int) -> float | None:
+        """A bound with constants on the expected excess risk; None where none is known."""
+        return None
+
+    def distance_bound(self, problem: Problem, n: int) -> float | None:
+        """The same on the distance to the minimiser that a solver is after."""
+        return None
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """What its schedule fixes, by the names of symbols in the claims about it."""
+        return {}
 
     def fit(self, workload: Workload, data: Data, problem: Problem, *, rng: Rng, trials: int) -> Array:
         """Plans and runs from the projection of the origin; the release of every trial, (trials, d)."""

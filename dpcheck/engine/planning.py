@@ -7,14 +7,16 @@ import dataclasses
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from dpcheck.claims import LABEL
+from dpcheck.engine import guarantees
 from dpcheck.engine.algorithms import algorithm, algorithms, fields_of
+from dpcheck.engine.guarantees import Privacy
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Constants, Problem, Release, Schedule
+from dpcheck.interfaces import Algorithm, Constants, Family, Problem, Release, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Setting:
         moments: order -> G_k; another order gets the bound of the next order above, which is never too small.
         growth: (theta, lambda) of the Tsybakov noise condition.
         beta: failure probability of high-probability statements.
+        family: of the losses, where it is known; see `Constants`.
         extra: further named constants that a paper's schedule asks for.
         constants: those of a workload, in every norm, in place of all of the above; see `Setting.on`.
     """
@@ -53,6 +56,7 @@ class Setting:
     growth: tuple[float, float] | None = None
     beta: float = 0.05
     hessian_rank: int | None = None
+    family: Family = ""
     extra: Mapping[str, float] = field(default_factory=dict)
     constants: Constants | None = None
 
@@ -72,6 +76,11 @@ class Setting:
         for order, value in self.moments.items():
             if not (order >= 1 and value > 0):
                 raise InvalidInput(f"a moment bound needs an order >= 1 and a value > 0, got {order:g}={value:g}")
+        if self.k is not None and not self.k > 1:
+            raise InvalidInput(f"k, the order of the moment bound, must be > 1, got {self.k:g}")
+        if self.family not in get_args(Family):
+            raise InvalidInput(f"the family of losses is one of {get_args(Family)}, got {self.family!r}")
+        self.privacy  # noqa: B018 - raises for a budget out of range
 
     @property
     def privacy(self) -> Guarantee:
@@ -93,9 +102,16 @@ class Setting:
             moments={order: c.moment(order, 1) for order in orders},
             growth=c.growth,
             hessian_rank=c.hessian_rank,
+            family=c.family,
             extra=dict(c.extra),
             constants=c,
         )
+
+    def given(self, extra: Mapping[str, float]) -> Setting:
+        """The same with further named constants."""
+        merged = {**self.extra, **extra}
+        constants = self.constants and dataclasses.replace(self.constants, extra={**self.constants.extra, **extra})
+        return dataclasses.replace(self, extra=merged, constants=constants)
 
     @property
     def trivial(self) -> float:
@@ -119,6 +135,7 @@ class Setting:
             moment=self.moment,
             growth=self.growth,
             hessian_rank=self.hessian_rank,
+            family=self.family,
             extra=dict(self.extra),
         )
         return Problem(
@@ -166,6 +183,7 @@ class ReleaseRow:
         reads: how many records one of them reads.
         relative: noise over the diameter of the domain; None for selections.
         epsilon: of one of them with all its uses, at `delta`, from the claimed sensitivity; `rho` likewise.
+        rests_on: claims, not proved here, that the sensitivity follows from.
     """
 
     name: str
@@ -179,6 +197,7 @@ class ReleaseRow:
     epsilon: float
     delta: float
     rho: float
+    rests_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,7 +205,7 @@ class BoundRow:
     """An upper bound with its constants, or why it cannot be given here.
 
     Attributes:
-        what: "risk" (excess risk), "distance" (to the minimiser that a solver is after), "spent" (epsilon, worst pair).
+        what: a value of `WHATS`: "risk" is the population excess risk, and nothing else is.
     """
 
     source: str
@@ -195,8 +214,14 @@ class BoundRow:
     what: str = "risk"
 
 
-WHATS = {"risk": "risk", "distance": "distance", "worst-case ε": "spent"}
-"""Word in the quantity of a claim -> what a plan calls it."""
+WHATS = {
+    "excess risk": "risk",
+    "empirical suboptimality": "suboptimality",
+    "distance": "distance",
+    "gradients": "gradients",
+    "epsilon spent": "spent",
+}
+"""What a claim measures -> what a plan calls it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,9 +235,7 @@ class Plan:
     releases: tuple[ReleaseRow, ...]
     gradients: int
     floats_per_trial: int
-    claimed: Guarantee | None
-    accounted: str
-    epsilon: float | None
+    privacy: Privacy
     bounds: tuple[BoundRow, ...]
 
 
@@ -271,7 +294,7 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
     Args:
         label: of the algorithm, with its reading if any.
         settings: fields of the algorithm.
-        claims: those that may bound its risk; only explicit upper bounds about it count.
+        claims: those that it may rest on, and that may bound its risk: only explicit upper bounds about it count.
 
     Raises:
         Infeasible: the algorithm cannot be run at this size.
@@ -279,7 +302,6 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
     """
     chosen = build(label, settings, setting.k)
     schedule = chosen.schedule(setting.problem, setting.n)
-    said, epsilon = accounted(schedule)
     return Plan(
         label=chosen.label,
         reading=label.partition("@")[2] or "as-printed",
@@ -288,27 +310,26 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
         releases=tuple(_grouped(schedule, setting.D)),
         gradients=schedule.gradients,
         floats_per_trial=schedule.floats_per_trial,
-        claimed=schedule.claimed,
-        accounted=said,
-        epsilon=epsilon,
+        privacy=guarantees.judge(schedule, claims),
         bounds=tuple(_bounds(chosen, setting, claims)),
     )
 
 
-def alternatives(label: str, setting: Setting) -> list[tuple[str, str]]:
+def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> list[tuple[str, str]]:
     """The paper's other algorithms at this size: (label, "feasible" with the bound on its risk, or the smallest n).
 
-    Algorithms that say of themselves that they are a `subroutine` are no alternative.
+    Algorithms that are a `subroutine` are no alternative; one of which no guarantee stands says so.
     """
     found = []
     for other, kind in algorithms().items():
-        if other == label or other.partition("/")[0] != label.partition("/")[0] or getattr(kind, "subroutine", False):
+        if other == label or other.partition("/")[0] != label.partition("/")[0] or kind.subroutine:
             continue
         try:
             chosen = build(other, {}, setting.k)
-            chosen.schedule(setting.problem, setting.n)
+            privacy = guarantees.judge(chosen.schedule(setting.problem, setting.n), claims)
             risks = [row.value for row in _bounds(chosen, setting, ()) if row.what == "risk" and row.value is not None]
-            found.append((other, f"feasible, risk ≤ {min(risks):.3g}" if risks else "feasible"))
+            said = f"feasible, risk ≤ {min(risks):.3g}" if risks else "feasible"
+            found.append((other, said if privacy.stands else f"{said}, but no guarantee stands"))
         except Infeasible as error:
             if error.smallest_n is not None:
                 found.append((other, f"feasible from n = {error.smallest_n:,}"))
@@ -317,25 +338,32 @@ def alternatives(label: str, setting: Setting) -> list[tuple[str, str]]:
     return found
 
 
+def private_readings(
+    label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequence[Claim] = ()
+) -> list[tuple[str, Guarantee]]:
+    """The readings of an algorithm, under the same settings, of which the accountant certifies the budget.
+
+    Returns:
+        (label with reading, what is certified), the reading of `label` left out.
+    """
+    bare, _, own = label.partition("@")
+    found = []
+    for reading in algorithms()[bare].readings:
+        if reading == own:
+            continue
+        try:
+            schedule = build(f"{bare}@{reading}", settings, setting.k).schedule(setting.problem, setting.n)
+        except (DpcheckError, ValueError, ArithmeticError):
+            continue  # this reading cannot be run here
+        privacy = guarantees.judge(schedule, claims)
+        if privacy.keeps and privacy.certified is not None:
+            found.append((f"{bare}@{reading}", privacy.certified))
+    return found
+
+
 def bounds(label: str, setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
     """The upper bounds of `plan` without its schedule. Raises as `plan` does."""
     return _bounds(build(label, {}, setting.k), setting, claims)
-
-
-def accounted(schedule: Schedule[Any]) -> tuple[str, float | None]:
-    """What the accountant certifies from the claimed sensitivities, in words, and its epsilon at the claimed delta."""
-    from dpcheck.accounting import account
-
-    if not schedule.releases:
-        return "nothing is released through noise", None
-    found = account(schedule)
-    if isinstance(schedule.claimed, ZCDP):
-        return f"{max(stretch.rho for stretch in found.stretches):.4g}-zCDP", None
-    delta = schedule.claimed.delta if isinstance(schedule.claimed, ApproxDP) else found.reference_delta
-    epsilon = float(found.epsilon(delta))
-    if not math.isfinite(epsilon):
-        return f"no finite ε at δ = {delta:g}", epsilon
-    return (f"{epsilon:.4g}-DP" if delta == 0 else f"({epsilon:.4g}, {delta:g})-DP"), epsilon
 
 
 def _phase(phase: Any) -> Mapping[str, Any]:
@@ -356,10 +384,11 @@ def _grouped(schedule: Schedule[Any], diameter: float) -> list[ReleaseRow]:
     groups: dict[tuple[Any, ...], list[Release]] = {}
     for release in schedule.releases:
         most = max((read.sensitivity for read in release.reads), default=0.0)
-        shape = (_NUMBER.sub("*", release.name), repr(release.law), release.count, most, len(release.reads))
+        name = _NUMBER.sub("*", release.name)
+        shape = (name, repr(release.law), release.count, most, len(release.reads), release.rests_on)
         groups.setdefault(shape, []).append(release)
     firsts = dataclasses.replace(schedule, releases=tuple(alike[0] for alike in groups.values()))
-    rows = account(firsts).per_release
+    rows = account(firsts, assuming="all").per_release
     return [_row(alike, row, diameter) for alike, row in zip(groups.values(), rows, strict=True)]
 
 
@@ -382,49 +411,63 @@ def _row(alike: Sequence[Release], row: Row, diameter: float) -> ReleaseRow:
         epsilon=row.epsilon,
         delta=row.delta,
         rho=row.rho,
+        rests_on=first.rests_on,
     )
 
 
 def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
     """The algorithm's own bounds and those of the explicit claims about it; reasons only where no number is found."""
-    found = []
-    for what in ("risk", "distance"):
-        own: Callable[[Problem, int], float | None] | None = getattr(chosen, f"{what}_bound", None)
-        if own is None:
-            continue
-        try:
-            value = own(setting.problem, setting.n)
-        except DpcheckError as error:
-            found.append(BoundRow(chosen.label, None, str(error), what))
-        else:
-            if value is not None and math.isfinite(value):
-                found.append(BoundRow(chosen.label, float(value), "the algorithm's own bound", what))
-    fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
-    numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
-    # An ERM solver is handed a block of m records: all n, when it is planned by itself.
-    values = {"m": setting.n} | numbers | setting.values()
+    found = [*_own(chosen, setting, "risk"), *_own(chosen, setting, "distance")]
+    values = _values(chosen, setting)
     for claim in claims:
         about = chosen.label in {label.partition("@")[0] for label in claim.about}
-        kind = next((name for word, name in WHATS.items() if word in claim.quantity), None)
-        if about and claim.explicit is not None and claim.relation == "<=" and kind is not None:
-            found.append(dataclasses.replace(_claimed(claim, values), what=kind))
+        if about and claim.explicit is not None and claim.relation == "<=" and claim.measures in WHATS:
+            found.append(dataclasses.replace(_claimed(claim, values), what=WHATS[claim.measures]))
     trivial = setting.trivial
     for place, row in enumerate(found):
         if row.what == "risk" and row.value is not None and row.value >= trivial:
             note = f"{row.note}; vacuous here: a constant output has at most D G_1 = {trivial:.4g}"
             found[place] = dataclasses.replace(row, note=note)
-    return [row for row in found if row.value is not None] or found
+    told = [row for row in found if row.value is None and row.source == chosen.label]
+    numbers = [row for row in found if row.value is not None]
+    # What a constant that he can give would tell him is worth saying beside numbers; symbols that he cannot are not.
+    return numbers + [row for row in told if row.what not in {n.what for n in numbers}] or found
+
+
+def _own(chosen: Algorithm[Any], setting: Setting, what: str) -> Iterator[BoundRow]:
+    """The algorithm's own bound, or the constants that it needs for one."""
+    own = chosen.risk_bound if what == "risk" else chosen.distance_bound
+    try:
+        value = own(setting.problem, setting.n)
+    except DpcheckError as error:
+        yield BoundRow(chosen.label, None, str(error), what)
+        return
+    if value is not None and math.isfinite(value):
+        yield BoundRow(chosen.label, float(value), "the algorithm's own bound", what)
+        return
+    missing = {name: meaning for name, meaning in chosen.wants.items() if name not in setting.problem.constants.extra}
+    if value is None and missing and own(setting.given(dict.fromkeys(missing, 1.0)).problem, setting.n) is not None:
+        said = " ".join(f"--constant {name}=…" for name in missing)
+        yield BoundRow(chosen.label, None, f"needs {said}: {', '.join(missing.values())}", what)
+
+
+def _values(chosen: Algorithm[Any], setting: Setting) -> dict[str, Any]:
+    """Symbol name -> value, for claims: of the setting, of the algorithm's fields, and what its schedule has fixed."""
+    fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
+    numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
+    # An ERM solver is handed a block of m records: all n, when it is planned by itself.
+    return {"m": setting.n} | numbers | setting.values() | dict(chosen.terms(setting.problem, setting.n))
 
 
 def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
     note = claim.quantity if claim.probability is None else f"{claim.quantity}, with probability {claim.probability}"
-    if claim.grade == "refuted" and claim.reading == "as-printed":
-        return BoundRow(claim.label, None, "refuted as printed; see dpcheck show")
+    if guarantees.is_false(claim):
+        return BoundRow(claim.label, None, f"false ({claim.grade}); see dpcheck show {claim.label}")
     try:
         value = float(claim.evaluate(**values))
     except (InvalidInput, TypeError, ArithmeticError) as error:
         return BoundRow(claim.label, None, str(error).removeprefix(f"{claim.label} "))
-    return BoundRow(claim.label, value, note)
+    return BoundRow(claim.label, value, f"{note}; its proof has a gap" if claim.grade == "proof gap" else note)
 
 
 def parse(text: str) -> tuple[str, Any]:
