@@ -35,6 +35,8 @@ class Exit(enum.IntEnum):
     INTERNAL = 3
     UNDECIDED = 4
     NOTHING = 5
+    NO_GUARANTEE = 6
+    """What was planned is not private as promised, as far as is known: see `dpcheck plan --help`."""
     INTERRUPTED = 130
 
 

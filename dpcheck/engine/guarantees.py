@@ -57,7 +57,7 @@ class Privacy:
             return f"nothing: the sensitivities rest on {', '.join(self.rests_on)}, not proved for this instance"
         if self.certified is None:
             return "nothing: no record is protected by noise" if self.epsilon is None else "nothing: no finite ε"
-        less = "" if self.keeps or self.claimed is None else ", which is less than is claimed"
+        less = "" if self.keeps or self.claimed is None else ": the claim itself is not certified"
         return f"{self.certified} by the accountant{less}"
 
     def warning(self) -> str:

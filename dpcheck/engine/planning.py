@@ -311,7 +311,7 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
         gradients=schedule.gradients,
         floats_per_trial=schedule.floats_per_trial,
         privacy=guarantees.judge(schedule, claims),
-        bounds=tuple(_bounds(chosen, setting, claims)),
+        bounds=tuple(_bounds(chosen, setting, claims, label.partition("@")[2])),
     )
 
 
@@ -363,7 +363,7 @@ def private_readings(
 
 def bounds(label: str, setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
     """The upper bounds of `plan` without its schedule. Raises as `plan` does."""
-    return _bounds(build(label, {}, setting.k), setting, claims)
+    return _bounds(build(label, {}, setting.k), setting, claims, label.partition("@")[2])
 
 
 def _phase(phase: Any) -> Mapping[str, Any]:
@@ -415,13 +415,13 @@ def _row(alike: Sequence[Release], row: Row, diameter: float) -> ReleaseRow:
     )
 
 
-def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
+def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim], reading: str = "") -> list[BoundRow]:
     """The algorithm's own bounds and those of the explicit claims about it; reasons only where no number is found."""
     found = [*_own(chosen, setting, "risk"), *_own(chosen, setting, "distance")]
     values = _values(chosen, setting)
     for claim in claims:
-        about = chosen.label in {label.partition("@")[0] for label in claim.about}
-        if about and claim.explicit is not None and claim.relation == "<=" and claim.measures in WHATS:
+        bounds_something = claim.explicit is not None and claim.relation == "<=" and claim.measures in WHATS
+        if bounds_something and _speaks_of(claim, chosen, reading):
             found.append(dataclasses.replace(_claimed(claim, values), what=WHATS[claim.measures]))
     trivial = setting.trivial
     for place, row in enumerate(found):
@@ -432,6 +432,12 @@ def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim]) -
     numbers = [row for row in found if row.value is not None]
     # What a constant that he can give would tell him is worth saying beside numbers; symbols that he cannot are not.
     return numbers + [row for row in told if row.what not in {n.what for n in numbers}] or found
+
+
+def _speaks_of(claim: Claim, chosen: Algorithm[Any], reading: str) -> bool:
+    """Whether a claim is about this algorithm, and not about a reading of it that is not the one taken."""
+    about = chosen.label in {label.partition("@")[0] for label in claim.about}
+    return about and (claim.reading not in chosen.readings or claim.reading == reading)
 
 
 def _own(chosen: Algorithm[Any], setting: Setting, what: str) -> Iterator[BoundRow]:
@@ -456,7 +462,8 @@ def _values(chosen: Algorithm[Any], setting: Setting) -> dict[str, Any]:
     fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
     numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
     # An ERM solver is handed a block of m records: all n, when it is planned by itself.
-    return {"m": setting.n} | numbers | setting.values() | dict(chosen.terms(setting.problem, setting.n))
+    known = {"m": setting.n} | numbers | setting.values() | dict(chosen.terms(setting.problem, setting.n))
+    return {name: value for name, value in known.items() if not math.isnan(value)}
 
 
 def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
@@ -467,6 +474,8 @@ def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
         value = float(claim.evaluate(**values))
     except (InvalidInput, TypeError, ArithmeticError) as error:
         return BoundRow(claim.label, None, str(error).removeprefix(f"{claim.label} "))
+    if not math.isfinite(value):
+        return BoundRow(claim.label, None, "has no finite value here")
     return BoundRow(claim.label, value, f"{note}; its proof has a gap" if claim.grade == "proof gap" else note)
 
 

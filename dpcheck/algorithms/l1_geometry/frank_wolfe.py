@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -285,6 +285,11 @@ class TreeFrankWolfe(Algorithm[Tree]):
         return x
 
     # Bounds
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """m of Theorems 6 and 7 counts vertices. Their b and T are left out: they are for the printed noise alone."""
+        c = problem.constants
+        return {"m": self.vertices(problem), "D": c.diameter(1.0), "L": c.lipschitz(1.0), "H": c.smoothness(1.0)}
 
     def risk_bound(self, problem: Problem, n: int) -> float:
         """D times Lemma 4.2, plus the selection gaps and beta D^2 eta^2/2, with the exact weights of all leaves."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -279,6 +280,12 @@ class ApproximateObjectivePerturbation(PerturbedMinimiser):
         second = epsilon**2 * L * D**3 / (_width(problem) ** 2 * math.log(1 / delta) * n**power)
         return float(min(1.0, L * D / n**1.5, second))
 
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """Symbols of Theorem 2's bounds."""
+        row, _ = self.plan(problem, n)
+        R = problem.constants.extra.get("radius", problem.constants.diameter(2.0))
+        return {"lambda": row.lambda_, "alpha": row.alpha, "omega": _width(problem), "R": R, "r": row.rank}
+
     def risk_bound(self, problem: Problem, n: int) -> float:
         """The excess risk of `lp_spaces/thm-2@derived`, for a domain that contains 0."""
         row, _ = self.plan(problem, n)
@@ -354,6 +361,12 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
         )
         others = 2 * lambda_ * n + (n - 1) * modulus / R**2
         return row, d * math.log1p(H / others)
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """Symbols of `lp_spaces/thm-4@derived`, which is for lambda = 0 and R half of the diameter."""
+        row, _ = self.plan(problem, n)
+        modulus, R = problem.constants.extra["modulus"], problem.constants.diameter(2.0) / 2
+        return {"mu": modulus if row.lambda_ == 0 else math.nan, "omega": _width(problem), "R": R}
 
     def risk_bound(self, problem: Problem, n: int) -> float | None:
         """The excess risk of `lp_spaces/thm-4@derived`; with lambda > 0 the regulariser's share too."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -283,6 +284,31 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
 
     def answer(self, run: Run[Truncation], t: int, gradients: Array) -> Array:
         return run.release(f"batch {t}", gradients.mean(axis=1))
+
+    wants: ClassVar = {
+        "deviation": "sigma of Assumption 4",
+        "minimiser_norm": "norm |w*|_s of the minimiser, in the norm of the mirror map",
+    }
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """Symbols of `lp_spaces/thm-10@derived`, which is for the corrected map."""
+        if self.exponent != "corrected":
+            return {}
+        (row,) = self.schedule(problem, n).phases
+        c, extra = problem.constants, problem.constants.extra
+        H, D, regular = c.smoothness(self.p), c.diameter(self.p), dual_regularity(self.p, c.d).kappa
+        stretch = mirror_map(self.p, c.d, self.exponent).scale / regular
+        return {
+            "H": H,
+            "D": D,
+            "A": row.level - H * D,
+            "T": row.steps,
+            "b": row.batch,
+            "C": c.d * row.sigma**2,
+            "kappa": regular,
+            "sigma": extra.get("deviation", math.nan),
+            "theta": extra.get("minimiser_norm", math.nan) * math.sqrt(stretch),
+        }
 
     def risk_bound(self, problem: Problem, n: int) -> float | None:
         """`lp_spaces/thm-10@derived` with one noise vector a batch, for a minimiser inside the domain.
