@@ -28,6 +28,8 @@ Measure = Literal["", "excess risk", "empirical suboptimality", "distance", "gra
 """What a bound is a bound on, for programs: excess risk: population risk of an algorithm's output over the least one;
 empirical suboptimality: the same of the (regularised) empirical risk; distance: of an output to the minimiser that its
 solver is after; epsilon spent: exact loss of the worst pair; "": anything else."""
+Standing = Literal["printed", "reading", "ours"]
+"""What a verdict is about: a statement as printed, a reading of one, or a statement that the paper does not contain."""
 
 LABEL = re.compile(r"[a-z0-9_]+/[a-z]+(-[a-z0-9]+)+(@[a-z][a-z0-9-]*)?")
 
@@ -39,6 +41,13 @@ def split_label(label: str) -> tuple[str, str, str]:
     statement, _, reading = label.partition("@")
     paper, item = statement.split("/")
     return paper, item, reading
+
+
+def standing(label: str, claim: Claim | None) -> Standing:
+    """Refutations of these three are never added up: only the first accuses a paper of its printed word."""
+    if claim is not None and claim.origin == "ours":
+        return "ours"
+    return "reading" if split_label(label)[2] else "printed"
 
 
 @dataclass(frozen=True, kw_only=True)
