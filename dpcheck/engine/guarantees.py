@@ -85,8 +85,8 @@ class Privacy:
 
 
 def is_false(claim: Claim) -> bool:
-    """Whether nothing may rest on it: refuted, or a line taken at its word that is a slip."""
-    return claim.grade == "refuted" or (claim.grade == "slip" and claim.reading != "as-printed")
+    """Whether nothing may rest on it: refuted, or a reading that is wrong where the statement is not."""
+    return claim.grade == "refuted" or (claim.grade != "" and claim.reading != "as-printed")
 
 
 def judge(schedule: Schedule[Any], claims: Iterable[Claim] = ()) -> Privacy:

@@ -43,9 +43,11 @@ def test_a_plan(label: str) -> None:
     assert isinstance(found, Plan)
     assert found.phases
     assert found.gradients > 0
-    if "dialled" not in label and "untruncated" not in label and found.epsilon is not None:
-        assert found.claimed is not None
-    assert found.epsilon is None or found.epsilon > 0
+    privacy = found.privacy
+    if "dialled" not in label and "untruncated" not in label and found.releases:
+        assert privacy.claimed is not None
+    assert privacy.epsilon is None or privacy.epsilon > 0
+    assert not (privacy.rests_on and privacy.certified)
 
 
 @pytest.mark.parametrize("setting", [SMALL, STEEP, WIDE], ids=["small", "steep", "wide"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -124,9 +124,11 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
             radius=constants.diameter(self.exponent_of_domain(constants.d)) / 2,
         )
         private = self.noise_dial == 1 and self.zero
+        # The sensitivities are those of truncated gradients, whether these are truncated or not.
+        rests_on = () if self.zero else ("lp_spaces/alg-4",)
         return Schedule(
             phases=(row,),
-            releases=self.releases(problem, n, row),
+            releases=tuple(replace(release, rests_on=rests_on) for release in self.releases(problem, n, row)),
             gradients=T * row.batch,
             floats_per_trial=2 * (n if not self._independent else row.batch) * (constants.d + 1),
             claimed=ApproxDP(epsilon, delta) if private else None,
