@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpcheck.asymptotics import PhaseDiagram
     from dpcheck.engine.comparison import Row
-    from dpcheck.engine.planning import Setting
+    from dpcheck.engine.setting import Setting
     from dpcheck.panels import Panel
 
 EXACT = re.compile(r"[0-9a-z+\-*/(). ]+")
@@ -53,7 +53,9 @@ def phase_diagram_command(
     """
     catalogue = catalogue_of(root)
     if unknown := [key for key in panels if key not in catalogue.panels]:
-        raise UnknownLabel(unknown[0], catalogue.panels)
+        near = UnknownLabel(unknown[0], catalogue.panels).near
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(catalogue.panels)}"
+        raise InvalidInput(f"no panel is called {unknown[0]!r}; {hint}")
     chosen = [catalogue.panels[key] for key in panels or catalogue.panels]
     if svg is not None and svg.suffix == ".svg" and len(chosen) != 1:
         raise click.UsageError(f"{svg} is one file and there are {len(chosen)} panels; name one, or give a folder")

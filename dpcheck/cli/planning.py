@@ -14,7 +14,8 @@ from dpcheck.errors import DpcheckError, Infeasible
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
-    from dpcheck.engine.planning import Plan, ReleaseRow, Setting
+    from dpcheck.engine.planning import Plan, ReleaseRow
+    from dpcheck.engine.setting import Setting
     from dpcheck.interfaces import Family
     from dpcheck.privacy import Guarantee
 
@@ -94,7 +95,7 @@ def setting_of(
     **sizes: Any,
 ) -> Setting:
     """The setting of the command line's options. Raises `click.UsageError`, `InvalidInput`."""
-    from dpcheck.engine import planning
+    from dpcheck.engine.setting import Setting
 
     moments = {_number("--moment", key): value for key, value in _pairs("--moment", moment).items()}
     if G_k is not None:
@@ -103,7 +104,7 @@ def setting_of(
         moments[sizes["k"]] = G_k
     if (theta is None) != (lambda_ is None):
         raise click.UsageError("--theta and --lambda go together")
-    return planning.Setting(
+    return Setting(
         L=L if L is not None else math.inf if moments else 1.0,
         moments=moments,
         growth=None if theta is None or lambda_ is None else (theta, lambda_),

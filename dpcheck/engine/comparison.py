@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.engine import planning
 from dpcheck.engine.algorithms import algorithms
-from dpcheck.engine.planning import Setting
+from dpcheck.engine.setting import Setting
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from dpcheck.engine import algorithms, planning
+from dpcheck.engine.setting import Setting
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Problem, Read, Release, Sampling, Schedule
 from dpcheck.laws import Exponential, Gaussian, Laplace
@@ -275,11 +276,11 @@ def test_settings() -> None:
 
 def test_moments_are_never_too_small() -> None:
     """Lyapunov: the bound of the next higher order stands in; a Lipschitz constant bounds them all."""
-    setting = planning.Setting(n=10, d=1, epsilon=1.0, L=math.inf, moments={2: 1.0, 4: 3.0})
+    setting = Setting(n=10, d=1, epsilon=1.0, L=math.inf, moments={2: 1.0, 4: 3.0})
     assert [setting.moment(k) for k in (1, 2, 3, 4, 5)] == [1.0, 1.0, 3.0, 3.0, math.inf]
-    assert planning.Setting(n=10, d=1, epsilon=1.0, L=2.0, moments={2: 1.0, 4: 3.0}).moment(4) == 2.0
+    assert Setting(n=10, d=1, epsilon=1.0, L=2.0, moments={2: 1.0, 4: 3.0}).moment(4) == 2.0
     with pytest.raises(InvalidInput, match="order"):
-        planning.Setting(n=10, d=1, epsilon=1.0, moments={0: 1.0})
+        Setting(n=10, d=1, epsilon=1.0, moments={0: 1.0})
 
 
 # -- what a guarantee rests on ----------------------------------------------------------------------------------------

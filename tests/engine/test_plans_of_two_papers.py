@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from dpcheck.engine.algorithms import algorithm, algorithms
-from dpcheck.engine.planning import Plan, Setting, build, plan
+from dpcheck.engine.planning import Plan, build, plan
+from dpcheck.engine.setting import Setting
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 
 PAPERS = ("l1_geometry", "lp_spaces")
