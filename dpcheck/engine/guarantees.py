@@ -64,11 +64,12 @@ class Privacy:
         """What has to be said first, "" where a guarantee stands."""
         if self.stands:
             return ""
+        are = f"{', '.join(self.refuted)} {'is' if len(self.refuted) == 1 else 'are'} refuted"
         if self.claimed is None:
             on = f", for its sensitivities rest on {', '.join(self.rests_on)}" if self.rests_on else ""
-            false = f", and {', '.join(self.refuted)} is refuted" if self.refuted else ""
+            false = f", and {are}" if self.refuted else ""
             return f"No guarantee stands: nothing is promised, and nothing is certified{on}{false}."
-        return f"No guarantee stands: {self.claimed} is claimed, and {', '.join(self.refuted)} is refuted."
+        return f"No guarantee stands: {self.claimed} is claimed, and {are}."
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -39,7 +39,7 @@ def test_clipped_descent_in_five_dimensions_is_not_certified(number: int) -> Non
 
 
 def test_the_promise_of_theorem_1_is_shown_as_refuted() -> None:
-    found = privacy("tsybakov/alg-3", replace(FIVE, n=4, D=1e9, epsilon=3.0), k=2.0, p=1.0)
+    found = privacy("tsybakov/alg-3", replace(FIVE, epsilon=3.0), eta=1e-9)
     assert str(found.claimed) == "(3, 1e-05)-DP"
     assert found.claimed_by == ("tsybakov/thm-1",)
     assert found.refuted == ("tsybakov/thm-1", "tsybakov/rem-2")
