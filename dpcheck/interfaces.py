@@ -211,12 +211,12 @@ class Constants:
     @property
     def clips_monotonically(self) -> bool:
         """Whether gradients cut to a norm are gradients of convex functions again."""
-        return self.d == 1 or self.family != ""
+        return self.d == 1 or self.family != "" or self.hessian_rank == 0
 
     @property
     def shifts_constantly(self) -> bool:
         """Whether the gradients of two records differ by a vector that does not depend on w."""
-        return self.family in ("linear", "isotropic quadratic")
+        return self.family in ("linear", "isotropic quadratic") or self.hessian_rank == 0
 
     def rows(self, n: int) -> int:
         """Rows of memory that a block of n records takes."""
