@@ -129,6 +129,7 @@ lem_c_2_derived = claim(
     section="C.2",
     origin="ours",
     quantity="worst-case ε of Algorithm 2",
+    measures="epsilon spent",
     relation="<=",
     explicit=2 * epsilon / 3,
     about=("pure_heavy_tails/alg-2",),
@@ -203,6 +204,7 @@ prop_c_3 = claim(
     kind="proposition",
     section="C.2",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     explicit=c_1 * C * d / (lambda_ * epsilon * n)
     + sp.sqrt(60000 * G_k**k * d / ((k - 1) * lambda_**2 * n * epsilon * C ** (k - 2))),
@@ -223,6 +225,7 @@ prop_c_3_corrected = claim(
     section="C.2",
     origin="ours",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     explicit=c_1 * C * d / (lambda_ * epsilon * n) + 20 * G_k**k / (lambda_ * C ** (k - 1)),
     assumptions=(sp.Ge(k, 2), sp.Le(epsilon, 6 * d)),

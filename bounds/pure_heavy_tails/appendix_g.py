@@ -251,6 +251,7 @@ thm_g_6 = claim(
     kind="theorem",
     section="G",
     quantity="excess risk",
+    measures="excess risk",
     relation=">=",
     order=D * sp.Min(G_1, G_2 * sp.sqrt(LOG / n) + G_k * PRIVATE ** (1 - 1 / k)),
     assumptions=(QUARTER, sp.Le(epsilon, 1), sp.Ge(k, 2)),
@@ -271,6 +272,7 @@ thm_g_6_derived = claim(
     section="G",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation=">=",
     explicit=D
     * sp.Max(
@@ -291,6 +293,7 @@ thm_g_6_corrected = claim(
     section="G",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation=">=",
     explicit=D * G_k * sp.Min(sp.log(1 / (2 * zeta)) / (n * epsilon), 1) ** (1 - 1 / k) / 2,
     assumptions=(QUARTER, sp.Ge(k, 2)),

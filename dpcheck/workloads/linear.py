@@ -70,6 +70,7 @@ class LinearWorkload(BallRidge):
             moment=moment,
             hessian_rank=0,
             atoms=len(self.atoms),
+            family="linear",
         )
 
     def features(self, z: Array) -> tuple[Array, Array]:
