@@ -13,6 +13,7 @@ FIRST = D**2 * 2 ** (p + q) * GROUPS / (2 * ETA * SHARE * n * m)
 LATER = ETA * L**2 / (2 * (2**p - 1)) * (1 + 2 ** (p + q) * d * LOGS**2)
 LAST = ETA * L**2 * sp.sqrt(d) * LOGS * (2 / n) ** p * sp.sqrt(2**q * SHARE * n ** (1 - q) * m / GROUPS)
 ENOUGH = sp.Ge(n ** (1 - q), 100 * sp.log(n / delta) / (epsilon * SHARE))
+SMOOTH = sp.Le(H, L / D * sp.sqrt(d * m * n * epsilon))
 
 thm_b1 = claim(
     "user_level/thm-b1",
@@ -25,7 +26,7 @@ thm_b1 = claim(
     measures="excess risk",
     relation="<=",
     order=LINEAR_TIME,
-    assumptions=(ENOUGH, sp.Le(H, L / D * sp.sqrt(d * m * n * epsilon))),
+    assumptions=(ENOUGH, SMOOTH),
     about=("user_level/alg-1",),
     grade="proof gap",
     remark="A line of the privacy proof is false for δ < 20e^ε/(nm)² (S1), and the conclusion survives with another "
@@ -40,7 +41,7 @@ thm_b1_literal = claim(
     quantity="C/n_l",
     relation="<=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH,),
+    assumptions=(ENOUGH, SMOOTH),
     about=("user_level/alg-1",),
     grade="slip",
     remark="n = 10^6, m = 10^3, ε = 10, δ = 10^{−6}, q = 1/2: N_l = 0.85. Theorem 3.1 has the right form (S2).",
@@ -67,6 +68,7 @@ thm_b1_tail = claim(
     quantity="P(not both)",
     relation="<=",
     explicit=delta / (10 * sp.exp(epsilon)),
+    assumptions=(ENOUGH, SMOOTH),
     about=("user_level/alg-1",),
     grade="proof gap",
     remark="A tail is (δ/(20nme^ε))^{2/3}: true where δ >= 20e^ε/(nm)² (up to the square of the tail), false below, "
@@ -109,7 +111,7 @@ thm_b1_derived = claim(
     measures="excess risk",
     relation="<=",
     explicit=FIRST + LATER + LAST + 3 * L * D / (n * m),
-    assumptions=(sp.Le(H, L / D * sp.sqrt(d * m * n * epsilon)),),
+    assumptions=(SMOOTH,),
     about=("user_level/alg-1",),
     remark="Below LR only from about n = 2.5·10^{27} on at m = d = 10, ε = 1; with projected iterates, where dσ² may "
     "be replaced by min(R², dσ²), from 1.2·10^{20} on (S15). A statement about this bound, not about the risk.",

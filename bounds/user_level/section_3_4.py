@@ -113,7 +113,7 @@ thm_3_2 = claim(
     measures="excess risk",
     relation="<=",
     order=OPTIMAL,
-    assumptions=(sp.Le(epsilon, 10), sp.Lt(delta, 1 / (m * n))),
+    assumptions=(sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
     about=("user_level/alg-3",),
     remark="Formal version: Theorem C.3.",
 )
@@ -256,11 +256,12 @@ thm_4_1 = claim(
     measures="gradients",
     relation="<=",
     order=SMOOTHED,
-    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta, 1 / (m * n))),
+    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
     about=("user_level/proc-smoothed-alg-3",),
     grade="refuted",
-    remark="Only the gradient count, and only for m beyond n^{5/2}ε³: the term n^{3/4}m^{3/2}ε^{−1/2} is missing, "
-    "which Theorem 3.2 has (S6). The risk and the privacy are not touched.",
+    remark="Only the gradient count, and only for m beyond max{n^{5/2}ε³, dn^{3/2}ε}, where the printed form is right: the "
+    "term min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} is missing, which Theorem 3.2 has (S6). The risk and the privacy "
+    "are not touched.",
 )
 thm_4_1_risk = claim(
     "user_level/thm-4-1@risk",
@@ -272,13 +273,13 @@ thm_4_1_risk = claim(
     measures="excess risk",
     relation="<=",
     order=OPTIMAL,
-    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta, 1 / (m * n))),
+    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
     about=("user_level/proc-smoothed-alg-3",),
 )
 thm_4_1_corrected = claim(
     "user_level/thm-4-1@corrected",
     "Gradient count of Theorem 4.1 with all its terms",
-    "mn + n^{11/8}m^{5/4}ε^{5/4} + n^{3/4}m^{3/2}ε^{−1/2}, up to logarithms.",
+    "mn + n^{11/8}m^{5/4}ε^{5/4} + min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}}, up to logarithms.",
     kind="theorem",
     section="4",
     origin="ours",
@@ -286,7 +287,7 @@ thm_4_1_corrected = claim(
     measures="gradients",
     relation="<=",
     order=SMOOTHED_DERIVED,
-    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta, 1 / (m * n))),
+    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
     about=("user_level/proc-smoothed-alg-3",),
 )
 claim_4_2 = claim(
@@ -301,13 +302,14 @@ claim_4_2 = claim(
     order=n ** sp.Rational(13, 8) * m ** sp.Rational(7, 4),
     about=("user_level/proc-smoothed-alg-3",),
     grade="refuted",
-    remark="The same conclusion as Theorem 4.1's: for m > n^{5/2} the speed-up is n^{9/4}m^{3/2} (d = n), which is "
-    "less (S6).",
+    assumptions=(ENOUGH_USERS.subs(epsilon, 1), sp.Lt(delta * m * n, 1)),
+    remark="The same conclusion as Theorem 4.1's: for m > max{n^{5/2}, dn^{3/2}} the speed-up is n^{9/4}m^{3/2} (d <= n), "
+    "which is less (S6).",
 )
 claim_4_2_corrected = claim(
     "user_level/claim-4-2@corrected",
     "Remark 4.2 with all terms",
-    "(nm)³ over the larger of n^{11/8}m^{5/4} and n^{3/4}m^{3/2}.",
+    "(nm)³ over the larger of n^{11/8}m^{5/4} and min{n^{3/4}m^{3/2}, nm^{3/2}d^{−1/4}}.",
     kind="proposition",
     section="4",
     origin="ours",
