@@ -319,7 +319,7 @@ def informal_count_with_all_terms(context: Context) -> Verdict:
 
 @check("user_level/claim-4-2@corrected", kind="symbolic")
 def true_speed_up(context: Context) -> Verdict:
-    """(nm)^3 over the corrected count, eps = 1, d = n^c, c <= 1: as printed for m <= n^(5/2), n^(9/4) m^(3/2) beyond."""
+    """(nm)^3 over the corrected count, eps = 1, d <= n: as printed for m <= n^(5/2), n^(9/4) m^(3/2) beyond."""
     count = order_of("user_level/thm-d3@corrected").subs(epsilon, 1) - m * n
     few = Regime(ties={m: n**a, d: n**C}, where=[a >= 0, C >= 0, C <= 1, a <= sp.Rational(5, 2)])
     many = Regime(ties={m: n**a, d: n**C}, where=[C >= 0, C <= 1, a >= sp.Rational(5, 2)])

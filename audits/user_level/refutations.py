@@ -150,8 +150,8 @@ def missing_term_dominates_beyond_five_halves(context: Context) -> Verdict:
     beyond = at_most(missing, printed, Regime(ties=ties, where=[*legal, a > first, a > second]))
     within = [at_most(missing, printed, Regime(ties=ties, where=[*legal, a <= border])) for border in (first, second)]
     said = (
-        f"with the missing term the count is {beyond.relation} beyond the border (everywhere: {beyond.everywhere}), and "
-        f"{within[0].relation} and {within[1].relation} before it"
+        f"with the missing term the count is {beyond.relation} beyond the border (everywhere: {beyond.everywhere}), "
+        f"and {within[0].relation} and {within[1].relation} before it"
     )
     good = beyond.relation == "larger" and beyond.everywhere
     good = good and all(found.relation in ("smaller", "same order") for found in within)

@@ -101,8 +101,8 @@ thm_c1_dimension = claim(
     assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10)),
     about=("user_level/alg-3",),
     grade="proof gap",
-    remark="What the proof uses, in our words. The algorithm has log(n_i²m²e^ε/δ), which is smaller once d > n_i²m/n and T_i is large (S26); the tail "
-    "bound itself needs no d.",
+    remark="What the proof uses, in our words. The algorithm has log(n_i²m²e^ε/δ), which is smaller once d > n_i²m/n"
+    " and T_i is large (S26); the tail bound itself needs no d.",
 )
 thm_c1_conditional = claim(
     "user_level/thm-c1@conditional",
@@ -236,8 +236,8 @@ thm_c3_weight = claim(
     assumptions=(ENOUGH_USERS, *THREE),
     about=("user_level/alg-3",),
     grade="proof gap",
-    remark="The paper names no constant: 64 is ours, and stands for any. It is m^{1/(2 log_2 n)} times a constant: bounded for m <= poly(n), which the theorem does not assume "
-    "(S33).",
+    remark="The paper names no constant: 64 is ours, and stands for any. It is m^{1/(2 log_2 n)} times a constant: "
+    "bounded for m <= poly(n), which the theorem does not assume (S33).",
 )
 thm_c3_corrected = claim(
     "user_level/thm-c3@corrected",

@@ -102,9 +102,9 @@ thm_d3 = claim(
     assumptions=(ENOUGH_USERS, *THREE),
     about=("user_level/proc-smoothed-alg-3",),
     grade="refuted",
-    remark="The gradient count misses the term min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} of T_iK_im: along m = n^k with "
-    "k > 5/2, d <= n, ε = 1 it is exceeded by a power of n (S6). The printed count is right for m <= max{n^{5/2}ε³, "
-    "dn^{3/2}ε}. The proof also prints λ without L/R and its private part (S7).",
+    remark="The gradient count misses the term min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} of T_iK_im: along m = "
+    "n^k with k > 5/2, d <= n, ε = 1 it is exceeded by a power of n (S6). The printed count is right for m <="
+    " max{n^{5/2}ε³, dn^{3/2}ε}. The proof also prints λ without L/R and its private part (S7).",
 )
 thm_d3_risk = claim(
     "user_level/thm-d3@risk",

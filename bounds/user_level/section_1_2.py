@@ -211,8 +211,8 @@ alg_1_literal = claim(
     relation="<=",
     explicit=sp.Integer(1),
     grade="slip",
-    remark="A sentence of ours: the paper does not say it, it only evaluates f at x_i. At m = d = 10, ε = 1, n = 10^6 the "
-    "noise of the first phase alone is hundreds of diameters long (S12).",
+    remark="A sentence of ours: the paper does not say it, it only evaluates f at x_i. At m = d = 10, ε = 1, n = "
+    "10^6 the noise of the first phase alone is hundreds of diameters long (S12).",
 )
 alg_1_corrected = claim(
     "user_level/alg-1@corrected",

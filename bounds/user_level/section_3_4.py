@@ -259,9 +259,9 @@ thm_4_1 = claim(
     assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
     about=("user_level/proc-smoothed-alg-3",),
     grade="refuted",
-    remark="Only the gradient count, and only for m beyond max{n^{5/2}ε³, dn^{3/2}ε}, where the printed form is right: the "
-    "term min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} is missing, which Theorem 3.2 has (S6). The risk and the privacy "
-    "are not touched.",
+    remark="Only the gradient count; for m <= max{n^{5/2}ε³, dn^{3/2}ε} the printed form is right. Beyond, the term "
+    "min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} is missing, which Theorem 3.2 has (S6). The risk and the "
+    "privacy are not touched.",
 )
 thm_4_1_risk = claim(
     "user_level/thm-4-1@risk",
@@ -303,8 +303,8 @@ claim_4_2 = claim(
     about=("user_level/proc-smoothed-alg-3",),
     grade="refuted",
     assumptions=(ENOUGH_USERS.subs(epsilon, 1), sp.Lt(delta * m * n, 1)),
-    remark="The same conclusion as Theorem 4.1's: for m > max{n^{5/2}, dn^{3/2}} the speed-up is n^{9/4}m^{3/2} (d <= n), "
-    "which is less (S6).",
+    remark="The same conclusion as Theorem 4.1's: for m > max{n^{5/2}, dn^{3/2}} the speed-up is n^{9/4}m^{3/2} (d "
+    "<= n), which is less (S6).",
 )
 claim_4_2_corrected = claim(
     "user_level/claim-4-2@corrected",

@@ -14,8 +14,8 @@ from scipy import optimize, stats
 from dpcheck.engine import catalogue
 from dpcheck.errors import WitnessRejected
 from dpcheck.verdicts import Witness
-from dpcheck.witnesses import user_level as verifiers
 from dpcheck.witnesses import require, verify
+from dpcheck.witnesses import user_level as verifiers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLAIMS = catalogue.load(ROOT, [ROOT / "bounds"]).claims
