@@ -102,9 +102,7 @@ def promised(algorithm: Any, told: Problem, n: int, **numbers: Any) -> Verdict:
     found = judge_account(account(plan, n), told.privacy)
     sampled = sum(not getattr(phase, "whole", True) for phase in plan.phases)
     count = len(plan.phases)
-    said = (
-        f"{sampled} of {count} phases are sampled" if sampled else f"full batches in all {count} phases, none sampled"
-    )
+    said = f"{sampled} of {count} phases are sampled" if sampled else f"full batches only, in all {count} phases"
     said = said if hasattr(plan.phases[0], "whole") else f"{count} phases"
     more = {"phases": count, "sampled phases": sampled, "n": n, **numbers}
     return replace(found, reason=f"{found.reason} ({said})", numbers={**found.numbers, **more})

@@ -71,12 +71,6 @@ def linear_time_rates_against_group_privacy(context: Context) -> Verdict:
 # Section 2 ------------------------------------------------------------------------------------------------------------
 
 
-@check("user_level/thm-2-1", kind="symbolic")
-def informal_and_formal_statement_agree(context: Context) -> Verdict:
-    """Theorems 2.1 and B.1 state one rate."""
-    return proved({"difference": order_of("user_level/thm-2-1") - order_of("user_level/thm-b1")})
-
-
 @check("user_level/thm-2-1@derived", kind="symbolic")
 def proved_rate_against_the_printed_one(context: Context) -> Verdict:
     """It is sqrt(epsilon) times the printed second term without its logarithm: at most sqrt 10 of it."""
@@ -189,14 +183,6 @@ def summands_of_the_recursion_are_optimal(context: Context) -> Verdict:
     return no_larger(rows)
 
 
-@check("user_level/thm-c3", kind="symbolic")
-def formal_and_informal_risk_agree(context: Context) -> Verdict:
-    """Theorems 3.2, 4.1, C.3, D.3 and Lemma D.2 state one risk."""
-    risk = order_of("user_level/thm-3-2")
-    labels = ("user_level/thm-c3", "user_level/lem-d2", "user_level/thm-4-1@risk", "user_level/thm-d3@risk")
-    return proved({label: order_of(label) - risk for label in labels})
-
-
 @check("user_level/claim-3-3", kind="symbolic")
 def gradients_against_prior_algorithms(context: Context) -> Verdict:
     """n = d, epsilon = L = R = 1: below mn^(3/2) where BS23 is legal, below beta (nm)^(3/2) from its floor nm on."""
@@ -251,12 +237,6 @@ def fixed_point_of_the_restarts(context: Context) -> Verdict:
             "risk": L * rho * x - explicit_of("user_level/proc-strongly-convex-meta@derived"),
         }
     )
-
-
-@check("user_level/proc-strongly-convex-meta", kind="symbolic")
-def restarts_state_remark_3_6(context: Context) -> Verdict:
-    """The procedure's rate is that of Remark 3.6."""
-    return proved({"difference": order_of("user_level/proc-strongly-convex-meta") - order_of("user_level/claim-3-6")})
 
 
 # Section 4 ------------------------------------------------------------------------------------------------------------
