@@ -25,7 +25,7 @@ from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads import LinearMean, Users
 
 from ._controls import conclude, row, told_apart
-from ._runs import DIALLED_1, DIALLED_3, NOT_PRIVATE, WORKLOADS, counted, linear, plain, problem, top
+from ._runs import DIALLED_1, DIALLED_3, NOT_PRIVATE, WORKLOADS, counted, linear, not_private, plain, problem, top
 
 # The baseline ---------------------------------------------------------------------------------------------------------
 
@@ -249,7 +249,11 @@ def no_algorithm_beats_the_bayes_risk(context: Context, *, which: str) -> Verdic
     spread = most * math.sqrt(-math.log(context.failure_probability) / (2 * trials))
     numbers = {"mean": float(wins), "Bayes risk": least, "over it": float(wins / least), "privacy": status}
     said = f"mean excess risk {wins:.4g}, Bayes risk {least:.4g}, give or take {spread:.2g}"
-    fields: dict[str, Any] = {"failure_probability": context.failure_probability, "numbers": numbers}
+    if status == NOT_PRIVATE:
+        numbers |= not_private(algorithm, problem(work), n)
+    fields: dict[str, Any] = {
+        "failure_probability": context.failure_probability, "numbers": numbers, "severity": float(least / wins),
+    }  # fmt: skip
     if wins + spread < least:
         return refuted(f"an algorithm beats the Bayes risk: {said}", "sampled", **fields)
     return (holds if wins - spread >= least else undecided)(said, "sampled", **fields)

@@ -50,9 +50,10 @@ def capped_minibatches_fit_and_pass(context: Context) -> Verdict:
     Gradients of a phase over N m against the claim, K T/N >= 1, and K <= N.
     """
     left, right, told = [], [], plain(3, 4, 1.0, 1e-6)
+    least = stated("user_level/thm-c3@corrected")
     for users, steps, c_batch in itertools.product(range(2, 41), range(1, 41), (1e-6, 1e-3, 0.03, 0.3, 500.0)):
         batch = PhasedERM(c_batch=c_batch).batch(told, users, steps, 1000)
-        left += [batch / users, stated("user_level/thm-c3@corrected")]
+        left += [batch / users, least]
         right += [1.0, batch * steps / users]
     covers = "the cap gives the first, and ceil(N/T) T >= N or a full batch the second; all N, T up to 40"
     return accuracy.never_violated(left, right, statement="K <= N and N <= K T", covers=covers)

@@ -62,8 +62,8 @@ def second_moment_of_linear_runs(context: Context, *, d: int) -> Verdict:
     off = abs(float(squares.mean()) / exact - 1)
     allowed = 6 * float(squares.std()) / math.sqrt(len(squares)) / exact
     said = (
-        f"the second moment measured is {squares.mean():.4f} eta^2 L^2 T, {off:.2g} off the exact one; {allowed:.2g} is 6 "
-        "standard errors"
+        f"the second moment measured is {squares.mean():.4f} eta^2 L^2 T, {off:.2g} off the exact one; {allowed:.2g} "
+        "is 6 standard errors"
     )
     numbers = {"off": off, "6 standard errors": allowed, "trials": len(squares)}
     fields: dict[str, Any] = {"numbers": numbers, "failure_probability": context.failure_probability}
