@@ -96,6 +96,11 @@ def not_private(planned: Any, told: Problem, n: int) -> dict[str, float | str]:
     return {"privacy": NOT_PRIVATE, **certified(planned, told, n)}
 
 
+def with_budget(found: Verdict, planned: Any, told: Problem, n: int) -> Verdict:
+    """A verdict on a dialled run, with what is certified of it."""
+    return replace(found, numbers={**found.numbers, **not_private(planned, told, n)})
+
+
 def promised(algorithm: Any, told: Problem, n: int, **numbers: Any) -> Verdict:
     """The account of a plan against the promise; says how much of the plan is sampled, which is what decides it."""
     plan = algorithm.schedule(told, n)

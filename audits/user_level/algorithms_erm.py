@@ -37,6 +37,7 @@ from ._runs import (
     quadratic,
     risk_verdict,
     top,
+    with_budget,
 )
 
 SIZES = {
@@ -171,7 +172,8 @@ def counted_gradients_of_algorithm_3(context: Context, *, H: float, n: int) -> V
     work = WORKLOADS["huber"](3, 4) if H == 1.0 else huber(3, 4, 1 / (H * math.sqrt(3)))
     found, planned = counted(DIALLED_3, work, problem(work), n, context.seed)
     rows = DIALLED_3.schedule(problem(work), n).phases
-    return agree([found, planned], [planned, sum(row.steps * row.batch * 4 for row in rows)], "gradients")
+    verdict = agree([found, planned], [planned, sum(row.steps * row.batch * 4 for row in rows)], "gradients")
+    return with_budget(verdict, DIALLED_3, problem(work), n)
 
 
 @check("user_level/proc-smoothed-alg-3", kind="runtime")
@@ -179,7 +181,7 @@ def counted_gradients_of_the_smoothed_algorithm(context: Context) -> Verdict:
     """The same for the smoothed version on the absolute loss (dialled, not private)."""
     work = huber(2, 4, 0.0)
     found, planned = counted(DIALLED_4, work, problem(work), 100, context.seed)
-    return agree([found], [planned], "gradients")
+    return with_budget(agree([found], [planned], "gradients"), DIALLED_4, problem(work), 100)
 
 
 SMALL = {"c_batch": 2e-3, "c_users": 1e-3}
@@ -343,7 +345,7 @@ def counted_gradients_of_the_restarts(context: Context) -> Verdict:
     rounds = META.schedule(problem(work), n).phases
     if rounds[-1].start + rounds[-1].users > n:
         return differs("the rounds want more users than there are", "counted")
-    return agree([found], [planned], "gradients")
+    return with_budget(agree([found], [planned], "gradients"), META, problem(work), n)
 
 
 @check("user_level/proc-strongly-convex-meta@derived", kind="accuracy")

@@ -34,6 +34,7 @@ from ._runs import (
     problem,
     promised,
     risk_verdict,
+    with_budget,
 )
 
 SIZES = {
@@ -284,7 +285,8 @@ def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     found, planned = counted(DIALLED_1, work, problem(work), n, context.seed)
     if found != planned:
         return differs(f"{found:g} gradients counted, the schedule says {planned}", "counted")
-    return runtime.verdict(found, stated("user_level/alg-1", n=n, m=4), x=float(n), series=NOT_PRIVATE)
+    verdict = runtime.verdict(found, stated("user_level/alg-1", n=n, m=4), x=float(n), series=NOT_PRIVATE)
+    return with_budget(verdict, DIALLED_1, problem(work), n)
 
 
 @check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(SIZES)})
@@ -318,7 +320,7 @@ def one_pass_at_most(context: Context) -> Verdict:
     work = linear(3, 4)
     algorithm = PhasedSGD(**PhasedSGD.readings["dialled"])
     found, _ = counted(algorithm, work, problem(work), 600, context.seed)
-    return runtime.verdict(found, 600.0 * 4, series=NOT_PRIVATE)
+    return with_budget(runtime.verdict(found, 600.0 * 4, series=NOT_PRIVATE), algorithm, problem(work), 600)
 
 
 # Risk -----------------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.verdicts import Verdict, combine, differs, undecided
 
-from ._runs import NOT_PRIVATE, WORKLOADS, counted, linear, not_private, plain, problem, top
+from ._runs import NOT_PRIVATE, WORKLOADS, counted, linear, not_private, plain, problem, top, with_budget
 
 DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
 
@@ -124,10 +124,12 @@ def bits_of_two_clusters(context: Context, *, K: int) -> Verdict:
 def halts_at_full_score(context: Context, *, K: int) -> Verdict:
     """One step, all K users alike (K dialled, not private): P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
     trials = context.scale(20_000, 200_000)
-    halted = _halted(MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1), np.zeros(K), trials, context)
+    algorithm = MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1)
+    halted = _halted(algorithm, np.zeros(K), trials, context)
     chance = stated("user_level/thm-c1@halt", K=K, epsilon=1.0)
     margin = 0.03 if context.size == "smoke" else 0.01
-    return near_frequency(int((halted < 1).sum()), trials, chance, margin, context.failure_probability, "a halt")
+    found = near_frequency(int((halted < 1).sum()), trials, chance, margin, context.failure_probability, "a halt")
+    return with_budget(found, algorithm, problem(linear(1, 1)), K)
 
 
 @check("user_level/alg-2@corrected", kind="accuracy", grid={"threshold": ("once", "inside")})
@@ -147,7 +149,8 @@ def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) 
     margin = 0.02
     if abs(chance - other) < 2 * margin:
         return undecided(f"the two laws give {once:.4g} and {one**T:.4g}: too near to tell", "exact")
-    return near_frequency(int((halted == T).sum()), trials, chance, margin, context.failure_probability, "no halt")
+    found = near_frequency(int((halted == T).sum()), trials, chance, margin, context.failure_probability, "no halt")
+    return with_budget(found, algorithm, problem(linear(1, 1)), K)
 
 
 def _halted(algorithm: MinibatchSGD, gradients: Array, trials: int, context: Context) -> Array:
@@ -168,6 +171,14 @@ def _halted(algorithm: MinibatchSGD, gradients: Array, trials: int, context: Con
 
 
 # Privacy and movement of the gradients --------------------------------------------------------------------------------
+
+
+@check("user_level/alg-2", kind="transcription", grid={"n": (5_000, 50_000), "epsilon": (0.5, 2.0), "d": (3, 300)})
+def noise_of_the_plan(context: Context, *, n: int, epsilon: float, d: int) -> Verdict:
+    """sigma/tau of a planned Algorithm 2 against the printed 1000 sqrt(T) log(nde^eps/delta)/(eps n_i)."""
+    (row,) = MinibatchSGD().schedule(plain(d, 10, epsilon, 1e-7), n * 4).phases
+    printed = stated("user_level/alg-2", T=row.steps, n=n * 4, d=d, epsilon=epsilon, delta=1e-7, N=row.users)
+    return agree([row.sigma / row.tau], [printed], "sigma over tau")
 
 
 @check("user_level/alg-2", kind="privacy", grid={"n": (5_000, 50_000), "epsilon": (0.5, 2.0)})
@@ -219,10 +230,11 @@ def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
 def counted_gradients_of_algorithm_2(context: Context, *, K: int) -> Verdict:
     """T K m gradients, sample by sample (dialled, not private)."""
     work = linear(3, 4)
-    found, planned = counted(MinibatchSGD(steps=9, K=K, tau_=2.0, **DIALS), work, problem(work), 100, context.seed)
+    algorithm = MinibatchSGD(steps=9, K=K, tau_=2.0, **DIALS)
+    found, planned = counted(algorithm, work, problem(work), 100, context.seed)
     if planned != 9 * K * 4:
         return differs(f"the schedule says {planned} gradients, T K m is {9 * K * 4}", "counted")
-    return agree([found], [planned], "gradients of a run")
+    return with_budget(agree([found], [planned], "gradients of a run"), algorithm, problem(work), 100)
 
 
 @check("user_level/lem-3-5@derived", kind="accuracy", grid={"N": (3, 4), "m": (1, 2)})

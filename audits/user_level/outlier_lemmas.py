@@ -16,6 +16,7 @@ from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array, Rng
+from dpcheck.symbols import B
 from dpcheck.verdicts import Verdict, combine, differs
 
 from ._statements import log_ratio, stated_each
@@ -119,18 +120,28 @@ def kept_mean_against_six_tau(context: Context, *, d: int) -> Verdict:
 @check("user_level/lem-b2", kind="sensitivity")
 def derived_bound_is_of_the_stated_order(context: Context) -> Verdict:
     """12 tau (1 + B)/C at the tail 6(e - 1) + log(1/zeta) of B is at most 148 times the stated order, zeta <= 1/e."""
+    return _of_the_order(explicit_of("user_level/lem-b2@derived"), order_of("user_level/lem-b2"), "C", 148)
+
+
+@check("user_level/lem-c2", kind="sensitivity")
+def derived_bound_at_equal_radii_is_of_the_stated_order(context: Context) -> Verdict:
+    """8 tau (1 + B)/|S| at |S| = 0.4 K and the same tail is at most 250 times the stated order, zeta <= 1/e."""
+    order = order_of("user_level/lem-c2")
+    K, tau = (next(s for s in order.free_symbols if s.name == name) for name in ("K", "tau"))
+    return _of_the_order(8 * tau * (1 + B) / (sp.Rational(2, 5) * K), order, "K", 250)
+
+
+def _of_the_order(derived: sp.Expr, order: sp.Expr, points: str, factor: int) -> Verdict:
+    """A bound in B at the tail of B against `factor` times an order in log(1/zeta)."""
     x = sp.Symbol("x", positive=True)  # log(1/zeta)
-    derived, tail, order = (
-        explicit_of("user_level/lem-b2@derived"),
-        explicit_of("user_level/lem-b2@tail"),
-        order_of("user_level/lem-b2"),
-    )
-    named = {s.name: s for s in derived.free_symbols | tail.free_symbols}
+    tail = explicit_of("user_level/lem-b2@tail")
+    named = {s.name: s for s in derived.free_symbols | order.free_symbols | tail.free_symbols}
     sides = [side.subs(named["zeta"], sp.exp(-x)) for side in (derived.subs(named["B"], tail), order)]
-    left = sp.simplify(sp.expand_log((sides[0] - 148 * sides[1]) * named["C"] / named["tau"], force=True))
+    left = sp.simplify(sp.expand_log((sides[0] - factor * sides[1]) * named[points] / named["tau"], force=True))
     if left.free_symbols != {x}:
-        return differs(f"of another order than the printed one: {left} still holds C or tau", "symbolic")
-    return domain.never_positive(left, {"x": (1, 10_000)}, statement="derived bound <= 148 times the stated order")
+        return differs(f"of another order than the printed one: {left} still holds {points} or tau", "symbolic")
+    said = f"derived bound <= {factor} times the stated order"
+    return domain.never_positive(left, {"x": (1, 10_000)}, statement=said)
 
 
 @check("user_level/lem-b2@tail", kind="sensitivity")

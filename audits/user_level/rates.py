@@ -10,7 +10,7 @@ from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.harness import domain
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.symbols import BY_NAME, D, H, L, d, delta, epsilon, m, mu, n, rho
-from dpcheck.verdicts import Verdict, combine
+from dpcheck.verdicts import Verdict, combine, differs
 
 from ._statements import no_larger, unit
 
@@ -210,9 +210,16 @@ def best_exponent_of_the_phase_sizes(context: Context) -> Verdict:
 
 @check("user_level/claim-3-4", kind="symbolic")
 def users_needed_are_logarithmic(context: Context) -> Verdict:
-    """1 + log2 n is at most (2/log 2) log n for n >= 2: e times that times 100 is the constant of the stated order."""
+    """100 e (1 + log2 n) log(...)/epsilon users suffice: at most 200 e/log 2 times the stated order, for n >= 2."""
     x = sp.Symbol("x", positive=True)  # log2 n
-    return domain.never_positive(1 + x - 2 * x, {"x": (1, 10_000)}, statement="1 + log2 n <= 2 log2 n")
+    log = sp.Symbol("ell", positive=True)  # log(20nmd e^epsilon/delta)
+    order = order_of("user_level/claim-3-4")
+    (inner,) = [found for found in order.atoms(sp.log) if found != sp.log(n)]
+    order = order.subs(inner, log).subs(sp.log(n), x * sp.log(2))
+    left = sp.simplify((100 * sp.E * (1 + x) * log / epsilon - 200 * sp.E / sp.log(2) * order) * epsilon / log)
+    if left.free_symbols != {x}:
+        return differs(f"of another order than the printed one: {left}", "symbolic")
+    return domain.never_positive(left, {"x": (1, 10_000)}, statement="users that suffice <= 785 times the stated order")
 
 
 @check("user_level/claim-3-6", kind="symbolic")

@@ -2,11 +2,12 @@
 
 import sympy as sp
 
-from dpcheck.symbols import B, C, D, H, L, T, d, delta, epsilon, eta, m, n, p, q, sigma, tau, zeta
+from dpcheck.symbols import B, C, D, H, L, T, d, delta, epsilon, eta, m, n, p, positive, q, sigma, tau, zeta
 
 from ._paper import ETA, GROUPS, LINEAR_TIME, LOG_RATIO, SHARE, claim
 from .section_1_2 import DRIFT
 
+(s,) = positive("s")
 LOGS = 1000 * sp.log(n * d * m) * LOG_RATIO
 """σ_i over η_iL√T_i."""
 FIRST = D**2 * 2 ** (p + q) * GROUPS / (2 * ETA * SHARE * n * m)
@@ -115,6 +116,23 @@ thm_b1_derived = claim(
     about=("user_level/alg-1",),
     remark="Below LR only from about n = 2.5·10^{27} on at m = d = 10, ε = 1; with projected iterates, where dσ² may "
     "be replaced by min(R², dσ²), from 1.2·10^{20} on (S15). A statement about this bound, not about the risk.",
+)
+thm_b1_travel = claim(
+    "user_level/thm-b1@travel",
+    "Algorithm 1 with the printed constants learns nothing below n = 2^36",
+    "Projected, from the centre of a ball of diameter R, on f(x, z) = <z, x>, z = ±Lu: for one of the two signs the "
+    "excess is at least LR/2 − Ls, s = Σ_i η_iL(T_i − 1)/2 what SGD can travel in all phases together.",
+    kind="theorem",
+    section="B",
+    origin="ours",
+    quantity="excess risk",
+    measures="excess risk",
+    relation=">=",
+    explicit=L * D / 2 - L * s,
+    about=("user_level/alg-1",),
+    remark="m = d = 10, ε = 1, δ = 1/(nm): at least 0.497 LR at n = 2^{20}, 0.451 at 2^{30}, 0.211 at 2^{36}, which "
+    "is 117, 2,886 and 10,016 times the stated order with constant 1. No refutation: the order hides "
+    "logarithms and constants of 10^3, and the derived bound proves it from 10^{20} users on.",
 )
 lem_b2 = claim(
     "user_level/lem-b2",

@@ -83,7 +83,10 @@ alg_3 = claim(
     relation="<=",
     order=GRADIENTS,
     about=("user_level/alg-2",),
-    remark="K_i exceeds n_i with the printed constants at every practical size; it is capped at n_i here (S5).",
+    remark="K_i exceeds n_i with the printed constants at every practical size (569 times at n = 10^6); it is capped"
+    " at n_i here (S5), so that every phase takes T_i passes over its users. T_i, with constant 1, is too "
+    "short for one stage of the accelerated method (5.66√(β/λ) steps and those of its noise) below n = 2^30 "
+    "or so: nothing but LR is proved of the risk there.",
 )
 
 thm_3_1 = claim(
@@ -98,8 +101,10 @@ thm_3_1 = claim(
     assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10)),
     about=("user_level/alg-3",),
     grade="proof gap",
-    remark="Amplification is applied given the score bits, which depend on the sample (S28); the noise has one "
-    "logarithm where the argument needs two as δ → 0 (S8). No violation is known.",
+    remark="Certified here for full batches only (K_i = n_i, S5). Where phases are sampled, as the gradient count of"
+    " Theorem 3.2 wants it, nothing is: amplification is applied given the score bits, which depend on the "
+    "sample (S28), and the account says ε = 3.6·10^8 at n = 10^8, β = 10^{12}. The noise has one logarithm "
+    "where the argument needs two as δ → 0 (S8). No violation is known.",
 )
 thm_3_2 = claim(
     "user_level/thm-3-2",
