@@ -9,7 +9,7 @@ from scipy import optimize
 
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import algorithm, claim, derived
-from dpcheck.engine.planning import Setting
+from dpcheck.engine.setting import Setting
 from dpcheck.harness import lower_bound
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 

@@ -84,7 +84,8 @@ class QuadraticMean(SignRecords):
             smoothness=lambda p: equivalence(dual_exponent(p), p, d),
             moment=lambda k, m: top,
             hessian_rank=d,
-            extra={**self._extra, "constant_shift": 1.0},
+            family="isotropic quadratic",
+            extra=self._extra,
         )
 
     def loss(self, w: Array, z: Array) -> Array:
@@ -115,6 +116,7 @@ class LinearMean(SignRecords):
             smoothness=lambda p: 0.0,
             moment=lambda k, m: float(norm(size)),
             hessian_rank=0,
+            family="linear",
             extra=self._extra,
         )
 

@@ -73,7 +73,7 @@ l1_geometry/fact-hoeffding-mgf: accuracy
 l1_geometry/fact-sssss: stability
 l1_geometry/fact-one-step: accuracy
 l1_geometry/fact-gauss-max: accuracy
-l1_geometry/fact-fkt-5-1: risk
+l1_geometry/fact-fkt-5-1: accuracy
 lp_spaces/def-1: privacy
 lp_spaces/lem-1: symbolic
 lp_spaces/def-2: none
