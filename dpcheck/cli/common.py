@@ -39,6 +39,8 @@ class Exit(enum.IntEnum):
     NOTHING = 5
     WAITING = 6
     UNKEPT = 7
+    NO_GUARANTEE = 8
+    """What was planned is not private as promised, as far as is known: see `dpcheck plan --help`."""
     INTERRUPTED = 130
 
 

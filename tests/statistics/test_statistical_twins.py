@@ -208,11 +208,17 @@ def test_normal_scores_and_their_combination():
         assert stages.combine_stages(p, w) == pytest.approx(1 - NORMAL.cdf(z), abs=1e-12)
 
 
-def test_conditional_error_in_closed_form():
-    for score, spent, alpha in itertools.product((-1.0, 0.0, 0.8, 2.5), (0.0, 0.3, 0.95), (0.05, 1e-3)):
-        gap = NORMAL.inv_cdf(1 - alpha) - score
-        naive = math.log(math.erfc(gap / math.sqrt(2 * (1 - spent))) / 2) - math.log(alpha)
-        assert float(stages.log_conditional_error(score, spent, alpha)) == pytest.approx(naive, rel=1e-6, abs=1e-9)
+def test_boundaries_of_equal_stages_are_those_of_pocock():
+    """Pocock (1977), Table 1: equal boundaries of 2 to 5 equal stages at 5 % on both sides, so 2.5 % on one."""
+    for stages_, boundary in ((2, 2.178), (3, 2.289), (4, 2.361), (5, 2.413)):
+        sizes = np.arange(1.0, stages_ + 1)
+        rng = np.random.default_rng(stages_)
+        walk = np.cumsum(rng.normal(size=(400_000, stages_)), axis=1) / np.sqrt(sizes)
+        spent = np.maximum.accumulate(walk >= boundary, axis=1).mean(axis=0)
+        found = stages.critical_scores(sizes, spent)
+        # Spent chances are simulated, five standard errors of the last step's.
+        assert found == pytest.approx(np.full(stages_, boundary), abs=0.06)
+        assert spent[-1] == pytest.approx(0.025, abs=1.3e-3)
 
 
 # -- means -----------------------------------------------------------------------------------------------------------
