@@ -35,6 +35,7 @@ alg_4 = claim(
     section="4",
     about=("tsybakov/alg-3",),
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     order=n ** (p + 1) * sp.log(n),
     grade="slip",
@@ -51,6 +52,7 @@ alg_4_corrected = claim(
     origin="ours",
     about=("tsybakov/alg-3",),
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     order=n ** (p + 1) * sp.log(n),
 )
@@ -63,6 +65,7 @@ thm_2 = claim(
     kind="theorem",
     section="4",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
     assumptions=(sp.Ge(theta, 2), sp.Le(epsilon, sp.sqrt(LOG)), *CALLS),
@@ -84,6 +87,7 @@ thm_2_derived = claim(
     section="4",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     explicit=4 * growth(2 * a),
     about=("tsybakov/alg-4",),
@@ -97,6 +101,7 @@ thm_11 = claim(
     kind="theorem",
     section="B",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=growth(
         R_2k * (sp.sqrt(sp.log(n) / n) + (sp.sqrt(d * LOG * sp.log(n) ** 3) / (epsilon * n)) ** ((k - 1) / k))
@@ -145,6 +150,7 @@ rem_3 = claim(
     kind="proposition",
     section="4",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
     about=("tsybakov/alg-4",),
@@ -173,6 +179,7 @@ alg_5 = claim(
     section="4",
     about=("tsybakov/alg-3",),
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     order=n ** (p + 1) * sp.log(n),
     grade="slip",
@@ -215,6 +222,7 @@ thm_3 = claim(
     kind="theorem",
     section="4",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=growth(R_2k * tau() + TAIL),
     assumptions=(
