@@ -113,7 +113,7 @@ thm_6_derived = claim(
     explicit=D * sp.sqrt(3 * sp.log(2 * d) * (L**2 + 16 * H**2 * D**2) / n)
     + sp.Rational(3, 5) * H * D**2
     + 6 * L * D * H_M / (n * epsilon),
-    assumptions=(sp.Ge(n, 3), sp.Le(epsilon, 1)),
+    assumptions=(sp.Ge(n, 3), sp.Le(epsilon, 1), sp.Le(H, L * LOG2_M * LOG2_N**2 / (n * epsilon * D))),
     about=("l1_geometry/alg-3",),
 )
 
