@@ -107,7 +107,7 @@ thm_6_derived = claim(
     kind="theorem",
     section="4.1",
     origin="ours",
-    quantity="excess risk",
+    quantity="excess risk of the second branch, under the printed noise",
     relation="<=",
     order=D * L * (sp.sqrt(sp.log(d) / n) + sp.log(d) / (n * epsilon)) + H * D**2,
     explicit=D * sp.sqrt(3 * sp.log(2 * d) * (L**2 + 16 * H**2 * D**2) / n)
