@@ -119,8 +119,8 @@ horizon = lp_spaces(
 )
 horizon_found = finding(
     "lp_spaces/thm-7@horizon",
-    "The unconstrained rate (√d/(nε))^{2/5} is a choice, not a limit: with T ∝ (nε/√d)^{1/2} steps the same proof "
-    "gives (√d/(nε))^{1/2}.",
+    "The unconstrained rate (√d/(nε))^{2/5} is a choice, not a limit: with T ∝ (nε/√d)^{1/2} steps the derivation "
+    "at hand, not the authors', gives (√d/(nε))^{1/2}.",
 )
 
 

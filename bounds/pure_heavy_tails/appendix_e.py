@@ -5,7 +5,7 @@ The failure probability that the paper calls δ is β (`beta`) in the formulas; 
 
 import sympy as sp
 
-from dpcheck.symbols import G_2, C, D, G_k, H, beta, d, epsilon, eta, k, lambda_, n, rho, tau
+from dpcheck.symbols import G_2, C, D, G_k, H, beta, d, epsilon, eta, gamma, k, lambda_, n, rho, tau
 
 from ._paper import claim
 
@@ -139,6 +139,7 @@ thm_e_1_literal = claim(
     kind="theorem",
     section="E.1",
     quantity="projected gradient mapping",
+    assumptions=(sp.Eq(gamma, 1 / (lambda_ + H)),),
     about=("pure_heavy_tails/proc-pgm",),
     grade="proof gap",
     remark="The two differ by g_{C,Z}(w) + λ(w − w_0).",
@@ -246,6 +247,7 @@ prop_e_4_literal = claim(
     quantity="privacy loss",
     relation="<=",
     explicit=epsilon,
+    assumptions=(sp.Ge(k, 2), sp.Eq(C, G_k * (epsilon * n / d) ** (1 / k))),
     about=("pure_heavy_tails/proc-smoothed-em-pgm",),
     grade="proof gap",
     remark="One record changes γ by any factor: realised ε 2.84, 21.5, 93.5 at ε = 1 and n = 20, 100, 400.",

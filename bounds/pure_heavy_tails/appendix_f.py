@@ -77,6 +77,19 @@ lem_f_3 = claim(
     about=("pure_heavy_tails/proc-logconcave-sampler",),
 )
 
+lem_f_3_derived = claim(
+    "pure_heavy_tails/lem-f-3@derived",
+    "Lemma F.3, elementary half",
+    "Potentials within ζ of each other have Gibbs laws at most 2ζ apart in two-sided max-divergence.",
+    kind="lemma",
+    section="F.3",
+    origin="ours",
+    quantity="two-sided max-divergence of the Gibbs laws",
+    relation="<=",
+    explicit=2 * zeta,
+    about=("pure_heavy_tails/proc-logconcave-sampler",),
+)
+
 proc_logconcave_sampler = claim(
     "pure_heavy_tails/proc-logconcave-sampler",
     "Inexact log-concave sampler [LL25, Theorem 3.9]",

@@ -190,6 +190,7 @@ prop_g_4_literal = claim(
     kind="proposition",
     section="G",
     quantity="log((|V|−1)/(4eζ))",
+    assumptions=(sp.Ge(size, 2**d), QUARTER),
     about=("pure_heavy_tails/proc-hard-pack",),
     grade="proof gap",
     remark="−1 at |V| = 2, d = 1, ζ = 1/4.",

@@ -65,6 +65,7 @@ alg_1_literal = claim(
     quantity="records in the smallest block",
     relation=">=",
     explicit=sp.Integer(1),
+    assumptions=(sp.Ge(n, 2 * J),),
     about=("pure_heavy_tails/alg-1",),
     grade="slip",
     remark="False unless n is a power of two and J = 1.",
@@ -138,6 +139,7 @@ thm_2_1_literal = claim(
     section="2.1",
     origin="cited",
     quantity="running time over Time(A_ERM, n, d, ε, λ_1)",
+    assumptions=(sp.Ge(n, 2 * J),),
     about=("pure_heavy_tails/alg-1",),
     grade="slip",
     remark="λ_t grows by 32 a phase; a solver whose time grows like λ²m⁵ (the step bound of Algorithm 4) takes 32 "

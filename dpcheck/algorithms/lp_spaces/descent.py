@@ -58,7 +58,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
         constant: hidden constant of T.
         horizon: "paper" is (n eps kappa/sqrt(d log(1/delta)))^(2/5); "balanced" has sqrt kappa, "best" the T that the
             derived bound suggests, kappa^(1/4) (n eps/sqrt(d log(1/delta)))^(1/2).
-        exponent: of the mirror map; the printed one exists for p <= 3/2 only.
+        exponent: of the mirror map; the printed one exceeds 2 for p > 3/2, where Phi is not strongly convex.
         kappa_rule: which constant calibrates the noise.
         step: weight of the Bregman term: beta as printed, or 2 beta, which the printed weights belong to.
         noise_dial: multiplies the noise; anything but 1 is not private.

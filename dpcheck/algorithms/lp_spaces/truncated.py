@@ -69,7 +69,7 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
     Attributes:
         p: exponent of the norm, 1 < p < 2 (2 for the Euclidean reduction).
         steps, threshold: T and lambda; None for the paper's parameters.
-        exponent: of the mirror map; the printed one exists for p <= 3/2 only.
+        exponent: of the mirror map; the printed one exceeds 2 for p > 3/2, where Phi is not strongly convex.
         kappa_rule: which constant calibrates the noise.
         zero: the printed truncation; False keeps every gradient, which is not private.
         noise_dial: multiplies the noise; anything but 1 is not private.

@@ -87,7 +87,7 @@ class LocalisedClipped(Algorithm[Phase]):
         noise: "output" as printed, private where clipped steps contract; "steps" on each clipped mean, private for
             every loss; "trivial" on the output at 2C/λ, private for every loss.
         eta: η itself in place of the formula.
-        lipschitz: "checked": L_f <= n^(p/2) R τ(n), which Theorem 1 assumes of the step that it prints; or "ignored".
+        lipschitz: "checked": L_f <= n^(p/2) R τ(n), which Theorem 1 assumes; or "ignored".
         diameter: D; None for the diameter of the domain.
         noise_dial: multiplies the noise; less than 1 is not private.
         solver: "descent" takes the printed steps; "limit" goes where they lead, which is closer than a thousandth of
@@ -159,9 +159,9 @@ class LocalisedClipped(Algorithm[Phase]):
         return float(n ** (self.p / 2) * moment * (n**-0.5 + self.private_term(problem, n)))
 
     def check_lipschitz(self, problem: Problem, n: int) -> None:
-        """Raises `Infeasible`, with the exponent p that would do, when L_f is too large for the printed step."""
+        """Raises `Infeasible`, with the exponent p that would do, when L_f is too large for Theorem 1."""
         L, most = problem.constants.lipschitz(2.0), self.largest_lipschitz(problem, n)
-        if self.lipschitz == "ignored" or self.eta is not None or most * (1 + 1e-9) >= L:
+        if self.lipschitz == "ignored" or most * (1 + 1e-9) >= L:
             return
         advice = "no p is enough" if math.isinf(L) else f"p >= {self.p + 2 * math.log(L / most, n):.3g} is enough"
         needed = f"L_f <= n^(p/2) R (n^(-1/2) + tau_p) = {most:.4g} at n = {n:,}, p = {self.p:g}"
