@@ -155,6 +155,7 @@ thm_3_phases = claim(
     section="B",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=growth(R_2k * tau() + TAIL),
     about=("tsybakov/alg-5",),

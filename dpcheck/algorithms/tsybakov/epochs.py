@@ -13,7 +13,6 @@ from dpcheck.algorithms.tsybakov.clipped import Restricted
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase, averaged_moment, budget
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
-from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
 
@@ -68,6 +67,7 @@ class Calls(Algorithm[Epoch]):
     largest_epsilon: Literal["printed", "proved"] = "printed"
 
     restricted: ClassVar[bool] = False
+    claimed_by: ClassVar[tuple[str, ...]] = ()
     readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
 
     @abc.abstractmethod
@@ -101,7 +101,7 @@ class Calls(Algorithm[Epoch]):
         return float(radius / m ** (p / 2) * min(caps))
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
-        epsilon, delta = budget(problem, self.label)
+        budget(problem, self.label)
         sizes = self.parts(n)
         if self.lipschitz == "checked":
             # Theorems 2 and 3 state the condition of Theorem 1 at n, and use it at the sizes of the parts.
@@ -121,7 +121,8 @@ class Calls(Algorithm[Epoch]):
             releases=tuple(r for e in epochs for r in e.inner.placed(f"{e.name}/", e.start)),
             gradients=sum(e.inner.gradients for e in epochs),
             floats_per_trial=max(e.inner.floats_per_trial for e in epochs),
-            claimed=ApproxDP(epsilon, delta) if self.noise_dial >= 1 else None,
+            claimed=self.call(1.0).promised(problem),
+            claimed_by=self.claimed_by,
         )
 
     def execute(self, run: Run[Epoch], workload: Workload, data: Data, start: Array) -> Array:
@@ -142,6 +143,7 @@ class StochasticApproximation(Calls):
     """
 
     label = "tsybakov/alg-4"
+    claimed_by: ClassVar = ("tsybakov/thm-2", "tsybakov/thm-1")
     restricted: ClassVar[bool] = True
 
     @staticmethod
@@ -169,6 +171,7 @@ class IteratedLocalised(Calls):
     sizes: Literal["printed", "proof"] = "printed"
 
     label = "tsybakov/alg-5"
+    claimed_by: ClassVar = ("tsybakov/thm-3", "tsybakov/thm-1")
     readings: ClassVar = {
         name: fields if name == "literal" else {**fields, "sizes": "proof"} for name, fields in Calls.readings.items()
     }

@@ -53,11 +53,11 @@ class Phase:
     radius: float
     per_step: bool
 
-    def release(self) -> Release:
+    def release(self, rests_on: tuple[str, ...]) -> Release:
         """What leaves the phase, with its claimed sensitivity."""
         read = Read(start=self.start, stop=self.start + self.records, sensitivity=self.sensitivity)
         count = self.steps if self.per_step else 1
-        return Release(name=self.name, law=Gaussian(self.sigma), reads=(read,), count=count)
+        return Release(name=self.name, law=Gaussian(self.sigma), reads=(read,), count=count, rests_on=rests_on)
 
 
 def budget(problem: Problem, label: str) -> tuple[float, float]:
@@ -134,6 +134,18 @@ class LocalisedClipped(Algorithm[Phase]):
             raise InvalidInput("noise on each step needs the steps; take solver='descent'")
 
     # Plan
+
+    def rests_on(self, constants: Constants) -> tuple[str, ...]:
+        """What the sensitivity of the output needs beyond `tsybakov/thm-1@glm`: that clipped steps contract."""
+        proved = self.noise != "output" or constants.clips_monotonically
+        return () if proved else ("tsybakov/rem-2",)
+
+    def promised(self, problem: Problem) -> ApproxDP | None:
+        """The budget; None where noise is dialled down, or where a repaired reading is not private after all."""
+        as_printed = self.first_exponent == "printed" and self.step_caps == "printed" and not self.project
+        if self.noise_dial < 1 or (self.rests_on(problem.constants) and not as_printed):
+            return None
+        return ApproxDP(*budget(problem, self.label))
 
     def private_term(self, problem: Problem, n: int) -> float:
         """τ_p = (√(d log(1/δ) log n)/(εn))^((k-1)/k)."""
@@ -229,10 +241,11 @@ class LocalisedClipped(Algorithm[Phase]):
         rows = problem.constants.rows(phases[0].records)
         return Schedule(
             phases=phases,
-            releases=tuple(phase.release() for phase in phases),
+            releases=tuple(phase.release(self.rests_on(problem.constants)) for phase in phases),
             gradients=sum(phase.records * phase.steps for phase in phases),
             floats_per_trial=(2 * rows + 6) * problem.constants.d,
-            claimed=ApproxDP(epsilon, delta) if self.noise_dial >= 1 else None,
+            claimed=self.promised(problem),
+            claimed_by=("tsybakov/thm-1",),
         )
 
     def _check_domain(self, problem: Problem, n: int, phases: tuple[Phase, ...]) -> None:
