@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.findings import Finding, not_run
 from dpcheck.auditing.machine import numbers, special_records, summation_order, summation_order_of, timing
-from dpcheck.auditing.mechanisms import Encoder, Outputs, Runner, mechanism_name
+from dpcheck.auditing.mechanisms import Encoder, Outputs, mechanism_name
+from dpcheck.auditing.runner import Runner
 from dpcheck.auditing.scores import Cells, Score, Scorer
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import Guarantee

@@ -24,8 +24,10 @@ from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
 from dpcheck.auditing.identity import check_same, identity
 from dpcheck.auditing.inputs import Pair, check_settings, describe_pair
-from dpcheck.auditing.mechanisms import Encoder, Mechanism, Runner, mechanism_name
+from dpcheck.auditing.mechanisms import Encoder, Mechanism, mechanism_name
+from dpcheck.auditing.premise import SHARE, Premise, events
 from dpcheck.auditing.result import AuditResult
+from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
 from dpcheck.errors import InvalidInput
@@ -114,7 +116,9 @@ def audit(
     samples = 2 * trials - sum(len(outputs) for outputs in held)
     spent = failure_probability * (1.0 if plans.known(score) else plans.SPENT)
     plan = plans.learn(runner, held, samples, claim, spent, score, seed)
-    last, stages, counts = plans.count(runner, plan, samples, claim, spent)
+    premise = _premise(plan, seed, failure_probability)
+    last, stages, counts = plans.count(runner, plan, samples, claim, spent, premise)
+    premise.check()
     return _conclude(
         runner,
         last,
@@ -124,12 +128,17 @@ def audit(
         measure_curve(plan.cells, counts, failure_probability),
         claim,
         failure_probability,
+        premise=premise,
         pair=pair,
         trials=trials,
         seed=seed,
         label=label,
         start=start,
     )
+
+
+def _premise(plan: plans.Plan, seed: int, failure_probability: float) -> Premise:
+    return Premise(events(plan.cells, plan.taught), seed, SHARE * failure_probability)
 
 
 @dataclass(frozen=True)
@@ -156,6 +165,7 @@ def _conclude(
     claim: Guarantee,
     alpha: float,
     *,
+    premise: Premise,
     pair: Pair,
     trials: int,
     seed: int,
@@ -164,6 +174,7 @@ def _conclude(
     state: State | None = None,
     whose: Mapping[str, str] | None = None,
 ) -> AuditResult:
+    runner.check_inputs()
     rule, delta = plan.rule, plan.rule.delta
     if state is not None and not isinstance(claim, ApproxDP):
         delta = CURVE_DELTA
@@ -182,6 +193,9 @@ def _conclude(
     names = scores_in_words(plan, runner)
     visible = what_was_visible(guesses, tested, claimed, delta, alpha, looks=state.looks if state else 1)
     unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
+    if premise.broken:
+        # Nothing is certified of runs that are not independent.
+        lower, refuted, unrefuted = 0.0, False, Outcome.UNDECIDED
     return AuditResult(
         outcome=Outcome.REFUTED if refuted else unrefuted,
         claim=claim,
@@ -204,8 +218,10 @@ def _conclude(
             "back_data": int(back[0]),
             "back_neighbour": int(back[1]),
         },
-        curve=curve,
+        curve=None if premise.broken else curve,
         visible=visible,
+        premise_failure=premise.failure_probability,
+        dependence=premise.broken,
         mechanism=runner.encoder.name,
         score=str(plan.score),
         inputs=pair,
@@ -218,7 +234,7 @@ def _conclude(
         seconds=time.perf_counter() - start - runner.seconds,
         mechanism_seconds=runner.seconds,
         label=label,
-        state=None if state is None else {**state.to_dict(), "audit": whose},
+        state=None if state is None else {**state.to_dict(), "audit": whose, "premise": premise.to_dict()},
     )
 
 
@@ -258,20 +274,27 @@ def _anytime(
                 "and seed: it draws from something else than its generator, or a package was changed; start anew"
             )
 
+    premise = _premise(plan, seed, alpha)
+    if resume is not None:
+        premise.restore(resume.get("premise"))
+
     def draw(number: int, size: int) -> NDArray[np.int64]:
-        counts = np.zeros_like(taught)
-        for side, outputs in enumerate(runner.both(size, "anytime", number)):
-            if outputs is not None:
-                counts[:, side] += plan.cells.count(plan.scorer(outputs))
-        return counts
+        return plans.tally(runner, plan, premise, size, block_size(state.tested, runner.chunk), "anytime", number)
 
     def stop(now: State) -> bool:
+        refuted = now.refutes(claim, alpha)
+        if premise.due(now.tested, refuted):
+            premise.check(now.looks, looks=True)
+        if premise.broken:
+            return True
         if callable(until):
-            bound, refuted = now.epsilon_lower(alpha), now.refutes(claim, alpha)
-            return bool(until(Look(now.tested, bound, refuted, lambda: {**now.to_dict(), "audit": whose})))
-        return until == "refuted" and now.refutes(claim, alpha)
+            kept = {"audit": whose, "premise": premise.to_dict()}
+            bound = now.epsilon_lower(alpha)
+            return bool(until(Look(now.tested, bound, refuted, lambda: {**now.to_dict(), **kept})))
+        return until == "refuted" and refuted
 
     proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop, alpha)
+    premise.check(max(1, state.looks), looks=True)
     counts = state.counts - taught
     if isinstance(claim, ApproxDP):
         # Every trial was guessed by the rule in force before it: that is what a witness may rest on.
@@ -287,6 +310,7 @@ def _anytime(
         measure_curve(plan.cells, counts, alpha),
         claim,
         alpha,
+        premise=premise,
         pair=pair,
         trials=trials,
         seed=seed,
