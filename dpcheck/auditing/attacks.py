@@ -1,4 +1,4 @@
-"""Attacks on the implementation rather than the mathematics: bits, support, replays, summation, odd records, time.
+"""Attacks on the implementation, not the mathematics: bits, support, replays, summation, odd records, time, state.
 
 Each returns a `Finding` with its grade: *critical* (privacy is gone for a user of the output), *theoretical* (a true
 violation that needs the last bits or extreme inputs) or *negligible* (a side channel that says little).
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.findings import Finding, not_run
-from dpcheck.auditing.machine import numbers, special_records, summation_order, summation_order_of, timing
+from dpcheck.auditing.history import state
+from dpcheck.auditing.machine import called, numbers, special_records, summation_order, summation_order_of, timing
 from dpcheck.auditing.mechanisms import Encoder, Outputs, mechanism_name
 from dpcheck.auditing.runner import Runner
 from dpcheck.auditing.scores import Cells, Score, Scorer
@@ -33,6 +34,7 @@ __all__ = [
     "lowest_bit",
     "replayed_noise",
     "special_records",
+    "state",
     "summation_order",
     "summation_order_of",
     "support",
@@ -241,7 +243,7 @@ def _on_lattice(values: Array) -> bool:
 
 # -- all of them -----------------------------------------------------------------------------------------------------
 
-NAMES = ("granularity", "support", "replayed noise", "summation order", "special records", "timing")
+NAMES = ("granularity", "support", "replayed noise", "summation order", "special records", "timing", "state")
 
 
 def attack(
@@ -257,7 +259,7 @@ def attack(
     only: Sequence[str] = NAMES,
     **options: Any,
 ) -> list[Finding]:
-    """Every attack of `NAMES`; the three with a chance of a false alarm share the failure probability evenly.
+    """Every attack of `NAMES`; the four with a chance of a false alarm share the failure probability evenly.
 
     Args:
         mechanism, data, neighbour, claim, options: as for `dp.audit`.
@@ -271,7 +273,7 @@ def attack(
     probe = Encoder(mechanism_name(mechanism), halts=halts)
     seen = Runner(mechanism, (data, neighbour), seed, probe, 4).outputs(0, 4, "probe")
     numeric = numbers(seen.raw, 4) is not None
-    share = failure_probability / 3
+    share = failure_probability / 4
     shared = {"failure_probability": share, "seed": seed, "halts": halts, **options}
 
     def bits() -> Finding:
@@ -295,7 +297,7 @@ def attack(
         limit = min(1e-4, share)
 
         def once(records: Any, rng: np.random.Generator) -> Array:
-            values = numbers(mechanism(records, rng, 1), 1)
+            values = numbers(called(mechanism, records, rng, 1), 1)
             return np.zeros(0) if values is None else np.ravel(np.nan_to_num(values))
 
         return timing(once, data, failure_probability=limit, seed=seed)
@@ -307,5 +309,6 @@ def attack(
         order,
         special,
         pace,
+        lambda: state(mechanism, data, neighbour, failure_probability=share, seed=seed, halts=halts),
     )
     return [run() for name, run in zip(NAMES, runs, strict=True) if name in only]

@@ -90,7 +90,8 @@ def audit(
         InvalidInput: arguments that make no sense, or a pair that is not neighbouring.
         MechanismError: the mechanism raised, or returned a wrong shape or a value that is not finite.
     """
-    check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
+    __tracebackhide__ = True
+    trials = check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
     pair = describe_pair(data, neighbour, adjacency)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
     runner = Runner(mechanism, (data, neighbour), seed, encoder, chunk)
@@ -284,7 +285,7 @@ def _anytime(
     def stop(now: State) -> bool:
         refuted = now.refutes(claim, alpha)
         if premise.due(now.tested, refuted):
-            premise.check(now.looks, looks=True)
+            premise.check(anytime=True)
         if premise.broken:
             return True
         if callable(until):
@@ -294,7 +295,7 @@ def _anytime(
         return until == "refuted" and refuted
 
     proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop, alpha)
-    premise.check(max(1, state.looks), looks=True)
+    premise.check(anytime=True)
     counts = state.counts - taught
     if isinstance(claim, ApproxDP):
         # Every trial was guessed by the rule in force before it: that is what a witness may rest on.

@@ -60,8 +60,8 @@ def maker(values: Any, name: str = "data") -> Callable[[], Any]:
         return lambda: view
     try:
         packed = pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
-        if type(pickle.loads(packed)) is type(values) and not callable(values):  # noqa: S301 (packed a line above)
-            return lambda: pickle.loads(packed)  # noqa: S301
+        if type(pickle.loads(packed)) is type(values) and not callable(values):
+            return lambda: pickle.loads(packed)
     except Exception:  # whatever an object raises that cannot be packed
         pass
     try:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing.audit import audit
+from dpcheck.auditing.handing import handed
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import Guarantee
 
@@ -151,7 +152,9 @@ def worst_sensitivity(
     if not pairs:
         raise InvalidInput("no pairs to search; give at least one")
     distances = [
-        float(np.linalg.norm(np.ravel(np.asarray(core(a), float) - np.asarray(core(b), float)), ord=norm))
+        float(
+            np.linalg.norm(np.ravel(np.asarray(core(handed(a)), float) - np.asarray(core(handed(b)), float)), ord=norm)
+        )
         for a, b in pairs
     ]
     best = int(np.argmax(distances))

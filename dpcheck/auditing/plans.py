@@ -123,14 +123,15 @@ def _try(
     score: scores.Score, p: Outputs, q: Outputs, samples: int, claim: Guarantee, alpha: float, rng: np.random.Generator
 ) -> Plan:
     scorer, s_p, s_q = _fit(score, p, q, rng)
-    cells = learn_partition(
-        s_p,
-        s_q,
-        learned_score=score.learned,
-        known_ratio=score.known,
-        ordered=score.ordered,
-        trusted=score.linear or not score.learned,
-    )
+    with np.errstate(over="ignore"):  # outputs near the largest float: cells beyond it are empty
+        cells = learn_partition(
+            s_p,
+            s_q,
+            learned_score=score.learned,
+            known_ratio=score.known,
+            ordered=score.ordered,
+            trusted=score.linear or not score.learned,
+        )
     if isinstance(claim, ApproxDP):
         rule = rules.choose_rule(cells, samples, claim.delta, alpha)
     else:

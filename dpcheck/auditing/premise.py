@@ -139,6 +139,8 @@ class Premise:
     Attributes:
         events: (events, cells); failure_probability: of all checks at all looks together.
         broken: what was found, "" until then. It stays: no later runs make good what was not independent.
+        told: times that it was told of outputs: a look at each of them shares 1 / (told (told + 1)), where there may be
+            any number.
         checked, refuted: trials, and whether the claim had fallen, when a check was last due.
     """
 
@@ -147,6 +149,7 @@ class Premise:
     failure_probability: float
     sides: tuple[Side, Side] = field(default=None)  # type: ignore[assignment]
     broken: str = ""
+    told: int = 0
     checked: int = 0
     refuted: bool = False
 
@@ -166,6 +169,7 @@ class Premise:
             index: (trials,) their cells; matrix: (trials, k); sizes: of the calls; second: which came second.
         """
         seen = self.sides[side]
+        self.told += 1
         kept = np.asarray(sizes) > 0
         if not kept.any():
             return
@@ -182,18 +186,14 @@ class Premise:
         self.checked, self.refuted = tested, refuted
         return True
 
-    def check(self, look: int = 1, looks: bool = False) -> str:
-        """What speaks against independence, in words, or "".
-
-        Args:
-            look: the number of the look, when there may be any number of `looks`: these share 1 / (look (look + 1)).
-        """
-        if self.broken:
+    def check(self, anytime: bool = False) -> str:
+        """What speaks against independence, in words, or ""; once, or at any number of looks."""
+        if self.broken or not self.told:
             return self.broken
-        alpha = self.failure_probability / (look * (look + 1) if looks else 1)
+        alpha = self.failure_probability / (self.told * (self.told + 1) if anytime else 1)
         found = [_rows(seen.rows) for seen in self.sides]
         if len(self.events):
-            rng = seeds.stream(self.seed, "audit", "premise", look)
+            rng = seeds.stream(self.seed, "audit", "premise", self.told)
             found += [test for seen in self.sides for test in _within(seen)]
             found.append(_between(self.sides, rng))
         tests = sum(len(p) for p, _ in found)
@@ -205,7 +205,13 @@ class Premise:
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `Premise.restore` takes it."""
         sides = [{k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(s).items()} for s in self.sides]
-        return {"sides": sides, "broken": self.broken, "checked": self.checked, "refuted": self.refuted}
+        return {
+            "sides": sides,
+            "broken": self.broken,
+            "told": self.told,
+            "checked": self.checked,
+            "refuted": self.refuted,
+        }
 
     def restore(self, values: Any) -> None:
         """What an earlier session saw, of the same events."""
@@ -213,6 +219,7 @@ class Premise:
             sides = tuple(_side(one, len(self.events)) for one in values["sides"])
             first, second = sides
             self.sides, self.broken = (first, second), str(values["broken"])
+            self.told = int(values["told"])
             self.checked, self.refuted = int(values["checked"]), bool(values["refuted"])
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InvalidInput(
@@ -271,7 +278,10 @@ def _within(seen: Side) -> list[Test]:
     tests = [
         (few, "an output resembles the one before it, on the same input"),
         (many, "outputs alternate: one differs from the one before it, on the same input"),
-        (_two(*hypergeometric(early[some], size, total, count)), "the first and the last runs on the same input differ"),
+        (
+            _two(*hypergeometric(early[some], size, total, count)),
+            "the first and the last runs on the same input differ",
+        ),
     ]
     if seen.placed_sizes.min() > 0:
         places = _two(*hypergeometric(placed[0], size, total, int(seen.placed_sizes[0])))
@@ -285,11 +295,14 @@ def _two(lower: Array, upper: Array) -> Array:
 
 def _between(sides: tuple[Side, Side], rng: np.random.Generator) -> Test:
     """Calls on the same input against each other, both inputs together: too unlike, or too much alike."""
-    squares, freedom = np.zeros(len(sides[0].runs)), 0
+    squares, freedom = np.zeros(len(sides[0].runs)), np.zeros(len(sides[0].runs))
     for seen in sides:
-        scores = _call_scores(seen, rng)
-        squares, freedom = squares + (scores**2).sum(axis=0), freedom + len(scores)
-    if freedom == 0:
+        scores, total = _call_scores(seen, rng), seen.hits.sum(axis=0)
+        # An event that always or never occurs says nothing.
+        told = (total > 0) & (total < seen.sizes.sum())
+        squares, freedom = squares + told * (scores**2).sum(axis=0), freedom + told * len(scores)
+    squares, freedom = squares[freedom > 0], freedom[freedom > 0]
+    if not len(freedom):
         return np.ones(1), ""
     unlike, alike = stats.chi2.sf(squares, freedom), stats.chi2.cdf(squares, freedom)
     words = "unlike each other" if unlike.min() <= alike.min() else "more alike than independent ones would be"

@@ -141,6 +141,8 @@ class AuditResult:
         if self.outcome is Outcome.REFUTED:
             return f"{self.mechanism} is not {self.claim}: certified ε {self._at_delta()} ({self.confidence}), {runs}"
         found = f"certified ε {self._at_delta()} ({self.confidence}), {runs}"
+        if self.outcome is Outcome.UNDECIDED:
+            return f"{self.mechanism} against {self.claim}, nothing decided: {found}; {self._reach()}"
         return f"{self.mechanism} is consistent with {self.claim}: {found}; {self._reach()}"
 
     def _at_delta(self) -> str:

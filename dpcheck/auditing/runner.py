@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing.handing import CURE, Handed, writes
@@ -106,9 +105,7 @@ class Runner:
         for size in sizes:
             sides = (coins.random(size) < 0.5).astype(int).tolist()
             for side in sides:
-                results[side].append(
-                    self._timed(side, 1, lambda s=side: function(self._inputs[s].make(), streams[s]))
-                )
+                results[side].append(self._timed(side, 1, lambda s=side: function(self._inputs[s].make(), streams[s])))
             for side in (0, 1):
                 counts[side].append(sides.count(side))
         one, two = (
@@ -179,5 +176,3 @@ def _takes(function: Any, count: int) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
