@@ -65,7 +65,7 @@ def assert_private(
         trials: runs on each input.
         failure_probability: chance that a private mechanism fails the test; small, because suites run often.
         witnesses: folder for the witness of a refutation.
-        must_detect: true epsilon that the audit has to be able to refute with 95 % power; an audit that could not fails.
+        must_detect: true epsilon that the audit has to be able to refute with 95 % power; one that could not fails.
             None: one that could have refuted nothing at all warns.
         options: further arguments of `dp.audit`.
 

@@ -191,7 +191,7 @@ def _conclude(
     estimate = plug_in_epsilon(right, wrong, samples, delta)
     claimed = claim.epsilon_at(delta)
     refuted = lower > claimed if state is None else state.refutes(claim, alpha)
-    names = scores_in_words(plan, runner)
+    names, numbers = scores_in_words(plan, runner), not runner.encoder.categorical
     visible = what_was_visible(guesses, tested, claimed, delta, alpha, looks=state.looks if state else 1)
     unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
     if premise.broken:
@@ -226,7 +226,7 @@ def _conclude(
         mechanism=runner.encoder.name,
         score=str(plan.score),
         inputs=pair,
-        likely=likely_cause(estimate, lower, claimed, delta) if refuted else "",
+        likely=likely_cause(estimate, lower, claimed, delta, numbers=numbers) if refuted else "",
         trials=trials,
         seed=seed,
         rule_delta=rule.delta,

@@ -38,8 +38,8 @@ class Handed:
         """Raises `MechanismError` when the caller's object, or the array handed out, is not what it was."""
         if digest(self._values) != self._before:
             raise MechanismError(
-                f"{self._name} was changed while {mechanism} ran, so its outputs are not those of one input; a mechanism "
-                "may use nothing but what it is handed: no global that is the same object"
+                f"{self._name} was changed while {mechanism} ran, so its outputs are not those of one input; a "
+                "mechanism may use nothing but what it is handed: no global that is the same object"
             )
         if isinstance(self._values, np.ndarray) and digest(self.make()) != self._before:
             raise MechanismError(f"{mechanism} made {self._name} writable again and changed it; {CURE}")
@@ -96,8 +96,8 @@ def _frozen(values: Any) -> bool:
 def digest(values: Any) -> str:
     """Of all that a caller's object holds."""
     if isinstance(values, np.ndarray) and not values.dtype.hasobject and not isinstance(values, np.ma.MaskedArray):
-        content = np.ascontiguousarray(values).view(np.uint8) if values.size else b""
-        return f"{values.dtype.str} {values.shape} {hashlib.blake2b(content, digest_size=16).hexdigest()}"
+        content = hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16)
+        return f"{values.dtype.str} {values.shape} {content.hexdigest()}"
     try:
         packed = pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
     except Exception:  # whatever an object raises that cannot be packed

@@ -62,15 +62,14 @@ def state(
     detail = blank.detail
     if not _same(answers[0], answers[1]):
         detail = "it draws from something else than its generator, so that no question can be asked twice"
+    quiet = f"{detail}; {BLOCKS} calls in a drawn order agree"
     broken = _order(runner, trials, seed, failure_probability)
     runner.check_inputs()
     return replace(
         blank,
         found=bool(broken),
         samples=blank.samples + (BLOCKS + 4) * trials,
-        detail=f"trials are not independent: {broken}"
-        if broken
-        else f"{detail}; {BLOCKS} calls in a drawn order agree",
+        detail=f"trials are not independent: {broken}" if broken else quiet,
         failure_probability=failure_probability,
     )
 

@@ -137,8 +137,8 @@ def _scores(score: Callable[[Any, Array], ArrayLike], output: Any, records: Arra
         raise
     except BaseException as error:
         raise MechanismError(
-            f"the score raised or returned no numbers ({type(error).__name__}: {error}); it must map (output, canaries) "
-            "to one number for each canary"
+            f"the score raised or returned no numbers ({type(error).__name__}: {error}); it must map "
+            "(output, canaries) to one number for each canary"
         ) from error
 
 

@@ -151,11 +151,7 @@ def worst_sensitivity(
     """Largest |core(data) - core(neighbour)| over given pairs, of a deterministic core; exact for what it tried."""
     if not pairs:
         raise InvalidInput("no pairs to search; give at least one")
-    distances = [
-        float(
-            np.linalg.norm(np.ravel(np.asarray(core(handed(a)), float) - np.asarray(core(handed(b)), float)), ord=norm)
-        )
-        for a, b in pairs
-    ]
+    moves = [np.asarray(core(handed(a)), float) - np.asarray(core(handed(b)), float) for a, b in pairs]
+    distances = [float(np.linalg.norm(np.ravel(move), ord=norm)) for move in moves]
     best = int(np.argmax(distances))
     return distances[best], pairs[best]

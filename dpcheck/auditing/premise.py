@@ -37,7 +37,7 @@ SHARE = 0.02
 UNDECIDED, and nothing false."""
 CALLS = 64
 """Most calls on each input whose counts are remembered; beyond, neighbouring ones are taken together."""
-ROWS, MATCHES = 2**15, 20
+ROWS, MATCHES = 4096, 20
 """Outputs on each input that are looked through for values that come back, and how many must do so alike."""
 SCORE_CUTS, RATIO_CUTS = (0.05, 0.25, 0.5, 0.75, 0.95), (0.1, 0.5, 0.9)
 CURE = (
@@ -205,13 +205,7 @@ class Premise:
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `Premise.restore` takes it."""
         sides = [{k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in vars(s).items()} for s in self.sides]
-        return {
-            "sides": sides,
-            "broken": self.broken,
-            "told": self.told,
-            "checked": self.checked,
-            "refuted": self.refuted,
-        }
+        return {"sides": sides, **{name: getattr(self, name) for name in ("broken", "told", "checked", "refuted")}}
 
     def restore(self, values: Any) -> None:
         """What an earlier session saw, of the same events."""
@@ -231,7 +225,7 @@ class Premise:
 def _side(values: Mapping[str, Any], count: int) -> Side:
     """A side that was stored. Raises `ValueError` when its numbers cannot be counts."""
     blank = Side.fresh(count)
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, empty in vars(blank).items():
         if isinstance(empty, np.ndarray):
             arrays[name] = np.array(values[name], dtype=empty.dtype).reshape(-1, *empty.shape[1:])
@@ -304,7 +298,7 @@ def _between(sides: tuple[Side, Side], rng: np.random.Generator) -> Test:
     squares, freedom = squares[freedom > 0], freedom[freedom > 0]
     if not len(freedom):
         return np.ones(1), ""
-    unlike, alike = stats.chi2.sf(squares, freedom), stats.chi2.cdf(squares, freedom)
+    unlike, alike = (np.asarray(tail(squares, freedom)) for tail in (stats.chi2.sf, stats.chi2.cdf))
     words = "unlike each other" if unlike.min() <= alike.min() else "more alike than independent ones would be"
     return _two(unlike, alike), f"calls on the same input are {words}"
 

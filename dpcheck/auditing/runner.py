@@ -105,7 +105,7 @@ class Runner:
         for size in sizes:
             sides = (coins.random(size) < 0.5).astype(int).tolist()
             for side in sides:
-                results[side].append(self._timed(side, 1, lambda s=side: function(self._inputs[s].make(), streams[s])))
+                results[side].append(self._timed(side, 1, self._single(function, side, streams[side])))
             for side in (0, 1):
                 counts[side].append(sides.count(side))
         one, two = (
@@ -115,6 +115,9 @@ class Runner:
             for side, found in enumerate(results)
         )
         return one, two
+
+    def _single(self, function: Callable[..., Any], side: int, rng: np.random.Generator) -> Callable[[], Any]:
+        return lambda: function(self._inputs[side].make(), rng)
 
     def check_inputs(self) -> None:
         """Raises `MechanismError` when an input is no longer what it was."""
@@ -134,7 +137,7 @@ class Runner:
             return run()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
+        except BaseException as error:  # SystemExit, too: a mechanism must not end the audit
             raise failed(self.mechanism, self.encoder.name, f"{NAMES[side]} with trials={trials}", error) from error
         finally:
             self.seconds += time.perf_counter() - start
