@@ -143,6 +143,8 @@ def support(
 
 def _certified(blank: Finding, score: Score, what: tuple[Any, Any, Any, Guarantee], **options: Any) -> Finding:
     result = audit(*what, score=score, failure_probability=blank.failure_probability, **options)
+    if result.dependence:
+        return replace(blank, detail=f"nothing certified, for trials are not independent: {result.dependence}")
     found = result.outcome.value == "refuted"
     bound = f"certified ε ≥ {math.floor(100 * result.epsilon_lower) / 100:.2f} from {blank.detail}"
     where = f" at δ = {result.delta:.3g}" if result.delta else ""

@@ -61,13 +61,19 @@ def audit(
 ) -> AuditResult:
     """Runs a mechanism on two neighbouring inputs and says what its outputs prove against a claim.
 
+    The premise of every bound is that trials are independent given the input: all randomness comes from the generator,
+    and nothing is kept from one run to the next. It is checked (`dpcheck.auditing.premise`), and the input that is run
+    first is drawn, block by block (of a function under `dp.vectorize` the input of every run), so that what depends on
+    the calls before does not pass for a leak. Inputs cannot be changed: arrays are read-only, other objects are copies.
+
     Args:
         mechanism: `mechanism(data, rng, trials)` -> one output for each trial (axis 0); see `dp.vectorize`.
         data, neighbour: the pair. Arrays (axis 0: records) must be neighbours under `adjacency`; other objects pass
             through unchecked.
         claim: `PureDP`, `ApproxDP`, or a whole curve: `ZCDP`, `RenyiDP`, `GaussianDP`, any `Guarantee`.
         trials: runs on each input, on average: sides of the counted runs are fair coins.
-        failure_probability: chance that `epsilon_lower` exceeds the truth, or that a true claim is refuted.
+        failure_probability: chance that `epsilon_lower` exceeds the truth, or that a true claim is refuted. Apart from
+            it, the check of the premise calls independent trials dependent with probability at most a fiftieth of it.
         score: "auto", a callable on outputs, one of `dp.scores`, or a list from which the held-out part chooses.
         adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
         mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; memory does not
@@ -84,11 +90,13 @@ def audit(
             of the pair, claim, score, seed and failure probability.
 
     Returns:
-        An `AuditResult`: REFUTED, CONSISTENT, or UNDECIDED where nothing could have been refuted; never HOLDS.
+        An `AuditResult`: REFUTED, CONSISTENT, or UNDECIDED where nothing could have been refuted, or trials are not
+        independent (`dependence` says how that shows); never HOLDS.
 
     Raises:
         InvalidInput: arguments that make no sense, or a pair that is not neighbouring.
-        MechanismError: the mechanism raised, or returned a wrong shape or a value that is not finite.
+        MechanismError: the mechanism raised, wrote into its input, or returned a wrong shape or a value that is not
+            finite; or the score failed.
     """
     __tracebackhide__ = True
     trials = check_settings(mechanism, claim, trials, failure_probability, mode, held_out)

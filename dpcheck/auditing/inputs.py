@@ -17,7 +17,7 @@ from dpcheck.privacy import Guarantee, changed_records
 from dpcheck.statistics.binomial import check_probability
 
 MODES = ("fixed", "anytime")
-FEWEST_TRIALS = 50
+FEWEST_TRIALS, MOST_TRIALS = 50, 10**9
 
 
 def check_settings(
@@ -38,6 +38,11 @@ def check_settings(
         raise InvalidInput(f"unknown mode {mode!r}; choose one of {', '.join(MODES)}")
     if held_out is not None and not 0.005 <= held_out <= 0.8:
         raise InvalidInput(f"held_out is the share of trials that chooses the event, in [0.005, 0.8], got {held_out!r}")
+    if mode == "fixed" and trials > MOST_TRIALS:
+        raise InvalidInput(
+            f"trials must be at most {MOST_TRIALS:,}, got {int(trials):,}: a fixed audit keeps a tenth of its outputs; "
+            'mode="anytime" keeps none'
+        )
     return int(trials)
 
 

@@ -191,11 +191,13 @@ class Premise:
         if self.broken or not self.told:
             return self.broken
         alpha = self.failure_probability / (self.told * (self.told + 1) if anytime else 1)
-        found = [_rows(seen.rows) for seen in self.sides]
+        found: list[Test] = []
         if len(self.events):
-            rng = seeds.stream(self.seed, "audit", "premise", self.told)
+            # What says most about the cause comes first: it is told where several are beyond doubt.
+            found.append(_between(self.sides, seeds.stream(self.seed, "audit", "premise", self.told)))
+        found += [_rows(seen.rows) for seen in self.sides]
+        if len(self.events):
             found += [test for seen in self.sides for test in _within(seen)]
-            found.append(_between(self.sides, rng))
         tests = sum(len(p) for p, _ in found)
         p, said = min(((float(np.min(p)), text) for p, text in found), key=lambda one: one[0])
         if p * tests <= alpha:
