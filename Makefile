@@ -11,9 +11,11 @@ export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: audit standard test lint bench bench-auditor dev clean
 
 # The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
+# `make audit` changes no committed file; `make standard` renews reports/.
 audit: $(VENV)/.audit
 	@code=0; $(BIN)/dpcheck run --size smoke --workers $(WORKERS) || code=$$?; \
-	$(BIN)/dpcheck report && echo && sed -n '/^| Paper/,/^$$/p' reports/index.md && exit $$code
+	$(BIN)/dpcheck report --out .dpcheck/reports && echo && \
+	sed -n '/^| Paper/,/^$$/p' .dpcheck/reports/index.md && exit $$code
 
 standard: $(VENV)/.audit
 	@code=0; $(BIN)/dpcheck run --size standard --workers $(WORKERS) || code=$$?; $(BIN)/dpcheck report && exit $$code

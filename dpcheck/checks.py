@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -30,10 +31,20 @@ CheckKind = Literal[
     "transcription",
 ]
 """transcription: what dpcheck wrote down (a bound, a setting, a line of code) against the printed line; no more."""
-FAILURE_PROBABILITY = 1e-6
+FAILURE_PROBABILITY = 5e-7
 """Of one check, all its cells together."""
 RATE_FAILURE_PROBABILITY = 1e-5
-"""Of a rate, whose interval has few degrees of freedom: 500 checks, 50 of them rates, stay within 1e-3 together."""
+"""Of a rate, whose interval has few degrees of freedom."""
+RUN_FAILURE_PROBABILITY = 1e-3
+"""Of all verdicts of a run together; the engine adds them up and promises no more than it keeps."""
+_SHARE: ContextVar[float] = ContextVar("failure probability of the cell under way", default=FAILURE_PROBABILITY)
+NEVER_SAMPLED: tuple[CheckKind, ...] = ("symbolic", "transcription")
+"""Kinds that spend none of it: a verdict of theirs that was sampled breaks a rule."""
+
+
+def share() -> float:
+    """The failure probability of the cell under way; that of a whole check where none is."""
+    return _SHARE.get()
 
 
 @dataclass(frozen=True)
@@ -110,6 +121,11 @@ class Check:
         return f"{self.label}::{self.name}"
 
     @property
+    def may_spend(self) -> float:
+        """The most that this check may add to the failure probability of a run."""
+        return 0.0 if self.kind in NEVER_SAMPLED else self.failure_probability
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Its own label and those that it bears on as well."""
         return (self.label, *self.also)
@@ -128,7 +144,11 @@ class Check:
         """Runs one cell; the failure probability is shared evenly over the cells."""
         share = self.failure_probability / max(1, len(self.cells(size)))
         context = Context(self.label, self.name, cell, size, seed, share)
-        return self.function(context, **cell)
+        outside = _SHARE.set(share)
+        try:
+            return self.function(context, **cell)
+        finally:
+            _SHARE.reset(outside)
 
     def verdict(self, measured: Sequence[tuple[Mapping[str, Any], Measurement]]) -> Verdict:
         """The check's one answer from all its cells."""
@@ -175,6 +195,9 @@ def check(
         split_label(each)
     if kind not in get_args(CheckKind):
         raise CollectionError(f"{label}: unknown kind {kind!r}; choose one of {', '.join(get_args(CheckKind))}")
+    share = _share(kind) if failure_probability is None else failure_probability
+    if not 0 < share < 1:
+        raise CollectionError(f"{label}: the failure probability of a check lies in (0, 1), got {share!r}")
     usual = (Outcome.HOLDS, Outcome.CONSISTENT) if kind in ("privacy", "rate") else (Outcome.HOLDS,)
     expected = usual if expect is None else [expect] if isinstance(expect, str) else list(expect)
 
@@ -190,7 +213,7 @@ def check(
                 for o in expected
                 for each in (("consistent", "undecided") if o == "inconclusive" else (o,))
             ),
-            failure_probability=failure_probability or _share(kind),
+            failure_probability=share,
             needs=tuple(needs),
             also=tuple(also),
         )

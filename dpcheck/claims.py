@@ -24,6 +24,8 @@ Relation = Literal["<=", ">=", "=", "is"]
 Reading = Literal["as-printed", "literal", "corrected", "derived"]
 """as-printed: the statement; literal: a slip taken at its word; corrected: repaired; derived: constants worked out."""
 Grade = Literal["", "refuted", "slip", "proof gap"]
+Standing = Literal["printed", "reading", "ours"]
+"""What a verdict is about: a statement as printed, a reading of one, or a statement that the paper does not contain."""
 
 LABEL = re.compile(r"[a-z0-9_]+/[a-z]+(-[a-z0-9]+)+(@[a-z][a-z0-9-]*)?")
 
@@ -35,6 +37,13 @@ def split_label(label: str) -> tuple[str, str, str]:
     statement, _, reading = label.partition("@")
     paper, item = statement.split("/")
     return paper, item, reading
+
+
+def standing(label: str, claim: Claim | None) -> Standing:
+    """Refutations of these three are never added up: only the first accuses a paper of its printed word."""
+    if claim is not None and claim.origin == "ours":
+        return "ours"
+    return "reading" if split_label(label)[2] else "printed"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,14 @@ class CollectionError(DpcheckError):
     """A content folder (`bounds/`, `audits/`) that cannot be used as it stands."""
 
 
+class Unreadable(InvalidInput):
+    """A file, or one row of it, that is not what it should be; says nothing of what it might have claimed."""
+
+
+class Outdated(Unreadable):
+    """A result in words that dpcheck no longer uses: it has to be computed again."""
+
+
 class StoreError(DpcheckError):
     """A store that cannot be read or written; what it held is untouched."""
 

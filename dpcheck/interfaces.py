@@ -78,6 +78,9 @@ class Release:
     norm: Norm = 2.0
     count: int = 1
     """Adaptive uses with fresh noise: T steps are one entry."""
+    rests_on: tuple[str, ...] = ()
+    """Claims that its sensitivities follow from and that are not proved for this instance, by label; () where they are
+    elementary or proved. The accountant certifies nothing of such a release, unless told which claims to assume."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +91,8 @@ class Schedule(Generic[P]):
         phases: the algorithm's own phase dataclass, one for each row of `dpcheck plan`.
         gradients: claimed number of oracle calls.
         floats_per_trial: peak working set of one trial in float64 numbers; it sets the chunk of trials.
-        claimed: what the paper promises; None for dialled constants: not private.
+        claimed: what is promised of it; None where nobody promises anything (dialled constants, a reading that is known
+            to break the paper's promise).
     """
 
     phases: tuple[P, ...]

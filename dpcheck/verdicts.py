@@ -9,9 +9,10 @@ import math
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from dpcheck.errors import InvalidInput, WitnessRejected
+from dpcheck import foreign
+from dpcheck.errors import DpcheckError, InvalidInput, Outdated, Unreadable, WitnessRejected
 
 Evidence = Literal["exact", "certificate", "symbolic", "counted", "sampled"]
 """exact: closed form, quadrature, enumeration; certificate: an upper bound that needs no sampling; counted: oracle
@@ -53,6 +54,16 @@ class Witness:
     found: str
     note: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("label", "kind", "claimed", "found", "note"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise InvalidInput(f"a witness's {name} is text, got {foreign.shortened(value)}")
+            if name != "note" and (not value or len(value) > _LONGEST[name] or foreign.plain(value) != value):
+                raise InvalidInput(f"a witness's {name} is one short line of text, got {foreign.shortened(value)}")
+        if not isinstance(self.parameters, Mapping) or not all(isinstance(key, str) for key in self.parameters):
+            raise InvalidInput(f"a witness's parameters are values by name, got {foreign.shortened(self.parameters)}")
+
     @property
     def digest(self) -> str:
         """Fingerprint of everything that the witness says."""
@@ -69,30 +80,37 @@ class Witness:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Witness:
-        """Raises `WitnessRejected` when a field is missing or the fingerprint does not fit."""
+        """Raises `Unreadable` for what is no witness, `WitnessRejected` when the fingerprint does not fit."""
         names = ("label", "kind", "parameters", "claimed", "found", "note")
+        if not isinstance(values, Mapping):
+            raise Unreadable(f"not a witness: a {type(values).__name__} where an object should be")
         missing = [name for name in names if name not in values]
         if missing:
-            raise WitnessRejected(f"not a witness: the field {missing[0]!r} is missing")
-        witness = cls(**{name: values[name] for name in names})
-        if values.get("digest") != witness.digest:
+            raise Unreadable(f"not a witness: the field {missing[0]!r} is missing")
+        try:
+            foreign.check(values)
+            witness = cls(**{name: values[name] for name in names})
+            digest = witness.digest
+        except (ValueError, TypeError) as error:
+            raise Unreadable(f"not a witness: {error}") from error
+        if values.get("digest") != digest:
             raise WitnessRejected(
-                f"the fingerprint {values.get('digest')!r} does not fit the contents ({witness.digest}): "
+                f"the fingerprint {foreign.shortened(values.get('digest'))} does not fit the contents ({digest}): "
                 "the file was changed after dpcheck wrote it"
             )
         return witness
 
     @classmethod
     def load(cls, path: pathlib.Path | str) -> Witness:
+        """Raises `Unreadable` and `WitnessRejected` as `from_dict` does; at most 4 MiB are read."""
         try:
-            values = json.loads(pathlib.Path(path).read_text())
-        except OSError as error:
-            raise InvalidInput(f"cannot read the witness {path}: {error.strerror}") from error
-        except ValueError as error:
-            raise WitnessRejected(f"{path} is not JSON: {error}") from error
-        if not isinstance(values, dict):
-            raise WitnessRejected(f"{path} holds a {type(values).__name__}, not a witness")
+            values = foreign.document(path)
+        except InvalidInput as error:
+            raise Unreadable(f"no witness can be read: {error}") from error
         return cls.from_dict(values)
+
+
+_LONGEST = {"label": 300, "kind": 100, "claimed": foreign.DIGITS, "found": foreign.DIGITS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +123,15 @@ class Point:
     lower: float | None = None
     upper: float | None = None
     bound: float | None = None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Point:
+        """Raises `InvalidInput`."""
+        found = {name: foreign.number(value) for name, value in values.items()}
+        wrong = [k for k, v in found.items() if isinstance(v, str) is not (k == "series") or isinstance(v, bool)]
+        if wrong:
+            raise InvalidInput(f"{foreign.shortened(found[wrong[0]])} is not the {foreign.plain(wrong[0])} of a point")
+        return cls(**found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +163,26 @@ class Verdict:
     rows: Sequence[Mapping[str, float | int | str | bool]] = ()
 
     def __post_init__(self) -> None:
+        """Raises `InvalidInput`: a word, a type or a probability that no verdict has. Text becomes one plain line."""
+        if not isinstance(self.outcome, Outcome):
+            raise InvalidInput(f"a verdict's outcome is an Outcome, got {foreign.shortened(self.outcome)}")
+        if self.evidence not in get_args(Evidence):
+            raise InvalidInput(f"unknown evidence {foreign.shortened(self.evidence)}; it is one of {_EVIDENCES}")
+        for name in ("reason", "notices"):
+            if not isinstance(text := getattr(self, name), str):
+                raise InvalidInput(f"a verdict's {name} is a sentence, got {foreign.shortened(text)}")
+            object.__setattr__(self, name, foreign.plain(text))
+        if self.witness is not None and not isinstance(self.witness, Witness):
+            raise InvalidInput(f"a verdict's witness is a Witness, got {foreign.shortened(self.witness)}")
         if self.outcome is Outcome.CONSISTENT and not self.notices.strip():
             raise InvalidInput(
                 f"a consistent verdict needs `notices`, the violation that it would have seen; without one it is "
                 f"undecided: {self.reason!r}"
             )
-        if self.evidence == "sampled" and not 0 < self.failure_probability < 1:
+        probability = _plain(self.failure_probability)
+        if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability < 1:
+            raise InvalidInput(f"a failure probability lies in [0, 1), got {foreign.shortened(probability)}")
+        if self.evidence == "sampled" and not probability:
             raise InvalidInput(
                 f"a sampled verdict needs its failure probability in (0, 1), got {self.failure_probability!r}"
             )
@@ -154,11 +195,11 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         values = asdict(self)
         values["outcome"] = self.outcome.value
-        values["numbers"] = {name: _plain(value) for name, value in self.numbers.items()}
+        values["numbers"] = {_plain(name): _plain(value) for name, value in self.numbers.items()}
         values["points"] = [{k: _plain(v) for k, v in asdict(p).items() if v is not None} for p in self.points]
-        values["axes"] = list(self.axes)
+        values["axes"] = [_plain(axis) for axis in self.axes]
         values["severity"] = _plain(self.severity)
-        values["rows"] = [{name: _plain(value) for name, value in row.items()} for row in self.rows]
+        values["rows"] = [{_plain(name): _plain(value) for name, value in row.items()} for row in self.rows]
         for name in ("notices", "severity", "rows"):  # said only where there is something to say
             if not values[name] and values[name] != 0:
                 del values[name]
@@ -167,19 +208,40 @@ class Verdict:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
+        """Raises `Unreadable` for what is no verdict, `Outdated` for one in the words of an older dpcheck, and
+        `WitnessRejected` as `Witness.from_dict` does."""
+        try:
+            return cls._read(values)
+        except DpcheckError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+            raise Unreadable(f"not a verdict: {type(error).__name__}: {foreign.plain(str(error))}") from error
+
+    @classmethod
+    def _read(cls, values: Mapping[str, Any]) -> Verdict:
+        outcome = values["outcome"]
+        if outcome == "inconclusive":
+            raise Outdated("an older dpcheck said 'inconclusive' where it is now consistent, undecided or differs")
+        if outcome not in {each.value for each in Outcome}:
+            raise Unreadable(f"not a verdict: unknown outcome {foreign.shortened(outcome)}")
+        x, y = values["axes"]
+        severity = values.get("severity")
         return cls(
-            outcome=Outcome(values["outcome"]),
+            outcome=Outcome(outcome),
             reason=values["reason"],
             evidence=values["evidence"],
             failure_probability=values["failure_probability"],
-            numbers={name: _number(value) for name, value in values["numbers"].items()},
-            points=tuple(Point(**{k: _number(v) for k, v in p.items()}) for p in values["points"]),
-            axes=(values["axes"][0], values["axes"][1]),
+            numbers=_numbers(values["numbers"]),
+            points=tuple(Point.from_dict(point) for point in values["points"]),
+            axes=(_line(x), _line(y)),
             witness=None if values["witness"] is None else Witness.from_dict(values["witness"]),
             notices=values.get("notices", ""),
-            severity=_number(values.get("severity")),
-            rows=tuple({name: _number(value) for name, value in row.items()} for row in values.get("rows", ())),
+            severity=None if severity is None else _measure(severity),
+            rows=tuple(_numbers(row) for row in values.get("rows", ())),
         )
+
+
+_EVIDENCES = ", ".join(get_args(Evidence))
 
 
 def holds(reason: str, evidence: Evidence, **fields: Any) -> Verdict:
@@ -268,13 +330,26 @@ def _rows(verdicts: Sequence[Verdict], cells: Sequence[Mapping[str, Any]]) -> tu
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no infinity or NaN, and NumPy scalars are not JSON: both become plain values."""
+    """JSON has no infinity or NaN, and NumPy scalars are not JSON: both become plain values; text stays in its line."""
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": repr(value)}
-    return value
+    return foreign.plain(value) if isinstance(value, str) else value
 
 
-def _number(value: Any) -> Any:
-    return float(value["float"]) if isinstance(value, dict) and "float" in value else value
+def _numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {foreign.plain(name): foreign.number(value) for name, value in values.items()}
+
+
+def _measure(value: Any) -> Any:
+    found = foreign.number(value)
+    if isinstance(found, str | bool):
+        raise InvalidInput(f"{foreign.shortened(value)} is not a number")
+    return found
+
+
+def _line(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{foreign.shortened(value)} is no text")
+    return foreign.plain(value)

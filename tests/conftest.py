@@ -27,7 +27,7 @@ private = TOY.claim("toy/lem-2", "Lemma 2", "The output is ε-DP.", kind="lemma"
 DERIVATIONS = "# Toy\n\n```python\n# thm-1 in a code block is no heading\n```\n\n## thm-1\n\nTwice.\n"
 AUDITS = """
 from dpcheck.checks import check
-from dpcheck.verdicts import holds, inconclusive
+from dpcheck.verdicts import holds, undecided
 
 @check("toy/thm-1", kind="risk", grid={"n": [4, 16, 64]})
 def within_the_bound(context, n):
@@ -37,9 +37,9 @@ def within_the_bound(context, n):
 
 def judged(rows, failure_probability):
     total = sum(row["hits"] for _, row in rows)
-    return inconclusive(f"{total} hits", "sampled", failure_probability=failure_probability, numbers={"hits": total})
+    return undecided(f"{total} hits", "sampled", failure_probability=failure_probability, numbers={"hits": total})
 
-@check("toy/lem-2", kind="privacy", grid={"epsilon": [0.5, 1.0]}, conclude=judged, expect="inconclusive")
+@check("toy/lem-2", kind="privacy", grid={"epsilon": [0.5, 1.0]}, conclude=judged, expect="undecided")
 def sampled(context, epsilon):
     hits = 0
     for rng, trials in context.chunks(10_000):

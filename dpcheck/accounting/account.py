@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dpcheck.accounting.composition import Composition, smallest_epsilon
 from dpcheck.accounting.conversion import Array, check_delta, curve_to_delta, curve_to_epsilon
-from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled
+from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled, Unproved
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Read, Release, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
@@ -40,6 +40,11 @@ class Stretch:
     parts: tuple[Part, ...]
     failure: float = 0.0
     alike: int = 1
+
+    @cached_property
+    def unproved(self) -> tuple[str, ...]:
+        """Claims that stand between these releases and a certificate, by label."""
+        return _labels(part.rests_on for part in self.parts if isinstance(part, Unproved))
 
     @cached_property
     def pure(self) -> float:
@@ -85,6 +90,8 @@ class Stretch:
             raise InvalidInput(f"epsilon must be >= 0, got {epsilon!r}")
         if not self.parts or self.pure <= epsilon:
             return min(1.0, self.failure)
+        if self.unproved:
+            return 1.0
         bounds = [1.0, curve_to_delta(self.renyi, epsilon, self._orders)]
         if len(self.parts) == 1:
             exact = self.parts[0].profile(epsilon)
@@ -109,7 +116,7 @@ class Stretch:
         """Smallest epsilon certified at `delta`; inf when there is none."""
         check_delta(delta)
         left = delta - self.failure
-        if left < 0:
+        if left < 0 or self.unproved:
             return math.inf
         bounds = [self.pure]
         if left > 0 and self.parts:
@@ -149,12 +156,22 @@ class Row:
 
 @dataclass(frozen=True)
 class Account:
-    """What a schedule costs in privacy, under replace-one neighbours."""
+    """What a schedule costs in privacy, under replace-one neighbours.
+
+    Attributes:
+        assumed: claims that the caller let pass and that some sensitivity rests on; with any, nothing is a certificate.
+    """
 
     releases: tuple[Release, ...]
     stretches: tuple[Stretch, ...]
     claimed: Guarantee | None = None
+    assumed: tuple[str, ...] = ()
     _cache: dict[float, float] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """Claims that sensitivities rest on and that nobody assumed: while there is one, no epsilon is finite."""
+        return _labels(stretch.unproved for stretch in self.stretches)
 
     @property
     def reference_delta(self) -> float:
@@ -203,6 +220,8 @@ class Account:
             return GaussianDP(mu)
         delta = self.reference_delta
         epsilon = self.epsilon(delta)
+        if self.unproved:
+            raise InvalidInput(f"nothing is certified: sensitivities rest on {', '.join(self.unproved)}, not proved")
         if not math.isfinite(epsilon):
             worst = self.worst(delta)
             names = ", ".join(worst.names[:3]) if worst else ""
@@ -256,24 +275,37 @@ class Account:
         )
 
 
-def account(schedule: Schedule[Any], records: int | None = None) -> Account:
+def _labels(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """All labels of the groups, each once, in order."""
+    return tuple(dict.fromkeys(label for group in groups for label in group))
+
+
+def account(
+    schedule: Schedule[Any], records: int | None = None, *, assuming: Collection[str] | Literal["all"] = ()
+) -> Account:
     """Composes every release of a schedule, record by record.
 
     The records are cut at every start and stop of a read; each stretch composes the releases that read it, and the
     worst stretch counts. Parallel, sequential and tree composition are this one rule. `Read.failure` counts once for
     all `count` uses of its release. Hidden sampling amplifies only when no other sampled release touches the stretch.
 
+    A release that rests on a claim (`Release.rests_on`) costs infinitely much unless that claim is assumed: then the
+    account is what follows *if* the claim is true, no certificate (`Account.assumed` says so).
+
     Args:
         schedule: what will be done.
         records: number of records, to refuse reads beyond it.
+        assuming: labels of claims to let pass for the sake of the argument, or "all".
 
     Raises:
         InvalidInput: two releases of one name, an empty read, or one beyond `records`.
     """
     _check(schedule.releases, records)
+    wanted = _labels(release.rests_on for release in schedule.releases)
+    assumed = tuple(label for label in wanted if assuming == "all" or label in assuming)
     unique: dict[object, Stretch] = {}
     for start, stop, active in _stretches(schedule.releases):
-        parts = tuple(_parts(active))
+        parts = tuple(_parts(active, assumed))
         missed = [part.missed for part in parts if isinstance(part, Sampled)]
         failure = math.fsum([*(read.failure for _, read in active), *missed])
         if not parts and failure == 0:
@@ -284,7 +316,7 @@ def account(schedule: Schedule[Any], records: int | None = None) -> Account:
         else:
             names = tuple(dict.fromkeys(release.name for release, _ in active))
             unique[key] = Stretch(start, stop, names, parts, failure)
-    return Account(tuple(schedule.releases), tuple(unique.values()), schedule.claimed)
+    return Account(tuple(schedule.releases), tuple(unique.values()), schedule.claimed, assumed)
 
 
 def _check(releases: Iterable[Release], records: int | None) -> None:
@@ -326,8 +358,12 @@ def _stretches(releases: Iterable[Release]) -> Iterator[tuple[int, int, Active]]
             yield start, stop, [reads[i] for i in sorted(active)]
 
 
-def _parts(active: Active) -> list[Part]:
+def _parts(active: Active, assumed: Collection[str]) -> list[Part]:
     """The parts of one stretch: overlapping reads of one release add up, shuffled batches form one part."""
+    missing = _labels(release.rests_on for release, read in active if read.sensitivity > 0)
+    missing = tuple(label for label in missing if label not in assumed)
+    if missing:
+        return [Unproved(missing)]
     hidden = [read.sampling for _, read in active if read.sampling is not None]
     blocks: dict[tuple[int, int], Active] = {}
     parts: list[Part] = []

@@ -68,12 +68,18 @@ def laplace_scale(sensitivity: float, epsilon: float, delta: float = 0.0) -> flo
 
 
 def smallest_noise(
-    schedule: Callable[[float], Schedule[Any]], promise: Guarantee, *, low: float = 1e-9, high: float = 1e9
+    schedule: Callable[[float], Schedule[Any]],
+    promise: Guarantee,
+    *,
+    low: float = 1e-9,
+    high: float = 1e9,
+    tolerance: float = 1e-9,
 ) -> float:
     """Smallest noise multiplier x in [low, high] for which the account of `schedule(x)` certifies `promise`.
 
     Args:
         schedule: must lose less privacy as x grows.
+        tolerance: relative; the answer is certified, and at most so much larger than the smallest.
 
     Raises:
         InvalidInput: `schedule(high)` is not certified.
@@ -87,5 +93,5 @@ def smallest_noise(
         return -1.0 if account(schedule(math.exp(log_x))).within(promise) else 1.0
 
     bracket = (math.log(low), math.log(high))
-    root = float(optimize.bisect(excess, *bracket, xtol=1e-10))
-    return math.exp(root + 1e-9)
+    root = float(optimize.bisect(excess, *bracket, xtol=tolerance / 4))
+    return math.exp(root + tolerance / 2)

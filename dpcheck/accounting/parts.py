@@ -131,6 +131,36 @@ class Plain:
 
 
 @dataclass(frozen=True)
+class Unproved:
+    """A release whose sensitivity rests on claims that are not proved here: nothing is known of what it costs."""
+
+    rests_on: tuple[str, ...]
+
+    integer_orders = False
+
+    def pure(self) -> float:
+        return math.inf
+
+    def uses(self) -> list[tuple[float, int]]:
+        return [(math.inf, 1)]
+
+    def mu(self) -> float:
+        return math.inf
+
+    def zcdp(self) -> float:
+        return math.inf
+
+    def renyi(self, alpha: float) -> float:
+        return math.inf
+
+    def profile(self, epsilon: float) -> float | None:
+        return None
+
+    def certified(self, delta: float) -> float:
+        return math.inf
+
+
+@dataclass(frozen=True)
 class Sampled:
     """`count` uses, each on a fresh hidden sample of a block.
 

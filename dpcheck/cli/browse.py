@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcheck.claims import standing
 from dpcheck.cli.common import (
     Exit,
     also_option,
@@ -19,6 +20,7 @@ from dpcheck.cli.common import (
     errors_of,
     finish,
     json_option,
+    kinds_of_refutation,
     results_of,
     root_option,
     shown,
@@ -66,6 +68,7 @@ def check_row(catalogue: Catalogue, check: Check, chosen: Chosen | None) -> dict
         "kind": check.kind,
         "doc": check.doc,
         "expect": sorted(outcome.value for outcome in check.expect),
+        "standing": standing(check.label, catalogue.claims.get(check.label)),
         "home": str(catalogue.home(check.id)),
         "outcome": "not run",
     }
@@ -130,8 +133,12 @@ def list_command(
             for c, found, checks in rows
         ]
         table(shown, ("label", "kind", "outcome", "grade", "title"))
-        total = Counter(outcome for _, found, _ in rows for outcome in found)
+        listed = {check.id for _, _, checks in rows for check in checks}  # once, though several labels may share it
+        made = {id: chosen.record.verdict.outcome.value for id, chosen in results.items() if id in listed}
+        total = Counter([*made.values(), *["not run"] * len(listed - made.keys())])
         said = " · ".join(f"{name} {total[name]}" for name in OUTCOMES if total[name])
+        refuted = (id.partition("::")[0] for id, outcome in made.items() if outcome == "refuted")
+        said += kinds_of_refutation(catalogue, refuted)
         click.echo(count(len(rows), "claim") + (f" · checks: {said}" if said else ""))
         if any(row[2].endswith("*") for row in shown):
             click.echo("* some result is stale: its sources have changed since; `dpcheck run` renews it")

@@ -132,15 +132,15 @@ def finish(catalogue: Catalogue, code: Exit = Exit.EXPECTED) -> None:
         leave(code)
 
 
-def results_of(catalogue: Catalogue, store: str | None, committed: Path | None = None) -> dict[str, Chosen]:
-    """Check id -> the record that speaks for it, from the store and the committed records."""
+def results_of(catalogue: Catalogue, store: str | None, *committed: Path) -> dict[str, Chosen]:
+    """Check id -> the record that speaks for it, from the store and committed records (default: those of the root)."""
     from dpcheck.engine import history
     from dpcheck.engine.store import read_records
 
     records: list[Record] = []
-    committed = committed or catalogue.layout.committed
-    if committed.is_file():
-        records += history.read_jsonl(committed)
+    for path in dict.fromkeys(file.resolve() for file in committed or (catalogue.layout.committed,)):
+        if path.is_file():
+            records += history.read_jsonl(path)
     path = Path(store) if store else catalogue.layout.store
     if store or path.is_file():
         records += read_records(path)
@@ -171,6 +171,15 @@ def shown(path: Path) -> str:
     """A path as the user would type it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def kinds_of_refutation(catalogue: Catalogue, labels: Iterable[str]) -> str:
+    """ " (refuted: 2 of printed statements, 9 of readings of them)": never added up; "" when nothing is refuted."""
+    from dpcheck.claims import standing
+    from dpcheck.report.tables import refutations
+
+    said = refutations(standing(label, catalogue.claims.get(label)) for label in labels)
+    return f" (refuted: {said})" if said else ""
 
 
 # -- output ----------------------------------------------------------------------------------------------------------

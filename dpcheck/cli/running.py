@@ -19,6 +19,7 @@ from dpcheck.cli.common import (
     echo_json,
     finish,
     json_option,
+    kinds_of_refutation,
     leave,
     results_of,
     root_option,
@@ -94,7 +95,7 @@ def run_command(
         echo_json(_as_dict(result, size, seed, code))
     else:
         _table(result)
-        _summary(result, seed, path, _own(catalogue))
+        _summary(result, seed, path, catalogue)
     finish(catalogue, code)
 
 
@@ -137,14 +138,14 @@ def _table(result: Result) -> None:
         click.echo(f"… and {count(len(rows) - ROWS, 'more verdict')}; `dpcheck list` shows all")
 
 
-def _summary(result: Result, seed: int, store: Path, paths: Sequence[Path]) -> None:
+def _summary(result: Result, seed: int, store: Path, catalogue: Catalogue) -> None:
     counts = Counter(record.verdict.outcome.value for record in result.records)
     refuted = [record for record in result.records if record.verdict.outcome.value == "refuted"]
-    expected = f" ({sum(r.expected for r in refuted)} expected)" if refuted else ""
+    kinds = kinds_of_refutation(catalogue, (record.label for record in refuted))
     spent = math.fsum(record.verdict.failure_probability for record in result.records)
     said = [
         f"holds {counts['holds']}",
-        f"refuted {counts['refuted']}{expected}",
+        f"refuted {counts['refuted']}",
         f"consistent {counts['consistent']}",
         f"undecided {counts['undecided']}",
         *([f"differs {counts['differs']}"] if counts["differs"] else []),
@@ -152,14 +153,15 @@ def _summary(result: Result, seed: int, store: Path, paths: Sequence[Path]) -> N
         *([f"errors {len(result.failures)}"] if result.failures else []),
     ]
     risk = f"failure probability of the whole run {spent:.2g}" if spent else "nothing was sampled"
-    click.echo(f"  {' · '.join(said)}        {risk}, seed {seed}")
+    click.echo(f"  {' · '.join(said)}{kinds}")
+    click.echo(f"  {risk}, seed {seed}")
     if result.failures:
         verdict = f"{count(len(result.failures), 'error')}: a check raised or broke a rule"
     elif result.unexpected:
         verdict = f"{count(len(result.unexpected), 'verdict')} not as expected"
     else:
         verdict = "every verdict as expected"
-    also = "".join(f" --also {shown(path)}" for path in paths)
+    also = "".join(f" --also {shown(path)}" for path in _own(catalogue))
     follow = f"dpcheck report{also}"
     if result.waiting:
         verdict += f" · {count(len(result.waiting), 'check')} with cells in other shards"
@@ -219,7 +221,7 @@ def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ..
                 click.echo(f"{size}, seed {seed}")
                 _table(result)
                 _witnesses(result, path)
-                _summary(result, seed, path, _own(catalogue))
+                _summary(result, seed, path, catalogue)
                 code = max(code, exit_code(result), key=(Exit.EXPECTED, Exit.UNEXPECTED, Exit.INTERNAL).index)
     finish(catalogue, code)
 
@@ -270,7 +272,11 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
 @also_option
 @store_option
 def report_command(out: str | None, root: str | None, also: tuple[str, ...], store: str | None) -> None:
-    """Writes the report and its committed records.jsonl: the same results give the same bytes."""
+    """Writes the report and its committed records.jsonl: the same results give the same bytes.
+
+    Every check is shown by its strongest record of today's sources, from the store, the committed records and those of
+    the folder; a larger one whose sources have changed stays beside it, marked.
+    """
     from dpcheck import report
     from dpcheck.engine.history import write_jsonl
 
@@ -281,12 +287,13 @@ def report_command(out: str | None, root: str | None, also: tuple[str, ...], sto
     folder = Path(out) if out else catalogue.layout.committed.parent
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; --out takes a folder")
-    results = results_of(catalogue, store, folder / "records.jsonl")
+    results = results_of(catalogue, store, folder / "records.jsonl", catalogue.layout.committed)
     chosen = {check: result for check, result in results.items() if check in catalogue.checks}
     records = [result.record for result in chosen.values()]
     stale = {check for check, result in chosen.items() if result.stale}
-    written = report.write(catalogue, records, folder, stale=stale)
-    written.append(write_jsonl(folder / "records.jsonl", records))
+    earlier = {check: result.earlier for check, result in chosen.items() if result.earlier is not None}
+    written = report.write(catalogue, records, folder, stale=stale, earlier=earlier)
+    written.append(write_jsonl(folder / "records.jsonl", [*records, *earlier.values()]))
     click.echo(f"{_of(records, len(catalogue.checks))} · {count(len(written), 'file')} in {shown(folder.resolve())}")
     if stale:
         click.echo(f"{count(len(stale), 'result')} stale: sources have changed since; `dpcheck run` renews them")

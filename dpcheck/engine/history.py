@@ -17,29 +17,40 @@ from dpcheck.verdicts import Outcome
 
 @dataclass(frozen=True)
 class Chosen:
-    """The record that speaks for a check; stale when its sources are not those of today."""
+    """The record that speaks for a check; stale when its sources are not those of today.
+
+    `earlier` is a stale record of a larger size that a fresh one stands in for: shown beside it, never lost.
+    """
 
     record: Record
     stale: bool
+    earlier: Record | None = None
 
 
 def choose(records: Iterable[Record], fingerprints: Mapping[str, str] | None = None) -> dict[str, Chosen]:
-    """Check id -> the record that speaks for it.
+    """Check id -> the record that speaks for it: the strongest fresh one.
 
-    Any answer beats a skip, current sources beat stale ones, then the larger size, then the newer record counts.
+    Any answer beats a skip, current sources beat stale ones, then the larger size, then the newer record counts. A
+    stale record of a larger size is kept beside a fresh one.
 
     Args:
         fingerprints: check id -> its sources as of now (`Catalogue.fingerprints`); records of other checks are stale.
             None takes every record for current.
     """
-    best: dict[str, tuple[tuple[bool, bool, int, str, int], Chosen]] = {}
+    ranked: dict[str, list[tuple[tuple[bool, bool, int, str, int], Record]]] = {}
     for place, record in enumerate(records):
         stale = fingerprints is not None and fingerprints.get(record.check) != record.sources
         answered = record.verdict.outcome is not Outcome.SKIPPED
         rank = (answered, not stale, SIZES.index(record.size), record.created, place)
-        if record.check not in best or rank > best[record.check][0]:
-            best[record.check] = (rank, Chosen(record, stale))
-    return {check: best[check][1] for check in sorted(best)}
+        ranked.setdefault(record.check, []).append((rank, record))
+    return {check: _strongest(ranked[check]) for check in sorted(ranked)}
+
+
+def _strongest(ranked: list[tuple[tuple[bool, bool, int, str, int], Record]]) -> Chosen:
+    (answered, fresh, size, *_), record = max(ranked, key=lambda pair: pair[0])
+    larger = [pair for pair in ranked if answered and fresh and pair[0][0] and not pair[0][1] and pair[0][2] > size]
+    earlier = max(larger, key=lambda pair: pair[0])[1] if larger else None
+    return Chosen(record, not fresh, earlier)
 
 
 def committed(record: Record) -> Record:

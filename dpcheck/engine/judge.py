@@ -14,7 +14,7 @@ from typing import Any
 
 from dpcheck import witnesses
 from dpcheck.checks import Check, Measurement
-from dpcheck.claims import Claim, split_label
+from dpcheck.claims import Claim, standing
 from dpcheck.errors import DpcheckError, WitnessRejected
 from dpcheck.verdicts import Outcome, Verdict
 
@@ -49,7 +49,7 @@ def conclude(
 
 def _printed(check: Check, claim: Claim | None) -> bool:
     """Whether a check speaks of a statement as the paper prints it."""
-    return not split_label(check.label)[2] and (claim is None or claim.origin != "ours")
+    return standing(check.label, claim) == "printed"
 
 
 def enforce(check: Check, verdict: Verdict, claim: Claim | None = None) -> None:

@@ -22,8 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpcheck import witnesses
-from dpcheck.checks import FAILURE_PROBABILITY
+from dpcheck import checks, witnesses
 from dpcheck.errors import InvalidInput, WitnessRejected
 from dpcheck.statistics.binomial import check_probability, clopper_pearson
 from dpcheck.verdicts import Evidence, Verdict, Witness, consistent, differs, holds, refuted, undecided
@@ -43,7 +42,7 @@ def never_violated(
     evidence: Evidence = "exact",
     witness: Callable[[int], Witness] | None = None,
     tolerance: float = ROUNDING,
-    failure_probability: float = FAILURE_PROBABILITY,
+    failure_probability: float | None = None,
     drawn: bool = True,
 ) -> Verdict:
     """Judges "left <= right for every instance" from its two sides on some instances.
@@ -57,9 +56,11 @@ def never_violated(
         witness: makes the witness of the instance with that flat index; it is verified before anything is refuted.
         tolerance: relative to the larger side, what float64 may be off by; choose it from the computation, not from
             the result.
-        failure_probability: of the stated visible frequency, when the instances were drawn independently.
+        failure_probability: of the stated visible frequency, when the instances were drawn independently; that of
+            the cell under way, unless given.
         drawn: whether they were; a fixed grid is no sample, says nothing of frequencies and spends no probability.
     """
+    failure_probability = checks.share() if failure_probability is None else failure_probability
     check_probability(failure_probability)
     lhs, rhs = (np.asarray(side, dtype=float) for side in np.broadcast_arrays(left, right))
     if lhs.size == 0 or np.isnan(lhs).any() or np.isnan(rhs).any():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dpcheck.engine.records import Record
@@ -20,7 +20,12 @@ MARKER = "<!-- Written by `dpcheck report`; edits are lost. -->"
 
 
 def write(
-    catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, *, stale: Collection[str] = frozenset()
+    catalogue: Catalogue,
+    records: Sequence[Record],
+    out: pathlib.Path,
+    *,
+    stale: Collection[str] = frozenset(),
+    earlier: Mapping[str, Record] | None = None,
 ) -> list[pathlib.Path]:
     """Writes the whole report and removes what an earlier one left behind; `records.jsonl` is never touched.
 
@@ -29,6 +34,7 @@ def write(
         records: at most one a check.
         out: the report's folder, created when missing.
         stale: ids of checks whose sources have changed since their record was made.
+        earlier: check id -> a stale record of a larger size, to stand beside the fresh one.
 
     Returns:
         Every file written, sorted.
@@ -42,7 +48,7 @@ def write(
     counts = Counter(record.check for record in records)
     if twice := [check for check, count in sorted(counts.items()) if count > 1]:
         raise InvalidInput(f"{counts[twice[0]]} records of {twice[0]}; the report takes one a check")
-    report = model.build(catalogue, records, out, stale)
+    report = model.build(catalogue, records, out, stale, earlier)
     files = pages.render(report) | {"dpcheck.html": html.render(report)}
     for result in report.results:
         if result.figure:

@@ -6,7 +6,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib.style
@@ -52,6 +52,17 @@ _LARGEST = 1e140
 """Beyond this, ratios of two numbers leave the range of float64, and axes with them."""
 
 
+_BARS = ("value", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a legend calls the marks and the dashes: a formula is not measured, an order is no bound."""
+
+    value: str = "measured"
+    bound: str = "bound"
+
+
 @dataclass(frozen=True)
 class Series:
     """One legend entry: columns sorted by x, NaN where a point says nothing."""
@@ -69,10 +80,19 @@ def hidden(points: Sequence[Point]) -> int:
     return sum(math.isnan(_finite(p.x)) or math.isnan(_finite(p.value)) for p in points)
 
 
-def draw(points: Sequence[Point], axes: tuple[str, str]) -> Figure | None:
+def draw(points: Sequence[Point], axes: tuple[str, str], words: Words | None = None) -> Figure | None:
     """The figure, or None when no point is finite. One pair of axes, small multiples, or rows: whatever reads best."""
     with matplotlib.style.context(["default", STYLE]):
-        return _draw(_series(points), axes)
+        return _draw(_series(points), axes, words or Words())
+
+
+def against_order(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Values and bars over the bound at the same point: what an order, whose constant is not stated, can be held to."""
+    return tuple(
+        replace(p, bound=None, **{name: v / p.bound for name in _BARS if (v := getattr(p, name)) is not None})
+        for p in points
+        if p.bound is not None and p.bound > 0
+    )
 
 
 def svg(figure: Figure) -> str:
@@ -113,18 +133,18 @@ def _finite(value: float | None) -> float:
     return 0.0 if abs(value) < 1 / _LARGEST else value
 
 
-def _draw(series: list[Series], axes: tuple[str, str]) -> Figure | None:
+def _draw(series: list[Series], axes: tuple[str, str], words: Words) -> Figure | None:
     if not series:
         return None
     xs = np.unique(np.concatenate([s.x for s in series]))
     if len(xs) == 1 and 1 < len(series) <= ROWS:
-        return _rows(series, axes, float(xs[0]))
+        return _rows(series, axes, float(xs[0]), words)
     if TOGETHER < len(series) <= PANELS:
-        return _panels(series, axes)
+        return _panels(series, axes, words)
     figure = Figure(figsize=(6.6, 4.2), layout="constrained")
     ax = figure.add_subplot()
     _scales(ax, series, xs)
-    handles = _overlay(ax, series) if len(series) <= TOGETHER else _highlight(ax, series)
+    handles = _overlay(ax, series, words) if len(series) <= TOGETHER else _highlight(ax, series, words)
     ax.set(xlabel=axes[0], ylabel=axes[1])
     widest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), 90 // (widest + 6)))
@@ -132,31 +152,31 @@ def _draw(series: list[Series], axes: tuple[str, str]) -> Figure | None:
     return figure
 
 
-def _overlay(ax: Axes, series: list[Series]) -> list[Line2D]:
+def _overlay(ax: Axes, series: list[Series], words: Words) -> list[Line2D]:
     """Each series in its colour, measured with bars and bound dashed; one black bound when they share it."""
     shared = _shared_bound(series)
     handles = []
     several = len(series) > 1 and shared is None
     for one, colour, marker in zip(series, PALETTE, MARKERS, strict=False):
         _measured(ax, one, colour, marker)
-        handles.append(Line2D([], [], color=colour, marker=marker, label=one.name or "measured"))
+        handles.append(Line2D([], [], color=colour, marker=marker, label=one.name or words.value))
         if shared is None:
             _bound(ax, one, colour if several else INK)
     if shared is not None:
         _bound(ax, shared, INK)
     if any(np.isfinite(one.bound).any() for one in series):
-        label = "bound, in the colour of its series" if several else "bound"
+        label = f"{words.bound}, in the colour of its series" if several else words.bound
         handles.append(Line2D([], [], color=INK, ls="--", label=label))
     return handles
 
 
-def _highlight(ax: Axes, series: list[Series]) -> list[Line2D]:
+def _highlight(ax: Axes, series: list[Series], words: Words) -> list[Line2D]:
     """Too many series to tell apart: those nearest their bound in colour, the rest in grey."""
     nearest = sorted(series, key=lambda s: (-_closeness(s), natural(s.name)))[:TOGETHER]
     for one in series:
         if one not in nearest:
             ax.plot(one.x, one.value, "." if len(one.x) == 1 else "-", color=FAINT, lw=0.8, zorder=1)
-    handles = _overlay(ax, sorted(nearest, key=lambda s: natural(s.name)))
+    handles = _overlay(ax, sorted(nearest, key=lambda s: natural(s.name)), words)
     label = f"the other {len(series) - len(nearest)} series"
     return [*handles, Line2D([], [], color=FAINT, label=label)]
 
@@ -170,7 +190,7 @@ def _closeness(series: Series) -> float:
     return float(series.value.max())
 
 
-def _panels(series: list[Series], axes: tuple[str, str]) -> Figure:
+def _panels(series: list[Series], axes: tuple[str, str], words: Words) -> Figure:
     """Small multiples with common axes."""
     columns = 3
     height = -(-len(series) // columns)
@@ -188,14 +208,14 @@ def _panels(series: list[Series], axes: tuple[str, str]) -> Figure:
         ax.tick_params(labelbottom=True)
     figure.supxlabel(axes[0], fontsize=10)
     figure.supylabel(axes[1], fontsize=10)
-    handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label="measured")]
+    handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if any(np.isfinite(one.bound).any() for one in series):
-        handles.append(Line2D([], [], color=INK, ls="--", label="bound"))
+        handles.append(Line2D([], [], color=INK, ls="--", label=words.bound))
     figure.legend(handles=handles, loc="outside upper right", ncols=2)
     return figure
 
 
-def _rows(series: list[Series], axes: tuple[str, str], x: float) -> Figure:
+def _rows(series: list[Series], axes: tuple[str, str], x: float, words: Words) -> Figure:
     """One x for all: a row a series, its value and bar against its bound."""
     figure = Figure(figsize=(6.6, 0.3 * len(series) + 1.5), layout="constrained")
     ax = figure.add_subplot()
@@ -207,14 +227,14 @@ def _rows(series: list[Series], axes: tuple[str, str], x: float) -> Figure:
         ax.plot(one.value, place, MARKERS[0], color=PALETTE[0])
         ax.plot(one.bound, place, "|", color=PALETTE[1], ms=13, mew=2.2)
         bounded = bounded or bool(np.isfinite(one.bound).any())
-    ax.set_yticks([-row for row in range(len(series))], [one.name or "measured" for one in series])
+    ax.set_yticks([-row for row in range(len(series))], [one.name or words.value for one in series])
     ax.set_ylim(-len(series) + 0.4, 0.6)
     at = f"{axes[1]}, at {axes[0]} = {label(x)}" if axes[0] else axes[1]
     ax.set_xlabel(at)
     _axis(ax.xaxis, 6)
-    handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label="measured")]
+    handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if bounded:
-        handles.append(Line2D([], [], color=PALETTE[1], ls="", marker="|", ms=11, mew=2.2, label="bound"))
+        handles.append(Line2D([], [], color=PALETTE[1], ls="", marker="|", ms=11, mew=2.2, label=words.bound))
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
 

@@ -8,13 +8,13 @@ import os
 import pathlib
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpcheck.checks import Check
-from dpcheck.claims import Claim, Grade, split_label
+from dpcheck.claims import Claim, Grade, Standing, split_label, standing
 from dpcheck.derivations import Transcript
 from dpcheck.engine.records import Record
 from dpcheck.errors import UnknownLabel
@@ -48,6 +48,14 @@ class Result:
     record: Record | None
     stale: bool
     link: Link
+    claim: Claim | None = None
+    earlier: Record | None = None
+    """A stale record of a larger size, beside the fresh one."""
+
+    @property
+    def standing(self) -> Standing:
+        """Whether it speaks of a printed statement, of a reading of one, or of one of our own."""
+        return standing(self.check.label, self.claim)
 
     @property
     def outcome(self) -> str:
@@ -72,8 +80,31 @@ class Result:
         if self.record is None or not self.record.verdict.points:
             return ""
         verdict = self.record.verdict
-        figure = figures.draw(verdict.points, verdict.axes)
+        points, axes = verdict.points, verdict.axes
+        if self.is_rate:
+            points, axes = figures.against_order(points), (axes[0], f"{axes[1]} / order: flat where the rate is met")
+        figure = figures.draw(points, axes, figures.Words(self._value, self._bound))
         return "" if figure is None else figures.svg(figure)
+
+    @property
+    def is_transcription(self) -> bool:
+        """Whether it compares what dpcheck wrote down with the printed line, and nothing else."""
+        return self.check.kind == "transcription"
+
+    @property
+    def is_rate(self) -> bool:
+        """An order has no constant, so a figure shows the measurement over it."""
+        return self.check.kind == "rate"
+
+    @property
+    def _value(self) -> str:
+        assert self.record is not None
+        return "measured" if self.record.verdict.evidence in ("sampled", "counted") else "computed"
+
+    @property
+    def _bound(self) -> str:
+        explicit = self.claim is None or self.claim.explicit is not None or self.claim.order is None
+        return "bound" if explicit else "order, its constant set to 1"
 
     @property
     def figure(self) -> str:
@@ -82,9 +113,16 @@ class Result:
     @property
     def caption(self) -> str:
         assert self.record is not None
-        parts = ["Measured values, with confidence bars where there are any, against the bound where one is given."]
-        if self.check.kind == "rate":
-            parts.append("The bound is an order, drawn with its hidden constant as 1: only slopes can be compared.")
+        if self.is_rate:
+            parts = [
+                f"{self._value.capitalize()} values over the stated order at each point, with bars of one standard "
+                "error: flat where the rate is met, falling where it is better, rising where it is missed. The height "
+                "is the constant that the order hides."
+            ]
+        else:
+            parts = [f"{self._value.capitalize()} values, with confidence bars where there are any."]
+            if any(point.bound is not None for point in self.record.verdict.points):
+                parts.append(f"Dashed: {self._bound}.")
         if missing := figures.hidden(self.record.verdict.points):
             parts.append(f"Not shown: {missing} points that are infinite, not a number, or too large to draw.")
         return " ".join(parts)
@@ -92,6 +130,11 @@ class Result:
     @property
     def witness(self) -> Witness | None:
         return None if self.record is None else self.record.verdict.witness
+
+    @property
+    def attested(self) -> bool:
+        """The witness rests on counts of runs, which nobody can recompute: arithmetic is verified, counts are told."""
+        return self.witness is not None and self.witness.kind.startswith("sampled.")
 
     @property
     def witness_file(self) -> str:
@@ -108,6 +151,13 @@ class Result:
         if self.record is None:
             return []
         return [(name, tables.number(value)) for name, value in self.record.verdict.numbers.items()]
+
+    @property
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Of a refutation over several cells: the table's head, and a row a cell."""
+        rows = [] if self.record is None else self.record.verdict.rows
+        head = list(dict.fromkeys(name for row in rows for name in row))
+        return head, [[tables.number(row[name]) if name in row else "" for name in head] for row in rows]
 
     @property
     def sureness(self) -> str:
@@ -200,6 +250,16 @@ class Statement:
         return sorted({result.outcome for result in self.results} or {"no check"})
 
 
+def _once(statements: Iterable[Statement]) -> list[Result]:
+    """The results of statements, each check once, though several labels may show it."""
+    return list({result.check.id: result for statement in statements for result in statement.results}.values())
+
+
+def _counts(results: Iterable[Result]) -> dict[str, int]:
+    """Outcomes of the checks that look at a statement; what only compares our transcription is counted apart."""
+    return tables.counted(result.outcome for result in results if not result.is_transcription)
+
+
 @dataclass(frozen=True)
 class PaperView:
     """A paper and its statements in the natural order of their items."""
@@ -212,7 +272,16 @@ class PaperView:
 
     @property
     def counts(self) -> dict[str, int]:
-        return tables.counted(result.outcome for s in self.statements for result in s.results)
+        return _counts(_once(self.statements))
+
+    @property
+    def transcriptions(self) -> int:
+        return sum(result.is_transcription for result in _once(self.statements))
+
+    @property
+    def refutations(self) -> str:
+        """What was refuted, by kind."""
+        return tables.refutations(r.standing for r in _once(self.statements) if r.outcome == "refuted")
 
     @property
     def bare(self) -> int:
@@ -241,11 +310,21 @@ class Report:
 
     @property
     def results(self) -> list[Result]:
-        return [result for statement in self.statements for result in statement.results]
+        """Every check once, though it may be shown under several statements."""
+        return _once(self.statements)
+
+    @property
+    def refutations(self) -> str:
+        """What was refuted, by kind."""
+        return tables.refutations(r.standing for r in self.results if r.outcome == "refuted")
 
     @property
     def counts(self) -> dict[str, int]:
-        return tables.counted(result.outcome for result in self.results)
+        return _counts(self.results)
+
+    @property
+    def transcriptions(self) -> int:
+        return sum(result.is_transcription for result in self.results)
 
     @property
     def sampled(self) -> int:
@@ -286,15 +365,22 @@ class Report:
         return [r for s in self.statements if not s.grade for r in s.results if r.outcome == "refuted"]
 
 
-def build(catalogue: Catalogue, records: Sequence[Record], out: pathlib.Path, stale: Collection[str]) -> Report:
+def build(
+    catalogue: Catalogue,
+    records: Sequence[Record],
+    out: pathlib.Path,
+    stale: Collection[str],
+    earlier: Mapping[str, Record] | None = None,
+) -> Report:
     """Gathers the report. A label without a claim (an algorithm, a procedure) stands under its paper all the same."""
+    shown = _Shown(catalogue, {record.check: record for record in records}, out, stale, earlier or {})
     by_check = {record.check: record for record in records}
     checked = {label for check in catalogue.checks.values() for label in check.labels}
     by_statement: dict[str, set[str]] = {}
     for label in {*catalogue.claims, *catalogue.unchecked, *catalogue.algorithms, *checked}:
         by_statement.setdefault(label.partition("@")[0], set()).add(label)
     statements = [
-        _statement(catalogue, label, labels, by_check, out, stale)
+        _statement(shown, label, labels)
         for label, labels in sorted(by_statement.items(), key=lambda pair: tables.natural(pair[0]))
     ]
     panels, broken = comparisons.panels(catalogue)
@@ -319,37 +405,49 @@ def _paper(catalogue: Catalogue, key: str, statements: list[Statement]) -> Paper
     return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements))
 
 
-def _statement(
-    catalogue: Catalogue,
-    label: str,
-    labels: set[str],
-    by_check: dict[str, Record],
-    out: pathlib.Path,
-    stale: Collection[str],
-) -> Statement:
+@dataclass(frozen=True)
+class _Shown:
+    """What every statement is laid out from."""
+
+    catalogue: Catalogue
+    by_check: Mapping[str, Record]
+    out: pathlib.Path
+    stale: Collection[str]
+    earlier: Mapping[str, Record]
+
+    def link(self, home: Home) -> Link:
+        return _link(home, self.catalogue.root, self.out)
+
+    def result(self, check: Check) -> Result:
+        claim, link = self.catalogue.claims.get(check.label), self.link(self.catalogue.home(check.id))
+        record = self.by_check.get(check.id)
+        return Result(check, record, check.id in self.stale, link, claim, self.earlier.get(check.id))
+
+
+def _statement(shown: _Shown, label: str, labels: set[str]) -> Statement:
     def order(name: str) -> tuple[int, str]:
         reading = split_label(name)[2] or "as-printed"
         return (READINGS.index(reading) if reading in READINGS else len(READINGS), reading)
 
-    readings = tuple(_reading(catalogue, name, by_check, out, stale) for name in sorted(labels, key=order))
+    catalogue = shown.catalogue
+    readings = tuple(_reading(shown, name) for name in sorted(labels, key=order))
     claims = [reading.claim for reading in readings if reading.claim is not None]
     title = claims[0].title if claims else _title(label)
-    links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, out)
+    links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, shown.out)
     reason = next((u.reason for name, u in catalogue.underived.items() if name.partition("@")[0] == label), "")
     derived = (catalogue.transcript(name) for name in sorted(catalogue.derivations) if name.partition("@")[0] == label)
     return Statement(label, title, readings, links, tuple(t for t in derived if t is not None), reason)
 
 
-def _reading(
-    catalogue: Catalogue, label: str, by_check: dict[str, Record], out: pathlib.Path, stale: Collection[str]
-) -> Reading:
+def _reading(shown: _Shown, label: str) -> Reading:
+    catalogue = shown.catalogue
     checks = sorted(catalogue.checks_of(label), key=lambda c: tables.natural(c.id))
-    results = tuple(
-        Result(c, by_check.get(c.id), c.id in stale, _link(catalogue.home(c.id), catalogue.root, out)) for c in checks
-    )
     unchecked = catalogue.unchecked.get(label)
     statement = label.partition("@")[0]
-    siblings = any(c.label != label and c.label.partition("@")[0] == statement for c in catalogue.checks.values())
+    siblings = any(
+        other != label and other.partition("@")[0] == statement for c in catalogue.checks.values() for other in c.labels
+    )
+    results = tuple(shown.result(check) for check in checks)
     return Reading(label, catalogue.claims.get(label), results, unchecked.reason if unchecked else "", siblings)
 
 

@@ -11,16 +11,21 @@ import sympy as sp
 from dpcheck.claims import Claim
 from dpcheck.derivations import Step
 from dpcheck.report import MARKER, mathematics, tables
-from dpcheck.report.model import Link, Reading, Report, Result
+from dpcheck.report.model import Link, PaperView, Reading, Report, Result
 
 MEANING = (
     "**holds**: an exact computation, a certificate, a count or algebra establishes the statement in every cell "
     "checked; or, for a mean or a quantile, the upper confidence bound of the measurement lies below it. It says "
     "nothing of sizes and inputs outside of the cells, unless the evidence is symbolic.",
     "**refuted**: the statement, in the reading named, is violated beyond the failure probability; where a witness is "
-    "linked, anyone can recompute the violation from it without the search that found it.",
-    "**inconclusive**: neither; the sentence says how small a violation would have been seen. A sampled privacy audit "
-    "never proves privacy: at best it ends here.",
+    "linked, anyone can recompute the violation from it without the search that found it. Refutations of printed "
+    "statements, of readings of them (taken at their word, or repaired by us) and of statements that only we made are "
+    "counted apart.",
+    "**consistent**: nothing was found, though a violation as large as the sentence says would have been. A sampled "
+    "privacy audit and a measured rate never prove their statement: at best they end here.",
+    "**undecided**: too little was measured to tell, or the bound is so large that no measurement could break it.",
+    "**differs**: what dpcheck runs or wrote down is not the printed line; a defect of dpcheck, and no word about the "
+    "paper.",
     "**skipped**: an optional package is missing, or the check cannot run at this size; the reason is given.",
     "**not run**: there is a check, and no verdict of it is stored.",
 )
@@ -70,7 +75,7 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
     }
     environment.filters |= {
         kind: escape,
-        "tally": tally,
+        "counted": counted,
         "plural": lambda things: "" if (things if isinstance(things, int) else len(things)) == 1 else "s",
         "words": lambda name: name.replace("-", " "),
         "formulas": mathematics.formulas,
@@ -93,8 +98,18 @@ def tally(counts: Mapping[str, int]) -> str:
     return " · ".join(
         f"{outcome} {count}"
         for outcome, count in counts.items()
-        if count or outcome in ("holds", "refuted", "consistent", "undecided")
+        if count or outcome in ("refuted", "holds", "consistent", "undecided")
     )
+
+
+def counted(view: Report | PaperView) -> str:
+    """Checks by outcome, refutations by what they refute, transcriptions apart."""
+    said = tally(view.counts)
+    if view.refutations:
+        said += f" (refuted: {view.refutations})"
+    if view.transcriptions:
+        said += f"; and {view.transcriptions} that compare our transcription with the printed line"
+    return said
 
 
 def about(claim: Claim) -> str:

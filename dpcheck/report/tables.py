@@ -70,6 +70,19 @@ def hypertext(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", html.escape(" ".join(text.split())))
 
 
+STANDINGS = {
+    "printed": "of printed statements",
+    "reading": "of readings of them",
+    "ours": "of statements of our own",
+}
+
+
+def refutations(standings: Iterable[str]) -> str:
+    """ "3 of printed statements, 9 of readings of them": the kinds of refutation, never added up; "" for none."""
+    counts = Counter(standings)
+    return ", ".join(f"{counts[kind]} {words}" for kind, words in STANDINGS.items() if counts[kind])
+
+
 def counted(outcomes: Iterable[str]) -> dict[str, int]:
     """How many of each outcome, in a fixed order, zeros included."""
     counts = Counter(outcomes)

@@ -1,8 +1,11 @@
-"""Re-verification of refutations, by small code of its own: exact rationals or mpmath, no NumPy, no algorithm.
+"""Verifiers of witnesses, each written on its own: exact rationals or mpmath, no NumPy, no algorithm.
 
 A witness of kind `"<module>.<function>"` is recomputed by that public function of `dpcheck.witnesses.<module>`, which
 gets the witness's parameters and returns a `Violation`. The function rebuilds what the statement claims by itself, so
 editing a witness's numbers, or its parameters into harmless ones, is found out.
+
+What no verifier can recompute is testimony: the counts of a sampled audit are the word of whoever wrote them down, and
+the arithmetic on them is all that is checked. Such a witness is attested, not verified, and speaks of privacy only.
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import mpmath
 import sympy as sp
 
-from dpcheck.errors import WitnessRejected
+from dpcheck import foreign
+from dpcheck.errors import InvalidInput, WitnessRejected
 from dpcheck.verdicts import Witness
 
 Value: TypeAlias = int | str | Fraction | mpmath.mpf
@@ -35,6 +40,7 @@ class Violation:
         label: the statement that it breaks, so that a witness cannot be passed off as another's.
         at: the value at this witness of every symbol in the statement's assumptions (symbol name -> exact value),
             computed from the instance, not copied from what the witness says of itself.
+        testimony: what the violation rests on that nobody can recompute, as a sentence; "" where there is nothing.
     """
 
     claimed: mpmath.mpf
@@ -43,18 +49,60 @@ class Violation:
     violated: bool
     label: str
     at: Mapping[str, Value] = field(default_factory=dict)
+    testimony: str = ""
 
 
-def verify(witness: Witness, *, assumptions: Sequence[sp.Basic] = (), tolerance: float = 1e-6) -> Violation:
+def verify(
+    witness: Witness | Mapping[str, Any] | str | Path,
+    *,
+    assumptions: Sequence[sp.Basic] = (),
+    private: bool = True,
+    tolerance: float = 1e-6,
+) -> Violation:
     """Recomputes a witness from its parameters alone.
 
     Args:
+        witness: one that this process made is recomputed here. A file's path, or what a file held, is foreign: it is
+            recomputed in a process of its own, within bounds of time and memory (`dpcheck.isolation`).
         assumptions: those of the claim that it refutes; a witness has to satisfy every one of them.
+        private: whether the claim is one of privacy; if not, a witness that rests on testimony is refused.
+        tolerance: relative, of the two numbers that a witness states.
 
     Raises:
-        WitnessRejected: unknown kind, another label, numbers that do not come out, no violation, or a hypothesis of
-            the claim that the witness does not satisfy.
+        Unreadable: what is given is no witness.
+        WitnessRejected: unknown kind, another label, numbers that do not come out, no violation, a hypothesis of the
+            claim that the witness does not satisfy, or more time or memory than there is for it.
     """
+    if isinstance(witness, Witness):
+        return _verified(witness, assumptions, private, tolerance)
+    from dpcheck.isolation import Isolated
+
+    read = Witness.from_dict(witness) if isinstance(witness, Mapping) else Witness.load(witness)
+    with Isolated() as child:
+        return child.verify(read, assumptions=assumptions, private=private, tolerance=tolerance)
+
+
+def _verified(witness: Witness, assumptions: Sequence[sp.Basic], private: bool, tolerance: float) -> Violation:
+    violation = _recomputed(witness)
+    if violation.label != witness.label:
+        raise WitnessRejected(f"this witness speaks of {violation.label}, not of {witness.label}")
+    for what in ("claimed", "found"):
+        _compare(what, getattr(witness, what), getattr(violation, what), tolerance)
+    if not violation.violated:
+        raise WitnessRejected(
+            f"no violation: {violation.statement}; allowed {mpmath.nstr(violation.claimed, 8)}, "
+            f"found {mpmath.nstr(violation.found, 8)}"
+        )
+    if violation.testimony and not private:
+        raise WitnessRejected(
+            f"{violation.label} is no statement of privacy, and this witness has nothing but counted guesses against it"
+        )
+    require(assumptions, violation)
+    return violation
+
+
+def _recomputed(witness: Witness) -> Violation:
+    """What the verifier of its kind makes of a witness; whatever goes wrong there is a rejection."""
     module, _, name = witness.kind.partition(".")
     verifier = None
     if module.isidentifier() and importlib.util.find_spec(f"dpcheck.witnesses.{module}") is not None:
@@ -63,25 +111,30 @@ def verify(witness: Witness, *, assumptions: Sequence[sp.Basic] = (), tolerance:
     if verifier is None:
         raise WitnessRejected(f"no verifier for witnesses of kind {witness.kind!r}; is dpcheck older than the witness?")
     try:
-        violation: Violation = verifier(**witness.parameters)
-    except (TypeError, ValueError, KeyError, ZeroDivisionError) as error:
-        raise WitnessRejected(f"the parameters of this {witness.kind} witness make no sense: {error}") from error
-    if violation.label != witness.label:
-        raise WitnessRejected(f"this witness speaks of {violation.label}, not of {witness.label}")
-    for what, said, recomputed in (
-        ("claimed", witness.claimed, violation.claimed),
-        ("found", witness.found, violation.found),
-    ):
-        value = mpmath.mpf(said) if "/" not in said else mpmath.mpf(said.split("/")[0]) / mpmath.mpf(said.split("/")[1])
-        if abs(value - recomputed) > tolerance * max(mpmath.mpf(1e-300), abs(recomputed)):
-            raise WitnessRejected(f"{what} is given as {said}, recomputed as {mpmath.nstr(recomputed, 10)}")
-    if not violation.violated:
-        raise WitnessRejected(
-            f"no violation: {violation.statement}; allowed {mpmath.nstr(violation.claimed, 8)}, "
-            f"found {mpmath.nstr(violation.found, 8)}"
+        foreign.check(witness.parameters)
+        violation = verifier(**witness.parameters)
+    except Exception as error:
+        said = (
+            foreign.shortened(str(error), 300) if not isinstance(error, MemoryError | RecursionError) else "too large"
         )
-    require(assumptions, violation)
+        raise WitnessRejected(f"the parameters of this {witness.kind} witness make no sense: {said}") from error
+    if not isinstance(violation, Violation):
+        raise WitnessRejected(f"{witness.kind} verifies no witness")
     return violation
+
+
+def _compare(what: str, said: str, recomputed: Any, tolerance: float) -> None:
+    """A number that the witness states against the recomputed one; what is not finite agrees with nothing."""
+    try:
+        exact = foreign.fraction(said)
+    except InvalidInput as error:
+        raise WitnessRejected(f"{what} is no finite number: {error}") from error
+    with mpmath.workdps(_DIGITS):
+        value, found = mpmath.mpf(exact.numerator) / exact.denominator, mpmath.mpmathify(recomputed)
+        if not isinstance(found, mpmath.mpf) or not mpmath.isfinite(found):
+            raise WitnessRejected(f"{what} is recomputed as {foreign.shortened(found)}, which is no finite number")
+        if not abs(value - found) <= tolerance * max(mpmath.mpf("1e-300"), abs(found)):
+            raise WitnessRejected(f"{what} is given as {said}, recomputed as {mpmath.nstr(found, 10)}")
 
 
 def require(assumptions: Sequence[sp.Basic], violation: Violation) -> None:
@@ -90,7 +143,10 @@ def require(assumptions: Sequence[sp.Basic], violation: Violation) -> None:
     Raises:
         WitnessRejected: one fails, or speaks of a symbol whose value the verifier does not give (`Violation.at`).
     """
-    values = {name.rstrip("_"): _exact(value) for name, value in violation.at.items()}
+    try:
+        values = {name.rstrip("_"): _exact(value) for name, value in violation.at.items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise WitnessRejected(f"{violation.label}: a symbol has no finite value at this witness: {error}") from error
     for assumption in assumptions:
         symbols = sorted(assumption.free_symbols, key=lambda s: s.name)
         if silent := [s.name for s in symbols if s.name.rstrip("_") not in values]:
@@ -98,18 +154,22 @@ def require(assumptions: Sequence[sp.Basic], violation: Violation) -> None:
                 f"{violation.label} assumes {assumption}, and the verifier does not say what {', '.join(silent)} is at "
                 "this witness; give its value in `Violation.at`"
             )
-        held = _holds(assumption, {s: values[s.name.rstrip("_")] for s in symbols})
+        try:
+            held = _holds(assumption, {s: values[s.name.rstrip("_")] for s in symbols})
+        except Exception:  # SymPy compares neither NaN nor complex numbers
+            held = False
         if not held:
-            shown = ", ".join(f"{s.name} = {mpmath.nstr(mpmath.mpf(values[s.name.rstrip('_')]), 8)}" for s in symbols)
+            shown = ", ".join(f"{s.name} = {sp.N(values[s.name.rstrip('_')], 8)}" for s in symbols)
             raise WitnessRejected(f"{violation.label} assumes {assumption}, which fails at this witness: {shown}")
 
 
 def _exact(value: Value) -> sp.Expr:
-    if isinstance(value, str):
-        value = Fraction(value)
-    if isinstance(value, Fraction):
-        return sp.Rational(value.numerator, value.denominator)
-    return sp.Integer(value) if isinstance(value, int) else sp.Float(value, _DIGITS)
+    if isinstance(value, mpmath.mpf):
+        if not mpmath.isfinite(value):
+            raise ValueError(f"{value} is not finite")
+        return sp.Float(value, _DIGITS)
+    exact = foreign.fraction(value)
+    return sp.Rational(exact.numerator, exact.denominator)
 
 
 def _holds(assumption: sp.Basic, values: Mapping[sp.Symbol, sp.Expr]) -> bool:

@@ -8,11 +8,14 @@ from typing import Any
 
 import mpmath
 
+from dpcheck import foreign
 from dpcheck.witnesses import Violation
 
 __all__ = ["event_counts", "fitted_counts", "stopped_counts"]
 
 _DIGITS = 50
+_MOST = 10**12
+"""Trials that an audit could have run."""
 _NUISANCE = 50
 """One part in 50 of the failure probability confines the chance of a guess, or the leaks, when delta > 0."""
 
@@ -92,13 +95,16 @@ def _recomputed(
     label: str,
     directions: int,
 ) -> Violation:
-    claimed, leak, alpha = Fraction(epsilon), Fraction(delta), Fraction(failure_probability)
-    if not (isinstance(right, int) and isinstance(wrong, int) and isinstance(samples, int)):
-        raise ValueError("counts must be integers")
-    if directions not in (1, 2):
+    claimed, leak, alpha = (foreign.fraction(value) for value in (epsilon, delta, failure_probability))
+    right, wrong, samples = (foreign.integer(value) for value in (right, wrong, samples))
+    if isinstance(directions, bool) or directions not in (1, 2):
         raise ValueError("guesses name one input or both: directions must be 1 or 2")
-    if min(right, wrong) < 0 or right + wrong > samples or not 0 < alpha < 1 or not 0 <= leak < 1:
-        raise ValueError("counts, delta or failure probability outside their ranges")
+    if min(right, wrong) < 0 or not 0 < right + wrong <= samples <= _MOST or not 0 <= leak < 1:
+        raise ValueError(
+            f"counts or delta outside their ranges: 0 <= delta < 1, and at least one guess in at most {_MOST:,} trials"
+        )
+    if claimed < 0 or not 0 < alpha <= Fraction(1, 2):
+        raise ValueError("a claim has epsilon >= 0, and a certificate a failure probability in (0, 1/2], its ranges")
     with mpmath.workdps(_DIGITS):
         found = certify(right, wrong, samples, leak * directions / 2, alpha)
         allowed = mpmath.mpf(claimed.numerator) / claimed.denominator
@@ -108,6 +114,11 @@ def _recomputed(
             statement=f"the mechanism is ({epsilon}, {delta})-DP on this pair (certified epsilon <= {epsilon})",
             violated=bool(found > allowed),
             label=label,
+            testimony=(
+                f"that {right:,} of {right + wrong:,} guesses in {samples:,} trials were right is the word of whoever "
+                "wrote the witness; recomputed was the arithmetic on these counts, which are wrong by chance with "
+                f"probability at most {failure_probability}"
+            ),
         )
 
 

@@ -36,7 +36,7 @@ def laplace(data, rng, trials):
     "toy/lem-2",
     kind="privacy",
     grid={"mechanism": ["words", "laplace"], "mode": ["fixed", "anytime"], "epsilon": [1.0, 4.0]},
-    expect="inconclusive",
+    expect="undecided",
 )
 def audited(context, mechanism, mode, epsilon):
     run = {"words": words, "laplace": laplace}[mechanism]

@@ -18,7 +18,7 @@ def test_list_before_and_after_a_run(root: Path, cli: Cli) -> None:
     assert lines[1].split() == ["toy/thm-1", "theorem", "not", "run", "Theorem", "1"]
     assert lines[-1] == "3 claims · checks: not run 2"
     cli("run")
-    assert cli("list").stdout.splitlines()[-1] == "3 claims · checks: inconclusive 1 · holds 1"
+    assert cli("list").stdout.splitlines()[-1] == "3 claims · checks: undecided 1 · holds 1"
 
 
 def test_list_filters(root: Path, cli: Cli) -> None:
@@ -49,7 +49,7 @@ def test_committed_records_speak_where_there_is_no_store(root: Path, cli: Cli) -
     cli("run")
     cli("report")
     (root / ".dpcheck" / "store.db").unlink()
-    assert "inconclusive 1 · holds 1" in cli("list").stdout
+    assert "undecided 1 · holds 1" in cli("list").stdout
 
 
 def test_show(root: Path, cli: Cli) -> None:
@@ -76,7 +76,7 @@ def test_show(root: Path, cli: Cli) -> None:
 def test_show_json(root: Path, cli: Cli) -> None:
     cli("run")
     shown = json.loads(cli("show", "toy/lem-2::sampled", "--json").stdout)
-    assert shown["outcome"] == "inconclusive"
+    assert shown["outcome"] == "undecided"
     assert shown["checks"][0]["verdict"]["numbers"]["hits"] == 9956
     assert shown["homes"][-1] == {"kind": "audit", "path": "audits/toy.py", "line": 15}
 

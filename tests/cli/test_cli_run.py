@@ -22,7 +22,7 @@ import pytest
 Cli = Callable[..., object]
 HEAD = """
 from dpcheck.checks import check
-from dpcheck.verdicts import holds, inconclusive, refuted
+from dpcheck.verdicts import differs, holds, refuted, undecided
 """
 
 
@@ -34,9 +34,9 @@ def test_run(root: Path, cli: Cli) -> None:
     result = cli("run", "toy", "--size", "standard")
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["outcome", "check", "reason"]
-    assert lines[1].startswith("inconclusive  toy/lem-2::sampled")
-    assert lines[-2].startswith("  holds 1 · refuted 0 · inconclusive 1 · skipped 0")
-    assert lines[-2].endswith("failure probability of the whole run 1e-06, seed 0")
+    assert lines[1].startswith("undecided  toy/lem-2::sampled")
+    assert lines[-3] == "  holds 1 · refuted 0 · consistent 0 · undecided 1 · skipped 0"
+    assert lines[-2] == "  failure probability of the whole run 5e-07, seed 0"
     assert lines[-1] == "  every verdict as expected · store .dpcheck/store.db · next: dpcheck report"
     said = result.stderr.splitlines()
     assert said[0] == "toy: 2 checks, 5 cells to compute"
@@ -46,7 +46,7 @@ def test_run(root: Path, cli: Cli) -> None:
 
 def test_run_json(root: Path, cli: Cli) -> None:
     result = json.loads(cli("run", "toy/lem-2", "--json", "--seed", "3").stdout)
-    assert result["summary"] == {"inconclusive": 1}
+    assert result["summary"] == {"undecided": 1}
     assert (result["computed"], result["stored"], result["seed"], result["exit_code"]) == (2, 0, 3, 0)
     assert result["records"][0]["check"] == "toy/lem-2::sampled"
 
@@ -62,11 +62,12 @@ def test_two_workers_agree_with_one(root: Path, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("body", "options", "code", "says"),
     [
-        ("return inconclusive('too few trials', 'exact')", (), 1, "1 verdict not as expected"),
+        ("return undecided('too few trials', 'exact')", (), 1, "1 verdict not as expected"),
         ("return holds('', 'exact')", (), 0, "every verdict as expected"),
         ("raise RuntimeError('oh')", (), 3, "1 error: a check raised or broke a rule"),
         ("return holds('', 'sampled', failure_probability=0.1)", (), 3, "1 error"),
-        ("return refuted('', 'exact')", (), 3, "1 error"),
+        ("return refuted('', 'exact')", (), 1, "1 verdict not as expected"),
+        ("return differs('our line is not the printed one')", (), 1, "differs 1"),
     ],
 )
 def test_exit_codes(root: Path, cli: Cli, body: str, options: tuple[str, ...], code: int, says: str) -> None:
@@ -76,7 +77,7 @@ def test_exit_codes(root: Path, cli: Cli, body: str, options: tuple[str, ...], c
 
 
 def test_strict(root: Path, cli: Cli) -> None:
-    """An expected inconclusive verdict is exit 0, under --strict 4."""
+    """An expected undecided verdict is exit 0, under --strict 4."""
     cli("run")
     cli("run", "--strict", code=4)
     cli("run", "toy/thm-1", "--strict")
@@ -150,7 +151,7 @@ def test_shards_and_merge(root: Path, cli: Cli) -> None:
     cli("run", "--shard", "2/2", "--store", "2.db")
     merged = cli("merge", "1.db", "2.db")
     assert "1.db: 3 new cells" in merged.stderr
-    assert "holds 1 · refuted 0 · inconclusive 1" in merged.stdout
+    assert "holds 1 · refuted 0 · consistent 0 · undecided 1" in merged.stdout
     whole = cli("run", "--store", "whole.db")
     assert merged.stdout.splitlines()[1:3] == whole.stdout.splitlines()[:2]
     cli("compare", ".dpcheck/store.db", "whole.db")
@@ -161,16 +162,16 @@ def test_compare(root: Path, cli: Cli) -> None:
     audits(root, "@check('toy/lem-2', kind='risk')\ndef one(context):\n    return holds('', 'exact')\n")
     cli("run", "--store", "a.db")
     text = (
-        "@check('toy/lem-2', kind='risk')\ndef one(context):\n    return inconclusive('why', 'exact')\n"
+        "@check('toy/lem-2', kind='risk')\ndef one(context):\n    return undecided('why', 'exact')\n"
         "@check('toy/lem-2', kind='risk')\ndef two(context):\n    return holds('', 'exact')\n"
     )
     audits(root, text)
     cli("run", "--store", "b.db", code=1)
     result = cli("compare", "a.db", "b.db", code=1)
-    assert "holds  →  inconclusive  toy/lem-2::one  why" in result.stdout
+    assert "holds  →  undecided  toy/lem-2::one  why" in result.stdout
     assert "1 changed outcome · 0 the same · 1 only in B · 0 only in A" in result.stdout
     as_json = json.loads(cli("compare", "a.db", "b.db", "--json", code=1).stdout)
-    assert as_json["changed"] == [{"check": "toy/lem-2::one", "before": "holds", "after": "inconclusive"}]
+    assert as_json["changed"] == [{"check": "toy/lem-2::one", "before": "holds", "after": "undecided"}]
     assert as_json["added"] == ["toy/lem-2::two"]
     cli("compare", "a.db", "a.db")
 

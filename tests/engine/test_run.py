@@ -31,7 +31,7 @@ Make = Callable[..., Path]
 HEAD = """
 from dpcheck.checks import by_size, check
 from dpcheck.errors import MissingExtra
-from dpcheck.verdicts import Witness, holds, inconclusive, refuted
+from dpcheck.verdicts import Witness, holds, undecided, refuted
 """
 
 
@@ -49,7 +49,7 @@ def outcomes(result: Result) -> dict[str, str]:
 def test_a_run_and_its_second_time(project: Make) -> None:
     root = project()
     first = run(root)
-    assert outcomes(first) == {"toy/thm-1::within_the_bound": "holds", "toy/lem-2::sampled": "inconclusive"}
+    assert outcomes(first) == {"toy/thm-1::within_the_bound": "holds", "toy/lem-2::sampled": "undecided"}
     assert (first.computed, first.stored, first.failures, first.waiting) == (5, 0, [], [])
     assert all(record.expected for record in first.records)
     again = run(root)
@@ -151,7 +151,6 @@ def toy_witnesses(monkeypatch: pytest.MonkeyPatch) -> None:
         ("toy/lem-2", "rate", "holds('', 'sampled', failure_probability=1e-6)", "never proves a rate"),
         ("toy/lem-2", "privacy", "holds('', 'exact')", ""),
         ("toy/lem-2", "risk", "holds('', 'sampled', failure_probability=1e-6)", ""),
-        ("toy/thm-1", "risk", "refuted('', 'exact')", "without a witness"),
         ("toy/thm-1@corrected", "risk", "refuted('', 'exact')", ""),
         ("toy/thm-1", "risk", "refuted('', 'exact', witness=w('toy/thm-1', 1, 2))", ""),
         ("toy/thm-1", "risk", "refuted('', 'exact', witness=w('toy/thm-1', 2, 1))", "does not verify: no violation"),
@@ -178,6 +177,29 @@ def test_rules(project: Make, label: str, kind: str, verdict: str, says: str) ->
         assert result.failures == []
         (record,) = result.records
         assert record.expected == (record.verdict.outcome == "refuted")
+
+
+def test_without_a_witness_the_fault_is_ours(project: Make) -> None:
+    """No accusation of a printed statement, no internal error: an unexpected verdict of its own."""
+    check = (
+        "@check('toy/thm-1', kind='risk', expect='refuted')\n"
+        "def judged(context):\n    return refuted('2 > 1', 'exact')\n"
+    )
+    (record,) = run(project({"audits/toy.py": HEAD + check})).records
+    assert record.verdict.outcome == "differs"
+    assert record.verdict.reason == "no witness against the paper, so the fault is ours (code, formula or check): 2 > 1"
+    assert not record.expected
+
+
+def test_a_check_of_several_labels_runs_once_and_is_found_under_each(project: Make) -> None:
+    check = (
+        "@check('toy/thm-1', kind='risk', also=('toy/lem-2',))\ndef judged(context):\n    return holds('', 'exact')\n"
+    )
+    root = project({"audits/toy.py": HEAD + check})
+    found = catalogue.load(root)
+    assert [c.id for c in found.checks_of("toy/lem-2")] == ["toy/thm-1::judged"]
+    assert [c.id for c in found.select(["toy/lem-2"])] == ["toy/thm-1::judged"]
+    assert len(run(root).records) == 1
 
 
 def test_a_statement_of_our_own_needs_no_witness(project: Make) -> None:

@@ -233,7 +233,7 @@ class TestHistory:
         for count in range(1, 6):
             for records in (order[:count], order[:count][::-1]):
                 chosen = choose(records, now)["toy/lem-2::sampled"]
-                assert chosen == Chosen(order[count - 1], stale=count == 2)
+                assert chosen == Chosen(order[count - 1], count == 2, stale if count == 3 else None)
         assert choose([stale], {})["toy/lem-2::sampled"].stale
         assert not choose([stale])["toy/lem-2::sampled"].stale
 

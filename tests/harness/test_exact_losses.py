@@ -219,7 +219,7 @@ def test_the_slack_table_sets_claimed_next_to_realised():
 def test_pure_claims():
     exact = of_replay(replay(NoisyMean(), Mean(), problem(), *pair(8), 2, 0))
     assert privacy.judge(exact, PureDP(1.0), covers="worst pair of the clipped mean").outcome is Outcome.HOLDS
-    assert privacy.judge(exact, PureDP(1.0)).outcome is Outcome.INCONCLUSIVE
+    assert privacy.judge(exact, PureDP(1.0)).outcome is Outcome.CONSISTENT
     assert "other pairs" in privacy.judge(exact, PureDP(1.0)).reason
     assert privacy.judge(exact, PureDP(0.99)).outcome is Outcome.REFUTED
 
@@ -230,7 +230,7 @@ def test_approximate_claims_and_straddling_gaps():
     covers = {"covers": "distances are sensitivities"}
     assert privacy.judge(both, ApproxDP(1.0, high * 1.01), **covers).outcome is Outcome.HOLDS
     assert privacy.judge(both, ApproxDP(1.0, low * 0.99), **covers).outcome is Outcome.REFUTED
-    assert privacy.judge(both, ApproxDP(1.0, (low + high) / 2), **covers).outcome is Outcome.INCONCLUSIVE
+    assert privacy.judge(both, ApproxDP(1.0, (low + high) / 2), **covers).outcome is Outcome.UNDECIDED
 
 
 def test_curve_claims():
@@ -239,11 +239,11 @@ def test_curve_claims():
     assert privacy.judge(gaussian, GaussianDP(0.5), **covers).outcome is Outcome.HOLDS
     assert privacy.judge(gaussian, GaussianDP(0.49), **covers).outcome is Outcome.REFUTED
     assert privacy.judge(gaussian, ZCDP(0.125), rho=0.125, **covers).outcome is Outcome.HOLDS
-    assert privacy.judge(gaussian, ZCDP(0.125), **covers).outcome is Outcome.INCONCLUSIVE
+    assert privacy.judge(gaussian, ZCDP(0.125), **covers).outcome is Outcome.UNDECIDED
     assert privacy.judge(gaussian, ZCDP(0.005), rho=0.125, **covers).outcome is Outcome.REFUTED
     assert privacy.judge(gaussian, RenyiDP(4.0, 0.5), rho=0.125, **covers).outcome is Outcome.HOLDS
     laplace = composed(Laplace(1.0))
-    assert privacy.judge(laplace, GaussianDP(3.0), **covers).outcome is Outcome.INCONCLUSIVE
+    assert privacy.judge(laplace, GaussianDP(3.0), **covers).outcome is Outcome.UNDECIDED
     assert privacy.judge(laplace, GaussianDP(0.5), **covers).outcome is Outcome.REFUTED
 
 
@@ -273,7 +273,7 @@ def test_losses_estimate_the_exact_delta():
 def test_true_claims_survive_and_false_ones_fall():
     losses = sampled()
     # The clipped steps are at most mu = sqrt(4) (2 0.5 / 8) / 0.25 = 1 GDP whatever the history.
-    assert privacy.judge_losses(losses, ApproxDP(0.5, gaussian_delta(1.0, 0.5)), 1e-6).outcome is Outcome.INCONCLUSIVE
+    assert privacy.judge_losses(losses, ApproxDP(0.5, gaussian_delta(1.0, 0.5)), 1e-6).outcome is Outcome.UNDECIDED
     answer = privacy.judge_losses(losses, ApproxDP(0.5, 1e-3), 1e-6)
     assert answer.outcome is Outcome.REFUTED
     assert answer.evidence == "sampled"
@@ -303,7 +303,7 @@ def test_coins_make_losses_an_upper_bound():
     assert one.coins
     # Given the coins the record is in the batch: epsilon = 1 at most, though the mechanism is more private than that.
     answer = privacy.judge_losses([one], PureDP(0.5), 1e-6)
-    assert answer.outcome is Outcome.INCONCLUSIVE
+    assert answer.outcome is Outcome.UNDECIDED
     assert answer.numbers["largest loss"] == pytest.approx(1.0)
     assert "given the coins" in answer.reason
 

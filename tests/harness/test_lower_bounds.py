@@ -181,7 +181,7 @@ def test_an_algorithm_that_beats_the_bound_everywhere_refutes_it():
 
 def test_respecting_the_bound_proves_nothing_alone_but_lets_the_construction_hold():
     (answer,) = run_tests((0.5, 0.1, 0.1), 1)
-    assert answer.outcome is Outcome.INCONCLUSIVE
+    assert answer.outcome is Outcome.CONSISTENT
     assert "respects the bound" in answer.reason
     assert lower_bound.verdict(facts(), [answer]).outcome is Outcome.HOLDS
     (unsure,) = run_tests((0.25,), 1, trials=20)
@@ -200,7 +200,7 @@ def test_the_non_private_decoder_beats_a_private_bound_and_the_private_one_does_
     noise = rng.laplace(scale=1 / epsilon, size=(2, trials))
     level = n * gap / 2
     errors = {"P0": (int((noise[0] > level).sum()), trials), "P1": (int((ones + noise[1] <= level).sum()), trials)}
-    assert lower_bound.must_exceed(errors, needed, 1e-6).outcome is Outcome.INCONCLUSIVE
+    assert lower_bound.must_exceed(errors, needed, 1e-6).outcome is Outcome.CONSISTENT
 
 
 def test_bounds_on_expectations():

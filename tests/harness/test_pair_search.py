@@ -164,7 +164,7 @@ def test_correct_claims_are_reached_and_never_exceeded(name):
         if release != RETURNED:
             assert worst.ratio > 0.999, release
     answer = judge(found, confirm=by_replay(case))
-    assert answer.outcome is Outcome.INCONCLUSIVE
+    assert answer.outcome is Outcome.CONSISTENT
     assert "proves no bound" in answer.reason
     assert judge(found, certificate=TIGHT).outcome is Outcome.HOLDS
 
@@ -207,10 +207,10 @@ def test_distances_of_a_search_fill_the_slack_table():
 def test_a_violation_counts_only_when_confirmed():
     case = Case(NoisyMean(claim=1.0), Mean(), problem())
     found = sensitivity.search(case, UNIT, 4, steps=10)
-    assert judge(found).outcome is Outcome.INCONCLUSIVE
+    assert judge(found).outcome is Outcome.UNDECIDED
     assert "pass `confirm`" in judge(found).reason
     assert judge(found, confirm=lambda pair: Fraction(2)).outcome is Outcome.REFUTED
-    assert judge(found, confirm=lambda pair: 1.0).outcome is Outcome.INCONCLUSIVE
+    assert judge(found, confirm=lambda pair: 1.0).outcome is Outcome.UNDECIDED
     unknown = Witness(label="toy/alg-0", kind="no.such", parameters={}, claimed="1", found="2")
     assert "its witness fails" in judge(found, confirm=lambda pair: unknown).reason
 
@@ -221,7 +221,7 @@ def test_a_wrong_certificate_is_an_error():
     with pytest.raises(InvalidInput, match="correct the certificate"):
         judge(found, certificate=Certificate(0.3, "wishful"))
     assert judge(found, certificate=Certificate(0.5, "half of it")).outcome is Outcome.HOLDS
-    assert judge(found, certificate=Certificate(1.5, "too weak")).outcome is Outcome.INCONCLUSIVE
+    assert judge(found, certificate=Certificate(1.5, "too weak")).outcome is Outcome.UNDECIDED
 
 
 def test_sensitivities_that_may_fail_are_counted_over_coins():
@@ -249,7 +249,7 @@ def test_rounding_is_not_a_violation():
     case = Case(NoisyMean(claim=2 * (1 - 1e-9)), Mean(), problem())
     found = sensitivity.search(case, UNIT, 4, steps=5)
     assert 1 < found.worst.ratio < 1 + 1e-8
-    assert judge(found, confirm=by_replay(case)).outcome is Outcome.INCONCLUSIVE
+    assert judge(found, confirm=by_replay(case)).outcome is Outcome.CONSISTENT
 
 
 # Stability ------------------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_a_map_is_judged_by_its_bound():
     measure = stability.of_map(lambda data: np.clip(data, -1, 1).mean(axis=1), bound=2 / 5)
     found = stability.search(measure, BoxRecords(-2.0, 2.0), 5, steps=20)
     assert found.worst.ratio == pytest.approx(1.0)
-    assert stability.verdict(found).outcome is Outcome.INCONCLUSIVE
+    assert stability.verdict(found).outcome is Outcome.CONSISTENT
     assert stability.verdict(found, certificate=TIGHT).outcome is Outcome.HOLDS
     half = stability.search(
         stability.of_map(lambda data: np.clip(data, -1, 1).mean(axis=1), bound=1 / 5), UNIT, 5, steps=20

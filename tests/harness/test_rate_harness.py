@@ -46,7 +46,7 @@ def test_a_shallower_rate_is_refuted_and_a_loose_bound_is_steeper():
     assert word(shallow) == "shallower"
     assert shallow.evidence == "sampled"
     steep = judge(rows(rng, lambda n: n**-0.75, lambda n: n**-0.5))
-    assert steep.outcome is Outcome.INCONCLUSIVE
+    assert steep.outcome is Outcome.CONSISTENT
     assert word(steep) == "steeper"
 
 
@@ -60,10 +60,18 @@ def test_a_logarithm_in_the_bound_is_divided_out():
     assert word(raw) == "shallower"
 
 
-def test_few_trials_are_told_how_many_more():
+def test_a_wide_interval_is_undecided_and_a_useless_one_is_not_printed():
     answer = judge(rows(np.random.default_rng(33), lambda n: n**-0.5, lambda n: n**-0.5, trials=20))
-    assert word(answer) == "inconclusive"
-    assert "times the trials would decide" in answer.reason
+    assert (answer.outcome, word(answer)) == (Outcome.UNDECIDED, "undecided")
+    assert "more sizes would narrow it" in answer.reason
+    three = rows(np.random.default_rng(33), lambda n: n**-0.5, lambda n: n**-0.5, trials=20)[:3]
+    assert "no slope to speak of" in judge(three, alpha=1e-6).reason
+
+
+def test_a_rate_that_is_met_is_consistent_and_says_what_would_have_shown():
+    answer = judge(rows(np.random.default_rng(35), lambda n: n**-0.5, lambda n: n**-0.5, 4000))
+    assert answer.outcome is Outcome.CONSISTENT
+    assert answer.notices == "R/bound growing faster than n^0.05"
 
 
 def test_series_share_the_failure_probability_and_the_worst_is_reported():
@@ -99,7 +107,7 @@ def test_exact_measurements_have_an_interval_too():
 def test_zero_risk_says_nothing_of_a_rate():
     members = [({"n": n}, {"mean": 0.0, "se": 0.0, "bound": 1.0}) for n in SIZES]
     answer = judge(members)
-    assert answer.outcome is Outcome.INCONCLUSIVE
+    assert answer.outcome is Outcome.UNDECIDED
     assert "fewer than 3 sizes" in answer.reason
 
 
@@ -115,9 +123,7 @@ def test_another_variable_and_bad_cells():
 
 
 def test_it_concludes_a_check():
-    @check(
-        "toy/thm-1", kind="rate", grid={"n": [64, 128, 256, 512]}, conclude=rate.conclude("n"), expect="inconclusive"
-    )
+    @check("toy/thm-1", kind="rate", grid={"n": [64, 128, 256, 512]}, conclude=rate.conclude("n"), expect="undecided")
     def risk_rate(context, n):
         """Falls as 1 / n."""
         return risk.summary(context.rng().exponential(size=2000) / n, 1 / n)

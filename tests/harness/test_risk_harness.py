@@ -11,7 +11,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, risk
 from dpcheck.verdicts import Outcome, Verdict, Witness, combine
 
-HOLDS, REFUTED, INCONCLUSIVE = Outcome.HOLDS, Outcome.REFUTED, Outcome.INCONCLUSIVE
+HOLDS, REFUTED, UNDECIDED = Outcome.HOLDS, Outcome.REFUTED, Outcome.UNDECIDED
 
 # name -> (sampler of (trials,) values with mean 1, variance or None)
 LAWS = {
@@ -84,7 +84,7 @@ def test_data_alone_has_power_for_light_tails_and_needs_many_trials():
     assert outcomes("exponential", 1.5, 8, 4000).count(HOLDS) == 8
     values = LAWS["exponential"][0](np.random.default_rng(0), 500)
     answer = risk.expectation(values, 2.0, 0.05)
-    assert answer.outcome is INCONCLUSIVE
+    assert answer.outcome is UNDECIDED
     assert "takes 2,000 trials" in answer.numbers["rule"]
 
 
@@ -104,7 +104,7 @@ def test_no_measurement_meets_a_vacuous_bound(bound, value):
         risk.expectation(values, bound, 1e-6, limit=1.0),
         risk.high_probability(values, bound, 0.1, 1e-6, limit=1.0),
     ):
-        assert answer.outcome is INCONCLUSIVE
+        assert answer.outcome is UNDECIDED
         assert answer.vacuous
         assert f"the bound {bound:.4g} is vacuous at this size: no excess risk exceeds 1" in answer.reason
 
@@ -128,7 +128,7 @@ def test_vacuous_cells_do_not_count_beside_others():
     assert found.outcome is HOLDS
     assert "1 of 1 cells; vacuous in the other 2" in found.reason
     assert combine([vacuous, broken, telling]).outcome is REFUTED
-    assert combine([vacuous, short, telling]).outcome is INCONCLUSIVE
+    assert combine([vacuous, short, telling]).outcome is UNDECIDED
     assert combine([vacuous, vacuous]).vacuous
     assert combine([combine([vacuous, vacuous]), telling]).outcome is HOLDS
 
@@ -175,7 +175,7 @@ def test_exceedances_cover_and_have_power():
 
 def test_too_few_trials_say_so():
     answer = risk.high_probability(np.zeros(20), 1.0, 0.05, 1e-6)
-    assert answer.outcome is INCONCLUSIVE
+    assert answer.outcome is UNDECIDED
     assert "at least 270 trials" in answer.reason
     assert risk.high_probability(np.zeros(270), 1.0, 0.05, 1e-6).outcome is HOLDS
 
@@ -231,7 +231,7 @@ def test_summaries():
 def test_drawn_instances_never_prove():
     x = np.random.default_rng(0).random(10_000)
     answer = accuracy.never_violated(x**2, x, statement="x^2 <= x on [0, 1]")
-    assert answer.outcome is INCONCLUSIVE
+    assert answer.outcome is Outcome.CONSISTENT
     assert "10,000 instances" in answer.reason
     assert answer.numbers["visible frequency"] == pytest.approx(1.38e-3, rel=0.01)  # 1 - (1e-6)^(1/10,000)
 
@@ -260,7 +260,7 @@ def test_one_violation_refutes_and_rounding_does_not():
 def test_a_witness_must_verify():
     fake = Witness(label="toy/lem-1", kind="no.such", parameters={}, claimed="1", found="2")
     answer = accuracy.never_violated([2.0], [1.0], witness=lambda index: fake)
-    assert answer.outcome is INCONCLUSIVE
+    assert answer.outcome is Outcome.DIFFERS
     assert "its witness fails" in answer.reason
 
 
@@ -287,7 +287,7 @@ def test_probability_claims_cover_and_have_power(relation, true, false):
     far = 0.2 if relation == ">=" else 0.4
     assert accuracy.probability(150, 500, far, 1e-4, relation=relation).outcome is HOLDS
     assert accuracy.probability(150, 500, 0.6 - far, 1e-4, relation=relation).outcome is REFUTED
-    assert accuracy.probability(150, 500, 0.3, 1e-4, relation=relation).outcome is INCONCLUSIVE
+    assert accuracy.probability(150, 500, 0.3, 1e-4, relation=relation).outcome is UNDECIDED
 
 
 def test_probabilities_need_trials():

@@ -42,7 +42,7 @@ def test_given_data_and_projections():
     assert counts.gradients.tolist() == [0.0, 0.0]
     assert counts.projections.tolist() == [1.0, 1.0]
     answer = runtime.verdict(counts.gradients, counts.claimed)
-    assert answer.outcome is Outcome.INCONCLUSIVE
+    assert answer.outcome is Outcome.DIFFERS
     assert "does not call the oracle" in answer.reason
     assert runtime.verdict(0.0, 5.0, at_least_one=False).outcome is Outcome.HOLDS
 

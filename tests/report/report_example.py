@@ -18,7 +18,7 @@ from dpcheck.engine.homes import Home
 from dpcheck.engine.records import Record
 from dpcheck.errors import CollectionError, UnknownLabel
 from dpcheck.panels import Contest, Entry, Panel, Size
-from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, inconclusive, refuted
+from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, refuted, undecided
 
 PAPER = Paper(
     key="example", title="Private optimisation | an example", authors="A. Author, B. Author", reference="2021"
@@ -229,7 +229,7 @@ RECORDS = (
     ),
     record(
         rate_many_series,
-        inconclusive(
+        undecided(
             "The slope is 0.01 ± 0.1.",
             "sampled",
             failure_probability=1e-6,
@@ -268,6 +268,9 @@ class FakeCatalogue:
     panels: dict[str, Panel] = field(default_factory=lambda: {PANEL.key: PANEL, BROKEN.key: BROKEN})
     algorithms: dict[str, type] = field(default_factory=lambda: {"example/alg-1": object})
     errors: list[CollectionError] = field(default_factory=list)
+
+    def checks_of(self, label: str) -> list[Check]:
+        return [check for check in self.checks.values() if label in check.labels]
 
     def homes(self, label: str) -> list[Home]:
         if label == "example/alg-1":

@@ -1,0 +1,49 @@
+"""What a verdict may say, and how the cells of a check become one."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcheck.checks import check
+from dpcheck.errors import InvalidInput
+from dpcheck.verdicts import Outcome, Verdict, combine, consistent, differs, holds, refuted, undecided
+
+
+def test_consistent_says_what_it_would_have_noticed() -> None:
+    with pytest.raises(InvalidInput, match="violation that it would have seen"):
+        consistent("nothing found", "exact", notices=" ")
+    assert consistent("nothing found", "exact", notices="a ratio above 1.2").notices == "a ratio above 1.2"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "outcome"),
+    [
+        ((holds("", "exact"), consistent("", "exact", notices="x")), "consistent"),
+        ((consistent("", "exact", notices="x"), undecided("", "exact")), "undecided"),
+        ((undecided("", "exact"), differs("")), "differs"),
+        ((differs(""), refuted("", "exact"), holds("", "exact")), "refuted"),
+        ((undecided("", "exact", numbers={"vacuous": True}), holds("", "exact")), "holds"),
+    ],
+)
+def test_the_gravest_cell_decides(verdicts: tuple[Verdict, ...], outcome: str) -> None:
+    assert combine(verdicts).outcome == outcome
+
+
+def test_the_worst_cell_is_told_and_a_refutation_has_a_row_a_cell() -> None:
+    cells = [{"T": 1}, {"T": 2}, {"T": 3}]
+    deltas = (1e-4, 0.2, 3e-3)
+    found = combine([refuted(f"delta {d:g}", "exact", numbers={"delta": d}, severity=d / 1e-5) for d in deltas], cells)
+    assert found.reason == "delta 0.2 (so 3 of 3 cells, the worst of them at T = 2)"
+    assert found.numbers["delta"] == 0.2
+    assert [(row["T"], row["delta"], row["outcome"]) for row in found.rows] == [
+        (1, 1e-4, "refuted"),
+        (2, 0.2, "refuted"),
+        (3, 3e-3, "refuted"),
+    ]
+    assert Verdict.from_dict(found.to_dict()) == found
+
+
+def test_perfect_rates_and_unrefuted_audits_are_expected() -> None:
+    rate = check("toy/thm-1", "rate")(lambda context: undecided("", "exact"))
+    assert rate.expect == {Outcome.HOLDS, Outcome.CONSISTENT}
+    assert check("toy/thm-1", "risk")(lambda context: undecided("", "exact")).expect == {Outcome.HOLDS}
