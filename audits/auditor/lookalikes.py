@@ -11,7 +11,7 @@ import dpcheck as dp
 from dpcheck.checks import FAILURE_PROBABILITY, Context, by_size, check
 from dpcheck.engine.catalogue import seeded_bugs
 from dpcheck.statistics.binomial import binomial_tail
-from dpcheck.verdicts import Outcome, Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Outcome, Verdict, holds, refuted, undecided
 
 from ._cases import ONE, ZERO
 
@@ -31,7 +31,7 @@ def never(context: Context, flagged: int, audits: int) -> Verdict:
         reason = f"{said}; a rate of {100 * visible:.2g} % would have shown"
         return holds(reason, "sampled", failure_probability=alpha, numbers={**numbers, "visible rate": visible})
     chance = float(binomial_tail(flagged, audits, FAILURE_PROBABILITY))
-    verdict = refuted if chance <= alpha else inconclusive
+    verdict = refuted if chance <= alpha else undecided
     reason = f"{said}: chance {chance:.2g} of a sound one"
     return verdict(reason, "sampled", failure_probability=alpha, numbers=numbers)
 

@@ -15,7 +15,7 @@ from ._cases import with_limits
 
 BUGS, KNOWN = audited_bugs(), known_densities()
 AUDITS = by_size(4, 20, 200)
-NOT_SHORT = (Outcome.HOLDS, Outcome.INCONCLUSIVE)
+NOT_SHORT = (Outcome.HOLDS, Outcome.UNDECIDED)
 """A power of at least 95 % is not refuted."""
 
 
