@@ -41,7 +41,7 @@ class Handed:
                 f"{self._name} was changed while {mechanism} ran, so its outputs are not those of one input; a "
                 "mechanism may use nothing but what it is handed: no global that is the same object"
             )
-        if isinstance(self._values, np.ndarray) and digest(self.make()) != self._before:
+        if _plain(self._values) and digest(self.make()) != self._before:
             raise MechanismError(f"{mechanism} made {self._name} writable again and changed it; {CURE}")
 
 
@@ -53,7 +53,7 @@ def maker(values: Any, name: str = "data") -> Callable[[], Any]:
     """
     if _frozen(values):
         return lambda: values
-    if type(values) is np.ndarray and not values.dtype.hasobject:
+    if _plain(values):
         kept = values.copy(order="K")
         kept.flags.writeable = False
         view = kept.view()
@@ -76,7 +76,7 @@ def maker(values: Any, name: str = "data") -> Callable[[], Any]:
 
 def handed(values: Any) -> Any:
     """An input for a single run: a read-only view of an array, else a copy."""
-    if type(values) is np.ndarray and not values.dtype.hasobject:
+    if _plain(values):
         view = values.view()
         view.flags.writeable = False
         return view
@@ -88,6 +88,11 @@ def writes(error: BaseException) -> bool:
     return isinstance(error, ValueError) and "read-only" in str(error)
 
 
+def _plain(values: Any) -> bool:
+    """Whether it is an array that can be made read-only through and through."""
+    return type(values) is np.ndarray and not values.dtype.hasobject
+
+
 def _frozen(values: Any) -> bool:
     """Whether no mechanism can change it."""
     return isinstance(values, _FROZEN) or (type(values) in (tuple, frozenset) and all(map(_frozen, values)))
@@ -95,7 +100,7 @@ def _frozen(values: Any) -> bool:
 
 def digest(values: Any) -> str:
     """Of all that a caller's object holds."""
-    if isinstance(values, np.ndarray) and not values.dtype.hasobject and not isinstance(values, np.ma.MaskedArray):
+    if _plain(values):
         content = hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16)
         return f"{values.dtype.str} {values.shape} {content.hexdigest()}"
     try:

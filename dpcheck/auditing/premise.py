@@ -212,9 +212,12 @@ class Premise:
     def restore(self, values: Any) -> None:
         """What an earlier session saw, of the same events."""
         try:
+            self.broken = str(values["broken"])
+            if self.broken:
+                return
             sides = tuple(_side(one, len(self.events)) for one in values["sides"])
             first, second = sides
-            self.sides, self.broken = (first, second), str(values["broken"])
+            self.sides = first, second
             self.told = int(values["told"])
             self.checked, self.refuted = int(values["checked"]), bool(values["refuted"])
         except (KeyError, TypeError, ValueError, OverflowError) as error:

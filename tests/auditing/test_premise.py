@@ -38,13 +38,13 @@ def laplace(data, rng, trials):
 @pytest.mark.parametrize("mode", ["fixed", "anytime"])
 @pytest.mark.parametrize("name", STATEFUL)
 def test_state_is_not_taken_for_a_leak(name, mode):
-    """Eight audits of a mechanism that never looks at its data: three refutations at 5 % have probability 6e-3."""
+    """Five audits of a mechanism that never looks at its data: three refutations at 5 % have probability 1e-3."""
     options = {"trials": 600} if mode == "fixed" else {"trials": 1500, "mode": mode, "until": "refuted"}
-    results = [dp.audit(STATEFUL[name](), ZERO, ONE, dp.PureDP(0.2), seed=s, **options) for s in range(8)]
+    results = [dp.audit(STATEFUL[name](), ZERO, ONE, dp.PureDP(0.2), seed=s, **options) for s in range(5)]
     assert sum(r.outcome is dp.Outcome.REFUTED for r in results) <= 2
     dependent = [r for r in results if r.dependence]
     if name not in ("running dry", "warming up"):
-        assert len(dependent) >= 6
+        assert len(dependent) >= 4
     for result in dependent:
         assert result.outcome is dp.Outcome.UNDECIDED
         assert result.epsilon_lower == 0
@@ -207,7 +207,8 @@ def test_a_resumed_audit_is_the_undisturbed_one():
     )
     state = json.loads(json.dumps(kept[0]))
     later = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), max_samples=9000, resume=state, **options)
-    assert later.state == whole.state
+    assert later.state["premise"] == whole.state["premise"]
+    assert later.state["counts"] == whole.state["counts"]
     assert later.epsilon_lower == whole.epsilon_lower
 
 
@@ -230,11 +231,11 @@ def test_a_damaged_record_is_refused(damage):
 
 
 def test_once_broken_it_stays_so():
-    calls = itertools.count()
-
     def alternates(data, rng, trials):
-        return rng.laplace(size=trials) + 3 * (next(calls) % 2)
+        alternates.calls += 1
+        return rng.laplace(size=trials) + 3 * (alternates.calls % 2)
 
+    alternates.calls = 0
     options = {"mode": "anytime", "max_samples": 4000}
     state = dp.audit(alternates, ZERO, ONE, dp.PureDP(1.0), **options).state
     assert dp.audit(alternates, ZERO, ONE, dp.PureDP(1.0), resume=state, **options).dependence
