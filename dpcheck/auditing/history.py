@@ -76,7 +76,7 @@ def state(
 
 
 def _of_history(cold: Array, answers: list[Array], other: Array) -> tuple[bool, str] | None:
-    """(whether critical, in words) of answers to one question: first of all, then after data, neighbour, data, neighbour.
+    """(whether critical, in words) of answers to one question: first, then after data, neighbour, data, neighbour.
 
     None when they say nothing.
     """
