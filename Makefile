@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard test lint bench bench-auditor dev clean
+.PHONY: audit standard test search lint bench bench-auditor dev clean
 
 # The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
@@ -21,7 +21,14 @@ standard: $(VENV)/.audit
 	@code=0; $(BIN)/dpcheck run --size standard --workers $(WORKERS) || code=$$?; $(BIN)/dpcheck report && exit $$code
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile ci
+
+# Property tests with fresh examples, over and over for SECONDS; stops at the first failure, which prints how to repeat it.
+SECONDS ?= 3600
+search: $(VENV)/.dev
+	@end=$$(( $$(date +%s) + $(SECONDS) )); \
+	while [ $$(date +%s) -lt $$end ]; do \
+	$(BIN)/python -m pytest -x -m hypothesis --hypothesis-profile search || exit 1; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

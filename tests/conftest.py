@@ -7,6 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run and on every machine: a verdict of `make test` is the same twice. `make search` draws
+# afresh, and what it finds becomes an `@example`.
+settings.register_profile("ci", derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "search", derandomize=False, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
+)
+settings.load_profile("ci")
 
 BOUNDS = """
 import sympy as sp

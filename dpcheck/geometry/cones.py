@@ -10,8 +10,9 @@ from scipy import optimize, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import widths
-from dpcheck.geometry.norms import equivalence, norm
+from dpcheck.geometry.norms import equivalence, norm, scaled, unit, unscaled
 from dpcheck.geometry.polytopes import Polytope
+from dpcheck.geometry.projections import project_l2, within
 from dpcheck.geometry.sets import Box, Domain, Ellipsoid, LpBall, Mask, Supported, check_radius
 from dpcheck.interfaces import Array
 
@@ -84,14 +85,14 @@ class SecondOrderCone:
 
     def project(self, w: Array) -> Array:
         """Closed form: the point itself, 0 in the polar cone, else the nearest point of one generating ray."""
-        w = np.asarray(w, dtype=float)
+        w, k = scaled(np.asarray(w, dtype=float))
         t, v = w[..., 0], w[..., 1:]
         length = norm(v)
         along = (t + self.slope * length) / (1 + self.slope**2)
         inside, polar = length <= self.slope * t, along <= 0
         height = np.where(inside, t, np.where(polar, 0.0, along))
-        factor = np.where(inside, 1.0, self.slope * height / np.where(length > 0, length, 1.0))
-        return np.concatenate([height[..., None], v * factor[..., None]], axis=-1)
+        side = np.where(inside[..., None], v, self.slope * height[..., None] * unit(v))
+        return unscaled(np.concatenate([height[..., None], side], axis=-1), k)
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
         """Whether |v|_2 <= slope t + tolerance."""
@@ -134,10 +135,10 @@ class GeneratedCone:
 
     def project(self, w: Array) -> Array:
         """Nonnegative least squares (Lawson and Hanson), finite and exact to rounding; one point at a time."""
-        points = np.asarray(w, dtype=float)
-        flat = points.reshape(-1, self.d)
-        found = [optimize.nnls(self.rays.T, point, maxiter=100 * len(self.rays))[0] @ self.rays for point in flat]
-        return np.stack(found).reshape(points.shape)
+        points, k = scaled(np.asarray(w, dtype=float))
+        flat, rays = points.reshape(-1, self.d), scaled(self.rays)[0]
+        found = [optimize.nnls(rays.T, point, maxiter=100 * len(rays))[0] @ rays for point in flat]
+        return unscaled(np.stack(found).reshape(points.shape), k)
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
         """Whether the distance to the cone is at most `tolerance`."""
@@ -169,9 +170,7 @@ class ConeCap(Supported):
 
     def project(self, w: Array) -> Array:
         """The projection onto the cone, scaled down to the ball: exact, because a cone holds every multiple."""
-        point = self.cone.project(w)
-        length = norm(point)[..., None]
-        return np.asarray(point * np.minimum(1.0, self.radius / np.maximum(length, self.radius)))
+        return project_l2(self.cone.project(within(np.asarray(w, dtype=float), self.radius)), self.radius)
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
         """Whether both hold the point."""
@@ -183,9 +182,9 @@ class ConeCap(Supported):
 
     def support_point(self, direction: Array) -> Array:
         """radius times the direction of the projection onto the cone; 0 where that is 0."""
-        point = self.cone.project(direction)
-        length = norm(point)[..., None]
-        return np.asarray(np.where(length > 0, self.radius * point / np.where(length > 0, length, 1.0), 0.0))
+        point = self.cone.project(scaled(np.asarray(direction, dtype=float))[0])
+        # Next to nothing of a direction of length 1 is its rounding, and has no direction of its own.
+        return np.where(norm(point)[..., None] > 1e-200, self.radius * unit(point), 0.0)
 
     def gaussian_width(self) -> float:
         """radius E|projection of xi onto the cone|, since the support function is radius times that length."""

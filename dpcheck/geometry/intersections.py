@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry.norms import equivalence, norm
+from dpcheck.geometry.norms import equivalence, norm, scaled, unit
+from dpcheck.geometry.projections import project_l2, within
 from dpcheck.geometry.sets import Ball, Domain, Mask
 from dpcheck.interfaces import Array
 
@@ -54,12 +55,14 @@ class BallIntersection:
 
     def _pulled(self, y: Array, centre: Array, radius: Array) -> Array:
         """P_domain((y + t centre) / (1 + t)) with the least t >= 0 that brings it within the radius."""
+        y = centre + within(y - centre, float(radius.max()))
         low, high = np.zeros(len(y)), norm(y - centre) / radius
         if not (norm(self.domain.project(centre) - centre) < radius).all():
             raise InvalidInput("the domain and the ball have no interior point in common")
 
         def point(t: Array) -> Array:
-            return self.domain.project((y + t[:, None] * centre) / (1 + t[:, None]))
+            share = 1 / (1 + t[:, None])
+            return self.domain.project(share * y + (1 - share) * centre)
 
         while (outside := norm(point(high) - centre) > radius).any():  # only when the domain misses the centre
             high = np.where(outside, 2 * high + 1, high)
@@ -85,7 +88,7 @@ class BallIntersection:
 
 def _two_balls(y: Array, first: Array, big: float, second: Array, small: Array) -> Array:
     """Projection of rows `y` onto the intersection of two overlapping balls, d >= 2."""
-    on_second = second + _project_rows(y - second, small)
+    on_second = second + project_l2(y - second, small)
     inside = norm(on_second - first) <= big
     axis = second - first
     gap = norm(axis)
@@ -95,19 +98,12 @@ def _two_balls(y: Array, first: Array, big: float, second: Array, small: Array) 
     # Both spheres bind: the nearest point of the sphere in which they meet.
     along = (gap * gap + big * big - small * small) / (2 * gap)
     ring = np.sqrt(np.maximum(big * big - along * along, 0.0))
-    unit = axis / gap[:, None]
-    middle = first + along[:, None] * unit
-    off = y - middle
-    off = off - (off * unit).sum(axis=1, keepdims=True) * unit
-    length = norm(off)[:, None]
-    corner = middle + ring[:, None] * off / np.where(length > 0, length, 1.0)
+    forward = axis / gap[:, None]
+    middle = first + along[:, None] * forward
+    off, _ = scaled(y - middle)
+    off = off - (off * forward).sum(axis=1, keepdims=True) * forward
+    corner = middle + ring[:, None] * unit(off)
     return np.where(inside[:, None], on_second, corner)
-
-
-def _project_rows(w: Array, radius: Array) -> Array:
-    """Projection of each row onto the centred ball of its own radius."""
-    length = norm(w)
-    return np.asarray(w * np.minimum(1.0, radius / np.maximum(length, radius))[:, None])
 
 
 class Intersection:

@@ -14,17 +14,19 @@ import numpy as np
 from scipy import optimize, special
 
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry.norms import dual_exponent, norm
+from dpcheck.geometry.norms import dual_exponent, norm, scaled, unscaled
 from dpcheck.interfaces import Array, Rng
 
 ROUNDING = 4e-16
 """Relative error of a sum that counts as none."""
 
 
-def _power(y: Array, size: Array, exponent: float) -> Array:
-    """size sgn(y) (|y| / size)^exponent, 0 at 0: exponents up to 20 neither overflow nor underflow on the way."""
+def _power(y: Array, p: float, exponent: float) -> Array:
+    """|y|_p sgn(y) (|y| / |y|_p)^exponent, 0 at 0: neither overflows nor underflows on the way."""
+    u, k = scaled(y)
+    size = norm(u, p)
     safe = np.where(size > 0, size, 1.0)[..., None]
-    return np.asarray(safe * np.sign(y) * (np.abs(y) / safe) ** exponent)
+    return unscaled(safe * np.sign(u) * (np.abs(u) / safe) ** exponent, k)
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,12 @@ class PowerMap:
     def gradient(self, u: Array) -> Array:
         """scale |u|_p^(2 - p) |u|^(p - 1) sgn u; 0 at 0."""
         u = np.asarray(u, dtype=float)
-        return np.asarray(self.scale * _power(u, norm(u, self.p), self.p - 1))
+        return np.asarray(self.scale * _power(u, self.p, self.p - 1))
 
     def inverse(self, y: Array) -> Array:
         """The u with gradient(u) = y: |y|_q^(2 - q) |y|^(q - 1) sgn y / scale."""
         y = np.asarray(y, dtype=float)
-        return _power(y, norm(y, self.q), self.q - 1) / self.scale
+        return _power(y, self.q, self.q - 1) / self.scale
 
     def bregman(self, u: Array, v: Array) -> Array:
         """Phi(u) - Phi(v) - <gradient(v), u - v>: (..., d), (..., d) -> (...)."""

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array
@@ -15,6 +16,35 @@ def check_exponent(p: float) -> None:
     """Raises `InvalidInput` unless 1 <= p <= inf."""
     if not p >= 1:
         raise InvalidInput(f"the exponent of a norm must lie in [1, inf], got {p!r}")
+
+
+Exponents = NDArray[np.intc]
+FAR = 1e100
+"""A point this many sizes of a set away from it projects as one at infinity in its direction, to rounding."""
+
+
+def scaled(w: Array) -> tuple[Array, Exponents]:
+    """w = u 2^k with the largest entry of u in [1/2, 1): (..., d) -> (..., d) and (..., 1). Exact, subnormal or huge.
+
+    Entries below 1e-308 of the largest are lost. Zeros and rows that are not finite are left as they are, with k = 0.
+
+    >>> scaled(np.array([5e-324, 5e-324]))[0]
+    array([0.5, 0.5])
+    """
+    top = np.abs(w).max(axis=-1, keepdims=True)
+    k = np.where(np.isfinite(top) & (top > 0), np.frexp(top)[1], 0).astype(np.intc)
+    return _shifted(w, -k), k
+
+
+def unscaled(u: Array, k: Exponents) -> Array:
+    """u 2^k, (..., d) and (..., 1) -> (..., d)."""
+    return _shifted(u, k)
+
+
+def _shifted(u: Array, k: Exponents) -> Array:
+    """ldexp in two steps: 2^1074 is no float64."""
+    half = k // 2
+    return np.asarray(np.ldexp(np.ldexp(u, half), k - half))
 
 
 def norm(w: Array, p: float = 2.0) -> Array:
@@ -30,10 +60,16 @@ def norm(w: Array, p: float = 2.0) -> Array:
     top = size.max(axis=-1)
     if p == math.inf:
         return np.asarray(top)
-    safe = np.where((top > 0) & np.isfinite(top), top, 1.0)
-    scaled = size / safe[..., None]
-    total = (scaled * scaled).sum(axis=-1) if p == 2 else (scaled**p).sum(axis=-1)
-    return np.asarray(safe * total ** (1 / p))
+    size, k = scaled(size)
+    total = (size * size).sum(axis=-1) if p == 2 else (size**p).sum(axis=-1)
+    with np.errstate(over="ignore"):  # a norm beyond float64 is inf
+        return unscaled(total ** (1 / p), k[..., 0])
+
+
+def unit(w: Array) -> Array:
+    """w / |w|_2 over the last axis; 0 where w = 0."""
+    u, _ = scaled(np.asarray(w, dtype=float))
+    return np.asarray(u / np.maximum(norm(u), 0.25)[..., None])  # `u` is 0, or at least 1/2 long
 
 
 def dual_exponent(p: float) -> float:
@@ -60,9 +96,10 @@ def dual_direction(g: Array, p: float = 2.0) -> Array:
         point = np.zeros_like(g)
         np.put_along_axis(point, first, np.sign(np.take_along_axis(g, first, axis=-1)), axis=-1)
         return point
-    length = norm(g, q)[..., None]
-    scaled = g / np.where(length > 0, length, 1.0)
-    return np.asarray(np.sign(scaled) * np.abs(scaled) ** (q - 1))
+    u, _ = scaled(g)
+    length = norm(u, q)[..., None]
+    unit = u / np.where(length > 0, length, 1.0)
+    return np.asarray(np.sign(unit) * np.abs(unit) ** (q - 1))
 
 
 def equivalence(p: float, q: float, d: int) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry.norms import norm
+from dpcheck.geometry.norms import norm, scaled, unscaled
+from dpcheck.geometry.projections import within
 from dpcheck.geometry.sets import Mask, Supported
 from dpcheck.interfaces import Array
 
@@ -34,8 +35,10 @@ class Polytope(Supported):
     def project(self, w: Array) -> Array:
         """Wolfe's minimum-norm-point algorithm, finite and exact to rounding; one point at a time."""
         points = np.asarray(w, dtype=float)
-        flat = points.reshape(-1, self.d)
-        return np.stack([point + _nearest_to_zero(self.vertices - point) for point in flat]).reshape(points.shape)
+        size = float(np.abs(self.vertices).max())
+        # Differences to the vertices lose their digits beyond; there the direction alone decides.
+        flat = within(points.reshape(-1, self.d), size if size > 0 else 1.0, far=1e7)
+        return np.stack([_projected(self.vertices, point) for point in flat]).reshape(points.shape)
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
         """Whether the distance to the hull is at most `tolerance`."""
@@ -51,6 +54,14 @@ class Polytope(Supported):
 
     def gaussian_width(self) -> float:
         raise InvalidInput("no formula for the Gaussian width of a polytope; use widths.monte_carlo_width(domain, rng)")
+
+
+def _projected(vertices: Array, point: Array) -> Array:
+    """The point of the hull nearest to `point`; computed in units in which nothing overflows or vanishes."""
+    moved = vertices - point
+    unit, k = scaled(moved.reshape(1, -1))
+    weights = _nearest_to_zero(unit.reshape(moved.shape))
+    return np.asarray(point + unscaled(weights, k[0]))
 
 
 def _nearest_to_zero(points: Array) -> Array:

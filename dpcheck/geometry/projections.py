@@ -6,12 +6,16 @@ import math
 
 import numpy as np
 
-from dpcheck.geometry.norms import dual_exponent, equivalence, norm
+from dpcheck.geometry.norms import FAR, dual_exponent, equivalence, norm, scaled, unit
 from dpcheck.interfaces import Array
 
 
 def project_simplex(w: Array, scale: float = 1.0) -> Array:
     """Onto {w >= 0, sum = scale}: (..., d) -> (..., d), by sorting (Held, Wolfe, Crowder 1974)."""
+    # Only differences to the largest entry matter, and those beyond `scale` not at all: nothing overflows.
+    top = w.max(axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):
+        w = np.maximum(w - top, -2 * scale)
     ordered = -np.sort(-w, axis=-1)
     excess = np.cumsum(ordered, axis=-1) - scale
     rank = np.arange(1, w.shape[-1] + 1)
@@ -23,14 +27,15 @@ def project_simplex(w: Array, scale: float = 1.0) -> Array:
 
 def project_l1(w: Array, radius: float) -> Array:
     """Onto {|w|_1 <= radius}."""
-    inside = np.abs(w).sum(axis=-1, keepdims=True) <= radius
+    with np.errstate(over="ignore"):
+        inside = np.abs(w).sum(axis=-1, keepdims=True) <= radius
     return np.where(inside, w, np.sign(w) * project_simplex(np.abs(w), radius))
 
 
-def project_l2(w: Array, radius: float) -> Array:
-    """Onto {|w|_2 <= radius}."""
-    length = norm(w)[..., None]
-    return np.asarray(w * np.minimum(1.0, radius / np.maximum(length, radius)))
+def project_l2(w: Array, radius: Array | float) -> Array:
+    """Onto {|w|_2 <= radius}; the radius a number, or one for each row."""
+    bound = np.asarray(radius, dtype=float)[..., None]
+    return np.where(norm(w)[..., None] > bound, bound * unit(w), w)
 
 
 def project_lp(w: Array, radius: float, p: float) -> Array:
@@ -41,7 +46,7 @@ def project_lp(w: Array, radius: float, p: float) -> Array:
         return project_l2(w, radius)
     if p == math.inf:
         return np.clip(w, -radius, radius)
-    size = np.abs(w) / radius
+    size = within(np.abs(w), radius) / radius
     length = norm(size, p)
     outside = length > 1
     if not outside.any():
@@ -62,6 +67,15 @@ def project_lp(w: Array, radius: float, p: float) -> Array:
     projected = np.array(w, dtype=float)
     projected[outside] = np.sign(w[outside]) * radius * x / np.maximum(norm(x, p), 1.0)[:, None]
     return projected
+
+
+def within(w: Array, size: float, far: float = FAR) -> Array:
+    """Rows further away than `far` sizes, drawn in along their direction; all others as they are."""
+    reach = far * size
+    if not np.isfinite(reach):
+        return w
+    outside = np.abs(w).max(axis=-1, keepdims=True) > reach
+    return np.where(outside, reach * scaled(w)[0], w)
 
 
 def _shrunk(a: Array, t: Array, p: float) -> Array:
@@ -85,11 +99,12 @@ def _shrunk(a: Array, t: Array, p: float) -> Array:
 
 def project_ellipsoid(w: Array, axes: Array) -> Array:
     """Onto {sum (w / axes)^2 <= 1}: w axes^2 / (axes^2 + t), with t the root of the secular equation."""
-    outside = norm(w / axes) > 1
+    scale = axes.max()
+    near = within(w, float(scale))
+    outside = norm(near / axes) > 1
     if not outside.any():
         return np.asarray(w)
-    rows = w[outside]
-    scale = axes.max()
+    rows = near[outside]
     a, v = axes / scale, rows / scale
     pull = a * v
     low, high = np.zeros(len(v)), norm(pull)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import widths
-from dpcheck.geometry.norms import check_exponent, dual_direction, dual_exponent, equivalence, norm
+from dpcheck.geometry.norms import check_exponent, dual_direction, dual_exponent, equivalence, norm, scaled, unscaled
 from dpcheck.geometry.projections import project_ellipsoid, project_l1, project_lp, project_simplex
 from dpcheck.interfaces import Array
 
@@ -61,7 +61,9 @@ class Supported:
     def support(self, direction: Array) -> Array:
         """max <direction, w>: (..., d) -> (...)."""
         u = np.asarray(direction, dtype=float)
-        return np.asarray((u * self.support_point(u)).sum(axis=-1))
+        scale, k = scaled(u)
+        with np.errstate(over="ignore"):  # beyond float64 it is inf
+            return unscaled((scale * self.support_point(u)).sum(axis=-1), k[..., 0])
 
 
 def frozen_vector(name: str, value: Vector, d: int | None = None) -> Array:
@@ -77,10 +79,14 @@ def frozen_vector(name: str, value: Vector, d: int | None = None) -> Array:
     return vector
 
 
+SMALLEST, LARGEST = 1e-250, 1e250
+"""Sizes of sets: a point on their boundary has all its digits, and so have differences of such points."""
+
+
 def check_radius(radius: float) -> None:
-    """Raises `InvalidInput` unless `radius` is finite and > 0."""
-    if not (math.isfinite(radius) and radius > 0):
-        raise InvalidInput(f"a radius must be a finite number > 0, got {radius!r}")
+    """Raises `InvalidInput` unless `radius` is a number within [1e-250, 1e250]."""
+    if not SMALLEST <= radius <= LARGEST:
+        raise InvalidInput(f"a radius must lie in [{SMALLEST:g}, {LARGEST:g}], got {radius!r}; choose another unit")
 
 
 class Box(Supported):
@@ -262,8 +268,8 @@ class Ellipsoid(_Centred):
     def __init__(self, axes: Vector, centre: Vector | None = None) -> None:
         self.axes = frozen_vector("axes", axes)
         super().__init__(len(self.axes), centre)
-        if not (self.axes > 0).all():
-            raise InvalidInput(f"the half-axes of an ellipsoid must be > 0, got {axes!r}")
+        if not ((self.axes >= SMALLEST) & (self.axes <= LARGEST)).all():
+            raise InvalidInput(f"the half-axes of an ellipsoid must lie in [{SMALLEST:g}, {LARGEST:g}], got {axes!r}")
 
     def __repr__(self) -> str:
         return f"Ellipsoid(d={self.d}, axes={self.axes.min():g}..{self.axes.max():g})"
@@ -283,7 +289,8 @@ class Ellipsoid(_Centred):
 
     def support_point(self, direction: Array) -> Array:
         """centre + axes^2 u / |axes u|."""
-        return np.asarray(self.centre + self.axes * dual_direction(self.axes * np.asarray(direction, dtype=float)))
+        u, _ = scaled(np.asarray(direction, dtype=float))
+        return np.asarray(self.centre + self.axes * dual_direction(self.axes * u))
 
     def gaussian_width(self) -> float:
         """E |axes xi|_2, by quadrature."""
