@@ -1,24 +1,33 @@
-"""False alarms of `dp.audit` on mechanisms that meet their claim with equality."""
+"""Does 95 % mean 95 %? False alarms of `dp.audit` on mechanisms that meet their claim with equality.
+
+Judged by the exact binomial law of the false alarms of each null and mode: CONSISTENT when they are no evidence (at
+0.001) of a rate above the failure probability, nor, where the null is tight for every rule, of one below four fifths
+of it; REFUTED when they are evidence at the failure probability of the check; UNDECIDED between.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from scipy import stats
+
 import dpcheck as dp
 from dpcheck.auditing.scores import Cells, Classifier
 from dpcheck.checks import Context, by_size, check
-from dpcheck.harness import accuracy
-from dpcheck.verdicts import Outcome, Verdict
+from dpcheck.statistics.binomial import binomial_tail, clopper_pearson
+from dpcheck.verdicts import Outcome, Verdict, consistent, refuted, undecided
 
-from ._cases import Null, nulls, with_limits
+from ._cases import Null, nulls
 
 ALPHA = 0.05
+EVIDENCE = 1e-3
+"""Exact binomial p-value up to which a count is some evidence that the rate is above, or below, what it may be."""
+SPENT = 0.8
+"""Part of the level that is used up where the null is tight."""
 NULLS = nulls()
-AUDITS = by_size(8, 100, 2000)
-"""2,000 audits put the upper 99 % limit of a rate of 3.5 % below 5 %."""
-MAY_BE_SHORT = (Outcome.HOLDS, Outcome.INCONCLUSIVE)
-"""The verdict is at the failure probability of a check, so that a level that is nearly spent stays undecided; the
-figure to read is the 99 % limit in its reason."""
+AUDITS = by_size(8, 100, 4000)
+SHOWN = 0.08
+"""A rate of false alarms that must stand out, or nothing was decided: 60 % more than is allowed."""
 
 
 def alarms(context: Context, null: Null, audits: int, trials: int, **options: Any) -> int:
@@ -39,56 +48,97 @@ def alarms(context: Context, null: Null, audits: int, trials: int, **options: An
     return found
 
 
-def rare(context: Context, found: int, audits: int) -> Verdict:
-    alarm = accuracy.probability(
-        found, audits, ALPHA, context.failure_probability, relation="<=", event="a false alarm"
+def judged(context: Context, found: int, audits: int, tight: bool) -> Verdict:
+    """A count of false alarms against the level, and against four fifths of it where the null is tight."""
+    above = float(binomial_tail(found, audits, ALPHA))
+    below = float(stats.binom.cdf(found, audits, SPENT * ALPHA)) if tight else 1.0
+    low, high = (float(v) for v in clopper_pearson(found, audits, 0.01))
+    said = (
+        f"{found} false alarms in {audits:,} audits, {100 * found / audits:.2f} % (99 % interval {100 * low:.2f} % to "
+        f"{100 * high:.2f} %): as many have p = {above:.2g} at {100 * ALPHA:g} %"
     )
-    return with_limits(alarm, found, audits)
+    said += f", as few {below:.2g} at {100 * SPENT * ALPHA:g} %" if tight else ""
+    numbers: dict[str, float | int | str | bool] = {
+        "false alarms": found,
+        "audits": audits,
+        "rate": found / audits,
+        "lower_99": low,
+        "upper_99": high,
+        "p of as many": above,
+        "p of as few": below,
+    }
+    fields: dict[str, Any] = {
+        "failure_probability": context.failure_probability,
+        "numbers": numbers,
+        "severity": found / audits / ALPHA,
+    }
+    # Either answer errs with half of the failure probability.
+    if min(above, below) <= context.failure_probability / 2:
+        word = "more than the level" if above < below else "the level is not spent"
+        return refuted(f"{said}: {word}", "sampled", **fields)
+    if min(above, below) <= EVIDENCE:
+        return undecided(f"{said}: some evidence against the level", "sampled", **fields)
+    critical = int(stats.binom.isf(EVIDENCE, audits, ALPHA)) + 1
+    shown = float(clopper_pearson(min(critical, audits), audits, 0.05, "upper")[1])
+    if shown > SHOWN:
+        return undecided(f"{said}; so few audits show rates from {100 * shown:.2g} % on only", "sampled", **fields)
+    seen = f"a rate of {100 * shown:.2f} % and more (95 % power)"
+    if tight:
+        fewest = int(stats.binom.ppf(EVIDENCE, audits, SPENT * ALPHA)) - 1
+        seen += f", or of {100 * float(clopper_pearson(fewest, audits, 0.05, 'lower')[0]):.2f} % and less"
+    return consistent(said, "sampled", notices=seen, **fields)
 
 
-@check(
-    "auditor/prop-level",
-    kind="accuracy",
-    grid={"null": tuple(NULLS)},
-    expect=MAY_BE_SHORT,
-)
+MAY = (Outcome.CONSISTENT, Outcome.UNDECIDED)
+"""Audits never prove a rate; fewer than at size full decide nothing."""
+
+
+@check("auditor/prop-level", kind="accuracy", grid={"null": tuple(NULLS)}, expect=MAY)
 def false_alarms_of_fixed_audits(context: Context, null: str) -> Verdict:
-    """Fixed audits of tight claims refute them at most as often as they may."""
+    """Fixed audits of tight claims refute them as often as they may, and no more."""
     audits = AUDITS.at(context.size)
-    return rare(context, alarms(context, NULLS[null], audits, trials=600), audits)
+    return judged(context, alarms(context, NULLS[null], audits, trials=600), audits, NULLS[null].tight)
 
 
-@check("auditor/prop-level", kind="accuracy", expect=MAY_BE_SHORT)
-def the_level_is_spent(context: Context) -> Verdict:
-    """At a tight claim fixed audits do use their failure probability: at least 1.5 % of 5 %."""
-    audits = AUDITS.at(context.size)
-    found = alarms(context, NULLS["randomised response"], audits, trials=600)
-    alarm = accuracy.probability(found, audits, 0.015, context.failure_probability, event="a false alarm")
-    return with_limits(alarm, found, audits)
-
-
-@check(
-    "auditor/prop-level-learned",
-    kind="accuracy",
-    grid={"null": tuple(NULLS)},
-    expect=MAY_BE_SHORT,
-)
+@check("auditor/prop-level-learned", kind="accuracy", grid={"null": tuple(NULLS)}, expect=MAY)
 def false_alarms_with_learned_scores(context: Context, null: str) -> Verdict:
     """Fixed audits with a classifier, or with learned cells for categories, keep their level."""
     audits = AUDITS.at(context.size)
     score = Cells() if null == "categories with ties" else Classifier("logistic")
-    return rare(context, alarms(context, NULLS[null], audits, trials=600, score=score), audits)
+    found = alarms(context, NULLS[null], audits, trials=600, score=score)
+    return judged(context, found, audits, NULLS[null].tight)
 
 
-@check(
-    "auditor/prop-level-anytime",
-    kind="accuracy",
-    grid={"null": tuple(NULLS)},
-    expect=MAY_BE_SHORT,
-)
+SAMPLES, GONE_ON = 2600, 4400
+"""Runs of an anytime audit, both inputs together, and when it has gone on: 800 teach, and the looks are at 112, 225,
+450, 900, 1,800 and, beyond the horizon, 3,600 runs. What it says may change at no other time: whoever stops it stops it
+at one of these, however often he looks."""
+
+
+@check("auditor/prop-level-anytime", kind="accuracy", grid={"null": tuple(NULLS)}, expect=MAY)
 def false_alarms_under_optional_stopping(context: Context, null: str) -> Verdict:
-    """Anytime audits stopped at the first of 100 looks that refutes keep their level."""
+    """Anytime audits, watched at each of their looks and resumed, keep their level."""
     audits = AUDITS.at(context.size)
-    samples = 5000
-    options = {"mode": "anytime", "until": "refuted", "max_samples": samples, "chunk": samples // 100}
-    return rare(context, alarms(context, NULLS[null], audits, trials=samples // 2, **options), audits)
+    options = {"mode": "anytime", "until": "refuted"}
+    found = 0
+    first = context.seed * 1_000_003
+    case = NULLS[null]
+    for number in range(audits):
+        state = None
+        for samples in (SAMPLES, GONE_ON):
+            result = dp.audit(
+                case.mechanism,
+                *case.pair,
+                case.claim,
+                failure_probability=ALPHA,
+                seed=first + number,
+                max_samples=samples,
+                resume=state,
+                **{**dict(case.options), **options},
+            )
+            alarm = result.epsilon_lower > 0 if case.identical else result.outcome is Outcome.REFUTED
+            if alarm:
+                break
+            state = result.state
+        found += alarm
+    return judged(context, found, audits, case.tight)

@@ -11,7 +11,7 @@ import dpcheck as dp
 from dpcheck.checks import FAILURE_PROBABILITY, Context, by_size, check
 from dpcheck.engine.catalogue import seeded_bugs
 from dpcheck.statistics.binomial import binomial_tail
-from dpcheck.verdicts import Outcome, Verdict, holds, refuted, undecided
+from dpcheck.verdicts import Outcome, Verdict, consistent, holds, refuted, undecided
 
 from ._cases import ONE, ZERO
 
@@ -19,17 +19,24 @@ Array = NDArray[np.float64]
 LOOKALIKES = {name: bug for name, bug in seeded_bugs().items() if bug.lookalike}
 AUDITS = by_size(2, 20, 200)
 LEAK = 1e-9
+RARE = 0.55
+"""Audits that would show only more frequent flags than this decide nothing."""
+UNFLAGGED = (Outcome.HOLDS, Outcome.CONSISTENT, Outcome.UNDECIDED)
 
 
 def never(context: Context, flagged: int, audits: int) -> Verdict:
-    """HOLDS of what was counted when none is flagged; one flag is news, and REFUTED is more than chance explains."""
+    """CONSISTENT when none is flagged; one flag is undecided, and REFUTED is more than chance explains."""
     alpha = context.failure_probability
     said = f"flagged in {flagged} of {audits} audits, each with failure probability {FAILURE_PROBABILITY:.0e}"
-    numbers = {"flagged": flagged, "audits": audits}
+    numbers: dict[str, float | int | str | bool] = {"flagged": flagged, "audits": audits}
     if not flagged:
         visible = 1 - alpha ** (1 / audits)
         reason = f"{said}; a rate of {100 * visible:.2g} % would have shown"
-        return holds(reason, "sampled", failure_probability=alpha, numbers={**numbers, "visible rate": visible})
+        numbers["visible rate"] = visible
+        if visible > RARE:
+            return undecided(reason, "sampled", failure_probability=alpha, numbers=numbers)
+        notices = f"false alarms at a rate of {100 * visible:.2g} %"
+        return consistent(reason, "sampled", failure_probability=alpha, numbers=numbers, notices=notices)
     chance = float(binomial_tail(flagged, audits, FAILURE_PROBABILITY))
     verdict = refuted if chance <= alpha else undecided
     reason = f"{said}: chance {chance:.2g} of a sound one"
@@ -40,6 +47,7 @@ def never(context: Context, flagged: int, audits: int) -> Verdict:
     "auditor/prop-lookalikes",
     kind="accuracy",
     grid={"lookalike": by_size(("tight-laplace", "geometric-with-ties"), tuple(LOOKALIKES), tuple(LOOKALIKES))},
+    expect=UNFLAGGED,
 )
 def lookalikes_are_left_alone(context: Context, lookalike: str) -> Verdict:
     """A correct mechanism that looks like a bug is not flagged, seed after seed."""
@@ -51,7 +59,8 @@ def lookalikes_are_left_alone(context: Context, lookalike: str) -> Verdict:
         flagged += kill.killed
         if not kill.samples:
             # Arithmetic: another seed says the same.
-            break
+            word = refuted if flagged else holds
+            return word(f"{'flagged' if flagged else 'not flagged'}, by arithmetic alone", "exact")
     return never(context, flagged, audits)
 
 
@@ -61,7 +70,7 @@ def curator(data: Array, rng: np.random.Generator, trials: int) -> Array:
     return np.where(rng.random(trials) < LEAK, 1e6 + data.sum(), noisy)
 
 
-@check("auditor/prop-visible", kind="accuracy", grid={"mode": ("fixed", "anytime")})
+@check("auditor/prop-visible", kind="accuracy", grid={"mode": ("fixed", "anytime")}, expect=UNFLAGGED)
 def a_leak_of_one_in_a_billion(context: Context, mode: str) -> Verdict:
     """It is not refuted, and every result says that events of probability below 3/N were out of sight."""
     audits, flagged = AUDITS.at(context.size), 0

@@ -1,12 +1,18 @@
 """Power of `dp.audit`: how often a seeded bug falls at a multiple of the runs that the best test of all needs.
 
-So few audits show no power of 95 %: HOLDS is out of reach, and REFUTED is news.
+REFUTED, HOLDS: exact binomial limits show a power below 95 %, or at least that. Between, CONSISTENT when as many audits
+refuted as a power of 95 % lets expect, with the power that would have been refuted; else UNDECIDED.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from scipy import stats
+
 from dpcheck.checks import FAILURE_PROBABILITY, Context, by_size, check
 from dpcheck.harness import accuracy
+from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.testing import POWER, AuditKill
 from dpcheck.verdicts import Outcome, Verdict
 
@@ -15,7 +21,7 @@ from ._cases import with_limits
 
 BUGS, KNOWN = audited_bugs(), known_densities()
 AUDITS = by_size(4, 20, 200)
-NOT_SHORT = (Outcome.HOLDS, Outcome.UNDECIDED)
+NOT_SHORT = (Outcome.HOLDS, Outcome.CONSISTENT, Outcome.UNDECIDED)
 """A power of at least 95 % is not refuted."""
 
 
@@ -37,9 +43,23 @@ def found(context: Context, bug: AuditKill, audits: int, times: int) -> Verdict:
     trials = runs_of(bug, times)
     count = caught(context, bug, audits, trials)
     said = f"a refutation from {2 * trials:,} runs, {times} times the fewest,"
-    return with_limits(
+    verdict = with_limits(
         accuracy.probability(count, audits, POWER, context.failure_probability, event=said), count, audits
     )
+    verdict = replace(verdict, severity=POWER * audits / max(count, 0.5))
+    if verdict.outcome is not Outcome.UNDECIDED or count < POWER * audits:
+        return verdict
+    seen = would_have_shown(audits, context.failure_probability)
+    if seen <= 0:
+        return verdict
+    notices = f"a power of {100 * seen:.3g} % and less (95 % sure)"
+    return replace(verdict, outcome=Outcome.CONSISTENT, notices=notices)
+
+
+def would_have_shown(audits: int, failure_probability: float) -> float:
+    """The largest power that these audits refute with probability 0.95; 0: none."""
+    most = int(stats.binom.ppf(failure_probability, audits, POWER)) - 1
+    return float(clopper_pearson(most, audits, 0.05, "lower")[0]) if most >= 0 else 0.0
 
 
 @check(

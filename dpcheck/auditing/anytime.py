@@ -1,239 +1,313 @@
-"""Audits that may stop at any time: e-processes against many nulls at once, in constant memory.
+"""Audits that may stop at any time: staged tests with a look after every stage, in nearly constant memory.
 
-A first part of the runs chooses the score and its cells. Two kinds of bettors then share the wealth, each of them a
-supermartingale under every null, so that by Ville's inequality the sum reaches 1/alpha with probability at most alpha,
-whenever one looks. The patient ones are paid the nearest-null e-value of each trial's cell
-(`dpcheck.statistics.evalues`), with cell laws learned from the trials before. The bold one (`dpcheck.auditing.bold`)
-stakes all on a staged test at a horizon; when it is over, the patient ones fund the next, four times as far.
+A first part of the runs chooses the score and its cells. The trials after it come in stages that end at looks fixed
+beforehand (`dpcheck.auditing.spending`), each twice as far as the one before. The rule of a stage is learned from all
+trials before it and fitted to where the stage's outputs fell, as in a fixed audit; its p-value holds given the past.
+The combined scores of the stages are then at most a Gaussian walk (`dpcheck.statistics.stages`), whose boundaries spend
+a little of the failure probability at every look, most of it at the horizon, and something at each look beyond.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpcheck.auditing.bold import Bold
+from dpcheck.auditing import rules, spending
 from dpcheck.auditing.cells import Partition
+from dpcheck.auditing.plans import fitted, ruled
+from dpcheck.auditing.spending import Schedule
+from dpcheck.auditing.stages import Stage
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
-from dpcheck.statistics.evalues import nearest_null
+from dpcheck.statistics.binomial import largest_rejected
+from dpcheck.statistics.stages import normal_score
 
 Array = NDArray[np.float64]
-GROWTH = 1.4
-"""Cell laws are learned anew when the trials have grown by this factor."""
-BETTORS = ((0.5, 1.0, 1.0), (0.2, 1.0, 0.05), (0.3, math.inf, 1.0))
-"""(weight, cap, share of the horizon) of each bettor; see `_bets`."""
-BOLD = 0.7
-"""Share of the wealth that the bold bettor is given for each horizon."""
-SHARED = 0.05
-"""Share of every smaller null's wealth that follows the claim's."""
-WINDOW = 48
-"""Most nulls that are bet against at a time."""
 CURVE_DELTA = 1e-5
 """Where a lower bound on epsilon is reported when a whole curve is claimed."""
 
 
-def epsilon_grid(claimed: float) -> Array:
-    """Nulls for the lower bound: a few per cent apart, denser towards the claim, which is one of them."""
-    wide = np.geomspace(max(0.02, claimed / 20), max(20.0, 2 * claimed), 120)
-    gaps = np.geomspace(5e-4, 0.2, 24)
-    near = np.linspace(0.5, 1.0, 101) * claimed
-    kept = np.concatenate([wide, near, claimed * (1 + gaps), claimed * (1 - gaps)])
-    return np.unique(np.round(kept, 12))
+@dataclass
+class StagedTest:
+    """One staged test, with a look after every stage.
+
+    Attributes:
+        claim: what its rules are chosen against: an (epsilon, delta) claim, or a curve, each stage of which stands at a
+            point of its own.
+        level: its share of the failure probability.
+        stages: those that are over.
+    """
+
+    claim: Guarantee
+    level: float
+    schedule: Schedule
+    stages: list[Stage] = field(default_factory=list)
+    _scores: dict[tuple[int, float], float] = field(default_factory=dict, repr=False)
+
+    def rule(self, known: Partition) -> rules.Rule:
+        """Of the stage that begins, from the trials before it."""
+        samples = self.schedule.at(len(self.stages))
+        if isinstance(self.claim, ApproxDP):
+            return ruled(known, samples, self.claim.delta, 0.5 * self.level)
+        return rules.choose_rule_on_curve(known, samples, self.claim, 0.5 * self.level)
+
+    def end(self, known: Partition, rule: rules.Rule, fresh: NDArray[np.int64]) -> rules.Rule:
+        """A stage with these (cells, 2) counts is over: a look. Returns the rule fitted to it."""
+        if isinstance(self.claim, ApproxDP):
+            samples = self.schedule.at(len(self.stages))
+            rule = fitted(rule, known, fresh.sum(axis=1), samples, 0.5 * self.level)
+        stage = Stage.of(rule, fresh)
+        # Of the rule only what its p-value needs is kept: a sign for each input that it guesses.
+        signs = np.array(sorted(rule.guessed), dtype=np.int8)
+        self.stages.append(replace(stage, rule=replace(rule, level=signs)))
+        return rule
+
+    def margin(self, epsilon: float | None = None) -> float:
+        """How far the combined score exceeds its boundary, at the best look; a rejection where it is 0 or more.
+
+        Args:
+            epsilon: the null; None: the claim, a curve at each stage's own point.
+        """
+        if not self.stages:
+            return -np.inf
+        sizes = np.array([stage.samples for stage in self.stages], dtype=float)
+        scores = np.array([self._score(number, epsilon) for number in range(len(sizes))])
+        combined = np.cumsum(np.sqrt(sizes) * scores) / np.sqrt(np.cumsum(sizes))
+        return float((combined - spending.critical(self.schedule, self.level, len(sizes))).max())
+
+    def _score(self, number: int, epsilon: float | None) -> float:
+        stage = self.stages[number]
+        at = self.claim.epsilon_at(stage.rule.delta) if epsilon is None else epsilon
+        if (number, at) not in self._scores:
+            # A stage's p-value spends on numbers of leaks, or on a nuisance, in proportion to what its look spends.
+            level = self.level * float(self.schedule.steps(number + 1)[-1])
+            self._scores[number, at] = float(normal_score(stage.p_value(at, stage.rule.delta, level)))
+        return self._scores[number, at]
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """The stages, JSON-able."""
+        return [_told(stage) for stage in self.stages]
+
+    def recall(self, stages: Any) -> None:
+        """Takes stages that `to_dict` told; raises `InvalidInput` where they are none."""
+        self.stages = [_recalled(stage) for stage in stages]
+        ends = np.cumsum([stage.samples for stage in self.stages])
+        if any(end != self.schedule.at(k) for k, end in enumerate(ends.tolist())):
+            raise InvalidInput("not the state of an anytime audit: its stages do not end at its looks; start anew")
+        if isinstance(self.claim, ApproxDP) and any(s.rule.delta != self.claim.delta for s in self.stages):
+            raise InvalidInput("not the state of an anytime audit: its stages stand at another delta; start anew")
 
 
-def curve_points(claim: Guarantee) -> tuple[Array, Array]:
-    """Points (epsilon, delta) of a claimed curve, over which e-values are averaged."""
-    epsilons = np.concatenate([[0.0], np.geomspace(0.1, 10.0, 11)])
-    deltas = np.array([claim.delta_at(float(e)) for e in epsilons])
-    kept = (deltas < 0.95) & (deltas > 1e-9)
-    return epsilons[kept], deltas[kept]
+def _told(stage: Stage) -> dict[str, Any]:
+    rule, most = stage.rule, 1 + max(np.flatnonzero(stage.right + stage.wrong), default=0)
+    return {
+        "guesses": rule.level.tolist(),
+        "delta": rule.delta,
+        "small_leak": rule.small_leak,
+        "leak_worth": rule.leak_worth,
+        "right": stage.right[:most].tolist(),
+        "wrong": stage.wrong[:most].tolist(),
+        "levels": len(stage.right),
+        "samples": stage.samples,
+    }
+
+
+def _recalled(values: Mapping[str, Any]) -> Stage:
+    right, wrong = (_counts(values[name], 1) for name in ("right", "wrong"))
+    levels, samples = int(values["levels"]), int(values["samples"])
+    delta, worth = float(values["delta"]), float(values["leak_worth"])
+    signs = np.array(values["guesses"], dtype=np.int8)
+    sound = len(right) == len(wrong) <= levels <= rules.LEVELS[-1] and right.sum() + wrong.sum() <= samples
+    if not (sound and 0 <= delta < 1 and 0 <= worth < np.inf and set(signs.tolist()) <= {-1, 1}):
+        raise InvalidInput("not the state of an anytime audit: a stage holds impossible counts; start anew")
+    rule = rules.Rule(signs, delta, 0.0, bool(values["small_leak"]), worth)
+    pad = (0, levels - len(right))
+    return Stage(rule, np.pad(right, pad), np.pad(wrong, pad), samples)
+
+
+def _counts(values: Any, dimensions: int) -> NDArray[np.int64]:
+    """Whole numbers of no less than 0 and below 2^53. Raises `ValueError`."""
+    numbers = np.array(values, dtype=float)
+    if numbers.ndim != dimensions or not ((numbers >= 0) & (numbers < 2**53) & (numbers % 1 == 0)).all():
+        raise ValueError("counts must be whole numbers of at least 0")
+    return numbers.astype(np.int64)
+
+
+WRONG = 2.0
+"""Wrong guesses that the claim must leave to be expected up to the first look: fewer make a useless p-value."""
+
+
+def earliest_look(cells: Partition, rule: rules.Rule, epsilon: float) -> float:
+    """Trials that a first look needs by the held-out part: guesses, as if of the highest level, that may be wrong."""
+    level = np.abs(rule.level.astype(float))
+    share = float(level @ (cells.p + cells.q)) / (2 * max(1.0, float(level.max())))
+    return WRONG / max(1e-12, share * float(special.expit(-epsilon)))
 
 
 @dataclass
 class State:
-    """All that an anytime audit remembers; its size does not grow with the trials.
+    """All that an anytime audit remembers; it grows by one stage a look, with the logarithm of the trials.
 
     Attributes:
-        epsilons, deltas: (nulls,) of the lower bound, with one delta and growing epsilon, then the points of a curve.
-        bounds: how many of them are for the lower bound (the claim is number `claimed_at`); the average wealth of the
-            others refutes a claimed curve.
-        horizon: trials for which the bets are tuned (any other number is valid, and a little less powerful).
-        log_wealth: (bettors, nulls) of the patient ones, now; bold: the bold one (bounds only).
-        log_peak: (bounds,) largest wealth of all bettors so far.
-        curve_peak: largest log average wealth over the curve.
-        counts: (cells, 2) outputs so far, the teaching ones included; tested: coin-flipped trials so far.
-        chunk_number: next chunk to draw; looks: times at which the audit could have stopped.
+        claim: audited; schedule: of the looks.
+        bound: the test of (epsilon, delta) nulls that the lower bound comes from; curve: of a claimed curve, or None.
+        counts: (cells, 2) outputs so far, the teaching ones included; fresh: those since the last look.
+        right, wrong: guesses of all trials up to the last look. Each was made by a rule that was fixed before its stage
+            or, where delta is 0, before it was known which input any trial of the stage came from.
+        rule: of the stage before the last look; known, rules_now: cells and rules of the stage under way.
+        chunk_number: next chunk to draw.
     """
 
-    epsilons: Array
-    deltas: Array
-    bounds: int
-    claimed_at: int
-    horizon: int
-    log_wealth: Array
-    log_peak: Array
-    curve_peak: float
+    claim: Guarantee
+    schedule: Schedule
+    bound: StagedTest
+    curve: StagedTest | None
     counts: NDArray[np.int64]
-    bold: Bold
-    tested: int = 0
+    fresh: NDArray[np.int64]
+    right: int = 0
+    wrong: int = 0
     chunk_number: int = 0
-    looks: int = 0
-    taught_at: int = 0
-    window_end: int = 0
-    pay: tuple[Array, Array] | None = field(default=None, repr=False)
+    rule: rules.Rule | None = field(default=None, repr=False)
+    known: Partition | None = field(default=None, repr=False)
+    rules_now: tuple[rules.Rule, ...] = field(default=(), repr=False)
+    _lower: tuple[int, float] = field(default=(0, 0.0), repr=False)
 
     @classmethod
-    def fresh(cls, claim: Guarantee, taught: NDArray[np.int64], horizon: int, failure_probability: float) -> State:
-        delta = claim.delta if isinstance(claim, ApproxDP) else CURVE_DELTA
-        grid = epsilon_grid(claim.epsilon_at(delta))
-        curve = np.zeros((2, 0)) if isinstance(claim, ApproxDP) else np.stack(curve_points(claim))
-        nulls = len(grid) + curve.shape[1]
-        return cls(
-            epsilons=np.concatenate([grid, curve[0]]),
-            deltas=np.concatenate([np.full(len(grid), delta), curve[1]]),
-            bounds=len(grid),
-            claimed_at=int(np.argmin(np.abs(grid - claim.epsilon_at(delta)))),
-            horizon=horizon,
-            log_wealth=np.zeros((len(BETTORS), nulls)),
-            log_peak=np.zeros(len(grid)),
-            curve_peak=0.0,
-            counts=taught.astype(np.int64),
-            # A win must still reach one over the failure probability when a share of it follows the claim.
-            bold=Bold.unfunded(grid, delta, 0.999 * (1 - SHARED) * failure_probability, horizon, len(taught)),
-        )
+    def begun(
+        cls, claim: Guarantee, taught: NDArray[np.int64], schedule: Schedule, failure_probability: float
+    ) -> State:
+        shares = {name: part * failure_probability for name, part in spending.split(claim, "anytime").items()}
+        bound = claim if isinstance(claim, ApproxDP) else ApproxDP(claim.epsilon_at(CURVE_DELTA), CURVE_DELTA)
+        sooner = replace(schedule, early=spending.EARLY_ON_A_CURVE)
+        curve = StagedTest(claim, shares["curve"], sooner) if "curve" in shares else None
+        counts = taught.astype(np.int64)
+        test = StagedTest(bound, shares["bound"], schedule)
+        return cls(claim, schedule, test, curve, counts, np.zeros_like(counts))
 
-    def learn(self, cells: Partition, failure_probability: float) -> None:
-        """Sets the payments of the coming trials from the past ones, when these have grown enough."""
-        if self.bold.tested == 0 or self.bold.over:
-            self._embolden(cells.taught(self.counts))
-        alive = np.flatnonzero(self.log_peak < -math.log(failure_probability))
-        first = int(alive[0]) if len(alive) else self.bounds
-        moved = first >= self.window_end - WINDOW // 2 and first < self.bounds and self.tested > 1.1 * self.taught_at
-        if self.pay is not None and self.tested < GROWTH * self.taught_at and not moved:
-            return
-        known = cells.taught(self.counts)
-        # Bets are placed on the first nulls that still stand; those further up earn nothing yet.
-        standing = alive[:WINDOW]
-        self.window_end = int(standing[-1]) + 1 if len(standing) == WINDOW else self.bounds + WINDOW
-        beyond = np.arange(self.bounds, len(self.epsilons))
-        active = np.unique(np.concatenate([standing, [self.claimed_at], beyond])).astype(int)
-        if not len(beyond):
-            active = active[self.epsilons[active] < float(np.abs(known.log_ratio).max()) + 1]
-        shape = (len(BETTORS), len(self.epsilons), len(known.p))
-        pay_p, pay_q = np.ones(shape), np.ones(shape)
-        needed = -math.log(failure_probability) + 0.7
-        for bettor, (_, stretch, share) in enumerate(BETTORS):
-            laws = _bets(known, self.epsilons[active], needed, share * self.horizon / 2, stretch)
-            null = nearest_null(*laws, self.epsilons[active], self.deltas[active], rounds=2)
-            pay_p[bettor, active], pay_q[bettor, active] = null.pay_p, null.pay_q
-        self.pay = np.log(pay_p), np.log(pay_q)
-        self.taught_at = max(self.tested, int(self.counts.sum()) // 2)
+    @property
+    def tests(self) -> tuple[StagedTest, ...]:
+        return (self.bound,) if self.curve is None else (self.bound, self.curve)
 
-    def _embolden(self, known: Partition) -> None:
-        """A stage of the bold bettor begins; after a horizon, the patient ones fund the next."""
-        if self.bold.over:
-            patient = self.log_wealth[:, : self.bounds]
-            self.bold.fund(math.log(BOLD) + _average(patient), self.tested)
-            self.log_wealth[:, : self.bounds] = patient + math.log1p(-BOLD)
-        self.bold.choose(known)
+    @property
+    def looks(self) -> int:
+        """Looks so far."""
+        return len(self.bound.stages)
 
-    def observe(self, fresh: NDArray[np.int64]) -> None:
-        """Takes the (cells, 2) counts of new coin-flipped trials at the payments set before."""
-        assert self.pay is not None
-        self.log_wealth = self.log_wealth + self.pay[0] @ fresh[:, 0] + self.pay[1] @ fresh[:, 1]
-        self.bold.observe(fresh)
-        average = _average(self.log_wealth)
-        points = len(average) - self.bounds
-        bound = np.logaddexp(average[: self.bounds], self.bold.log_wealth)
-        # What refutes the claim refutes every smaller null: these follow it with a share of their wealth.
-        following = np.logaddexp(math.log1p(-SHARED) + bound, math.log(SHARED) + bound[self.claimed_at])
-        bound[: self.claimed_at] = following[: self.claimed_at]
-        self.log_peak = np.maximum(self.log_peak, bound)
-        if points:
-            self.curve_peak = max(self.curve_peak, float(special.logsumexp(average[self.bounds :]) - math.log(points)))
-        self.counts = self.counts + fresh
-        self.tested += int(fresh.sum())
+    @property
+    def next_look(self) -> int:
+        """Trials at the next one."""
+        return self.schedule.at(self.looks)
+
+    @property
+    def looked_at(self) -> int:
+        """Trials at the last one."""
+        return self.schedule.at(self.looks - 1) if self.looks else 0
+
+    @property
+    def tested(self) -> int:
+        """Coin-flipped trials so far."""
+        return self.looked_at + int(self.fresh.sum())
+
+    def learn(self, cells: Partition) -> None:
+        """Chooses the rules of the stage under way, from the trials before it."""
+        self.known = cells.taught(self.counts - self.fresh)
+        self.rules_now = tuple(test.rule(self.known) for test in self.tests)
+
+    def observe(self, cells: Partition, counts: NDArray[np.int64]) -> None:
+        """Takes the (cells, 2) counts of coin-flipped trials, not beyond the next look."""
+        if not self.rules_now:
+            self.learn(cells)
+        self.fresh = self.fresh + counts
+        self.counts = self.counts + counts
         self.chunk_number += 1
-        self.looks += 1
+        if self.tested < self.next_look:
+            return
+        assert self.known is not None
+        ended = [test.end(self.known, rule, self.fresh) for test, rule in zip(self.tests, self.rules_now, strict=True)]
+        self.rule = ended[0] if ended[0].delta == 0 else self.rules_now[0]
+        right, wrong = self.rule.tally(self.fresh)
+        self.right, self.wrong = self.right + int(right.sum()), self.wrong + int(wrong.sum())
+        self.fresh, self.rules_now = np.zeros_like(self.fresh), ()
 
-    def epsilon_lower(self, failure_probability: float) -> float:
-        """Largest null below which every null has been rejected (fixed sequence upwards); 0 when the first stands."""
-        standing = np.flatnonzero(self.log_peak < -math.log(failure_probability))
-        if len(standing) == 0:
-            return float(self.epsilons[self.bounds - 1])
-        return float(self.epsilons[standing[0] - 1]) if standing[0] else 0.0
+    def epsilon_lower(self) -> float:
+        """Largest null that some look rejected (fixed sequence upwards); 0 when none was."""
+        if self._lower[0] != self.looks:
+            claimed = self.bound.claim.epsilon_at(self.bound.stages[-1].rule.delta)
+            refuted = self.bound.margin() >= 0
+            low = claimed if refuted else 0.0
+            self._lower = self.looks, max(low, largest_rejected(self.bound.margin, guess=max(0.1, 0.9 * claimed)))
+        return self._lower[1]
 
-    def refutes(self, claim: Guarantee, failure_probability: float) -> bool:
-        """Whether the claim has been rejected: an (epsilon, delta) claim with every smaller null, a curve by itself."""
-        needed = -math.log(failure_probability)
-        if not isinstance(claim, ApproxDP):
-            return self.curve_peak >= needed
-        return bool(self.epsilon_lower(failure_probability) >= self.epsilons[self.claimed_at])
+    def level_of_the_last_look(self) -> float:
+        """Level of a single test that needs as high a score as the bound's at the last look; 0 before the first one."""
+        if not self.looks:
+            return 0.0
+        return float(special.ndtr(-spending.critical(self.schedule, self.bound.level, self.looks)[-1]))
+
+    def refutes(self) -> bool:
+        """Whether some look rejected the claim."""
+        return any(test.margin() >= 0 for test in self.tests)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `State.from_dict` brings it back."""
-        arrays = {name: getattr(self, name).tolist() for name in (*_FLOATS, "counts")}
-        numbers = {name: getattr(self, name) for name in (*_INTEGERS, "curve_peak")}
-        return {**arrays, **numbers, "bold": self.bold.to_dict()}
+        return {
+            "version": VERSION,
+            "horizon": self.schedule.horizon,
+            "halvings": self.schedule.halvings,
+            "tested": self.tested,
+            "chunk_number": self.chunk_number,
+            "right": self.right,
+            "wrong": self.wrong,
+            "counts": self.counts.tolist(),
+            "fresh": self.fresh.tolist(),
+            "stages": [test.to_dict() for test in self.tests],
+        }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> State:
-        try:
-            fields: dict[str, Any] = {name: np.asarray(values[name], dtype=float) for name in _FLOATS}
-            fields.update({name: int(values[name]) for name in _INTEGERS})
-            fields["counts"] = np.asarray(values["counts"], dtype=np.int64)
-            fields["curve_peak"] = float(values["curve_peak"])
-            fields["bold"] = Bold.from_dict(values["bold"])
-        except (KeyError, TypeError, ValueError) as error:
+    def from_dict(
+        cls, values: Mapping[str, Any], claim: Guarantee, taught: NDArray[np.int64], failure_probability: float
+    ) -> State:
+        """The state that `to_dict` told, of an audit of this claim. Raises `InvalidInput`."""
+        if values.get("version") != VERSION:
             raise InvalidInput(
-                f"not the state of an anytime audit: {error!r}; pass what `result.state` held"
+                "not the state of an anytime audit of this version of dpcheck: pass what its `result.state` held, or "
+                "start anew"
+            )
+        try:
+            schedule = Schedule(*_counts([values["horizon"], min(values["halvings"], 60)], 1).tolist())
+            state = cls.begun(claim, taught, schedule, failure_probability)
+            for test, stages in zip(state.tests, values["stages"], strict=True):
+                test.recall(stages)
+            state.counts, state.fresh = (_counts(values[name], 2) for name in ("counts", "fresh"))
+            numbers = _counts([values[name] for name in ("right", "wrong", "chunk_number", "tested")], 1).tolist()
+            state.right, state.wrong, state.chunk_number, tested = numbers
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InvalidInput(
+                f"not the state of an anytime audit: {error!r}; pass what `result.state` held, or start anew"
             ) from error
-        return cls(**fields)
+        state.check(taught, tested)
+        return state
+
+    def check(self, taught: NDArray[np.int64], tested: int) -> None:
+        """Raises `InvalidInput` where the parts of a state that was read do not fit each other."""
+        if self.counts.shape != taught.shape or self.fresh.shape != taught.shape:
+            raise InvalidInput(
+                "the mechanism does not return what it returned when the state was stored, on the same pair and seed: "
+                "it draws from something else than its generator, or a package was changed; start anew"
+            )
+        seen = self.counts - taught
+        fits = self.tested == tested == int(seen.sum()) and (seen >= self.fresh).all() and tested < self.next_look
+        same = all(len(test.stages) == self.looks for test in self.tests)
+        if not (fits and same and self.right + self.wrong <= tested):
+            raise InvalidInput("not the state of an anytime audit: its counts do not add up; start anew")
 
 
-def _average(log_wealth: Array) -> Array:
-    """Of the patient bettors: (bettors, nulls) -> (nulls,)."""
-    prior = np.array([[weight] for weight, *_ in BETTORS])
-    return np.asarray(special.logsumexp(log_wealth, axis=0, b=prior))
-
-
-_FLOATS = ("epsilons", "deltas", "log_wealth", "log_peak")
-_INTEGERS = ("bounds", "claimed_at", "horizon", "tested", "chunk_number", "looks")
-
-
-def _bets(cells: Partition, epsilons: Array, needed: float, pairs: float, stretch: float) -> tuple[Array, Array]:
-    """Laws to bet on, one for each null: the learned log-ratio, capped a little above the null.
-
-    Betting on the learned ratio itself costs as many nats as it has parameters; near the truth that is more than there
-    is to win. What matters there is only *where* the ratio exceeds the null, and by about how much a bet on `pairs`
-    trials a side would have to win: `needed` nats.
-
-    Args:
-        stretch: cap in units of that excess; inf bets on the learned ratio.
-    """
-    ratio = np.broadcast_to(cells.log_ratio, (len(epsilons), len(cells.p)))
-    if math.isinf(stretch):
-        return np.broadcast_to(cells.p, ratio.shape), np.broadcast_to(cells.q, ratio.shape)
-    mass = (cells.p + cells.q) / 2
-    null = epsilons[:, None]
-    told = np.maximum(1e-9, ((np.abs(ratio) >= null) * 2 * mass).sum(axis=1, keepdims=True))
-    spread = special.expit(null) * special.expit(-null)
-    excess = stretch * np.sqrt(2 * needed / (pairs * told * spread))
-    # A ratio just below the null may be above it in truth: bet on it too, or nothing is ever learned there.
-    lifted = np.where(
-        np.abs(ratio) >= null - excess / 2,
-        np.minimum(np.maximum(np.abs(ratio), null) + excess, null + excess),
-        np.abs(ratio),
-    )
-    signed = np.sign(ratio) * lifted
-    return 2 * mass * special.expit(signed) + 1e-12, 2 * mass * special.expit(-signed) + 1e-12
+VERSION = 2
 
 
 def proceed(
@@ -243,7 +317,6 @@ def proceed(
     samples: int,
     chunk: int,
     stop: Callable[[State], bool],
-    failure_probability: float,
 ) -> None:
     """Draws and observes chunks until `samples` trials are tested or `stop` says so.
 
@@ -251,7 +324,5 @@ def proceed(
         draw: (chunk number, trials) -> (cells, 2) counts of coin-flipped trials.
     """
     while state.tested < samples and not stop(state):
-        state.learn(cells, failure_probability)
-        # Small steps at first, so that an early stop is possible and learning is prompt.
-        size = min(chunk, max(64, state.tested // 8), samples - state.tested, state.bold.left)
-        state.observe(draw(state.chunk_number, size))
+        size = min(chunk, samples - state.tested, state.next_look - state.tested)
+        state.observe(cells, draw(state.chunk_number, size))

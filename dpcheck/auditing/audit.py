@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck import seeds
-from dpcheck.auditing import plans, rules, words
-from dpcheck.auditing.anytime import CURVE_DELTA, State, proceed
+from dpcheck.auditing import plans, rules, spending, words
+from dpcheck.auditing.anytime import CURVE_DELTA, State, earliest_look, proceed
 from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
 from dpcheck.auditing.identity import check_same, identity
@@ -72,19 +72,24 @@ def audit(
             through unchecked.
         claim: `PureDP`, `ApproxDP`, or a whole curve: `ZCDP`, `RenyiDP`, `GaussianDP`, any `Guarantee`.
         trials: runs on each input, on average: sides of the counted runs are fair coins.
-        failure_probability: chance that `epsilon_lower` exceeds the truth, or that a true claim is refuted. Apart from
-            it, the check of the premise calls independent trials dependent with probability at most a fiftieth of it.
+        failure_probability: chance that anything the result certifies is false: that `epsilon_lower` exceeds the
+            truth, a true claim is refuted, or the band of the curve is crossed, at any look. 0.98 of it is for the
+            bound, which refutes; 0.02 for the band. For a claimed curve in anytime mode the refutation of the curve has
+            0.83, the bound at delta = 1e-5 0.15. See `dpcheck.auditing.spending`. Apart from it, the check of the
+            premise calls independent trials dependent with probability at most a fiftieth of it.
         score: "auto", a callable on outputs, one of `dp.scores`, or a list from which the held-out part chooses.
         adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
-        mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; memory does not
-            grow with the trials. For a claimed curve its `epsilon_lower` is at delta = 1e-5.
+        mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; its looks, at
+            which alone its words change, are at the horizon (`max_samples` of the first session), its halves and its
+            doubles; what it says holds at all of them together. Memory grows by a few numbers a look.
+            For a claimed curve its `epsilon_lower` is at delta = 1e-5.
         held_out: share of the trials that chooses the score and the first event; None: a tenth, a fifth for a claimed
             curve, more of few trials, 1 % when the score is a `LikelihoodRatio`.
         halts: NaN outputs mean "stopped without an output".
         chunk: most trials of one call of the mechanism.
         label: of the statement audited, for the witness.
         until: "refuted" stops an anytime audit at the first look that refutes the claim; a function is called with
-            every `Look` and stops it by returning True.
+            a `Look` after every chunk of runs and stops it by returning True.
         max_samples: runs, both inputs together, that an anytime audit may take; None: 2 * trials.
         resume: `result.state` of an earlier anytime audit. It must have had the same source of the mechanism, values
             of the pair, claim, score, seed and failure probability.
@@ -123,10 +128,10 @@ def audit(
         raise InvalidInput('until, max_samples and resume belong to mode="anytime"; a fixed audit looks once')
     held = plans.hold_out(runner, trials, held_out, score, claim)
     samples = 2 * trials - sum(len(outputs) for outputs in held)
-    spent = failure_probability * (1.0 if plans.known(score) else plans.SPENT)
-    plan = plans.learn(runner, held, samples, claim, spent, score, seed)
+    shares = {name: share * failure_probability for name, share in spending.split(claim, mode).items()}
+    plan = plans.learn(runner, held, samples, claim, shares["bound"], score, seed)
     premise = _premise(plan, seed, failure_probability)
-    last, stages, counts = plans.count(runner, plan, samples, claim, spent, premise)
+    last, stages, counts = plans.count(runner, plan, samples, claim, shares["bound"], premise)
     premise.check()
     return _conclude(
         runner,
@@ -134,7 +139,7 @@ def audit(
         stages,
         counts,
         # Its tests were fixed before anything was counted.
-        measure_curve(plan.cells, counts, failure_probability),
+        measure_curve(plan.cells, counts, shares["band"]),
         claim,
         failure_probability,
         premise=premise,
@@ -170,7 +175,7 @@ def _conclude(
     plan: plans.Plan,
     stages: Sequence[Stage],
     counts: NDArray[np.int64],
-    curve: Curve,
+    curve: Curve | None,
     claim: Guarantee,
     alpha: float,
     *,
@@ -190,17 +195,16 @@ def _conclude(
     hits, back = counts[rule.level > 0].sum(axis=0), counts[rule.level < 0].sum(axis=0)
     last = stages[-1]
     right, wrong, samples = int(last.right.sum()), int(last.wrong.sum()), last.samples
-    guesses = sum(int((stage.right + stage.wrong).sum()) for stage in stages)
-    tested = sum(stage.samples for stage in stages)
-    if state is None:
-        lower = epsilon_lower(stages, delta, alpha * (1.0 if plan.score.known else plans.SPENT))
-    else:
-        lower = state.epsilon_lower(alpha)
+    tested = int(counts.sum())
+    level = alpha * spending.split(claim, "fixed" if state is None else "anytime")["bound"]
+    lower = epsilon_lower(stages, delta, level) if state is None else state.epsilon_lower()
     estimate = plug_in_epsilon(right, wrong, samples, delta)
     claimed = claim.epsilon_at(delta)
-    refuted = lower > claimed if state is None else state.refutes(claim, alpha)
+    refuted = lower > claimed if state is None else state.refutes()
     names, numbers = scores_in_words(plan, runner), not runner.encoder.categorical
-    visible = what_was_visible(guesses, tested, claimed, delta, alpha, looks=state.looks if state else 1)
+    reach, judged = (level, stages) if state is None else (state.level_of_the_last_look(), state.bound.stages)
+    guesses = round(sum(stage.worth() for stage in judged))
+    visible = what_was_visible(guesses, tested, claimed, delta, reach, alpha, looks=state.looks if state else 1)
     unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
     if premise.broken:
         # Nothing is certified of runs that are not independent.
@@ -244,6 +248,7 @@ def _conclude(
         mechanism_seconds=runner.seconds,
         label=label,
         state=None if state is None else {**state.to_dict(), "audit": whose, "premise": premise.to_dict()},
+        next_look=0 if state is None else state.next_look + 2 * ANYTIME_LEARNED,
     )
 
 
@@ -274,49 +279,51 @@ def _anytime(
     plan = plans.learn(runner, plans.draw(runner, learned), 20 * learned, claim, alpha, score, seed)
     taught = plan.taught
     if resume is None:
-        state = State.fresh(claim, taught, samples - 2 * learned, alpha)
+        earliest = earliest_look(plan.cells, plan.rule, claim.epsilon_at(plan.rule.delta))
+        state = State.begun(claim, taught, spending.Schedule.of(samples - 2 * learned, earliest), alpha)
     else:
-        state = State.from_dict(resume)
-        if state.counts.shape != taught.shape:
-            raise InvalidInput(
-                f"{runner.encoder.name} does not return what it returned when the state was stored, on the same pair "
-                "and seed: it draws from something else than its generator, or a package was changed; start anew"
-            )
+        state = State.from_dict(resume, claim, taught, alpha)
 
     premise = _premise(plan, seed, alpha)
     if resume is not None:
         premise.restore(resume.get("premise"))
 
     def draw(number: int, size: int) -> NDArray[np.int64]:
-        return plans.tally(runner, plan, premise, size, block_size(state.tested, runner.chunk), "anytime", number)
+        return plans.tally(
+            runner, plan, premise, size, block_size(state.tested + size, runner.chunk), "anytime", number
+        )
 
     def stop(now: State) -> bool:
-        refuted = now.refutes(claim, alpha)
+        refuted = now.refutes()
         if premise.due(now.tested, refuted):
             premise.check(anytime=True)
         if premise.broken:
             return True
         if callable(until):
             kept = {"audit": whose, "premise": premise.to_dict()}
-            bound = now.epsilon_lower(alpha)
-            return bool(until(Look(now.tested, bound, refuted, lambda: {**now.to_dict(), **kept})))
+            told = Look(now.tested, now.epsilon_lower(), refuted, lambda: {**now.to_dict(), **kept})
+            return bool(until(told))
         return until == "refuted" and refuted
 
-    proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop, alpha)
+    proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop)
     premise.check(anytime=True)
     counts = state.counts - taught
     if isinstance(claim, ApproxDP):
-        # Every trial was guessed by the rule in force before it: that is what a witness may rest on.
-        plan = replace(plan, rule=state.bold.rule(plan.rule.predicted))
-        stage = Stage(plan.rule, np.array([state.bold.all_right]), np.array([state.bold.all_wrong]), state.tested)
+        # No rule saw the inputs of the trials that it guessed: that is what a witness may rest on.
+        rule = state.rule or rules.choose_rule(plan.cells.taught(state.counts), state.next_look, claim.delta, alpha)
+        plan = replace(plan, rule=replace(rule, predicted=plan.rule.predicted))
+        stage = Stage(plan.rule, np.array([state.right]), np.array([state.wrong]), state.looked_at)
     else:
         stage = Stage.of(plan.rule, counts)
+    seen, share = counts - state.fresh, spending.split(claim, "anytime")["band"]
+    now = float(state.schedule.steps(state.looks)[-1]) if state.looks else 0.0
     return _conclude(
         runner,
         plan,
         [stage],
         counts,
-        measure_curve(plan.cells, counts, alpha),
+        # The band moves at looks only, too: it is that of the last one.
+        measure_curve(plan.cells, seen, share * alpha, now) if state.looks else None,
         claim,
         alpha,
         premise=premise,

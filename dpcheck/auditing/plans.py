@@ -23,11 +23,9 @@ Array = NDArray[np.float64]
 FEWEST_LEARNED = 20
 FEW_LEARNED, COLUMNS_LEARNED = (0.2, 150), (0.36, 800)
 """Share of the trials, and most of them, that are held out at least; the latter where several columns are learned."""
-SPENT = 0.58
-"""Share of the failure probability that a fixed audit spends, unless the densities are known. Of 2,000 audits of
-a tight claim more than 77, too many for an upper 99 % limit of 0.05, then flag it with probability 0.006 only."""
-FIRST_STAGE = 0.5
-"""Share of the counted trials after which the rule is learned anew."""
+STAGES, STAGES_FEW = 4, 2
+"""Stages of equal size, the rule of each learned anew; fewer where scores take few values: there is less to learn, and
+every stage wastes half a step of its discrete p-value."""
 
 
 def known(score: Any) -> bool:
@@ -167,19 +165,19 @@ def count(
     A claimed curve has one stage: its rule stands at one point of the curve.
     """
     counts, block = np.zeros_like(plan.taught), block_size(samples, runner.chunk)
-    sizes = _sizes(samples, isinstance(claim, ApproxDP) and plan.cells.learned < SURE)
+    relearned = isinstance(claim, ApproxDP) and plan.cells.learned < SURE
+    sizes = _sizes(samples, (STAGES_FEW if plan.cells.few else STAGES) if relearned else 1)
     stages: list[Stage] = []
     number = 0
     for stage, size in enumerate(sizes):
         if stage:
             cells = plan.cells.taught(plan.taught + counts)
-            rule = rules.choose_rule(cells, samples, plan.rule.delta, alpha)
-            plan = replace(plan, cells=cells, rule=rule)
+            plan = replace(plan, cells=cells, rule=ruled(cells, samples, plan.rule.delta, alpha))
         fresh = np.zeros_like(counts)
         for start in range(0, size, runner.chunk):
             fresh += tally(runner, plan, premise, min(runner.chunk, size - start), block, "counted", number)
             number += 1
-        plan = replace(plan, rule=fitted(plan, fresh.sum(axis=1), samples, alpha))
+        plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
         stages.append(Stage.of(plan.rule, fresh))
         counts += fresh
     return plan, stages, counts
@@ -196,21 +194,27 @@ def tally(runner: Runner, plan: Plan, premise: Premise, trials: int, block: int,
     return counts
 
 
-def fitted(plan: Plan, total: NDArray[np.int64], samples: int, alpha: float) -> rules.Rule:
+def ruled(cells: Partition, samples: int, delta: float, alpha: float) -> rules.Rule:
+    """The rule before a stage. Where delta is 0 the one that will be fitted to it replaces it altogether."""
+    if delta == 0:
+        return rules.Rule(np.zeros(len(cells.p), dtype=np.int8), 0.0, 0.0, True)
+    return rules.choose_rule(cells, samples, delta, alpha)
+
+
+def fitted(rule: rules.Rule, cells: Partition, total: NDArray[np.int64], samples: int, alpha: float) -> rules.Rule:
     """The rule for a stage's outputs, of which all is known but the inputs they came from.
 
     A test that is valid given where the outputs fell lets the rule depend on that (not so the unconditional one). The
     inputs that it guesses are chosen before: outputs may show on which side more leaked.
     """
-    rule = plan.rule
     if rule.delta > 0 and not rule.small_leak:
         return rule
-    told = rules.choose_rule(plan.cells.weighed(total), samples, rule.delta, alpha)
+    told = rules.choose_rule(cells.weighed(total), samples, rule.delta, alpha)
     if rule.delta > 0 and told.guessed != rule.guessed:
         return rule
     return replace(told, small_leak=True, leak_worth=rule.leak_worth)
 
 
-def _sizes(samples: int, twice: bool) -> list[int]:
-    first = round(FIRST_STAGE * samples)
-    return [first, samples - first] if twice else [samples]
+def _sizes(samples: int, stages: int) -> list[int]:
+    ends = [round(samples * (k + 1) / stages) for k in range(stages)]
+    return [end - start for start, end in zip([0, *ends], ends, strict=False)]

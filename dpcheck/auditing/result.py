@@ -10,6 +10,7 @@ from typing import Any
 
 import mpmath
 
+from dpcheck.auditing import spending
 from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
 from dpcheck.auditing.premise import CURE, PREMISE
@@ -27,10 +28,12 @@ class AuditResult:
     Attributes:
         outcome: REFUTED when `epsilon_lower` > `epsilon_claimed`, else CONSISTENT when
             `detectable_epsilon` is finite, UNDECIDED when no truth could have been refuted.
-        epsilon_lower: certified at `delta`: true with probability 1 - failure_probability.
+        epsilon_lower: certified at `delta`. It, the refutation and the band of `curve` hold together, and at all looks
+            of an anytime audit, with probability 1 - failure_probability; `spending.split` says what each one spends.
         epsilon_estimate: of the event seen, without a guarantee.
         epsilon_claimed: the claim at `delta`. For a claimed curve, delta is where the held-out part saw most.
-        detectable_epsilon: true epsilon that this run would have refuted with probability 0.95.
+        detectable_epsilon: true epsilon that this run would have refuted with probability 0.95, were every guess of its
+            event right as often as that epsilon allows; a leak by another event may take more.
         rule_delta: where the witness of a refutation stands: `delta`, except for a curve in anytime mode, which is
             refuted as a whole.
         event: the rule in words; counts: what it is computed from (see `to_dict`).
@@ -66,6 +69,8 @@ class AuditResult:
     label: str = ""
     state: Mapping[str, Any] | None = None
     """Of an anytime audit: pass it as `resume` to go on."""
+    next_look: int = 0
+    """Of an anytime audit: runs in all (`max_samples`) at which its words may change next."""
 
     @property
     def detectable_epsilon(self) -> float:
@@ -163,7 +168,7 @@ class AuditResult:
         if not math.isfinite(self.visible.detectable):
             reach = "this event could not have refuted the claim at any ε"
         else:
-            reach = f"would have refuted a true ε ≥ {_up(self.visible.detectable)} with 95 % power"
+            reach = f"would have refuted a true ε ≥ {_up(self.visible.detectable)} of this event with 95 % power"
         return f"{reach}; events below probability {self.visible.smallest_probability:.1g} were out of sight"
 
     def verdict(self) -> Verdict:
@@ -193,8 +198,8 @@ class AuditResult:
     def notices(self) -> str:
         """The violation that the audit would have refuted."""
         return (
-            f"a true ε ≥ {_up(self.detectable_epsilon)} on this pair (95 % power), by events of probability "
-            f"{self.visible.smallest_probability:.1g} and more"
+            f"a true ε ≥ {_up(self.detectable_epsilon)} of this event on this pair (95 % power), by events of "
+            f"probability {self.visible.smallest_probability:.1g} and more"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -221,6 +226,8 @@ class AuditResult:
             "trials": self.trials,
             "seed": self.seed,
             "mode": self.mode,
+            "next_look": self.next_look,
+            "split": spending.split(self.claim, self.mode),
             "failure_probability": self.failure_probability,
             "seconds": self.seconds,
             "mechanism_seconds": self.mechanism_seconds,
@@ -260,9 +267,15 @@ class AuditResult:
         lines += [f"  {name:<12} {text}" for name, text in self.rows()]
         directions = "both directions in one test" if self.counts["directions"] == 2 else "one direction"
         looks = f"{self.visible.looks} look" + ("s" if self.visible.looks > 1 else "")
-        spent = f"failure probability {self.failure_probability:g}, {looks}, {directions}"
+        split = spending.in_words(self.claim, self.mode, self.failure_probability)
+        spent = f"failure probability {self.failure_probability:g} ({split}), {looks}, {directions}"
         times = f"{self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}"
         lines += [f"  {'premise':<12} {self.premise}", f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
+        if self.mode != "fixed":
+            tested = self.counts["tested"]
+            lines.append(
+                f"  {'next look':<12} at {self.next_look:,} counted runs; until then nothing changes ({tested:,} now)"
+            )
         return "\n".join(lines)
 
     def plot(

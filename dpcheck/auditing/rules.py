@@ -85,7 +85,7 @@ def _weighted_rules(
 ) -> list[Rule]:
     """Log-likelihood-ratio weights against nearest nulls."""
     seen = (cells.p + cells.q) * samples > 1
-    grid = np.linspace(0.0, float(np.abs(cells.log_ratio[seen]).max(initial=0.1)), 60)[:-1]
+    grid = np.linspace(0.0, float(np.abs(cells.log_ratio[seen]).max(initial=0.1)), 25)[:-1]
     growth = nearest_null(cells.p, cells.q, grid, delta, rounds=2).growth
     runs = samples / np.array(WEIGHED_KNOWN if cells.learned == SURE else WEIGHED)
     targets = np.interp(-(special.ndtri(1 - failure_probability) ** 2) / runs, -growth, grid)

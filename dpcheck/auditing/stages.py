@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from dpcheck.auditing.rules import Rule
-from dpcheck.statistics.binomial import binomial_tail, epsilon_lower_conditional, guess_p_value, invert_upwards
-from dpcheck.statistics.stages import combine_stages, normal_score
+from dpcheck.statistics.binomial import epsilon_lower_conditional, guess_p_value, invert_upwards
+from dpcheck.statistics.stages import combine_stages
 from dpcheck.statistics.weighted import weighted_p_value
 
 Array = NDArray[np.float64]
@@ -36,6 +35,13 @@ class Stage:
         """From (cells, 2) counts on data and neighbour."""
         return cls(rule, *rule.tally(counts), int(counts.sum()))
 
+    def worth(self) -> float:
+        """How many guesses that all weigh the same tell as much as these: (sum of weights)^2 / sum of their squares."""
+        made = (self.right + self.wrong).astype(float)
+        weight = np.arange(1, len(made) + 1)
+        squares = float(weight**2 @ made)
+        return float(weight @ made) ** 2 / squares if squares else 0.0
+
     def p_value(self, epsilon: float, delta: float, failure_probability: float) -> float:
         """Of (epsilon, delta)-DP, given everything before this stage."""
         # A rule that only ever guesses one input meets half of the leak.
@@ -45,38 +51,6 @@ class Stage:
             return weighted_p_value(self.right, self.wrong, self.samples, epsilon, delta, failure_probability, worth)
         right, wrong = int(self.right[0]), int(self.wrong[0])
         return guess_p_value(right, wrong, self.samples, epsilon, delta, failure_probability)
-
-    def scores(self, epsilons: Array, delta: float, failure_probability: float) -> Array:
-        """Normal scores at growing epsilons; tiny p-values are bounded by their neighbours, hopeless ones by 1."""
-        if delta == 0 and len(self.right) == 1:
-            tail = binomial_tail(self.right[0], self.right[0] + self.wrong[0], special.expit(epsilons))
-            return normal_score(tail)
-        known: dict[int, float] = {}
-
-        def p(place: int) -> float:
-            if place not in known:
-                known[place] = self.p_value(float(epsilons[place]), delta, failure_probability)
-            return known[place]
-
-        first = _first(len(epsilons), lambda i: p(i) > _SURE)
-        last = _first(len(epsilons), lambda i: p(i) > _HOPELESS)
-        values = np.ones(len(epsilons))
-        values[first:last] = [p(i) for i in range(first, last)]
-        # p-values grow with epsilon: the next larger null bounds those below it.
-        values[:first] = values[first] if first < len(values) else p(len(values) - 1)
-        return normal_score(values)
-
-
-_SURE, _HOPELESS = 1e-9, 0.999
-
-
-def _first(n: int, true: Callable[[int], bool]) -> int:
-    """First place at which a growing condition holds; n: nowhere."""
-    low, high = 0, n
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if true(middle) else (middle + 1, high)
-    return low
 
 
 def epsilon_lower(stages: Sequence[Stage], delta: float, failure_probability: float) -> float:

@@ -16,7 +16,7 @@ class Visible:
     """The reach of one run.
 
     Attributes:
-        failure_probability: spent by the whole audit; looks: times at which it could have stopped.
+        failure_probability: of all that the audit says together; looks: times at which it could have stopped.
         directions: of the promise that were tested together.
         smallest_probability: events rarer than this were out of sight (3 over the runs of one input).
         detectable_half, detectable: true epsilons that this event, at these counts, would have refuted with
@@ -41,15 +41,20 @@ def what_was_visible(
     samples: int,
     epsilon: float,
     delta: float,
+    level: float,
     failure_probability: float,
     *,
     directions: int = 2,
     looks: int = 1,
 ) -> Visible:
-    """The reach of a test of (epsilon, delta) that made `guesses` guesses in `samples` coin-flipped trials."""
-    half, sure = (
-        detectable_epsilon(guesses, samples, epsilon, delta, failure_probability, power) for power in (0.5, 0.95)
-    )
+    """The reach of a test of (epsilon, delta) that made `guesses` guesses in `samples` coin-flipped trials.
+
+    Args:
+        level: of the test at its last look, below the failure probability of the whole audit; 0: there was no look.
+    """
+    if level <= 0:
+        guesses, level = 0, failure_probability
+    half, sure = (detectable_epsilon(guesses, samples, epsilon, delta, level, power) for power in (0.5, 0.95))
     return Visible(
         failure_probability=failure_probability,
         looks=looks,
@@ -57,7 +62,7 @@ def what_was_visible(
         smallest_probability=min(1.0, 6 / max(1, samples)),
         detectable_half=half,
         detectable=sure,
-        ceiling=float(epsilon_lower_conditional(guesses, 0, failure_probability)),
+        ceiling=float(epsilon_lower_conditional(guesses, 0, level)),
     )
 
 
@@ -66,8 +71,9 @@ def detectable_epsilon(
 ) -> float:
     """Smallest true epsilon that the same number of guesses would have refuted (epsilon, delta) with at `power`.
 
-    The law is taken on the boundary of (true epsilon, delta) with the observed chance of a guess: the power of the
-    exact binomial test (Clopper and Pearson 1934), inverted in the alternative.
+    The law is taken on the boundary of (true epsilon, delta) with the observed chance of a guess, every guess as often
+    right as that allows: the power of the exact binomial test (Clopper and Pearson 1934), inverted in the alternative.
+    A mechanism of that epsilon whose leak is not in this event, or only in a part of it, is refuted less often.
     """
     if guesses == 0 or samples == 0:
         return math.inf

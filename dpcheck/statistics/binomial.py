@@ -342,20 +342,53 @@ def invert_upwards(p_value: Callable[[float], float], failure_probability: float
         p_value: epsilon -> p-value, growing with epsilon.
         guess: where to look first.
     """
-    if p_value(0.0) > failure_probability:
-        return 0.0
+    needed = -float(special.ndtri(failure_probability))
 
-    def excess(epsilon: float) -> float:
-        return math.log(max(p_value(epsilon), 1e-300) / failure_probability)
+    def margin(epsilon: float) -> float:
+        return -float(special.ndtri(max(p_value(epsilon), 1e-300))) - needed
 
-    low, high = 0.0, max(guess, 1e-3)
-    while excess(high) <= 0:
-        low, high = high, 1.5 * high + 0.1
+    return largest_rejected(margin, guess)
+
+
+CLOSE = 1e-4
+"""Score by which a bound may lie above its boundary."""
+
+
+def largest_rejected(margin: Callable[[float], float], guess: float = 1.0) -> float:
+    """An epsilon that a fixed sequence of tests, upwards from 0, rejects, next to the largest; 0 when it does not.
+
+    Args:
+        margin: epsilon -> score above its boundary, falling with epsilon; a rejection where it is 0 or more.
+        guess: where to look first.
+    """
+    low = high = max(guess, 1e-3)
+    at_low = at_high = margin(low)
+    step = 0.1 * low + 0.05
+    while at_low < 0:
+        if low == 0:
+            return 0.0
+        high, at_high = low, at_low
+        low, step = max(0.0, low - step), 2 * step
+        at_low = margin(low)
+    while at_high >= 0:
         if high > 700:
-            return low
-    found = float(optimize.brentq(excess, low, high, xtol=2e-5))
-    # A root from below: the certificate must not rest on the last digits of the search.
-    return max(0.0, found - 5e-5)
+            return high
+        low, at_low = high, at_high
+        high, step = high + step, 2 * step
+        at_high = margin(high)
+    # False position (Illinois) and, at times, halving: scores are nearly straight. The lower end is always rejected.
+    pull, push = at_low, at_high
+    for turn in range(60):
+        if at_low < CLOSE or high - low < 1e-5:
+            break
+        share = 0.5 if turn % 4 == 3 else (pull - CLOSE / 2) / (pull - push)
+        middle = low + min(max(share, 1e-3), 1 - 1e-3) * (high - low)
+        at = margin(middle)
+        if at >= 0:
+            low, at_low, pull, push = middle, at, at, push / 2
+        else:
+            high, push, pull = middle, at, max(pull / 2, CLOSE)
+    return low
 
 
 def _check_guesses(right: int, wrong: int, samples: int, delta: float) -> None:

@@ -32,7 +32,7 @@ def test_stopping_whenever_it_looks_good_keeps_the_level(mechanism, claim):
 def test_bound_is_close_and_below():
     result = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=50_000, mode="anytime")
     assert 0.9 < result.epsilon_lower <= 1.0
-    assert result.visible.looks > 20
+    assert result.visible.looks == 11
     assert result.mode == "anytime"
 
 
@@ -62,8 +62,8 @@ def test_resuming_is_the_same_as_never_stopping():
     start = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), mode="anytime", max_samples=6000)
     kept = json.loads(json.dumps(start.state))
     resumed = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), mode="anytime", max_samples=20_000, resume=kept)
-    assert resumed.counts["samples"] == whole.counts["samples"]
-    # Same trials; only bets tuned to another horizon differ.
+    assert resumed.counts["tested"] == whole.counts["tested"]
+    # Same trials, looked at at other times: those of the first session's horizon.
     assert abs(resumed.epsilon_lower - whole.epsilon_lower) < 0.2
     with pytest.raises(InvalidInput, match="another audit"):
         dp.audit(laplace, ZERO, ONE, dp.PureDP(2.0), mode="anytime", max_samples=20_000, resume=kept)

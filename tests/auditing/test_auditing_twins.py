@@ -154,7 +154,7 @@ def test_the_edges_of_what_is_visible():
     assert detectable_epsilon(0, 100, 1.0, 0.0, 0.05, 0.5) == math.inf
     # Three right guesses in a row prove nothing at 1e-6.
     assert detectable_epsilon(3, 100, 1.0, 0.0, 1e-6, 0.5) == math.inf
-    seen = what_was_visible(100, 6000, 1.0, 0.0, 0.05)
+    seen = what_was_visible(100, 6000, 1.0, 0.0, 0.05, 0.05)
     assert seen.smallest_probability == pytest.approx(3 / 3000)
     # All of 100 guesses right: theta^100 = 0.05 at the ceiling.
     theta = 0.05 ** (1 / 100)

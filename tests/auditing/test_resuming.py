@@ -76,13 +76,40 @@ def test_a_mechanism_with_noise_of_its_own_cannot_go_on():
         stopped(unseeded, resume=state, samples=8000)
 
 
-def test_a_state_of_an_older_version_goes_on(kept):
-    old = json.loads(json.dumps(kept))
-    del old["bold"]["leak_worth"]
-    for name in ("right", "wrong"):
-        assert not any(old["bold"][name][16:])
-        old["bold"][name] = old["bold"][name][:16]
-    assert stopped(resume=old, samples=8000).counts["samples"] == 8000 - 800
+def test_a_state_of_an_older_version_is_refused_with_what_to_do(kept):
+    old = {"epsilons": [0.1], "bold": {}, "tested": 5, "audit": kept["audit"]}
+    with pytest.raises(InvalidInput, match=r"this version of dpcheck: .* start anew"):
+        stopped(resume=old, samples=8000)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"right": 10**9},
+        {"tested": 10},
+        {"horizon": 77},
+        {"horizon": float("nan")},
+        {"halvings": 3},
+        {"chunk_number": -1},
+        {"counts": [[1, 2]]},
+        {"fresh": "many"},
+        {"stages": [[]]},
+        {"stages": []},
+    ],
+)
+def test_a_state_that_was_tampered_with_is_refused(kept, change):
+    with pytest.raises(InvalidInput, match=r"not the state|draws from something else|looks need"):
+        stopped(resume={**kept, **change}, samples=8000)
+
+
+@pytest.mark.parametrize(
+    "change", [{"right": [float("nan")]}, {"right": [10**6]}, {"delta": 0.5}, {"samples": 3}, {"guesses": [7]}]
+)
+def test_a_stage_that_was_tampered_with_is_refused(kept, change):
+    forged = json.loads(json.dumps(kept))
+    forged["stages"][0][-1].update(change)
+    with pytest.raises(InvalidInput, match="not the state"):
+        stopped(resume=forged, samples=8000)
 
 
 def test_going_on_takes_the_runs_that_were_left(kept):
@@ -100,7 +127,7 @@ def test_watching_and_stopping_by_hand():
         seen.append(look)
         return look.samples > 2000
 
-    result = stopped(samples=50_000, until=watch)
+    result = stopped(samples=50_000, until=watch, chunk=500)
     assert 2000 < result.counts["tested"] < 4000
     assert [look.samples for look in seen] == sorted(look.samples for look in seen)
     assert stopped(samples=6000, resume=seen[-1].state()).counts["tested"] > 4000

@@ -84,7 +84,7 @@ def test_a_leak_its_witness_and_its_verification(here: Path, cli: Cli, extra: tu
     tampered["parameters"]["right"] += 1
     witness.write_text(json.dumps(tampered))
     assert "rejected: the fingerprint" in cli("verify", str(witness), code=1).stderr
-    assert json.loads(cli("verify", str(witness), "--json", code=1).stdout)[0]["verified"] is False
+    assert json.loads(cli("verify", str(witness), "--json", code=1).stdout)["witnesses"][0]["verified"] is False
 
 
 def test_per_call_and_json(here: Path, cli: Cli) -> None:
@@ -119,7 +119,7 @@ def test_other_claims(here: Path, cli: Cli) -> None:
         (("mech.py:undefined", *PAIR), "pass --halts if NaN means a halt"),
         (
             ("mech.py:mean", *PAIR[2:], "--data", "objects.npy"),
-            "--data objects.npy holds objects; save numbers or strings",
+            "--data objects.npy holds Python objects; save numbers or strings",
         ),
         (("mech.py:mean", *PAIR[2:], "--data", "scalar.npy"), "--data scalar.npy holds a single number, 3.0; axis 0"),
         (("mech.py:mean", *PAIR[2:], "--data", "short.npy"), "use --adjacency add-remove for pairs"),
@@ -174,7 +174,7 @@ ANYTIME = ("--mode", "anytime", "--seed", "1")
 def test_an_anytime_audit_goes_on_tomorrow(here: Path, cli: Cli) -> None:
     """True epsilon 1, failure probability 1e-6: what is certified grows, and nothing is refuted."""
     run = ("audit", "mech.py:mean", *PAIR, *ANYTIME, "--failure-probability", "1e-6")
-    assert "nothing" not in cli(*run, "--max-samples", "5000").stdout
+    assert "nothing decided" not in cli(*run, "--max-samples", "5000").stdout
     assert (here / ".dpcheck" / "store.db").is_file()
     first = json.loads(cli(*run, "--max-samples", "5000", "--json").stdout)
     more = json.loads(cli(*run, "--max-samples", "20000", "--resume", "--json").stdout)
@@ -214,7 +214,7 @@ def test_nothing_to_resume_and_options_of_the_other_mode(here: Path, cli: Cli) -
     assert "there is no anytime audit of mech.py:mean in .dpcheck/store.db" in " ".join(result.stderr.split())
     for option in (("--until", "refuted"), ("--max-samples", "9"), ("--resume",), ("--store", "s.db")):
         assert "go with --mode anytime" in cli(*run, *option, code=2).stderr
-    assert "max_samples >" in cli(*run, *ANYTIME, "--max-samples", "9", code=2).stderr
+    assert "--max-samples >" in cli(*run, *ANYTIME, "--max-samples", "9", code=2).stderr
 
 
 def test_until_refuted(here: Path, cli: Cli) -> None:
@@ -242,7 +242,7 @@ def test_ctrl_c_ends_an_anytime_audit_in_good_order(here: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert out.startswith("CONSISTENT  slow is consistent with 1-DP")
+    assert out.startswith(("CONSISTENT  slow is consistent with 1-DP", "UNDECIDED  slow against 1-DP"))
     assert "stopped after" in err
 
 
@@ -277,7 +277,7 @@ def test_attack_exit_code_and_json(here: Path, cli: Cli) -> None:
         (("--only", "bits"), "unknown attack 'bits'; choose from granularity, support"),
         (("--sensitivity", "-1"), "sensitivity must be a finite number > 0, got -1.0"),
         (("--rho", "1"), "got 2 claims, --epsilon 1.0 and --rho 1.0"),
-        (("--failure-probability", "2"), "failure_probability"),
+        (("--failure-probability", "2"), "--failure-probability must lie in (0, 1), got 2.0"),
     ],
 )
 def test_attack_refuses(here: Path, cli: Cli, arguments: tuple[str, ...], says: str) -> None:
@@ -294,12 +294,6 @@ def test_a_curve_from_a_file(here: Path, cli: Cli) -> None:
     pair = PAIR[:4]
     assert "is not one-DP" in cli("audit", "mech.py:leaky", *pair, "--curve", "curves.py:one", code=1).stdout
     assert "bent-DP must map" in cli("audit", "mech.py:leaky", *pair, "--curve", "curves.py:bent", code=2).stderr
-
-
-def test_verify_refuses_what_is_no_witness(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "w.json").write_text("{}")
-    assert "not a witness" in cli("verify", str(tmp_path / "w.json"), code=1).stderr
-    assert "cannot read the witness" in cli("verify", str(tmp_path / "gone.json"), code=2).stderr
 
 
 MUTANTS = """

@@ -1,13 +1,13 @@
-"""Staged tests: the combined p-value, its level under adaptive designs, its power, the conditional error."""
+"""Staged tests: the combined p-value, its level under adaptive designs, its power, boundaries of looks."""
 
 import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from dpcheck.errors import InvalidInput
-from dpcheck.statistics.stages import combine_stages, log_conditional_error, normal_score
+from dpcheck.statistics.stages import combine_stages, critical_scores, normal_score
 
 
 def test_combination_is_the_naive_one():
@@ -41,23 +41,51 @@ def test_level_and_power_when_the_second_stage_looks_at_the_first(tilt, least, m
     assert least <= rejected <= most
 
 
-def test_conditional_error_is_the_chance_to_reject():
-    rng = np.random.default_rng(15)
-    score, spent, alpha = 0.6, 0.3, 0.05
-    later = score + math.sqrt(1 - spent) * rng.normal(size=200_000)
-    chance = float((later >= stats.norm.isf(alpha)).mean())
-    # Five standard errors of the simulated chance: failure below 1e-6.
-    assert math.exp(float(log_conditional_error(score, spent, alpha))) * alpha == pytest.approx(chance, abs=2.5e-3)
-    assert list(log_conditional_error([1.7, 1.6], 1.0, alpha)) == [pytest.approx(-math.log(alpha)), -math.inf]
+SIZES, SPENT = np.array([100.0, 150, 400, 800]), np.array([0.004, 0.01, 0.03, 0.05])
 
 
-def test_conditional_error_is_a_martingale_under_the_null():
-    rng = np.random.default_rng(16)
-    alpha, share = 0.05, 0.4
-    z = rng.normal(size=200_000)
-    wealth = np.exp(log_conditional_error(math.sqrt(share) * z, share, alpha))
-    # Standard error of the mean below 0.007.
-    assert float(wealth.mean()) == pytest.approx(1.0, abs=0.035)
+def walk(rng, sizes, paths):
+    """Combined scores of independent stages at every look: (paths, looks)."""
+    steps = np.sqrt(np.diff(sizes, prepend=0.0)) * rng.normal(size=(paths, len(sizes)))
+    return np.cumsum(steps, axis=1) / np.sqrt(sizes)
+
+
+def test_boundaries_spend_what_they_may_at_every_look():
+    found = critical_scores(SIZES, SPENT)
+    crossed = np.maximum.accumulate(walk(np.random.default_rng(15), SIZES, 400_000) >= found, axis=1).mean(axis=0)
+    # Five standard errors of the simulated chances: failure below 1e-5.
+    assert crossed == pytest.approx(SPENT, abs=5 * math.sqrt(0.05 / 400_000))
+    # What is spent at a look depends on no later one.
+    assert critical_scores(SIZES[:2], SPENT[:2]) == pytest.approx(found[:2], abs=1e-12)
+    assert found[0] == pytest.approx(stats.norm.isf(0.004))
+
+
+def test_two_looks_by_the_bivariate_normal_law():
+    for alpha in (0.05, 1e-6):
+        first, second = critical_scores([1.0, 4.0], [alpha / 3, alpha])
+        # Inclusion and exclusion: P(Z1 >= first, Z2 >= second), correlation 1/2, by quadrature of its own.
+        both = integrate.quad(
+            lambda z, c=second: stats.norm.pdf(z) * stats.norm.sf((c - z / 2) / math.sqrt(0.75)), first, 15, epsabs=0
+        )[0]
+        crossed = stats.norm.sf(first) + stats.norm.sf(second) - both
+        assert crossed == pytest.approx(alpha, rel=1e-4)
+
+
+def test_scores_below_the_normal_ones_cross_no_more_often():
+    found, rng = critical_scores(SIZES, SPENT), np.random.default_rng(16)
+    sizes = np.diff(SIZES, prepend=0.0).astype(int)
+    hits = rng.binomial(sizes, 0.6, size=(20_000, 4))
+    scores = normal_score(stats.binom.sf(hits - 1, sizes, 0.6))
+    combined = np.cumsum(np.sqrt(sizes) * scores, axis=1) / np.sqrt(np.cumsum(sizes))
+    crossed = int((combined >= found).any(axis=1).sum())
+    # More than binomial(20,000, 0.05) has with probability 1e-6: never. Half of it is spent in spite of the steps.
+    assert 500 < crossed <= stats.binom.isf(1e-6, 20_000, 0.05)
+
+
+@pytest.mark.parametrize(("sizes", "spent"), [([2.0, 1.0], [0.1, 0.2]), ([1.0, 2.0], [0.2, 0.1]), ([], [])])
+def test_looks_must_grow(sizes, spent):
+    with pytest.raises(InvalidInput, match="grow"):
+        critical_scores(sizes, spent)
 
 
 def test_scores_of_extreme_p_values_are_finite():
