@@ -82,3 +82,17 @@ visible = claim(
     relation="=",
     explicit=sp.Integer(0),
 )
+premise = claim(
+    "auditor/prop-premise",
+    "Trials that are not independent",
+    "A mechanism that never looks at its data is refuted with probability at most α even if its outputs depend on the "
+    "calls before, on each other within a call, or on the time; independent trials of any law are called dependent "
+    "with probability at most α/50.",
+    kind="proposition",
+    origin="ours",
+    quantity="chance of a false alarm",
+    relation="<=",
+    explicit=sp.Rational(1, 20),
+    remark="A theorem for independent trials, and for functions of one run under `dp.vectorize`. For dependence within "
+    "calls it is measured on thirteen mechanisms: what is too faint for the check still adds to a count's variance.",
+)
