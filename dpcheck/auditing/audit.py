@@ -66,9 +66,9 @@ def audit(
         claim: `PureDP`, `ApproxDP`, or a whole curve: `ZCDP`, `RenyiDP`, `GaussianDP`, any `Guarantee`.
         trials: runs on each input, on average: sides of the counted runs are fair coins.
         failure_probability: chance that anything the result certifies is false: that `epsilon_lower` exceeds the
-            truth, a true claim is refuted, or the band of the curve is crossed, at any look. 0.98 of it is for the bound, which
-            refutes; 0.02 for the band. For a claimed curve in anytime mode the refutation of the curve has 0.83, the
-            bound at delta = 1e-5 0.15. See `dpcheck.auditing.spending`.
+            truth, a true claim is refuted, or the band of the curve is crossed, at any look. 0.98 of it is for the
+            bound, which refutes; 0.02 for the band. For a claimed curve in anytime mode the refutation of the curve has
+            0.83, the bound at delta = 1e-5 0.15. See `dpcheck.auditing.spending`.
         score: "auto", a callable on outputs, one of `dp.scores`, or a list from which the held-out part chooses.
         adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
         mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; its looks, at
@@ -281,15 +281,12 @@ def _anytime(
         stage = Stage(plan.rule, np.array([state.right]), np.array([state.wrong]), state.looked_at)
     else:
         stage = Stage.of(plan.rule, counts)
-    seen, share = counts - state.fresh, spending.split(claim, "anytime")["band"]
-    now = float(state.schedule.steps(state.looks)[-1]) if state.looks else 0.0
     return _conclude(
         runner,
         plan,
         [stage],
         counts,
-        # The band moves at looks only, too: it is that of the last one.
-        measure_curve(plan.cells, seen, share * alpha, now) if state.looks else None,
+        state.band(plan.cells, taught, alpha),
         claim,
         alpha,
         pair=pair,
