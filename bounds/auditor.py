@@ -22,8 +22,8 @@ level = claim(
     quantity="chance of a false alarm",
     relation="<=",
     explicit=sp.Rational(1, 20),
-    remark="At α = 0.05, of which 0.98 is for the bound that refutes and 0.02 for the band of the trade-off curve. Where "
-    "only the best rule meets the claim with equality, a learned one spends less.",
+    remark="At α = 0.05, of which 0.98 is for the bound that refutes and 0.02 for the band of the trade-off curve. "
+    "Where only the best rule meets the claim with equality, a learned one spends less.",
 )
 learned = claim(
     "auditor/prop-level-learned",
