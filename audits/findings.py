@@ -9,7 +9,7 @@ from scipy import optimize
 
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import algorithm, claim, derived
-from dpcheck.engine.planning import Setting
+from dpcheck.engine.setting import Setting
 from dpcheck.harness import lower_bound
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 
@@ -79,9 +79,9 @@ def horizon_by_orders(context: Context) -> Verdict:
     return derived(context.label).verdict()
 
 
-@check("lp_spaces/thm-7@horizon", kind="risk", grid={"n": by_size([10**8, 10**10], [10**6, 10**8, 10**10, 10**12])})
+@check("lp_spaces/thm-7@horizon", kind="accuracy", grid={"n": by_size([10**8, 10**10], [10**6, 10**8, 10**10, 10**12])})
 def derived_bound_at_both_horizons(context: Context, *, n: int) -> Verdict:
-    """The bound with constants behind Theorem 7, d = 10, p = 1.5, ‖θ*‖ = 1: smaller at the other T."""
+    """The bound with constants behind Theorem 7, d = 10, p = 1.5, ‖θ*‖ = 1, as two formulas: smaller at the other T."""
     setting = Setting(n=n, d=10, epsilon=0.5, delta=1e-6, extra={"minimiser_norm": 1.0})
     printed, best = (
         algorithm("lp_spaces/alg-3@corrected", horizon=rule).risk_bound(setting.problem, n)  # type: ignore[attr-defined]

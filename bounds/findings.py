@@ -112,14 +112,15 @@ horizon = lp_spaces(
     section="5.1",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=kappa ** sp.Rational(3, 4) * sp.sqrt(NOISE),
     about=("lp_spaces/alg-3",),
 )
 horizon_found = finding(
     "lp_spaces/thm-7@horizon",
-    "The unconstrained rate (√d/(nε))^{2/5} is a choice, not a limit: with T ∝ (nε/√d)^{1/2} steps the same proof "
-    "gives (√d/(nε))^{1/2}.",
+    "The unconstrained rate (√d/(nε))^{2/5} is a choice, not a limit: with T ∝ (nε/√d)^{1/2} steps the derivation "
+    "at hand, not the authors', gives (√d/(nε))^{1/2}.",
 )
 
 
@@ -146,6 +147,7 @@ clip = pure_heavy_tails(
     section="E.1",
     origin="ours",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     order=G_k / lambda_ * (d * sp.log(D * epsilon * n * (H + lambda_) / (G_k * d)) / (epsilon * n)) ** (1 - 1 / k),
     about=("pure_heavy_tails/alg-5",),

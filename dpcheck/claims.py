@@ -24,6 +24,10 @@ Relation = Literal["<=", ">=", "=", "is"]
 Reading = Literal["as-printed", "literal", "corrected", "derived"]
 """as-printed: the statement; literal: a slip taken at its word; corrected: repaired; derived: constants worked out."""
 Grade = Literal["", "refuted", "slip", "proof gap"]
+Measure = Literal["", "excess risk", "empirical suboptimality", "distance", "gradients", "epsilon spent"]
+"""What a bound is a bound on, for programs: excess risk: population risk of an algorithm's output over the least one;
+empirical suboptimality: the same of the (regularised) empirical risk; distance: of an output to the minimiser that its
+solver is after; epsilon spent: exact loss of the worst pair; "": anything else."""
 Standing = Literal["printed", "reading", "ours"]
 """What a verdict is about: a statement as printed, a reading of one, or a statement that the paper does not contain."""
 
@@ -71,6 +75,7 @@ class Claim:
         title: the item as the paper calls it ("Theorem 3.1").
         statement: what it says, in one or two plain sentences with Unicode mathematics.
         quantity: the left-hand side in words ("excess risk", "delta at epsilon"); `relation` ties it to the bound.
+        measures: what kind of quantity that is; plans and comparisons go by it, never by the words of `quantity`.
         order: the O-form as printed, without its hidden constant.
         explicit: the bound with every constant, when a proof supports one.
         assumptions: what must hold for `explicit`; each a SymPy relation.
@@ -88,6 +93,7 @@ class Claim:
     section: str = ""
     origin: Literal["own", "cited", "ours"] = "own"
     quantity: str = ""
+    measures: Measure = ""
     relation: Relation = "is"
     order: sp.Expr | None = None
     explicit: sp.Expr | None = None
@@ -103,6 +109,9 @@ class Claim:
             raise CollectionError(
                 f"{self.label}: unknown kind {self.kind!r}; choose one of {', '.join(get_args(Kind))}"
             )
+        if self.measures not in get_args(Measure):
+            known = ", ".join(repr(name) for name in get_args(Measure))
+            raise CollectionError(f"{self.label}: measures {self.measures!r} is not one of {known}")
         if self.relation != "is" and self.order is None and self.explicit is None:
             raise CollectionError(f"{self.label}: the relation {self.relation!r} needs `order` or `explicit`")
 

@@ -195,6 +195,11 @@ def plain(text: str) -> str:
     return "".join(_spelled(each) if unicodedata.category(each) in _UNSAFE else each for each in text)
 
 
+def encodable(text: str) -> str:
+    """Text whose lone surrogates are spelled out; all else stays."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Rng = np.random.Generator
 Norm = float | Literal["range"]
+Family = Literal["", "linear", "generalised linear", "isotropic quadratic"]
 P = TypeVar("P")
 
 
@@ -93,6 +94,7 @@ class Schedule(Generic[P]):
         floats_per_trial: peak working set of one trial in float64 numbers; it sets the chunk of trials.
         claimed: what is promised of it; None where nobody promises anything (dialled constants, a reading that is known
             to break the paper's promise).
+        claimed_by: labels of the statements that promise it, for these fields of the algorithm.
     """
 
     phases: tuple[P, ...]
@@ -100,6 +102,7 @@ class Schedule(Generic[P]):
     gradients: int
     floats_per_trial: int
     claimed: Guarantee | None
+    claimed_by: tuple[str, ...] = ()
 
     def edit(self, pattern: str, **changes: Any) -> Schedule[P]:
         """The same schedule with some releases changed: a mutant.
@@ -190,6 +193,8 @@ class Constants:
         growth: (theta, lambda) of the Tsybakov noise condition, if it holds.
         atoms: number of different records, when samples come as counts of them: a block takes so many rows of memory.
         extra: further named constants that a paper's schedule asks for.
+        family: what the loss of every record is as a function of w: <a, w> + b, or phi(<a, w>) with phi convex, or
+            c|w|^2/2 + <a, w> + b with one c for all records; "" for anything else. Some sensitivities rest on it.
     """
 
     d: int
@@ -201,6 +206,17 @@ class Constants:
     hessian_rank: int | None = None
     atoms: int | None = None
     extra: Mapping[str, float] = field(default_factory=dict)
+    family: Family = ""
+
+    @property
+    def clips_monotonically(self) -> bool:
+        """Whether gradients cut to a norm are gradients of convex functions again."""
+        return self.d == 1 or self.family != "" or self.hessian_rank == 0
+
+    @property
+    def shifts_constantly(self) -> bool:
+        """Whether the gradients of two records differ by a vector that does not depend on w."""
+        return self.family in ("linear", "isotropic quadratic") or self.hessian_rank == 0
 
     def rows(self, n: int) -> int:
         """Rows of memory that a block of n records takes."""
@@ -281,6 +297,10 @@ class Algorithm(abc.ABC, Generic[P]):
 
     label: ClassVar[str]
     readings: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    subroutine: ClassVar[bool] = False
+    """It only serves others: never an alternative to them."""
+    wants: ClassVar[Mapping[str, str]] = {}
+    """Constants of a problem (`Constants.extra`) that its bounds need, and what they are."""
 
     @abc.abstractmethod
     def schedule(self, problem: Problem, n: int) -> Schedule[P]:
@@ -289,6 +309,18 @@ class Algorithm(abc.ABC, Generic[P]):
     @abc.abstractmethod
     def execute(self, run: Run[P], workload: Workload, data: Data, start: Array) -> Array:
         """The printed lines: (trials, d)."""
+
+    def risk_bound(self, problem: Problem, n: int) -> float | None:
+        """A bound with constants on the expected excess risk; None where none is known."""
+        return None
+
+    def distance_bound(self, problem: Problem, n: int) -> float | None:
+        """The same on the distance to the minimiser that a solver is after."""
+        return None
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """What its schedule fixes, by the names of symbols in the claims about it."""
+        return {}
 
     def fit(self, workload: Workload, data: Data, problem: Problem, *, rng: Rng, trials: int) -> Array:
         """Plans and runs from the projection of the origin; the release of every trial, (trials, d)."""

@@ -15,6 +15,7 @@ from typing import Any
 import sympy as sp
 
 from dpcheck.asymptotics import Bound, Order, PhaseDiagram, Ray, Regime, at_most, phase_diagram
+from dpcheck.asymptotics.intervals import DEFAULT_RANGES
 from dpcheck.asymptotics.orders import symbol
 from dpcheck.asymptotics.polygons import twice_area
 from dpcheck.asymptotics.regimes import SIZES, SMALL
@@ -106,6 +107,7 @@ class Panel:
             *(Order.of(b.rate).symbols for b in bounds), *(sp.sympify(f).free_symbols for f in floor)
         )
         values = {**self.parameters, **(parameters or {})}
+        _check_parameters(parameters or {})
         known = {symbol(s) for s in (*tied, *values)} | {n}
         regime = Regime(
             ties={s: v for s, v in tied.items() if symbol(s) in symbols or s in own_axes},
@@ -115,6 +117,14 @@ class Panel:
         spans = {**self.ranges, **(ranges or {})}
         drawn = [(name, *spans.get(name, (0, 1))) for name in names]
         return phase_diagram(bounds, regime, drawn, trivial=TRIVIAL, lower=sp.Min(1, sp.Max(*floor)) if floor else None)
+
+
+def _check_parameters(parameters: Mapping[sp.Symbol, Any]) -> None:
+    """Raises `InvalidInput` for a number at which no statement about that parameter holds."""
+    for name, given in parameters.items():
+        value, allowed = sp.sympify(given), DEFAULT_RANGES.get(name)
+        if allowed is not None and value.is_number and not allowed.holds(value):
+            raise InvalidInput(f"{name} must be {allowed.least}, got {value}")
 
 
 def _exponents(axes: Mapping[sp.Symbol, Any]) -> list[str]:
@@ -188,7 +198,7 @@ class Size:
     """Real sizes at which algorithms are compared in the report, as `dpcheck compare-bounds` does.
 
     Attributes:
-        values: fields of `dpcheck.engine.planning.Setting`.
+        values: fields of `dpcheck.engine.Setting`.
         only: labels of the algorithms.
     """
 

@@ -29,7 +29,7 @@ risk = TOY.claim(
 )
 fixed = TOY.claim(
     "toy/thm-1@corrected", "Theorem 1", "The excess risk is at most 2LD/√n.", kind="theorem", quantity="excess risk",
-    relation="<=", explicit=2 * L * D / sp.sqrt(n), about=("toy/alg-1",),
+    measures="excess risk", relation="<=", explicit=2 * L * D / sp.sqrt(n), about=("toy/alg-1",),
 )
 private = TOY.claim("toy/lem-2", "Lemma 2", "The output is ε-DP.", kind="lemma")
 """

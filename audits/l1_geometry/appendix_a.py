@@ -101,7 +101,7 @@ def stability_by_algebra(context: Context) -> Verdict:
     return proved({"divergence": sp.simplify(both - 4 * a * tanh), "distance": sp.simplify(square - 4 * tanh**2)})
 
 
-@check("l1_geometry/lem-a2", kind="stability", grid={"eta": (0.1, 0.5), "passes": (1, 3)}, expect="inconclusive")
+@check("l1_geometry/lem-a2", kind="stability", grid={"eta": (0.1, 0.5), "passes": (1, 3)}, expect="consistent")
 def stability_of_linear_runs(context: Context, *, eta: float, passes: int) -> Verdict:
     """Algorithm 4 on random neighbours: |x_T - y_T|_1^2 <= symmetrised KL <= 4 eta^2 L^2 R^2."""
     both, squared = _runs(context, context.scale(200, 3000), eta, passes)

@@ -2,7 +2,8 @@
 
 Localised descent is measured on its worst linear loss: the largest mean excess over a grid of slopes, one of which the
 first phase's regulariser outweighs by half. Below n = 240 log d and n eps = 15.5 sqrt(d log^3 d log(1/delta)) the
-iterate cannot cross the domain (S25), so that the series start above.
+iterate cannot cross the domain (S25), so that the series start above. The descents have the constant 3 in place of 100,
+at which nothing near the epsilon of their axis is certified: every cell has the "certified epsilon" of its own run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import rate, risk
+from dpcheck.harness.budget import certified
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.workloads import SignLasso, SignLinear
@@ -55,7 +57,8 @@ def worst_linear_loss(
         found.append((part * point).sum(axis=1) + part[:, 0])
     values = np.concatenate(found).reshape(len(slopes), trials) / 2
     worst = int(values.mean(axis=1).argmax())
-    return {**_against("l1_geometry/thm-4", values[worst], context, n, d, epsilon), "slope": float(slopes[worst])}
+    found = {**_against("l1_geometry/thm-4", values[worst], context, n, d, epsilon), "slope": float(slopes[worst])}
+    return found | certified(plan, told, n)
 
 
 def _against(label: str, values: np.ndarray, context: Context, n: int, d: int, epsilon: float) -> dict[str, float]:
@@ -78,7 +81,7 @@ def _against(label: str, values: np.ndarray, context: Context, n: int, d: int, e
     kind="rate",
     grid={"n": by_size([1024, 1448, 2048, 2896], [1024, 1448, 2048, 2896, 4096, 5793, 8192])},
     conclude=rate.conclude("n"),
-    expect="inconclusive",
+    expect=("undecided", "consistent"),
 )
 def localised_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
     """Algorithm 2, d = 4, epsilon = 1, on its worst slope: L D sqrt(log d/n) and sqrt(d log^3 d)/(n eps)."""
@@ -90,7 +93,7 @@ def localised_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
     kind="rate",
     grid={"epsilon": by_size([0.1, 0.2, 0.4, 0.8], [0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.8])},
     conclude=rate.conclude("epsilon"),
-    expect="inconclusive",
+    expect=("undecided", "consistent"),
 )
 def localised_descent_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
     """Algorithm 2, d = 4, n = 2048 (4096): the exponent goes from -1 to 0 as the statistical term takes over."""
@@ -102,7 +105,7 @@ def localised_descent_in_epsilon(context: Context, *, epsilon: float) -> dict[st
     kind="rate",
     grid={"d": by_size([2, 4, 6, 8], [2, 3, 4, 6, 8, 12])},
     conclude=rate.conclude("d"),
-    expect="inconclusive",
+    expect=("undecided", "consistent"),
 )
 def localised_descent_in_d(context: Context, *, d: int) -> dict[str, float]:
     """Algorithm 2, epsilon = 0.5: the privacy term goes like sqrt(d) log^1.5 d."""
@@ -141,7 +144,8 @@ def tree_on_lasso(context: Context, n: int, d: int, epsilon: float, more: int = 
     trials = more * context.scale(24, 100)
     values = risk.excess_risks(algorithm, work, told, n, trials, context.seed, context.name, dict(context.cell))
     unit = work.constants.lipschitz(1.0) * work.constants.diameter(1.0)
-    return {**_against("l1_geometry/thm-2", values / unit, context, n, d, epsilon), "T": algorithm.T or 0}
+    found = {**_against("l1_geometry/thm-2", values / unit, context, n, d, epsilon), "T": algorithm.T or 0}
+    return found | certified(algorithm, told, n)
 
 
 @check(
@@ -149,7 +153,7 @@ def tree_on_lasso(context: Context, n: int, d: int, epsilon: float, more: int = 
     kind="rate",
     grid={"n": by_size([2**k for k in range(10, 15)], [2**k for k in range(10, 18)])},
     conclude=rate.conclude("n"),
-    expect="inconclusive",
+    expect=("undecided", "consistent"),
 )
 def tree_in_n(context: Context, *, n: int) -> dict[str, float]:
     """Algorithm 3 on the sign LASSO, d = 8, epsilon = 1/2."""
@@ -161,7 +165,7 @@ def tree_in_n(context: Context, *, n: int) -> dict[str, float]:
     kind="rate",
     grid={"epsilon": by_size([0.08, 0.16, 0.32, 0.64, 1.0], [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0])},
     conclude=rate.conclude("epsilon"),
-    expect="inconclusive",
+    expect=("undecided", "consistent"),
 )
 def tree_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
     """The same over epsilon at n = 8192 (65536)."""
@@ -173,7 +177,7 @@ def tree_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
     kind="rate",
     grid={"d": by_size([4, 8, 16, 32], [4, 8, 16, 32, 64, 128])},
     conclude=rate.conclude("d"),
-    expect="inconclusive",
+    expect=("undecided", "consistent"),
 )
 def tree_in_d(context: Context, *, d: int) -> dict[str, float]:
     """The same over d at n = 8192 (16384), epsilon = 1/2: logarithmic growth."""

@@ -16,6 +16,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.budget import certified, judge_account
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
@@ -23,21 +24,20 @@ from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, combine, holds, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
-from ._instances import DIALLED, Seen, linear, problem
+from ._instances import DIALLED, Seen, linear, problem, with_certified, without_bars
 
 # Algorithm 1: privacy -----------------------------------------------------------------------------------------------
 
 CELLS: dict[str, tuple[int, int]] = {"one step": (50, 50), "a hundred steps": (100, 10)}
 
 
-def true_epsilon(n: int, b: int, T: int, c_sigma: float, epsilon: float, delta: float) -> float:
+def true_epsilon(n: int, b: int, T: int, s: float, delta: float) -> float:
     """Epsilon of the worst pair's transcript: K + sN against -K + sN a step, K ~ Bin(b, 1/n), T times.
 
     Losses are rounded up to a grid and composed by FFT, so that the answer is from above by at most T cells.
     """
-    s = c_sigma * math.sqrt(math.log(1 / delta)) / epsilon
     k = np.arange(min(b, 60) + 1)
     chance = stats.binom.pmf(k, b, 1 / n)
     x = np.linspace(-12 * s, 12 * s + float(k[-1]), 40_001)
@@ -62,47 +62,49 @@ def true_epsilon(n: int, b: int, T: int, c_sigma: float, epsilon: float, delta: 
 @check("l1_geometry/alg-1", kind="privacy", grid={"epsilon": (0.1, 1.0), "n": by_size([50], [50, 100, 1000])})
 def printed_noise_is_enough(context: Context, *, epsilon: float, n: int) -> Verdict:
     """The accountant certifies (eps, delta)-DP of the transcript under the printed constant 100, with replacement."""
-    privacy = ApproxDP(epsilon, 1e-5)
-    plan = NoisyMirrorDescent().schedule(problem(linear(4), privacy), n)
-    spent = account(plan, n).epsilon(1e-5)
-    numbers = {"certified epsilon": spent, "claimed": epsilon, "steps": plan.phases[0].T}
-    point = [Point(x=float(n), value=spent, bound=epsilon, series=f"epsilon = {epsilon:g}")]
-    fields: dict[str, Any] = {"numbers": numbers, "points": point, "axes": ("n", "epsilon of the transcript")}
-    said = f"epsilon at most {spent:.4g} of {epsilon:g} claimed, at b = {plan.phases[0].b}, T = {plan.phases[0].T}"
-    return (holds if spent <= epsilon else inconclusive)(said, "certificate", **fields)
-
-
-@check(
-    "l1_geometry/thm-3",
-    kind="privacy",
-    grid={"case": tuple(CELLS), "c_sigma": (100.0, 10.0, 5.0, 3.0)},
-    expect=("holds", "inconclusive"),
-)
-def true_epsilon_of_the_worst_pair(context: Context, *, case: str, c_sigma: float) -> Verdict:
-    """The exact epsilon of the transcript of the pair +L, -L among zeros, by privacy loss distributions, is below 1."""
-    n, b = CELLS[case]
-    T = n * n // (b * b)
-    found = true_epsilon(n, b, T, c_sigma, 1.0, 1e-5)
-    numbers = {"epsilon": found, "claimed": 1.0, "T": T, "c_sigma": c_sigma}
-    point = [Point(x=c_sigma, value=found, bound=1.0, series=f"T = {T}")]
-    said = f"constant {c_sigma:g}: epsilon {found:.4g} where 1 is claimed, T = {T}"
-    make = inconclusive if found > 1 else holds
-    return make(said, "exact", numbers=numbers, points=point, axes=("constant of the noise", "epsilon"))
+    told = problem(linear(4), ApproxDP(epsilon, 1e-5))
+    plan = NoisyMirrorDescent().schedule(told, n)
+    found = judge_account(account(plan, n), told.privacy)
+    spent = float(found.numbers["certified epsilon"])
+    point = Point(x=float(n), value=spent, bound=epsilon, series=f"epsilon = {epsilon:g}")
+    numbers = {**found.numbers, "steps": plan.phases[0].T}
+    return replace(found, numbers=numbers, points=(point,), axes=("n", "epsilon of the transcript"))
 
 
 @check("l1_geometry/thm-3", kind="privacy", grid={"case": tuple(CELLS)})
-def smallest_constant_that_is_enough(context: Context, *, case: str) -> Verdict:
-    """The least constant at which the worst pair keeps (1, 1e-5)-DP lies far below 100."""
+def true_epsilon_of_the_worst_pair(context: Context, *, case: str) -> Verdict:
+    """The exact epsilon of the transcript of the pair +L, -L among zeros, by privacy loss distributions, at the printed
+    noise; and the least constant in place of 100 that keeps 1, beside what the accountant certifies there.
+    """
     n, b = CELLS[case]
-    T = n * n // (b * b)
-    steps = context.scale(5, 9)
+    told = problem(linear(4), ApproxDP(1.0, 1e-5))
+    (row,) = NoisyMirrorDescent(batch=b).schedule(told, n).phases
+    # In units of half of what one draw moves, L sqrt(d)/b.
+    printed = true_epsilon(n, row.b, row.T, row.sigma / (row.sensitivity / 2), 1e-5)
     low, high = 0.5, 6.0
-    for _ in range(steps):
+    for _ in range(context.scale(5, 9)):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if true_epsilon(n, b, T, middle, 1.0, 1e-5) <= 1 else (middle, high)
-    numbers = {"enough": high, "not enough": low, "printed": 100.0, "T": T}
-    said = f"between {low:.4g} and {high:.4g} is the least constant for T = {T}; 100 is printed"
-    return (holds if high <= 100 else refuted)(said, "exact", numbers=numbers)
+        low, high = (low, middle) if _of_constant(n, b, row.T, middle) <= 1 else (middle, high)
+    least = NoisyMirrorDescent(batch=b, c_sigma=high)
+    loose = certified(least, told, n)["certified epsilon"]
+    series = {c: _of_constant(n, b, row.T, c) for c in (100.0, 10.0, 5.0, 3.0)}
+    points = [Point(x=c, value=e, bound=1.0, series=f"T = {row.T}") for c, e in series.items()]
+    numbers = {"epsilon": printed, "claimed": 1.0, "T": row.T, "least constant": high, "not enough": low}
+    numbers |= {"certified at the least constant": loose}
+    said = (
+        f"epsilon {printed:.4g} where 1 is claimed, T = {row.T}; {high:.3g} in place of 100 is enough for this pair, "
+    )
+    said += f"where the accountant certifies {loose:.3g}"
+    fields: dict[str, Any] = {"numbers": numbers, "points": points, "severity": printed}
+    fields["axes"] = ("constant of the noise", "exact epsilon of the pair (claimed: 1)")
+    if printed > 1:
+        return refuted(said, "exact", **fields)
+    return consistent(said, "exact", notices=f"a constant below {low:.3g} in place of 100", **fields)
+
+
+def _of_constant(n: int, b: int, T: int, c_sigma: float) -> float:
+    """The same at sigma = c L sqrt(d log(1/delta))/(b eps), eps = 1, delta = 1e-5."""
+    return true_epsilon(n, b, T, c_sigma * math.sqrt(math.log(1e5)), 1e-5)
 
 
 @check(
@@ -120,9 +122,9 @@ def a_constant_of_the_moments_accountant(context: Context, *, n: int, T: int, ep
     read = Read(start=0, stop=n, sensitivity=1.0, sampling=Sampling("with-replacement", b))
     release = Release(name="gradient", law=Gaussian(multiplier), reads=(read,), count=T)
     plan: Any = Schedule(phases=(), releases=(release,), gradients=0, floats_per_trial=1, claimed=None)
-    spent = account(plan, n).epsilon(1e-5)
-    said = f"multiplier {multiplier:.4g} certifies epsilon {spent:.4g} of {epsilon:g}"
-    return (holds if spent <= epsilon else inconclusive)(said, "certificate", numbers={"epsilon": spent, "b": b})
+    found = judge_account(account(plan, n), ApproxDP(epsilon, 1e-5))
+    reason = f"multiplier {multiplier:.4g}: {found.reason}"
+    return replace(found, reason=reason, numbers={**found.numbers, "b": b})
 
 
 @check("l1_geometry/alg-1", kind="sensitivity", grid={"d": (2, 5)})
@@ -141,7 +143,7 @@ def a_draw_moves_the_gradient_by_its_claim(context: Context, *, d: int) -> Verdi
         f"distance of a step against draws times {read.sensitivity:.4g} (2 L sqrt(d)/b = {2 * math.sqrt(d) / b:.4g})"
     )
     if not math.isclose(read.sensitivity, 2 * math.sqrt(d) / b):
-        return refuted(f"the schedule claims {read.sensitivity}", "exact")
+        return differs(f"the schedule claims {read.sensitivity}")
     return agree(moved.ravel(), (drawn * read.sensitivity).ravel(), numbers)
 
 
@@ -151,7 +153,7 @@ def gradients_are_n_squared_over_b(context: Context, *, n: int, b: int) -> Verdi
     work = linear(3)
     counts = runtime.count(NoisyMirrorDescent(batch=b), work, problem(work), n, 1, context.seed, "count", n, b)
     if float(counts.gradients.max()) != counts.claimed:
-        return refuted(f"{counts.gradients.max()} counted, the schedule says {counts.claimed}", "counted")
+        return differs(f"{counts.gradients.max()} counted, the schedule says {counts.claimed}", "counted")
     return runtime.verdict(counts.gradients, n * n / b, x=float(n), series=f"b = {b}")
 
 
@@ -171,52 +173,64 @@ def every_branch_costs_n_squared_over_b(context: Context, *, branch: str, n: int
     wanted, steps = n * n // b, len(seen.points)
     if counts.gradients.max() != wanted or steps != n * n // (b * b):
         said = f"{counts.gradients.max():,.0f} gradients in {steps:,} steps, n^2/b = {wanted:,}"
-        return refuted(said, "counted")
+        return differs(said, "counted")
     return runtime.verdict(counts.gradients, wanted, x=float(n), series=f"{branch}, b = {b}")
 
 
-@check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4)})
-def dual_iterates_in_closed_form(context: Context, *, d: int) -> Verdict:
-    """Linear losses, far constraint, f + lambda h: grad h(x_{k+1}) = -2/(lambda k(k+1)) sum i g_i of the released
-    g_i.
+@check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4), "weight": (0.0, 3.0)})
+def dual_iterates_in_closed_form(context: Context, *, d: int, weight: float) -> Verdict:
+    """Linear losses, far constraint: of the released g_i, grad h(x_{k+1}) = -eta sum g_i, or, on f + lambda h,
+    -2/(lambda k(k+1)) sum i g_i; and the output is the plain, or the k-weighted, average of the iterates.
     """
     work = linear(d, R=1e6)
-    algorithm = NoisyMirrorDescent(batch=5, weight=3.0, c_sigma=1.0)
+    algorithm = NoisyMirrorDescent(batch=5, weight=weight, c_sigma=1.0, distance=1.0)
     plan = algorithm.schedule(problem(work), 20)
     trials = context.scale(4, 40)
     run: Run[Any] = Run(plan, trials, context.rng("noise"))
     seen = Seen(work)
-    algorithm.execute(run, seen, Fixed(work.rows(context.rng("data"), 1, 20)), np.zeros((1, d)))  # type: ignore[arg-type]
-    row = plan.phases[0]
+    out = algorithm.execute(run, seen, Fixed(work.rows(context.rng("data"), 1, 20)), np.zeros((1, d)))  # type: ignore[arg-type]
+    row, points = plan.phases[0], np.stack(seen.points)
     mirror = PowerMap(row.p, row.scale)
-    noisy = np.stack([entry.output for entry in run.transcript.entries])
+    noisy = np.stack([entry.output for entry in run.transcript.entries])[:-1]
     k = np.arange(1, row.T)[:, None, None]
-    wanted = -2 / (3.0 * k * (k + 1)) * np.cumsum(k * noisy[:-1], axis=0)
-    return agree(mirror.gradient(np.stack(seen.points)[1:]).ravel(), wanted.ravel(), "dual iterates", 1e-8)
+    steps = np.cumsum(k * noisy, axis=0) * 2 / (weight * k * (k + 1)) if weight else row.eta * np.cumsum(noisy, axis=0)
+    shares = np.arange(1, row.T + 1.0) if weight else np.ones(row.T)
+    average = np.einsum("k,ktd->td", shares / shares.sum(), points)
+    return combine(
+        [
+            agree(mirror.gradient(points[1:]).ravel(), -steps.ravel(), "dual iterates", 1e-8),
+            agree((out + 10).ravel(), (average + 10).ravel(), "10 + average of the iterates", 1e-9),
+        ]
+    )
 
 
 # Theorem 3: accuracy --------------------------------------------------------------------------------------------------
 
 
-@check("l1_geometry/thm-3", kind="symbolic")
-def constants_of_theorem_3(context: Context) -> Verdict:
-    """2D sqrt((L^2 + 2 sigma^2 log d)/T) is below the explicit bound, by sqrt(u + v) <= sqrt(u) + sqrt(v)."""
-    n, b, e, D, L = (BY_NAME[name] for name in ("n", "b", "epsilon", "D", "L"))
-    d, w, u, v = sp.symbols("d w u v", positive=True)
-    sigma = 100 * L * sp.sqrt(d * w) / (b * e)
-    log_d = sp.Symbol("l", positive=True)
-    private = 2 * D * sp.sqrt(2 * sigma**2 * log_d) * b / n
-    stated = 200 * sp.sqrt(2) * L * D * sp.sqrt(d * log_d * w) / (n * e)
-    return proved(
-        {"private term": private - stated, "statistical term": 2 * D * L * b / n - 2 * L * D * b / n},
-        {"(sqrt u + sqrt v)^2 - (u + v)": sp.expand((sp.sqrt(u) + sp.sqrt(v)) ** 2 - u - v)},
-    )
+@check("l1_geometry/thm-3", kind="symbolic", grid={"branch": ("plain", "weighted")})
+def constants_of_theorem_3(context: Context, *, branch: str) -> Verdict:
+    """The stated constants are what the noise of Algorithm 1 and the Gaussian maximum give: 2D sqrt((L^2 + 2 sigma^2
+    log d)/T) is below the explicit bound, by sqrt(u + v) <= sqrt(u) + sqrt(v); or Lemma 3.2, with twice their moment.
+    """
+    n, b, D, L, T = (BY_NAME[name] for name in ("n", "b", "D", "L", "T"))
+    d, sigma = BY_NAME["d"], claim("l1_geometry/alg-1").explicit
+    noise = claim("l1_geometry/fact-gauss-max").explicit.subs(BY_NAME["sigma"], sigma)
+    log_d, log_delta = sp.symbols("l w", positive=True)
+    names = {sp.log(d): log_d, sp.log(1 / BY_NAME["delta"]): log_delta}
+    if branch == "plain":
+        stated = claim("l1_geometry/thm-3").explicit
+        parts = 2 * D * sp.sqrt(L**2) * b / n + 2 * D * sp.sqrt(noise) * b / n
+    else:
+        stated = claim("l1_geometry/thm-3@derived").explicit
+        each = claim("l1_geometry/lem-3-2@corrected").explicit / L**2 * (T + 1)  # with T in place of T + 1
+        parts = each * (2 * L**2 + 2 * noise) * b**2 / n**2
+    return proved({f"{branch} average": sp.expand(parts.subs(names)) - sp.expand(stated.subs(names))})
 
 
 @check("l1_geometry/thm-3", kind="risk", grid={"n": by_size([64, 256], [64, 256, 1024]), "epsilon": (0.2, 1.0)})
 def empirical_excess_of_the_average(context: Context, *, n: int, epsilon: float) -> Verdict:
     """Mean excess empirical loss on linear losses over the simplex (entropy), against 2D sqrt((L^2 + 2 sigma^2 log
-    d)/T).
+    d)/T); with the constant 3 in place of 100.
     """
     work = linear(4, shape="simplex")
     algorithm = NoisyMirrorDescent(c_sigma=DIALLED, mirror="entropy")
@@ -230,15 +244,18 @@ def empirical_excess_of_the_average(context: Context, *, n: int, epsilon: float)
         values.append((mean * point).sum(axis=1) - mean.min(axis=1))
     found = np.maximum(0.0, np.concatenate(values))
     bound = algorithm.empirical_bound(told, n)
-    return risk.expectation(
+    verdict = risk.expectation(
         found, bound, context.failure_probability, limit=2.0, quantity="excess empirical loss", x=float(n),
         series=f"epsilon = {epsilon:g}",
     )  # fmt: skip
+    return with_certified(without_bars(verdict), algorithm, told, n)
 
 
 @check("l1_geometry/thm-3@derived", kind="risk", grid={"n": by_size([64], [64, 256]), "weight": (1.0, 4.0)})
 def empirical_excess_of_the_weighted_average(context: Context, *, n: int, weight: float) -> Verdict:
-    """f + lambda h on the l1 ball, minimiser in closed form, against 2 (2 L'^2 + 4 sigma^2 log d)/(lambda (T + 1))."""
+    """f + lambda h on the l1 ball, minimiser in closed form, against 2 (2 L'^2 + 4 sigma^2 log d)/(lambda (T + 1)); the
+    constant is 3 in place of 100.
+    """
     work = linear(4, R=100.0)
     algorithm = NoisyMirrorDescent(c_sigma=DIALLED, weight=weight)
     told = problem(work)
@@ -255,16 +272,17 @@ def empirical_excess_of_the_weighted_average(context: Context, *, n: int, weight
 
     values = np.maximum(0.0, value(point) - value(best))
     # Only the gradient of the linear part is estimated: its second moment enters (the rest is relative).
-    return risk.expectation(
+    verdict = risk.expectation(
         values, algorithm.empirical_bound(told, n), context.failure_probability, seed=context.seed,
         quantity="excess of f + lambda h", x=float(n), series=f"lambda = {weight:g}",
     )  # fmt: skip
+    return with_certified(verdict, algorithm, told, n)
 
 
 # Lemmas 3.1 and 3.2 ---------------------------------------------------------------------------------------------------
 
 
-@check("l1_geometry/lem-3-1", kind="accuracy", expect="inconclusive")
+@check("l1_geometry/lem-3-1", kind="accuracy", expect="consistent")
 def average_of_entropic_descent(context: Context) -> Verdict:
     """Deterministic linear losses on the simplex, pathwise for every T: f(average) - f* <= KL/(T eta) + eta L^2/2."""
     rng, trials, T = context.rng(), context.scale(200, 3000), 60
@@ -284,7 +302,7 @@ def average_of_entropic_descent(context: Context) -> Verdict:
     )  # fmt: skip
 
 
-@check("l1_geometry/fact-one-step", kind="accuracy", expect="inconclusive")
+@check("l1_geometry/fact-one-step", kind="accuracy", expect="consistent")
 def one_step_inequality(context: Context) -> Verdict:
     """Equation (2) for arbitrary g_k, objective <z, x> + lambda KL(x, uniform) on the simplex, pathwise."""
     rng, trials = context.rng(), context.scale(5000, 100_000)
@@ -346,15 +364,21 @@ def printed_constant_on_a_reflected_walk(context: Context) -> Verdict:
     numbers, points = {}, []
     for name in context.scale(list(WALKS)[:2], list(WALKS)):
         m, R, T, cells = WALKS[name]
-        bound = float(claim("l1_geometry/lem-3-2").evaluate(L=math.hypot(R + m, 1), lambda_=1.0, T=T))
+        bound = float(
+            claim("l1_geometry/lem-3-2").evaluate(
+                L=math.hypot(R + m, 1), lambda_=1.0, T=T, g_2=(R + m) ** 2 + 1 - 1e-12
+            )
+        )
         low = reflected_walk(m, R, T, cells)
         numbers[f"times the bound at {name}"] = low / bound
         numbers[f"times the bound at {name}, estimate"] = reflected_walk(m, R, T, 3000, split=True) / bound
-        points.append(Point(x=float(T), value=low, bound=bound, series="excess from below"))
+        points.append(Point(x=float(T), value=low / bound, bound=1.0, series="lower bound on the excess"))
     found = refuted_by(
         "l1_geometry/lem-3-2", "lem_3_2", numbers=numbers, points=points, m="1/5", R="1/5", T=300, grid=1500
     )
-    return replace(found, axes=("T", "excess of the weighted average"))
+    top = max(points, key=lambda point: point.value)
+    reason = f"{found.reason}; {top.value:.3g} times the bound at T = {top.x:g}"
+    return replace(found, axes=("T", "excess over the printed bound"), reason=reason, severity=top.value)
 
 
 @check("l1_geometry/lem-3-2@corrected", kind="symbolic")
@@ -413,15 +437,13 @@ def gaussian_maximum(d: int) -> float:
     return float(sum(integrate.quad(tail, lo, hi)[0] for lo, hi in ((0, 1), (1, 5), (5, 20), (20, 60), (60, 200))))
 
 
-@check("l1_geometry/fact-gauss-max", kind="accuracy", expect="inconclusive")
+@check("l1_geometry/fact-gauss-max", kind="accuracy", expect="consistent")
 def gaussian_maximum_from_three_coordinates_on(context: Context) -> Verdict:
     """E max zeta_j^2 <= 2 sigma^2 log d by quadrature, for d = 3 to 10^6."""
     sizes = [*range(3, context.scale(20, 100)), *(10**k for k in range(2, 7))]
     left = [gaussian_maximum(d) for d in sizes]
     right = [float(claim("l1_geometry/fact-gauss-max").evaluate(d=d, sigma=1.0)) for d in sizes]
-    return accuracy.never_violated(
-        left, right, statement="E max <= 2 sigma^2 log d", failure_probability=context.failure_probability
-    )
+    return accuracy.never_violated(left, right, statement="E max <= 2 sigma^2 log d", drawn=False)
 
 
 @check("l1_geometry/fact-gauss-max@literal", kind="accuracy", grid={"d": (1, 2)}, expect="refuted")

@@ -15,12 +15,14 @@ from dpcheck.harness import sensitivity
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import Search
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.interfaces import Array, Problem, Rng
+from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Verdict, holds, inconclusive
+from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 DELTA = 1e-6
+CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
+"""Algorithms 3 and 4 with the dual exponent and the kappa of Definition 3."""
 
 
 def problem(work: Any, epsilon: float, delta: float = DELTA) -> Problem:
@@ -68,7 +70,7 @@ def certified(plan: Any, claim: ApproxDP, what: str) -> Verdict:
     found = account(plan).epsilon(claim.delta)
     said = f"{what}: epsilon at delta = {claim.delta:g} is at most {found:.4g}, claimed {claim.epsilon:g}"
     numbers = {"epsilon": found, "claimed": claim.epsilon}
-    return (holds if found <= claim.epsilon * (1 + 1e-9) else inconclusive)(said, "certificate", numbers=numbers)
+    return (holds if found <= claim.epsilon * (1 + 1e-9) else undecided)(said, "certificate", numbers=numbers)
 
 
 def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict:
@@ -79,55 +81,6 @@ def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict
         top = np.array([float(ratios.max())])
         found.offer(data, neighbour, {name: top}, "given")
     return sensitivity.judge(found, certificate=Certificate(1.0, because))
-
-
-# The cone over a cross-polytope ---------------------------------------------------------------------------------------
-
-
-def project_cone(h: Array) -> Array:
-    """First coordinate of the projection of h onto {(t, v): |v|_2 <= t <= 1, |v|_1 <= 1} in R^(1 + d), one vector h.
-
-    v is a soft-threshold of h by tau, cut to length t, and t = (|soft|_2 + h_0)/2 where the cone binds; tau is 0 or the
-    root of |v|_1 = 1.
-    """
-    top, size = h[0], np.sort(np.abs(h[1:]))[::-1]
-    sums, squares = np.cumsum(size), np.cumsum(size**2)
-
-    def at(tau: float) -> tuple[float, float]:
-        k = int(np.searchsorted(-size, -tau))
-        if k == 0:
-            return 0.0, 0.0
-        total = float(sums[k - 1] - k * tau)
-        return total, math.sqrt(max(0.0, float(squares[k - 1] - 2 * tau * sums[k - 1] + k * tau**2)))
-
-    def height(tau: float) -> tuple[float, float]:
-        total, length = at(tau)
-        # Inside the cone nothing pulls t; outside v and t meet halfway.
-        t = min(1.0, top if length <= top else max(0.0, (length + top) / 2))
-        return t, (total * min(1.0, t / length) if length > 0 else 0.0)
-
-    if height(0.0)[1] <= 1:
-        return np.asarray(height(0.0)[0])
-    low, high = 0.0, float(size[0])
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if height(middle)[1] > 1 else (low, middle)
-    return np.asarray(height(high)[0])
-
-
-def cone_excess(n: int, epsilon: float, power: float, trials: int, rng: Rng) -> tuple[Array, float]:
-    """Excess risk of Algorithm 1 on the cone with loss t, d = n, theta_2 = 0, and the bound without its constant.
-
-    alpha is min{L D/n^(3/2), eps^2 L D^3/(G_C^2 log(1/delta) n^power)}, L = 1, D = 2; G_C is the cone's, replaced by
-    sqrt(2 log 2d) + 1, which is not below it: that makes alpha, the noise and the excess smaller.
-    """
-    d, D = n, 2.0
-    width, log = math.sqrt(2 * math.log(2 * d)) + 1, math.log(1 / DELTA)
-    alpha = min(1.0, D / n**1.5, epsilon**2 * D**3 / (width**2 * log * n**power))
-    lambda_ = 1 / (math.sqrt(n) * D)
-    sigma = 8 * math.sqrt(alpha * math.log(2.5 / DELTA) / lambda_) / epsilon
-    values = np.array([float(project_cone(sigma * rng.standard_normal(1 + d))) for _ in range(trials)])
-    return values, width * math.sqrt(log) / (n * epsilon) + D / math.sqrt(n)
 
 
 # One-dimensional pairs ------------------------------------------------------------------------------------------------

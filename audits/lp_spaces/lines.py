@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,10 @@ from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, T, delta, epsilon, kappa, n
-from dpcheck.verdicts import Verdict, combine, refuted
+from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import QuadraticMean, signs_on
 
-from ._instances import DELTA, heavy, huber, problem, quadratic
+from ._instances import CORRECTED, DELTA, heavy, huber, problem, quadratic
 
 # Algorithms 1 and 2 --------------------------------------------------------------------------------------------------
 
@@ -86,7 +87,7 @@ def _perturbation(
     gap = objective(minimiser.core) - objective(best)
     rounding = 16 * np.finfo(float).eps * (1 + np.abs(objective(best)).max())
     if gap.max() > alpha * (1 + 1e-6) + rounding or gap.min() < -rounding:
-        return refuted(f"the optimiser is off by {gap.max():.6g}, alpha = {alpha:.6g}", "exact")
+        return differs(f"the optimiser is off by {gap.max():.6g}, alpha = {alpha:.6g}", "exact")
     scales = [row.sigma_1**2, row.sigma_2**2, row.lambda_ + 1, row.alpha]
     return combine(
         [
@@ -100,21 +101,39 @@ def _perturbation(
 # Algorithms 3 and 4 --------------------------------------------------------------------------------------------------
 
 
-def inverse_map(y: Array, p: float) -> Array:
-    """grad Phi*(y) = |y|_r^(2-r) |y|^(r-1) sgn y/kappa of the corrected mirror map, written out."""
+def inverse_map(y: Array, p: float, exponent: str = "corrected") -> Array:
+    """grad Phi*(y) = |y|_r^(2-r) |y|^(r-1) sgn y/kappa, written out; r = kappa, the conjugate of kappa/(kappa - 1), for
+    the printed exponent.
+    """
     found = dual_regularity(p, y.shape[-1])
-    size = (np.abs(y) ** found.r).sum(axis=-1, keepdims=True) ** (1 / found.r)
+    printed = min(1 / (p - 1), 2 * math.log(y.shape[-1]))
+    r, scale = (printed, printed) if exponent == "paper" else (found.r, found.kappa)
+    size = (np.abs(y) ** r).sum(axis=-1, keepdims=True) ** (1 / r)
     safe = np.where(size > 0, size, 1.0)
-    return np.asarray(safe ** (2 - found.r) * np.abs(y) ** (found.r - 1) * np.sign(y) / found.kappa)
+    return np.asarray(safe ** (2 - r) * np.abs(y) ** (r - 1) * np.sign(y) / scale)
 
 
-@check("lp_spaces/alg-3", kind="accuracy", grid={"p": (1.2, 1.5, 1.8), "step": ("beta", "two-beta")})
-def lines_of_algorithm_3(context: Context, *, p: float, step: str) -> Verdict:
+READINGS = {"paper": {"exponent": "paper", "kappa_rule": "paper"}, "corrected": CORRECTED}
+
+
+@check("lp_spaces/alg-3", kind="accuracy", grid={"p": (1.2, 1.5, 1.8)})
+def lines_of_algorithm_3(context: Context, *, p: float) -> Verdict:
+    """As printed: Phi with the exponent kappa/(kappa - 1), kappa = min{1/(p-1), 2 log d} in it and in the noise."""
+    return _descent(context, p, "beta", "paper")
+
+
+@check("lp_spaces/alg-3@corrected", kind="accuracy", grid={"p": (1.2, 1.5, 1.8), "step": ("beta", "two-beta")})
+def lines_with_the_dual_exponent(context: Context, *, p: float, step: str) -> Verdict:
+    """The same with the exponent (kappa + 1)/kappa and the kappa of Definition 3, and with 2 beta in the step."""
+    return _descent(context, p, step, "corrected")
+
+
+def _descent(context: Context, p: float, step: str, reading: str) -> Verdict:
     """grad Phi(w_{t+1}) = (b grad Phi(w_t) - g_t)/(b + alpha) from the released g_t, b = beta or 2 beta: its gradients
     are those of the w_t, its output their average with weights a^t; and the printed variance.
     """
     work, size, steps, trials = huber(3), 400, 12, context.scale(20, 200)
-    algorithm = NoisyMirrorDescent(p=p, steps=steps, exponent="corrected", kappa_rule="safe", step=step)  # type: ignore[arg-type]
+    algorithm = NoisyMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
     plan = algorithm.schedule(problem(work, 0.9), size)
     run, rows = Run[Any](plan, trials, context.rng("run")), work.rows(context.rng("data"), 1, size)
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
@@ -123,10 +142,10 @@ def lines_of_algorithm_3(context: Context, *, p: float, step: str) -> Verdict:
     for t, entry in enumerate(run.transcript.entries, start=1):
         cores.append(work.gradient(w[:, None], rows).mean(axis=1))
         y = (weight * y - entry.output) / (weight + alpha)
-        w = inverse_map(y, p)
+        w = inverse_map(y, p, reading)
         total, weights = total + (1 + alpha / 2) ** t * w, weights + (1 + alpha / 2) ** t
     released = np.stack([entry.core for entry in run.transcript.entries])
-    regular = dual_regularity(p, 3).kappa
+    regular = dual_regularity(p, 3).kappa if reading == "corrected" else min(1 / (p - 1), 2 * math.log(3))
     stated = explicit_of("lp_spaces/alg-3").subs({L: 1, kappa: regular, T: steps, n: size, epsilon: 0.9, delta: DELTA})
     return combine(
         [
@@ -139,22 +158,34 @@ def lines_of_algorithm_3(context: Context, *, p: float, step: str) -> Verdict:
 
 @check("lp_spaces/alg-4", kind="accuracy", grid={"p": (1.5, 1.8), "level": (0.2, 3.0)})
 def lines_of_algorithm_4(context: Context, *, p: float, level: float) -> Verdict:
+    """As printed, on the ball of the norm of the printed exponent kappa/(kappa - 1): 2 for p = 3/2, 5 for p = 9/5."""
+    return _truncated(context, p, level, "paper")
+
+
+@check("lp_spaces/alg-4@corrected", kind="accuracy", grid={"p": (1.5, 1.8), "level": (0.2, 3.0)})
+def truncated_lines_with_the_dual_exponent(context: Context, *, p: float, level: float) -> Verdict:
+    """The same with the exponent (kappa + 1)/kappa and the kappa of Definition 3."""
+    return _truncated(context, p, level, "corrected")
+
+
+def _truncated(context: Context, p: float, level: float, reading: str) -> Verdict:
     """Gradients above beta M + lambda are zero, the others whole; every step minimises <g, w> + gamma D_Phi(w, w_t)
     over the ball; the output is the plain average.
 
     w minimises over {|w|_s <= rho} iff <s, w> = -rho |s|_* at s = g + gamma (grad Phi(w) - grad Phi(w_t)).
     """
-    work, size, steps, trials = heavy(3, p), 4096, 16, context.scale(3, 20)
-    algorithm = ShuffledMirrorDescent(
-        p=p, steps=steps, threshold=level, exponent="corrected", kappa_rule="safe", noise_dial=0.3 / level
-    )
+    size, steps, trials = 4096, 16, context.scale(3, 20)
+    dual, space = min(1 / (p - 1), 2 * math.log(3)), dual_regularity(p, 3)
+    r, s_exponent = (dual, dual / (dual - 1)) if reading == "paper" else (space.r, space.s)
+    work = replace(heavy(3, p), s=s_exponent)
+    algorithm = ShuffledMirrorDescent(p=p, steps=steps, threshold=level, noise_dial=0.3 / level, **READINGS[reading])
     plan = algorithm.schedule(problem(work, 0.05, 1e-3), size)
     (row,), rows = plan.phases, work.rows(context.rng("data"), trials, size)
     run = Run[Any](plan, trials, context.rng("run"))
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
-    order, space = run.transcript.coins[0], dual_regularity(p, 3)
+    order = run.transcript.coins[0]
     blocks = np.take_along_axis(rows, order[:, :, None], axis=1).reshape(trials, steps, -1, 3)
-    bound = 2 * work.radius * work.constants.smoothness(p) + level  # beta M + lambda
+    bound = work.constants.diameter(p) * work.constants.smoothness(p) + level  # beta M + lambda
     w, total = np.zeros((trials, 3)), np.zeros((trials, 3))
     wanted: list[Array] = []
     slack: list[Array] = []
@@ -167,19 +198,19 @@ def lines_of_algorithm_4(context: Context, *, p: float, level: float) -> Verdict
         wanted.append(np.where(keep[..., None], gradients, 0.0))
         cut.append(1 - keep.mean())
         noisy = entry.output.mean(axis=1)
-        after = inverse_map(slope - noisy / math.sqrt(steps), p)
-        length = (np.abs(after) ** space.s).sum(axis=1, keepdims=True) ** (1 / space.s)
+        after = inverse_map(slope - noisy / math.sqrt(steps), p, reading)
+        length = (np.abs(after) ** s_exponent).sum(axis=1, keepdims=True) ** (1 / s_exponent)
         w, before = after * np.minimum(1.0, work.radius / length), slope
         slope = (slope - noisy / math.sqrt(steps)) * np.minimum(1.0, work.radius / length)  # of degree 1
         s = noisy + math.sqrt(steps) * (slope - before)
-        edge = work.radius * (np.abs(s) ** space.r).sum(axis=1) ** (1 / space.r)
+        edge = work.radius * (np.abs(s) ** r).sum(axis=1) ** (1 / r)
         slack.append(((s * w).sum(axis=1) + edge) / (1 + edge))
         ends.append((length > work.radius).mean())
         total = total + w / steps
     released = np.stack([entry.core for entry in run.transcript.entries])
     shares = float(np.mean(cut)), float(np.mean(ends))
     if not all(0 < share < 1 for share in shares):
-        return refuted(
+        return differs(
             f"shares of {shares} of gradients are cut and of steps end at the edge: all kinds wanted", "exact"
         )
     return combine(

@@ -19,20 +19,19 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.geometry import measure_strong_convexity
 from dpcheck.geometry.norms import norm
-from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness import rate, risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
 from dpcheck.running import Fresh, Run
-from dpcheck.symbols import BY_NAME, D, H, L, T, d, delta, epsilon, kappa, n
-from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
+from dpcheck.symbols import BY_NAME, D, L, T, d, delta, epsilon, kappa, n
+from dpcheck.verdicts import Verdict, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from ._instances import DELTA, certified, huber, problem, replayed
+from ._instances import CORRECTED, DELTA, certified, huber, problem, replayed
 
-CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
 COUNTS = 1e18
 p_, q_, b_, A_, sigma_, theta_ = (
     BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("p", "q", "b", "A", "sigma", "theta")
@@ -57,15 +56,25 @@ def printed_exponent_is_not_strongly_convex(context: Context, *, case: tuple[str
 @check(
     "lp_spaces/proc-mirror-map@corrected", kind="accuracy",
     grid={"case": by_size([(1.75, 2), (1.5, 8)], [(1.75, 2), (1.5, 8), (1.9, 5), (1.2, 16), (1.05, 8)])},
-    expect="inconclusive",
+    expect="consistent",
 )  # fmt: skip
 def corrected_exponent_is_strongly_convex(context: Context, *, case: tuple[float, int]) -> Verdict:
-    """The smallest ratio that a search finds for the corrected exponent is at least 1."""
+    """The smallest ratio that a search finds for the corrected exponent is at least 1; for the printed one the same
+    search finds less where p > 3/2.
+    """
     p, dimension = case
-    found = measure_strong_convexity(
-        mirror_map(p, dimension), p, dimension, context.rng(), pairs=context.scale(1500, 4000)
+    pairs = context.scale(1500, 4000)
+    found, printed = (
+        measure_strong_convexity(mirror_map(p, dimension, rule), p, dimension, context.rng(rule), pairs=pairs).value
+        for rule in ("corrected", "paper")
     )
-    return accuracy.never_violated([1.0], [found.value], statement="1 <= modulus found", tolerance=1e-4)
+    numbers = {"modulus found": found, "of the printed exponent": printed}
+    said = f"smallest ratio found {found:.6g} at p = {p:g}, d = {dimension}; {printed:.3g} for the printed exponent"
+    if found < 1 - 1e-4:
+        return differs(said, numbers=numbers)
+    return consistent(
+        said, "exact", numbers=numbers, notices=f"a modulus like the {printed:.3g} of the printed exponent"
+    )
 
 
 @check("lp_spaces/proc-mirror-map", kind="accuracy")
@@ -95,9 +104,9 @@ def _far_pair(size: int, dimension: int) -> tuple[Array, Array]:
 
 @check("lp_spaces/alg-3", kind="sensitivity", grid={"p": (1.2, 1.5, 1.9)})
 def gradients_move_as_claimed(context: Context, *, p: float) -> Verdict:
-    """The mean gradient moves by 2L/n in the dual norm, attained by opposite saturated records."""
+    """As printed, the mean gradient moves by 2L/n in the dual norm, attained by opposite saturated records."""
     work = huber(3)
-    case = Case(NoisyMirrorDescent(p=p, steps=5, **CORRECTED), work, problem(work, 0.9))
+    case = Case(NoisyMirrorDescent(p=p, steps=5), work, problem(work, 0.9))
     return replayed(case, *_far_pair(60, 3), "gradients of dual norm <= L")
 
 
@@ -105,20 +114,11 @@ def gradients_move_as_claimed(context: Context, *, p: float) -> Verdict:
 def full_gradients(context: Context, *, n: int) -> Verdict:
     """Algorithm 3 asks for n T gradients."""
     work = huber(3)
-    found = runtime.count(
-        NoisyMirrorDescent(steps=6, **CORRECTED), work, problem(work, 0.9), n, 1, context.seed, "calls", n
-    )
+    found = runtime.count(NoisyMirrorDescent(steps=6), work, problem(work, 0.9), n, 1, context.seed, "calls", n)
     return runtime.verdict(found.gradients, found.claimed, x=n)
 
 
-@check("lp_spaces/alg-3", kind="stability")
-def regularised_minimiser_is_stable(context: Context) -> Verdict:
-    """2L/(alpha n) at alpha = (4 beta/T) log_2(n/T) is L T/(2 beta n log_2(n/T)): of order T/n, not 1/n."""
-    alpha = 4 * H / T * sp.log(n / T) / sp.log(2)
-    return proved({"stability": 2 * L / (alpha * n) - L * T * sp.log(2) / (2 * H * n * sp.log(n / T))})
-
-
-@check("lp_spaces/alg-3", kind="privacy", grid={"epsilon": (0.1, 0.5, 0.95), "delta": (1e-3, 1e-9)})
+@check("lp_spaces/alg-3@corrected", kind="privacy", grid={"epsilon": (0.1, 0.5, 0.95), "delta": (1e-3, 1e-9)})
 def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -> Verdict:
     """In one dimension the noise is Gaussian: the whole transcript of the replayed far pair is one Gaussian mechanism,
     whose exact delta at epsilon is that of the worst pair, as every step moves by its claim.
@@ -132,11 +132,11 @@ def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -
     found = gaussian_delta(moved, epsilon)
     said = f"delta({epsilon:g}) of {len(seen.movements)} steps is {found:.4g}, claimed {delta:g}; mu = {moved:.4g}"
     numbers = {"delta": found, "claimed": delta, "mu": moved, "worst pair": full}
-    make = refuted if found > delta else holds if full else inconclusive
+    make = refuted if found > delta else holds if full else undecided
     return make(said, "exact", numbers=numbers)
 
 
-@check("lp_spaces/alg-3", kind="risk", grid={"p": by_size([1.5], [1.5, 1.8])})
+@check("lp_spaces/alg-3@corrected", kind="risk", grid={"p": by_size([1.5], [1.5, 1.8])})
 def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
     """Minimisers of size 2 a coordinate, T = 1000 at n = 10^6: mean excess against the derived bound, in which Phi of
     the empirical minimiser is taken at the end of the records; the bound lies below the excess at the start.
@@ -151,25 +151,25 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
     algorithm = NoisyMirrorDescent(p=p, steps=1000, **CORRECTED)
     bound, start = algorithm.risk_bound(setting, size), float(work.excess_risk(np.zeros((1, 3)))[0])
     if bound is None or bound >= start:
-        return inconclusive(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
+        return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
     values = risk.excess_risks(algorithm, work, setting, size, 2100, context.seed, context.name, p, gradients=COUNTS)
     found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=p, variable="p")
     return replace(found, numbers={**found.numbers, "at the start": start})
 
 
 @check(
-    "lp_spaces/thm-6", kind="privacy",
+    "lp_spaces/thm-6", kind="privacy", also=("lp_spaces/alg-3",),
     grid={"p": (1.05, 1.5, 1.9), "epsilon": (0.1, 0.95), "delta": (1e-3, 1e-9)},
 )  # fmt: skip
 def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delta: float) -> Verdict:
     """With the printed noise (kappa = 2 log d where that is smaller), charged at the true regularity constant."""
     work = huber(50)
-    algorithm = NoisyMirrorDescent(p=p, steps=40, exponent="corrected", kappa_rule="paper")
+    algorithm = NoisyMirrorDescent(p=p, steps=40)
     claim = ApproxDP(epsilon, delta)
     return certified(algorithm.schedule(problem(work, epsilon, delta), 10_000), claim, f"p = {p:g}")
 
 
-@check("lp_spaces/thm-6@derived", kind="privacy")
+@check("lp_spaces/thm-6@derived", kind="symbolic")
 def concentrated_privacy_of_algorithm_3(context: Context) -> Verdict:
     """T steps of sensitivity 2L/n at the printed variance cost epsilon^2/(32 log(1/delta))."""
     rho = T * kappa * (2 * L / n) ** 2 / (2 * explicit_of("lp_spaces/alg-3"))
@@ -204,9 +204,9 @@ def _rate_of_7(at: dict[Any, float]) -> float:
 
 
 @check(
-    "lp_spaces/thm-7", kind="rate",
+    "lp_spaces/thm-7@dual-exponent", kind="rate",
     grid={"n": by_size([10**9 * 4**j for j in range(4)], [10**9 * 4**j for j in range(6)])},
-    conclude=rate.conclude("n"), expect="inconclusive",
+    conclude=rate.conclude("n"), expect=("consistent", "undecided"),
 )  # fmt: skip
 def risk_of_algorithm_3(context: Context, *, n: int) -> dict[str, float]:
     """Mean excess with the printed T, p = 1.5, d = 3, against the rate times the logarithm that it hides.
@@ -223,7 +223,7 @@ def risk_of_algorithm_3(context: Context, *, n: int) -> dict[str, float]:
     return risk.summary(values, bound * math.log2(n / T))
 
 
-@check("lp_spaces/thm-7", kind="stability")
+@check("lp_spaces/thm-7", kind="symbolic")
 def printed_horizon_meets_the_rate(context: Context) -> Verdict:
     """At T = (kappa/x)^(2/5), kappa/T and sqrt(kappa) T x are within kappa^(4/5) x^(2/5) if sqrt(kappa) x <= 1."""
     k, y = sp.symbols("k y", nonnegative=True)  # kappa = 1 + k; x = 1/((1 + y) sqrt kappa)
@@ -258,7 +258,7 @@ def rates_of_three_horizons(context: Context) -> Verdict:
     )
 
 
-@check("lp_spaces/thm-7", kind="accuracy")
+@check("lp_spaces/thm-7", kind="symbolic")
 def weights_reach_the_square(context: Context) -> Verdict:
     """(1 + x)^T >= (n/T)^2 for x = (2/T) log_2(n/T) <= 1: because 1 + x - 2^x is concave and 0 at both ends."""
     x = sp.Symbol("x", positive=True)
@@ -335,7 +335,7 @@ def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Ver
     algorithm, setting = PhasedSGD(scale=scale), problem(work, 0.9)
     bound, start = algorithm.risk_bound(setting, 4096), float(work.excess_risk(np.zeros((1, d)))[0])
     if bound is None or bound >= start:
-        return inconclusive(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
+        return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
     values = risk.excess_risks(algorithm, work, setting, 4096, 2100, context.seed, context.name, dict(context.cell))
     found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=scale, variable="c")
     return replace(found, numbers={**found.numbers, "at the start": start})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +14,7 @@ from dpcheck.algorithms.pure_heavy_tails import EMPGM, PopLocalize, SmoothedEMPG
 from dpcheck.algorithms.pure_heavy_tails.erm import Stage
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.checks import Context, by_size
-from dpcheck.claims import evaluate
-from dpcheck.engine.statements import order_of
 from dpcheck.geometry import Ball
-from dpcheck.harness import risk
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Workload
 from dpcheck.laws import Exponential
@@ -28,7 +23,7 @@ from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes
 
-from ._instances import BLOCKS, DELTA, problem
+from ._instances import BLOCKS, problem
 
 Pair = tuple[Array, Array]
 FAR = 1e6
@@ -149,6 +144,7 @@ def selection_verdict(
     numbers = {"realised": worst, "claimed": allowed, "accounted": spent, "pairs": count, "score over its claim": moved}
     points = [Point(x=n if x is None else x, value=worst, bound=allowed, series=series)]
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("n", "epsilon")}
+    fields["severity"] = worst / allowed
     said = f"exact epsilon {worst:.6g} on the worst of {count} pairs, {allowed:g} claimed, {spent:.6g} accounted"
     if worst > allowed * (1 + 1e-9) or moved > 1 + 1e-6 or spent > allowed * (1 + 1e-9):
         return refuted(f"{said}; a score moves by {moved:.4g} of its claim", "exact", **fields)
@@ -160,9 +156,10 @@ def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
     return Case(EMPGM(**fields), work, Problem(constants=work.constants, privacy=PureDP(epsilon)))
 
 
-NONEXPANSIVE = "one clipped gradient moves the mean by 2C/n at most, the projection is nonexpansive, gamma is public"
+NONEXPANSIVE = (
+    "by hand: one clipped gradient moves the mean by 2C/n at most, the projection is nonexpansive, gamma is public"
+)
 SHARES = (0.02, 0.25, 0.4, 0.5, 0.6, 0.75, 1.0)
-SIZES = by_size([256, 1024, 4096], [2**j for j in range(7, 16)])
 
 
 def localised(smoothed: bool, eta: float) -> PopLocalize:
@@ -186,22 +183,6 @@ def accounted(smoothed: bool, size: int, budget: float) -> Verdict:
     if spent > budget * (1 + 1e-9) or moved > 1 + 1e-6:
         return refuted(said, "exact", numbers=numbers)
     return holds(f"{said}; blocks are disjoint ({NONEXPANSIVE})", "certificate", numbers=numbers)
-
-
-def risk_at(context: Context, smoothed: bool, size: int, budget: float = 1.0) -> dict[str, float]:
-    """0.9-quantile of the excess risk on rescaled rare spikes, with the order of the theorem there."""
-    algorithm = localised(smoothed, 1 / 1000)
-    work = RareSpikes.rescaled(size, budget, BLOCKS, theta=0.6)
-    setting = problem(work, budget)
-    values = risk.excess_risks(
-        algorithm, work, setting, size, context.scale(120, 200), context.seed, context.label, dict(context.cell),
-        gradients=1e18,
-    )  # fmt: skip
-    last = algorithm.schedule(setting, size).phases[-1].lambda_
-    at = {"n": size, "epsilon": budget, "k": 2.0, "G_k": 1.0, "G_2": 1.0, "D": 1.0, "d": 1.0, "beta": DELTA}
-    at |= {"lambda_max": last, "H": 0.0, "tau": 1 / math.sqrt(size)}
-    order = order_of(f"pure_heavy_tails/{'thm-e-5' if smoothed else 'thm-e-2'}")
-    return risk.quantile_summary(values, 1 - DELTA, float(evaluate(order, at)))
 
 
 def potential(work: Any, sample: Sample, centre: float, anchor: Array, cap: float, weight: float) -> LocalPotential:

@@ -13,7 +13,7 @@ from dpcheck.harness import privacy, replay
 from dpcheck.harness.losses import compose
 from dpcheck.interfaces import Array, Problem, Schedule
 from dpcheck.privacy import PureDP
-from dpcheck.verdicts import Point, Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
@@ -104,9 +104,10 @@ def slack_verdict(
         )
         points.append(Point(x=place + 1.0, value=row.epsilon_realised, bound=row.epsilon_claimed, series=row.name))
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("release", "epsilon")}
+    fields["severity"] = top / allowed
     said = f"epsilon {top:.6g} realised by the worst pair, {allowed:.6g} allowed, {numbers['claimed']:.6g} charged"
     if top > allowed * (1 + 1e-9):
         return refuted(said, "exact", **fields)
     if sure > allowed * (1 + 1e-9):
-        return inconclusive(f"{said}; the certificate only gives {sure:.6g}", "exact", **fields)
+        return undecided(f"{said}; the proof only gives {sure:.6g}", "exact", **fields)
     return holds(f"{said}; no pair exceeds {sure:.6g} ({because})", "certificate", **fields)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import integrate
 
+from dpcheck.algorithms.pure_heavy_tails.resisting import ResistingOracle, bump_constant
 from dpcheck.checks import Context, by_size, check
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
@@ -24,12 +25,12 @@ B_1 = {"C": 0.5, "a": 0.75, "G_k": 1.0, "beta0": 1.0, "beta1": 2.5}
 
 
 def flat(t: Array | float) -> Array:
-    """phi(t) = integral over [0, t] of (t - s) exp(-1/s^2) ds, 0 for t <= 0: smooth, flat at 0, convex."""
+    """phi(t) = integral over [0, t] of (t - s) exp(-1/s^2) ds, as printed on both sides of 0: even, convex."""
 
     def one(x: float) -> float:
-        return integrate.quad(lambda s: (x - s) * math.exp(-1 / s**2), 0, x, epsabs=1e-15)[0] if x > 0 else 0.0
+        return integrate.quad(lambda s: (x - s) * math.exp(-1 / s**2), 0, x, epsabs=1e-15)[0] if x else 0.0
 
-    return np.vectorize(one, otypes=[float])(t)
+    return np.vectorize(one, otypes=[float])(np.abs(t))
 
 
 @check("pure_heavy_tails/thm-b-1", kind="accuracy", grid={"queries": by_size([1, 3], [1, 2, 5, 10])})
@@ -79,60 +80,6 @@ def printed_pair_for_adaptive_queries(context: Context) -> Verdict:
     return replace(found, numbers={**found.numbers, "f_0 there": answers[0], "f_1 there": answers[1]})
 
 
-@dataclass
-class _Resisting:
-    """Answers queries of a convex function on [-1, 1] and hides the minimiser of it + C t, in exact rationals.
-
-    A line is (slope, point, value); the function is their maximum.
-    """
-
-    C: ClassVar[Fraction] = Q(1, 2)
-    lines: list[tuple[Fraction, Fraction, Fraction]] = field(
-        default_factory=lambda: [(Q(-3, 4), Q(1, 2), Q(0)), (Q(0), Q(1, 2), Q(0))]
-    )
-    answers: dict[Fraction, tuple[Fraction, Fraction]] = field(default_factory=dict)
-
-    def value(self, t: Fraction) -> Fraction:
-        return max(height + slope * (t - at) for slope, at, height in self.lines)
-
-    def slopes(self, t: Fraction) -> list[Fraction]:
-        """Slopes of the lines that are active at t, in order."""
-        top = self.value(t)
-        return sorted({slope for slope, at, height in self.lines if height + slope * (t - at) == top})
-
-    def kink(self) -> Fraction:
-        """The minimiser of the function + C t."""
-        crossings = [
-            (n[2] - n[0] * n[1] - m[2] + m[0] * m[1]) / (m[0] - n[0])
-            for m, n in itertools.combinations(self.lines, 2)
-            if m[0] != n[0]
-        ]
-        return min(crossings, key=lambda x: self.value(x) + self.C * x)
-
-    def ask(self, t: Fraction) -> tuple[Fraction, Fraction]:
-        """Value and slope at t; the same point always has the same answer."""
-        if t not in self.answers:
-            around = self.slopes(t)
-            if len(around) > 1:
-                self._bend(t, around[0], around[-1])
-            self.answers[t] = self.value(t), self.slopes(t)[0]
-        return self.answers[t]
-
-    def _bend(self, t: Fraction, low: Fraction, high: Fraction) -> None:
-        """Adds a line through a kink, a little above it, without touching the answers given so far."""
-        slope = (low + high) / 2 if (low + high) / 2 != -self.C else (low + 2 * high) / 3
-        height, lines = self.value(t), self.lines
-        lift = Q(1, 16)
-        while True:
-            self.lines = [*lines, (slope, t, height + lift)]
-            kept = all(
-                self.value(u) == answer[0] and self.slopes(u) == [answer[1]] for u, answer in self.answers.items()
-            )
-            if kept and 0 < self.kink() < 1:
-                return
-            lift /= 2
-
-
 Queries = Callable[[dict[Fraction, tuple[Fraction, Fraction]], int], Fraction]
 
 
@@ -169,14 +116,6 @@ ALGORITHMS: dict[str, Queries] = {
 }
 
 
-def bump_constant(low: float, high: float) -> float:
-    """min over s of E max(low (s - U), high (s - U)) for U of density ∝ exp(-1/(1-u^2)) on (-1, 1), by quadrature."""
-    u, weight = np.polynomial.legendre.leggauss(400)
-    weight = weight * np.exp(-1 / (1 - u**2))
-    s = np.linspace(-1, 1, 2001)[:, None]
-    return float((np.maximum(low * (s - u), high * (s - u)) @ (weight / weight.sum())).min())
-
-
 @check(
     "pure_heavy_tails/thm-b-1@corrected",
     kind="accuracy",
@@ -184,7 +123,7 @@ def bump_constant(low: float, high: float) -> float:
 )
 def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict:
     """Against each algorithm the oracle ends with two smooth convex functions, one transcript and two extensions."""
-    rng, oracle = context.rng(), _Resisting()
+    rng, oracle = context.rng(), ResistingOracle()
     for step in range(queries):
         if algorithm == "clairvoyant":  # asks for the oracle's own secret every time
             t = oracle.kink()
@@ -199,7 +138,7 @@ def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict
     ]
     legal = 0 < kink < 1 and around[0] < -oracle.C < around[-1] and all(abs(line[0]) < 1 for line in oracle.lines)
     # A mollifier narrower than the way from a query to the nearest other piece leaves every answer as it was.
-    width = min((_clearance(oracle, t) for t in oracle.answers), default=Q(1))
+    width = min((oracle.clearance(t) for t in oracle.answers), default=Q(1))
     width = min(width, kink, 1 - kink) / 2
     difference = float(width / 2) * bump_constant(float(around[0] + oracle.C), float(around[-1] + oracle.C))
     numbers = {
@@ -213,11 +152,3 @@ def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict
     )
     good = not broken and legal and width > 0 and difference > 0
     return (holds if good else refuted)(f"{said}; {len(broken)} answers changed", "exact", numbers=numbers)
-
-
-def _clearance(oracle: _Resisting, t: Fraction) -> Fraction:
-    """How far the piece of a query reaches on its shorter side."""
-    (slope,) = oracle.slopes(t)
-    height = oracle.value(t)
-    gaps = [(height - (h + s * (t - at))) / abs(s - slope) for s, at, h in oracle.lines if s != slope]
-    return min(gaps, default=Q(1))

@@ -12,14 +12,13 @@ import sympy as sp
 
 from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
-from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, socp_subgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.algorithms.solvers import Task, certified, value
-from dpcheck.checks import Context, by_size, check
+from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
-from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Constants, Sample
@@ -31,34 +30,16 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import DELTA, largest, opposite_spikes, problem, shifts, slack_verdict
-from .section_3_solver import double_distance, double_sensitivity, double_slack, same_rate, toy_steps
+from ._instances import opposite_spikes, problem, shifts, slack_verdict
+from .section_3_solver import double_sensitivity, same_rate
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------
-
-
-@check("pure_heavy_tails/prop-d-1", kind="privacy", grid={"solver": ("exact", "worst legal"), "M": (2.0, 1e6)})
-def double_perturbation_is_private(context: Context, *, solver: str, M: float) -> Verdict:
-    """Algorithm 4 on its worst pair, and every pair, against its epsilon."""
-    return double_slack(context, solver, M, 1.0)
 
 
 @check("pure_heavy_tails/prop-d-1", kind="sensitivity", grid={"solver": ("exact", "worst legal")})
 def second_stage_moves_as_proved(context: Context, *, solver: str) -> Verdict:
     """For fixed W_0 the second minimiser moves by at most 7C/(3 lambda m), attained by the worst legal solver."""
     return double_sensitivity(context, solver, 7 / 3)
-
-
-@check("pure_heavy_tails/prop-d-1", kind="accuracy", grid={"k": (2.0, 4.0), "d": (1, 5)})
-def double_perturbation_is_accurate(context: Context, *, k: float, d: int) -> Verdict:
-    """Algorithm 4 is within 48 orders of the regularised minimiser 7 times in 10."""
-    return double_distance(context, k, d, 10**4, 0.7)
-
-
-@check("pure_heavy_tails/prop-d-1", kind="runtime", grid={"m": by_size([2], [1, 2, 3])})
-def steps_of_the_printed_solver(context: Context, *, m: int) -> Verdict:
-    """Algorithm 3 inside Algorithm 4 takes at most the printed number of steps in both stages, on a toy instance."""
-    return toy_steps(context, m)
 
 
 @check("pure_heavy_tails/fact-eq-14", kind="accuracy")
@@ -75,7 +56,7 @@ def norm_by_algebra(context: Context) -> Verdict:
     )
 
 
-@check("pure_heavy_tails/fact-eq-14", kind="accuracy", grid={"loss": ("median", "radial")}, expect="inconclusive")
+@check("pure_heavy_tails/fact-eq-14", kind="accuracy", grid={"loss": ("median", "radial")})
 def norm_at_random_points(context: Context, *, loss: str) -> Verdict:
     """The joint subgradient at random points against A_Z + 2C + lambda D."""
     work: Any = WeightedMedian(D=1.0) if loss == "median" else RadialHeavyTail(b=(0.2, 0.1), D=1.0, weights=Pareto(1.5))
@@ -92,7 +73,11 @@ def norm_at_random_points(context: Context, *, loss: str) -> Verdict:
     if not math.isclose(float(bound[0]), stated(context.label, A_Z=float(steepest[0]), C=C, lambda_=lam, D=work.D)):
         return refuted("the claim's bound is not A_Z + 2C + lambda D", "exact")
     return accuracy.never_violated(
-        found, bound, statement="|subgradient| <= L_Z", failure_probability=context.failure_probability
+        found,
+        bound,
+        statement="|subgradient| <= L_Z",
+        covers="the triangle inequality, fact-eq-14",
+        evidence="certificate",
     )
 
 
@@ -117,32 +102,10 @@ def steepest_record(context: Context) -> Verdict:
 # Theorem D.2 --------------------------------------------------------------------------------------------------------
 
 
-@check("pure_heavy_tails/thm-d-2", kind="symbolic")
+@check("pure_heavy_tails/thm-d-2", kind="transcription")
 def restates_the_main_theorem(context: Context) -> Verdict:
     """Its order is that of Theorem 3.1."""
     return same_rate("pure_heavy_tails/thm-d-2")
-
-
-@check("pure_heavy_tails/thm-d-2", kind="risk", grid={"k": (2.0, 4.0), "n": by_size([2**36], [2**20, 2**28, 2**36])})
-def risk_within_the_derived_constants(context: Context, *, k: float, n: int) -> Verdict:
-    """With the proved blocks the excess risk stays within the explicit bound 9 times in 10."""
-    return certified_risk(context, "double", k, n)
-
-
-def certified_risk(context: Context, solver: str, k: float, n: int) -> Verdict:
-    algorithm = LocalizedOutputPert(k=k, solver="double" if solver == "double" else "single")
-    J = algorithm.outer().repetitions(problem(RareSpikes(), 1.0), n)
-    work = RareSpikes(k=k, p=0.05, theta=0.6)
-    bound = algorithm.risk_bound(problem(work, 1.0), n)
-    assert bound is not None
-    trials = context.scale(200, 400)
-    values = risk.excess_risks(
-        algorithm, work, problem(work, 1.0), n, trials, context.seed, context.name, dict(context.cell), gradients=1e18
-    )
-    found = risk.high_probability(
-        values, bound, DELTA, context.failure_probability, limit=largest(work), x=n, series=f"k = {k:g}"
-    )
-    return replace(found, numbers={**found.numbers, "J": J}, axes=("n", "0.9-quantile of the excess risk"))
 
 
 @check("pure_heavy_tails/thm-d-2", kind="runtime")
@@ -175,7 +138,7 @@ LINE: dict[str, Any] = {
 }
 
 
-@check("pure_heavy_tails/def-d-3", kind="accuracy", grid={"loss": tuple(LINE)}, expect="inconclusive")
+@check("pure_heavy_tails/def-d-3", kind="accuracy", grid={"loss": tuple(LINE)})
 def clipped_slope_is_an_oracle(context: Context, *, loss: str) -> Verdict:
     """On a line the clipped derivative is an exact oracle: B = 0, norm at most C, for random points and records."""
     work, rng, size, C = LINE[loss], context.rng(), context.scale(4000, 100_000), 0.8
@@ -189,7 +152,8 @@ def clipped_slope_is_an_oracle(context: Context, *, loss: str) -> Verdict:
         left,
         right,
         statement="f_C(w) + <g, u - w> <= f_C(u), |g| <= 2C",
-        failure_probability=context.failure_probability,
+        covers="on a line the derivative of f_C is clip(derivative of f), and f_C is convex",
+        evidence="certificate",
     )
 
 
@@ -262,7 +226,7 @@ def conic_oracle(context: Context, loss: str, place: str, cases: int, limit: flo
     "pure_heavy_tails/prop-d-6",
     kind="accuracy",
     grid={"loss": tuple(LOSSES)},
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
     needs=("cvxpy", "clarabel"),
 )
 def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
@@ -274,7 +238,7 @@ def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
     "pure_heavy_tails/proc-socp-subgrad",
     kind="accuracy",
     grid={"place": ("ball", "box")},
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
     needs=("cvxpy", "clarabel"),
 )
 def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
@@ -286,7 +250,7 @@ def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
     "pure_heavy_tails/cor-d-7",
     kind="accuracy",
     grid={"loss": tuple(LOSSES), "place": by_size(["ellipsoid"], tuple(PLANE))},
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
     needs=("cvxpy", "clarabel"),
 )
 def structured_losses_have_an_oracle(context: Context, *, loss: str, place: str) -> Verdict:
@@ -325,7 +289,13 @@ def biased_run(context: Context, alpha: float, bias: float) -> tuple[Array, Arra
 ALPHAS = by_size([0.4], [0.4, 0.2])
 
 
-@check("pure_heavy_tails/lem-d-5", kind="accuracy", grid={"alpha": ALPHAS, "share": (0.0, 1.0)}, expect="inconclusive")
+@check(
+    "pure_heavy_tails/lem-d-5",
+    kind="accuracy",
+    grid={"alpha": ALPHAS, "share": (0.0, 1.0)},
+    expect=("consistent", "undecided"),
+    also=("pure_heavy_tails/proc-biased-psgd",),
+)
 def biased_gap(context: Context, *, alpha: float, share: float) -> Verdict:
     """The gap of the average against the bound with every term, at the largest bias or none."""
     gaps, _, L, D = biased_run(context, alpha, share * alpha / 4)
@@ -344,7 +314,7 @@ def biased_gap(context: Context, *, alpha: float, share: float) -> Verdict:
     )
 
 
-@check("pure_heavy_tails/lem-d-5@derived", kind="accuracy", grid={"alpha": ALPHAS}, expect="inconclusive")
+@check("pure_heavy_tails/lem-d-5@derived", kind="accuracy", grid={"alpha": ALPHAS}, expect=("consistent", "undecided"))
 def biased_gap_three_quarters(context: Context, *, alpha: float) -> Verdict:
     """Under the last conditions the gap is at most 3 alpha/4."""
     gaps = biased_run(context, alpha, alpha / 4)[0]
@@ -380,27 +350,10 @@ def _biased_steps(context: Context, alpha: float) -> Verdict:
     return replace(found, axes=("1/alpha", "steps"))
 
 
-@check("pure_heavy_tails/lem-d-5", kind="runtime", grid={"alpha": ALPHAS})
+@check("pure_heavy_tails/lem-d-5", kind="runtime", grid={"alpha": ALPHAS}, also=("pure_heavy_tails/proc-biased-psgd",))
 def biased_steps(context: Context, *, alpha: float) -> Verdict:
     """T = ceil((4DL/alpha)^2) steps."""
     return _biased_steps(context, alpha)
-
-
-@check("pure_heavy_tails/proc-biased-psgd", kind="runtime", grid={"alpha": ALPHAS})
-def biased_steps_of_the_procedure(context: Context, *, alpha: float) -> Verdict:
-    """The procedure makes exactly as many steps as Lemma D.5 asks for."""
-    return _biased_steps(context, alpha)
-
-
-@check("pure_heavy_tails/proc-biased-psgd", kind="accuracy", grid={"alpha": ALPHAS}, expect="inconclusive")
-def biased_average(context: Context, *, alpha: float) -> Verdict:
-    """The average of the iterates is an alpha-minimiser."""
-    return accuracy.never_violated(
-        biased_run(context, alpha, alpha / 4)[0],
-        alpha,
-        statement="gap <= alpha",
-        failure_probability=context.failure_probability,
-    )
 
 
 # Theorem D.4 --------------------------------------------------------------------------------------------------------
@@ -417,18 +370,19 @@ def structured_slack(context: Context, m: int) -> Verdict:
     case = Case(algorithm, work, problem(work, 1.0))
     found = shifts(case, *opposite_spikes(m, 1e6), trials=2)
     sure = {"stage 1/point": 4 * C / m, "point": 7 / 3 * C / m}
-    return slack_verdict(case.planned(m), found, sure, 1.0, "4C/(λm) and 7C/(3λm), for any solvers that meet the gaps")
+    return slack_verdict(
+        case.planned(m), found, sure, 1.0, "by hand: 4C/(λm) and 7C/(3λm), for any solvers that meet the gaps"
+    )
 
 
-@check("pure_heavy_tails/proc-structured-double-op", kind="privacy", grid={"m": by_size([1], [1, 2])})
+@check(
+    "pure_heavy_tails/proc-structured-double-op",
+    kind="privacy",
+    grid={"m": by_size([1], [1, 2])},
+    also=("pure_heavy_tails/thm-d-4",),
+)
 def structured_variant_is_private(context: Context, *, m: int) -> Verdict:
     """With the solvers of Lemma D.5 the two releases still cost at most epsilon."""
-    return structured_slack(context, m)
-
-
-@check("pure_heavy_tails/thm-d-4", kind="privacy", grid={"m": by_size([1], [1, 2])})
-def theorem_d_4_is_private(context: Context, *, m: int) -> Verdict:
-    """The solver inside Theorem D.4's algorithm on its worst pair, and on any."""
     return structured_slack(context, m)
 
 
@@ -436,7 +390,7 @@ def theorem_d_4_is_private(context: Context, *, m: int) -> Verdict:
     "pure_heavy_tails/proc-structured-double-op",
     kind="accuracy",
     grid={"m": by_size([1], [1, 2])},
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
 )
 def structured_solver_meets_its_gap(context: Context, *, m: int) -> Verdict:
     """On a line the oracle is clip(f') with B = 0: the steps of Lemma D.5 reach the gaps of both stages."""
@@ -458,7 +412,12 @@ def structured_solver_meets_its_gap(context: Context, *, m: int) -> Verdict:
     return accuracy.never_violated(left, right, statement="gap <= the schedule's")
 
 
-@check("pure_heavy_tails/proc-structured-double-op", kind="runtime", grid={"m": by_size([1], [1, 2])})
+@check(
+    "pure_heavy_tails/proc-structured-double-op",
+    kind="runtime",
+    grid={"m": by_size([1], [1, 2])},
+    also=("pure_heavy_tails/thm-d-4",),
+)
 def structured_time_ignores_the_records(context: Context, *, m: int) -> Verdict:
     """Gradients are as many as scheduled, for records of slope 1 and of slope 1e9."""
     return structured_time(context, m)
@@ -477,19 +436,14 @@ def structured_time(context: Context, m: int) -> Verdict:
     return answer
 
 
-@check("pure_heavy_tails/thm-d-4", kind="runtime", grid={"m": by_size([1], [1, 2])})
-def theorem_d_4_takes_its_time(context: Context, *, m: int) -> Verdict:
-    """Its solver's time is the same for every data set: polynomial with probability 1."""
-    return structured_time(context, m)
-
-
-@check("pure_heavy_tails/thm-d-4", kind="symbolic")
+@check("pure_heavy_tails/thm-d-4", kind="transcription")
 def theorem_d_4_has_the_rate(context: Context) -> Verdict:
     """Its order is that of Theorem 3.1, with C = G_k (m epsilon/d)^(1/k) and the same noise."""
     return same_rate("pure_heavy_tails/thm-d-4")
 
 
-@check("pure_heavy_tails/thm-d-4", kind="risk", grid={"k": by_size([2.0], [2.0, 4.0]), "n": (2**36,)})
-def theorem_d_4_keeps_the_bound(context: Context, *, k: float, n: int) -> Verdict:
-    """The risk keeps the bound, with the exact solver in place of steps that reach the same gap."""
-    return certified_risk(context, "double", k, n)
+thm_d_4_risk = unchecked(
+    "pure_heavy_tails/thm-d-4",
+    "its risk is not measured: its own steps are too many at sizes where a bound says anything, and with an exact "
+    "solver in their place it is the algorithm of thm-3-1@derived, which is measured there",
+)

@@ -13,7 +13,7 @@ from dpcheck.algorithms.pure_heavy_tails import EMPGM
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net
 from dpcheck.algorithms.solvers import certified
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.checks import Context, by_size, check
+from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
@@ -25,7 +25,7 @@ from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.laws import Exponential
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME, G_2, D, G_k, beta, d, epsilon, k, n
-from dpcheck.verdicts import Point, Verdict, combine, holds, inconclusive, refuted
+from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 
@@ -33,11 +33,9 @@ from ._exponential import (
     FAR,
     NONEXPANSIVE,
     SHARES,
-    SIZES,
     accounted,
     balanced,
     empgm_case,
-    risk_at,
     selection_verdict,
 )
 from ._instances import problem
@@ -75,7 +73,7 @@ def exact_privacy(context: Context, *, n: int, epsilon: float) -> Verdict:
     return selection_verdict(case, n, balanced(n, SHARES), NONEXPANSIVE, series=f"epsilon = {epsilon:g}")
 
 
-@check("pure_heavy_tails/alg-5", kind="accuracy")
+@check("pure_heavy_tails/alg-5", kind="transcription")
 def printed_parameters(context: Context) -> Verdict:
     """The schedule has the printed gamma, C, eta and coefficient, and the net covers the domain within eta."""
     work, n, eps, lam = _mean(), 500, 0.5, 0.3
@@ -178,7 +176,7 @@ def clip_bias(context: Context, *, cap: float) -> Verdict:
     return replace(found, axes=("C", "0.8-quantile of b_Z"))
 
 
-@check("pure_heavy_tails/fact-clip-bias", kind="accuracy", expect="inconclusive")
+@check("pure_heavy_tails/fact-clip-bias", kind="accuracy", expect="consistent")
 def clip_bias_in_the_cap(context: Context) -> Verdict:
     """Over the worst two-point laws b_Z falls like C^(1-k): its 0.8-quantile stays within 5/(k-1) times the order."""
     points, worst = [], 0.0
@@ -201,7 +199,8 @@ def clip_bias_in_the_cap(context: Context) -> Verdict:
     }
     if worst > 5:
         return refuted(said, "sampled", failure_probability=context.failure_probability, **fields)
-    return inconclusive(said, "sampled", failure_probability=context.failure_probability, **fields)
+    seen = "a law of these whose 0.8-quantile lies above 5/(k-1) times the order"
+    return consistent(said, "sampled", notices=seen, failure_probability=context.failure_probability, **fields)
 
 
 @check("pure_heavy_tails/fact-em-utility", kind="privacy")
@@ -284,7 +283,6 @@ def contraction(context: Context) -> Verdict:
     "pure_heavy_tails/fact-pgm-error-bound",
     kind="accuracy",
     grid={"n": by_size([10], [10, 100])},
-    expect="inconclusive",
 )
 def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
     """|w - w_hat| <= |G(w)|/lambda on grids, and |G(w) - G_C(w)| <= b_Z, trial by trial."""
@@ -300,7 +298,13 @@ def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
     bias = _clip_bias(work, sample.values, cap)[:, None]
     left = np.concatenate([np.abs(w[..., 0] - best).ravel(), np.abs(G - G_C).ravel()])
     right = np.concatenate([(np.abs(G) / lam).ravel(), np.broadcast_to(bias, G.shape).ravel()])
-    return accuracy.never_violated(left, right + 1e-12, statement="(24) and (25)")
+    return accuracy.never_violated(
+        left,
+        right + 1e-12,
+        statement="(24) and (25)",
+        covers="projections do not expand, and the step contracts, fact-pgm-error-bound",
+        evidence="certificate",
+    )
 
 
 # Theorem E.1 --------------------------------------------------------------------------------
@@ -343,7 +347,7 @@ def theorem_sensitivity(context: Context, *, lambda_: float) -> Verdict:
     return sensitivity.judge(found, certificate=Certificate(1.0, NONEXPANSIVE), confirm=sensitivity.by_replay(case))
 
 
-@check("pure_heavy_tails/thm-e-1", kind="stability", grid={"d": by_size([1, 2], [1, 2, 3, 5])}, expect="inconclusive")
+@check("pure_heavy_tails/thm-e-1", kind="stability", grid={"d": by_size([1, 2], [1, 2, 3, 5])})
 def score_lipschitz(context: Context, *, d: int) -> Verdict:
     """The mapping is 2(H + lambda)-Lipschitz: clipped quadratics on a ball, random pairs of points, near and far."""
     rng, lam, cap, n = context.rng("quadratics"), 0.3, 1.0, 6
@@ -365,7 +369,11 @@ def score_lipschitz(context: Context, *, d: int) -> Verdict:
         right.append(2 * (1 + lam) * gap[kept])
     # P = (I + N)/2 with N nonexpansive gives the 2; words, so that drawn pairs stay drawn pairs.
     return accuracy.never_violated(
-        np.concatenate(left), np.concatenate(right), statement="|G(w) - G(w')| <= 2 (H + lambda) |w - w'|"
+        np.concatenate(left),
+        np.concatenate(right),
+        statement="|G(w) - G(w')| <= 2 (H + lambda) |w - w'|",
+        covers="P = (I + N)/2 with N nonexpansive gives the 2, thm-e-1",
+        evidence="certificate",
     )
 
 
@@ -420,7 +428,7 @@ def distance_within_constants(context: Context, *, n: int, lambda_: float) -> Ve
     kind="accuracy",
     grid={"n": by_size([64, 128, 256, 512], [2**j for j in range(5, 14)])},
     conclude=rate.conclude("n", axis="0.7-quantile of the distance"),
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
 )
 def distance_in_n(context: Context, *, n: int) -> dict[str, float]:
     """The 0.7-quantile of the distance to the regularised minimiser falls in n like (20)."""
@@ -450,18 +458,6 @@ def localised_smooth_privacy(context: Context, *, epsilon: float) -> Verdict:
     return accounted(False, context.scale(80, 400), epsilon)
 
 
-@check(
-    "pure_heavy_tails/thm-e-2",
-    kind="risk",
-    grid={"n": SIZES},
-    conclude=rate.conclude("n", axis="0.9-quantile of the excess risk"),
-    expect="inconclusive",
-)
-def smooth_risk_in_n(context: Context, *, n: int) -> dict[str, float]:
-    """The 0.9-quantile of the excess risk on rescaled rare spikes, against (26)."""
-    return risk_at(context, False, n)
-
-
 @check("pure_heavy_tails/fact-e-3", kind="runtime", grid={"d": (1, 2)})
 def net_size(context: Context, *, d: int) -> Verdict:
     """The nets that are built have at most (3D/eta)^d points; their size grows like eta^-d."""
@@ -471,3 +467,11 @@ def net_size(context: Context, *, d: int) -> Verdict:
         bound = stated("pure_heavy_tails/fact-e-3", D=2.0, eta=eta, d=d)
         answers.append(runtime.verdict(len(net(work, eta)), bound, what="points", x=1 / eta, series=f"d = {d}"))
     return replace(combine(answers), axes=("1/eta", "points of the net"))
+
+
+thm_e_2_risk = unchecked(
+    "pure_heavy_tails/thm-e-2",
+    "its rate: over a fifth of the class of rare spikes (k = 2, epsilon = 1, J = 9, eta = 1/1000, 110 trials) the "
+    "worst 0.9-quantile is 0.91, 0.79, 0.56 and 0.20 of the risk of the start at n = 2^10, 2^12, 2^14, 2^16; the "
+    "sizes beyond, where a rate could be told from none, take too long over the whole class",
+)

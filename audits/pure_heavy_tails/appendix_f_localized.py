@@ -15,9 +15,8 @@ from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM, PopLocalize
 from dpcheck.algorithms.pure_heavy_tails.sampling import cells
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
-from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.statements import order_of, stated
-from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
@@ -33,7 +32,10 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
 from ._exponential import potential
-from ._instances import BLOCKS, DELTA, opposite_spikes, problem, radial_spikes, wide
+from ._instances import BLOCKS, opposite_spikes, problem, radial_spikes, wide
+
+SURROGATE = "with a selection among cells in place of the sampler of [LL25, Theorem 3.9]: "
+"""Algorithm 7's own sampler is a cited black box; the cells have its Gibbs law up to the width of a cell."""
 
 # Algorithm 7 ---------------------------------------------------------------------------------------------------------
 
@@ -64,10 +66,12 @@ def _gibbs_stage(m: int, eps: float) -> Verdict:
     ]
     numbers = {"realised": found, "on half of the diameter": half, "epsilon_EM": budget, "share": found / budget}
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("m", "epsilon of stage 2")}
-    said = f"stage 2 costs {found:.6g}, {found / budget:.4g} of epsilon_EM; {half / budget:.4g} on half of W_0"
+    said = (
+        f"{SURROGATE}stage 2 costs {found:.6g}, {found / budget:.4g} of epsilon_EM; {half / budget:.4g} on half of W_0"
+    )
     if found > budget * (1 + 1e-9):
         return refuted(said, "exact", **fields)
-    return holds(f"{said}; by range no pair costs more than epsilon_EM", "certificate", **fields)
+    return holds(f"{said}; by hand, by range no pair costs more than epsilon_EM", "certificate", **fields)
 
 
 @check(
@@ -100,14 +104,13 @@ def whole_of_algorithm_7(context: Context, *, m: int, epsilon: float) -> Verdict
         "claimed": epsilon,
         "worst replayed ratio": worst,
     }
-    said = f"stages cost {stage_1:.4g} and {stage_2:.4g}, accounted {spent:.6g} of {epsilon:g}; replayed {worst:.4g}"
+    said = f"{SURROGATE}stages cost {stage_1:.4g} and {stage_2:.4g}, accounted {spent:.6g} of {epsilon:g}; "
+    said += f"replayed {worst:.4g}"
     point = Point(x=m, value=stage_1 + stage_2, bound=epsilon, series=f"epsilon = {epsilon:g}")
     fields: dict[str, Any] = {"numbers": numbers, "points": [point], "axes": ("m", "epsilon")}
     if max(stage_1 + stage_2, spent) > epsilon * (1 + 1e-9) or worst > 1 + 1e-6:
         return refuted(said, "exact", **fields)
-    return holds(
-        f"{said}; sensitivities certified by fact-erm-sensitivity and lem-f-1@derived", "certificate", **fields
-    )
+    return holds(f"{said}; sensitivities by hand, fact-erm-sensitivity and lem-f-1@derived", "certificate", **fields)
 
 
 @check("pure_heavy_tails/prop-f-5", kind="symbolic")
@@ -221,25 +224,11 @@ def distance_within_640(context: Context, *, k: float, m: int) -> Verdict:
         gaps, bound, beta, context.failure_probability, quantity="distance", x=m, series=f"k = {k:g}"
     )
     numbers = {**found.numbers, "quantile in units": float(np.quantile(gaps, 1 - beta)) / unit}
-    return replace(found, numbers=numbers, axes=("m", "0.75-quantile of the distance"))
+    reason = SURROGATE + found.reason
+    return replace(found, reason=reason, numbers=numbers, axes=("m", "0.75-quantile of the distance"))
 
 
-@check(
-    "pure_heavy_tails/prop-f-5",
-    kind="accuracy",
-    grid={"k": (2.0, 4.0), "m": by_size([100, 400, 1600], [2**j for j in range(6, 15)])},
-    conclude=rate.conclude("m", axis="0.65-quantile of the distance"),
-    expect="inconclusive",
-)
-def distance_in_m(context: Context, *, k: float, m: int) -> dict[str, float]:
-    """The 0.65-quantile of the distance to the regularised minimiser falls in m like (6)."""
-    gaps, _ = _em_distances(context, k, m, 1.0)
-    order = order_of("pure_heavy_tails/prop-f-5")
-    at = {"m": m, "epsilon": 1.0, "k": k, "G_k": 1.0, "G_2": 0.0, "d": 1.0, "lambda_": 1.0}
-    return {**risk.quantile_summary(gaps, 0.65, float(evaluate(order, at))), "exponent": local_exponent(order, "m", at)}
-
-
-@check("pure_heavy_tails/alg-7", kind="accuracy")
+@check("pure_heavy_tails/alg-7", kind="transcription")
 def printed_scales(context: Context) -> Verdict:
     """Delta_0, D_0, epsilon_EM, alpha_in and the coefficient epsilon_EM/(2 Delta_0) are as printed."""
     work, C, lam, eps, m = wide(1e4), 0.7, 0.3, 0.5, 400
@@ -273,28 +262,30 @@ def _counted(context: Context, evaluator: str, m: int) -> Verdict:
     return replace(runtime.verdict(found.gradients, found.claimed, x=m, series=evaluator), axes=("m", "gradients"))
 
 
-@check("pure_heavy_tails/alg-7", kind="runtime", grid={"evaluator": ("exact", "alg-6"), "m": by_size([2], [2, 3, 5])})
+@check(
+    "pure_heavy_tails/alg-7", kind="transcription", grid={"evaluator": ("exact", "alg-6"), "m": by_size([2], [2, 3, 5])}
+)
 def gradients_of_algorithm_7(context: Context, *, evaluator: str, m: int) -> Verdict:
     """The gradients that Algorithm 7 asks for are at most those of its schedule, with Algorithm 6 inside too."""
     return _counted(context, evaluator, m)
 
 
-@check("pure_heavy_tails/prop-f-5", kind="runtime", grid={"m": by_size([4, 16], [4, 16, 64, 256])})
-def gradients_in_m(context: Context, *, m: int) -> Verdict:
-    """With exact extensions the gradients are counted below the schedule's, which are linear in m."""
-    return _counted(context, "exact", m)
-
-
 # Theorem F.6 ---------------------------------------------------------------------------------------------------------
 
-thm_f_6_time = unchecked(
+prop_f_5_open = unchecked(
+    "pure_heavy_tails/prop-f-5",
+    "its running time is that of the sampler of [LL25, Theorem 3.9], which is not implemented; and the rate of its "
+    "distance is not measured, because weights that are rescaled with m have it whatever is run",
+)
+thm_f_6_open = unchecked(
     "pure_heavy_tails/thm-f-6",
-    "its running time is that of the cited sampler of [LL25], a polynomial without constants; what is counted is the "
-    "sampler by cells that is used here",
+    "its running time is that of the cited sampler of [LL25], a polynomial without constants. Its rate is not "
+    "measured: over a third of the class of rare spikes (k = 2, epsilon = 1, J = 9, 110 trials) the worst 0.9-quantile "
+    "is 1.6, 1.3 and 0.6 times the risk of the start at n = 2^12, 2^16, 2^20; three sizes beyond take too long",
 )
 
 
-@check("pure_heavy_tails/thm-f-6", kind="symbolic")
+@check("pure_heavy_tails/thm-f-6", kind="transcription")
 def same_rate(context: Context) -> Verdict:
     """The order is that of Theorem 3.1."""
     return proved({"orders": order_of("pure_heavy_tails/thm-f-6") - order_of("pure_heavy_tails/thm-3-1")})
@@ -314,39 +305,8 @@ def localised_privacy(context: Context, *, epsilon: float) -> Verdict:
     seen = Case(algorithm, work, problem(work, epsilon)).replay(*opposite_spikes(size, 1e6), 8)
     moved = max(float(values.max()) for values in seen.ratios().values())
     numbers = {"accounted": spent, "claimed": epsilon, "worst replayed ratio": moved}
-    said = f"{len(plan.releases)} releases cost {spent:.6g} of {epsilon:g}; a record moves {moved:.4g} of its claim"
+    said = f"{SURROGATE}{len(plan.releases)} releases cost {spent:.6g} of {epsilon:g}; "
+    said += f"a record moves {moved:.4g} of its claim"
     if spent > epsilon * (1 + 1e-9) or moved > 1 + 1e-6:
         return refuted(said, "exact", numbers=numbers)
     return holds(f"{said}; blocks are disjoint", "certificate", numbers=numbers)
-
-
-@check(
-    "pure_heavy_tails/thm-f-6",
-    kind="risk",
-    grid={"n": by_size([2**10, 2**12, 2**14], [2**j for j in range(9, 18)])},
-    conclude=rate.conclude("n", axis="0.9-quantile of the excess risk"),
-    expect="inconclusive",
-)
-def risk_in_n(context: Context, *, n: int) -> dict[str, float]:
-    """The 0.9-quantile of the excess risk on rescaled rare spikes falls in n like the rate."""
-    work = RareSpikes.rescaled(n, 1.0, BLOCKS, theta=0.6)
-    setting = problem(work, 1.0)
-    values = risk.excess_risks(
-        _localised(), work, setting, n, context.scale(110, 200), context.seed, context.label, dict(context.cell),
-        gradients=1e30,
-    )  # fmt: skip
-    at = {"n": n, "epsilon": 1.0, "k": 2.0, "G_k": 1.0, "G_2": 1.0, "D": 1.0, "d": 1.0, "beta": DELTA}
-    order = order_of("pure_heavy_tails/thm-f-6")
-    return {
-        **risk.quantile_summary(values, 1 - DELTA, float(evaluate(order, at))),
-        "exponent": local_exponent(order, "n", at),
-    }
-
-
-@check("pure_heavy_tails/thm-f-6", kind="runtime", grid={"n": by_size([40], [40, 200])})
-def localised_gradients(context: Context, *, n: int) -> Verdict:
-    """The gradients of Algorithm 1 around Algorithm 7 are at most those of the schedule, with cells for a sampler."""
-    work = HeavyMean()
-    algorithm = PopLocalize(erm=LocalizedApproxEM(count=16), blocks=BLOCKS, c_erm=1.0)
-    found = runtime.count(algorithm, work, problem(work, 1.0), n, 1, context.seed, "localised", n)
-    return replace(runtime.verdict(found.gradients, found.claimed, x=n), axes=("n", "gradients"))

@@ -17,7 +17,7 @@ from dpcheck.harness import lower_bound, optimal_tests
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME, D, G_k, k, p
-from dpcheck.verdicts import Outcome, Point, Verdict, inconclusive
+from dpcheck.verdicts import Outcome, Point, Verdict, undecided
 from dpcheck.workloads.linear import LinearWorkload, SparseDirection
 
 from ._hard import NonPrivate, excesses, solvers
@@ -72,26 +72,27 @@ def _against(
         share = context.failure_probability / 4
         tried.append(lower_bound.must_exceed(counts, ZETA, share, who=name))
         quantile = max(float(np.quantile(v, 1 - ZETA)) for v in values.values())
-        points.append(Point(x=n, value=quantile, bound=bound, series=name))
+        points.append(Point(x=n, value=quantile, bound=bound, series=f"{name}, d = {next(iter(laws.values())).d}"))
     answer = lower_bound.verdict(facts, tried)
     control = {key: excesses(context, NonPrivate(), law, n, eps, trials, "control", key) for key, law in laws.items()}
     counts = {key: (int((v >= bound).sum()), len(v)) for key, v in control.items()}
     power = lower_bound.must_exceed(counts, ZETA, context.failure_probability / 4, who="without privacy")
     quantile = max(float(np.quantile(v, 1 - ZETA)) for v in control.values())
-    points.append(Point(x=n, value=quantile, bound=bound, series="without privacy"))
     numbers = {**answer.numbers, "bound": bound, "the control beats it": power.outcome is Outcome.REFUTED}
     fields: dict[str, Any] = {"points": points, "axes": ("n", f"{1 - ZETA:g}-quantile of the excess risk")}
     numbers |= {f"quantile of {point.series}": point.value for point in points}
+    numbers["quantile without privacy"] = quantile  # often rounding, decades below: a number, not a mark of the figure
     if answer.outcome is Outcome.HOLDS and power.outcome is not Outcome.REFUTED:
         # Without power the bound says nothing of privacy here.
-        return inconclusive(
+        return undecided(
             f"{power.reason}: no power",
             "sampled",
             failure_probability=context.failure_probability,
             numbers=numbers,
             **fields,
         )
-    return replace(answer, numbers=numbers, **fields)
+    said = f"{answer.reason}; without privacy the quantile is {quantile:.3g}, below the bound {bound:.3g}"
+    return replace(answer, reason=said, numbers=numbers, **fields)
 
 
 @check(

@@ -16,8 +16,8 @@ from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, PopLocalize, S
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
 from dpcheck.algorithms.solvers import certified
-from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import stated, unassumed
+from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import witnessed
@@ -28,11 +28,11 @@ from dpcheck.privacy import PureDP
 from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, refuted
-from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from ._instances import BLOCKS, DELTA, largest, opposite_spikes, problem
+from ._class import within_constants
+from ._instances import BLOCKS, DELTA, opposite_spikes, problem
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
 
@@ -128,53 +128,25 @@ def solver_calls(context: Context, *, n: int) -> Verdict:
     return replace(runtime.verdict(counted.calls, allowed, what="solver calls", x=n), axes=("n", "solver calls"))
 
 
-@check("pure_heavy_tails/alg-1", kind="runtime", grid={"n": by_size([256, 512], [256, 1024, 4096])})
+@check(
+    "pure_heavy_tails/alg-1",
+    kind="transcription",
+    grid={"n": by_size([256, 512], [256, 1024, 4096])},
+    also=("pure_heavy_tails/proc-localized-double-op",),
+)
 def gradient_calls(context: Context, *, n: int) -> Verdict:
-    """With solvers that bisect, the gradients that are counted are at most those of the schedule."""
+    """With solvers that bisect, the gradients that are counted are at most those that dpcheck's schedule says."""
     work = WeightedMedian()
     algorithm = PopLocalize(erm=DoubleOutputPert(), blocks=BLOCKS, c_erm=1.0)
     found = runtime.count(algorithm, work, problem(work, 1.0), n, context.scale(1, 3), context.seed, "gradients", n)
     return replace(runtime.verdict(found.gradients, found.claimed, x=n), axes=("n", "gradients"))
 
 
-@check(
+practical_risk = unchecked(
     "pure_heavy_tails/alg-1",
-    kind="risk",
-    grid={
-        "case": by_size(
-            [("spikes", 2**30), ("median", 2**9)], [("spikes", 2**14), ("spikes", 2**30), ("median", 2**14)]
-        )
-    },
-    expect=("holds", "inconclusive"),
+    "its risk with J = 9 blocks is set against no bound, because none is proved for that J, and 20.1 D Delta_1 taken "
+    "at J = 9 would be passed by risks of 1e-11 of it; the rate with J = 9 is measured at thm-3-1",
 )
-def practical_blocks_keep_the_bound(context: Context, *, case: tuple[str, int]) -> Verdict:
-    """With J = 9 blocks, which certifies nothing, the 0.9-quantile of the excess risk is set against the bound."""
-    instance, n = case
-    work: Any = RareSpikes(p=0.5, theta=0.6) if instance == "spikes" else WeightedMedian()
-    algorithm, setting = PopLocalize(erm=DoubleOutputPert(), blocks=BLOCKS, c_erm=1.0), problem(work, 1.0)
-    trials = context.scale(300, 1000) if instance == "spikes" else context.scale(150, 200)
-    values = risk.excess_risks(
-        algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=1e18
-    )
-    G_1, G_2 = (work.constants.moment(j, 1) for j in (1.0, 2.0))
-    at = {
-        "n": n,
-        "J": BLOCKS,
-        "d": 1,
-        "epsilon": 1.0,
-        "k": 2,
-        "D": work.D,
-        "G_1": G_1,
-        "G_2": G_2,
-        "G_k": G_2,
-        "c_erm": 48,
-    }
-    bound = unassumed("pure_heavy_tails/thm-2-1@derived", **at)
-    found = risk.high_probability(
-        values, bound, DELTA, context.failure_probability, limit=largest(work), x=n, series=instance
-    )
-    numbers = {**found.numbers, "certified": False}
-    return replace(found, numbers=numbers, axes=("n", "0.9-quantile of the excess risk"))
 
 
 GRID_N = (64, 100, 1000, 1024, 10**5, 2**20, 10**9)
@@ -224,13 +196,12 @@ def repaired_phase_count(context: Context) -> Verdict:
     return answer
 
 
-@check("pure_heavy_tails/proc-geom-agg", kind="accuracy", grid={"d": (1, 2, 5)}, expect="inconclusive")
-def aggregate_is_a_candidate(context: Context, *, d: int) -> Verdict:
-    """The aggregate is one of the candidates, whatever their order, and lies within 3R of a majority's centre."""
-    return _aggregated(context, d)
-
-
-@check("pure_heavy_tails/proc-geom-agg@derived", kind="accuracy", grid={"d": (1, 2, 5)}, expect="inconclusive")
+@check(
+    "pure_heavy_tails/proc-geom-agg@derived",
+    kind="accuracy",
+    grid={"d": (1, 2, 5)},
+    also=("pure_heavy_tails/proc-geom-agg",),
+)
 def aggregate_follows_the_majority(context: Context, *, d: int) -> Verdict:
     """With a majority within R of v, and the others placed against it, the aggregate lies within 3R of v."""
     return _aggregated(context, d)
@@ -253,7 +224,11 @@ def _aggregated(context: Context, d: int) -> Verdict:
         left.append(np.where(member, np.linalg.norm(chosen, axis=1), 1e9))
     found = np.concatenate(left)
     return accuracy.never_violated(
-        found, 3.0, statement="distance of the aggregate to v <= 3 R", failure_probability=context.failure_probability
+        found,
+        3.0,
+        statement="distance of the aggregate to v <= 3 R",
+        covers="the ball of the winner and the good majority share a candidate, proc-geom-agg@derived",
+        evidence="certificate",
     )
 
 
@@ -314,30 +289,19 @@ class _Allowed(PrivateErm):
 @check(
     "pure_heavy_tails/thm-2-1@derived",
     kind="risk",
-    grid={
-        "case": by_size(
-            [("spikes", 2**30), ("median", 2**11)], [("spikes", 2**14), ("spikes", 2**30), ("median", 2**14)]
-        )
-    },
+    grid={"n": by_size([2**30], [2**24, 2**30, 2**36])},
 )
-def worst_allowed_solver_keeps_the_bound(context: Context, *, case: tuple[str, int]) -> Verdict:
+def worst_allowed_solver_keeps_the_bound(context: Context, *, n: int) -> Verdict:
     """Around a solver that uses up all that (6) allows, the excess risk keeps the bound with every constant."""
-    instance, n = case
-    work: Any = RareSpikes(p=0.05, theta=0.6) if instance == "spikes" else WeightedMedian(weights=Spike(2.0, 0.3))
+    algorithm = PopLocalize(erm=_Allowed(constant=0.2))
+    return within_constants(context, algorithm, n, 1.0, 2.0, context.scale(180, 600), bound=_explicit, series="k = 2")
+
+
+def _explicit(work: RareSpikes, n: int) -> float:
     J = math.ceil(22.3 * math.log(math.log2(n) / DELTA))
-    algorithm, setting = PopLocalize(erm=_Allowed(constant=0.2), blocks=J), problem(work, 1.0)
     G_1, G_2 = (work.constants.moment(j, 1) for j in (1.0, 2.0))
     at = {"n": n, "J": J, "d": 1, "epsilon": 1.0, "k": 2, "D": work.D, "G_1": G_1, "G_2": G_2, "G_k": G_2}
-    bound = stated("pure_heavy_tails/thm-2-1@derived", **at, c_erm=0.2, beta=DELTA)
-    trials = context.scale(300, 1000) if instance == "spikes" else context.scale(160, 300)
-    values = risk.excess_risks(
-        algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=1e18
-    )
-    found = risk.high_probability(
-        values, bound, DELTA, context.failure_probability, limit=largest(work), x=n, series=instance
-    )
-    numbers = {**found.numbers, "J": J, "largest": float(values.max())}
-    return replace(found, numbers=numbers, axes=("n", "0.9-quantile of the excess risk"))
+    return stated("pure_heavy_tails/thm-2-1@derived", **at, c_erm=0.2, beta=DELTA)
 
 
 def _total_time(n: int, J: int, power: int, growth: int) -> Fraction:
@@ -352,16 +316,12 @@ def _total_time(n: int, J: int, power: int, growth: int) -> Fraction:
 @check("pure_heavy_tails/thm-2-1@literal", kind="runtime", expect="refuted")
 def growing_solver_time(context: Context) -> Verdict:
     """For a solver whose time is lambda^2 m^5 all calls take (log2 n)^10 times Time(n, lambda_1) at most."""
-    sizes = [2**j for j in (10, 16, 20, 26, 32, 40)]
+    sizes = [2**j for j in (40, 32, 26, 20, 16, 10)]  # far violations look alike: the first, the largest, is shown
     found = [float(_total_time(n, 9, 5, 2)) for n in sizes]
     allowed = [math.log2(n) ** 10 for n in sizes]
-    largest = len(sizes) - 1
 
     def witness(index: int) -> Any:
-        # The excess is measured relative to the larger side: all far violations look alike, the last is the clearest.
-        return witnessed(
-            context.label, "thm_2_1_runtime", allowed[largest], found[largest], n=sizes[largest], J=9, power=10
-        )
+        return witnessed(context.label, "thm_2_1_runtime", allowed[index], found[index], n=sizes[index], J=9, power=10)
 
     answer = accuracy.never_violated(
         found, allowed, statement="total time <= (log2 n)^10 Time(n, lambda_1)", witness=witness

@@ -15,13 +15,14 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
-from dpcheck.verdicts import Point, Verdict, inconclusive, refuted
+from dpcheck.symbols import BY_NAME
+from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
@@ -58,19 +59,22 @@ def joint_dominates(context: Context, loss: str) -> Verdict:
         sides += [(middle, ends + 1e-9 * (1 + np.abs(ends))), (below, joint.value(u) + 1e-9 * (1 + np.abs(below)))]
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
     return accuracy.never_violated(
-        left, right, statement="Phi convex and F_C(w) <= Phi(w, y)", failure_probability=context.failure_probability
+        left,
+        right,
+        statement="Phi convex and F_C(w) <= Phi(w, y)",
+        covers="jointly convex term by term, and the infimum over y is the extension, lem-2-7",
+        evidence="certificate",
     )
 
 
-@check("pure_heavy_tails/proc-joint-reform", kind="accuracy", grid={"loss": tuple(LOSSES)}, expect="inconclusive")
+@check(
+    "pure_heavy_tails/proc-joint-reform",
+    kind="accuracy",
+    grid={"loss": tuple(LOSSES)},
+    also=("pure_heavy_tails/lem-2-7", "pure_heavy_tails/lem-c-4"),
+)
 def joint_objective_is_convex(context: Context, *, loss: str) -> Verdict:
     """The joint objective is convex and nowhere below the extension's, over W and over W_0."""
-    return joint_dominates(context, loss)
-
-
-@check("pure_heavy_tails/lem-c-4", kind="accuracy", grid={"loss": tuple(LOSSES)}, expect="inconclusive")
-def joint_objective_lies_above(context: Context, *, loss: str) -> Verdict:
-    """The same as Lemma C.4 has it, on W^(n+1) and on W_0 x W^n."""
     return joint_dominates(context, loss)
 
 
@@ -104,21 +108,11 @@ def _transferred(context: Context, loss: str, alpha: float) -> Verdict:
     "pure_heavy_tails/lem-2-7",
     kind="accuracy",
     grid={"loss": tuple(LOSSES), "alpha": by_size([0.4], [0.4, 0.2])},
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
+    also=("pure_heavy_tails/lem-c-4",),
 )
 def minimisers_transfer(context: Context, *, loss: str, alpha: float) -> Verdict:
     """Algorithm 3 on the joint objective gives an alpha-minimiser of the extension, whose minimum is the same."""
-    return _transferred(context, loss, alpha)
-
-
-@check(
-    "pure_heavy_tails/lem-c-4",
-    kind="accuracy",
-    grid={"loss": ("spikes", "radial"), "alpha": (0.5,)},
-    expect="inconclusive",
-)
-def minimisers_transfer_again(context: Context, *, loss: str, alpha: float) -> Verdict:
-    """Lemma C.4 over W_0 x W^n: the first block of an approximate joint minimiser is one of the extension."""
     return _transferred(context, loss, alpha)
 
 
@@ -171,7 +165,8 @@ def _accurate(context: Context, domain: str) -> Verdict:
         left,
         right,
         statement="feasible and within xi of the projection",
-        failure_probability=context.failure_probability,
+        covers="the multiplier is halved N times, proc-inexact-proj",
+        evidence="certificate",
     )
 
 
@@ -186,39 +181,25 @@ def _cheap(context: Context, domain: str) -> Verdict:
     return replace(runtime.verdict(calls[worst], bound[worst], what="projections onto W"), numbers=numbers)
 
 
-@check("pure_heavy_tails/proc-inexact-proj", kind="accuracy", grid={"domain": tuple(SETS)}, expect="inconclusive")
+@check(
+    "pure_heavy_tails/proc-inexact-proj",
+    kind="accuracy",
+    grid={"domain": tuple(SETS)},
+    also=("pure_heavy_tails/lem-2-8", "pure_heavy_tails/lem-c-6"),
+)
 def bisection_is_accurate(context: Context, *, domain: str) -> Verdict:
     """The returned point lies in W_0 and within xi of the projection, points up to 1e6 away, xi down to 1e-12."""
     return _accurate(context, domain)
 
 
-@check("pure_heavy_tails/lem-2-8", kind="accuracy", grid={"domain": tuple(SETS)}, expect="inconclusive")
-def a_point_within_xi_is_found(context: Context, *, domain: str) -> Verdict:
-    """Lemma 2.8: a point of W_0 within xi of the projection."""
-    return _accurate(context, domain)
-
-
-@check("pure_heavy_tails/lem-c-6", kind="accuracy", grid={"domain": tuple(SETS)}, expect="inconclusive")
-def a_point_within_xi_is_found_again(context: Context, *, domain: str) -> Verdict:
-    """Lemma C.6's accuracy."""
-    return _accurate(context, domain)
-
-
-@check("pure_heavy_tails/proc-inexact-proj", kind="runtime", grid={"domain": tuple(SETS)})
+@check(
+    "pure_heavy_tails/proc-inexact-proj",
+    kind="runtime",
+    grid={"domain": tuple(SETS)},
+    also=("pure_heavy_tails/lem-2-8", "pure_heavy_tails/lem-c-6"),
+)
 def bisection_is_cheap(context: Context, *, domain: str) -> Verdict:
     """At most N + 2 projections onto W, N = ceil(log2(1 + R^2/(r xi)))."""
-    return _cheap(context, domain)
-
-
-@check("pure_heavy_tails/lem-2-8", kind="runtime", grid={"domain": tuple(SETS)})
-def projections_are_few(context: Context, *, domain: str) -> Verdict:
-    """Polynomial time, counted: logarithmically many projections onto W."""
-    return _cheap(context, domain)
-
-
-@check("pure_heavy_tails/lem-c-6", kind="runtime", grid={"domain": tuple(SETS)})
-def projections_as_stated(context: Context, *, domain: str) -> Verdict:
-    """Lemma C.6's O(log(1 + R^2/(r xi))), counted with its constant 1 (base 2) and 2 more."""
     return _cheap(context, domain)
 
 
@@ -279,25 +260,19 @@ def _gap_within(context: Context, function: str, alpha: float, label: str, allow
     return replace(found, points=points, axes=("1/alpha", "largest gap"))
 
 
-@check("pure_heavy_tails/alg-3", kind="accuracy", grid=GRID, expect="inconclusive")
+@check(
+    "pure_heavy_tails/alg-3",
+    kind="accuracy",
+    grid=GRID,
+    expect=("consistent", "undecided"),
+    also=("pure_heavy_tails/prop-2-9", "pure_heavy_tails/prop-c-5"),
+)
 def gap_of_the_average(context: Context, *, function: str, alpha: float) -> Verdict:
     """With projections wrong by all of xi the returned average is an alpha-minimiser."""
     return _gap_within(context, function, alpha, "alpha", alpha)
 
 
-@check("pure_heavy_tails/prop-2-9", kind="accuracy", grid=GRID, expect="inconclusive")
-def alpha_minimiser(context: Context, *, function: str, alpha: float) -> Verdict:
-    """Proposition 2.9's gap, on functions with a known minimum."""
-    return _gap_within(context, function, alpha, "alpha", alpha)
-
-
-@check("pure_heavy_tails/prop-c-5", kind="accuracy", grid=GRID, expect="inconclusive")
-def alpha_minimiser_again(context: Context, *, function: str, alpha: float) -> Verdict:
-    """Proposition C.5's gap, on functions with a known minimum."""
-    return _gap_within(context, function, alpha, "alpha", alpha)
-
-
-@check("pure_heavy_tails/prop-c-5@derived", kind="accuracy", grid=GRID, expect="inconclusive")
+@check("pure_heavy_tails/prop-c-5@derived", kind="accuracy", grid=GRID, expect=("consistent", "undecided"))
 def three_quarters_of_alpha(context: Context, *, function: str, alpha: float) -> Verdict:
     """The gap is in fact at most 3 alpha/4."""
     return _gap_within(context, function, alpha, "3 alpha/4", stated("pure_heavy_tails/prop-c-5@derived", alpha=alpha))
@@ -306,9 +281,10 @@ def three_quarters_of_alpha(context: Context, *, function: str, alpha: float) ->
 @check("pure_heavy_tails/prop-c-5@derived", kind="symbolic")
 def three_quarters_by_algebra(context: Context) -> Verdict:
     """At the stop, (3D/2) sqrt(S_t)/t + alpha/4 is at most 3 alpha/4."""
-    alpha, t, slack = sp.symbols("alpha t slack", positive=True)
+    t, slack = sp.symbols("t slack", positive=True)
+    alpha, claimed = BY_NAME["alpha"], explicit_of("pure_heavy_tails/prop-c-5@derived")
     root = (1 - slack / (1 + slack)) * alpha * t / 3  # D sqrt(S_t) at any share of its limit alpha t/3
-    return proved({}, {"3 alpha/4 - gap": 3 * alpha / 4 - (sp.Rational(3, 2) * root / t + alpha / 4)})
+    return proved({}, {"the claimed gap - the proved one": claimed - (sp.Rational(3, 2) * root / t + alpha / 4)})
 
 
 def _steps(context: Context, function: str, alpha: float, label: str) -> Verdict:
@@ -318,7 +294,9 @@ def _steps(context: Context, function: str, alpha: float, label: str) -> Verdict
     return replace(found, axes=("1/alpha", "steps"))
 
 
-@check("pure_heavy_tails/alg-3", kind="runtime", grid=LONG)
+@check(
+    "pure_heavy_tails/alg-3", kind="runtime", grid=LONG, also=("pure_heavy_tails/prop-2-9", "pure_heavy_tails/prop-c-5")
+)
 def steps_of_the_method(context: Context, *, function: str, alpha: float) -> Verdict:
     """Steps are at most ceil((3DL/alpha)^2), and exactly that where all subgradients have norm L."""
     found = _steps(context, function, alpha, "pure_heavy_tails/prop-c-5")
@@ -326,18 +304,6 @@ def steps_of_the_method(context: Context, *, function: str, alpha: float) -> Ver
         said = f"{found.numbers['calls']} steps where all subgradients have norm L: not the printed stopping rule"
         return refuted(said, "counted", numbers=found.numbers, points=found.points)
     return found
-
-
-@check("pure_heavy_tails/prop-2-9", kind="runtime", grid=GRID)
-def steps_within_the_bound(context: Context, *, function: str, alpha: float) -> Verdict:
-    """Proposition 2.9's number of steps, counted."""
-    return _steps(context, function, alpha, "pure_heavy_tails/prop-2-9")
-
-
-@check("pure_heavy_tails/prop-c-5", kind="runtime", grid=GRID)
-def oracle_calls_within_the_bound(context: Context, *, function: str, alpha: float) -> Verdict:
-    """Proposition C.5's number of oracle calls, counted, with an oracle of norm at most L."""
-    return _steps(context, function, alpha, "pure_heavy_tails/prop-c-5")
 
 
 @check("pure_heavy_tails/prop-c-5@literal", kind="runtime", grid={"first": by_size([50], [50, 100])}, expect="refuted")
@@ -352,9 +318,7 @@ def long_subgradient_at_the_boundary(context: Context, *, first: int) -> Verdict
     found = runtime.verdict(counted, bound, what="steps", x=first)
     numbers = {**found.numbers, "3M/alpha": least}
     if counted < least:
-        return inconclusive(
-            f"only {counted} steps where the stopping rule takes {least}: not Algorithm 3", "counted", numbers=numbers
-        )
+        return differs(f"only {counted} steps where the stopping rule takes {least}: not Algorithm 3", numbers=numbers)
     if counted <= bound:
         return replace(found, axes=("M", "steps"))
     witness = witnessed(context.label, "prop_c_5_oracle", bound, float(least), first=first, alpha="1/10")

@@ -18,7 +18,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import unassumed
 from dpcheck.harness import risk
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Verdict, holds, inconclusive
+from dpcheck.verdicts import Point, Verdict, holds, undecided
 from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
 
 from ._instances import BLOCKS, DELTA, practical, problem
@@ -34,6 +34,10 @@ DATA = {
     "progression, Huber": (diabetes, "huber", None),
 }
 """Name -> source, loss, and the columns of the covariates; None for all of them and an intercept."""
+
+
+SHORT = {name: name.replace("progression", "diab.").replace("absolute", "abs.") for name in DATA}
+"""Names that fit over a panel."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -57,10 +61,10 @@ def population(name: str) -> FinitePopulation:
         "solver": ("single", "double"),
         "n": by_size([2**10], [2**9, 2**11, 2**13]),
     },
-    expect=("holds", "inconclusive"),
+    expect=("holds", "undecided"),
 )
 def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) -> Verdict:
-    """0.9-quantile of the excess risk on real records, drawn with replacement, against explicit and trivial bounds."""
+    """0.9-quantile of the excess risk on real records, drawn with replacement, beside the risk of the start."""
     work: Any = population(data)
     epsilon, k = 1.0, 2.0
     D, moments = work.constants.diameter(2.0), {j: work.constants.moment(j, 1) for j in (1.0, 2.0)}
@@ -90,9 +94,7 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
     }
     constant = {"single": 27.1, "double": 48.0}[solver]
     explicit = unassumed("pure_heavy_tails/thm-2-1@derived", **at, G_k=moments[2.0], c_erm=constant)
-    found = risk.high_probability(
-        values, explicit, DELTA, context.failure_probability, limit=D * moments[1.0], x=n, series=f"{data}, {solver}"
-    )
+    found = risk.high_probability(values, explicit, DELTA, context.failure_probability, limit=D * moments[1.0], x=n)
     start = float(work.excess_risk(np.zeros((1, work.constants.d)))[0])
     numbers = {
         **found.numbers,
@@ -100,8 +102,15 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
         "median": float(np.median(values)),
         "certified": False,
     }
-    reason = f"{found.reason}; the start has {start:.4g}; J = {BLOCKS} is a practical choice that certifies nothing"
-    return replace(found, reason=reason, numbers=numbers, axes=("n", "0.9-quantile of the excess risk"))
+    typical = float(found.numbers["quantile"])
+    against = "worse than" if typical > start else "below"
+    reason = f"the 0.9-quantile {typical:.4g} is {against} the risk of the start, {start:.4g}; {found.reason}"
+    reason += f"; J = {BLOCKS} is a practical choice that certifies nothing"
+    # Beside the start, not beside a bound four decades above both.
+    name = f"{SHORT[data]}, {solver}"
+    points = [Point(x=n, value=typical, series=name), Point(x=n, value=start, series=f"{SHORT[data]}, start")]
+    axes = ("n", "0.9-quantile of the excess risk")
+    return replace(found, reason=reason, numbers=numbers, points=points, axes=axes)
 
 
 @check("pure_heavy_tails/thm-3-1", kind="runtime", grid={"k": (2, 4)})
@@ -127,5 +136,5 @@ def degree_of_the_step_bound(context: Context, *, k: int) -> Verdict:
     numbers = {f"degree in {name}": round(degree, 6) for name, degree in degrees.items()}
     said = ", ".join(f"{degree:.3g} in {name}" for name, degree in degrees.items())
     finite = all(np.isfinite(degree) and degree < 60 for degree in degrees.values())
-    make = holds if finite else inconclusive
+    make = holds if finite else undecided
     return make(f"the step bound of every phase is polynomial: degree {said}", "symbolic", numbers=numbers)

@@ -17,7 +17,7 @@ from dpcheck.harness.hard_instances import FiniteLaw
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, holds, refuted
+from dpcheck.verdicts import Point, Verdict, consistent, holds, refuted
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
@@ -34,7 +34,7 @@ INSTANCES: dict[str, Any] = {
 }
 
 
-@check("pure_heavy_tails/thm-4-1", kind="symbolic")
+@check("pure_heavy_tails/thm-4-1", kind="transcription")
 def order_of_the_precise_version(context: Context) -> Verdict:
     """The order is that of Theorem G.6 with the failure probability renamed, and the rate's with d + log for d log."""
     from dpcheck.engine.catalogue import claim
@@ -56,9 +56,14 @@ def order_of_the_precise_version(context: Context) -> Verdict:
     )
 
 
-@check("pure_heavy_tails/thm-4-1", kind="lower-bound", grid={"size": (0.0, 1.0, 3.0), "epsilon": (0.1, 1.0)})
+@check(
+    "pure_heavy_tails/thm-4-1",
+    kind="lower-bound",
+    grid={"size": (0.0, 1.0, 3.0), "epsilon": (0.1, 1.0)},
+    expect="consistent",
+)
 def every_algorithm_has_its_instance(context: Context, *, size: float, epsilon: float) -> Verdict:
-    """For each constant algorithm one of two opposite instances has an excess risk above the bound, surely."""
+    """Each of three constant outputs has an excess risk above the bound on one of two opposite instances, surely."""
     D, n, delta, p = 2.0, 100, 0.1, 0.3
     worst = {}
     for theta in (-1.0, 1.0):
@@ -75,7 +80,12 @@ def every_algorithm_has_its_instance(context: Context, *, size: float, epsilon: 
             "E|z|^2 of the class", float(FiniteLaw(((work.size,), (0.0,)), (p, 1 - p)).moment(2)), "<=", 1.0, 1e-9
         ),
     ]
-    return lower_bound.verdict(facts)
+    found = lower_bound.verdict(facts)
+    if found.outcome != "holds":
+        return found
+    seen = "a constant output among these that keeps below 1/128 of the order on both instances"
+    said = f"{found.reason}; three constant outputs are not every private algorithm, which Theorem G.6 argues"
+    return consistent(said, "exact", numbers=found.numbers, notices=seen)
 
 
 @check("pure_heavy_tails/thm-4-1@literal", kind="lower-bound", expect="refuted")
@@ -113,7 +123,12 @@ def one_instance_for_all(context: Context) -> Verdict:
     return replace(found, numbers={**found.numbers, "excess risk": excess, "c times the bound": c * order})
 
 
-@check("pure_heavy_tails/fact-trivial", kind="risk", grid={"instance": tuple(INSTANCES)})
+@check(
+    "pure_heavy_tails/fact-trivial",
+    kind="risk",
+    grid={"instance": tuple(INSTANCES)},
+    also=("pure_heavy_tails/fact-g-7",),
+)
 def constant_output(context: Context, *, instance: str) -> Verdict:
     """A constant costs no privacy, and at the worst point of a grid its excess risk is at most G_1 D."""
     work = INSTANCES[instance]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,9 +17,11 @@ from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase
 from dpcheck.engine.catalogue import claim
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Rng, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
+from dpcheck.verdicts import Verdict, differs
 
 PRIVACY = ApproxDP(1.0, 1e-5)
 """Promised wherever a violation is shown."""
@@ -35,23 +38,25 @@ class Sheared:
 
     Attributes:
         radius: of the domain, a ball around 0.
-        moment: what is declared as the moment of every order: it only sets clip levels.
+        moment: what is declared as the moment of every order, that of a law which is a point mass, say.
+        steepest: the largest |g|.
     """
 
     a: float
     K: float
     radius: float = 1e9
     moment: float = 1.0
+    steepest: float = 1.0
 
     record_shape = (4,)
 
     @property
     def constants(self) -> Constants:
-        """For records with s, t in {-1, 0, 1} and |g| <= 1."""
+        """For records with s, t in {-1, 0, 1} and |g| <= steepest."""
         return Constants(
             d=2,
             diameter=lambda p: 2 * self.radius,
-            lipschitz=lambda p: self.radius + self.K + 1,
+            lipschitz=lambda p: self.radius + self.K + self.steepest,
             smoothness=lambda p: 1.0,
             moment=lambda k, m: self.moment,
         )
@@ -80,21 +85,21 @@ class Sheared:
         raise InvalidInput("these losses have no population")
 
     def worst(self, n: int, weight: float) -> Array:
-        """e: the top right singular vector of (weight I + J)^-1, J the Jacobian of the clipped mean at 0."""
-        J = (1 - 2 / n) / self.K * (np.eye(2) - np.outer(self.u, self.u)) @ np.diag([1.0, self.a])
+        """e: the top right singular vector of (weight I + J)^-1, J the Jacobian at 0 of the clipped mean."""
+        J = self.steepest * (1 - 2 / n) / self.K * (np.eye(2) - np.outer(self.u, self.u)) @ np.diag([1.0, self.a])
         return np.asarray(np.linalg.svd(np.linalg.inv(weight * np.eye(2) + J))[2][0])
 
     def balanced(self, n: int, weight: float, sign: float) -> Array:
-        """(n-2)/2 records on either side, one zero loss, and one linear loss `sign` e: (n, 4)."""
+        """(n-2)/2 records on either side, one zero loss, and one linear loss `sign` steepest e: (n, 4)."""
         rows = np.zeros((n, 4))
         rows[: n - 2, 0], rows[: n - 2, 1] = 1.0, np.where(np.arange(n - 2) % 2, -1.0, 1.0)
-        rows[-1, 2:] = sign * self.worst(n, weight)
+        rows[-1, 2:] = sign * self.steepest * self.worst(n, weight)
         return rows
 
     def turned(self, n: int) -> Array:
-        """n copies of w^T A w/2 + K <u, w>, the first replaced by -<u, w>: (n, 4)."""
+        """n copies of w^T A w/2 + K <u, w>, the first replaced by -steepest <u, w>: (n, 4)."""
         rows = np.tile([1.0, 1.0, 0.0, 0.0], (n, 1))
-        rows[0] = [0.0, 0.0, *-self.u]
+        rows[0] = [0.0, 0.0, *(-self.steepest * self.u)]
         return rows
 
 
@@ -122,7 +127,7 @@ def settled(
         raise InvalidInput(f"steps of size {eta:g} with weight {weight:g} need not contract")
     n, A = float(sample.weights[0].sum()), np.array([1.0, work.a])
     share, records = sample.weights[0] / n, sample.values[0]
-    size = level / (n * weight)
+    size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight)) if eta * weight < 1 else 0.0
     ends = []
     for origin in np.unique(start, axis=0):
 
@@ -143,7 +148,7 @@ def settled(
         found = optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
         rough = origin + size * found.x / np.sqrt(A)
         end = optimize.root(pull, rough, tol=1e-14).x
-        left = float(np.linalg.norm(pull(end))) + (1 - eta * weight) ** steps * float(np.linalg.norm(origin - end))
+        left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))
         if left / math.sqrt(work.a) > 1e-5 * 2 * size:
             raise InvalidInput(f"{steps:,} steps may end {left / math.sqrt(work.a):.3g} away from {end}")
         ends.append(end)
@@ -218,6 +223,30 @@ def everywhere(case: Case, n: int) -> int:
 def unit_level(n: int, d: int, privacy: ApproxDP, records: int) -> float:
     """The moment (k = 2) at which the clip level of a phase with that many of n records is 1."""
     return (privacy.epsilon * records / math.sqrt(d * math.log(1 / privacy.delta) * math.log(n))) ** -0.5
+
+
+def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, float, float]:
+    """Losses of moment 1 on a ball of radius `far` units, K = K_0 units, with a step at which Theorem 1 fails.
+
+    At that step lambda_1 = C_1/(n_1 unit); the unit is such that L_f is at most 19/20 of what Theorem 1 allows.
+
+    Returns:
+        (losses, eta, unit).
+    """
+    plain, free = Sheared(a, 1.0), LocalisedClipped(p=p, eta=1.0, lipschitz="ignored")
+    level, first = free.phases(told(plain), n)[0].level, n // 2
+    unit = 0.95 * free.largest_lipschitz(told(plain), n) / (far + K_0 + 1)
+    return (
+        replace(plain, K=K_0 * unit, radius=far * unit, steepest=level),
+        4 * unit / (level * first ** (2 * p - 1)),
+        unit,
+    )
+
+
+def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
+    """Whether two things that dpcheck wrote down for one printed line are the same; says nothing of the paper."""
+    alike = agree(found, written, what, tolerance=1e-12)
+    return alike if alike.outcome == "holds" else differs(alike.reason, numbers=alike.numbers)
 
 
 def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +17,14 @@ from dpcheck.algorithms.tsybakov import (
     StochasticApproximation,
 )
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
+from dpcheck.checks import Conclude
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.statements import order_of
+from dpcheck.harness import rate
 from dpcheck.interfaces import Problem, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import BY_NAME
+from dpcheck.verdicts import Verdict
 from dpcheck.workloads.power_well import PowerWell, rare_spikes
 
 DELTA, BETA = 1e-12, 0.05
@@ -75,6 +80,23 @@ def iterated(k: float, **fields: Any) -> IteratedLocalised:
 def iterated_sgd(k: float, reading: str) -> IteratedAccelerated:
     """Algorithm 7 with the printed noise at constant 64."""
     return IteratedAccelerated(**{**IteratedAccelerated.readings[reading], "k": k, "calibration": "literal"})
+
+
+def priced(variable: str, axis: str) -> Conclude:
+    """A rate's conclusion that also tells what the accountant certifies of the runs, over what they promise.
+
+    Rows hold "certified over promised"; inf stands for runs of which nothing is certified.
+    """
+    judge = rate.conclude(variable, axis=axis)
+
+    def conclude(rows: Sequence[rate.Row], failure_probability: float) -> Verdict:
+        found = judge(rows, failure_probability)
+        least, most = (pick(float(row["certified over promised"]) for _, row in rows) for pick in (min, max))
+        said = f"the epsilon that is certified for these runs is {least:.3g} to {most:.3g} times the one promised"
+        numbers = {"certified over promised epsilon, least": least, "and largest": most}
+        return replace(found, reason=f"{found.reason}; {said}", numbers={**found.numbers, **numbers})
+
+    return conclude
 
 
 def order_at(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import sympy as sp
 from scipy import stats
 
 from dpcheck.algorithms.tsybakov.hard_instances import private_instance
 from dpcheck.checks import Context, check
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
+from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict
+
+from ._instances import formula
 
 
 @check("tsybakov/lem-2", kind="accuracy", grid={"k": (2, 4)})
@@ -54,15 +60,15 @@ def printed_instance_has_its_moment(context: Context, *, k: int) -> Verdict:
     )
 
 
-@check("tsybakov/fact-gauss-tail", kind="accuracy", grid={"d": (1, 2, 10, 100)}, expect="inconclusive")
+@check("tsybakov/fact-gauss-tail", kind="accuracy", grid={"d": (1, 2, 10, 100)}, expect="consistent")
 def gaussian_noise_is_rarely_long(context: Context, *, d: int) -> Verdict:
     """The chi-square tail against 2 exp(-t^2/(16 sigma^2)) on a grid of t."""
     u = np.linspace(1e-3, 200, context.scale(2000, 20_000))
     return accuracy.never_violated(
         stats.chi2.sf(d * u, d),
-        2 * np.exp(-u / 16),
+        [stated("tsybakov/fact-gauss-tail", t=math.sqrt(x), sigma=1.0) for x in u],
         statement="P(|xi| >= t sqrt d) <= 2 exp(-t^2/(16 sigma^2))",
-        failure_probability=context.failure_probability,
+        drawn=False,
     )
 
 
@@ -70,13 +76,15 @@ def gaussian_noise_is_rarely_long(context: Context, *, d: int) -> Verdict:
 def chi_square_bound_implies_the_tail(context: Context) -> Verdict:
     """u = t^2/sigma^2 >= 16 log 2: (u - 1 - log u)/2 - u/16 is positive and increases; below, the bound is >= 1."""
     v, d = sp.Symbol("v", nonnegative=True), sp.Symbol("d", positive=True)
+    tail, scale = formula("tsybakov/fact-gauss-tail"), BY_NAME["sigma"]
     least = 16 * sp.log(2)
     gap = (least - 1 - sp.log(least)) / 2 - least / 16
     slope = sp.diff((d - 1 - sp.log(d)) / 2 - d / 16, d)
     level = sp.Symbol("x", positive=True)
     return proved(
         {
-            "the bound is 1 at u = 16 log 2": 2 * sp.exp(-least / 16) - 1,
+            "the bound is 1 at u = 16 log 2": tail.subs(BY_NAME["t"], scale * sp.sqrt(least)) - 1,
+            "the bound is 2 exp(-u/16)": sp.log(tail.subs(BY_NAME["t"], scale * sp.sqrt(d))) - sp.log(2) + d / 16,
             "slope of the exponent's gap": slope - (7 * d - 8) / (16 * d),
             "t = 4 sigma log(4/beta) gives 2 exp(-log^2(4/beta))": (4 * level) ** 2 / 16 - level**2,
         },

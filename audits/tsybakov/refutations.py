@@ -9,6 +9,7 @@ import numpy as np
 from dpcheck.algorithms.tsybakov.epochs import doubling_parts, part_exponent
 from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
 from dpcheck.checks import Context, check, unchecked
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
 from dpcheck.verdicts import Verdict
@@ -20,7 +21,7 @@ def centroid_beats_private_fano(context: Context, *, size: int) -> Verdict:
     """Φ(t) = t^4 on the vertices of a unit simplex, equal laws: the centroid is 0-zCDP and has less than the bound."""
     vertices = np.eye(size) / math.sqrt(2)
     risk = float((np.linalg.norm(vertices - vertices.mean(axis=0), axis=1) ** 4).mean())
-    bound = (1 - math.log(2) / math.log(size)) / 2
+    bound = stated("tsybakov/lem-5", a=1, rho=0, n=1, p=0, N=size)
     return accuracy.never_violated(
         bound,
         risk,
@@ -29,11 +30,12 @@ def centroid_beats_private_fano(context: Context, *, size: int) -> Verdict:
     )
 
 
-@check("tsybakov/lem-5@corrected", kind="lower-bound", grid={"size": (3, 16, 64)}, expect="inconclusive")
+@check("tsybakov/lem-5@corrected", kind="lower-bound", grid={"size": (3, 16, 64)}, expect="consistent")
 def centroid_respects_fano_at_half_the_distance(context: Context, *, size: int) -> Verdict:
-    """The same centroid against Φ(1/2) = 1/16 times Fano's factor."""
-    risk, bound = ((size - 1) / (2 * size)) ** 2, (1 - math.log(2) / math.log(size)) / 16
-    return accuracy.never_violated(bound, risk, statement="Φ(1/2) times Fano's factor <= average risk")
+    """The same centroid against Φ(1/2) = 1/16 times Fano's factor: three of all estimators, none near the bound."""
+    risk = ((size - 1) / (2 * size)) ** 2
+    bound = stated("tsybakov/lem-5@corrected", a=1 / 16, rho=0, n=1, p=0, N=size)
+    return accuracy.never_violated(bound, risk, statement="Φ(1/2) times Fano's factor <= average risk", drawn=False)
 
 
 @check("tsybakov/fact-power-tnc@literal", kind="accuracy", grid={"theta": (2, 4)}, expect="refuted")
@@ -90,9 +92,20 @@ not_everywhere = unchecked(
 )
 printed_epochs = unchecked(
     "tsybakov/alg-4",
-    "as printed each call is Algorithm 3 with the first weight that empties its domain; see the corrected reading",
+    "as printed each call is Algorithm 3 with the first weight that empties its domain; its risk with projected "
+    "outputs is checked under Theorem 2",
 )
 printed_parts = unchecked(
     "tsybakov/alg-5",
-    "as printed each call is Algorithm 3 with the first weight that empties its domain; see the other two readings",
+    "as printed each call is Algorithm 3 with the first weight that empties its domain; its risk with projected "
+    "outputs is checked under Theorem 3",
+)
+last_noise = unchecked(
+    "tsybakov/thm-9",
+    "an O-form of which the derived reading is a small part: nothing that is run comes near it; only its proof fails",
+)
+fano_is_vacuous = unchecked(
+    "tsybakov/thm-4",
+    "an Ω-form over all algorithms; with the printed p_a Fano's factor is below -0.44 whatever the packing, so that "
+    "its proof gives no bound; its instance and its repaired form are checked as other readings",
 )

@@ -56,7 +56,7 @@ def _compared(context: Context, noise: str, n: int, trials: int) -> dict[str, fl
     kind="rate",
     grid={"n": by_size((64, 256, 1024), [2**j for j in range(5, 11)], [2**j for j in range(5, 14)])},
     conclude=rate.conclude("n", axis="risk over that with the printed noise"),
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
 )
 def private_noise_costs_a_logarithm(context: Context, *, n: int) -> dict[str, float]:
     """Risk with noise on each step over risk with the printed noise, against its share of variance, 2 log(4n_1)."""
@@ -69,7 +69,7 @@ def private_noise_costs_a_logarithm(context: Context, *, n: int) -> dict[str, fl
     kind="rate",
     grid={"n": by_size((64, 256, 1024), [2**j for j in range(5, 11)], [2**j for j in range(5, 14)])},
     conclude=rate.conclude("n", axis="risk over that with the printed noise"),
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
 )
 def noise_at_the_trivial_movement_costs_more(context: Context, *, n: int) -> dict[str, float]:
     """Risk with output noise at 2C/λ over risk with the printed noise, against the factor n_1² of its variance."""
@@ -116,11 +116,11 @@ def _advantage(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], fail
 
 
 @check(
-    "tsybakov/rem-3",
+    "tsybakov/thm-2@phases",
     kind="rate",
     grid={"rarity": by_size((16, 28, 40), range(4, 45, 8), range(4, 45, 4))},
     conclude=_advantage,
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
 )
 def moments_beat_the_lipschitz_constant(context: Context, *, rarity: int) -> dict[str, float]:
     """Spikes of chance 2^-rarity and fixed fourth moment: risk by moments, and by L_f, which is 2^(rarity/4) and more.
@@ -147,7 +147,7 @@ def moments_beat_the_lipschitz_constant(context: Context, *, rarity: int) -> dic
             context.name, rarity, name, gradients=ANY,
         )  # fmt: skip
         answer[name], answer[f"{name} se"] = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
-    return {**answer, "bound": order_at("tsybakov/thm-2", work, n, 2.0, epsilon)["bound"]}
+    return {**answer, "bound": order_at("tsybakov/thm-2@phases", work, n, 2.0, epsilon)["bound"]}
 
 
 # Gradient counts ----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array
 from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
-from dpcheck.verdicts import Point, Verdict, inconclusive
+from dpcheck.verdicts import Point, Verdict
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, growth_constant
 
 R_K, C = 2.0, 0.1
@@ -171,30 +171,12 @@ def repaired_bound_has_the_stated_order(context: Context) -> Verdict:
     )
 
 
-@check("tsybakov/thm-4", kind="lower-bound", grid={"d": (100, 400)}, expect="inconclusive")
-def printed_atoms_leave_nothing_of_fano(context: Context, *, d: int) -> Verdict:
-    """Fano's factor with p_a = sqrt(d)/(n sqrt(rho)) as printed, at any packing; and with a tenth of it."""
-
-    def factor(c: float, rho: float, log_size: float) -> float:
-        # n p_a = c sqrt(d/rho); the term with n p_a (1 - p_a) at p_a = 1, where it is smallest.
-        return 1 - (rho * (c * math.sqrt(d / rho)) ** 2 + math.log(2)) / log_size
-
-    printed = max(factor(1.0, rho, d * math.log(2)) for rho in (0.01, 0.1, 1.0))
-    tenth = factor(C, 0.1, d / 20 * math.log(2)) - C * math.sqrt(0.1 * d) / (d / 20 * math.log(2))
-    numbers: dict[str, float | int | str | bool] = {"factor as printed, 2^d instances": printed, "at c = 0.1": tenth}
-    reason = (
-        f"at the printed p_a Fano's factor is at most {printed:.3f}, whatever the packing: the proof gives no bound; "
-        f"a tenth of it gives {tenth:.3f} at rho = 0.1, and the stated order"
-    )
-    return inconclusive(reason, "exact", numbers=numbers)
-
-
 @check(
     "tsybakov/proc-zcdp-plugin",
     kind="rate",
     grid={"instance": ("theta = 2, k = 2", "theta = 2, k = 4", "theta = 4, k = 2"), "d": (100, 400), "n": SIZES},
     conclude=rate.conclude("n", axis="mean excess risk"),
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
 )
 def plug_in_follows_the_lower_bound(context: Context, *, instance: str, d: int, n: int) -> dict[str, float]:
     """Risk of the plug-in at rho = 0.1 on the repaired instance against the explicit bound: -1, -3/2 and -2/3 in n."""
@@ -348,7 +330,7 @@ def statistical_instance_carries_its_bound(context: Context, *, theta: float, d:
     kind="rate",
     grid={"theta": (2.0, 4.0), "n": SIZES},
     conclude=rate.conclude("n", axis="mean excess risk"),
-    expect="inconclusive",
+    expect=("consistent", "undecided"),
 )
 def mean_plug_in_follows_the_lower_bound(context: Context, *, theta: float, n: int) -> dict[str, float]:
     """The mean plug-in without privacy on the repaired instance in d = 100 against the order: -1 and -2/3 in n."""

@@ -19,7 +19,10 @@ claim = PAPER.claim
 
 LOG = sp.log(1 / delta)
 """log(1/δ)."""
+LN, LOG_ND = sp.log(n), sp.log(n / delta)
 LOG2_D = sp.log(d, 2)
+g_inf, H_f, width, modulus = sp.symbols("g_inf H_f width modulus", positive=True)
+"""Of an instance: the largest ‖∇f‖_∞, smoothness and ℓ₁ modulus of its losses, and diam_1 of its domain."""
 NONSMOOTH = sp.sqrt(sp.log(d) / n) + sp.sqrt(d * sp.log(d) ** 3 * LOG) / (n * epsilon)
 """The rate of Theorem 4 in units of LD."""
 GENERAL = 1 / sp.sqrt((p - 1) * n) + sp.sqrt(d * sp.log(d) * LOG) / ((p - 1) * n * epsilon)

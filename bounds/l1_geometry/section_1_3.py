@@ -7,6 +7,8 @@ from dpcheck.symbols import D, L, T, b, d, epsilon, eta, k, lambda_, n, p, sigma
 from ._paper import GENERAL, GRADIENTS, LOG, LOG2_D, NONSMOOTH, claim
 
 D_h, n_i, eta_i, b_i, epsilon_i, delta_0, A_k = sp.symbols("D_h n_i eta_i b_i epsilon_i delta_0 A_k", positive=True)
+g_2 = sp.Symbol("g_2", positive=True)
+"""The largest E‖g_k‖_∞² of the gradients that a descent is given."""
 
 # Section 2 -----------------------------------------------------------------------------------------------------------
 
@@ -100,6 +102,7 @@ thm_1 = claim(
     kind="theorem",
     section="1",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=sp.sqrt(sp.log(d) / n) + sp.sqrt(d) * sp.log(d) ** sp.Rational(3, 2) / (n * epsilon),
     about=("l1_geometry/alg-2",),
@@ -114,6 +117,7 @@ thm_2 = claim(
     kind="theorem",
     section="1",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=sp.sqrt(sp.log(d) / n) + (sp.log(d) / (n * epsilon)) ** sp.Rational(2, 3),
     about=("l1_geometry/alg-3",),
@@ -145,10 +149,11 @@ thm_3 = claim(
     kind="theorem",
     section="3.1",
     quantity="excess empirical loss of the plain average",
+    measures="empirical suboptimality",
     relation="<=",
     order=L * D * (b / n + sp.sqrt(d * sp.log(d) * LOG) / (n * epsilon)),
     explicit=L * D * (2 * b / n + 200 * sp.sqrt(2) * sp.sqrt(d * sp.log(d) * LOG) / (n * epsilon)),
-    assumptions=(sp.Ge(d, 3), sp.Ge(n, b), sp.Le(epsilon, 1)),
+    assumptions=(sp.Ge(d, 3), sp.Ge(b, 1), sp.Ge(n, b), sp.Le(epsilon, 1)),
     about=("l1_geometry/alg-1",),
     remark="No range of ε is stated; the cited accountant has one, for Poisson samples (S23). With 100 there is room "
     "of a factor 60 in ε.",
@@ -162,9 +167,10 @@ thm_3_derived = claim(
     section="3.1",
     origin="ours",
     quantity="excess empirical loss of the weighted average",
+    measures="empirical suboptimality",
     relation="<=",
     explicit=4 * L**2 * b**2 / (lambda_ * n**2) + 80000 * L**2 * d * sp.log(d) * LOG / (lambda_ * n**2 * epsilon**2),
-    assumptions=(sp.Ge(d, 3), sp.Ge(n, b), sp.Le(epsilon, 1)),
+    assumptions=(sp.Ge(d, 3), sp.Ge(b, 1), sp.Ge(n, b), sp.Le(epsilon, 1)),
     about=("l1_geometry/alg-1",),
 )
 
@@ -190,6 +196,7 @@ lem_3_2 = claim(
     quantity="excess loss of the weighted average",
     relation="<=",
     explicit=L**2 / (lambda_ * (T + 1)),
+    assumptions=(sp.Ge(T, 1), sp.Le(g_2, L**2)),
     grade="refuted",
     remark="The proof loses a factor 2 in kη_k/2 = k/(λ(k+1)) < 1/λ, and the statement is false: on a half-line the "
     "excess reaches 1.69 times the bound at T = 10⁴ (S1). Rates are not affected.",
@@ -205,6 +212,7 @@ lem_3_2_corrected = claim(
     quantity="excess loss of the weighted average",
     relation="<=",
     explicit=2 * L**2 / (lambda_ * (T + 1)),
+    assumptions=(sp.Ge(T, 1), sp.Le(g_2, L**2)),
 )
 
 fact_one_step = claim(
@@ -240,6 +248,7 @@ fact_gauss_max_literal = claim(
     quantity="E‖ζ‖_∞²",
     relation="<=",
     explicit=2 * sigma**2 * sp.log(d),
+    assumptions=(sp.Ge(d, 1),),
     grade="slip",
     remark="At d = 1 the left side is σ², the right side 0.",
 )
@@ -254,6 +263,7 @@ fact_gauss_max_corrected = claim(
     quantity="E‖ζ‖_∞²",
     relation="<=",
     explicit=2 * sigma**2 * (1 + sp.log(d)),
+    assumptions=(sp.Ge(d, 1),),
 )
 
 fact_moments = claim(
@@ -299,6 +309,7 @@ alg_2_literal = claim(
     quantity="steps of the last phase",
     relation=">=",
     explicit=sp.Integer(1),
+    assumptions=(sp.Ge(n, 2), sp.Ge(d, 2), sp.Le(epsilon, 1)),
     grade="slip",
     remark="T_i ≤ 2^{-3i}n²ε/d is below 1 for i > log₂(n²ε/d)/3, which is below log n whenever ε < nd (S2).",
 )
@@ -339,6 +350,7 @@ thm_4 = claim(
     kind="theorem",
     section="3.2",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=L * D * NONSMOOTH,
     explicit=32 * D**2 * LOG2_D / (eta * n)
@@ -347,9 +359,9 @@ thm_4 = claim(
     + 2 * L * sp.sqrt(A_k),
     assumptions=(sp.Ge(d, 3), sp.Le(epsilon, 1)),
     about=("l1_geometry/alg-2",),
-    grade="proof gap",
-    remark="The printed b_i = max(√(n_i/log d), √(d/ε_i)) costs n²√(ε/d), not n²ε/√d gradients; √d/ε_i gives the count "
-    "and leaves the rate (S3). The risk bound stands, with 32 in its first term (S24).",
+    grade="slip",
+    remark="The printed b_i = max(√(n_i/log d), √(d/ε_i)) costs n²√(ε/d), not n²ε/√d gradients (@literal); √d/ε_i "
+    "gives the count and leaves the rate (S3). The risk bound stands, with 32 in its first term (S24).",
 )
 
 thm_4_derived = claim(
@@ -360,6 +372,7 @@ thm_4_derived = claim(
     section="3.2",
     origin="ours",
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     explicit=sp.Min(
         sp.Rational(55, 100) * n ** sp.Rational(3, 2) * sp.sqrt(LOG2_D),
@@ -376,6 +389,7 @@ thm_4_corrected = claim(
     section="3.2",
     origin="ours",
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     explicit=sp.Min(sp.Rational(55, 100) * n ** sp.Rational(3, 2) * sp.sqrt(LOG2_D), n**2 * epsilon / (7 * sp.sqrt(d))),
     about=("l1_geometry/alg-2",),
@@ -457,6 +471,7 @@ thm_5 = claim(
     kind="theorem",
     section="3.2",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=L * D * GENERAL,
     about=("l1_geometry/alg-6",),
@@ -471,6 +486,7 @@ thm_5_gradients = claim(
     section="3.2",
     origin="ours",
     quantity="gradients",
+    measures="gradients",
     relation="is",
     order=GRADIENTS,
     about=("l1_geometry/alg-6", "l1_geometry/alg-2"),

@@ -7,10 +7,10 @@ import sympy as sp
 
 from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, lambda_, m, n, t
 
-from ._paper import H_M, LOG, claim
+from ._paper import H_M, LN, LOG, LOG_ND, H_f, claim, g_inf, width
 
 lam, x, Delta, mu, p_0, epsilon_0, j = sp.symbols("lambda_ts x Delta mu_0 p_0 epsilon_0 j", positive=True)
-LN = sp.log(n)
+LOG2_N, LOG2_M = sp.log(n, 2), sp.log(m, 2)
 
 alg_3 = claim(
     "l1_geometry/alg-3",
@@ -28,6 +28,19 @@ alg_3 = claim(
     "reads 1.5n records (S8).",
 )
 
+alg_3_corrected = claim(
+    "l1_geometry/alg-3@corrected",
+    "Algorithm 3 with noise for differences of gradients",
+    "With λ_{t,s} = 4LD2^t/(bε), twice that of Theorem 6, Algorithm 3 is ε-DP for every allocation of its records.",
+    kind="algorithm",
+    section="4",
+    origin="ours",
+    quantity="epsilon",
+    relation="<=",
+    explicit=epsilon,
+    assumptions=(sp.Le(2**T, b),),
+)
+
 alg_3_derived = claim(
     "l1_geometry/alg-3@derived",
     "Gradients of Algorithm 3",
@@ -36,6 +49,7 @@ alg_3_derived = claim(
     section="4",
     origin="ours",
     quantity="gradients",
+    measures="gradients",
     relation="=",
     explicit=b * T * (T + 3) / 2,
 )
@@ -51,10 +65,12 @@ thm_6 = claim(
     kind="theorem",
     section="4.1",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=D * (L + H * D) * sp.sqrt(sp.log(d)) * LN / sp.sqrt(n)
     + sp.sqrt(H * L * D**3 * sp.log(d)) * LN / sp.sqrt(n * epsilon),
     explicit=VARIANCE + sp.Rational(6, 5) * H * D**2 / 2**T + 2 * L * D * 2**T / (b * epsilon) * H_M,
+    assumptions=(sp.Ge(T, 1), sp.Le(2**T, b), sp.Ge(n, b * (T + T * (T + 1) / 4))),
     about=("l1_geometry/alg-3",),
     grade="proof gap",
     remark="Rests on Lemma 4.1. With a fixed allocation of records it is not ε-DP (@literal, loss 1.777 at ε = 1); a "
@@ -71,9 +87,34 @@ thm_6_literal = claim(
     quantity="epsilon",
     relation="<=",
     explicit=epsilon,
+    assumptions=(
+        sp.Le(m, 2 * d),
+        sp.Le(2**T, b),
+        sp.Le(L * LOG2_M * LOG2_N**2 / (n * epsilon * D), H),
+        sp.Le(H, n * L * LOG2_M / (epsilon * D * LOG2_N**2)),
+    ),
     about=("l1_geometry/alg-3",),
     grade="proof gap",
     remark="False: log-ratio 1.777 > 1 at n = 65536, b = 256, T = 4, L = β = ε = 1, D = 2, d = 2 (S5).",
+)
+
+thm_6_derived = claim(
+    "l1_geometry/thm-6@derived",
+    "Theorem 6, second branch, with constants",
+    "For β below the window, T = 1 and b = 2n/3 (1.5b records are read, so not b = n; n a multiple of 3), Algorithm 3 "
+    "is ε·max(1, min(2, βD/L))-DP for every allocation, that is ε once nε ≥ log m log²n, and has excess risk at most "
+    "D√(3 log(2d)(L² + 16β²D²)/n) + 0.6βD² + 6LD(1 + log m)/(nε).",
+    kind="theorem",
+    section="4.1",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=D * L * (sp.sqrt(sp.log(d) / n) + sp.log(d) / (n * epsilon)) + H * D**2,
+    explicit=D * sp.sqrt(3 * sp.log(2 * d) * (L**2 + 16 * H**2 * D**2) / n)
+    + sp.Rational(3, 5) * H * D**2
+    + 6 * L * D * H_M / (n * epsilon),
+    assumptions=(sp.Ge(n, 3), sp.Le(epsilon, 1)),
+    about=("l1_geometry/alg-3",),
 )
 
 thm_6_corrected = claim(
@@ -111,7 +152,7 @@ lem_4_1 = claim(
     quantity="epsilon",
     relation="<=",
     explicit=epsilon,
-    assumptions=(sp.Le(epsilon, 1), sp.Le(2**T, b)),
+    assumptions=(sp.Le(epsilon, 1), sp.Le(2**T, b), sp.Le(g_inf, L), sp.Le(H_f, H), sp.Le(width, D)),
     about=("l1_geometry/alg-3", "l1_geometry/proc-report-noisy-max"),
     grade="refuted",
     remark="At a right child a record enters by a difference of two gradients, and its sensitivity is twice "
@@ -173,7 +214,6 @@ lem_4_3 = claim(
     about=("l1_geometry/alg-3",),
 )
 
-LOG_ND = sp.log(n / delta)
 LAMBDA_7 = L * D * 2 ** (T / 2) * LOG_ND / (b * epsilon)
 
 thm_7 = claim(
@@ -185,10 +225,12 @@ thm_7 = claim(
     kind="theorem",
     section="4.2",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=D * (L + H * D) * sp.sqrt(sp.log(d)) * LN / sp.sqrt(n)
     + (sp.sqrt(H) * L * D**2 * LOG * sp.log(m) * LN**2 / (n * epsilon)) ** sp.Rational(2, 3),
     explicit=VARIANCE + sp.Rational(6, 5) * H * D**2 / 2**T + LAMBDA_7 * H_M,
+    assumptions=(sp.Ge(T, 1), sp.Le(2**T, b), sp.Le(delta, 1 / n)),
     about=("l1_geometry/alg-3",),
     grade="proof gap",
     remark="Lemma 4.4 proves (O(ε), 21δ), so ε and δ must be rescaled (S10). The conclusion stands where 4·2^{T/2} ≤ "
@@ -215,6 +257,7 @@ lem_4_4 = claim(
     quantity="epsilon at 21δ",
     relation="<=",
     order=epsilon,
+    assumptions=(sp.Le(2**T, b), sp.Le(delta, 1 / n), sp.Le(epsilon, sp.sqrt(2 ** (-T) * LOG))),
     about=("l1_geometry/alg-3", "l1_geometry/proc-shuffled-allocation"),
     grade="proof gap",
     remark="The losses of a leaf are 2 (root) and 4 (right child) times the printed one, and 2^{j−1}, not 2^j nodes of "
@@ -257,12 +300,13 @@ thm_8 = claim(
     kind="theorem",
     section="5",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=L * D * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
     about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
-    grade="refuted",
-    remark="LD must be L²/λ: as λ → 0 every algorithm has excess LD/√n up to a constant on a two-point family that the "
-    "theorem covers (S13).",
+    grade="slip",
+    remark="LD must be L²/λ. Where λ ≥ cL/D with a constant c of the class, L²/λ ≤ LD/c and the printed form is right; "
+    "for every λ > 0, as it is printed, it is false (@literal, S13).",
 )
 
 thm_8_corrected = claim(
@@ -273,6 +317,7 @@ thm_8_corrected = claim(
     section="5",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=L**2 / lambda_ * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
     about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
@@ -288,13 +333,14 @@ thm_9 = claim(
     kind="theorem",
     section="5",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=L * D * SMOOTH_SQUARED,
     about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
-    grade="refuted",
-    remark="LD must be L²/λ (S13). The proof also needs an inner algorithm whose error shrinks with the "
-    "distance of its "
-    "start, but the first step of Algorithm 3 has η = 1 and erases it: X must shrink from run to run (S14).",
+    grade="slip",
+    remark="LD must be L²/λ; right where λ ≥ cL/D, false for every λ > 0 (@literal, S13). The proof also needs an "
+    "inner algorithm whose error shrinks with the distance of its start, but the first step of Algorithm 3 has η = 1 "
+    "and erases it: X must shrink from run to run (S14).",
 )
 
 thm_9_corrected = claim(
@@ -306,6 +352,7 @@ thm_9_corrected = claim(
     section="5",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=L**2 / lambda_ * SMOOTH_SQUARED,
     about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),

@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from dpcheck.symbols import D, L, alpha, d, delta, epsilon, k, n
+from dpcheck.symbols import D, H, L, alpha, d, delta, epsilon, k, n
 
 from ._paper import LOWER, claim
 
@@ -32,6 +32,7 @@ lem_6_1_literal = claim(
     quantity="error of the signs",
     relation=">=",
     order=D * LOWER,
+    assumptions=(sp.Ge(d, 2), sp.Ge(n, 1), sp.Le(epsilon, 1)),
     grade="slip",
     remark="Uniformly random signs have error at most D/2; at n = ε = 1 the right side grows like √d/log d.",
 )
@@ -56,6 +57,7 @@ thm_10 = claim(
     kind="theorem",
     section="6.1",
     quantity="excess empirical loss",
+    measures="empirical suboptimality",
     relation=">=",
     order=L * D * LOWER,
     grade="slip",
@@ -69,8 +71,10 @@ thm_10_literal = claim(
     kind="theorem",
     section="6.1",
     quantity="excess empirical loss",
+    measures="empirical suboptimality",
     relation=">=",
     order=L * D * LOWER,
+    assumptions=(sp.Ge(d, 2), sp.Ge(n, 1), sp.Le(epsilon, 1)),
     grade="slip",
     remark="The constant output 0 has excess at most LD on every data set.",
 )
@@ -83,6 +87,7 @@ thm_10_corrected = claim(
     section="6.1",
     origin="ours",
     quantity="excess empirical loss",
+    measures="empirical suboptimality",
     relation=">=",
     order=L * D * sp.Min(1, LOWER),
 )
@@ -104,6 +109,7 @@ thm_11 = claim(
     kind="theorem",
     section="6.2",
     quantity="excess empirical loss",
+    measures="empirical suboptimality",
     relation=">=",
     order=L * D * sp.Min((n * epsilon) ** (-TWO_THIRDS), sp.sqrt(d) / (n * epsilon)),
     grade="slip",
@@ -117,8 +123,10 @@ thm_11_literal = claim(
     kind="theorem",
     section="6.2",
     quantity="excess empirical loss",
+    measures="empirical suboptimality",
     relation=">=",
     order=L * D * sp.Min((n * epsilon) ** (-TWO_THIRDS), sp.sqrt(d) / (n * epsilon)),
+    assumptions=(sp.Ge(n, 1), sp.Ge(d, 1), sp.Le(epsilon, 1), sp.Le(H, L / D)),
     grade="slip",
     remark="No excess of an L-Lipschitz loss on this ball exceeds 2LD.",
 )
@@ -131,6 +139,7 @@ thm_11_corrected = claim(
     section="6.2",
     origin="ours",
     quantity="excess empirical loss",
+    measures="empirical suboptimality",
     relation=">=",
     order=L * D * sp.Min(1, (n * epsilon) ** (-TWO_THIRDS), sp.sqrt(d) / (n * epsilon)),
 )
@@ -146,8 +155,22 @@ prop_1 = claim(
     relation=">=",
     order=sp.sqrt(d) / (alpha * epsilon * sp.log(d)),
     assumptions=(sp.Le(alpha, 1), sp.Le(epsilon, 1)),
-    grade="refuted",
-    remark="For α ≥ 1/2 one record is enough: uniformly random signs are 0-DP and have error ½Σ|z̄_j| ≤ 1/2 (S15).",
+    grade="slip",
+    remark="Right for α ≤ 1/8 and ε ≤ 1/20 (@corrected); for α ≥ 1/2 one record is enough (@literal, S15).",
+)
+
+prop_1_literal = claim(
+    "l1_geometry/prop-1@literal",
+    "Proposition 1 for all α ≤ 1",
+    "For some c > 0, n*(α,ε) ≥ c√d/(αε log d) at every α ≤ 1 and ε ≤ 1.",
+    kind="proposition",
+    section="D.1",
+    quantity="sample complexity",
+    relation=">=",
+    order=sp.sqrt(d) / (alpha * epsilon * sp.log(d)),
+    assumptions=(sp.Ge(d, 2), sp.Le(alpha, 1), sp.Le(epsilon, 1)),
+    grade="slip",
+    remark="Uniformly random signs are 0-DP and have error ½Σ|z̄_j| ≤ 1/2, so that n* = 1 for α ≥ 1/2.",
 )
 
 prop_1_corrected = claim(
@@ -186,6 +209,11 @@ lem_d2 = claim(
     quantity="sample complexity",
     relation=">=",
     order=TRANSFER,
+    assumptions=(
+        sp.Le(epsilon_0, sp.Rational(1, 10)),
+        sp.Le(alpha, alpha_0 / 2),
+        sp.Le(epsilon, epsilon_0 / 2),
+    ),
     about=("l1_geometry/proc-pad-and-copy",),
     grade="proof gap",
     remark="The construction gives a constant below 1: it makes k = ⌊log(1+ε_0)/ε⌋ < ε_0/ε copies. {±1/d}^d "
@@ -202,6 +230,7 @@ lem_d3 = claim(
     section="D.2",
     origin="cited",
     quantity="excess empirical loss",
+    measures="empirical suboptimality",
     relation=">=",
     order=L * D * n ** (-TWO_THIRDS),
     remark="L = 4C²D and β = 2C² exactly, so β = L/(2D); the text has LD = C²D² up to constants (S24).",
@@ -228,6 +257,7 @@ lem_d5 = claim(
     quantity="sample complexity",
     relation=">=",
     order=TRANSFER,
+    assumptions=(sp.Le(epsilon_0, sp.Rational(1, 10)), sp.Le(alpha, alpha_0), sp.Le(epsilon, epsilon_0)),
     about=("l1_geometry/proc-pad-and-copy",),
     grade="proof gap",
     remark="k = ⌊log(1+ε_0)/ε⌋ is 0 for ε between log(1+ε_0) and ε_0; k = 1 serves there (S16).",

@@ -8,7 +8,7 @@ probability δ'. r is the paper's rank constant, C_min the distance of 0 to the 
 import sympy as sp
 
 from dpcheck.claims import Paper
-from dpcheck.symbols import D, L, d, delta, epsilon, kappa, lambda_, mu, n, omega, p, positive
+from dpcheck.symbols import D, H, L, R, d, delta, epsilon, kappa, lambda_, mu, n, omega, p, positive
 
 PAPER = Paper(
     key="lp_spaces",
@@ -19,6 +19,8 @@ PAPER = Paper(
 claim = PAPER.claim
 
 r, C_min = positive("r C_min")
+L_ell, H_ell, mu_ell = positive("L_ell H_ell mu_ell")
+"""Of the losses at hand: the largest gradient norm, the largest curvature, and the modulus in ‖·‖_C."""
 LOG = sp.log(1 / delta)
 LOG_25 = sp.log(sp.Rational(5, 2) / delta)
 NOISE = sp.sqrt(d * LOG) / (n * epsilon)
@@ -32,6 +34,15 @@ HEAVY = D * (kappa**2 * d * LOG) ** sp.Rational(1, 4) / sp.sqrt(n * epsilon)
 HEAVY_ALL_EPSILON = kappa ** sp.Rational(2, 3) * (d * LOG) ** sp.Rational(1, 6) / (n * epsilon) ** sp.Rational(1, 3)
 LARGE_P = d ** (1 - 2 / p) * (1 / sp.sqrt(n) + NOISE)
 """Of Theorem 8, without ‖θ*‖²."""
+
+PRIVACY = (sp.Lt(epsilon, 1), sp.Lt(delta, 1))
+"""0 < ε, δ < 1: what every theorem of the paper assumes."""
+SMALL_LOSS = (sp.Le(L_ell, L), sp.Le(H_ell, H))
+"""Assumption 1, of a reading that is refuted: its witness says how steep and how curved its losses are."""
+ENOUGH = (sp.Ge(n, (r * H * D / (epsilon * L)) ** 2), sp.Ge(n, sp.sqrt(d * LOG) / epsilon))
+"""n >= r²β²‖C‖_2²/(ε²L²) and n >= √(d log(1/δ))/ε, of Theorem 2; Theorem 4 has them too."""
+CENTRED = (sp.Le(R, D),)
+"""What 0 ∈ C implies."""
 
 SIGMA_1 = sp.sqrt(128 * LOG_25) * L / epsilon
 

@@ -4,7 +4,7 @@ import sympy as sp
 
 from dpcheck.symbols import D, L, b, d, delta, epsilon, kappa, m, n, omega, p, q, sigma
 
-from ._paper import HEAVY, LOG, NOISE, SMOOTH, claim
+from ._paper import LOG, NOISE, PRIVACY, claim
 
 contrib_1 = claim(
     "lp_spaces/claim-contrib-1",
@@ -14,6 +14,7 @@ contrib_1 = claim(
     kind="proposition",
     section="1",
     quantity="excess risk, strongly convex",
+    measures="excess risk",
     relation="<=",
     order=omega**2 * LOG / (n * epsilon) ** 2 + 1 / n,
     about=("lp_spaces/alg-1", "lp_spaces/alg-2"),
@@ -23,6 +24,18 @@ contrib_1 = claim(
     "which is 4d for the cross-polytope (S11).",
 )
 
+contrib_1_convex = claim(
+    "lp_spaces/claim-contrib-1@convex",
+    "Introduction, contribution 1, convex losses",
+    "The first of the two rates, with the logarithm of Theorem 2.",
+    kind="proposition",
+    section="1",
+    quantity="excess risk, convex",
+    relation="<=",
+    order=omega * sp.sqrt(LOG) / (n * epsilon) + 1 / sp.sqrt(n),
+    about=("lp_spaces/alg-1",),
+)
+
 contrib_2 = claim(
     "lp_spaces/claim-contrib-2",
     "Introduction, contribution 2",
@@ -30,8 +43,9 @@ contrib_2 = claim(
     kind="proposition",
     section="1",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
-    order=SMOOTH,
+    order=kappa ** sp.Rational(4, 5) * (sp.sqrt(d * LOG) / (n * epsilon)) ** sp.Rational(2, 5),
     about=("lp_spaces/alg-3",),
 )
 
@@ -43,11 +57,24 @@ contrib_3 = claim(
     kind="proposition",
     section="1",
     quantity="excess risk, small ε",
+    measures="excess risk",
     relation="<=",
     order=sp.sqrt(kappa**2 * d * LOG) / sp.sqrt(n * epsilon),
     about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
     remark="Theorem 10 and Table 2 have the fourth root of κ² d log(1/δ); the index may have been lost in the text at "
     "hand, so nothing is said against the page as printed (S17).",
+)
+
+contrib_3_all = claim(
+    "lp_spaces/claim-contrib-3@all-epsilon",
+    "Introduction, contribution 3, all ε < 1",
+    "The second of the two rates.",
+    kind="proposition",
+    section="1",
+    quantity="excess risk, all ε",
+    relation="<=",
+    order=kappa ** sp.Rational(2, 3) * (d * LOG) ** sp.Rational(1, 6) / (n * epsilon) ** sp.Rational(1, 3),
+    about=("lp_spaces/proc-batched-md",),
 )
 
 table_1 = claim(
@@ -59,6 +86,7 @@ table_1 = claim(
     section="3",
     origin="cited",
     quantity="excess risk, convex",
+    measures="excess risk",
     relation="<=",
     order=omega / (n * epsilon) + 1 / sp.sqrt(n),
     remark="The row of Amid et al. is ambiguous in the text at hand and is left out (S17).",
@@ -72,9 +100,54 @@ table_2 = claim(
     kind="proposition",
     section="3",
     quantity="excess risk, heavy tails, M = 1",
+    measures="excess risk",
     relation="<=",
-    order=HEAVY.subs(D, 1),
+    order=(kappa**2 * d) ** sp.Rational(1, 4) / sp.sqrt(n * epsilon),
     remark="The first summands of the p >= 2 column lack 1/√n, which the text after Theorem 8 has (S17).",
+)
+
+table_1_strong = claim(
+    "lp_spaces/claim-table-1@strongly-convex",
+    "Table 1, strongly convex losses, this paper",
+    "The second entry of its last row: without 1/ε beside 1/n.",
+    kind="proposition",
+    section="3",
+    quantity="excess risk, strongly convex",
+    relation="<=",
+    order=omega**2 / (n * epsilon) ** 2 + 1 / n,
+)
+
+table_2_unconstrained = claim(
+    "lp_spaces/claim-table-2@unconstrained",
+    "Table 2, unconstrained, 1 < p < 2",
+    "The entry of Theorem 7.",
+    kind="proposition",
+    section="3",
+    quantity="excess risk",
+    relation="<=",
+    order=kappa ** sp.Rational(4, 5) * (sp.sqrt(d) / (n * epsilon)) ** sp.Rational(2, 5),
+)
+
+table_2_all = claim(
+    "lp_spaces/claim-table-2@all-epsilon",
+    "Table 2, heavy tails, all ε < 1",
+    "The entry of Appendix 10.",
+    kind="proposition",
+    section="3",
+    quantity="excess risk, all ε",
+    relation="<=",
+    order=kappa ** sp.Rational(2, 3) * d ** sp.Rational(1, 6) / (n * epsilon) ** sp.Rational(1, 3),
+)
+
+table_2_large_p = claim(
+    "lp_spaces/claim-table-2@large-p",
+    "Table 2, unconstrained, p >= 2",
+    "The entry of Theorem 8, at ‖θ*‖ = 1.",
+    kind="proposition",
+    section="3",
+    quantity="excess risk",
+    relation="<=",
+    order=d ** (1 - 2 / p) * (1 / sp.sqrt(n) + sp.sqrt(d) / (epsilon * n)),
 )
 
 def_1 = claim(
@@ -93,6 +166,7 @@ lem_1 = claim(
     kind="lemma",
     section="3",
     origin="cited",
+    assumptions=PRIVACY,
     quantity="δ",
     relation="<=",
     order=2 * delta,
@@ -135,6 +209,7 @@ def_3_literal = claim(
     quantity="κ",
     relation="=",
     explicit=sp.Min(1 / (p - 1), 2 * sp.log(d)),
+    assumptions=(sp.Gt(p, 1), sp.Lt(p, 2), sp.Ge(d, 2)),
     grade="slip",
     remark="At x = (1, …, 1) the ratio ‖x‖_r²/‖x‖_q² is d^{2/r−2/q} > 1 = κ/κ_+ once q > 2 log d + 1.",
 )
@@ -153,17 +228,49 @@ def_3_corrected = claim(
     assumptions=(sp.Ge(q, 2), sp.Ge(d, 2)),
 )
 
+GAUSSIAN = 2 * L**2 * sp.log(sp.Rational(5, 4) / delta) / epsilon**2
+
 lem_2 = claim(
     "lp_spaces/lem-2",
     "Lemma 2",
-    "Gaussian noise of variance 2 Δ_2² log(1.25/δ)/ε² is (ε, δ)-DP, for ε <= 1.",
+    "Gaussian noise of variance 2 Δ_2² log(1.25/δ)/ε² is (ε, δ)-DP.",
     kind="lemma",
     section="3",
     origin="cited",
     quantity="variance",
     relation="=",
-    explicit=2 * L**2 * sp.log(sp.Rational(5, 4) / delta) / epsilon**2,
-    assumptions=(sp.Le(epsilon, 1),),
+    explicit=GAUSSIAN,
+    assumptions=(sp.Lt(delta, 1),),
+    grade="slip",
+    remark="Stated for every ε; right for ε <= 1, false at ε = 10. The theorems of the paper have ε < 1.",
+)
+
+lem_2_literal = claim(
+    "lp_spaces/lem-2@literal",
+    "Lemma 2 for every ε",
+    "The same, with no limit on ε, as printed.",
+    kind="lemma",
+    section="3",
+    origin="cited",
+    quantity="variance",
+    relation="=",
+    explicit=GAUSSIAN,
+    assumptions=(sp.Lt(delta, 1),),
+    grade="slip",
+    remark="At ε = 10 and δ = 1e-5 the exact δ of this noise is above 1e-5.",
+)
+
+lem_2_corrected = claim(
+    "lp_spaces/lem-2@corrected",
+    "Lemma 2 for ε <= 1 and δ <= 1/2",
+    "The same for ε <= 1 and δ <= 1/2.",
+    kind="lemma",
+    section="3",
+    origin="ours",
+    quantity="variance",
+    relation="=",
+    explicit=GAUSSIAN,
+    assumptions=(sp.Le(epsilon, 1), sp.Le(delta, sp.Rational(1, 2))),
 )
 
 def_4 = claim(
@@ -182,12 +289,13 @@ def_4 = claim(
 def_4_literal = claim(
     "lp_spaces/def-4@literal",
     "Definition 4 with the surface measure",
-    "The (d−1)-dimensional surface measure of the unit sphere of ‖·‖_r equals d times the volume of its ball.",
+    "The (d−1)-dimensional surface measure of the unit sphere of ‖·‖_q, q >= 2, equals d times the volume of its ball.",
     kind="definition",
     section="3",
     origin="cited",
+    assumptions=(sp.Ge(q, 2), sp.Ge(d, 2)),
     grade="slip",
-    remark="In the plane: perimeter 4√2 against 2·area = 4 for r = 1.",
+    remark="In the plane, q = 3: perimeter 6.745 against 2·area = 7.067.",
 )
 
 lem_3 = claim(
@@ -201,9 +309,10 @@ lem_3 = claim(
     quantity="σ²",
     relation="=",
     explicit=2 * kappa * LOG * L**2 / epsilon**2,
-    assumptions=(sp.Lt(epsilon, 1), sp.Lt(delta, 1)),
+    assumptions=(sp.Lt(delta, 1),),
     grade="slip",
-    remark="Stands for a space that is κ-regular in truth; false for κ = 2 log d in the logarithmic regime (S3).",
+    remark="Stands for ε < 1 in a space that is κ-regular in truth; false for κ = 2 log d in the logarithmic regime "
+    "(S3), and for large ε, on which the lemma sets no limit (`@large-epsilon`).",
 )
 
 lem_3_literal = claim(
@@ -215,8 +324,37 @@ lem_3_literal = claim(
     quantity="δ at ε = 0.5 and noise for 1e-9, d = 1000, p → 1",
     relation="<=",
     order=delta,
+    assumptions=PRIVACY,
     grade="slip",
     remark="The true δ there is about 4.5e-9.",
+)
+
+lem_3_large_epsilon = claim(
+    "lp_spaces/lem-3@large-epsilon",
+    "Lemma 3 for every ε",
+    "The same with no limit on ε, as printed.",
+    kind="lemma",
+    section="3",
+    origin="cited",
+    quantity="σ²",
+    relation="=",
+    explicit=2 * kappa * LOG * L**2 / epsilon**2,
+    assumptions=(sp.Lt(delta, 1), sp.Ge(kappa, 1)),
+    grade="slip",
+    remark="For κ = 1 the noise is Gaussian, and at ε = 10, δ = 1e-5 its exact δ is 2.9e-5.",
+)
+
+lem_3_corrected = claim(
+    "lp_spaces/lem-3@corrected",
+    "Lemma 3 for ε < 1 and a true κ",
+    "The same for ε < 1 and δ <= 1/2 in a space that is κ-regular by Definition 3.",
+    kind="lemma",
+    section="3",
+    origin="ours",
+    quantity="σ²",
+    relation="=",
+    explicit=2 * kappa * LOG * L**2 / epsilon**2,
+    assumptions=(sp.Lt(epsilon, 1), sp.Le(delta, sp.Rational(1, 2))),
 )
 
 lem_3_derived = claim(
@@ -348,6 +486,7 @@ proc_bassily21 = claim(
     section="5.1",
     origin="cited",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=(D + D**2) * (sp.sqrt(kappa / n) + kappa * NOISE),
 )

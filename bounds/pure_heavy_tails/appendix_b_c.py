@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from dpcheck.symbols import C, D, G_k, L, R, alpha, d, epsilon, k, lambda_, n, t, xi, zeta
+from dpcheck.symbols import C, D, G_k, L, R, T, alpha, d, epsilon, k, lambda_, n, t, xi, zeta
 
 from ._paper import claim
 
@@ -20,6 +20,7 @@ thm_b_1 = claim(
     kind="theorem",
     section="B",
     quantity="difference of the two extensions at 0",
+    assumptions=(sp.Lt(C, G_k), sp.Ge(d, T + 1)),
     about=("pure_heavy_tails/proc-lip-ext",),
     grade="proof gap",
     remark="True, in every dimension, by a resisting oracle. The printed pair does not show it for adaptive "
@@ -36,6 +37,7 @@ thm_b_1_literal = claim(
     quantity="difference of the answers at the second query",
     relation="=",
     explicit=sp.Integer(0),
+    assumptions=(sp.Lt(C, G_k), sp.Ge(d, T + 1)),
     about=("pure_heavy_tails/proc-lip-ext",),
     grade="proof gap",
     remark="The gradient at the first query is −a v; the algorithm that then queries v/2 sees values that differ.",
@@ -112,6 +114,7 @@ lem_c_2_literal = claim(
     quantity="Pr(ŵ_C ∈ W_0)",
     relation=">=",
     explicit=1 - sp.exp(-zeta),
+    assumptions=(sp.Ge(zeta, 1),),
     about=("pure_heavy_tails/alg-2",),
     grade="slip",
     remark="For d = 1 false from ε > 98.2 (ζ = 1), 286.2 (ζ = 3); the condition ε ≤ ζd is missing (S6).",
@@ -126,6 +129,7 @@ lem_c_2_derived = claim(
     section="C.2",
     origin="ours",
     quantity="worst-case ε of Algorithm 2",
+    measures="epsilon spent",
     relation="<=",
     explicit=2 * epsilon / 3,
     about=("pure_heavy_tails/alg-2",),
@@ -200,6 +204,7 @@ prop_c_3 = claim(
     kind="proposition",
     section="C.2",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     explicit=c_1 * C * d / (lambda_ * epsilon * n)
     + sp.sqrt(60000 * G_k**k * d / ((k - 1) * lambda_**2 * n * epsilon * C ** (k - 2))),
@@ -220,6 +225,7 @@ prop_c_3_corrected = claim(
     section="C.2",
     origin="ours",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     explicit=c_1 * C * d / (lambda_ * epsilon * n) + 20 * G_k**k / (lambda_ * C ** (k - 1)),
     assumptions=(sp.Ge(k, 2), sp.Le(epsilon, 6 * d)),

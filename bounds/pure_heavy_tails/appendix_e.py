@@ -5,7 +5,7 @@ The failure probability that the paper calls δ is β (`beta`) in the formulas; 
 
 import sympy as sp
 
-from dpcheck.symbols import G_2, C, D, G_k, H, beta, d, epsilon, eta, k, lambda_, n, rho, tau
+from dpcheck.symbols import G_2, C, D, G_k, H, beta, d, epsilon, eta, gamma, k, lambda_, n, rho, tau
 
 from ._paper import claim
 
@@ -121,6 +121,7 @@ thm_e_1 = claim(
     kind="theorem",
     section="E.1",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     order=printed_distance(H),
     assumptions=(sp.Ge(k, 2),),
@@ -138,6 +139,7 @@ thm_e_1_literal = claim(
     kind="theorem",
     section="E.1",
     quantity="projected gradient mapping",
+    assumptions=(sp.Eq(gamma, 1 / (lambda_ + H)),),
     about=("pure_heavy_tails/proc-pgm",),
     grade="proof gap",
     remark="The two differ by g_{C,Z}(w) + λ(w − w_0).",
@@ -152,6 +154,7 @@ thm_e_1_derived = claim(
     section="E.1",
     origin="ours",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     order=printed_distance(H),
     explicit=explicit_distance(H),
@@ -168,6 +171,7 @@ thm_e_2 = claim(
     kind="theorem",
     section="E.1",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=printed_risk(H),
     assumptions=(sp.Ge(k, 2),),
@@ -223,6 +227,7 @@ prop_e_4 = claim(
     kind="proposition",
     section="E.2",
     quantity="distance to the smoothed regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     order=printed_distance(H_TAU),
     assumptions=(sp.Ge(k, 2),),
@@ -242,6 +247,7 @@ prop_e_4_literal = claim(
     quantity="privacy loss",
     relation="<=",
     explicit=epsilon,
+    assumptions=(sp.Ge(k, 2), sp.Eq(C, G_k * (epsilon * n / d) ** (1 / k))),
     about=("pure_heavy_tails/proc-smoothed-em-pgm",),
     grade="proof gap",
     remark="One record changes γ by any factor: realised ε 2.84, 21.5, 93.5 at ε = 1 and n = 20, 100, 400.",
@@ -256,6 +262,7 @@ prop_e_4_corrected = claim(
     section="E.2",
     origin="ours",
     quantity="distance to the smoothed regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     order=printed_distance(H_TAU),
     explicit=explicit_distance(H_TAU),
@@ -272,6 +279,7 @@ thm_e_5 = claim(
     kind="theorem",
     section="E.2",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=printed_risk(d * G_2 * sp.sqrt(n) / tau) + tau * G_2,
     assumptions=(sp.Ge(k, 2),),

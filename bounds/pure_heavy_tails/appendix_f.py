@@ -77,6 +77,19 @@ lem_f_3 = claim(
     about=("pure_heavy_tails/proc-logconcave-sampler",),
 )
 
+lem_f_3_derived = claim(
+    "pure_heavy_tails/lem-f-3@derived",
+    "Lemma F.3, elementary half",
+    "Potentials within ζ of each other have Gibbs laws at most 2ζ apart in two-sided max-divergence.",
+    kind="lemma",
+    section="F.3",
+    origin="ours",
+    quantity="two-sided max-divergence of the Gibbs laws",
+    relation="<=",
+    explicit=2 * zeta,
+    about=("pure_heavy_tails/proc-logconcave-sampler",),
+)
+
 proc_logconcave_sampler = claim(
     "pure_heavy_tails/proc-logconcave-sampler",
     "Inexact log-concave sampler [LL25, Theorem 3.9]",
@@ -149,6 +162,7 @@ prop_f_5 = claim(
     kind="proposition",
     section="F.4",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     order=TARGET,
     assumptions=(sp.Ge(k, 2),),
@@ -168,6 +182,7 @@ prop_f_5_derived = claim(
     section="F.4",
     origin="ours",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     explicit=640 * G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k),
     assumptions=(sp.Ge(k, 2), sp.Le(epsilon, 6 * d), sp.Le(epsilon, 22)),
@@ -183,6 +198,7 @@ thm_f_6 = claim(
     kind="theorem",
     section="F.4",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=RATE,
     assumptions=(sp.Lt(beta, sp.Rational(1, 5)), sp.Ge(k, 2)),

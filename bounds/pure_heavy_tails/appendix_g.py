@@ -190,6 +190,7 @@ prop_g_4_literal = claim(
     kind="proposition",
     section="G",
     quantity="log((|V|−1)/(4eζ))",
+    assumptions=(sp.Ge(size, 2**d), QUARTER),
     about=("pure_heavy_tails/proc-hard-pack",),
     grade="proof gap",
     remark="−1 at |V| = 2, d = 1, ζ = 1/4.",
@@ -250,6 +251,7 @@ thm_g_6 = claim(
     kind="theorem",
     section="G",
     quantity="excess risk",
+    measures="excess risk",
     relation=">=",
     order=D * sp.Min(G_1, G_2 * sp.sqrt(LOG / n) + G_k * PRIVATE ** (1 - 1 / k)),
     assumptions=(QUARTER, sp.Le(epsilon, 1), sp.Ge(k, 2)),
@@ -270,6 +272,7 @@ thm_g_6_derived = claim(
     section="G",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation=">=",
     explicit=D
     * sp.Max(
@@ -290,6 +293,7 @@ thm_g_6_corrected = claim(
     section="G",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation=">=",
     explicit=D * G_k * sp.Min(sp.log(1 / (2 * zeta)) / (n * epsilon), 1) ** (1 - 1 / k) / 2,
     assumptions=(QUARTER, sp.Ge(k, 2)),

@@ -7,7 +7,7 @@ r_k and r_2k the moments r̃_k and r̃_{2k}, ℒ = log(1/δ). β is a failure pr
 import sympy as sp
 
 from dpcheck.claims import Paper
-from dpcheck.symbols import D, L, beta, d, delta, epsilon, k, lambda_, n, p, positive, r_k, rho, theta
+from dpcheck.symbols import D, H, L, beta, d, delta, epsilon, eta, k, lambda_, n, p, positive, r_k, rho, theta
 
 PAPER = Paper(
     key="tsybakov",
@@ -18,7 +18,7 @@ PAPER = Paper(
 )
 claim = PAPER.claim
 
-R_2k, c = positive("R_2k c")
+R_2k, c, theta_bar = positive("R_2k c theta_bar")
 LOG = sp.log(1 / delta)
 TAIL = sp.sqrt(sp.log(1 / beta)) / (2 ** (p + 1) * sp.sqrt(n))
 """The term without a moment in the bounds of Section 4; it has no unit of a gradient."""
@@ -39,3 +39,12 @@ CONVEX_LOG = R_2k * D * tau(sp.log(n)) + D * TAIL
 LOWER_PRIVATE = (r_k * (sp.sqrt(d) / (sp.sqrt(rho) * n)) ** ((k - 1) / k)) ** (theta / (theta - 1))
 LOWER_STATISTICAL = (r_k / sp.sqrt(n)) ** (theta / (theta - 1))
 LIPSCHITZ_CONDITION = sp.Le(L, n ** (p / 2) * R_2k * tau(sp.log(n)))
+ORDERS = (sp.Ge(p, 1), sp.Ge(k, 2))
+"""p >= 1, and the k >= 2 moments of Assumption 1."""
+PHASES_STEP = sp.Le(eta * H, 4)
+"""η_i <= 1/α in every phase of Algorithm 3, for the largest is η_1 = η/4."""
+CALLS_STEP = sp.Le(eta * H, 1)
+"""γ_e <= 1/α (η_t <= 1/α) in every call of Algorithms 4 and 5; η stands for the largest of them."""
+CONFIDENCE = sp.Le(beta, 1 / n)
+SHUFFLED_RANGE = sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n))
+"""ε = O(√(log(n/δ)/n)) of Theorems 6 and 7, at constant 1."""

@@ -52,6 +52,7 @@ thm_8_derived = claim(
     relation="<=",
     explicit=(k - 1) ** (k - 1) / k**k * r_k**k / C ** (k - 1),
     about=("tsybakov/alg-2",),
+    assumptions=(sp.Ge(k, 2),),
 )
 
 thm_8_sharp = claim(
@@ -85,6 +86,10 @@ thm_9 = claim(
     grade="proof gap",
     remark="The display ends with log^{p+5/2} n in the denominator, which would need 2^l ≈ log n; the proof's "
     "own term is far smaller than stated (S7).",
+    assumptions=(
+        sp.Ge(p, 1),
+        sp.Ge(k, 2),
+    ),
 )
 
 thm_9_derived = claim(
@@ -106,6 +111,10 @@ thm_9_derived = claim(
     * sp.log(n) ** (-1 / (2 * k)),
     about=("tsybakov/alg-3",),
     probability=1 - beta,
+    assumptions=(
+        sp.Ge(p, 1),
+        sp.Ge(k, 2),
+    ),
 )
 
 lem_4 = claim(
@@ -135,6 +144,7 @@ fact_thm3_recursion = claim(
     about=("tsybakov/alg-5",),
     remark="a stands for the constant c of (11), c_1 = c^{θ/(θ−1)}2^{θ/(θ−1)²}. Printed with slips of exponents"
     " that do no harm (S18). The premise (11) is what does not follow: see thm-3.",
+    assumptions=(sp.Gt(theta, 1),),
 )
 
 thm_3_phases = claim(
@@ -145,6 +155,7 @@ thm_3_phases = claim(
     section="B",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=growth(R_2k * tau() + TAIL),
     about=("tsybakov/alg-5",),
@@ -166,6 +177,7 @@ lem_7 = claim(
     explicit=r_k**k / ((k - 1) * C ** (k - 1)),
     grade="slip",
     remark="The middle expression does not vanish without clipping (S9); only the bias is used.",
+    assumptions=(sp.Ge(k, 2),),
 )
 
 lem_7_literal = claim(
@@ -180,6 +192,7 @@ lem_7_literal = claim(
     explicit=r_k**k / ((k - 1) * C ** (k - 1)),
     grade="slip",
     remark="Ten fair signs, C = 100, k = 2: 0.246 against 0.01.",
+    assumptions=(sp.Ge(k, 2),),
 )
 
 lem_7_corrected = claim(
@@ -192,6 +205,7 @@ lem_7_corrected = claim(
     quantity="bias",
     relation="<=",
     explicit=(k - 1) ** (k - 1) / k**k * r_k**k / C ** (k - 1),
+    assumptions=(sp.Ge(k, 2),),
 )
 
 lem_7_variance = claim(

@@ -36,6 +36,10 @@ def_3 = claim(
     explicit=epsilon / (4 * sp.sqrt(LOG)),
     grade="slip",
     remark="False for δ near 1 (S16); at δ = 1e-5 the noise of a nominal ε = 1 is really 0.244-DP.",
+    assumptions=(
+        sp.Le(epsilon, 1),
+        sp.Lt(delta, 1),
+    ),
 )
 
 def_3_literal = claim(
@@ -47,6 +51,10 @@ def_3_literal = claim(
     origin="cited",
     grade="slip",
     remark="At ε = 1, δ = 0.999 the exact δ is 0.99987.",
+    assumptions=(
+        sp.Le(epsilon, 1),
+        sp.Lt(delta, 1),
+    ),
 )
 
 def_3_corrected = claim(
@@ -59,6 +67,10 @@ def_3_corrected = claim(
     quantity="zCDP ρ",
     relation="=",
     explicit=epsilon**2 / (32 * LOG),
+    assumptions=(
+        sp.Le(epsilon, 1),
+        sp.Le(delta, sp.Rational(99, 100)),
+    ),
 )
 
 def_4 = claim(
@@ -172,6 +184,7 @@ lem_1 = claim(
     quantity="excess risk of any point",
     relation="<=",
     explicit=(L**theta / lambda_) ** (1 / (theta - 1)),
+    assumptions=(sp.Gt(theta, 1),),
 )
 
 asm_1 = claim(
@@ -329,6 +342,24 @@ ex_logistic = claim(
     explicit=lambda_ / 2,
 )
 
+exp_l4 = claim(
+    "tsybakov/exp-l4",
+    "Section 7, l4 regression",
+    "In the figures of l4 regression LNC-GM is at least as good as DP-SGD on a8a, a9a and w7a.",
+    kind="proposition",
+    section="7",
+    remark="Neither k, p, T, steps, clip levels nor error bars are given, and the tables come with no package.",
+)
+
+exp_logistic = claim(
+    "tsybakov/exp-logistic",
+    "Section 7, logistic regression",
+    "In the figures of ridge logistic regression DP-SGD is better on a8a and a9a, LNC-GM and PNCA-SGD on w7a.",
+    kind="proposition",
+    section="7",
+    remark="As `exp-l4`. The ridge is outside the family for which the printed noise of LNC-GM is proved to be enough.",
+)
+
 fact_power_tnc = claim(
     "tsybakov/fact-power-tnc",
     "In the proofs of Theorems 4 and 5",
@@ -341,6 +372,7 @@ fact_power_tnc = claim(
     explicit=sp.Integer(1),
     grade="slip",
     remark="The constant is at most 1/θ (S5b); the order of the lower bounds is unaffected.",
+    assumptions=(sp.Ge(theta, 2),),
 )
 
 fact_power_tnc_literal = claim(
@@ -355,6 +387,7 @@ fact_power_tnc_literal = claim(
     explicit=sp.Integer(1),
     grade="slip",
     remark="At θ = 2 it is 1/2 everywhere; at θ = 4 it is 1/12, at w = −2w*.",
+    assumptions=(sp.Ge(theta, 2),),
 )
 
 fact_power_tnc_corrected = claim(
@@ -367,4 +400,5 @@ fact_power_tnc_corrected = claim(
     quantity="TNC constant",
     relation=">=",
     explicit=2 ** (1 - theta),
+    assumptions=(sp.Ge(theta, 2),),
 )

@@ -1,10 +1,10 @@
-"""Section 4: clipped descent, localisation, and private stochastic approximation."""
+"""Section 4: clipped descent and localisation, Algorithms 1 to 3 and Theorems 1 and 10."""
 
 import sympy as sp
 
-from dpcheck.symbols import C, D, L, T, beta, d, epsilon, eta, k, lambda_, n, p, positive, r_2, r_2k, sigma, theta
+from dpcheck.symbols import C, D, H, L, T, beta, d, epsilon, eta, k, lambda_, n, p, positive, r_2, r_2k, sigma
 
-from ._paper import CONVEX, CONVEX_LOG, LIPSCHITZ_CONDITION, LOG, TAIL, R_2k, claim, growth, tau
+from ._paper import CONFIDENCE, CONVEX, CONVEX_LOG, LIPSCHITZ_CONDITION, LOG, ORDERS, PHASES_STEP, claim
 
 a = positive("a")[0]
 ALL_STEPS = 1 - (1 - eta * lambda_) ** T
@@ -29,6 +29,7 @@ alg_2 = claim(
     kind="algorithm",
     section="4",
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     explicit=n * T,
     remark="w_1 is never set and the printed loop makes T − 1 steps; Theorem 8 counts T from w_0.",
@@ -72,6 +73,7 @@ alg_3_literal = claim(
     explicit=2 ** (2 - 1 / k - 2 * p) * n ** (p - sp.Rational(1, 2)) / sp.sqrt(sp.log(n)),
     grade="slip",
     remark="At p = 1, k = 2 the first noise is 4.8, 15.7, 54 diameters at n = 2^8, 2^12, 2^16.",
+    assumptions=(*ORDERS,),
 )
 
 alg_3_corrected = claim(
@@ -83,6 +85,7 @@ alg_3_corrected = claim(
     section="4",
     origin="ours",
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     order=n ** (p + 1) * sp.log(n),
 )
@@ -96,6 +99,7 @@ proc_lnc_gm_fixed = claim(
     section="4",
     origin="ours",
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     order=n ** (p + 1) * sp.log(n),
     about=("tsybakov/alg-3",),
@@ -127,15 +131,20 @@ thm_1 = claim(
     kind="theorem",
     section="4",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=CONVEX,
-    assumptions=(LIPSCHITZ_CONDITION, sp.Le(epsilon, sp.sqrt(LOG))),
+    assumptions=(LIPSCHITZ_CONDITION, sp.Le(epsilon, sp.sqrt(LOG)), *ORDERS, CONFIDENCE, PHASES_STEP),
     about=("tsybakov/alg-3",),
     probability=1 - beta,
     grade="refuted",
-    remark="The privacy part fails for d >= 2: clipping by norm is not monotone, and two runs of clipped "
-    "descent may end (1+a)/(2√a) times 2C/(nλ) apart, a the conditioning of the loss (S1). Both a fixed "
-    "and a random order of the records have explicit violations of the whole algorithm.",
+    remark="Privacy fails for d >= 2: clipping by norm is not monotone, and two runs of clipped descent may end "
+    "(1+a)/(2√a) times 2C/(nλ) apart, a the conditioning of the loss (S1); a fixed and a random order of the records "
+    "have explicit violations of the whole algorithm. It holds for d = 1 and where clipped steps contract (`@glm`). "
+    "The risk fails at the step size of its proof, the only one that is printed, also with projected outputs (S2b): on "
+    "a linear loss in d = 1 the excess is nearly the largest there is with a probability near 1/2, while the order at "
+    "k = 2 falls like n^{−1/2} up to logarithms. Theorem 1 leaves η free; at the step of `alg-3@corrected` its phases "
+    "have the bound of `@phase` in d = 1.",
 )
 
 thm_1_glm = claim(
@@ -150,6 +159,7 @@ thm_1_glm = claim(
     relation="<=",
     explicit=ALL_STEPS * 2 * C / (n * lambda_),
     about=("tsybakov/alg-3", "tsybakov/alg-2"),
+    assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
 )
 
 thm_1_corrected = claim(
@@ -214,6 +224,20 @@ thm_1_trivial = claim(
     about=("tsybakov/alg-3",),
 )
 
+thm_1_phases = claim(
+    "tsybakov/thm-1@phases",
+    "The rate of Theorem 1 asked of the corrected Algorithm 3",
+    "`alg-3@corrected` has the excess risk of Theorem 1.",
+    kind="theorem",
+    section="4",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=CONVEX,
+    about=("tsybakov/alg-3",),
+    probability=1 - beta,
+)
+
 rem_2 = claim(
     "tsybakov/rem-2",
     "Remark 2",
@@ -223,6 +247,7 @@ rem_2 = claim(
     quantity="movement of the last iterate",
     relation="<=",
     explicit=2 * C / (n * lambda_),
+    assumptions=(sp.Le(eta * H, 1),),
     about=("tsybakov/alg-2",),
     grade="refuted",
     remark="For d >= 2 it also depends on the conditioning of the losses: 4.43, 9.15 and 14.7 times 2C/(nλ) on "
@@ -240,6 +265,7 @@ rem_2_corrected = claim(
     relation="<=",
     explicit=2 * C / (n * lambda_),
     about=("tsybakov/alg-2",),
+    assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
 )
 
 rem_2_derived = claim(
@@ -257,196 +283,6 @@ rem_2_derived = claim(
     about=("tsybakov/alg-2",),
 )
 
-alg_4 = claim(
-    "tsybakov/alg-4",
-    "Algorithm 4 (private stochastic approximation)",
-    "m = ⌊½log_2(2n/log_2 n)⌋ − 1 calls of Algorithm 3 on disjoint parts, each on W ∩ B(ŵ_{e−1}, R_{e−1}) with R_e = "
-    "R_{e−1}/2; for θ >= 2.",
-    kind="algorithm",
-    section="4",
-    about=("tsybakov/alg-3",),
-    quantity="gradients",
-    relation="<=",
-    order=n ** (p + 1) * sp.log(n),
-    grade="slip",
-    remark="The second cap of the step lacks log(1/δ); the noisy outputs are not projected, so the centres may leave W "
-    "(S13).",
-)
-
-alg_4_corrected = claim(
-    "tsybakov/alg-4@corrected",
-    "Algorithm 4 with projected outputs",
-    "The same around `alg-3@corrected` with D = 2R_{e−1}, log(1/δ) in the second cap, and n_0 a power of two.",
-    kind="algorithm",
-    section="4",
-    origin="ours",
-    about=("tsybakov/alg-3",),
-    quantity="gradients",
-    relation="<=",
-    order=n ** (p + 1) * sp.log(n),
-)
-
-thm_2 = claim(
-    "tsybakov/thm-2",
-    "Theorem 2",
-    "Under (θ, λ)-TNC with θ >= 2, Algorithm 4 is (ε, δ)-DP and has excess risk Õ(λ^{−1/(θ−1)}(R̃_{2k,n}(1/√n +"
-    " (√(d log(1/δ))/(εn))^{(k−1)/k}) + √(log n log(1/β))/(2^{p+1}√n))^{θ/(θ−1)}) with probability 1 − β.",
-    kind="theorem",
-    section="4",
-    quantity="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
-    assumptions=(sp.Ge(theta, 2),),
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
-    grade="proof gap",
-    remark="Rests on Theorem 1, whose privacy fails for d >= 2 (S1); no union bound over the calls, and the Lipschitz "
-    "condition is stated at n but used at n_0 (S13).",
-)
-
-thm_2_derived = claim(
-    "tsybakov/thm-2@derived",
-    "The reduction of Theorem 2",
-    "If a call on a domain of radius R has excess at most R·a against every point of it, and 2R_0^{1−θ}a <= λ <= "
-    "2^{(θ−1)m}·2R_0^{1−θ}a, then Algorithm 4 ends with excess at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)}.",
-    kind="theorem",
-    section="4",
-    origin="ours",
-    quantity="excess risk",
-    relation="<=",
-    explicit=4 * growth(2 * a),
-    about=("tsybakov/alg-4",),
-)
-
-thm_11 = claim(
-    "tsybakov/thm-11",
-    "Theorem 11",
-    "Theorem 2 with its logarithms, √(log n/n) and √(d log(1/δ) log³ n), and with convexity assumed.",
-    kind="theorem",
-    section="B",
-    quantity="excess risk",
-    relation="<=",
-    order=growth(
-        R_2k * (sp.sqrt(sp.log(n) / n) + (sp.sqrt(d * LOG * sp.log(n) ** 3) / (epsilon * n)) ** ((k - 1) / k))
-        + sp.sqrt(sp.log(n)) * TAIL
-    ),
-    assumptions=(sp.Ge(theta, 2),),
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
-    grade="proof gap",
-    remark="As Theorem 2.",
-)
-
-rem_3 = claim(
-    "tsybakov/rem-3",
-    "Remark 3",
-    "The bound of Theorem 2 depends on neither the diameter, nor the smoothness, nor L_f, and covers strongly "
-    "convex risks.",
-    kind="proposition",
-    section="4",
-    quantity="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
-    about=("tsybakov/alg-4",),
-    remark="Needs R_0 <= (L_f/λ)^{1/(θ−1)}, which a diameter exceeds by a factor 2 at most when the minimiser "
-    "is unique.",
-)
-
-rem_3_derived = claim(
-    "tsybakov/rem-3@derived",
-    "The diameter under the noise condition",
-    "With a unique minimiser, (θ, λ)-TNC and L_f-Lipschitz risks bound the diameter of W by 2(L_f/λ)^{1/(θ−1)}.",
-    kind="proposition",
-    section="4",
-    origin="ours",
-    quantity="diameter",
-    relation="<=",
-    explicit=2 * (L / lambda_) ** (1 / (theta - 1)),
-)
-
-alg_5 = claim(
-    "tsybakov/alg-5",
-    "Algorithm 5 (iterated LNC-GM)",
-    "⌊log_θ̄ 2 · log log n⌋ calls of Algorithm 3 on disjoint parts of doubling size 2^{i−1}n/(log n)^E.",
-    kind="algorithm",
-    section="4",
-    about=("tsybakov/alg-3",),
-    quantity="gradients",
-    relation="<=",
-    order=n ** (p + 1) * sp.log(n),
-    grade="slip",
-    remark="The printed exponent E does not match the proof's log_θ̄ 2, and may ask for more than n records (S12).",
-)
-
-alg_5_literal = claim(
-    "tsybakov/alg-5@literal",
-    "Algorithm 5 with the printed exponent",
-    "The parts of size 2^{i−1}n/(log_2 n)^{(log_θ̄ 2)²} have at most n records together.",
-    kind="algorithm",
-    section="4",
-    about=("tsybakov/alg-3",),
-    quantity="records",
-    relation="<=",
-    explicit=n,
-    grade="slip",
-    remark="With base-2 logarithms θ̄ = 4 and n = 2^16 take 1.5n.",
-)
-
-alg_5_corrected = claim(
-    "tsybakov/alg-5@corrected",
-    "Algorithm 5 with the exponent of its proof",
-    "With E = log_θ̄ 2 the parts have at most n records together, and the last one at least n/4 − 1.",
-    kind="algorithm",
-    section="4",
-    origin="ours",
-    about=("tsybakov/alg-3",),
-    quantity="records",
-    relation="<=",
-    explicit=n,
-)
-
-thm_3 = claim(
-    "tsybakov/thm-3",
-    "Theorem 3",
-    "Under (θ, λ)-TNC with θ >= θ̄ > 1, Algorithm 5 is (ε, δ)-DP for ε <= 2 log(1/δ) and has the excess risk of"
-    " Theorem 2, with probability 1 − β.",
-    kind="theorem",
-    section="4",
-    quantity="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + TAIL),
-    about=("tsybakov/alg-5",),
-    probability=1 - beta,
-    grade="proof gap",
-    remark="(11) puts the distance of the start to the minimiser where Theorem 1 has the diameter; Algorithm 5 "
-    "does not shrink its domain (S8). With corrected phases the measured exponents are behind the order's. Privacy "
-    "rests on Theorem 1.",
-)
-
-thm_3_derived = claim(
-    "tsybakov/thm-3@derived",
-    "What Theorem 1 gives for Algorithm 5",
-    "Iterating the guarantee (D²/R + R)E/2 of Theorem 1, with D the true distance and R the halving radius in "
-    "the step, gives at least R_{l−1}E/2, R_{l−1} = R_0/polylog(n): exponent 1 in E and not θ/(θ−1).",
-    kind="theorem",
-    section="4",
-    origin="ours",
-    quantity="the guarantee",
-    relation=">=",
-    order=1 / sp.sqrt(n),
-    about=("tsybakov/alg-5",),
-)
-
-rem_4 = claim(
-    "tsybakov/rem-4",
-    "Remark 4",
-    "Algorithm 4 splits the data evenly, Algorithm 5 in parts of increasing size.",
-    kind="proposition",
-    section="4",
-    about=("tsybakov/alg-4", "tsybakov/alg-5"),
-    remark="Both halves of the printed sentence say Algorithm 5; the first means Algorithm 4 (S21).",
-)
-
 thm_10 = claim(
     "tsybakov/thm-10",
     "Theorem 10",
@@ -454,15 +290,31 @@ thm_10 = claim(
     kind="theorem",
     section="B",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=CONVEX_LOG,
-    assumptions=(LIPSCHITZ_CONDITION,),
+    assumptions=(LIPSCHITZ_CONDITION, *ORDERS, CONFIDENCE, PHASES_STEP),
     about=("tsybakov/alg-3",),
     probability=1 - beta,
-    grade="proof gap",
-    remark="The sum uses λ_1 with exponent 2p in the bias and p in the statistical terms (S3); its last term is"
+    grade="refuted",
+    remark="False at the step size that its proof takes, with λ_1 as printed and with the exponent p (S2b). Where the "
+    "proof fails: the sum uses λ_1 with exponent 2p in the bias and p in the statistical terms (S3); its last term is"
     " D/(2^{p+3/2}√log n), which does not vanish (S4); a whp statement has only the mean of random "
     "moments (S4b).",
+)
+
+thm_10_phases = claim(
+    "tsybakov/thm-10@phases",
+    "The rate of Theorem 10 asked of the corrected Algorithm 3",
+    "`alg-3@corrected` has the excess risk of Theorem 10.",
+    kind="theorem",
+    section="B",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=CONVEX_LOG,
+    about=("tsybakov/alg-3",),
+    probability=1 - beta,
 )
 
 thm_10_derived = claim(

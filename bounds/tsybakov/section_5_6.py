@@ -4,7 +4,7 @@ import sympy as sp
 
 from dpcheck.symbols import C, D, H, T, b, d, delta, epsilon, k, mu, n, p, positive, r_k, rho, sigma, theta
 
-from ._paper import LOG, LOWER_PRIVATE, LOWER_STATISTICAL, c, claim, growth, tau
+from ._paper import LOG, LOWER_PRIVATE, LOWER_STATISTICAL, SHUFFLED_RANGE, c, claim, growth, tau
 
 N, a, epsilon_0, Sigma = positive("N a epsilon_0 Sigma")
 SEPARATED = 2 ** (1 - theta) * (mu ** (1 / (theta - 1)) / (2 * sp.sqrt(2))) ** theta
@@ -20,6 +20,7 @@ thm_4 = claim(
     kind="theorem",
     section="5, B",
     quantity="minimax excess risk",
+    measures="excess risk",
     relation=">=",
     order=LOWER_PRIVATE,
     assumptions=(sp.Ge(theta, 2), sp.Ge(n, sp.sqrt(d / rho))),
@@ -42,6 +43,10 @@ thm_4_literal = claim(
     about=("tsybakov/proc-lb4-data",),
     grade="slip",
     remark="It is 1 + (1/p_a − 1)2^{−k}: 25.75 at k = 2, p_a = 0.01, and unbounded.",
+    assumptions=(
+        sp.Ge(k, 2),
+        sp.Le(p, 1),
+    ),
 )
 
 thm_4_corrected = claim(
@@ -68,6 +73,7 @@ thm_5 = claim(
     kind="theorem",
     section="5, B",
     quantity="minimax excess risk",
+    measures="excess risk",
     relation=">=",
     order=LOWER_STATISTICAL,
     assumptions=(sp.Ge(theta, 2),),
@@ -114,6 +120,7 @@ rem_5 = claim(
     kind="proposition",
     section="5",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=LOWER_PRIVATE,
     grade="proof gap",
@@ -178,6 +185,7 @@ alg_7 = claim(
     section="6",
     about=("tsybakov/alg-6",),
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     explicit=n,
     grade="slip",
@@ -208,6 +216,7 @@ alg_7_corrected = claim(
     origin="ours",
     about=("tsybakov/alg-6",),
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     explicit=n,
 )
@@ -220,9 +229,10 @@ thm_6 = claim(
     kind="theorem",
     section="6",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=r_k * D * tau(),
-    assumptions=(sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n)),),
+    assumptions=(SHUFFLED_RANGE, sp.Ge(k, 2)),
     about=("tsybakov/alg-6",),
     grade="proof gap",
     remark="The proof's noise is log(n/δ) times larger in variance than the printed one, and its range of ε is "
@@ -238,11 +248,13 @@ thm_6_derived = claim(
     section="6",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     explicit=4 * H * D**2 / (T * (T + 1))
     + 2 * D * sp.sqrt(d * sigma**2 + r_k**2 * T / n) * sp.sqrt((2 * T + 1) / (3 * T * (T + 1)))
     + D * r_k**k / ((k - 1) * C ** (k - 1)),
     about=("tsybakov/alg-6",),
+    assumptions=(sp.Ge(k, 2),),
 )
 
 thm_7 = claim(
@@ -252,8 +264,10 @@ thm_7 = claim(
     kind="theorem",
     section="6",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=growth(r_k * tau()),
+    assumptions=(SHUFFLED_RANGE, sp.Ge(k, 2), sp.Gt(theta, 1)),
     about=("tsybakov/alg-7",),
     grade="proof gap",
     remark="'As Theorem 3', and so with its gap (S8); the noise condition is missing among the hypotheses.",
@@ -268,6 +282,7 @@ thm_7_phases = claim(
     section="6",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=growth(r_k * tau()),
     about=("tsybakov/alg-7",),
@@ -284,6 +299,7 @@ fact_acsa = claim(
     section="B",
     origin="cited",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=H * D**2 / T**2 + D * (Sigma + b) / sp.sqrt(T) + b * D,
     about=("tsybakov/alg-6",),
@@ -297,6 +313,7 @@ fact_acsa_derived = claim(
     section="B",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     explicit=4 * H * D**2 / (T * (T + 1)) + 2 * D * Sigma * sp.sqrt((2 * T + 1) / (3 * T * (T + 1))),
     about=("tsybakov/alg-6",),
@@ -354,6 +371,7 @@ lem_6 = claim(
     quantity="epsilon",
     relation="<=",
     order=(1 - sp.exp(-epsilon_0)) * (sp.sqrt(sp.exp(epsilon_0) * LOG / n) + sp.exp(epsilon_0) / n),
+    assumptions=(sp.Le(epsilon_0, sp.log(n / (16 * sp.log(2 / delta)))),),
 )
 
 lem_6_derived = claim(
@@ -373,6 +391,7 @@ lem_6_derived = claim(
     ),
     remark="The constants are those of the cited source as remembered in the field; the exact value for "
     "randomised response lies below them wherever it was computed.",
+    assumptions=(sp.Le(epsilon_0, sp.log(n / (16 * sp.log(2 / delta)))),),
 )
 
 fact_gv = claim(
@@ -447,6 +466,10 @@ proc_ldp_gauss = claim(
     explicit=8 * C**2 * LOG / epsilon_0**2,
     about=("tsybakov/alg-6",),
     remark="True for ε_0 <= 1/2 and δ_0 <= 0.99.",
+    assumptions=(
+        sp.Le(epsilon_0, sp.Rational(1, 2)),
+        sp.Le(delta, sp.Rational(99, 100)),
+    ),
 )
 
 proc_dpsgd = claim(

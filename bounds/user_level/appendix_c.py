@@ -167,6 +167,7 @@ thm_c3 = claim(
     kind="theorem",
     section="C",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=OPTIMAL,
     assumptions=THREE,
@@ -253,6 +254,7 @@ thm_c3_derived = claim(
     section="C",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     explicit=2 * L**2 / (lambda_ * SHARE * n * m * (2 ** (p - q) - 1))
     + lambda_ * 2**p * D**2 / 2

@@ -47,6 +47,17 @@ class Range:
     def is_point(self) -> bool:
         return bool(self.low == self.high)
 
+    def holds(self, value: sp.Expr) -> bool:
+        """Whether a number lies in it."""
+        above = value > self.low if self.left_open else value >= self.low
+        below = value < self.high if self.right_open else value <= self.high
+        return bool(above) and bool(below)
+
+    @property
+    def least(self) -> str:
+        """Its lower end as a condition: ">= 2"."""
+        return f"{'>' if self.left_open else '>='} {self.low}"
+
     def __str__(self) -> str:
         if self.is_point:
             return str(self.low)

@@ -1,12 +1,12 @@
-"""The command line. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage, 3 internal error, 4 inconclusive
-under --strict, 5 nothing collected."""
+"""The command line. Exit codes: 0 as expected, 1 an unexpected verdict, 2 usage, 3 internal error, 4 undecided under
+--strict, 5 nothing collected, 6 shards are missing, 7 more may be wrong than a run promises."""
 
 from __future__ import annotations
 
 import click
 
 import dpcheck
-from dpcheck.cli import attacking, auditing, browse, comparing, planning, running
+from dpcheck.cli import attacking, auditing, browse, comparing, planning, running, verifying
 from dpcheck.cli.common import Dpcheck
 
 
@@ -17,10 +17,11 @@ def main() -> None:
 
     \b
     Exit codes: 0 as expected · 1 an unexpected verdict · 2 usage · 3 internal error
-                4 inconclusive under --strict · 5 nothing collected
+                4 undecided under --strict · 5 nothing collected · 6 shards are missing
+                7 the run may be wrong with a larger probability than it promises
     """
 
 
-for module in (browse, running, planning, comparing, auditing, attacking):
+for module in (browse, running, planning, comparing, auditing, verifying, attacking):
     for command in module.COMMANDS:
         main.add_command(command)

@@ -1,4 +1,4 @@
-"""`dpcheck audit`, `verify` and `mutants`: a mechanism of one's own, a witness, and the auditor put to the test."""
+"""`dpcheck audit` and `mutants`: a mechanism of one's own, and the auditor put to the test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import fnmatch
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -140,7 +140,7 @@ class _Watch:
     def __init__(self, store: Store, name: str, until: str | None) -> None:
         self._store, self._name, self._until = store, name, until
         self._spoken = self._kept = time.monotonic()
-        self._interrupted = False
+        self._interrupted = self._smaller = False
 
     def stored(self, mechanism: Any, pair: tuple[Any, Any], claim: Any, **options: Any) -> dict[str, Any]:
         """The state to go on with. Raises `InvalidInput` when there is none, or only of another audit."""
@@ -164,14 +164,23 @@ class _Watch:
             click.echo(f"{look.samples:,} runs  certified ε ≥ {look.epsilon_lower:.3f}", err=True)
         if now - self._kept > 20:
             self._kept = now
-            self._store.keep_audit(self._name, look.state())
+            self._keep(look.state())
         return self._interrupted or (look.refuted and self._until == "refuted")
 
     def finish(self, result: AuditResult) -> None:
         assert result.state is not None
-        self._store.keep_audit(self._name, result.state)
+        self._keep(result.state)
         if self._interrupted:
             complain(f"stopped after {result.counts['samples']:,} runs; what they say is valid")
+
+    def _keep(self, state: Mapping[str, Any]) -> None:
+        """A larger audit that is kept already stays; this is said once."""
+        if not self._store.keep_audit(self._name, state) and not self._smaller:
+            self._smaller = True
+            complain(
+                f"a larger audit of {self._name} is kept in {self._store.path} and stays there; --resume goes on from "
+                "it, and this one is not kept until it has seen more"
+            )
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._interrupted:
@@ -203,53 +212,6 @@ def _score(name: str) -> Any:
     from dpcheck.auditing import scores
 
     return getattr(scores, name.capitalize())()
-
-
-# -- verify ----------------------------------------------------------------------------------------------------------
-
-
-@click.command("verify")
-@click.argument("witnesses", nargs=-1, required=True, metavar="WITNESS.json…")
-@json_option
-def verify_command(witnesses: tuple[str, ...], as_json: bool) -> None:
-    """Recomputes witnesses from their parameters alone, in higher precision. Exit 1 when one is rejected."""
-    import mpmath
-
-    from dpcheck.errors import WitnessRejected
-    from dpcheck.verdicts import Witness
-    from dpcheck.witnesses import verify
-
-    rows, rejected = [], False
-    for path in witnesses:
-        row: dict[str, Any] = {"witness": path}
-        try:
-            witness = Witness.load(path)
-            violation = verify(witness)
-        except WitnessRejected as error:
-            rejected = True
-            rows.append({**row, "verified": False, "reason": str(error)})
-            if not as_json:
-                complain(f"{path}: rejected: {error}")
-            continue
-        claimed, found = (mpmath.nstr(value, 12) for value in (violation.claimed, violation.found))
-        rows.append(
-            {**row, "verified": True, "label": violation.label, "statement": violation.statement}
-            | {"claimed": claimed, "found": found, "kind": witness.kind, "note": witness.note}
-        )
-        if not as_json:
-            click.echo(f"{path}: verified: {violation.label} is violated")
-            for name, text in (
-                ("statement", violation.statement),
-                ("allowed", claimed),
-                ("found", found),
-                ("note", witness.note),
-            ):
-                if text:
-                    click.echo(f"  {name:<10} {text}")
-    if as_json:
-        echo_json(rows)
-    if rejected:
-        leave(Exit.UNEXPECTED)
 
 
 # -- mutants ---------------------------------------------------------------------------------------------------------
@@ -353,4 +315,4 @@ def _mutant_row(mutant: Mutant, trial: Trial) -> dict[str, Any]:
     }
 
 
-COMMANDS = (audit_command, verify_command, mutants_command)
+COMMANDS = (audit_command, mutants_command)

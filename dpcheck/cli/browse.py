@@ -109,7 +109,8 @@ def list_command(
     catalogue = catalogue_of(root, also)
     if paper is not None and paper not in catalogue.papers:
         raise UnknownLabel(paper, catalogue.papers)
-    results = results_of(catalogue, store)
+    wanted_checks = [check for check in catalogue.checks.values() if paper in (None, check.label.partition("/")[0])]
+    results = results_of(catalogue, store, only={check.id for check in wanted_checks})
     rows = []
     for claim in sorted(catalogue.claims.values(), key=lambda c: (c.paper.key, natural(c.section))):
         found = outcomes_of(catalogue, claim, results)
@@ -180,7 +181,11 @@ def show_command(label: str, root: str | None, also: tuple[str, ...], store: str
         if "@" in label or not readings:
             raise UnknownLabel(label, [*catalogue.claims, *catalogue.algorithms])
         claim = readings[0]
-    results = results_of(catalogue, store)
+    results = results_of(
+        catalogue,
+        store,
+        only={check.id for each in catalogue.readings(claim.label) for check in catalogue.checks_of(each.label)},
+    )
     if as_json:
         echo_json(_as_dict(catalogue, claim, results))
     else:

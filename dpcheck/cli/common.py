@@ -8,13 +8,14 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from dpcheck.errors import DpcheckError, WitnessRejected
+from dpcheck.errors import DpcheckError, Unreadable, WitnessRejected
+from dpcheck.foreign import plain
 
 if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
@@ -27,7 +28,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Exit(enum.IntEnum):
-    """Exit codes."""
+    """Exit codes. WAITING: cells are in other shards, so not every verdict was reached; UNKEPT: the verdicts of the run
+    may be wrong together with a larger probability than a run promises."""
 
     EXPECTED = 0
     UNEXPECTED = 1
@@ -35,6 +37,10 @@ class Exit(enum.IntEnum):
     INTERNAL = 3
     UNDECIDED = 4
     NOTHING = 5
+    WAITING = 6
+    UNKEPT = 7
+    NO_GUARANTEE = 8
+    """What was planned is not private as promised, as far as is known: see `dpcheck plan --help`."""
     INTERRUPTED = 130
 
 
@@ -55,6 +61,9 @@ class Dpcheck(click.Group):
         except WitnessRejected as error:
             complain(str(error))
             code = Exit.UNEXPECTED
+        except Unreadable as error:
+            complain(f"unreadable: {error}")
+            code = Exit.USAGE
         except DpcheckError as error:
             complain(str(error))
             code = Exit.USAGE
@@ -85,7 +94,7 @@ def leave(code: Exit) -> NoReturn:
 
 def complain(text: str) -> None:
     """One line on stderr."""
-    click.echo(f"dpcheck: {' '.join(text.split())}", err=True)
+    click.echo(f"dpcheck: {plain(' '.join(text.split()))}", err=True)
 
 
 # -- options ---------------------------------------------------------------------------------------------------------
@@ -132,19 +141,33 @@ def finish(catalogue: Catalogue, code: Exit = Exit.EXPECTED) -> None:
         leave(code)
 
 
-def results_of(catalogue: Catalogue, store: str | None, *committed: Path) -> dict[str, Chosen]:
-    """Check id -> the record that speaks for it, from the store and committed records (default: those of the root)."""
+def results_of(
+    catalogue: Catalogue, store: str | None, *committed: Path, only: Collection[str] | None = None
+) -> dict[str, Chosen]:
+    """Check id -> the record that speaks for it, from the store and committed records (default: those of the root).
+
+    What does not count is named on stderr: rows that are no records, and records that break a rule.
+
+    Args:
+        only: ids of the checks that matter.
+    """
     from dpcheck.engine import history
+    from dpcheck.engine.admission import admitted
+    from dpcheck.engine.records import Refused, told
     from dpcheck.engine.store import read_records
 
     records: list[Record] = []
+    refused: list[Refused] = []
     for path in dict.fromkeys(file.resolve() for file in committed or (catalogue.layout.committed,)):
         if path.is_file():
-            records += history.read_jsonl(path)
+            records += history.read_jsonl(path, refused)
     path = Path(store) if store else catalogue.layout.store
     if store or path.is_file():
-        records += read_records(path)
-    return history.choose(records, catalogue.fingerprints()) if records else {}
+        records += read_records(path, refused)
+    results = admitted(records, catalogue, refused, only=only) if records else {}
+    for line in told(refused):
+        complain(line)
+    return results
 
 
 def errors_of(catalogue: Catalogue, store: str | None, results: Mapping[str, Chosen]) -> dict[str, Failure]:
@@ -211,7 +234,7 @@ def table(
     rows: Sequence[Sequence[str]], head: Sequence[str] = (), right: Iterable[int] = (), err: bool = False
 ) -> None:
     """Columns side by side without the empty ones, the last cut at a terminal's edge; `right`: set flush right."""
-    everything = [list(head)] * bool(head) + [list(row) for row in rows]
+    everything = [list(head)] * bool(head) + [[plain(text) for text in row] for row in rows]
     if not everything:
         return
     used = [i for i in range(len(everything[0])) if any(row[i] for row in everything)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dpcheck.asymptotics import PhaseDiagram
     from dpcheck.engine.comparison import Row
-    from dpcheck.engine.planning import Setting
+    from dpcheck.engine.setting import Setting
     from dpcheck.panels import Panel
 
 EXACT = re.compile(r"[0-9a-z+\-*/(). ]+")
@@ -53,7 +53,9 @@ def phase_diagram_command(
     """
     catalogue = catalogue_of(root)
     if unknown := [key for key in panels if key not in catalogue.panels]:
-        raise UnknownLabel(unknown[0], catalogue.panels)
+        near = UnknownLabel(unknown[0], catalogue.panels).near
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(catalogue.panels)}"
+        raise InvalidInput(f"no panel is called {unknown[0]!r}; {hint}")
     chosen = [catalogue.panels[key] for key in panels or catalogue.panels]
     if svg is not None and svg.suffix == ".svg" and len(chosen) != 1:
         raise click.UsageError(f"{svg} is one file and there are {len(chosen)} panels; name one, or give a folder")
@@ -206,7 +208,7 @@ def _compared(rows: Sequence[Row], setting: Setting, *, measured: bool) -> None:
     from dpcheck.engine import comparison
 
     shown = [row for row in rows if row.status == "feasible" and (row.bound is not None or row.measured is not None)]
-    head = ["algorithm", "risk, proved", "ε spent", "guarantee", "gradients", *(["risk, measured"] * measured), ""]
+    head = ["algorithm", "risk, proved", "ε certified", "guarantee", "gradients", *(["risk, measured"] * measured), ""]
     table([_line(row, measured=measured) for row in shown], head, right=(1, 2, 4))
     for status, title in (("infeasible", "Infeasible here"), ("other", "Not for this setting")):
         found = [row for row in rows if row.status == status]
@@ -231,10 +233,21 @@ def _line(row: Row, *, measured: bool) -> list[str]:
     useful = f"useful from n = {row.useful_n:,}" if row.useful_n is not None else ""
     why = row.why if row.why != comparison.NO_BOUND else ""
     note = textwrap.shorten("; ".join(filter(None, (useful, why))), 100, placeholder=" …")
-    cells = [row.label, bound, figure(row.epsilon), row.claimed or "none", figure(row.gradients)]
+    cells = [row.label, bound, figure(row.epsilon), _guarantee(row), figure(row.gradients)]
     if measured:
         cells.append("–" if row.measured is None else f"{row.measured.mean:.3g} ± {2 * row.measured.error:.1g}")
     return [*cells, note]
+
+
+def _guarantee(row: Row) -> str:
+    """What is claimed, and how it stands."""
+    if row.refuted:
+        return f"{row.claimed or 'none'}, refuted ({row.refuted[0]})"
+    if not row.claimed:
+        return "none"
+    if row.private:
+        return row.claimed
+    return f"{row.claimed} claimed, not certified" + (f" ({row.rests_on[0]})" if row.rests_on else "")
 
 
 COMMANDS: tuple[click.Command, ...] = (phase_diagram_command, compare_bounds_command)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import plain
 
 if TYPE_CHECKING:
     from dpcheck.privacy import Guarantee
@@ -95,13 +96,16 @@ def array_of(option: str, path: str) -> Any:
     import numpy as np
 
     try:
-        values = np.load(path, allow_pickle=False)
-    except OSError as error:
-        raise InvalidInput(f"cannot read {option} {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError) as error:
-        raise InvalidInput(
-            f"{option} {path} is not an array in NumPy's .npy format; write it with numpy.save"
-        ) from error
+        values = np.load(path, allow_pickle=False, max_header_size=10_000)
+    except MemoryError as error:
+        raise InvalidInput(f"{option} {plain(path)} says that it holds more than fits into memory") from error
+    except Exception as error:  # NumPy's header parser raises whatever Python's does
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InvalidInput(f"cannot read {option} {plain(path)}: {error.strerror or error}") from error
+        what = "is not an array in NumPy's .npy format; write it with numpy.save"
+        if "Object arrays" in str(error):
+            what = "holds Python objects; save numbers or strings"
+        raise InvalidInput(f"{option} {plain(path)} {what}") from error
     if not isinstance(values, np.ndarray):
         raise InvalidInput(f"{option} {path} holds several arrays (.npz); write one with numpy.save")
     return values

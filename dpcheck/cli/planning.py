@@ -14,8 +14,14 @@ from dpcheck.errors import DpcheckError, Infeasible
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
-    from dpcheck.engine.planning import Plan, ReleaseRow, Setting
+    from dpcheck.engine.planning import Plan, ReleaseRow
+    from dpcheck.engine.setting import Setting
+    from dpcheck.interfaces import Family
+    from dpcheck.privacy import Guarantee
 
+SCHEMA = 2
+"""Version of the JSON of a plan."""
+Readings = Sequence[tuple[str, "Guarantee"]]
 ROWS = 24
 """Most lines of a table."""
 
@@ -56,6 +62,12 @@ SETTING = (
     click.option("--lambda", "lambda_", type=float, help="Constant of the Tsybakov noise condition."),
     click.option("--hessian-rank", type=int, help="Rank of the Hessian, for losses of low rank."),
     click.option(
+        "--losses",
+        "family",
+        type=click.Choice(["linear", "generalised linear", "isotropic quadratic"]),
+        help="What every loss is as a function of the parameter, where it is known: some sensitivities rest on it.",
+    ),
+    click.option(
         "--constant", multiple=True, metavar="NAME=VALUE", help="A further constant that the algorithm asks for."
     ),
     click.option(
@@ -79,10 +91,11 @@ def setting_of(
     theta: float | None,
     lambda_: float | None,
     constant: tuple[str, ...],
+    family: Family | None,
     **sizes: Any,
 ) -> Setting:
     """The setting of the command line's options. Raises `click.UsageError`, `InvalidInput`."""
-    from dpcheck.engine import planning
+    from dpcheck.engine.setting import Setting
 
     moments = {_number("--moment", key): value for key, value in _pairs("--moment", moment).items()}
     if G_k is not None:
@@ -91,11 +104,12 @@ def setting_of(
         moments[sizes["k"]] = G_k
     if (theta is None) != (lambda_ is None):
         raise click.UsageError("--theta and --lambda go together")
-    return planning.Setting(
+    return Setting(
         L=L if L is not None else math.inf if moments else 1.0,
         moments=moments,
         growth=None if theta is None or lambda_ is None else (theta, lambda_),
         extra=_pairs("--constant", constant),
+        family=family or "",
         **sizes,
     )
 
@@ -109,21 +123,33 @@ def setting_of(
 def plan_command(algorithm: str, settings: tuple[str, ...], root: str | None, as_json: bool, **options: Any) -> None:
     """The schedule of ALGORITHM (LABEL or LABEL@READING): phases, noise, privacy, gradients, bounds on its risk.
 
-    Exit 1 when it cannot be run at this size; the smallest n that would do is then named.
+    What is claimed, what the accountant certifies from proved sensitivities, and what is refuted stand apart.
+
+    \b
+    Exit codes:
+      0  planned; its guarantee is certified, or claimed by statements that nobody refuted
+      1  it cannot be run at this size; the smallest n that would do is named
+      6  no guarantee stands: a statement that it rests on is refuted, or nothing is promised or certified at all
     """
     from dpcheck.engine import planning
+    from dpcheck.engine.algorithms import algorithm as known
 
+    known(algorithm)  # an unknown one is told before anything else
     setting = setting_of(**options)
     fields = dict(planning.parse(text) for text in settings)
+    claims = claims_of(root)
     try:
-        found = planning.plan(algorithm, setting, fields, claims_of(root))
+        found = planning.plan(algorithm, setting, fields, claims)
     except Infeasible as error:
-        _infeasible(error, algorithm, setting, as_json)
+        _infeasible(error, algorithm, setting, claims, as_json)
         return
+    readings = [] if found.privacy.keeps else planning.private_readings(algorithm, setting, fields, claims)
     if as_json:
-        echo_json(_as_dict(found, setting))
+        echo_json(_as_dict(found, setting, readings))
     else:
-        _screen(found, setting)
+        _screen(found, setting, readings)
+    if not found.privacy.stands:
+        leave(Exit.NO_GUARANTEE)
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
@@ -154,14 +180,14 @@ def claims_of(root: str | None) -> list[Claim]:
         return []
 
 
-def _infeasible(error: Infeasible, label: str, setting: Setting, as_json: bool) -> None:
+def _infeasible(error: Infeasible, label: str, setting: Setting, claims: Sequence[Claim], as_json: bool) -> None:
     from dpcheck.engine import planning
 
-    others = planning.alternatives(label.partition("@")[0], setting)
+    others = planning.alternatives(label.partition("@")[0], setting, claims)
     if as_json:
         echo_json(
             {
-                "schema_version": 1,
+                "schema_version": SCHEMA,
                 "label": error.label,
                 "feasible": False,
                 "needs": error.needs,
@@ -193,7 +219,9 @@ def figure(value: Any) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def _screen(found: Plan, setting: Setting) -> None:
+def _screen(found: Plan, setting: Setting, readings: Readings) -> None:
+    if warning := found.privacy.warning():
+        click.echo(warning)
     click.echo(
         f"{found.label}{'' if found.reading == 'as-printed' else ', ' + found.reading} · {_given(found, setting)}"
     )
@@ -209,21 +237,28 @@ def _screen(found: Plan, setting: Setting) -> None:
         head = f"ε (δ = {max(deltas):g})" if deltas else "ε"
         names = ["release", "", "law", "records", "sensitivity", "noise", "noise/diameter", head, "ρ"]
         _cut([_release(release) for release in found.releases], names, "releases")
+        if found.privacy.rests_on:
+            click.echo("? claimed, not proved; what follows from it, ε and ρ of the row, is not certified either")
         click.echo()
-    click.echo(f"privacy    {_privacy(found)}")
-    click.echo(f"gradients  {found.gradients:,}")
+    for what, said in found.privacy.said().items():
+        click.echo(f"{what:13} {said}")
+    for label, certified in readings:
+        click.echo(f"{'consider':13} {label}: {certified} certified")
+    click.echo(f"{'gradients':13} {found.gradients:,}")
     for bound in found.bounds:
         value = "no number here" if bound.value is None else f"≤ {figure(bound.value)}"
-        click.echo(f"{bound.what:10} {value}  {bound.source}: {bound.note}")
+        click.echo(f"{bound.what:13} {value}  {bound.source}: {bound.note}")
     if not any(bound.what in ("risk", "distance") for bound in found.bounds):
-        click.echo("risk       no bound with constants is known for this algorithm")
+        click.echo(f"{'risk':13} no bound with constants is known for this algorithm")
 
 
 def _release(release: ReleaseRow) -> list[str]:
     number = f"× {release.number:,}" if release.number > 1 else ""
     uses = f"{release.count:,} uses" if release.count > 1 else ""
     numbers = (release.sensitivity, release.noise, release.relative, release.epsilon, release.rho)
-    return [release.name, ", ".join(filter(None, (number, uses))), release.law, release.reads, *map(figure, numbers)]
+    shown = [figure(number) for number in numbers]
+    shown[0] += " ?" if release.rests_on else ""
+    return [release.name, ", ".join(filter(None, (number, uses))), release.law, release.reads, *shown]
 
 
 def _cut(rows: list[list[str]], head: list[str], what: str) -> None:
@@ -245,16 +280,11 @@ def _given(found: Plan, setting: Setting) -> str:
     return ", ".join(parts)
 
 
-def _privacy(found: Plan) -> str:
-    claimed = "not private (dialled)" if found.claimed is None else f"{found.claimed} claimed"
-    return f"{claimed}, {found.accounted} by the accountant from the claimed sensitivities"
-
-
-def _as_dict(found: Plan, setting: Setting) -> dict[str, Any]:
+def _as_dict(found: Plan, setting: Setting, readings: Readings) -> dict[str, Any]:
     given = {name: value for name, value in dataclasses.asdict(setting).items() if name != "constants"}
     given["moments"] = {f"{order:g}": value for order, value in setting.moments.items()}
     return {
-        "schema_version": 1,
+        "schema_version": SCHEMA,
         "label": found.label,
         "reading": found.reading,
         "feasible": True,
@@ -264,9 +294,8 @@ def _as_dict(found: Plan, setting: Setting) -> dict[str, Any]:
         "releases": [dataclasses.asdict(release) for release in found.releases],
         "gradients": found.gradients,
         "floats_per_trial": found.floats_per_trial,
-        "claimed": None if found.claimed is None else str(found.claimed),
-        "accounted": found.accounted,
-        "accounted_epsilon": found.epsilon,
+        "privacy": found.privacy.to_dict(),
+        "private_readings": [{"label": label, "certified": str(certified)} for label, certified in readings],
         "bounds": [dataclasses.asdict(bound) for bound in found.bounds],
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.records import Record
     from dpcheck.engine.run import Result
+    from dpcheck.engine.store import Merged
 
 SIZES = ("smoke", "standard", "full")
 ROWS = 40
@@ -90,6 +90,7 @@ def run_command(
             complain("stopped; finished cells are kept, and the same command goes on from here")
             leave(Exit.INTERRUPTED)
     _witnesses(result, path)
+    _remarks(result)
     code = exit_code(result, strict=strict)
     if as_json:
         echo_json(_as_dict(result, size, seed, code))
@@ -111,9 +112,11 @@ def _part(shard: str | None) -> tuple[int, int]:
 
 
 def exit_code(result: Result, *, strict: bool = False) -> Exit:
-    """3 before 1 before 4 before 0."""
+    """3 before 7 before 1 before 4 before 0."""
     if result.failures:
         return Exit.INTERNAL
+    if result.unkept:
+        return Exit.UNKEPT
     if result.unexpected:
         return Exit.UNEXPECTED
     undecided = any(record.verdict.outcome.value == "undecided" for record in result.records)
@@ -124,6 +127,21 @@ def _witnesses(result: Result, store: Path) -> None:
     for record in result.records:
         if record.verdict.witness is not None:
             record.verdict.witness.save(witness_path(store, record.verdict.witness))
+
+
+def _remarks(result: Result) -> None:
+    """What was found amiss in the store, and whether the run keeps its promise."""
+    from dpcheck.engine.records import told
+
+    for line in told(result.refused):
+        complain(line)
+    if result.damaged:
+        complain(
+            f"{count(len(result.damaged), 'cell')} of the store did not fit its checksum and is computed again: "
+            f"{result.damaged[0]}" + (", …" if len(result.damaged) > 1 else "")
+        )
+    if result.unkept:
+        complain(result.unkept)
 
 
 def _table(result: Result) -> None:
@@ -142,7 +160,7 @@ def _summary(result: Result, seed: int, store: Path, catalogue: Catalogue) -> No
     counts = Counter(record.verdict.outcome.value for record in result.records)
     refuted = [record for record in result.records if record.verdict.outcome.value == "refuted"]
     kinds = kinds_of_refutation(catalogue, (record.label for record in refuted))
-    spent = math.fsum(record.verdict.failure_probability for record in result.records)
+    spent = result.failure_probability
     said = [
         f"holds {counts['holds']}",
         f"refuted {counts['refuted']}",
@@ -160,7 +178,7 @@ def _summary(result: Result, seed: int, store: Path, catalogue: Catalogue) -> No
     elif result.unexpected:
         verdict = f"{count(len(result.unexpected), 'verdict')} not as expected"
     else:
-        verdict = "every verdict as expected"
+        verdict = "every verdict as expected" if result.records else "no verdict yet"
     also = "".join(f" --also {shown(path)}" for path in _own(catalogue))
     follow = f"dpcheck report{also}"
     if result.waiting:
@@ -185,6 +203,8 @@ def _as_dict(result: Result, size: str, seed: int, code: Exit) -> dict[str, Any]
         "seed": seed,
         "exit_code": int(code),
         "summary": dict(Counter(record.verdict.outcome.value for record in result.records)),
+        "failure_probability": result.failure_probability,
+        "most_failure_probability": result.declared,
         "computed": result.computed,
         "stored": result.stored,
         "seconds": result.seconds,
@@ -203,7 +223,10 @@ def _as_dict(result: Result, size: str, seed: int, code: Exit) -> dict[str, Any]
 @also_option
 @store_option
 def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ...], store: str | None) -> None:
-    """Joins the stores of shards (into --store) and concludes every check whose cells are now all there."""
+    """Joins the stores of shards (into --store) and concludes every check whose cells are now all there.
+
+    Exit 6 when some are not.
+    """
     from dpcheck.engine.run import Runner
     from dpcheck.engine.store import Store
 
@@ -212,7 +235,7 @@ def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ..
     with Store(path) as opened:
         for other in stores:
             if Path(other).resolve() != path.resolve():
-                click.echo(f"{other}: {count(opened.merge(other), 'new cell')}", err=True)
+                _merged(other, opened.merge(other))
         code = Exit.EXPECTED
         for size, seed, ids in opened.runs():
             checks = [check for check in catalogue.checks.values() if check.id in ids]
@@ -221,9 +244,27 @@ def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ..
                 click.echo(f"{size}, seed {seed}")
                 _table(result)
                 _witnesses(result, path)
+                _remarks(result)
                 _summary(result, seed, path, catalogue)
-                code = max(code, exit_code(result), key=(Exit.EXPECTED, Exit.UNEXPECTED, Exit.INTERNAL).index)
+                each = exit_code(result)
+                each = Exit.WAITING if result.waiting and each is Exit.EXPECTED else each
+                code = max(code, each, key=_WORSE.index)
     finish(catalogue, code)
+
+
+_WORSE = (Exit.EXPECTED, Exit.WAITING, Exit.UNEXPECTED, Exit.UNKEPT, Exit.INTERNAL)
+
+
+def _merged(other: str, found: Merged) -> None:
+    """What one store brought, and where two machines did not compute the same."""
+    taken = f", {count(found.audits, 'audit')} under way" if found.audits else ""
+    click.echo(f"{other}: {count(found.cells, 'new cell')}{taken}", err=True)
+    if found.differing:
+        first = found.differing[0]
+        complain(
+            f"{other}: {count(len(found.differing), 'cell')} with another result than the store has, which is kept: "
+            f"{first.check} {first.cell}; the same sources and seed should give the same numbers everywhere"
+        )
 
 
 # -- compare ---------------------------------------------------------------------------------------------------------
@@ -236,8 +277,12 @@ def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ..
 def compare_command(before: str, after: str, as_json: bool) -> None:
     """Which outcomes changed from A to B, two stores or records.jsonl files. Exit 1 when some did."""
     from dpcheck.engine import history
+    from dpcheck.engine.records import Refused, told
 
-    old, new = (history.choose(history.read(Path(path))) for path in (before, after))
+    refused: list[Refused] = []
+    old, new = (history.choose(history.read(Path(path), refused)) for path in (before, after))
+    for line in told(refused):
+        complain(line)
     both = [check for check in old if check in new]
 
     def outcome(of: dict[str, Any], check: str) -> str:
@@ -278,7 +323,7 @@ def report_command(out: str | None, root: str | None, also: tuple[str, ...], sto
     the folder; a larger one whose sources have changed stays beside it, marked.
     """
     from dpcheck import report
-    from dpcheck.engine.history import write_jsonl
+    from dpcheck.engine.history import jsonl
 
     catalogue = catalogue_of(root, also)
     if not catalogue.claims:
@@ -292,8 +337,8 @@ def report_command(out: str | None, root: str | None, also: tuple[str, ...], sto
     records = [result.record for result in chosen.values()]
     stale = {check for check, result in chosen.items() if result.stale}
     earlier = {check: result.earlier for check, result in chosen.items() if result.earlier is not None}
-    written = report.write(catalogue, records, folder, stale=stale, earlier=earlier)
-    written.append(write_jsonl(folder / "records.jsonl", [*records, *earlier.values()]))
+    kept = {"records.jsonl": jsonl([*records, *earlier.values()])}
+    written = report.write(catalogue, records, folder, stale=stale, earlier=earlier, last=kept)
     click.echo(f"{_of(records, len(catalogue.checks))} · {count(len(written), 'file')} in {shown(folder.resolve())}")
     if stale:
         click.echo(f"{count(len(stale), 'result')} stale: sources have changed since; `dpcheck run` renews them")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck.engine import planning
 from dpcheck.engine.algorithms import algorithms
-from dpcheck.engine.planning import Setting
+from dpcheck.engine.setting import Setting
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpcheck.interfaces import Workload
 
 LARGEST_N = 2**50
+REPAIRED = ("corrected", "private")
 NO_BOUND = "no bound on the excess risk with constants"
 GRADIENTS = 1e9
 """Oracle calls, of all trials together, above which a measurement is refused."""
@@ -39,7 +40,9 @@ class Row:
     Attributes:
         status: "feasible", "infeasible" (see `smallest_n`), or "other" (made for another budget or other constants).
         why: the reason where it is not feasible; or why no bound or measurement is there.
-        epsilon: what the accountant certifies at the claimed delta; None where it has nothing to say.
+        claimed: what is promised; certified: what the accountant certifies, `epsilon` its epsilon (None: zCDP, or no
+            noise); refuted: statements that the promise rests on and that are false; rests_on: those not proved.
+        private: whether the claim is certified.
         bound: proved excess risk, `source` the claim or algorithm; `vacuous`: a constant output does as well.
         useful_n: where the bound is vacuous, a power of two times n at which it is not.
     """
@@ -49,6 +52,10 @@ class Row:
     why: str = ""
     smallest_n: int | None = None
     claimed: str = ""
+    certified: str = ""
+    refuted: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
+    private: bool = False
     epsilon: float | None = None
     gradients: int | None = None
     bound: float | None = None
@@ -67,7 +74,7 @@ def compare(
     seed: int = 0,
     only: Iterable[str] | None = None,
 ) -> list[Row]:
-    """Every algorithm of the catalogue at one size: as printed, and corrected where it has that reading.
+    """Every algorithm of the catalogue at one size: as printed, and its readings that repair something.
 
     Rows come feasible first, by proved risk, then by gradients.
 
@@ -77,14 +84,15 @@ def compare(
     """
     known = algorithms()
     chosen = known if only is None else {label: known[label] for label in only}
-    chosen = {label: kind for label, kind in chosen.items() if not getattr(kind, "subroutine", False)}
+    chosen = {label: kind for label, kind in chosen.items() if not kind.subroutine}
     labels = [f"{label}{reading}" for label, kind in chosen.items() for reading in _readings(kind)]
     rows = {label: _row(label, setting, claims, workload, trials, seed) for label in labels}
     for label in chosen:
-        # A corrected reading that changes nothing here says nothing new.
-        twin = rows.get(f"{label}@corrected")
-        if twin is not None and replace(twin, label=label) == rows[label]:
-            del rows[twin.label]
+        for reading in REPAIRED:
+            # A reading that changes nothing here says nothing new.
+            twin = rows.get(f"{label}@{reading}")
+            if twin is not None and replace(twin, label=label) == rows[label]:
+                del rows[twin.label]
     order = {"feasible": 0, "infeasible": 1, "other": 2}
     infinite = math.inf
 
@@ -96,7 +104,7 @@ def compare(
 
 
 def _readings(kind: Any) -> list[str]:
-    return ["", "@corrected"] if "corrected" in kind.readings else [""]
+    return ["", *(f"@{reading}" for reading in REPAIRED if reading in kind.readings)]
 
 
 def _row(
@@ -125,8 +133,12 @@ def _row(
     row = Row(
         label=label,
         status="feasible",
-        claimed="" if plan.claimed is None else str(plan.claimed),
-        epsilon=plan.epsilon,
+        claimed="" if plan.privacy.claimed is None else str(plan.privacy.claimed),
+        certified="" if plan.privacy.certified is None else str(plan.privacy.certified),
+        refuted=plan.privacy.refuted,
+        rests_on=plan.privacy.rests_on,
+        private=plan.privacy.keeps,
+        epsilon=plan.privacy.epsilon,
         gradients=plan.gradients,
         bound=None if best is None else best.value,
         source="" if best is None else best.source,
@@ -169,8 +181,8 @@ def _measure(row: Row, setting: Setting, workload: Workload, trials: int, seed: 
 
 
 def advice(rows: Sequence[Row], setting: Setting) -> str:
-    """What to use here, in a sentence or two."""
-    private = [row for row in rows if row.status == "feasible" and row.claimed and row.gradients]
+    """What to use here, in a sentence or two; nothing whose privacy is not certified."""
+    private = [row for row in rows if row.status == "feasible" and row.private and row.gradients]
     proved = [row for row in private if row.bound is not None and not row.vacuous]
     if proved:
         best = min(proved, key=lambda row: (row.bound or 0.0, row.gradients or 0))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from dpcheck.checks import SIZES
 from dpcheck.claims import Claim
-from dpcheck.engine.records import SCHEMA_VERSION, Record
+from dpcheck.engine import records
+from dpcheck.engine.records import Record, Refused
 from dpcheck.engine.store import read_records
 from dpcheck.errors import StoreError
 from dpcheck.verdicts import Outcome
@@ -27,7 +28,7 @@ class Chosen:
     earlier: Record | None = None
 
 
-def choose(records: Iterable[Record], fingerprints: Mapping[str, str] | None = None) -> dict[str, Chosen]:
+def choose(found: Iterable[Record], fingerprints: Mapping[str, str] | None = None) -> dict[str, Chosen]:
     """Check id -> the record that speaks for it: the strongest fresh one.
 
     Any answer beats a skip, current sources beat stale ones, then the larger size, then the newer record counts. A
@@ -38,7 +39,7 @@ def choose(records: Iterable[Record], fingerprints: Mapping[str, str] | None = N
             None takes every record for current.
     """
     ranked: dict[str, list[tuple[tuple[bool, bool, int, str, int], Record]]] = {}
-    for place, record in enumerate(records):
+    for place, record in enumerate(found):
         stale = fingerprints is not None and fingerprints.get(record.check) != record.sources
         answered = record.verdict.outcome is not Outcome.SKIPPED
         rank = (answered, not stale, SIZES.index(record.size), record.created, place)
@@ -59,7 +60,11 @@ def committed(record: Record) -> Record:
 
 
 def grade_of(claim: Claim, results: Mapping[str, Chosen]) -> str:
-    """What is wrong with a claim: "suspected" in place of "refuted" until a stored verdict has its verified witness."""
+    """What is wrong with a claim: "suspected" in place of "refuted" until a result has a witness that was verified.
+
+    Args:
+        results: as `dpcheck.engine.admission.admitted` leaves them: no refutation among them is unverified.
+    """
     if claim.grade != "refuted":
         return claim.grade
     verdicts = [c.record.verdict for c in results.values() if c.record.label.partition("@")[0] == claim.statement_label]
@@ -67,42 +72,46 @@ def grade_of(claim: Claim, results: Mapping[str, Chosen]) -> str:
     return "refuted" if proved else "suspected"
 
 
-def write_jsonl(path: Path, records: Iterable[Record]) -> Path:
-    """Writes records in their committed form: one JSON object a line, sorted, the same bytes for the same results."""
+def jsonl(found: Iterable[Record]) -> str:
+    """Records in their committed form: one JSON object a line, sorted, the same bytes for the same results."""
     lines = []
-    for record in sorted((committed(r) for r in records), key=lambda r: (r.check, SIZES.index(r.size), r.seed)):
+    for record in sorted((committed(r) for r in found), key=lambda r: (r.check, SIZES.index(r.size), r.seed)):
         values = {k: v for k, v in record.to_dict().items() if k not in ("seconds", "created", "commit")}
         lines.append(json.dumps(values, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def write_jsonl(path: Path, found: Iterable[Record]) -> Path:
+    """Writes records in their committed form, all or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(path.name + ".new")
-    draft.write_text("".join(lines), encoding="utf-8")
-    draft.replace(path)  # all or nothing
+    draft.write_text(jsonl(found), encoding="utf-8")
+    draft.replace(path)
     return path
 
 
-def read_jsonl(path: Path) -> list[Record]:
+def read_jsonl(path: Path, refused: list[Refused] | None = None) -> list[Record]:
     """Reads committed records.
 
+    Args:
+        refused: takes the lines that are no records, which are then left out; without it the first one raises.
+
     Raises:
-        StoreError: a line is not a record, or comes from a newer dpcheck; the message names the line.
+        StoreError: the file cannot be read, or a line of it is not a record; the message names the line.
     """
-    records = []
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                values = json.loads(line)
-                if values["schema_version"] > SCHEMA_VERSION:
-                    raise StoreError(f"{path}:{number} was written by a newer dpcheck; upgrade dpcheck to read it")
-                records.append(Record.from_dict(values))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise StoreError(f"{path}:{number} is not a record of dpcheck: {error!r}") from error
-    return records
+    bad: list[Refused] = []
+    found = records.read(((f"{path}:{n}", line) for n, line in enumerate(lines, 1) if line.strip()), bad)
+    if bad and refused is None:
+        raise StoreError(f"{bad[0].where} is not a record of dpcheck: {bad[0].reason}")
+    if refused is not None:
+        refused += bad
+    return found
 
 
-def read(path: Path) -> list[Record]:
+def read(path: Path, refused: list[Refused] | None = None) -> list[Record]:
     """The records of a store (SQLite) or of a committed file (.jsonl)."""
-    return read_jsonl(path) if path.suffix == ".jsonl" else read_records(path)
+    return read_jsonl(path, refused) if path.suffix == ".jsonl" else read_records(path, refused)

@@ -7,16 +7,20 @@ import importlib.metadata
 import importlib.util
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import sympy as sp
 
 from dpcheck import witnesses
-from dpcheck.checks import Check, Measurement
+from dpcheck.checks import NEVER_SAMPLED, Check, Measurement
 from dpcheck.claims import Claim, standing
 from dpcheck.errors import DpcheckError, WitnessRejected
-from dpcheck.verdicts import Outcome, Verdict
+from dpcheck.foreign import shortened
+from dpcheck.verdicts import Outcome, Verdict, Witness
+from dpcheck.witnesses import Violation
 
 PACKAGES = ("dpcheck", "numpy", "scipy", "sympy", "mpmath", "statsmodels", "scikit-learn")
 """Packages whose version a record names."""
@@ -36,7 +40,7 @@ def conclude(
     """
     verdict = check.verdict(measured)
     if not isinstance(verdict, Verdict):
-        raise RuleBroken(f"{check.id}: `conclude` returned {verdict!r}; return a Verdict")
+        raise RuleBroken(f"{check.id}: `conclude` returned {shortened(verdict)}; return a Verdict")
     if verdict.outcome is Outcome.REFUTED and verdict.witness is None and _printed(check, claim):
         verdict = replace(
             verdict,
@@ -52,36 +56,59 @@ def _printed(check: Check, claim: Claim | None) -> bool:
     return standing(check.label, claim) == "printed"
 
 
-def enforce(check: Check, verdict: Verdict, claim: Claim | None = None) -> None:
-    """Who may say HOLDS, and what it takes to say REFUTED.
+def enforce(
+    check: Check, verdict: Verdict, claim: Claim | None = None, *, verify: Verify = witnesses.verify, fresh: bool = True
+) -> None:
+    """Who may say HOLDS, what it takes to say REFUTED, and how much a check may spend.
+
+    The same rules hold for a verdict that a check has just reached and for one that was read from a file.
 
     Args:
         claim: that of the check; one of our own was never printed.
+        verify: recomputes the witness; of a foreign one, `Isolated.verify`.
+        fresh: whether the check is as it was when it said this; else it may have been allowed to spend more.
 
     Raises:
-        RuleBroken: sampling says HOLDS of a privacy claim or of an O-form; a printed statement is refuted without a
-            witness, or a witness speaks of another statement, does not verify or breaks a hypothesis of the claim.
+        RuleBroken: sampling says HOLDS of a privacy claim or of an O-form, or speaks in a check that never samples;
+            the verdict is wrong with a larger probability than the check declares; a printed statement is refuted
+            without a witness, or a witness speaks of another statement, does not verify, breaks a hypothesis of the
+            claim, or rests on counted guesses against a claim that is not one of privacy.
     """
+    if verdict.evidence == "sampled" and check.kind in NEVER_SAMPLED:
+        raise RuleBroken(f"{check.id} samples, which a {check.kind} check never does; give it another kind")
+    if fresh and verdict.failure_probability > check.failure_probability * (1 + 1e-9):
+        raise RuleBroken(
+            f"{check.id} is wrong with probability {verdict.failure_probability:.2g}, and declares "
+            f"{check.failure_probability:.2g}; share it among its verdicts (`context.failure_probability` is of a cell)"
+        )
     if verdict.outcome is Outcome.HOLDS and verdict.evidence == "sampled" and check.kind in ("privacy", "rate"):
         what = "a privacy claim" if check.kind == "privacy" else "a rate"
         raise RuleBroken(f"{check.id} says HOLDS by sampling, which never proves {what}; return consistent instead")
-    if verdict.outcome is not Outcome.REFUTED:
-        return
-    if verdict.witness is None:
-        if _printed(check, claim):
-            raise RuleBroken(
-                f"{check.id} refutes a printed statement without a witness; give the verdict a Witness that "
-                "`dpcheck verify` accepts"
-            )
-        return
-    if verdict.witness.label != check.label:
+    if verdict.witness is not None:
+        _enforce_witness(check, verdict, verdict.witness, claim, verify)
+    elif verdict.outcome is Outcome.REFUTED and _printed(check, claim):
         raise RuleBroken(
-            f"{check.id} refutes by a witness against {verdict.witness.label}; its label must be {check.label}"
+            f"{check.id} refutes a printed statement without a witness; give the verdict a Witness that "
+            "`dpcheck verify` accepts"
         )
+
+
+def _enforce_witness(check: Check, verdict: Verdict, witness: Witness, claim: Claim | None, verify: Verify) -> None:
+    if verdict.outcome is not Outcome.REFUTED:
+        raise RuleBroken(f"{check.id} has a witness and says {verdict.outcome.value}; a witness is for a refutation")
+    if witness.label != check.label:
+        raise RuleBroken(f"{check.id} refutes by a witness against {witness.label}; its label must be {check.label}")
+    assumptions = () if claim is None else claim.assumptions
     try:
-        witnesses.verify(verdict.witness, assumptions=() if claim is None else claim.assumptions)
+        verify(witness, assumptions=assumptions, private=check.kind == "privacy")
     except WitnessRejected as error:
         raise RuleBroken(f"{check.id} refutes by a witness that does not verify: {error}") from error
+
+
+class Verify(Protocol):
+    """`dpcheck.witnesses.verify`, or one in a process of its own."""
+
+    def __call__(self, witness: Witness, /, *, assumptions: Sequence[sp.Basic], private: bool) -> Violation: ...
 
 
 def missing(check: Check) -> list[str]:
@@ -91,6 +118,17 @@ def missing(check: Check) -> list[str]:
 
 def skipped(reason: str) -> Verdict:
     return Verdict(outcome=Outcome.SKIPPED, reason=reason, evidence="exact")
+
+
+def of_cells(found: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """The versions that computed some cells: "1.2 and 1.3" of a package where these differ."""
+    seen: dict[str, set[str]] = {}
+    for each in found:
+        for name, version in each.items():
+            seen.setdefault(name, set()).add(version)
+    order = ["python", *PACKAGES]
+    names = sorted(seen, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return {name: " and ".join(sorted(seen[name])) for name in names}
 
 
 @functools.cache

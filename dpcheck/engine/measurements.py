@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcheck import foreign
 from dpcheck.checks import Measurement
 from dpcheck.errors import InvalidInput
 from dpcheck.verdicts import Verdict
@@ -32,10 +33,13 @@ def encode(measured: Measurement) -> str:
 
 
 def decode(text: str) -> Measurement:
-    values = json.loads(text)
+    """Raises `InvalidInput` for text that `encode` did not write."""
+    values = foreign.parsed(text)
+    if not isinstance(values, dict) or len(values) != 1 or not isinstance(next(iter(values.values())), dict):
+        raise InvalidInput(f"{foreign.shortened(values)} is no measurement")
     if "verdict" in values:
         return Verdict.from_dict(values["verdict"])
-    numbers: dict[str, Any] = _restored(values["numbers"])
+    numbers: dict[str, Any] = _restored(values.get("numbers"))
     return numbers
 
 
@@ -45,13 +49,15 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
-    if value is None or isinstance(value, str | bool | int):
+    if isinstance(value, str):
+        return foreign.encodable(value)
+    if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, Mapping):
         wrong = next((key for key in value if not isinstance(key, str)), None)
         if wrong is not None:
             raise InvalidInput(f"a measurement has the key {wrong!r}; name results by strings")
-        return {key: _plain(item) for key, item in value.items()}
+        return {foreign.encodable(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     raise InvalidInput(f"a measurement holds {value!r} ({type(value).__name__}); results are numbers, strings, lists")
@@ -59,5 +65,7 @@ def _plain(value: Any) -> Any:
 
 def _restored(value: Any) -> Any:
     if isinstance(value, dict):
-        return float(value["float"]) if set(value) == {"float"} else {k: _restored(v) for k, v in value.items()}
+        if set(value) == {"float"} and isinstance(value["float"], str):
+            return foreign.number(value)
+        return {k: _restored(v) for k, v in value.items()}
     return [_restored(item) for item in value] if isinstance(value, list) else value

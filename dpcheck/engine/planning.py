@@ -6,155 +6,22 @@ import ast
 import dataclasses
 import math
 import re
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.claims import LABEL
+from dpcheck.engine import guarantees
 from dpcheck.engine.algorithms import algorithm, algorithms, fields_of
+from dpcheck.engine.guarantees import Privacy
+from dpcheck.engine.setting import Setting
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Constants, Problem, Release, Schedule
-from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+from dpcheck.interfaces import Algorithm, Release, Schedule
+from dpcheck.privacy import Guarantee
 
 if TYPE_CHECKING:
     from dpcheck.accounting import Row
     from dpcheck.claims import Claim
-    from dpcheck.interfaces import Workload
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """What a practitioner knows: sizes, budget, and constants of his problem; one constant serves every norm.
-
-    Attributes:
-        n, d: records (users when m > 0) and dimension of the parameter; m: samples a user, 0 when a record is one.
-        epsilon, delta, rho: the budget: (epsilon, delta)-DP, or rho-zCDP.
-        k: order of the moment bound, handed to algorithms that have such a field.
-        D, L, H: diameter of the domain, Lipschitz constant and smoothness of the losses; inf where there is none.
-        moments: order -> G_k; another order gets the bound of the next order above, which is never too small.
-        growth: (theta, lambda) of the Tsybakov noise condition.
-        beta: failure probability of high-probability statements.
-        extra: further named constants that a paper's schedule asks for.
-        constants: those of a workload, in every norm, in place of all of the above; see `Setting.on`.
-    """
-
-    n: int
-    d: int
-    epsilon: float | None = None
-    delta: float = 0.0
-    rho: float | None = None
-    m: int = 0
-    k: float | None = None
-    D: float = 1.0
-    L: float = 1.0
-    H: float = 1.0
-    moments: Mapping[float, float] = field(default_factory=dict)
-    growth: tuple[float, float] | None = None
-    beta: float = 0.05
-    hessian_rank: int | None = None
-    extra: Mapping[str, float] = field(default_factory=dict)
-    constants: Constants | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("n", "d"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name} must be >= 1, got {getattr(self, name)}")
-        for name in ("D", "L", "H"):
-            if not getattr(self, name) > 0:
-                raise InvalidInput(f"{name} must be > 0, got {getattr(self, name)}")
-        if not 0 < self.beta < 1:
-            raise InvalidInput(f"the failure probability must lie in (0, 1), got {self.beta}")
-        if (self.epsilon is None) == (self.rho is None):
-            raise InvalidInput("name the budget by epsilon (and delta), or by rho; one of them")
-        if self.m < 0:
-            raise InvalidInput(f"m, the samples of a user, must be >= 0, got {self.m}")
-        for order, value in self.moments.items():
-            if not (order >= 1 and value > 0):
-                raise InvalidInput(f"a moment bound needs an order >= 1 and a value > 0, got {order:g}={value:g}")
-
-    @property
-    def privacy(self) -> Guarantee:
-        if self.rho is not None:
-            return ZCDP(self.rho)
-        assert self.epsilon is not None
-        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
-
-    def on(self, workload: Workload) -> Setting:
-        """The same sizes and budget with the constants of a workload, in every norm that an algorithm asks for."""
-        c = workload.constants
-        orders = {1.0, 2.0, *([] if self.k is None else [self.k])}
-        return dataclasses.replace(
-            self,
-            d=c.d,
-            D=c.diameter(2.0),
-            L=c.lipschitz(2.0),
-            H=max(c.smoothness(2.0), sys.float_info.min),  # linear losses
-            moments={order: c.moment(order, 1) for order in orders},
-            growth=c.growth,
-            hessian_rank=c.hessian_rank,
-            extra=dict(c.extra),
-            constants=c,
-        )
-
-    @property
-    def trivial(self) -> float:
-        """What the excess risk of a constant output is at most: D G_1."""
-        return self.D * self.moment(1)
-
-    def moment(self, k: float, m: int = 1) -> float:
-        """G_k; by Minkowski's inequality it bounds the moment of a mean of m gradients as well."""
-        if self.constants is not None:
-            return self.constants.moment(k, m)
-        above = [order for order in self.moments if order >= k]
-        return min(self.moments[min(above)] if above else math.inf, self.L)
-
-    @property
-    def problem(self) -> Problem:
-        constants = self.constants or Constants(
-            d=self.d,
-            diameter=lambda p: self.D,
-            lipschitz=lambda p: self.L,
-            smoothness=lambda p: self.H,
-            moment=self.moment,
-            growth=self.growth,
-            hessian_rank=self.hessian_rank,
-            extra=dict(self.extra),
-        )
-        return Problem(
-            constants=constants, privacy=self.privacy, failure_probability=self.beta, samples_per_user=self.m
-        )
-
-    def values(self) -> dict[str, float]:
-        """Symbol name -> value, for the bounds of claims."""
-        found: dict[str, float] = {
-            "n": self.n,
-            "d": self.d,
-            "D": self.D,
-            "R": self.D,
-            "beta": self.beta,
-            "zeta": self.beta,
-        }
-        for name in ("L", "H"):
-            if math.isfinite(getattr(self, name)):
-                found[name] = getattr(self, name)
-        if self.epsilon is not None:
-            found |= {"epsilon": self.epsilon, "delta": self.delta}
-        if self.rho is not None:
-            found["rho"] = self.rho
-        if self.m:
-            found["m"] = self.m
-        if self.growth is not None:
-            found |= {"theta": self.growth[0], "lambda": self.growth[1]}
-        if self.k is not None:
-            found |= {
-                "k": self.k,
-                "G_k": self.moment(self.k),
-                "r_k": self.moment(self.k),
-                "r_2k": self.moment(2 * self.k),
-            }
-        found |= {"G": self.moment(1), "G_1": self.moment(1), "G_2": self.moment(2), "r_2": self.moment(2)}
-        return {name: value for name, value in (found | dict(self.extra)).items() if math.isfinite(value)}
 
 
 @dataclass(frozen=True)
@@ -166,6 +33,7 @@ class ReleaseRow:
         reads: how many records one of them reads.
         relative: noise over the diameter of the domain; None for selections.
         epsilon: of one of them with all its uses, at `delta`, from the claimed sensitivity; `rho` likewise.
+        rests_on: claims, not proved here, that the sensitivity follows from.
     """
 
     name: str
@@ -179,6 +47,7 @@ class ReleaseRow:
     epsilon: float
     delta: float
     rho: float
+    rests_on: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,7 +55,7 @@ class BoundRow:
     """An upper bound with its constants, or why it cannot be given here.
 
     Attributes:
-        what: "risk" (excess risk), "distance" (to the minimiser that a solver is after), "spent" (epsilon, worst pair).
+        what: a value of `WHATS`: "risk" is the population excess risk, and nothing else is.
     """
 
     source: str
@@ -195,8 +64,14 @@ class BoundRow:
     what: str = "risk"
 
 
-WHATS = {"risk": "risk", "distance": "distance", "worst-case ε": "spent"}
-"""Word in the quantity of a claim -> what a plan calls it."""
+WHATS = {
+    "excess risk": "risk",
+    "empirical suboptimality": "suboptimality",
+    "distance": "distance",
+    "gradients": "gradients",
+    "epsilon spent": "spent",
+}
+"""What a claim measures -> what a plan calls it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,9 +85,7 @@ class Plan:
     releases: tuple[ReleaseRow, ...]
     gradients: int
     floats_per_trial: int
-    claimed: Guarantee | None
-    accounted: str
-    epsilon: float | None
+    privacy: Privacy
     bounds: tuple[BoundRow, ...]
 
 
@@ -271,7 +144,7 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
     Args:
         label: of the algorithm, with its reading if any.
         settings: fields of the algorithm.
-        claims: those that may bound its risk; only explicit upper bounds about it count.
+        claims: those that it may rest on, and that may bound its risk: only explicit upper bounds about it count.
 
     Raises:
         Infeasible: the algorithm cannot be run at this size.
@@ -279,7 +152,6 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
     """
     chosen = build(label, settings, setting.k)
     schedule = chosen.schedule(setting.problem, setting.n)
-    said, epsilon = accounted(schedule)
     return Plan(
         label=chosen.label,
         reading=label.partition("@")[2] or "as-printed",
@@ -288,27 +160,26 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
         releases=tuple(_grouped(schedule, setting.D)),
         gradients=schedule.gradients,
         floats_per_trial=schedule.floats_per_trial,
-        claimed=schedule.claimed,
-        accounted=said,
-        epsilon=epsilon,
-        bounds=tuple(_bounds(chosen, setting, claims)),
+        privacy=guarantees.judge(schedule, claims),
+        bounds=tuple(_bounds(chosen, setting, claims, label.partition("@")[2])),
     )
 
 
-def alternatives(label: str, setting: Setting) -> list[tuple[str, str]]:
+def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> list[tuple[str, str]]:
     """The paper's other algorithms at this size: (label, "feasible" with the bound on its risk, or the smallest n).
 
-    Algorithms that say of themselves that they are a `subroutine` are no alternative.
+    Algorithms that are a `subroutine` are no alternative; one of which no guarantee stands says so.
     """
     found = []
     for other, kind in algorithms().items():
-        if other == label or other.partition("/")[0] != label.partition("/")[0] or getattr(kind, "subroutine", False):
+        if other == label or other.partition("/")[0] != label.partition("/")[0] or kind.subroutine:
             continue
         try:
             chosen = build(other, {}, setting.k)
-            chosen.schedule(setting.problem, setting.n)
+            privacy = guarantees.judge(chosen.schedule(setting.problem, setting.n), claims)
             risks = [row.value for row in _bounds(chosen, setting, ()) if row.what == "risk" and row.value is not None]
-            found.append((other, f"feasible, risk ≤ {min(risks):.3g}" if risks else "feasible"))
+            said = f"feasible, risk ≤ {min(risks):.3g}" if risks else "feasible"
+            found.append((other, said if privacy.stands else f"{said}, but no guarantee stands"))
         except Infeasible as error:
             if error.smallest_n is not None:
                 found.append((other, f"feasible from n = {error.smallest_n:,}"))
@@ -317,25 +188,32 @@ def alternatives(label: str, setting: Setting) -> list[tuple[str, str]]:
     return found
 
 
+def private_readings(
+    label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequence[Claim] = ()
+) -> list[tuple[str, Guarantee]]:
+    """The readings of an algorithm, under the same settings, of which the accountant certifies the budget.
+
+    Returns:
+        (label with reading, what is certified), the reading of `label` left out.
+    """
+    bare, _, own = label.partition("@")
+    found = []
+    for reading in algorithms()[bare].readings:
+        if reading == own:
+            continue
+        try:
+            schedule = build(f"{bare}@{reading}", settings, setting.k).schedule(setting.problem, setting.n)
+        except (DpcheckError, ValueError, ArithmeticError):
+            continue  # this reading cannot be run here
+        privacy = guarantees.judge(schedule, claims)
+        if privacy.keeps and privacy.certified is not None:
+            found.append((f"{bare}@{reading}", privacy.certified))
+    return found
+
+
 def bounds(label: str, setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
     """The upper bounds of `plan` without its schedule. Raises as `plan` does."""
-    return _bounds(build(label, {}, setting.k), setting, claims)
-
-
-def accounted(schedule: Schedule[Any]) -> tuple[str, float | None]:
-    """What the accountant certifies from the claimed sensitivities, in words, and its epsilon at the claimed delta."""
-    from dpcheck.accounting import account
-
-    if not schedule.releases:
-        return "nothing is released through noise", None
-    found = account(schedule)
-    if isinstance(schedule.claimed, ZCDP):
-        return f"{max(stretch.rho for stretch in found.stretches):.4g}-zCDP", None
-    delta = schedule.claimed.delta if isinstance(schedule.claimed, ApproxDP) else found.reference_delta
-    epsilon = float(found.epsilon(delta))
-    if not math.isfinite(epsilon):
-        return f"no finite ε at δ = {delta:g}", epsilon
-    return (f"{epsilon:.4g}-DP" if delta == 0 else f"({epsilon:.4g}, {delta:g})-DP"), epsilon
+    return _bounds(build(label, {}, setting.k), setting, claims, label.partition("@")[2])
 
 
 def _phase(phase: Any) -> Mapping[str, Any]:
@@ -356,10 +234,11 @@ def _grouped(schedule: Schedule[Any], diameter: float) -> list[ReleaseRow]:
     groups: dict[tuple[Any, ...], list[Release]] = {}
     for release in schedule.releases:
         most = max((read.sensitivity for read in release.reads), default=0.0)
-        shape = (_NUMBER.sub("*", release.name), repr(release.law), release.count, most, len(release.reads))
+        name = _NUMBER.sub("*", release.name)
+        shape = (name, repr(release.law), release.count, most, len(release.reads), release.rests_on)
         groups.setdefault(shape, []).append(release)
     firsts = dataclasses.replace(schedule, releases=tuple(alike[0] for alike in groups.values()))
-    rows = account(firsts).per_release
+    rows = account(firsts, assuming="all").per_release
     return [_row(alike, row, diameter) for alike, row in zip(groups.values(), rows, strict=True)]
 
 
@@ -382,49 +261,72 @@ def _row(alike: Sequence[Release], row: Row, diameter: float) -> ReleaseRow:
         epsilon=row.epsilon,
         delta=row.delta,
         rho=row.rho,
+        rests_on=first.rests_on,
     )
 
 
-def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim]) -> list[BoundRow]:
+def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim], reading: str = "") -> list[BoundRow]:
     """The algorithm's own bounds and those of the explicit claims about it; reasons only where no number is found."""
-    found = []
-    for what in ("risk", "distance"):
-        own: Callable[[Problem, int], float | None] | None = getattr(chosen, f"{what}_bound", None)
-        if own is None:
-            continue
-        try:
-            value = own(setting.problem, setting.n)
-        except DpcheckError as error:
-            found.append(BoundRow(chosen.label, None, str(error), what))
-        else:
-            if value is not None and math.isfinite(value):
-                found.append(BoundRow(chosen.label, float(value), "the algorithm's own bound", what))
-    fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
-    numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
-    # An ERM solver is handed a block of m records: all n, when it is planned by itself.
-    values = {"m": setting.n} | numbers | setting.values()
+    found = [*_own(chosen, setting, "risk"), *_own(chosen, setting, "distance")]
+    values = _values(chosen, setting)
     for claim in claims:
-        about = chosen.label in {label.partition("@")[0] for label in claim.about}
-        kind = next((name for word, name in WHATS.items() if word in claim.quantity), None)
-        if about and claim.explicit is not None and claim.relation == "<=" and kind is not None:
-            found.append(dataclasses.replace(_claimed(claim, values), what=kind))
+        bounds_something = claim.explicit is not None and claim.relation == "<=" and claim.measures in WHATS
+        if bounds_something and _speaks_of(claim, chosen, reading):
+            found.append(dataclasses.replace(_claimed(claim, values), what=WHATS[claim.measures]))
     trivial = setting.trivial
     for place, row in enumerate(found):
         if row.what == "risk" and row.value is not None and row.value >= trivial:
             note = f"{row.note}; vacuous here: a constant output has at most D G_1 = {trivial:.4g}"
             found[place] = dataclasses.replace(row, note=note)
-    return [row for row in found if row.value is not None] or found
+    told = [row for row in found if row.value is None and row.source == chosen.label]
+    numbers = [row for row in found if row.value is not None]
+    # What a constant that he can give would tell him is worth saying beside numbers; symbols that he cannot are not.
+    return numbers + [row for row in told if row.what not in {n.what for n in numbers}] or found
+
+
+def _speaks_of(claim: Claim, chosen: Algorithm[Any], reading: str) -> bool:
+    """Whether a claim is about this algorithm, and not about a reading of it that is not the one taken."""
+    about = chosen.label in {label.partition("@")[0] for label in claim.about}
+    return about and (claim.reading not in chosen.readings or claim.reading == reading)
+
+
+def _own(chosen: Algorithm[Any], setting: Setting, what: str) -> Iterator[BoundRow]:
+    """The algorithm's own bound, or the constants that it needs for one."""
+    own = chosen.risk_bound if what == "risk" else chosen.distance_bound
+    try:
+        value = own(setting.problem, setting.n)
+    except DpcheckError as error:
+        yield BoundRow(chosen.label, None, str(error), what)
+        return
+    if value is not None and math.isfinite(value):
+        yield BoundRow(chosen.label, float(value), "the algorithm's own bound", what)
+        return
+    missing = {name: meaning for name, meaning in chosen.wants.items() if name not in setting.problem.constants.extra}
+    if value is None and missing and own(setting.given(dict.fromkeys(missing, 1.0)).problem, setting.n) is not None:
+        said = " ".join(f"--constant {name}=…" for name in missing)
+        yield BoundRow(chosen.label, None, f"needs {said}: {', '.join(missing.values())}", what)
+
+
+def _values(chosen: Algorithm[Any], setting: Setting) -> dict[str, Any]:
+    """Symbol name -> value, for claims: of the setting, of the algorithm's fields, and what its schedule has fixed."""
+    fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
+    numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
+    # An ERM solver is handed a block of m records: all n, when it is planned by itself.
+    known = {"m": setting.n} | numbers | setting.values() | dict(chosen.terms(setting.problem, setting.n))
+    return {name: value for name, value in known.items() if not math.isnan(value)}
 
 
 def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
     note = claim.quantity if claim.probability is None else f"{claim.quantity}, with probability {claim.probability}"
-    if claim.grade == "refuted" and claim.reading == "as-printed":
-        return BoundRow(claim.label, None, "refuted as printed; see dpcheck show")
+    if guarantees.is_false(claim):
+        return BoundRow(claim.label, None, f"false ({claim.grade}); see dpcheck show {claim.label}")
     try:
         value = float(claim.evaluate(**values))
     except (InvalidInput, TypeError, ArithmeticError) as error:
         return BoundRow(claim.label, None, str(error).removeprefix(f"{claim.label} "))
-    return BoundRow(claim.label, value, note)
+    if not math.isfinite(value):
+        return BoundRow(claim.label, None, "has no finite value here")
+    return BoundRow(claim.label, value, f"{note}; its proof has a gap" if claim.grade == "proof gap" else note)
 
 
 def parse(text: str) -> tuple[str, Any]:

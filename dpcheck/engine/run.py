@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import math
+import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from dpcheck.checks import SIZES, Check, Measurement, Size
+from dpcheck import foreign
+from dpcheck.checks import RUN_FAILURE_PROBABILITY, SIZES, Check, Size
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
 from dpcheck.engine.catalogue import Catalogue, cell_key
 from dpcheck.engine.history import committed
 from dpcheck.engine.layout import Layout
 from dpcheck.engine.measurements import decode, encode
-from dpcheck.engine.records import Record
-from dpcheck.engine.store import CellKey, Failure, Store, now
+from dpcheck.engine.records import Record, Refused
+from dpcheck.engine.store import Failure, Store, now
+from dpcheck.engine.stored import Cell, CellKey
 from dpcheck.errors import DpcheckError, InvalidInput, MissingExtra
 from dpcheck.verdicts import Outcome, Verdict
 
@@ -44,6 +49,7 @@ class Done:
     message: str = ""
     trace: str = ""
     skipped: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 class Listener:
@@ -71,6 +77,9 @@ class Result:
         failures: checks that raised or broke a rule, each with its first error.
         waiting: checks of which other shards hold cells.
         computed, stored: cells of this run, and cells that the store held already.
+        declared: the most that the failure probabilities of the checks of this run may add up to.
+        damaged: cells of the store that were computed again, for their checksum did not fit.
+        refused: rows of the store that are no records.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -79,6 +88,26 @@ class Result:
     computed: int = 0
     stored: int = 0
     seconds: float = 0.0
+    declared: float = 0.0
+    damaged: list[str] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+    @property
+    def failure_probability(self) -> float:
+        """Of all verdicts together: the sum of theirs."""
+        return math.fsum(record.verdict.failure_probability for record in self.records)
+
+    @property
+    def unkept(self) -> str:
+        """Why the promise of a run is not kept, in a sentence; "" when it is."""
+        for what, found in (("are", self.failure_probability), ("may be", self.declared)):
+            if found > RUN_FAILURE_PROBABILITY * (1 + 1e-9):
+                return (
+                    f"the verdicts of this run {what} wrong together with probability {found:.3g}, and a run promises "
+                    f"{RUN_FAILURE_PROBABILITY:g}; run fewer checks at a time, or give each a smaller "
+                    "failure_probability"
+                )
+        return ""
 
     @property
     def unexpected(self) -> list[Record]:
@@ -92,7 +121,7 @@ class _Progress:
     check: Check
     sources: str
     cells: list[dict[str, Any]]
-    found: dict[str, tuple[Measurement, float]]
+    found: dict[str, Cell]
     open: int = 0
     failures: list[Failure] = field(default_factory=list)
     skipped: str = ""
@@ -140,10 +169,11 @@ class Runner:
         self.listener = listener or Listener()
         self.result = Result()
         self._checks = {check.id: self._begin(check) for check in checks}
+        self.result.declared = math.fsum(check.may_spend for check in checks)
 
     def _begin(self, check: Check) -> _Progress:
         sources = self.catalogue.fingerprint(check)
-        held = self.store.cells(check.id, self.size, self.seed, sources)
+        held = self.store.cells(check.id, self.size, self.seed, sources, self.result.damaged)
         progress = _Progress(check, sources, check.cells(self.size), held)
         self.result.stored += len(held)
         lacks = judge.missing(check)
@@ -213,8 +243,8 @@ class Runner:
         progress = self._checks[done.task.check]
         progress.open -= 1
         if done.measured is not None:
-            self.store.add_cell(done.task.key, done.measured, done.seconds)
-            progress.found[done.task.key.cell] = (decode(done.measured), done.seconds)
+            self.store.add_cell(done.task.key, done.measured, done.seconds, done.versions)
+            progress.found[done.task.key.cell] = Cell(decode(done.measured), done.seconds, done.versions)
             self.result.computed += 1
         elif done.skipped:
             progress.skipped = done.skipped
@@ -235,35 +265,37 @@ class Runner:
         elif not progress.complete:
             self.result.waiting.append(check.id)
         else:
-            measured = [(cell, progress.found[cell_key(cell)][0]) for cell in progress.cells]
+            measured = [(cell, progress.found[cell_key(cell)].measured) for cell in progress.cells]
             try:
-                with catalogues.in_force(self.catalogue):
+                with catalogues.in_force(self.catalogue), _quiet():
                     verdict = judge.conclude(check, measured, self.catalogue.claims.get(check.label))
-            except Exception as error:
+                # It goes through the same text as a stored one, so that a fresh and a resumed run agree to the byte.
+                plain = decode(encode(verdict))
+                assert isinstance(plain, Verdict)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 key = CellKey(check.id, "", self.size, self.seed, progress.sources)
-                self._fail(progress, Failure(key, _said(error), traceback.format_exc()))
+                self._fail(progress, Failure(key, _said(error), _trace()))
                 return
-            self._keep(progress, verdict)
+            self._keep(progress, plain)
 
     def _keep(self, progress: _Progress, verdict: Verdict) -> None:
         check = progress.check
-        # A verdict goes through the same text as a stored one, so that a fresh and a resumed run agree to the byte.
-        plain = decode(encode(verdict))
-        assert isinstance(plain, Verdict)
         record = Record(
             check=check.id,
             label=check.label,
             kind=check.kind,
             size=self.size,
             seed=self.seed,
-            verdict=plain,
-            expected=plain.outcome is Outcome.SKIPPED or plain.outcome in check.expect,
+            verdict=verdict,
+            expected=verdict.outcome is Outcome.SKIPPED or verdict.outcome in check.expect,
             cells=len(progress.cells),
             sources=progress.sources,
-            versions=judge.versions(),
+            versions=judge.of_cells([cell.versions for cell in progress.found.values()] or [judge.versions()]),
             commit=self._commit,
             created=now(),
-            seconds=sum(seconds for _, seconds in progress.found.values()),
+            seconds=sum(cell.seconds for cell in progress.found.values()),
         )
         before = self._before.get(check.id)
         if before is None or committed(before) != committed(record):
@@ -274,7 +306,8 @@ class Runner:
     @functools.cached_property
     def _before(self) -> dict[str, Record]:
         """Check -> the last record of this size and seed: an unchanged verdict is not written twice."""
-        return {r.check: r for r in self.store.records() if (r.size, r.seed) == (self.size, self.seed)}
+        known = self.store.records(self.result.refused)
+        return {r.check: r for r in known if (r.size, r.seed) == (self.size, self.seed)}
 
     def _fail(self, progress: _Progress, failure: Failure) -> None:
         progress.failures.append(failure)
@@ -300,14 +333,22 @@ def compute_cell(task: Task, catalogue: Catalogue | None = None) -> Done:
     begun = time.perf_counter()
     try:
         here = catalogue or _of_worker(task)
-        with catalogues.in_force(here), threadpoolctl.threadpool_limits(limits=1):
+        with catalogues.in_force(here), threadpoolctl.threadpool_limits(limits=1), _quiet():
             size, check = cast(Size, task.key.size), here.checks[task.check]
             measured = encode(check.measure(check.cells(size)[task.index], size, task.key.seed))
+            decode(measured)  # what cannot be read again is an error of the check
     except MissingExtra as error:
         return Done(task, None, time.perf_counter() - begun, skipped=str(error))
-    except (Exception, SystemExit) as error:
-        return Done(task, None, time.perf_counter() - begun, _said(error), traceback.format_exc())
-    return Done(task, measured, time.perf_counter() - begun)
+    except KeyboardInterrupt:  # the user's
+        raise
+    except BaseException as error:
+        return Done(task, None, time.perf_counter() - begun, _said(error), _trace())
+    return Done(task, measured, time.perf_counter() - begun, versions=judge.versions())
+
+
+def _quiet() -> contextlib.AbstractContextManager[Any]:
+    """What a check prints goes to stderr: standard output is the command's own."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _of_worker(task: Task) -> Catalogue:
@@ -337,8 +378,19 @@ def _said(error: BaseException) -> str:
     """An exception in one line, with the place where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    text = " ".join(str(error).split())
+    try:
+        text = foreign.plain(" ".join(str(error).split()))
+    except BaseException:
+        text = "an exception that cannot be shown"
     return text + where if isinstance(error, judge.RuleBroken) else f"{type(error).__name__}: {text}{where}"
+
+
+def _trace() -> str:
+    """The traceback of the exception at hand, as text that can be stored."""
+    try:
+        return foreign.encodable(traceback.format_exc())
+    except BaseException:
+        return ""
 
 
 def run(catalogue: Catalogue, checks: Iterable[Check], store: Store, **options: Any) -> Result:

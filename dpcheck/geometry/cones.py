@@ -182,7 +182,9 @@ class ConeCap(Supported):
 
     def support_point(self, direction: Array) -> Array:
         """radius times the direction of the projection onto the cone; 0 where that is 0."""
-        return np.asarray(self.radius * unit(self.cone.project(scaled(np.asarray(direction, dtype=float))[0])))
+        point = self.cone.project(scaled(np.asarray(direction, dtype=float))[0])
+        # Next to nothing of a direction of length 1 is its rounding, and has no direction of its own.
+        return np.where(norm(point)[..., None] > 1e-200, self.radius * unit(point), 0.0)
 
     def gaussian_width(self) -> float:
         """radius E|projection of xi onto the cone|, since the support function is radius times that length."""

@@ -1,4 +1,4 @@
-"""Mirror maps for 1 < p <= 2 and the simplex: gradients, inverses, Bregman divergences and projections.
+"""Mirror maps of l_p and of the simplex: gradients, inverses, Bregman divergences and projections.
 
 Maps are centred at the origin; a map around c is used on displacements w - c. Points lie on the last axis.
 """
@@ -31,17 +31,18 @@ def _power(y: Array, p: float, exponent: float) -> Array:
 
 @dataclass(frozen=True)
 class PowerMap:
-    """Phi(u) = scale / 2 |u|_p^2 for 1 < p <= 2.
+    """Phi(u) = scale / 2 |u|_p^2 for 1 < p < inf.
 
     l1_geometry/alg-2 has scale 2 / (p - 1), alg-6 1 / (p - 1); lp_spaces/alg-3 and alg-4 have scale kappa and p = s.
+    For p > 2 it is strictly convex, with the same closed forms, but not strongly convex.
     """
 
     p: float
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 1 < self.p <= 2:
-            raise InvalidInput(f"the exponent of a mirror map must lie in (1, 2], got {self.p!r}")
+        if not 1 < self.p < math.inf:
+            raise InvalidInput(f"the exponent of a mirror map must lie in (1, inf), got {self.p!r}")
         if not (math.isfinite(self.scale) and self.scale > 0):
             raise InvalidInput(f"scale must be a finite number > 0, got {self.scale!r}")
 
@@ -52,8 +53,8 @@ class PowerMap:
 
     @property
     def strong_convexity(self) -> float:
-        """Modulus in l_p: scale (p - 1) (Beck and Teboulle 2003)."""
-        return self.scale * (self.p - 1)
+        """Modulus in l_p: scale (p - 1) (Beck and Teboulle 2003); 0 for p > 2."""
+        return self.scale * (self.p - 1) if self.p <= 2 else 0.0
 
     def value(self, u: Array) -> Array:
         """(..., d) -> (...)."""
@@ -93,6 +94,7 @@ class PowerMap:
 
     def minimiser_in_box(self, theta: Array, low: Array | float, high: Array | float) -> Array:
         """argmin Phi(u) - <theta, u> over low <= u <= high, where low <= 0 <= high."""
+        self._require_smooth_dual()
         theta = np.asarray(theta, dtype=float)
         if not (np.all(np.asarray(low) <= 0) and np.all(np.asarray(high) >= 0)):
             raise InvalidInput("the box of a mirror step must contain the centre of the map")
@@ -110,6 +112,7 @@ class PowerMap:
         The l1 ball must hold `centre`, where u = 0. One scalar equation for its multiplier inside one for
         |u|_p^(2 - p), both monotone.
         """
+        self._require_smooth_dual()
         theta = np.asarray(theta, dtype=float)
         c = np.broadcast_to(np.asarray(centre, dtype=float), theta.shape)
         if not (np.abs(c).sum(axis=-1) <= l1_radius * (1 + 1e-12)).all():
@@ -139,6 +142,13 @@ class PowerMap:
 
         low, high = np.zeros(len(theta)), np.abs(theta).max(axis=-1)
         return at(_falling_root(lambda x: np.abs(at(x)).sum(axis=-1) - l1_radius, low, high, ROUNDING * l1_radius))
+
+    def _require_smooth_dual(self) -> None:
+        if self.p > 2:
+            raise InvalidInput(
+                f"a mirror step of exponent {self.p:g} > 2 has a closed form on R^d and on |x|_p <= radius only; take "
+                "of these, or an exponent of at most 2"
+            )
 
     def _separable(self, theta: Array, tau: Array) -> Array:
         """argmin tau |u|^p / p - theta u in every coordinate: sgn(theta) (|theta| / tau)^(1 / (p - 1))."""

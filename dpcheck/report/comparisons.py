@@ -99,7 +99,7 @@ def contests(catalogue: Catalogue, by_check: Mapping[str, Record]) -> tuple[tupl
 def sizes(catalogue: Catalogue) -> tuple[SizeView, ...]:
     """Real sizes, each with its algorithms: proved risk, privacy, gradients, or why not."""
     from dpcheck.engine import comparison
-    from dpcheck.engine.planning import Setting
+    from dpcheck.engine.setting import Setting
 
     found = []
     for _, size in sorted(catalogue.sizes.items()):

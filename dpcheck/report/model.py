@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dpcheck.checks import Check
+from dpcheck.checks import RUN_FAILURE_PROBABILITY, Check
 from dpcheck.claims import Claim, Grade, Standing, split_label, standing
 from dpcheck.derivations import Transcript
 from dpcheck.engine.records import Record
@@ -336,6 +336,12 @@ class Report:
         return tables.probability(
             math.fsum(r.record.verdict.failure_probability for r in self.results if r.record is not None)
         )
+
+    @property
+    def unkept(self) -> bool:
+        """Whether that is more than one run promises."""
+        spent = math.fsum(r.record.verdict.failure_probability for r in self.results if r.record is not None)
+        return spent > RUN_FAILURE_PROBABILITY * (1 + 1e-9)
 
     @property
     def unexpected(self) -> list[Result]:

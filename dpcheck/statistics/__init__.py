@@ -1,1 +1,1 @@
-"""Statistics with stated failure probabilities: binomials, means of heavy tails, e-values, slopes, multiplicity."""
+"""Statistics with stated failure probabilities: binomials, means of heavy tails, e-values, slopes."""

@@ -21,11 +21,13 @@ __all__ = [
     "lem_4_1_random",
     "lem_6_1_range",
     "prop_1_samples",
+    "thm_4_gradients",
     "thm_6_fixed",
     "thm_8_rate",
     "thm_9_rate",
     "thm_10_range",
     "thm_11_range",
+    "thm_12_step",
 ]
 
 Rational = int | str
@@ -53,6 +55,12 @@ def _count(name: str, value: int, least: int = 1) -> int:
 
 def _real(value: Fraction | int) -> mpf:
     return mpf(value.numerator) / value.denominator
+
+
+def _root(value: Fraction) -> mpf:
+    """The square root with more digits than hypotheses are compared with."""
+    with workdps(DIGITS + 30):
+        return mp.sqrt(_real(value))
 
 
 # Section 3 ----------------------------------------------------------------------------------------------------------
@@ -96,6 +104,8 @@ def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
             statement="E f(average weighted by k) - f* <= L^2/(lambda (T + 1))",
             violated=found > claimed,
             label="l1_geometry/lem-3-2",
+            # E g^2 = (x + m)^2 + 1 is convex: largest at an end of [0, R].
+            at={"T": steps, "g_2": max((x + slope) ** 2 for x in (0, width)) + 1, "L": _root((width + slope) ** 2 + 1)},
         )
 
 
@@ -111,6 +121,7 @@ def fact_gauss_max(d: int) -> Violation:
             statement="E max zeta_j^2 <= 2 sigma^2 log d",
             violated=bool(found > claimed),
             label="l1_geometry/fact-gauss-max@literal",
+            at={"d": size},
         )
 
 
@@ -128,6 +139,29 @@ def alg_2_steps(n: int, d: int, epsilon: Rational) -> Violation:
             statement="every phase makes at least one step",
             violated=bool(found < 1),
             label="l1_geometry/alg-2@literal",
+            at={"n": size, "d": dimension, "epsilon": budget},
+        )
+
+
+def thm_4_gradients(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
+    """l1_geometry/thm-4@literal with a given hidden constant and base-2 logarithms, which make it larger: the first
+    phase alone makes T_1 = n_1^2/b_1^2 steps of b_1 gradients, n_1 = n/2, b_1^2 = max(n_1/log d, 2d/eps).
+    """
+    size, dimension = _count("n", n, 2), _count("d", d, 2)
+    budget, factor = _exact("epsilon", epsilon, most=1), _exact("constant", constant)
+    with workdps(DIGITS):
+        log_d, records = mp.log(dimension, 2), mpf(size) / 2
+        batch = mp.sqrt(max(records / log_d, 2 * dimension / _real(budget)))
+        found = records**2 / batch
+        least = min(mpf(size) ** mpf("1.5") * mp.sqrt(log_d), mpf(size) ** 2 * _real(budget) / mp.sqrt(dimension))
+        claimed = _real(factor) * mp.log(size, 2) * least
+        return Violation(
+            claimed=claimed,
+            found=found,
+            statement="gradients <= constant log n min(n^(3/2) sqrt(log d), n^2 epsilon/sqrt d)",
+            violated=bool(found > claimed),
+            label="l1_geometry/thm-4@literal",
+            at={"n": size, "d": dimension, "epsilon": budget, "n_1": records, "b_1": batch},
         )
 
 
@@ -170,6 +204,17 @@ def _second_leaf(b: int, scale: mpf, tilt: Fraction) -> mpf:
     return mp.log(near / far)
 
 
+def _of_plane_losses(tilt: Fraction) -> dict[str, Fraction]:
+    """Largest |grad f|_inf and smoothness of <(-1, tilt), x> and (x_1 +- x_2)^2/2 on the unit cross-polytope, and its
+    width: maxima of convex functions, so over its vertices.
+    """
+    corners = [(1, 0), (0, 1), (-1, 0), (0, -1)]
+    slopes = [Fraction(1), tilt, *(Fraction(abs(x + sign * y)) for x, y in corners for sign in (1, -1))]
+    curves = [Fraction(abs(v * w)) for sign in (1, -1) for v, w in itertools.product((1, sign), repeat=2)]
+    apart = [abs(x[0] - y[0]) + abs(x[1] - y[1]) for x in corners for y in corners]
+    return {"g_inf": max(slopes), "H_f": max(curves), "width": Fraction(max(apart))}
+
+
 def lem_4_1_fixed(b: int, epsilon: Rational, tilt: Rational) -> Violation:
     """l1_geometry/lem-4-1 with records allocated in advance: T = 1, d = 2, L = beta = 1, D = 2, lambda = 8/(b eps).
 
@@ -188,6 +233,7 @@ def lem_4_1_fixed(b: int, epsilon: Rational, tilt: Rational) -> Violation:
             statement="the log-ratio of the output (1/3) e_1 + (2/3) e_2 is at most epsilon",
             violated=bool(found > _real(budget)),
             label="l1_geometry/lem-4-1",
+            at={"b": size, "epsilon": budget, "T": 1, "L": 1, "H": 1, "D": 2, **_of_plane_losses(slope)},
         )
 
 
@@ -206,6 +252,13 @@ def lem_4_1_random(b: int, epsilon: Rational) -> Violation:
         def event(first: mpf, second: mpf) -> mpf:
             return _wins(_cross((root, first)), 0, scale) * _wins(_cross((mpf(0), second)), 1, scale)
 
+        # grad f_F = (-0.7 s, 1 - 2 s) with s = psi' in [0, 1], and psi'' <= 1/1.4.
+        largest = max(abs(part) for s in (0, 1) for part in (Fraction(-7, 10) * s, Fraction(1 - 2 * s)))
+        curve = max(u * v for u in (Fraction(7, 10), Fraction(2)) for v in (Fraction(7, 10), Fraction(2))) / Fraction(
+            14, 10
+        )
+        at = {"b": size, "epsilon": budget, "T": 1, "L": 1, "H": Fraction(20, 7), "D": 2, "width": 2}
+        at |= {"g_inf": largest, "H_f": curve}
         plain = event(mpf(-1), mpf(1))
         mixed = (2 * event(-1 + step, 1 + step) + event(mpf(-1), 1 - 4 * step)) / 3
         found = mp.log(mixed / plain)
@@ -215,6 +268,7 @@ def lem_4_1_random(b: int, epsilon: Rational) -> Violation:
             statement="the log-ratio of 'w_0 = e_1, w_1 = e_2' is at most epsilon",
             violated=bool(abs(found) > _real(budget)),
             label="l1_geometry/lem-4-1",
+            at=at,
         )
 
 
@@ -250,22 +304,28 @@ def thm_6_fixed(n: int, tilt: Rational) -> Violation:
             statement="the log-ratio of the output (1 - w, w) is at most epsilon = 1",
             violated=bool(found > 1),
             label="l1_geometry/thm-6@literal",
+            at={"n": size, "b": b, "T": T, "m": 4, "d": 2, "epsilon": 1, "L": 1, "H": 1, "D": 2},
         )
 
 
 # Section 5 ----------------------------------------------------------------------------------------------------------
 
 
-def _two_point(n: int) -> tuple[mpf, mpf]:
-    """(least worst excess of any algorithm, L D) of the two-point family with R = L' = 1, lambda = 1/(8 sqrt n)."""
+def _two_point(n: int) -> tuple[mpf, dict[str, mpf]]:
+    """Least worst excess of any algorithm on the two-point family with R = L' = 1, lambda = 1/(8 sqrt n), and what the
+    family is: its largest gradient entry, modulus and smoothness in l1, and the width of the unit cross-polytope.
+    """
     size, gamma = mpf(n), 1 / (2 * mp.sqrt(n))
     weight = gamma / 4
     variation = mp.sqrt(size * gamma * mp.log((1 + gamma) / (1 - gamma)) / 2)
-    return (1 - variation) * (gamma - weight), 2 * (1 + 2 * weight)
+    # |z e_1 + 2 weight x|_inf is largest at a vertex; weight |v|_2^2 >= (weight/2) |v|_1^2 in the plane.
+    steepest = max(abs(z + 2 * weight * x) for z in (1, -1) for x in (1, 0, -1))
+    of = {"g_inf": steepest, "L": steepest, "modulus": weight, "lambda": weight, "H_f": 2 * weight, "H": 2 * weight}
+    return (1 - variation) * (gamma - weight), {**of, "width": mpf(2), "D": mpf(2)}
 
 
 def thm_8_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
-    """l1_geometry/thm-8 at d = 2 with a given hidden constant, against every algorithm on a two-point family.
+    """l1_geometry/thm-8@literal at d = 2 with a given hidden constant, against every algorithm on a two-point family.
 
     f = z x_1 + lambda |x|_2^2 on {|x|_1 <= 1}, z = +-1 with probability (1 +- gamma)/2, gamma = 1/(2 sqrt n), lambda =
     gamma/4. `found` bounds the worst of both excess risks from below, by Pinsker's inequality.
@@ -273,40 +333,36 @@ def thm_8_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -
     size, budget, leak = _count("n", n, 4), _exact("epsilon", epsilon, most=1), _exact("delta", delta, most="1/2")
     factor = _exact("constant", constant)
     with workdps(DIGITS):
-        found, unit = _two_point(size)
+        found, of = _two_point(size)
         log_d = mp.log(2)
         private = 2 * log_d**3 * mp.log(1 / _real(leak)) / (size * _real(budget)) ** 2
-        claimed = _real(factor) * unit * (log_d / size + private)
+        claimed = _real(factor) * of["L"] * of["D"] * (log_d / size + private)
         return Violation(
             claimed=claimed,
             found=found,
             statement="excess risk <= constant L D (log d/n + d log(d)^3 log(1/delta)/(n epsilon)^2)",
             violated=bool(found > claimed),
-            label="l1_geometry/thm-8",
+            label="l1_geometry/thm-8@literal",
+            at={"d": 2, "epsilon": budget, "delta": leak, **of},
         )
 
 
 def thm_9_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
-    """l1_geometry/thm-9 on the same family, m = 4, beta = 2 lambda; the windows of Theorem 7 are checked."""
+    """l1_geometry/thm-9@literal on the same family, m = 4, beta = 2 lambda."""
     size, budget, leak = _count("n", n, 4), _exact("epsilon", epsilon, most=1), _exact("delta", delta)
     factor = _exact("constant", constant)
     with workdps(DIGITS):
-        found, unit = _two_point(size)
-        lipschitz, smooth, wide = unit / 2, 1 / (4 * mp.sqrt(size)), mpf(2)
-        log_n, log_nd, log_m = mp.log(size), mp.log(size / _real(leak)), mp.log(4)
-        logs, eps = lipschitz * log_nd * log_m, _real(budget)
-        low, high = logs * log_n**2 / (size * eps * wide), mp.sqrt(size) * logs / (eps * wide * log_n)
-        cap = logs ** mpf("0.25") * mp.sqrt(log_n) / (size * smooth * wide) ** mpf("0.25")
-        if not (_real(leak) <= mpf(1) / size and low <= smooth <= high and eps <= cap):
-            raise ValueError("outside the windows of Theorem 7")
-        private = (mp.log(1 / _real(leak)) * log_m * log_n**2 / (size * eps)) ** (mpf(4) / 3)
-        claimed = _real(factor) * unit * (mp.log(2) * log_n**2 / size + private)
+        found, of = _two_point(size)
+        log_n, log_m = mp.log(size), mp.log(4)
+        private = (mp.log(1 / _real(leak)) * log_m * log_n**2 / (size * _real(budget))) ** (mpf(4) / 3)
+        claimed = _real(factor) * of["L"] * of["D"] * (mp.log(2) * log_n**2 / size + private)
         return Violation(
             claimed=claimed,
             found=found,
             statement="excess risk <= constant L D (log d log(n)^2/n + (log(1/delta) log m log(n)^2/(n eps))^(4/3))",
             violated=bool(found > claimed),
-            label="l1_geometry/thm-9",
+            label="l1_geometry/thm-9@literal",
+            at={"n": size, "d": 2, "m": 4, "epsilon": budget, "delta": leak, **of},
         )
 
 
@@ -328,6 +384,7 @@ def lem_6_1_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Viol
             statement="every algorithm errs by at least constant D sqrt(d)/(n epsilon log d) on some data set",
             violated=bool(claimed > mpf(1) / 2),
             label="l1_geometry/lem-6-1@literal",
+            at={"n": n, "d": d, "epsilon": Fraction(epsilon)},
         )
 
 
@@ -341,11 +398,12 @@ def thm_10_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Viola
             statement="every algorithm has excess at least constant L D sqrt(d)/(n epsilon log d) on some data set",
             violated=bool(claimed > 1),
             label="l1_geometry/thm-10@literal",
+            at={"n": n, "d": d, "epsilon": Fraction(epsilon)},
         )
 
 
 def thm_11_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
-    """l1_geometry/thm-11@literal: no excess exceeds L times the diameter 2 D; L = D = 1."""
+    """l1_geometry/thm-11@literal: no excess exceeds L times the diameter 2 D; L = D = 1, whatever beta <= L/D."""
     size, dimension, budget = _count("n", n), _count("d", d), _exact("epsilon", epsilon, most=1)
     factor = _exact("constant", constant)
     with workdps(DIGITS):
@@ -357,11 +415,12 @@ def thm_11_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Viola
             statement="some excess is at least constant L D min((n epsilon)^(-2/3), sqrt(d)/(n epsilon))",
             violated=bool(claimed > 2),
             label="l1_geometry/thm-11@literal",
+            at={"n": size, "d": dimension, "epsilon": budget, "L": 1, "D": 1, "H": 1},
         )
 
 
 def prop_1_samples(d: int, alpha: Rational, epsilon: Rational, constant: Rational) -> Violation:
-    """l1_geometry/prop-1: for alpha >= 1/2 one record is enough, by uniformly random signs (0-DP, error <= 1/2)."""
+    """l1_geometry/prop-1@literal: from alpha = 1/2 on one record is enough, by random signs (0-DP, error <= 1/2)."""
     dimension, accuracy = _count("d", d, 2), _exact("alpha", alpha, most=1)
     budget, factor = _exact("epsilon", epsilon, most=1), _exact("constant", constant)
     if accuracy < Fraction(1, 2):
@@ -373,5 +432,42 @@ def prop_1_samples(d: int, alpha: Rational, epsilon: Rational, constant: Rationa
             found=mpf(1),
             statement="the sample complexity is at least constant sqrt(d)/(alpha epsilon log d)",
             violated=bool(claimed > 1),
-            label="l1_geometry/prop-1",
+            label="l1_geometry/prop-1@literal",
+            at={"d": dimension, "alpha": accuracy, "epsilon": budget},
+        )
+
+
+# Appendix B ---------------------------------------------------------------------------------------------------------
+
+
+def thm_12_step(n: int, b: int, d: int, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
+    """l1_geometry/thm-12@literal, p = 2: all records the loss g x_1 on the unit ball, h = |x|^2/2, x_0 = 0, L = 1.
+
+    D^2 = D_h(x*, x_0) = 1/2, s^2 = L^2 + 4 d sigma^2 log d, eta = D/(s sqrt T), g = s/(D sqrt T). A projection onto the
+    ball shrinks: by Minkowski's inequality the root of E <x_{k+1}, e_1>^2 is at most k eta g + sqrt(k) eta sigma.
+    Averaged over the iterates, `found` bounds the excess g (1 + E <x_bar, e_1>) from below.
+    """
+    size, batch, dimension = _count("n", n), _count("b", b), _count("d", d, 2)
+    budget, leak = _exact("epsilon", epsilon, most=1), _exact("delta", delta, most="1/2")
+    factor = _exact("constant", constant)
+    if size % batch:
+        raise ValueError(f"b must divide n, got b = {b}, n = {n}")
+    with workdps(DIGITS):
+        root, reach = mpf(size) / batch, 1 / mp.sqrt(2)  # sqrt T, D
+        logs = mp.log(1 / _real(leak))
+        sigma = 100 * mp.sqrt(logs) / (batch * _real(budget))  # d^(1 - 2/q) = 1
+        s = mp.sqrt(1 + 4 * dimension * sigma**2 * mp.log(dimension))
+        eta, slope = reach / (s * root), s / (reach * root)
+        moved = eta * slope * (root**2 - 1) / 2 + mpf(2) / 3 * root * eta * sigma
+        found = slope * (1 - moved)
+        rate = mpf(batch) / size + mp.sqrt(dimension * logs) / (size * _real(budget))
+        claimed = _real(factor) * reach * rate
+        at = {"n": size, "b": batch, "d": dimension, "epsilon": budget, "delta": leak, "L": 1, "g_q": slope}
+        return Violation(
+            claimed=claimed,
+            found=found,
+            statement="excess <= constant L D (b/n + sqrt(d log(1/delta))/(n epsilon)) at p = 2",
+            violated=bool(found > claimed),
+            label="l1_geometry/thm-12@literal",
+            at={**at, "D": reach, "D_h": mpf(1) / 2},
         )

@@ -10,15 +10,18 @@ from fractions import Fraction
 
 from mpmath import findroot, mp, mpf, workdps
 
-from dpcheck.witnesses import Violation
+from dpcheck.witnesses import Value, Violation
 
 __all__ = [
     "def_3",
     "def_4",
+    "lem_2",
+    "lem_3_large_epsilon",
     "mirror_map",
+    "thm_2_cone",
     "thm_2_fixed_sample",
     "thm_2_uncentred",
-    "thm_3_unit_ball",
+    "thm_3_bump",
     "thm_3_wide",
     "thm_5_quantifiers",
     "thm_5_range",
@@ -74,6 +77,7 @@ def def_3(d: int, p: Rational) -> Violation:
         statement="the squared smooth norm is at most kappa/kappa_+ times the squared dual norm",
         violated=bool(found > claimed * (1 + mpf(10) ** -40)),
         label="lp_spaces/def-3@literal",
+        at={"p": exponent, "d": size},
     )
 
 
@@ -100,7 +104,44 @@ def def_4(r: Rational) -> Violation:
         statement="the length of the unit circle equals twice the area of its ball",
         violated=bool(abs(found - claimed) > claimed * mpf(10) ** -12),
         label="lp_spaces/def-4@literal",
+        at={"q": exponent, "d": 2},
     )
+
+
+def lem_2(epsilon: Rational, delta: Rational) -> Violation:
+    """lp_spaces/lem-2@literal: the exact delta of variance 2 log(1.25/delta)/epsilon^2 at sensitivity 1."""
+    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
+    with workdps(DIGITS):
+        found = _gaussian(mp.sqrt(2 * mp.log(mpf(5) / (4 * _real(dlt)))) / _real(eps), _real(eps))
+    return Violation(
+        claimed=_real(dlt),
+        found=found,
+        statement="delta(epsilon) of the Gaussian mechanism is at most delta",
+        violated=bool(found > _real(dlt)),
+        label="lp_spaces/lem-2@literal",
+        at={"epsilon": eps, "delta": dlt},
+    )
+
+
+def lem_3_large_epsilon(epsilon: Rational, delta: Rational) -> Violation:
+    """lp_spaces/lem-3@large-epsilon for the Euclidean norm, kappa = 1: Gaussian, variance 2 log(1/delta)/epsilon^2."""
+    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
+    with workdps(DIGITS):
+        found = _gaussian(mp.sqrt(2 * mp.log(1 / _real(dlt))) / _real(eps), _real(eps))
+    return Violation(
+        claimed=_real(dlt),
+        found=found,
+        statement="delta(epsilon) of the mechanism is at most delta",
+        violated=bool(found > _real(dlt)),
+        label="lp_spaces/lem-3@large-epsilon",
+        at={"epsilon": eps, "delta": dlt, "kappa": 1},
+    )
+
+
+def _gaussian(sigma: mpf, epsilon: mpf) -> mpf:
+    """Exact delta of N(0, sigma^2) at sensitivity 1."""
+    left, right = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+    return mp.ncdf(left) - mp.exp(epsilon) * mp.ncdf(right)
 
 
 def mirror_map(p: Rational, d: int, t: Rational) -> Violation:
@@ -128,6 +169,52 @@ def mirror_map(p: Rational, d: int, t: Rational) -> Violation:
         statement="the Bregman divergence is at least half of the squared distance",
         violated=bool(found < claimed),
         label="lp_spaces/proc-mirror-map@literal",
+        at={"p": exponent, "d": size},
+    )
+
+
+def _linear(n: int, d: int, epsilon: Fraction, delta: Fraction, *, diameter: mpf) -> dict[str, Value]:
+    """Where linear losses of slope 1 stand in the hypotheses of Theorem 2: their Hessians have rank 0."""
+    return {
+        "n": n, "d": d, "epsilon": epsilon, "delta": delta, "D": diameter, "L": 1, "L_ell": 1, "H": 0, "H_ell": 0,
+        "r": 0,
+    }  # fmt: skip
+
+
+def thm_2_cone(n: int, d: int, radius: Rational, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
+    """lp_spaces/thm-2@literal: ell = t on C = {(s, t, v): |s| <= 1/2, |v|_2 <= t <= radius}, v in R^d, d + 2 in all.
+
+    The excess is t. theta_1 has t = 0 unless |G_v| > n + G_0, theta_2 = theta_1 is legal, and the projection of theta_2
+    + H has t = radius when |H_v| + H_0 >= 2 radius: both by the concentration of the norm of a Gaussian vector.
+    """
+    size, dimension, reach = _count("n", n), _count("d", d), _exact("radius", radius)
+    eps, dlt = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1)
+    hidden = _exact("constant", constant)
+    with workdps(DIGITS):
+        rho, root, log = _real(reach), mp.sqrt(dimension), mp.log(1 / _real(dlt))
+        diameter = mp.sqrt(1 + 4 * rho**2)
+        # E|xi|/2 + rho E(|xi_v| + xi_0)_+; a larger width makes alpha smaller and the bound larger.
+        width = (1 + rho) / mp.sqrt(2 * mp.pi) + rho * root
+        second = _real(eps) ** 2 * diameter**3 / (width**2 * log * mpf(size) ** mpf("1.5"))
+        alpha = min(mpf(1), diameter / mpf(size) ** mpf("1.5"), second)
+        lam = 1 / (mp.sqrt(size) * diameter)
+        sigma_1 = _first_noise(Fraction(1), eps, dlt)
+        sigma_2 = 8 * mp.sqrt(alpha * mp.log(mpf(5) / (2 * _real(dlt))) / lam) / _real(eps)
+        # |xi| <= sqrt d + sqrt(2x) and xi_0 >= -sqrt(2x), each but for e^-x; E|xi| >= d/sqrt(d + 1).
+        room = size / sigma_1 - root, dimension / mp.sqrt(dimension + 1) - 2 * rho / sigma_2
+        if min(room) <= 0:
+            raise ValueError("needs sigma_1 sqrt d < n, so that theta_1 = 0, and a radius that the second noise passes")
+        missed = sum(2 * mp.exp(-((each / 2) ** 2) / 2) for each in room)
+        found = rho * max(mpf(0), 1 - missed)
+        claimed = _real(hidden) * (width * mp.sqrt(log) / (size * _real(eps)) + diameter / mp.sqrt(size))
+        farthest = mp.sqrt(mpf(1) / 4 + 2 * rho**2)
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the expected excess risk is at most the stated order times the constant",
+        violated=bool(found > claimed),
+        label="lp_spaces/thm-2@literal",
+        at={**_linear(size, dimension + 2, eps, dlt, diameter=diameter), "R": farthest},
     )
 
 
@@ -152,6 +239,7 @@ def thm_2_uncentred(n: int, c: Rational, epsilon: Rational, delta: Rational, con
         statement="the expected excess risk is at most the stated order times the constant",
         violated=bool(found > claimed),
         label="lp_spaces/thm-2@uncentred",
+        at=_linear(size, 1, eps, dlt, diameter=mpf(1)),
     )
 
 
@@ -173,6 +261,7 @@ def thm_2_fixed_sample(n: int, mean: Rational, epsilon: Rational, delta: Rationa
         statement="on this data set the expected excess risk is at most the stated order times the constant",
         violated=bool(found > claimed),
         label="lp_spaces/thm-2@fixed-sample",
+        at={**_linear(size, 1, eps, dlt, diameter=mpf(1)), "R": Fraction(1, 2)},
     )
 
 
@@ -197,44 +286,51 @@ def thm_3_wide(n: int, R: Rational, epsilon: Rational, delta: Rational, ramp: Ra
         inside = _between(-base - _real(area) / 2, base + _real(area) / 2, sigma)
         outside = _between(-base, base, sigma)
         found = inside - mp.exp(_real(eps)) * outside
-    return _thm_3(dlt, found)
+    steepest, loss = 1 / radius + area / 2, {"L": 2 / radius, "H": smoothness, "H_ell": smoothness}
+    return _thm_3(dlt, found, {"n": size, "epsilon": eps, "L_ell": steepest, "mu_ell": curvature * radius**2, **loss})
 
 
-def thm_3_unit_ball(
-    n: int, M: Rational, area: Rational, k: Rational, epsilon: Rational, delta: Rational, ramp: Rational
+def thm_3_bump(
+    n: int, R: Rational, M: Rational, area: Rational, k: Rational, epsilon: Rational, delta: Rational, ramp: Rational
 ) -> Violation:
-    """lp_spaces/thm-3 on C = [-1, 1], Delta = 1, H = epsilon n, lambda = 0, alpha = 0.
+    """lp_spaces/thm-3 on C = [-R, R], Delta = 1, H = epsilon n, lambda = 0, alpha = 0.
 
-    n - 1 records theta^2/2. The changed one is theta^2/2 + M theta in D', and in D theta^2/2 - (M - A/2) theta plus a
-    trapezoidal bump of area A and height H - 1 around k sigma_1/n; L = M + 1. `found` is P - e^epsilon Q of it.
+    Write b(theta) = theta^2/(2 R^2); n - 1 records are b. The changed one is b + M theta in D', and in D b -
+    (M - A/2) theta plus a trapezoidal bump of area A and height H - 1/R^2 around k sigma_1 R^2/n; L = M + 1/R. The
+    event is the bump; `found` is P - e^epsilon Q of it.
     """
-    size, slope, bump = _count("n", n, 2), _exact("M", M), _exact("area", area)
+    size, radius, slope, bump = _count("n", n, 2), _exact("R", R), _exact("M", M), _exact("area", area)
     eps, dlt, share = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("ramp", ramp)
     place = _exact("k", k, above=-10)
-    smoothness = eps * size
-    if bump > 2 * slope or smoothness <= 2:
-        raise ValueError("the bump needs area <= 2 M and epsilon n > 2")
-    half = bump / (smoothness - 1) / (1 + share) * (1 + 2 * share) / 2
-    with workdps(DIGITS):
-        sigma = _first_noise(slope + 1, eps, dlt)
-        centre = _real(place) * sigma / size
-        if abs(centre) + _real(half) >= 1:
+    smoothness, curvature = eps * size, 1 / radius**2
+    if bump > 2 * slope or smoothness <= 2 * curvature:
+        raise ValueError("the bump needs area <= 2 M and epsilon n > 2/R^2")
+    half = bump / (smoothness - curvature) / (1 + share) * (1 + 2 * share) / 2
+    with workdps(DIGITS + len(str(dlt.denominator))):
+        sigma = _first_noise(slope + 1 / radius, eps, dlt)
+        centre = _real(place) * sigma / _real(size * curvature)
+        if abs(centre) + _real(half) >= _real(radius):
             raise ValueError("the bump must lie inside C")
-        low, high = size * (centre - _real(half)), size * (centre + _real(half))
+        low, high = _real(size * curvature) * (centre - _real(half)), _real(size * curvature) * (centre + _real(half))
         tilt = -_real(slope - bump / 2)
         inside = _between(low + tilt - _real(bump) / 2, high + tilt + _real(bump) / 2, sigma)
         outside = _between(low + _real(slope), high + _real(slope), sigma)
         found = inside - mp.exp(_real(eps)) * outside
-    return _thm_3(dlt, found)
+    # |b'| <= 1/R; the bump takes the slope -(M - A/2) from -M to -(M - A).
+    steepest = max(slope, abs(slope - bump)) + 1 / radius
+    sizes: dict[str, Value] = {"n": size, "epsilon": eps, "L": slope + 1 / radius, "L_ell": steepest, "H": smoothness}
+    return _thm_3(dlt, found, {**sizes, "H_ell": smoothness, "mu_ell": curvature * radius**2})
 
 
-def _thm_3(delta: Fraction, found: mpf) -> Violation:
+def _thm_3(delta: Fraction, found: mpf, at: dict[str, Value]) -> Violation:
+    """`at`: of the pair; mu_ell is its modulus in the norm of C = [-R, R], where |v|_C = |v|/R."""
     return Violation(
         claimed=_real(delta),
         found=found,
         statement="P(E) - e^epsilon Q(E) is at most delta",
         violated=bool(found > _real(delta)),
         label="lp_spaces/thm-3",
+        at={**at, "delta": delta, "mu": 1},
     )
 
 
@@ -250,6 +346,7 @@ def thm_5_range(d: int, n: int, epsilon: Rational, power: Rational, constant: Ra
         if size > mp.sqrt(dimension * log) / _real(eps):
             raise ValueError("n lies outside the range of the statement")
         width = mpf(dimension - 1) / 4
+        allowed = 1 / mpf(size) ** _real(rate)
         claimed = _real(hidden) * width * log / (mp.log(2 * dimension) ** 4 * (_real(eps) * size) ** 2)
     return Violation(
         claimed=claimed,
@@ -257,19 +354,26 @@ def thm_5_range(d: int, n: int, epsilon: Rational, power: Rational, constant: Ra
         statement="the excess risk of a 1-Lipschitz loss on a set of diameter 1 is at least the printed bound",
         violated=bool(claimed > 1),
         label="lp_spaces/thm-5@literal",
+        at={"n": size, "d": dimension, "epsilon": eps, "delta": allowed},
     )
 
 
-def thm_5_quantifiers(n: int) -> Violation:
-    """lp_spaces/thm-5@quantifiers: a constant algorithm has excess 0 on a fixed data set; the bound is >= 1/n."""
-    size = _count("n", n)
-    return Violation(
-        claimed=mpf(1) / size,
-        found=mpf(0),
-        statement="on that data set every private algorithm has an excess of order 1/n at least",
-        violated=True,
-        label="lp_spaces/thm-5@quantifiers",
-    )
+def thm_5_quantifiers(d: int, n: int, epsilon: Rational, power: Rational) -> Violation:
+    """lp_spaces/thm-5@quantifiers: a constant algorithm has excess 0 on a fixed data set; the bound is >= 1/n.
+
+    delta = n^-power; a constant output is (0, 0)-DP.
+    """
+    dimension, size = _count("d", d), _count("n", n, 2)
+    eps, rate = _exact("epsilon", epsilon), _exact("power", power, above=1)
+    with workdps(DIGITS):
+        return Violation(
+            claimed=mpf(1) / size,
+            found=mpf(0),
+            statement="on that data set every private algorithm has an excess of order 1/n at least",
+            violated=True,
+            label="lp_spaces/thm-5@quantifiers",
+            at={"n": size, "d": dimension, "epsilon": eps, "delta": 1 / mpf(size) ** _real(rate)},
+        )
 
 
 def thm_8(n: int, m: Rational, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
@@ -300,6 +404,8 @@ def thm_8(n: int, m: Rational, epsilon: Rational, delta: Rational, constant: Rat
         statement="the excess risk is at most the constant times |theta*|^2 times the rate",
         violated=bool(found > claimed),
         label="lp_spaces/thm-8@literal",
+        # |l'| < 1 and 0 < l'' <= 1; on a line every |.|_p is the absolute value.
+        at={"epsilon": eps, "delta": dlt, "p": 2, "L": 1, "L_ell": 1, "H": 1, "H_ell": 1},
     )
 
 
@@ -325,4 +431,17 @@ def thm_10(
         statement="the excess risk is at most the constant times the printed rate",
         violated=bool(found > claimed),
         label="lp_spaces/thm-10@literal",
+        at={
+            "n": size,
+            "d": dimension,
+            "kappa": regular,
+            "epsilon": eps,
+            "delta": dlt,
+            "beta": fails,
+            "D": 1,
+            "H": 0,
+            "H_ell": 0,
+            "sigma": 1,
+            "sigma_ell": 0,
+        },
     )

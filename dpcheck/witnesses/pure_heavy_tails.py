@@ -19,6 +19,7 @@ __all__ = [
     "fact_gamma_tail",
     "lem_c_2_epsilon",
     "lem_g_1_display",
+    "prop_3_2_budget",
     "prop_c_3",
     "prop_c_5_oracle",
     "prop_e_4",
@@ -97,6 +98,59 @@ def prop_c_3(
         statement="the distance to the regularised minimiser is at most the printed radius with probability 0.75",
         violated=bool(found > claimed),
         label="pure_heavy_tails/prop-c-3",
+        at={
+            "k": order,
+            "G_k": moment,
+            "C": clip,
+            "lambda": weight,
+            "epsilon": budget,
+            "n": size,
+            "d": 1,
+            "D": width,
+            "c_1": constant,
+        },
+    )
+
+
+def prop_3_2_budget(epsilon: Rational, m: int, D: Rational, lambda_: Rational, c_erm: Rational) -> Violation:
+    """pure_heavy_tails/prop-3-2@literal: the target (6) at a large epsilon, solvers at the edge of their licence.
+
+    W = [-D/2, D/2], centre 0, f(w, z) = w for every z, k = 2, so that A = G_2 = G_k = 1 and C = sqrt(m epsilon) >= 1:
+    the extension is f, and its regularised risk is a parabola on W. The solver of the first stage stops at C/(lambda m)
+    from the minimiser, which its gap C^2/(2 lambda m^2) allows. `found` is a distance that *every* point of W_0 exceeds
+    with probability 0.995, whatever the second stage does; `claimed` is the radius (6), due with probability 0.7.
+    """
+    size, budget, constant = _count("m", m), _exact("epsilon", epsilon), _exact("c_erm", c_erm)
+    weight, width = _exact("lambda_", lambda_), _exact("D", D)
+    if size * budget < 1:
+        raise ValueError(f"the extension is the loss for C = sqrt(m epsilon) >= 1, got {size * budget}")
+    with workdps(DIGITS):
+        cap = mp.sqrt(_real(size * budget))
+        unit = cap / (_real(weight) * size)
+        # The noise of the first stage has scale 12 unit/epsilon, the ball a radius of 600 unit/epsilon.
+        spread = (600 + 12 * mp.log(200)) * unit / _real(budget)
+        if 1 / _real(weight) + unit + spread > _real(width) / 2:
+            raise ValueError(f"W_0 may reach the end of W: D = {width} is too small for lambda_ = {weight}, m = {size}")
+        found = max(mpf(0), unit - spread)
+        claimed = _real(constant / weight) * (1 / mp.sqrt(_real(size * budget)) + 1 / mp.sqrt(size))
+    return Violation(
+        claimed=claimed,
+        found=found,
+        statement="the distance to the regularised minimiser meets (6) with probability 0.7",
+        violated=bool(found > claimed),
+        label="pure_heavy_tails/prop-3-2@literal",
+        at={
+            "k": 2,
+            "epsilon": budget,
+            "m": size,
+            "d": 1,
+            "D": width,
+            "lambda": weight,
+            "C": cap,
+            "G_k": 1,
+            "G_2": 1,
+            "c_erm": constant,
+        },
     )
 
 
@@ -132,6 +186,8 @@ def prop_e_4(n: int, points: int, high: Rational, epsilon: Rational, lambda_: Ra
     with workdps(DIGITS):
         budget, weight = _real(_exact("epsilon", epsilon)), _real(_exact("lambda_", lambda_))
         steps = [1 / (weight + mp.sqrt(size) * _real(slope)) for slope in slopes]
+        # C = G_k (epsilon n/d)^(1/k) = 1 at k = 2 says which G_k is public; privacy asks nothing else of it.
+        scale = 1 / mp.sqrt(budget * size)
         # epsilon/(2 Delta) with Delta = 2 C/n and C = 1.
         laws = [_log_pmf(net, gamma, weight, budget * size / 4) for gamma in steps]
         found = max(abs(a - b) for a, b in zip(*laws, strict=True))
@@ -141,6 +197,7 @@ def prop_e_4(n: int, points: int, high: Rational, epsilon: Rational, lambda_: Ra
         statement="the privacy loss of EM-PGM with the printed step size is at most epsilon",
         violated=bool(found > budget),
         label="pure_heavy_tails/prop-e-4@literal",
+        at={"k": 2, "G_k": scale, "C": 1, "epsilon": epsilon, "lambda": lambda_, "n": size, "d": 1, "D": 1},
     )
 
 
@@ -184,6 +241,17 @@ def thm_4_1_literal(
         statement="every private algorithm exceeds the bound on this instance with probability at least delta",
         violated=bool(found < claimed),
         label="pure_heavy_tails/thm-4-1@literal",
+        at={
+            "k": order,
+            "n": size,
+            "d": 1,
+            "D": width,
+            "epsilon": budget,
+            "beta": failure,
+            "G_1": moments[1],
+            "G_2": moments[2],
+            "G_k": moments[order],
+        },
     )
 
 
@@ -205,6 +273,7 @@ def fact_gamma_tail(d: int, t: Rational) -> Violation:
         statement="the radius of isotropic Laplace noise exceeds beta (d + t) with probability at most e^-t",
         violated=bool(found > claimed),
         label="pure_heavy_tails/fact-gamma-tail@literal",
+        at={"d": dimension, "t": excess},
     )
 
 
@@ -229,6 +298,7 @@ def lem_c_2_epsilon(epsilon: Rational, zeta: Rational) -> Violation:
         statement="the localised domain contains the minimiser with probability at least 1 - e^-zeta",
         violated=bool(found < claimed),
         label="pure_heavy_tails/lem-c-2@literal",
+        at={"epsilon": budget, "zeta": tail, "d": 1},
     )
 
 
@@ -252,6 +322,7 @@ def lem_g_1_display(mean: Sequence[Rational], point: Sequence[Rational], D: Rati
         statement="the excess risk is at least (Dm/2)(1 - <u, -A/||A||>)",
         violated=bool(found < claimed),
         label="pure_heavy_tails/lem-g-1@literal",
+        at={"D": width, "mu": m},
     )
 
 
@@ -267,7 +338,7 @@ def thm_b_1(C: Rational, a: Rational, G_k: Rational, beta0: Rational, beta1: Rat
         top = mp.exp(-1) - mp.sqrt(mp.pi) * mp.erfc(1)
         if not (cap < slope and low < high and _real(slope) + _real(high) * top <= _real(moment)):
             raise ValueError("the construction needs C < a, beta0 < beta1 and a + beta1 M <= G_k with M = 0.08907")
-        half = mpf(1) / 2
+        half, queries = mpf(1) / 2, 2
         phi = quad(lambda r: (half - r) * mp.exp(-1 / r**2) if r else mpf(0), [0, half / 4, half / 2, half])
         found = _real(high - low) * phi
     return Violation(
@@ -276,6 +347,7 @@ def thm_b_1(C: Rational, a: Rational, G_k: Rational, beta0: Rational, beta1: Rat
         statement="the two functions answer every query of the algorithm alike",
         violated=bool(found > 0),
         label="pure_heavy_tails/thm-b-1@literal",
+        at={"C": cap, "G_k": moment, "T": queries, "d": queries + 1},
     )
 
 
@@ -290,22 +362,33 @@ def alg_1_phases(n: int, J: int) -> Violation:
         statement="every block of every phase holds at least one record",
         violated=bool(found < 1),
         label="pure_heavy_tails/alg-1@literal",
+        at={"n": size, "J": blocks},
     )
 
 
 def alg_7_diameter(C: Rational, lambda_: Rational, epsilon: Rational, m: int, d: int, D: Rational) -> Violation:
     """pure_heavy_tails/alg-7@literal: D_0 = 600 C d/(lambda epsilon m) against the diameter of W_0 about the centre."""
-    unit = _exact("C", C) * _count("d", d) / (_exact("lambda_", lambda_) * _exact("epsilon", epsilon) * _count("m", m))
+    cap, weight, budget = _exact("C", C), _exact("lambda_", lambda_), _exact("epsilon", epsilon)
+    size, dimension, width = _count("m", m), _count("d", d), _exact("D", D)
+    unit = cap * dimension / (weight * budget * size)
     # Algorithm 2 with budget epsilon/2 and zeta = 3: radius 100 zeta C d/(lambda m (epsilon/2)).
     radius = 100 * 3 * unit * 2
     with workdps(DIGITS):
-        claimed, found = _real(600 * unit), _real(min(_exact("D", D), 2 * radius))
+        claimed, found = _real(600 * unit), _real(min(width, 2 * radius))
     return Violation(
         claimed=claimed,
         found=found,
         statement="the diameter of the localised domain is at most D_0",
         violated=bool(found > claimed),
         label="pure_heavy_tails/alg-7@literal",
+        at={
+            "C": cap,
+            "lambda": weight,
+            "epsilon": budget,
+            "m": size,
+            "d": dimension,
+            "D": width,
+        },
     )
 
 
@@ -323,6 +406,7 @@ def prop_c_5_oracle(first: Rational, alpha: Rational) -> Violation:
         statement="Algorithm 3 halts after at most ceil((3 D L/alpha)^2) steps",
         violated=bool(found > claimed),
         label="pure_heavy_tails/prop-c-5@literal",
+        at={"D": 1, "L": 1, "alpha": target},
     )
 
 
@@ -345,13 +429,16 @@ def thm_2_1_runtime(n: int, J: int, power: int) -> Violation:
         statement="the total time is at most (log2 n)^power times the time of one call at n and lambda_1",
         violated=bool(found > claimed),
         label="pure_heavy_tails/thm-2-1@literal",
+        at={"n": size, "J": blocks},
     )
 
 
 def thm_e_1_identity(w: Rational, gradient: Rational, gamma: Rational, D: Rational) -> Violation:
     """pure_heavy_tails/thm-e-1@literal: (w - P(T w))/gamma against (T w - P(T w))/gamma on W = [-D/2, D/2].
 
-    T w = w - gamma g, with g the clipped mean gradient plus lambda (w - w_0).
+    T w = w - gamma g, with g the clipped mean gradient plus lambda (w - w_0). The instance: linear losses of that
+    slope, which are H-smooth for every H, C no smaller than it, centre w_0 = w, and lambda = H = 1/(2 gamma), so that
+    gamma is the theorem's 1/(lambda + H).
     """
     half = _exact("D", D) / 2
     point, step = _exact("w", w, above=None), _exact("gamma", gamma)
@@ -367,6 +454,7 @@ def thm_e_1_identity(w: Rational, gradient: Rational, gamma: Rational, D: Ration
         statement="the projected gradient mapping equals (I - P)(T w)/gamma",
         violated=bool(found != claimed),
         label="pure_heavy_tails/thm-e-1@literal",
+        at={"gamma": step, "lambda": 1 / (2 * step), "H": 1 / (2 * step), "D": 2 * half},
     )
 
 
@@ -382,4 +470,5 @@ def prop_g_4_inequality(size: int, d: int, zeta: Rational) -> Violation:
         statement="log((|V|-1)/(4 e zeta)) is positive whenever |V| >= 2^d and zeta <= 1/4",
         violated=bool(found <= 0),
         label="pure_heavy_tails/prop-g-4@literal",
+        at={"V": packing, "d": dimension, "zeta": tail},
     )

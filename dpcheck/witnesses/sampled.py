@@ -116,8 +116,8 @@ def _recomputed(
             label=label,
             testimony=(
                 f"that {right:,} of {right + wrong:,} guesses in {samples:,} trials were right is the word of whoever "
-                "wrote the witness; recomputed was the arithmetic on these counts, which are wrong by chance with "
-                f"probability at most {failure_probability}"
+                "wrote the witness; recomputed was the arithmetic: where the statement holds, counts like these come "
+                f"about with probability at most {failure_probability}"
             ),
         )
 

@@ -60,6 +60,7 @@ class CoordinateHuber(BaseWorkload):
             smoothness=lambda p: 1.0,
             moment=lambda k, m: 1.0,
             hessian_rank=1,
+            family="generalised linear",
             atoms=2 * self.d,
             extra={"minimiser_norm": float(np.linalg.norm(target))},
         )

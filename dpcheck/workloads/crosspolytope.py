@@ -16,7 +16,7 @@ import numpy as np
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Domain, L1Ball, LpBall, Simplex
 from dpcheck.geometry.norms import dual_exponent, norm
-from dpcheck.interfaces import Array, Constants, Rng, Sample
+from dpcheck.interfaces import Array, Constants, Family, Rng, Sample
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.population import FinitePopulation
 
@@ -30,7 +30,9 @@ def _spread(d: int, p: float) -> float:
     return 1.0 if math.isinf(q) else d ** (1 / q)
 
 
-def _constants(domain: Domain, lipschitz: float, smoothness: float = 0.0, **extra: float) -> Constants:
+def _constants(
+    domain: Domain, lipschitz: float, smoothness: float = 0.0, family: Family = "", **extra: float
+) -> Constants:
     """Constants of losses whose gradients range over the cube of half-width `lipschitz`."""
 
     def lip(p: float) -> float:
@@ -43,6 +45,7 @@ def _constants(domain: Domain, lipschitz: float, smoothness: float = 0.0, **extr
         smoothness=lambda p: smoothness * _spread(domain.d, p) ** 2,
         moment=lambda k, m: lip(2.0),
         extra=extra,
+        family=family,
     )
 
 
@@ -81,7 +84,7 @@ class SignLinear(BaseWorkload):
 
     @functools.cached_property
     def constants(self) -> Constants:
-        return _constants(self.domain, self.L)
+        return _constants(self.domain, self.L, family="linear")
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray((w * z).sum(axis=-1))
@@ -176,7 +179,7 @@ class SignLasso(BaseWorkload):
     @functools.cached_property
     def constants(self) -> Constants:
         size = self.R + sum(abs(x) for x in self.x_star) + self.s
-        return _constants(self.domain, size, 1.0, strong_convexity=1 / len(self.x_star))
+        return _constants(self.domain, size, 1.0, "generalised linear", strong_convexity=1 / len(self.x_star))
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray(0.5 * ((w * z[..., :-1]).sum(axis=-1) - z[..., -1]) ** 2)
@@ -224,7 +227,7 @@ class EqualRecords(BaseWorkload):
 
     @functools.cached_property
     def constants(self) -> Constants:
-        return replace(_constants(self.domain, 1.0, 1.0), atoms=1)
+        return replace(_constants(self.domain, 1.0, 1.0, "isotropic quadratic"), atoms=1)
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray(self.curvature / 2 * (w**2).sum(axis=-1) - (w * z).sum(axis=-1))
@@ -287,7 +290,7 @@ class LassoPopulation(BaseWorkload):
     def constants(self) -> Constants:
         top = norm(self.features_table, math.inf)
         size = float((top * (self.R * top + np.abs(self.target))).max())
-        return _constants(self.domain, size, float(top.max() ** 2))
+        return _constants(self.domain, size, float(top.max() ** 2), "generalised linear")
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray(0.5 * ((w * z[..., :-1]).sum(axis=-1) - z[..., -1]) ** 2)

@@ -62,6 +62,7 @@ class HeavyCoordinates(BaseWorkload):
             smoothness=lambda p: self.smoothness * equivalence(dual_exponent(p), p, self.d),
             # By Minkowski's inequality, over the whole domain; no third moment exists for nu <= 3.
             moment=lambda k, m: deviation + self.smoothness * self.domain.diameter() if k <= 2 else math.inf,
+            family="isotropic quadratic",
             extra={"deviation": deviation, "minimiser_norm": float(norm(np.asarray(self.centre), self.s))},
         )
 

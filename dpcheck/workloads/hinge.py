@@ -61,6 +61,7 @@ class HeavyHinge(BallRidge):
             smoothness=lambda p: math.inf,
             moment=lambda k, m: root_moment(Pareto(self.tail), k),  # for m > 1 an upper bound
             hessian_rank=1,
+            family="generalised linear",
         )
 
     def features(self, z: Array) -> tuple[Array, Array]:

@@ -49,6 +49,7 @@ class HeavyMean(BaseWorkload):
             moment=self._moment,
             growth=(2.0, 0.5),
             hessian_rank=1,
+            family="isotropic quadratic",
         )
 
     def _moment(self, k: float, m: int) -> float:

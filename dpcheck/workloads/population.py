@@ -84,6 +84,7 @@ class FinitePopulation(BallRidge):
             smoothness=smoothness,
             moment=lambda k, m: float(np.mean(norms**k) ** (1 / k)),
             hessian_rank=1,
+            family="generalised linear",
             extra={"risk_tolerance": TOLERANCE * float(self.risk(np.zeros(self.d)))},
         )
 

@@ -84,6 +84,7 @@ class QuadraticMean(SignRecords):
             smoothness=lambda p: equivalence(dual_exponent(p), p, d),
             moment=lambda k, m: top,
             hessian_rank=d,
+            family="isotropic quadratic",
             extra=self._extra,
         )
 
@@ -115,6 +116,7 @@ class LinearMean(SignRecords):
             smoothness=lambda p: 0.0,
             moment=lambda k, m: float(norm(size)),
             hessian_rank=0,
+            family="linear",
             extra=self._extra,
         )
 

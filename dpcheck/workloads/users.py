@@ -33,9 +33,17 @@ class Users(BaseWorkload):
 
     @property
     def constants(self) -> Constants:
-        """Those of one sample, except that a mean over m records is one over m users' samples."""
+        """Those of one sample, except that a mean over m records is one over m users' samples.
+
+        A sum of generalised linear losses is none, and its Hessian has up to `samples` times the rank.
+        """
         single = self.each.constants
-        return replace(single, moment=lambda k, m: single.moment(k, m * self.samples))
+        return replace(
+            single,
+            moment=lambda k, m: single.moment(k, m * self.samples),
+            hessian_rank=None if single.hessian_rank is None else min(single.d, self.samples * single.hessian_rank),
+            family=single.family if single.shifts_constantly or self.samples == 1 else "",
+        )
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray(self.each.loss(w[..., None, :], z).mean(axis=-1))

@@ -73,9 +73,9 @@ l1_geometry/fact-hoeffding-mgf: accuracy
 l1_geometry/fact-sssss: stability
 l1_geometry/fact-one-step: accuracy
 l1_geometry/fact-gauss-max: accuracy
-l1_geometry/fact-fkt-5-1: risk
+l1_geometry/fact-fkt-5-1: accuracy
 lp_spaces/def-1: privacy
-lp_spaces/lem-1: symbolic privacy
+lp_spaces/lem-1: symbolic
 lp_spaces/def-2: none
 lp_spaces/def-3: accuracy
 lp_spaces/lem-2: privacy
@@ -92,18 +92,18 @@ lp_spaces/def-11: accuracy
 lp_spaces/def-12: accuracy symbolic
 lp_spaces/asm-1: none
 lp_spaces/alg-1: privacy sensitivity stability accuracy risk runtime
-lp_spaces/thm-1: privacy sensitivity
-lp_spaces/thm-2: symbolic stability accuracy risk
-lp_spaces/claim-rem-1: symbolic accuracy
+lp_spaces/thm-1: privacy symbolic
+lp_spaces/thm-2: symbolic accuracy risk
+lp_spaces/claim-rem-1: transcription accuracy
 lp_spaces/asm-2: none
-lp_spaces/alg-2: privacy sensitivity stability accuracy risk runtime
+lp_spaces/alg-2: sensitivity stability accuracy risk runtime
 lp_spaces/thm-3: privacy
 lp_spaces/thm-4: symbolic stability accuracy risk
 lp_spaces/claim-rem-2: symbolic
-lp_spaces/thm-5: symbolic lower-bound
+lp_spaces/thm-5: transcription lower-bound
 lp_spaces/claim-after-thm-5: symbolic
 lp_spaces/asm-3: none
-lp_spaces/alg-3: privacy sensitivity stability accuracy risk runtime
+lp_spaces/alg-3: privacy sensitivity accuracy risk runtime
 lp_spaces/thm-6: privacy
 lp_spaces/thm-7: symbolic stability accuracy risk
 lp_spaces/claim-rem-3: symbolic
@@ -113,14 +113,14 @@ lp_spaces/asm-4: none
 lp_spaces/alg-4: privacy sensitivity accuracy risk runtime
 lp_spaces/thm-9: privacy sensitivity
 lp_spaces/thm-10: symbolic accuracy risk
-lp_spaces/claim-rem-4: symbolic
-lp_spaces/claim-app10-general-eps: symbolic privacy risk
+lp_spaces/claim-rem-4: transcription
+lp_spaces/claim-app10-general-eps: symbolic risk
 lp_spaces/claim-app10-p-ge-2: symbolic
-lp_spaces/claim-contrib-1: symbolic
-lp_spaces/claim-contrib-2: symbolic
+lp_spaces/claim-contrib-1: transcription
+lp_spaces/claim-contrib-2: transcription
 lp_spaces/claim-contrib-3: symbolic
-lp_spaces/claim-table-1: symbolic
-lp_spaces/claim-table-2: symbolic
+lp_spaces/claim-table-1: transcription
+lp_spaces/claim-table-2: transcription
 lp_spaces/proc-optimizer: accuracy runtime
 lp_spaces/proc-gg: accuracy privacy
 lp_spaces/proc-mirror-map: accuracy
@@ -129,7 +129,7 @@ lp_spaces/proc-batched-md: privacy sensitivity risk
 lp_spaces/proc-heavy-euclid: symbolic
 lp_spaces/proc-shuffle: privacy
 lp_spaces/proc-exact-objpert: privacy risk
-lp_spaces/proc-bassily21: symbolic
+lp_spaces/proc-bassily21: transcription
 lp_spaces/proc-lower-instance: lower-bound
 """
 """Label: kinds; `none` asks for nothing."""
@@ -143,8 +143,9 @@ def kinds() -> dict[str, set[str]]:
     """Statement -> kinds of its checks, those of its readings among them; a rate is a kind of risk."""
     found: dict[str, set[str]] = {}
     for check in catalogue.load(ROOT).checks.values():
-        here = found.setdefault(check.label.partition("@")[0], set())
-        here |= {check.kind, "risk"} if check.kind == "rate" else {check.kind}
+        for label in check.labels:
+            here = found.setdefault(label.partition("@")[0], set())
+            here |= {check.kind, "risk"} if check.kind == "rate" else {check.kind}
     return found
 
 

@@ -72,7 +72,8 @@ def test_wrong_order_at_an_end_is_refuted(rows: list[tuple[dict, dict]]) -> None
 
 def test_power_of_d_is_bracketed_and_stands_beside_those_of_orders_and_bounds() -> None:
     found = NAMES["located"]("d")(cells(4, 200.0) + cells(16, 1600.0), 1e-3)
-    assert found.outcome == "inconclusive"
+    assert found.outcome == "consistent"
+    assert "certainly ahead" in found.notices
     assert found.numbers["least power"] < 1.5 < found.numbers["largest power"]
     assert found.numbers["power"] == pytest.approx(1.5)
     assert found.numbers["crossing, best depth, d = 16"] == pytest.approx(1600.0)

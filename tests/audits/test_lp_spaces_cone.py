@@ -1,4 +1,4 @@
-"""The projection onto the cone over a cross-polytope, which the checks of Theorem 2 use: a solver is referee."""
+"""The short cone that the checks of Theorem 2 run Algorithm 1 on: a solver is referee of its projection."""
 
 from __future__ import annotations
 
@@ -12,37 +12,42 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from dpcheck.interfaces import Sample
 from dpcheck.seeds import stream
 
-FOLDER = Path(__file__).resolve().parents[2] / "audits" / "lp_spaces"
+FILE = Path(__file__).resolve().parents[2] / "audits" / "lp_spaces" / "_cone.py"
 
 
-def instances() -> types.ModuleType:
-    package = types.ModuleType("audits_lp_spaces_cone")
-    package.__path__ = [str(FOLDER)]
-    sys.modules[package.__name__] = package
-    spec = importlib.util.spec_from_file_location(f"{package.__name__}._instances", FOLDER / "_instances.py")
+def cones() -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location("audits_lp_spaces_cone", FILE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 
 
-@pytest.mark.parametrize("scale", [0.3, 1.0, 5.0])
-def test_against_a_solver(scale: float) -> None:
-    """{(t, v): |v|_2 <= t <= 1, |v|_1 <= 1} with v = a - b, a, b >= 0, which makes every constraint smooth."""
-    project = instances().project_cone
-    for h in scale * stream(0, "cone over the cross-polytope", scale).standard_normal((8, 5)):
+@pytest.mark.parametrize("scale", [0.1, 0.3, 1.0, 5.0])
+def test_the_projection_against_a_solver(scale: float) -> None:
+    cone = cones().ShortCone(tail=3, radius=0.4)
+    for h in scale * stream(0, "short cone", scale).standard_normal((12, 5)):
         found = optimize.minimize(
-            lambda x, h=h: (x[0] - h[0]) ** 2 + ((x[1:5] - x[5:] - h[1:]) ** 2).sum(),
-            np.concatenate([[0.5], np.full(8, 0.01)]),
-            bounds=[(0, 1)] + [(0, None)] * 8,
-            constraints=[
-                {"type": "ineq", "fun": lambda x: 1 - x[1:].sum()},
-                {"type": "ineq", "fun": lambda x: x[0] - math.sqrt(((x[1:5] - x[5:]) ** 2).sum() + 1e-18)},
-            ],
+            lambda x, h=h: ((x - h) ** 2).sum(),
+            np.array([0.0, 0.2, 0.0, 0.0, 0.01]),
+            bounds=[(-0.5, 0.5), (0, 0.4)] + [(None, None)] * 3,
+            constraints=[{"type": "ineq", "fun": lambda x: x[1] - math.sqrt((x[2:] ** 2).sum() + 1e-16)}],
             method="SLSQP",
-            options={"ftol": 1e-14, "maxiter": 1000},
+            options={"ftol": 1e-15, "maxiter": 1000},
         )
-        assert float(project(h)) == pytest.approx(float(found.x[0]), abs=2e-3)
+        assert cone.project(h) == pytest.approx(found.x, abs=2e-4)
+
+
+def test_the_width_is_an_upper_bound_and_the_minimiser_is_the_tip() -> None:
+    cone, rng = cones().ShortCone(tail=50, radius=0.3), stream(0, "width")
+    xi = rng.standard_normal((20_000, 52))
+    drawn = np.abs(xi[:, 0]) / 2 + 0.3 * np.maximum(0, np.linalg.norm(xi[:, 2:], axis=1) + xi[:, 1])
+    assert cone.width >= drawn.mean() + 5 * drawn.std() / math.sqrt(len(drawn)) - 0.2
+    assert cone.width >= drawn.mean()
+    tip = cone.tilted_minimiser(Sample(np.zeros((1, 1, 1)), np.ones((1, 1))), xi[:50] / 52, 0.5)
+    assert (tip[:, 1] == 0).all()

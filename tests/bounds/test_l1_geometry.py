@@ -36,7 +36,16 @@ def test_readings_grades_and_derivations_fit_together() -> None:
         assert claim.grade or claim.reading != "literal", claim.label
         assert not (claim.grade and claim.reading in ("corrected", "derived")), claim.label
     refuted = sorted(c.label for c in CLAIMS.values() if c.grade == "refuted")
-    assert refuted == [PREFIX + item for item in ("lem-3-2", "lem-4-1", "prop-1", "thm-8", "thm-9")]
+    assert refuted == [PREFIX + item for item in ("lem-3-2", "lem-4-1")]
+
+
+ELSEWHERE = {
+    "thm-6@literal": {"n": 65536.0, "b": 256.0, "T": 4.0, "m": 4.0, "d": 2.0, "epsilon": 1.0, "D": 2.0},
+    "thm-9@literal": {"n": 1e16, "m": 4.0, "d": 2.0, "epsilon": 0.01, "delta": 1e-16, "H": 2.5e-9, "H_f": 2.5e-9},
+    "lem-d2": {"alpha_0": 0.25, "epsilon_0": 0.1},
+    "lem-d5": {"alpha_0": 0.25, "epsilon_0": 0.1},
+}
+"""Points inside of windows that the common one is outside of."""
 
 
 def test_bounds_evaluate_at_a_legal_point() -> None:
@@ -45,7 +54,8 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
         if claim.bound is None:
             continue
         symbols = claim.bound.free_symbols.union(*(a.free_symbols for a in claim.assumptions))
-        values = {s.name: point.get(s.name, 1.0) for s in symbols} | ({"delta_0": 1e-6} if claim.bound else {})
+        own = point | ELSEWHERE.get(claim.label.removeprefix(PREFIX), {})
+        values = {s.name: own.get(s.name, 1.0) for s in symbols} | ({"delta_0": 1e-6} if claim.bound else {})
         assert math.isfinite(float(claim.evaluate(**values))), claim.label
 
 

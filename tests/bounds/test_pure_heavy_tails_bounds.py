@@ -87,7 +87,10 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
             continue  # about k > 2; its own checks evaluate it
         # ζ is a tail parameter (at least 1) in Algorithm 2 and a failure probability (at most 1/4) in Appendix G.
         point["zeta"] = 3.0 if claim.section.startswith(("2", "C")) else 0.2
-        assert math.isfinite(float(claim.evaluate(**{s.name: point.get(s.name, 1.0) for s in symbols}))), claim.label
+        here = {**point, "C": 0.5, "T": 1.0} if claim.label == PREFIX + "thm-b-1@literal" else point  # C < G_k, d > T
+        if claim.label == PREFIX + "prop-e-4@literal":
+            here = {**point, "C": (0.5 * 1e7 / 2) ** 0.5}  # the prescribed cap
+        assert math.isfinite(float(claim.evaluate(**{s.name: here.get(s.name, 1.0) for s in symbols}))), claim.label
 
 
 # Symbolic identities -----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from dpcheck.engine import comparison
-from dpcheck.engine.planning import Setting
+from dpcheck.engine.setting import Setting
 from dpcheck.errors import InvalidInput
 
 Cli = Callable[..., Any]
@@ -117,6 +118,10 @@ def test_phase_diagram_writes_svg(root: Path, cli: Cli) -> None:
     ("arguments", "said"),
     [
         (("plain",), "did you mean plane?"),
+        (("nosuch",), "no panel is called 'nosuch'; there are plane"),
+        (("--k", "1"), "k must be >= 2, got 1"),
+        (("--theta", "1"), "theta must be > 1, got 1"),
+        (("--p", "1/2"), "p must be > 1, got 1/2"),
         (("--axes", "d=n^a"), "two axes"),
         (("--axes", "d=2^a,epsilon=n^-b"), "must be a power of n"),
         (("--axes", "d=n^__import__,epsilon=n^-b"), "is no exponent"),
@@ -180,6 +185,8 @@ def test_compare_bounds_measures_on_a_named_workload(root: Path, cli: Cli) -> No
         (("--measure", "mean"), "has d = 1, the setting d = 50"),
         (("--trials", "1"), "must be >= 2"),
         (("--n", "12.5"), "is not a whole number"),
+        (("--epsilon", "-1"), "epsilon must be"),
+        (("--rho", "1"), "epsilon (and delta), or by rho"),
     ],
 )
 def test_compare_bounds_says_what_is_wrong(root: Path, cli: Cli, arguments: tuple[str, ...], said: str) -> None:
@@ -195,7 +202,28 @@ def test_a_vacuous_bound_names_the_n_at_which_it_is_not() -> None:
     assert row.useful_n is not None
     later = Setting(n=row.useful_n, d=10, epsilon=1.0, delta=1e-6)
     assert not any(row.vacuous for row in comparison.compare(later, (), only=["l1_geometry/alg-3"]))
-    assert f"{row.useful_n:,}" in comparison.advice([row], setting)
+    assert f"{row.useful_n:,}" in comparison.advice([dataclasses.replace(row, private=True)], setting)
+
+
+def test_nothing_is_advised_that_is_not_certified() -> None:
+    """Fails at f95bebe, which lists the printed reading as (1, 1e-06)-DP at ε = 1 and may advise it."""
+    setting = Setting(n=10_000, d=10, epsilon=1.0, delta=1e-6)
+    rows = comparison.compare(setting, (), only=["l1_geometry/alg-3"])
+    found = {row.label: row for row in rows}
+    printed, safe = found["l1_geometry/alg-3"], found["l1_geometry/alg-3@corrected"]
+    assert (printed.private, printed.certified, printed.rests_on) == (False, "", ("l1_geometry/thm-6@corrected",))
+    assert (safe.private, safe.certified) == (True, "(0.999999, 1e-06)-DP")
+    assert "l1_geometry/alg-3@corrected" in comparison.advice(rows, setting)
+    best = dataclasses.replace(printed, bound=1e-9, vacuous=False)
+    assert printed.label + "," not in comparison.advice([best, safe], setting)
+
+
+def test_readings_that_repair_privacy_are_compared() -> None:
+    """Fails at f95bebe, where `@corrected` in five dimensions is "(1, 1e-05)-DP" and `@private` is not looked at."""
+    setting = Setting(n=16_384, d=5, epsilon=1.0, delta=1e-5)
+    rows = {row.label: row for row in comparison.compare(setting, (), only=["tsybakov/alg-3"])}
+    assert (rows["tsybakov/alg-3@corrected"].claimed, rows["tsybakov/alg-3@corrected"].private) == ("", False)
+    assert rows["tsybakov/alg-3@private"].private
 
 
 def test_budgets_of_one_are_run_just_below_where_an_algorithm_wants_that() -> None:

@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from dpcheck.engine.algorithms import algorithm, algorithms
-from dpcheck.engine.planning import Plan, Setting, build, plan
+from dpcheck.engine.planning import Plan, build, plan
+from dpcheck.engine.setting import Setting
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 
 PAPERS = ("l1_geometry", "lp_spaces")
@@ -43,9 +44,11 @@ def test_a_plan(label: str) -> None:
     assert isinstance(found, Plan)
     assert found.phases
     assert found.gradients > 0
-    if "dialled" not in label and "untruncated" not in label and found.epsilon is not None:
-        assert found.claimed is not None
-    assert found.epsilon is None or found.epsilon > 0
+    privacy = found.privacy
+    if "dialled" not in label and "untruncated" not in label and found.releases:
+        assert privacy.claimed is not None
+    assert privacy.epsilon is None or privacy.epsilon > 0
+    assert not (privacy.rests_on and privacy.certified)
 
 
 @pytest.mark.parametrize("setting", [SMALL, STEEP, WIDE], ids=["small", "steep", "wide"])

@@ -17,7 +17,8 @@ import pytest
 from dpcheck.engine.history import Chosen, choose, committed, read, read_jsonl, write_jsonl
 from dpcheck.engine.measurements import decode, encode
 from dpcheck.engine.records import Record
-from dpcheck.engine.store import CellKey, Failure, Store, read_records
+from dpcheck.engine.store import Failure, Merged, Store, read_records
+from dpcheck.engine.stored import CellKey
 from dpcheck.errors import InvalidInput, StoreError
 from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, refuted
 
@@ -120,8 +121,8 @@ class TestStore:
             b.add_cell(KEY, {"hits": 3})
             b.add_cell(other, {"hits": 5})
             b.add_record(record())
-            assert a.merge(tmp_path / "b.db") == 1
-            assert a.merge(tmp_path / "b.db") == 0
+            assert a.merge(tmp_path / "b.db").cells == 1
+            assert a.merge(tmp_path / "b.db") == Merged(cells=0, differing=[], audits=0)
             assert a.cell(other) == {"hits": 5}
             assert a.records() == [record()]
             with pytest.raises(StoreError, match="no store at"):
@@ -147,14 +148,14 @@ class TestStore:
         path = tmp_path / "store.db"
         Store(path).close()
         db = sqlite3.connect(path)
-        db.execute("UPDATE meta SET value = '2' WHERE name = 'schema_version'")
+        db.execute("UPDATE meta SET value = '3' WHERE name = 'schema_version'")
         db.commit()
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.close()
         before = path.read_bytes()
-        with pytest.raises(StoreError, match="schema 2, this dpcheck knows 1; upgrade"):
+        with pytest.raises(StoreError, match="schema 3, this dpcheck knows 2; upgrade"):
             Store(path)
-        with pytest.raises(StoreError, match="schema 2"):
+        with pytest.raises(StoreError, match="schema 3"):
             read_records(path)
         assert path.read_bytes() == before
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpcheck.statistics import binomial, means, multiplicity, regression, stages, weighted
+from dpcheck.statistics import binomial, means, regression, stages, weighted
 
 NORMAL = statistics.NormalDist()
 
@@ -296,76 +296,6 @@ def test_block_means_by_a_loop():
         ends = list(itertools.accumulate(sizes))
         naive = max(statistics.fmean(values[e - s : e]) for s, e in zip(sizes, ends, strict=True))
         assert means.block_means_upper(values, blocks) == pytest.approx(naive)
-
-
-# -- many tests ------------------------------------------------------------------------------------------------------
-
-
-def holm_by_steps(p, alpha):
-    """Holm (1979): compare the smallest p-value left with alpha over how many are left, until one stands."""
-    left, rejected = list(range(len(p))), [False] * len(p)
-    while left:
-        smallest = min(left, key=lambda i: p[i])
-        if p[smallest] > alpha / len(left):
-            break
-        rejected[smallest] = True
-        left.remove(smallest)
-    return rejected
-
-
-def test_holm_step_by_step():
-    rng = np.random.default_rng(38)
-    cases = [rng.random(m) ** 3 for m in (1, 2, 5, 9) for _ in range(6)]
-    cases += [np.array([0.01, 0.01, 0.04]), np.zeros(3), np.ones(4), np.array([0.0, 1.0]), np.round(rng.random(8), 1)]
-    for p in cases:
-        rejected, adjusted = multiplicity.holm(p, 0.1)
-        assert list(rejected) == holm_by_steps(p, 0.1)
-        # The adjusted p-value is the level at which a hypothesis begins to fall.
-        for i, level in enumerate(adjusted):
-            assert level >= 1 or holm_by_steps(p, level * (1 + 1e-9) + 1e-15)[i]
-            assert level <= 1e-9 or not holm_by_steps(p, level * (1 - 1e-9) - 1e-12)[i]
-
-
-def test_e_benjamini_hochberg_by_trying_every_number():
-    rng = np.random.default_rng(39)
-    for m in (1, 3, 8):
-        for _ in range(10):
-            e = np.exp(rng.normal(1.0, 2.5, size=m))
-            kept = 0
-            for k in range(1, m + 1):
-                if sorted(e, reverse=True)[k - 1] >= m / (k * 0.1):
-                    kept = k
-            naive = np.zeros(m, dtype=bool)
-            naive[np.argsort(-e)[:kept]] = True
-            assert list(multiplicity.e_benjamini_hochberg(np.log(e), 0.1)) == list(naive)
-
-
-def test_e_benjamini_hochberg_keeps_its_rate_and_finds():
-    rng = np.random.default_rng(40)
-    wrong, found = [], 0
-    for _ in range(400):
-        # exp(z t - t^2/2) has mean one when z is standard normal; the last five are signals.
-        z, t = rng.normal(size=20) + np.r_[np.zeros(15), np.full(5, 4.0)], 3.0
-        rejected = multiplicity.e_benjamini_hochberg(z * t - t * t / 2, 0.1)
-        wrong.append(rejected[:15].sum() / max(1, rejected.sum()))
-        found += rejected[15:].sum()
-    # In [0, 1] with mean at most 0.1 * 15/20: three standard errors of a Bernoulli of that mean are 0.04.
-    assert np.mean(wrong) <= 0.075 + 0.04
-    assert found > 0.5 * 2000
-
-
-def test_merged_e_values_by_products_and_averages_keep_their_level():
-    rng = np.random.default_rng(41)
-    for m in (1, 2, 6):
-        e = rng.exponential(size=m) + 0.01
-        assert multiplicity.merge_log_e_values(np.log(e)) == pytest.approx(math.log(sum(e) / m))
-        assert multiplicity.merge_log_e_values(np.log(e), independent=True) == pytest.approx(math.log(math.prod(e)))
-    shared = rng.normal(size=4000)
-    logs = [[2 * z - 2, 2 * z - 2, -2 * z - 2] for z in shared]
-    below = sum(multiplicity.p_value_of(multiplicity.merge_log_e_values(row)) <= 0.05 for row in logs)
-    # At most binomial(4000, 0.05): more than 243 has probability 1e-3.
-    assert 0 < below <= 243
-    assert multiplicity.p_value_of(-3.0) == 1.0
 
 
 # -- slopes ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pathlib
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from dpcheck.engine import catalogue
 from dpcheck.errors import WitnessRejected
 from dpcheck.verdicts import Witness
 from dpcheck.witnesses import pure_heavy_tails as verifiers
-from dpcheck.witnesses import verify
+from dpcheck.witnesses import require, verify
 
 LINEAR: dict[str, Any] = {
     "spike": 1, "p": 1, "k": 2, "G_k": 1, "C": "1/2", "lambda_": 1, "epsilon": 1, "n": 10**6, "D": 10, "c1": 28,
@@ -56,6 +58,8 @@ CASES: list[tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = [
      {"n": 64, "J": 9}),
     ("thm_e_1_identity", "thm-e-1@literal", {"w": 0, "gradient": 1, "gamma": "1/2", "D": 2}, "0", "1",
      {"gradient": 0}),
+    ("prop_3_2_budget", "prop-3-2@literal", {"epsilon": 10**4, "m": 10**6, "D": 10, "lambda_": 1, "c_erm": 48},
+     "0.04848", "0.0933642019", {"epsilon": 3400}),
     ("prop_g_4_inequality", "prop-g-4@literal", {"size": 2, "d": 1, "zeta": "1/4"}, "0", "-1", {"size": 5}),
 ]  # fmt: skip
 
@@ -71,6 +75,8 @@ def witness(case: tuple[str, str, dict[str, Any], str, str, dict[str, Any]]) -> 
     )
 
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLAIMS = catalogue.load(ROOT, [ROOT / "bounds"]).claims
 everyone = pytest.mark.parametrize("case", CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)])
 
 
@@ -83,6 +89,43 @@ def test_true_witness_is_accepted(case: Any) -> None:
     violation = verify(Witness.from_dict(witness(case).to_dict()))
     assert violation.violated
     assert violation.label == f"pure_heavy_tails/{case[1]}"
+
+
+@everyone
+def test_witness_satisfies_every_hypothesis_of_its_claim(case: Any) -> None:
+    """Not so at f95bebe, where a witness said nothing of them."""
+    told = witness(case)
+    assert verify(told, assumptions=CLAIMS[told.label].assumptions).violated
+
+
+@pytest.mark.parametrize(
+    ("label", "parameters", "broken"),
+    [
+        ("alg-1@literal", {"n": 100, "J": 51}, "n >= 2"),  # not one record a block in the first phase
+        ("thm-2-1@literal", {"n": 2**40, "J": 2**39 + 1, "power": 0}, "n >= 2"),
+    ],
+)
+def test_a_witness_outside_of_the_hypotheses_is_refused(label: str, parameters: dict[str, Any], broken: str) -> None:
+    name = {"alg-1@literal": "alg_1_phases", "thm-2-1@literal": "thm_2_1_runtime"}[label]
+    violation = getattr(verifiers, name)(**parameters)
+    with pytest.raises(WitnessRejected, match=broken):
+        require(CLAIMS[f"pure_heavy_tails/{label}"].assumptions, violation)
+
+
+def test_a_large_budget_leaves_all_of_w_0_too_far() -> None:
+    """Independent of the verifier: the first stage at the edge of its gap, 4,000 balls; all of each lies too far.
+
+    The verifier promises probability 0.995: fewer than 3,950 of 4,000 has probability below 1e-9.
+    """
+    epsilon, m, given = 10**4, 10**6, {"D": 10, "lambda_": 1, "c_erm": 48}
+    violation = verifiers.prop_3_2_budget(epsilon=epsilon, m=m, **given)
+    unit = math.sqrt(m * epsilon) / m
+    gap = (1 + unit) ** 2 / 2 - (1 + unit) + 1 / 2  # of the point -1 - C/(lambda m) in w + w^2/2
+    assert gap == pytest.approx(epsilon * m / (2 * m**2), rel=1e-9)
+    noise = np.random.default_rng(0).laplace(0, 12 * unit / epsilon, 4000)
+    nearest = np.abs(unit - noise) - 600 * unit / epsilon
+    assert np.count_nonzero(nearest > float(violation.found)) >= 3950
+    assert float(violation.found) > float(violation.claimed)
 
 
 @everyone

@@ -140,10 +140,29 @@ def test_rare_spikes_named_moments():
     assert work.constants.moment(4.0, 1) == pytest.approx(2.0, rel=1e-12)
     assert work.constants.moment(1.0, 1) == pytest.approx(2.0 * 0.01**0.75, rel=1e-12)
     assert work.constants.moment(2.0, 1) == pytest.approx(2.0 * 0.01**0.25, rel=1e-12)
-    hardest = RareSpikes.rescaled(10_000, 0.05, 9, k=2.0)
-    assert hardest.p == pytest.approx(9 / 500)
-    assert hardest.constants.moment(2.0, 1) == pytest.approx(1.0)
+    rare = RareSpikes.rescaled(10_000, 0.05, 9, k=2.0)
+    assert rare.p == pytest.approx(9 / 500)
+    assert rare.constants.moment(2.0, 1) == pytest.approx(1.0)
     assert RareSpikes.rescaled(10, 0.05, 9).p == 1.0
+
+
+@pytest.mark.parametrize("theta", [0.1, 0.3, 0.6, 1.0])
+def test_spikes_in_every_record_can_be_drawn(theta):
+    """At f95bebe 1 - p(1 + theta)/2 - p(1 - theta)/2 rounded below 0 for p = 1, and drawing crashed."""
+    work = RareSpikes(p=1.0, theta=theta)
+    sample = work.draw(np.random.default_rng(0), 3, 50)
+    assert work.probabilities.min() >= 0
+    assert np.array_equal(sample.weights.sum(axis=1), [50.0] * 3)
+    assert work.rows(np.random.default_rng(0), 2, 5).shape == (2, 5, 1)
+
+
+def test_rescaled_spikes_have_the_rate_whatever_is_returned():
+    """Why they measure no rate: the wrong end of W has the private term of Theorem 3.1 at every n."""
+    for k in (2.0, 4.0):
+        for n in (2**12, 2**20, 2**28):
+            work = RareSpikes.rescaled(n, 1.0, 9, k=k, theta=0.6)
+            worst = float(work.excess_risk(np.array([[work.D / 2]]))[0])
+            assert worst == pytest.approx(0.6 * work.D * (9 / n) ** (1 - 1 / k), rel=1e-9)
 
 
 def test_radial_and_median_risk_by_quadrature():

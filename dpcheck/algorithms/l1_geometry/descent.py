@@ -148,6 +148,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
     mirror: Literal["power", "entropy"] = "power"
 
     label = "l1_geometry/alg-1"
+    claimed_by: ClassVar[tuple[str, ...]] = ("l1_geometry/thm-3",)
     readings: ClassVar = {"dialled": {"c_sigma": 4.0}, "strongly-convex": {"weight": 1.0}}
 
     def __post_init__(self) -> None:
@@ -222,6 +223,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             gradients=T * b,
             floats_per_trial=T * (c.rows(b) + 3 * c.d) + c.rows(n) * c.d,
             claimed=problem.privacy if self.c_sigma >= 100 else None,
+            claimed_by=self.claimed_by,
         )
 
     def execute(self, run: Run[Descent], workload: Workload, data: Data, start: Array) -> Array:
@@ -257,6 +259,7 @@ class GeneralNoisyMirrorDescent(NoisyMirrorDescent):
     step: Literal["printed", "corrected"] = "printed"
 
     label = "l1_geometry/alg-5"
+    claimed_by: ClassVar[tuple[str, ...]] = ("l1_geometry/thm-12",)
     readings: ClassVar = {"corrected": {"step": "corrected"}, "dialled": {"c_sigma": 4.0}}
 
     def __post_init__(self) -> None:

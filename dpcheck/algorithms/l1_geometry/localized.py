@@ -56,6 +56,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
     shrink: float = 4.0
 
     label = "l1_geometry/alg-2"
+    claimed_by: ClassVar[tuple[str, ...]] = ("l1_geometry/thm-4",)
     readings: ClassVar = {
         "literal": {"rounding": "printed"},
         "corrected": {"batch_rule": "gradients"},
@@ -183,6 +184,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
             gradients=sum(row.T * row.b for row in rows),
             floats_per_trial=sum(row.T * (c.rows(row.b) + 3 * c.d) for row in rows) + c.rows(n) * c.d,
             claimed=claim if self.c_sigma >= 100 and isinstance(claim, ApproxDP) else None,
+            claimed_by=self.claimed_by,
         )
 
     def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
@@ -241,6 +243,7 @@ class GeneralLocalizedMirrorDescent(LocalizedMirrorDescent):
     p: float = 2.0
 
     label = "l1_geometry/alg-6"
+    claimed_by: ClassVar[tuple[str, ...]] = ("l1_geometry/thm-13",)
     readings: ClassVar = {
         "literal": {"rounding": "printed"},
         "corrected": {"batch_rule": "balanced"},

@@ -107,6 +107,7 @@ class StronglyConvexReduction(Algorithm[Restart]):
             gradients=sum(row.inner.gradients for row in rows),
             floats_per_trial=sum(row.inner.floats_per_trial for row in rows),
             claimed=problem.privacy if promised else None,
+            claimed_by=rows[0].inner.claimed_by,
         )
 
     def _fits(self, problem: Problem, n: int) -> bool:

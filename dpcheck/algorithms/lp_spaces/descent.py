@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -57,7 +58,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
         constant: hidden constant of T.
         horizon: "paper" is (n eps kappa/sqrt(d log(1/delta)))^(2/5); "balanced" has sqrt kappa, "best" the T that the
             derived bound suggests, kappa^(1/4) (n eps/sqrt(d log(1/delta)))^(1/2).
-        exponent: of the mirror map; the printed one exists for p <= 3/2 only.
+        exponent: of the mirror map; the printed one exceeds 2 for p > 3/2, where Phi is not strongly convex.
         kappa_rule: which constant calibrates the noise.
         step: weight of the Bregman term: beta as printed, or 2 beta, which the printed weights belong to.
         noise_dial: multiplies the noise; anything but 1 is not private.
@@ -133,6 +134,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             gradients=n * T,
             floats_per_trial=(constants.rows(n) + 4) * constants.d,
             claimed=ApproxDP(epsilon, delta) if self.noise_dial == 1 else None,
+            claimed_by=("lp_spaces/thm-6",),
         )
 
     def execute(self, run: Run[Descent], workload: Workload, data: Data, start: Array) -> Array:
@@ -149,6 +151,18 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             weight = 1 + weight / row.growth
             average = average + (w - average) / weight
         return average
+
+    wants: ClassVar = {"minimiser_norm": "norm |θ*|_s of the minimiser, in the norm of the mirror map"}
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """Symbols of `lp_spaces/thm-7@derived`, which speaks of the literal step with the corrected map."""
+        if self.exponent != "corrected" or self.step != "beta":
+            return {}
+        (row,) = self.schedule(problem, n).phases
+        size = problem.constants.extra.get("minimiser_norm", math.nan)
+        phi = mirror_map(self.p, problem.constants.d, self.exponent).scale / 2 * size**2
+        H = problem.constants.smoothness(self.p)
+        return {"H": H, "A": row.growth**row.steps, "alpha": row.alpha, "sigma": row.sigma, "C": phi}
 
     def risk_bound(self, problem: Problem, n: int) -> float | None:
         """The derived bound of Theorem 7 at |theta*|_s <= extra["minimiser_norm"], corrected map only.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -125,6 +126,11 @@ class PerturbedMinimiser(Algorithm[Perturbation]):
     optimizer: Solver | None = None
     noise_dial: float = 1.0
 
+    @property
+    def claimed_by(self) -> tuple[str, ...]:
+        """The theorem that promises privacy of this rule."""
+        return ("lp_spaces/thm-1",)
+
     @abc.abstractmethod
     def plan(self, problem: Problem, n: int) -> tuple[Perturbation, float]:
         """The row, and the logarithm of the Jacobian's ratio."""
@@ -139,7 +145,9 @@ class PerturbedMinimiser(Algorithm[Perturbation]):
         L = steepness(problem.constants, 2.0, self.label)
         law = PerturbedObjective(row.sigma_1, n * row.curvature, jacobian)
         moved = 2 * L / (n * row.curvature)
-        releases = [Release(name="objective", law=law, reads=(Read(start=0, stop=n, sensitivity=moved),))]
+        rests_on = () if problem.constants.shifts_constantly else ("lp_spaces/thm-1",)
+        read = Read(start=0, stop=n, sensitivity=moved)
+        releases = [Release(name="objective", law=law, reads=(read,), rests_on=rests_on)]
         if row.alpha > 0:
             apart = 2 * math.sqrt(2 * row.alpha / row.curvature)
             read = Read(start=0, stop=n, sensitivity=apart)
@@ -152,6 +160,7 @@ class PerturbedMinimiser(Algorithm[Perturbation]):
             gradients=n * steps,
             floats_per_trial=4 * problem.constants.d,
             claimed=ApproxDP(epsilon, delta) if self.noise_dial == 1 else None,
+            claimed_by=self.claimed_by,
         )
 
     def execute(self, run: Run[Perturbation], workload: Workload, data: Data, start: Array) -> Array:
@@ -271,6 +280,12 @@ class ApproximateObjectivePerturbation(PerturbedMinimiser):
         second = epsilon**2 * L * D**3 / (_width(problem) ** 2 * math.log(1 / delta) * n**power)
         return float(min(1.0, L * D / n**1.5, second))
 
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """Symbols of Theorem 2's bounds."""
+        row, _ = self.plan(problem, n)
+        R = problem.constants.extra.get("radius", problem.constants.diameter(2.0))
+        return {"lambda": row.lambda_, "alpha": row.alpha, "omega": _width(problem), "R": R, "r": row.rank}
+
     def risk_bound(self, problem: Problem, n: int) -> float:
         """The excess risk of `lp_spaces/thm-2@derived`, for a domain that contains 0."""
         row, _ = self.plan(problem, n)
@@ -307,6 +322,10 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
     label = "lp_spaces/alg-2"
     readings: ClassVar = {"corrected": {"lambda_rule": "diam"}, "dialled": {"noise_dial": 0.01}}
 
+    @property
+    def claimed_by(self) -> tuple[str, ...]:
+        return ("lp_spaces/thm-3",) if self.lambda_rule == "paper" else ("lp_spaces/thm-1",)
+
     def plan(self, problem: Problem, n: int) -> tuple[Perturbation, float]:
         epsilon, delta = budget(problem, self.label)
         if n < 2:
@@ -342,6 +361,12 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
         )
         others = 2 * lambda_ * n + (n - 1) * modulus / R**2
         return row, d * math.log1p(H / others)
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """Symbols of `lp_spaces/thm-4@derived`, which is for lambda = 0 and R half of the diameter."""
+        row, _ = self.plan(problem, n)
+        modulus, R = problem.constants.extra["modulus"], problem.constants.diameter(2.0) / 2
+        return {"mu": modulus if row.lambda_ == 0 else math.nan, "omega": _width(problem), "R": R}
 
     def risk_bound(self, problem: Problem, n: int) -> float | None:
         """The excess risk of `lp_spaces/thm-4@derived`; with lambda > 0 the regulariser's share too."""

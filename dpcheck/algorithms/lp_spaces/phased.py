@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -84,6 +85,13 @@ class PhasedSGD(Algorithm[Pass]):
                 w = w - phase.eta * workload.gradient(w, values[:, t])
             w = run.release(phase.name, average)
         return w
+
+    wants: ClassVar = {"minimiser_norm": "Euclidean norm |θ*|_2 of the minimiser"}
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """Symbols of `lp_spaces/thm-8@corrected`."""
+        size = problem.constants.extra.get("minimiser_norm", math.nan)
+        return {"c": self.scale / problem.constants.lipschitz(2.0), "theta": size}
 
     def risk_bound(self, problem: Problem, n: int) -> float | None:
         """`lp_spaces/thm-8@corrected` at |theta*|_2 <= extra["minimiser_norm"]; None where that is not declared."""

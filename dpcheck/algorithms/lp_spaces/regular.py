@@ -43,10 +43,10 @@ def mirror_map(p: float, d: int, rule: ExponentRule = "corrected") -> PowerMap:
 
     Args:
         rule: "corrected" takes the exponent dual to the smooth norm and the regularity constant of Definition 3;
-            "paper" the printed kappa/(kappa - 1).
+            "paper" the printed kappa/(kappa - 1), above 2 for p > 3/2: Phi is then strictly, not strongly convex.
 
     Raises:
-        InvalidInput: the printed exponent lies above 2 (p > 3/2): Phi is then not strongly convex at all.
+        InvalidInput: the printed exponent is not finite, as kappa <= 1.
     """
     found = dual_regularity(p, d)
     if rule == "corrected":
@@ -54,10 +54,10 @@ def mirror_map(p: float, d: int, rule: ExponentRule = "corrected") -> PowerMap:
     if rule != "paper":
         raise InvalidInput(f"the rule for the exponent must be 'paper' or 'corrected', got {rule!r}")
     printed = printed_exponent(p, d)
-    if not 1 < printed <= 2:
+    if not printed < math.inf:
         raise InvalidInput(
-            f"the printed exponent kappa/(kappa - 1) = {printed:g} at p = {p:g}, d = {d} exceeds 2: its square norm is "
-            "not strongly convex; use the corrected exponent, or p <= 3/2"
+            f"the printed exponent kappa/(kappa - 1) is not finite at p = {p:g}, d = {d}, where kappa <= 1; use the "
+            "corrected exponent"
         )
     return PowerMap(printed, found.kappa_plus)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,7 +69,7 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
     Attributes:
         p: exponent of the norm, 1 < p < 2 (2 for the Euclidean reduction).
         steps, threshold: T and lambda; None for the paper's parameters.
-        exponent: of the mirror map; the printed one exists for p <= 3/2 only.
+        exponent: of the mirror map; the printed one exceeds 2 for p > 3/2, where Phi is not strongly convex.
         kappa_rule: which constant calibrates the noise.
         zero: the printed truncation; False keeps every gradient, which is not private.
         noise_dial: multiplies the noise; anything but 1 is not private.
@@ -123,9 +124,11 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
             radius=constants.diameter(self.exponent_of_domain(constants.d)) / 2,
         )
         private = self.noise_dial == 1 and self.zero
+        # The sensitivities are those of truncated gradients, whether these are truncated or not.
+        rests_on = () if self.zero else ("lp_spaces/alg-4",)
         return Schedule(
             phases=(row,),
-            releases=self.releases(problem, n, row),
+            releases=tuple(replace(release, rests_on=rests_on) for release in self.releases(problem, n, row)),
             gradients=T * row.batch,
             floats_per_trial=2 * (n if not self._independent else row.batch) * (constants.d + 1),
             claimed=ApproxDP(epsilon, delta) if private else None,
@@ -283,6 +286,31 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
 
     def answer(self, run: Run[Truncation], t: int, gradients: Array) -> Array:
         return run.release(f"batch {t}", gradients.mean(axis=1))
+
+    wants: ClassVar = {
+        "deviation": "sigma of Assumption 4",
+        "minimiser_norm": "norm |w*|_s of the minimiser, in the norm of the mirror map",
+    }
+
+    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+        """Symbols of `lp_spaces/thm-10@derived`, which is for the corrected map."""
+        if self.exponent != "corrected":
+            return {}
+        (row,) = self.schedule(problem, n).phases
+        c, extra = problem.constants, problem.constants.extra
+        H, D, regular = c.smoothness(self.p), c.diameter(self.p), dual_regularity(self.p, c.d).kappa
+        stretch = mirror_map(self.p, c.d, self.exponent).scale / regular
+        return {
+            "H": H,
+            "D": D,
+            "A": row.level - H * D,
+            "T": row.steps,
+            "b": row.batch,
+            "C": c.d * row.sigma**2,
+            "kappa": regular,
+            "sigma": extra.get("deviation", math.nan),
+            "theta": extra.get("minimiser_norm", math.nan) * math.sqrt(stretch),
+        }
 
     def risk_bound(self, problem: Problem, n: int) -> float | None:
         """`lp_spaces/thm-10@derived` with one noise vector a batch, for a minimiser inside the domain.

@@ -246,6 +246,8 @@ class LocalizedApproxEM(PrivateErm):
             law=Exponential(coefficient),
             reads=(Read(start=0, stop=m, sensitivity=Delta_0 + slack),),
             norm="range",
+            # After finitely many steps hit-and-run is near the Gibbs law, at a distance that nobody has bounded.
+            rests_on=() if self.sampler == "cells" else ("pure_heavy_tails/prop-f-5",),
         )
         guaranteed = self.sampler == "cells"
         (localised,) = first.phases
@@ -259,7 +261,7 @@ class LocalizedApproxEM(PrivateErm):
             calls += LINE_CALLS * m * evaluations
         return Schedule(
             phases=(replace(localised, stage="stage 1/point"), stage),
-            releases=(*first.placed("stage 1/", 0), *([release] if guaranteed else [])),
+            releases=(*first.placed("stage 1/", 0), release),
             gradients=calls,
             floats_per_trial=4 * m * constants.d + 4 * self.count * constants.d,
             claimed=self.claimed(epsilon) if guaranteed else None,

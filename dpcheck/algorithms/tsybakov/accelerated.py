@@ -139,6 +139,7 @@ class PermutedAccelerated(Algorithm[Batches]):
             gradients=plan.T * plan.b,
             floats_per_trial=(problem.constants.rows(n) + 6) * problem.constants.d,
             claimed=ApproxDP(epsilon, delta) if proven else None,
+            claimed_by=("tsybakov/thm-6",),
         )
 
     def execute(self, run: Run[Batches], workload: Workload, data: Data, start: Array) -> Array:
@@ -220,6 +221,7 @@ class IteratedAccelerated(Algorithm[Epoch]):
             gradients=sum(e.inner.gradients for e in epochs),
             floats_per_trial=max(e.inner.floats_per_trial for e in epochs),
             claimed=ApproxDP(epsilon, delta) if proven else None,
+            claimed_by=("tsybakov/thm-7",),
         )
 
     def execute(self, run: Run[Epoch], workload: Workload, data: Data, start: Array) -> Array:

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpcheck.algorithms.tsybakov.clipped import Restricted
-from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase, budget
+from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase, averaged_moment, budget
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
-from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
 
@@ -48,8 +47,10 @@ class Calls(Algorithm[Epoch]):
     """What Algorithms 4 and 5 share: calls of Algorithm 3 on disjoint parts, radius halved after each.
 
     Attributes:
-        p, k, first_exponent, step_caps, project, noise, lipschitz, noise_dial: of Algorithm 3; the Lipschitz condition
-            is that of Theorems 2 and 3, at all n records.
+        p, k, first_exponent, project, noise, lipschitz, noise_dial: of Algorithm 3; the Lipschitz condition is that of
+            Theorems 2 and 3, at all n records.
+        step_caps: "printed" in line 3: R_{2k,n} and log n of all n records, no log(1/δ), and β as it is; "corrected",
+            the step of the corrected Algorithm 3 at the records of the call and at its share of β.
         radius: R_0; None for the diameter of the domain.
     """
 
@@ -66,6 +67,7 @@ class Calls(Algorithm[Epoch]):
     largest_epsilon: Literal["printed", "proved"] = "printed"
 
     restricted: ClassVar[bool] = False
+    claimed_by: ClassVar[tuple[str, ...]] = ()
     readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
 
     @abc.abstractmethod
@@ -82,14 +84,24 @@ class Calls(Algorithm[Epoch]):
             project=self.project,
             noise=self.noise,
             lipschitz="ignored",
-            diameter=2 * radius if self.restricted and self.step_caps == "corrected" else radius,
+            diameter=2 * radius if self.restricted else radius,
             noise_dial=self.noise_dial,
             solver=self.solver,
             largest_epsilon=self.largest_epsilon,
         )
 
+    def printed_step(self, problem: Problem, n: int, records: int, radius: float) -> float:
+        """γ_e of line 3 of Algorithm 4, which is η_t of line 3 of Algorithm 5 with n_t for the n_0 in front."""
+        epsilon, _ = budget(problem, self.label)
+        c, p, m = problem.constants, self.p, float(records)
+        L, R = c.lipschitz(2.0), averaged_moment(c, 2 * self.k, 1 << (n.bit_length() - 1))
+        private = (epsilon * m / math.sqrt(c.d * math.log(n))) ** ((self.k - 1) / self.k)
+        tail = math.sqrt(math.log(m) * math.log(1 / problem.failure_probability))
+        caps = (1 / L, private / (R * m ** ((p + 1) / 2)), 1 / (m ** ((p - 1) / 2) * L**2 * tail))
+        return float(radius / m ** (p / 2) * min(caps))
+
     def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
-        epsilon, delta = budget(problem, self.label)
+        budget(problem, self.label)
         sizes = self.parts(n)
         if self.lipschitz == "checked":
             # Theorems 2 and 3 state the condition of Theorem 1 at n, and use it at the sizes of the parts.
@@ -98,7 +110,10 @@ class Calls(Algorithm[Epoch]):
         share = replace(problem, failure_probability=problem.failure_probability / len(sizes))
         epochs, start = [], 0
         for e, size in enumerate(sizes, 1):
-            inner = self.call(radius).schedule(share, size)
+            call = self.call(radius)
+            if self.step_caps == "printed":
+                call = replace(call, eta=self.printed_step(problem, n, size, radius))
+            inner = call.schedule(share, size)
             epochs.append(Epoch(name=f"epoch {e}", start=start, records=size, radius=radius, inner=inner))
             start, radius = start + size, radius / 2
         return Schedule(
@@ -106,7 +121,8 @@ class Calls(Algorithm[Epoch]):
             releases=tuple(r for e in epochs for r in e.inner.placed(f"{e.name}/", e.start)),
             gradients=sum(e.inner.gradients for e in epochs),
             floats_per_trial=max(e.inner.floats_per_trial for e in epochs),
-            claimed=ApproxDP(epsilon, delta) if self.noise_dial >= 1 else None,
+            claimed=self.call(1.0).promised(problem),
+            claimed_by=self.claimed_by,
         )
 
     def execute(self, run: Run[Epoch], workload: Workload, data: Data, start: Array) -> Array:
@@ -127,6 +143,7 @@ class StochasticApproximation(Calls):
     """
 
     label = "tsybakov/alg-4"
+    claimed_by: ClassVar = ("tsybakov/thm-2", "tsybakov/thm-1")
     restricted: ClassVar[bool] = True
 
     @staticmethod
@@ -154,6 +171,7 @@ class IteratedLocalised(Calls):
     sizes: Literal["printed", "proof"] = "printed"
 
     label = "tsybakov/alg-5"
+    claimed_by: ClassVar = ("tsybakov/thm-3", "tsybakov/thm-1")
     readings: ClassVar = {
         name: fields if name == "literal" else {**fields, "sizes": "proof"} for name, fields in Calls.readings.items()
     }

@@ -53,11 +53,11 @@ class Phase:
     radius: float
     per_step: bool
 
-    def release(self) -> Release:
+    def release(self, rests_on: tuple[str, ...]) -> Release:
         """What leaves the phase, with its claimed sensitivity."""
         read = Read(start=self.start, stop=self.start + self.records, sensitivity=self.sensitivity)
         count = self.steps if self.per_step else 1
-        return Release(name=self.name, law=Gaussian(self.sigma), reads=(read,), count=count)
+        return Release(name=self.name, law=Gaussian(self.sigma), reads=(read,), count=count, rests_on=rests_on)
 
 
 def budget(problem: Problem, label: str) -> tuple[float, float]:
@@ -87,7 +87,7 @@ class LocalisedClipped(Algorithm[Phase]):
         noise: "output" as printed, private where clipped steps contract; "steps" on each clipped mean, private for
             every loss; "trivial" on the output at 2C/λ, private for every loss.
         eta: η itself in place of the formula.
-        lipschitz: "checked": L_f <= n^(p/2) R τ(n), which Theorem 1 assumes of the step that it prints; or "ignored".
+        lipschitz: "checked": L_f <= n^(p/2) R τ(n), which Theorem 1 assumes; or "ignored".
         diameter: D; None for the diameter of the domain.
         noise_dial: multiplies the noise; less than 1 is not private.
         solver: "descent" takes the printed steps; "limit" goes where they lead, which is closer than a thousandth of
@@ -135,6 +135,18 @@ class LocalisedClipped(Algorithm[Phase]):
 
     # Plan
 
+    def rests_on(self, constants: Constants) -> tuple[str, ...]:
+        """What the sensitivity of the output needs beyond `tsybakov/thm-1@glm`: that clipped steps contract."""
+        proved = self.noise != "output" or constants.clips_monotonically
+        return () if proved else ("tsybakov/rem-2",)
+
+    def promised(self, problem: Problem) -> ApproxDP | None:
+        """The budget; None where noise is dialled down, or where a repaired reading is not private after all."""
+        as_printed = self.first_exponent == "printed" and self.step_caps == "printed" and not self.project
+        if self.noise_dial < 1 or (self.rests_on(problem.constants) and not as_printed):
+            return None
+        return ApproxDP(*budget(problem, self.label))
+
     def private_term(self, problem: Problem, n: int) -> float:
         """τ_p = (√(d log(1/δ) log n)/(εn))^((k-1)/k)."""
         epsilon, delta = budget(problem, self.label)
@@ -147,9 +159,9 @@ class LocalisedClipped(Algorithm[Phase]):
         return float(n ** (self.p / 2) * moment * (n**-0.5 + self.private_term(problem, n)))
 
     def check_lipschitz(self, problem: Problem, n: int) -> None:
-        """Raises `Infeasible`, with the exponent p that would do, when L_f is too large for the printed step."""
+        """Raises `Infeasible`, with the exponent p that would do, when L_f is too large for Theorem 1."""
         L, most = problem.constants.lipschitz(2.0), self.largest_lipschitz(problem, n)
-        if self.lipschitz == "ignored" or self.eta is not None or most * (1 + 1e-9) >= L:
+        if self.lipschitz == "ignored" or most * (1 + 1e-9) >= L:
             return
         advice = "no p is enough" if math.isinf(L) else f"p >= {self.p + 2 * math.log(L / most, n):.3g} is enough"
         needed = f"L_f <= n^(p/2) R (n^(-1/2) + tau_p) = {most:.4g} at n = {n:,}, p = {self.p:g}"
@@ -229,10 +241,11 @@ class LocalisedClipped(Algorithm[Phase]):
         rows = problem.constants.rows(phases[0].records)
         return Schedule(
             phases=phases,
-            releases=tuple(phase.release() for phase in phases),
+            releases=tuple(phase.release(self.rests_on(problem.constants)) for phase in phases),
             gradients=sum(phase.records * phase.steps for phase in phases),
             floats_per_trial=(2 * rows + 6) * problem.constants.d,
-            claimed=ApproxDP(epsilon, delta) if self.noise_dial >= 1 else None,
+            claimed=self.promised(problem),
+            claimed_by=("tsybakov/thm-1",),
         )
 
     def _check_domain(self, problem: Problem, n: int, phases: tuple[Phase, ...]) -> None:

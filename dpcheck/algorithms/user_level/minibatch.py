@@ -123,6 +123,13 @@ class Accelerated(Algorithm[Batches], abc.ABC):
 
     # Plan
 
+    @property
+    def claimed_by(self) -> tuple[str, ...]:
+        """The theorem, and what is false of the lines that this reading takes literally."""
+        inside = ("user_level/alg-2@literal",) if self.threshold == "inside" else ()
+        doubled = ("user_level/alg-2@replacement",) if self.sampling == "with-replacement" else ()
+        return ("user_level/thm-3-1", *inside, *doubled)
+
     def radius(self, problem: Problem) -> float:
         """R."""
         return problem.constants.diameter(2.0) if self.distance is None else self.distance
@@ -217,6 +224,7 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             gradients=sum(row.steps * row.batch for row in rows) * m,
             floats_per_trial=largest + near,
             claimed=None if self.dialled or not isinstance(promise, ApproxDP) else promise,
+            claimed_by=self.claimed_by,
         )
 
     # Run

@@ -168,6 +168,7 @@ class PhasedSGD(Algorithm[Phase]):
             gradients=sum(phase.groups * phase.steps for phase in phases),
             floats_per_trial=2 * largest + 6 * phases[0].groups * c.d + min(phases[0].groups ** 2, 2**22),
             claimed=ApproxDP(epsilon, delta) if self.is_printed(problem, n) else None,
+            claimed_by=("user_level/thm-b1",),
         )
 
     def _refuse(self, problem: Problem, n: int) -> None:

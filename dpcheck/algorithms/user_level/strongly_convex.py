@@ -101,6 +101,7 @@ class StronglyConvex(Algorithm[Round]):
             gradients=sum(each.inner.gradients for each in rounds),
             floats_per_trial=max(each.inner.floats_per_trial for each in rounds),
             claimed=rounds[0].inner.claimed,
+            claimed_by=rounds[0].inner.claimed_by,
         )
 
     def execute(self, run: Run[Round], workload: Workload, data: Data, start: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,15 @@ def test_noise_and_steps_are_those_printed() -> None:
     general = GeneralNoisyMirrorDescent(batch=5, p=1.5).schedule(problem(LINEAR), 50).phases[0]
     lipschitz = LINEAR.constants.lipschitz(1.5)
     assert general.sigma == pytest.approx(100 * lipschitz * math.sqrt(4 ** (1 - 2 / 3) * math.log(1e5)) / 5)
+    # The steps, at D = 3: at f95bebe none was looked at.
+    algorithm_ = NoisyMirrorDescent(batch=5, distance=3.0)
+    row = algorithm_.schedule(problem(LINEAR), 50).phases[0]
+    assert row.step(1) == row.step(7) == pytest.approx(3 / 10 / math.sqrt(1 + 2 * row.sigma**2 * math.log(4)))
+    weighted = replace(algorithm_, weight=2.0).schedule(problem(LINEAR), 50).phases[0]
+    assert [weighted.step(k) for k in (1, 4)] == pytest.approx([1 / 2, 1 / 5])
+    general = GeneralNoisyMirrorDescent(batch=5, p=1.5, distance=3.0).schedule(problem(LINEAR), 50).phases[0]
+    noise = 4 * 4 ** (2 / 3) * general.sigma**2 * math.log(4)
+    assert general.step(1) == pytest.approx(3 / 10 / math.sqrt(lipschitz**2 + noise))
 
 
 def test_phases_follow_the_printed_table_before_rounding() -> None:

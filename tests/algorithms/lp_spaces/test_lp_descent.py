@@ -58,12 +58,17 @@ def test_regularity_loses_a_factor_of_at_most_e() -> None:
     assert dual_regularity(1.5, 10).r == pytest.approx(3.0)
 
 
-def test_the_corrected_map_has_exponent_p_and_the_printed_one_exists_up_to_three_halves() -> None:
+def test_the_corrected_map_has_exponent_p_and_the_printed_one_runs_above_three_halves() -> None:
     assert mirror_map(1.5, 10).p == pytest.approx(1.5)
     assert printed_exponent(1.75, 10) == pytest.approx(4.0)
     assert printed_exponent(1.5, 10) == pytest.approx(2.0)
-    with pytest.raises(InvalidInput, match="exceeds 2"):
-        mirror_map(1.75, 10, "paper")
+    printed = mirror_map(1.75, 10, "paper")
+    y = np.linspace(-1, 2, 10)
+    assert printed.p == pytest.approx(4.0)
+    assert printed.strong_convexity == 0
+    np.testing.assert_allclose(printed.gradient(printed.inverse(y)), y, rtol=1e-9, atol=1e-12)
+    with pytest.raises(InvalidInput, match="closed form"):
+        printed.minimiser_in_box(y, -1.0, 1.0)
 
 
 def test_noise_length_is_chi_squared() -> None:

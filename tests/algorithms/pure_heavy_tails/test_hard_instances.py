@@ -1,21 +1,17 @@
 """Appendix G and Theorem B.1: hard classes, reductions, and the functions that no local oracle tells apart."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, special
+from scipy import special
 
 from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
-    FlatPair,
-    ResistingOracle,
     bounded_pair,
     decoding_error,
-    distinguish,
-    flat,
-    flat_slope,
     mean_from_point,
     nearest,
     packed_laws,
@@ -23,6 +19,7 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     separation,
     spike_probability,
 )
+from dpcheck.algorithms.pure_heavy_tails.resisting import ResistingOracle, bump_constant
 from dpcheck.errors import InvalidInput
 
 
@@ -112,71 +109,20 @@ def test_nearest_decoder():
 # Theorem B.1
 
 
-def test_flat_function_against_quadrature():
-    for t in (0.2, 0.5, 1.0):
-        first, _ = integrate.quad(lambda s: math.exp(-1 / s**2), 0, t)
-        second, _ = integrate.quad(lambda s, t=t: (t - s) * math.exp(-1 / s**2), 0, t)
-        assert flat_slope(t) == pytest.approx(first, rel=1e-9)
-        assert flat(t) == pytest.approx(second, rel=1e-8)
-    assert flat_slope(1.0) == pytest.approx(math.exp(-1) - math.sqrt(math.pi) * math.erfc(1), rel=1e-12)
-    assert flat(1.0) == pytest.approx(0.014826, abs=1e-6)
-    assert flat(0.5) == pytest.approx(3.36e-5, rel=0.01)
-    assert flat(0.0) == flat(-1.0) == flat_slope(0.01) == 0.0
-
-
-def test_the_printed_pair():
-    pair = FlatPair()
-    values = [pair.extension_at_zero(i, 0.5) for i in (0, 1)]
-    assert values[0] == pytest.approx(-0.25 + 0.014826, abs=1e-6)
-    assert values[1] == pytest.approx(-0.25 + 2.5 * 0.014826, abs=3e-6)
-    for t in (-1.0, -0.3, 0.0):
-        assert pair.value(0, t) == pair.value(1, t)
-        assert pair.slope(0, t) == pair.slope(1, t)
-    with pytest.raises(InvalidInput):
-        pair.extension_at_zero(0, 0.9)
-
-
-@pytest.mark.parametrize("d", [1, 3, 50])
-def test_two_adaptive_queries_tell_the_printed_pair_apart(d):
-    pair = FlatPair()
-    v = np.random.default_rng(d).normal(size=d)
-    v /= np.linalg.norm(v)
-    answers = []
-    for i in (0, 1):
-
-        def oracle(y, i=i):
-            t = float(v @ y)
-            return pair.value(i, t), pair.slope(i, t) * v
-
-        answers.append(distinguish(oracle, d))
-    assert answers[0] == pytest.approx(-0.374966, abs=1e-6)
-    assert answers[1] == pytest.approx(-0.374916, abs=1e-6)
-
-
 @settings(max_examples=40, deadline=None)
-@given(plan=st.lists(st.one_of(st.floats(0, 1), st.sampled_from(["decisive", "first", "last"])), max_size=9))
+@given(
+    plan=st.lists(st.one_of(st.fractions(-1, 1, max_denominator=64), st.sampled_from(["kink", "corner"])), max_size=9)
+)
 def test_the_resisting_oracle_stays_consistent_with_two_functions(plan):
-    """Deterministic, adaptive queries, aimed at the crossings where the answer would be decided."""
-    oracle = ResistingOracle(cap=0.5)
+    """Adaptive queries, aimed at the kinks where the answer would be decided: exact, and for ever consistent."""
+    oracle, told = ResistingOracle(), {}
     for step in plan:
-        aims = {"decisive": oracle.decisive, "first": oracle.crossings[0], "last": oracle.crossings[-1]}
-        t = aims[step] if isinstance(step, str) else step
-        if oracle.room(oracle.decisive) < 1e-4:
-            break  # float64 is too coarse to look closer
-        oracle.query(t)
-    slopes = [slope for _, slope in oracle.lines]
-    assert slopes == sorted(slopes)
-    assert all(slope != -0.5 for slope in slopes)
-    first, second = oracle.completions()
-    for t, (answer, slope) in oracle.answered.items():
-        for g in (first, second):
-            assert g(t) == pytest.approx(answer, abs=1e-12)
-            if oracle.room(t) > 1e-6:  # closer than that differences cannot see a slope
-                assert (g(t + 1e-7) - g(t - 1e-7)) / 2e-7 == pytest.approx(slope, abs=1e-5)
-    grid = np.linspace(0, 1, 400)
-    for g in (first, second):
-        values = np.array([g(t) for t in grid])
-        assert np.all(np.diff(values, 2) >= -1e-12)
-    assert oracle.minimum(first) > oracle.minimum(second)
-    with pytest.raises(InvalidInput):
-        oracle.query(1.5)
+        t = {"kink": oracle.kink(), "corner": Fraction(1, 2)}[step] if isinstance(step, str) else step
+        told[t] = oracle.ask(t)
+    kink = oracle.kink()
+    around = oracle.slopes(kink)
+    assert 0 < kink < 1
+    assert around[0] < -oracle.C < around[-1]
+    assert all(oracle.value(t) == height and oracle.slopes(t) == [slope] for t, (height, slope) in told.items())
+    assert all(oracle.clearance(t) > 0 for t in told)
+    assert bump_constant(float(around[0] + oracle.C), float(around[-1] + oracle.C)) > 0

@@ -110,11 +110,13 @@ def test_corrected_schedule_is_consistent() -> None:
         assert ph.sigma == pytest.approx(
             4 * 2 * ph.level / (ph.records * ph.weight) * math.sqrt(math.log(1e5)) / 3, rel=1e-12
         )
-    assert account(schedule).epsilon(1e-5) < 3.0
+    # What the printed noise would do if clipped steps contracted, which in two dimensions nobody has proved.
+    assert account(schedule, assuming=("tsybakov/rem-2",)).epsilon(1e-5) < 3.0
+    assert account(schedule).unproved == ("tsybakov/rem-2",)
 
 
 def test_noise_per_step_costs_the_same_privacy() -> None:
-    output = account(corrected().schedule(PROBLEM, 64)).epsilon(1e-5)
+    output = account(corrected().schedule(PROBLEM, 64), assuming="all").epsilon(1e-5)
     steps = account(corrected(noise="steps").schedule(PROBLEM, 64)).epsilon(1e-5)
     assert steps == pytest.approx(output, rel=1e-6)
 
@@ -191,7 +193,7 @@ def test_epochs_nest_and_account_in_parallel() -> None:
     assert [e.records for e in schedule.phases] == [128, 128]
     assert schedule.releases[7].name == "epoch 2/phase 1"
     assert schedule.releases[7].reads[0].start == 128
-    assert account(schedule).epsilon(1e-5) < 3.0
+    assert account(schedule, assuming="all").epsilon(1e-5) < 3.0
     w = approx.fit(WORK, Fresh(WORK, 5, 256, 1), PROBLEM, rng=np.random.default_rng(0), trials=5)
     assert w.shape == (5, 2)
     assert np.linalg.norm(w, axis=1).max() <= 1 + 1e-9

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dpcheck.engine import planning
+from dpcheck.engine.setting import Setting
 from dpcheck.errors import Infeasible
 
 
-def setting(n: int, **others: float) -> planning.Setting:
-    return planning.Setting(n=n, d=10, m=50, epsilon=1.0, delta=1e-6, **others)  # type: ignore[arg-type]
+def setting(n: int, **others: float) -> Setting:
+    return Setting(n=n, d=10, m=50, epsilon=1.0, delta=1e-6, **others)  # type: ignore[arg-type]
 
 
 def test_an_infeasible_size_names_what_would_do() -> None:
@@ -26,9 +27,9 @@ def test_an_infeasible_size_names_what_would_do() -> None:
 @pytest.mark.parametrize("label", ["alg-1", "alg-2", "alg-3", "alg-4", "proc-group-privacy", "proc-smoothed-alg-3"])
 def test_every_algorithm_has_a_plan_within_its_promise(label: str) -> None:
     found = planning.plan(f"user_level/{label}", setting(300_000), {})
-    assert found.claimed is not None
-    assert found.epsilon is not None
-    assert found.epsilon <= 1.0
+    assert found.privacy.claimed is not None
+    assert found.privacy.epsilon is not None
+    assert found.privacy.epsilon <= 1.0
 
 
 def test_dials_end_the_promise() -> None:
@@ -41,5 +42,5 @@ def test_rounds_are_shown_without_their_inner_schedules() -> None:
     found = planning.plan("user_level/proc-strongly-convex-meta", setting(10_000_000, growth=(2.0, 0.5)), {})
     assert list(found.phases[0]) == ["i", "start", "users", "radius"]
     assert [phase["i"] for phase in found.phases] == [1, 2, 3, 4, 5]
-    assert found.epsilon is not None
-    assert found.epsilon <= 1.0
+    assert found.privacy.epsilon is not None
+    assert found.privacy.epsilon <= 1.0

@@ -1,0 +1,236 @@
+"""Risk over the whole class of rare spikes with G_k = 1, beside what would be measured of no algorithm at all.
+
+A member that is chosen with the algorithm in mind may have the rate by itself: on `RareSpikes.rescaled` every point of
+the domain has it. So the members here come from a grid of (p, theta) that is the same for every algorithm, the risk is
+the worst of them at each n, and the same measurement is made of three outputs that read no data. Where these are not
+told apart nothing was measured, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpcheck.checks import Conclude, Context
+from dpcheck.harness import rate, risk
+from dpcheck.interfaces import Algorithm, Array
+from dpcheck.verdicts import Outcome, Point, Verdict, combine, undecided
+from dpcheck.workloads.linear import RareSpikes
+
+from ._instances import DELTA, largest, problem
+
+COUNTS = 1e30
+"""Records of these workloads are counts of three atoms: their number costs nothing."""
+APART = 2.0
+"""A size counts for an algorithm where its risk is at most this part of every control's."""
+FINEST = 2.0**-40
+"""Rarest spikes of the grid, whatever n is: rarer ones have a trivial risk D theta G p^(1-1/k) below any bound here."""
+Members = Callable[[int, float], Iterable[RareSpikes]]
+
+
+def members(n: int, k: float) -> list[RareSpikes]:
+    """p = 0.999, 0.999/16, … down to 1/n, and theta = 1, 1/4, … down to 1/sqrt(n): no algorithm enters."""
+    rare = [0.999 / 16**i for i in range(11) if 0.999 / 16**i >= max(0.5 / n, FINEST)]
+    weak = [0.25**i for i in range(21) if 0.25**i >= n**-0.5]
+    return [RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta) for p in rare for theta in weak]
+
+
+def coarse(n: int, k: float) -> list[RareSpikes]:
+    """Nine members, p = 0.999, 1/256, 2^-16 and theta = 1, 1/16, 1/256: for what takes hundreds of blocks a phase."""
+    return [RareSpikes(k=k, p=0.999 / 256**i, theta=1 / 16**j) for i in range(3) for j in range(3)]
+
+
+CONTROLS: dict[str, Callable[[RareSpikes], float]] = {
+    "the start": lambda work: float(work.excess_risk(np.zeros((1, 1)))[0]),
+    # The excess is linear in w: the 0.9-quantile of a uniform point is at nine tenths of the way to the wrong end.
+    "a random point": lambda work: (1 - DELTA) * largest(work),
+    "the wrong end": largest,
+}
+"""Outputs that read no data -> (1 - DELTA)-quantile of their excess risk, exactly."""
+
+
+def quantiles(
+    context: Context,
+    algorithm: Algorithm[Any],
+    n: int,
+    epsilon: float,
+    k: float,
+    trials: int,
+    *,
+    family: Members = members,
+) -> list[tuple[RareSpikes, Array]]:
+    """Excess risks of `trials` runs on every member, (trials,) each."""
+    found = []
+    for work in family(n, k):
+        values = risk.excess_risks(
+            algorithm, work, problem(work, epsilon), n, trials, context.seed, context.name, n, epsilon, work.p,
+            work.theta, gradients=COUNTS,
+        )  # fmt: skip
+        found.append((work, values))
+    return found
+
+
+def worst_of(
+    context: Context,
+    algorithm: Algorithm[Any],
+    n: int,
+    epsilon: float,
+    k: float,
+    bound: float,
+    trials: int,
+    *,
+    family: Members = members,
+) -> dict[str, float]:
+    """The 0.9-quantile of the excess risk on the worst member, its standard error, the bound, and the controls'."""
+    runs = quantiles(context, algorithm, n, epsilon, k, trials, family=family)
+    rows = [
+        {**risk.quantile_summary(values, 1 - DELTA, bound), "p": work.p, "theta": work.theta} for work, values in runs
+    ]
+    controls = {name: max(value(work) for work, _ in runs) for name, value in CONTROLS.items()}
+    return {**max(rows, key=lambda row: row["mean"]), **controls}
+
+
+def conclude(
+    variable: str = "n", *, controls: Sequence[str] = tuple(CONTROLS), least: int = 3, axis: str = "excess risk"
+) -> Conclude:
+    """Rates of measurements of `worst_of`, told apart from the controls or not said at all.
+
+    Of each series only those sizes count at which the algorithm is told apart from every control (`APART`); fewer than
+    `least` of them decide nothing. The controls' own rates are fitted over the same sizes, and each must be shallower
+    than the bound with certainty: a measurement that passes an output without data is no evidence.
+    """
+
+    def judge(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], failure_probability: float) -> Verdict:
+        series: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+        for cell, found in rows:
+            name = ", ".join(f"{key} = {value}" for key, value in cell.items() if key != variable)
+            series.setdefault(name, []).append((cell, found))
+        share = failure_probability / len(series)
+        cells = [{"series": name} for name in series]
+        verdicts = [_judge_one(members_, variable, name, share, least, controls) for name, members_ in series.items()]
+        return replace(combine(verdicts, cells), axes=(variable, f"{axis}, worst member"))
+
+    return judge
+
+
+def _judge_one(
+    rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    variable: str,
+    name: str,
+    share: float,
+    least: int,
+    controls: Sequence[str],
+) -> Verdict:
+    points = [
+        Point(x=float(cell[variable]), value=float(found[key]), series=f"{label}{', ' if name else ''}{name}",
+              bound=float(found["bound"]),)
+        for cell, found in rows
+        for key, label in (("mean", "measured"), ("the start", "the start"))
+    ]  # fmt: skip
+    told = [(c, f) for c, f in rows if f["mean"] * APART <= min(f[control] for control in controls)]
+    ratios = [float(found["mean"] / found["bound"]) for _, found in rows]
+    level = f"R is {min(ratios):.3g} to {max(ratios):.3g} times the order"
+    fields: dict[str, Any] = {"failure_probability": share, "points": points}
+    if len(told) < least:
+        said = (
+            f"no evidence of a rate: at {len(rows) - len(told)} of {len(rows)} sizes the worst 0.9-quantile is more "
+            f"than 1/{APART:g} of that of an output that reads no data; {level}"
+        )
+        return undecided(said, "sampled", numbers={"sizes told apart": len(told)}, **fields)
+    fits = {key: _fit(told, variable, key, share) for key in ("mean", *controls)}  # the controls are not sampled
+    passed = [control for control in controls if fits[control].word != "shallower"]
+    numbers: dict[str, float | int | str | bool] = {"sizes told apart": len(told)}
+    numbers |= {f"slope of R/bound, {control}": fits[control].slope.slope for control in controls}
+    if passed:
+        said = (
+            f"no evidence of a rate: {passed[0]}, which reads no data, is not refuted by the same measurement; {level}"
+        )
+        return undecided(said, "sampled", numbers=numbers, **fields)
+    found = rate.verdict([fits["mean"]], share, variable=variable)
+    sizes = [float(cell[variable]) for cell, _ in told]
+    least_slope = min(fits[control].slope.lower for control in controls)
+    also = (
+        f"; told apart from all of {', '.join(controls)} for {variable} from {min(sizes):,.6g} to {max(sizes):,.6g}, "
+        f"where these are refuted (R/bound at least as {variable}^{least_slope:.2f})"
+    )
+    return replace(
+        found,
+        reason=f"{found.reason}{also}",
+        numbers={**found.numbers, **numbers, "smallest R/bound": min(ratios)},
+        **fields,
+    )
+
+
+def _fit(
+    rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], variable: str, key: str, share: float
+) -> rate.Fit:
+    exact = key != "mean"
+    exponents = [float(found["exponent"]) for _, found in rows if "exponent" in found]
+    return rate.fit(
+        [float(cell[variable]) for cell, _ in rows],
+        [float(found[key]) for _, found in rows],
+        [0.0 if exact else float(found["se"]) for _, found in rows],
+        [float(found["bound"]) for _, found in rows],
+        share,
+        exponents=exponents if len(exponents) == len(rows) else (),
+    )
+
+
+def within_constants(
+    context: Context,
+    algorithm: Any,
+    n: int,
+    epsilon: float,
+    k: float,
+    trials: int,
+    *,
+    series: str = "",
+    family: Members = coarse,
+    bound: Callable[[RareSpikes, int], float] | None = None,
+) -> Verdict:
+    """The bound with its constants, member by member: R at most the bound nine times in ten, and what else would be.
+
+    A member counts where the start, which reads no data, exceeds the bound: elsewhere anything passes. HOLDS says
+    beside it how much smaller a bound would have been passed as well.
+    """
+    runs = quantiles(context, algorithm, n, epsilon, k, trials, family=family)
+    share = context.failure_probability / len(runs)
+    verdicts, passed, ratio, closest = [], 0, 0.0, math.inf
+    for work, values in runs:
+        allowed = algorithm.risk_bound(problem(work, epsilon), n) if bound is None else bound(work, n)
+        assert allowed is not None
+        start = CONTROLS["the start"](work)
+        closest = min(closest, allowed / start)
+        ratio = max(ratio, float(np.quantile(values, 1 - DELTA)) / allowed)
+        one = risk.high_probability(values, allowed, DELTA, share, limit=largest(work), x=n, series=series)
+        if one.outcome is Outcome.HOLDS and start <= allowed:
+            passed += 1
+            continue
+        if one.outcome is not Outcome.UNDECIDED or not one.vacuous:
+            verdicts.append(one)
+    numbers: dict[str, float | int | str | bool] = {
+        "members": len(runs), "members that decide": len(verdicts), "largest quantile/bound": ratio,
+        "least bound/risk of the start": closest,
+    }  # fmt: skip
+    if not verdicts:
+        said = (
+            f"nothing is decided at n = {n:,}: on all {len(runs)} members of the class the start, which reads no data, "
+            f"keeps the bound as well (it is at least {closest:.3g} times the risk of the start); the largest "
+            f"0.9-quantile is {ratio:.3g} of the bound"
+        )
+        return undecided(
+            said, "sampled", failure_probability=context.failure_probability, numbers={**numbers, "vacuous": True}
+        )
+    answer = combine(verdicts)
+    said = (
+        f"{answer.reason}; over all {len(runs)} members the largest 0.9-quantile is {ratio:.3g} of the bound, so that "
+        f"one {1 / ratio:.3g} times smaller would pass as well; the start exceeds it on {len(verdicts)} members"
+    )
+    return replace(
+        answer, reason=said, numbers={**answer.numbers, **numbers}, failure_probability=context.failure_probability,
+        severity=ratio, axes=("n", "0.9-quantile of the excess risk"),
+    )  # fmt: skip

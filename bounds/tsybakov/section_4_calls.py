@@ -1,0 +1,266 @@
+"""Section 4 and Appendix B: calls of Algorithm 3 under the noise condition, Algorithms 4 and 5, Theorems 2, 3, 11."""
+
+import sympy as sp
+
+from dpcheck.symbols import L, beta, d, epsilon, k, lambda_, n, p, positive, theta
+
+from ._paper import (
+    CALLS_STEP,
+    CONFIDENCE,
+    LIPSCHITZ_CONDITION,
+    LOG,
+    ORDERS,
+    TAIL,
+    R_2k,
+    claim,
+    growth,
+    tau,
+    theta_bar,
+)
+
+a = positive("a")[0]
+LOG_2 = sp.log(n, 2)
+CALLS = (LIPSCHITZ_CONDITION, *ORDERS, CONFIDENCE, CALLS_STEP)
+NOT_FROM_ITS_FIRST_NOISE = (
+    "False as printed for the risk, also with projected outputs: each call starts with a phase whose noise is many "
+    "diameters long, and the later ones do not come back (S2b). "
+)
+
+alg_4 = claim(
+    "tsybakov/alg-4",
+    "Algorithm 4 (private stochastic approximation)",
+    "m = ⌊½log_2(2n/log_2 n)⌋ − 1 calls of Algorithm 3 on disjoint parts, each on W ∩ B(ŵ_{e−1}, R_{e−1}) with R_e = "
+    "R_{e−1}/2; for θ >= 2.",
+    kind="algorithm",
+    section="4",
+    about=("tsybakov/alg-3",),
+    quantity="gradients",
+    measures="gradients",
+    relation="<=",
+    order=n ** (p + 1) * sp.log(n),
+    grade="slip",
+    remark="The second cap of the step lacks log(1/δ); the noisy outputs are not projected, so the centres may leave W "
+    "(S13).",
+)
+
+alg_4_corrected = claim(
+    "tsybakov/alg-4@corrected",
+    "Algorithm 4 with projected outputs",
+    "The same around `alg-3@corrected` with D = 2R_{e−1}, log(1/δ) in the second cap, and n_0 a power of two.",
+    kind="algorithm",
+    section="4",
+    origin="ours",
+    about=("tsybakov/alg-3",),
+    quantity="gradients",
+    measures="gradients",
+    relation="<=",
+    order=n ** (p + 1) * sp.log(n),
+)
+
+thm_2 = claim(
+    "tsybakov/thm-2",
+    "Theorem 2",
+    "Under (θ, λ)-TNC with θ >= 2, Algorithm 4 is (ε, δ)-DP and has excess risk Õ(λ^{−1/(θ−1)}(R̃_{2k,n}(1/√n +"
+    " (√(d log(1/δ))/(εn))^{(k−1)/k}) + √(log n log(1/β))/(2^{p+1}√n))^{θ/(θ−1)}) with probability 1 − β.",
+    kind="theorem",
+    section="4",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
+    assumptions=(sp.Ge(theta, 2), sp.Le(epsilon, sp.sqrt(LOG)), *CALLS),
+    about=("tsybakov/alg-4",),
+    probability=1 - beta,
+    grade="refuted",
+    remark=NOT_FROM_ITS_FIRST_NOISE
+    + "Algorithm 4 prints its step. Its privacy rests on that of Theorem 1, which fails for d >= 2 (S1). "
+    "The reduction is right given calls that do what they promise: `@derived`, around "
+    "`alg-4@corrected`. No union bound over the calls; the Lipschitz condition is stated at n and used at n_0 (S13).",
+)
+
+thm_2_derived = claim(
+    "tsybakov/thm-2@derived",
+    "The reduction of Theorem 2",
+    "If a call on a domain of radius R has excess at most R·a against every point of it, and 2R_0^{1−θ}a <= λ <= "
+    "2^{(θ−1)m}·2R_0^{1−θ}a, then Algorithm 4 ends with excess at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)}.",
+    kind="theorem",
+    section="4",
+    origin="ours",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    explicit=4 * growth(2 * a),
+    about=("tsybakov/alg-4",),
+    assumptions=(sp.Ge(theta, 2),),
+)
+
+thm_11 = claim(
+    "tsybakov/thm-11",
+    "Theorem 11",
+    "Theorem 2 with its logarithms, √(log n/n) and √(d log(1/δ) log³ n), and with convexity assumed.",
+    kind="theorem",
+    section="B",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=growth(
+        R_2k * (sp.sqrt(sp.log(n) / n) + (sp.sqrt(d * LOG * sp.log(n) ** 3) / (epsilon * n)) ** ((k - 1) / k))
+        + sp.sqrt(sp.log(n)) * TAIL
+    ),
+    assumptions=(sp.Ge(theta, 2), *CALLS),
+    about=("tsybakov/alg-4",),
+    probability=1 - beta,
+    grade="refuted",
+    remark="As Theorem 2.",
+)
+
+thm_2_phases = claim(
+    "tsybakov/thm-2@phases",
+    "The rate of Theorem 2 asked of the corrected Algorithm 4",
+    "`alg-4@corrected` has the excess risk of Theorem 2.",
+    kind="theorem",
+    section="4",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=thm_2.order,
+    about=("tsybakov/alg-4",),
+    probability=1 - beta,
+)
+
+thm_11_phases = claim(
+    "tsybakov/thm-11@phases",
+    "The rate of Theorem 11 asked of the corrected Algorithm 4",
+    "`alg-4@corrected` has the excess risk of Theorem 11.",
+    kind="theorem",
+    section="B",
+    origin="ours",
+    quantity="excess risk",
+    relation="<=",
+    order=thm_11.order,
+    about=("tsybakov/alg-4",),
+    probability=1 - beta,
+)
+
+rem_3 = claim(
+    "tsybakov/rem-3",
+    "Remark 3",
+    "The bound of Theorem 2 depends on neither the diameter, nor the smoothness, nor L_f, and covers strongly "
+    "convex risks.",
+    kind="proposition",
+    section="4",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
+    about=("tsybakov/alg-4",),
+    remark="Needs R_0 <= (L_f/λ)^{1/(θ−1)}, which a diameter exceeds by a factor 2 at most when the minimiser "
+    "is unique.",
+)
+
+rem_3_derived = claim(
+    "tsybakov/rem-3@derived",
+    "The diameter under the noise condition",
+    "With a unique minimiser, (θ, λ)-TNC and L_f-Lipschitz risks bound the diameter of W by 2(L_f/λ)^{1/(θ−1)}.",
+    kind="proposition",
+    section="4",
+    origin="ours",
+    quantity="diameter",
+    relation="<=",
+    explicit=2 * (L / lambda_) ** (1 / (theta - 1)),
+    assumptions=(sp.Gt(theta, 1),),
+)
+
+alg_5 = claim(
+    "tsybakov/alg-5",
+    "Algorithm 5 (iterated LNC-GM)",
+    "⌊log_θ̄ 2 · log log n⌋ calls of Algorithm 3 on disjoint parts of doubling size 2^{i−1}n/(log n)^E.",
+    kind="algorithm",
+    section="4",
+    about=("tsybakov/alg-3",),
+    quantity="gradients",
+    measures="gradients",
+    relation="<=",
+    order=n ** (p + 1) * sp.log(n),
+    grade="slip",
+    remark="The printed exponent E does not match the proof's log_θ̄ 2, and may ask for more than n records (S12).",
+)
+
+alg_5_literal = claim(
+    "tsybakov/alg-5@literal",
+    "Algorithm 5 with the printed exponent",
+    "The parts of size 2^{i−1}n/(log_2 n)^{(log_θ̄ 2)²} have at most n records together.",
+    kind="algorithm",
+    section="4",
+    about=("tsybakov/alg-3",),
+    quantity="records",
+    relation="<=",
+    explicit=n,
+    grade="slip",
+    remark="With base-2 logarithms θ̄ = 4 and n = 2^16 take 1.5n.",
+    assumptions=(sp.Gt(theta_bar, 1),),
+)
+
+alg_5_corrected = claim(
+    "tsybakov/alg-5@corrected",
+    "Algorithm 5 with the exponent of its proof",
+    "With E = log_θ̄ 2 the parts have at most n records together, and the last one at least n/4 − 1.",
+    kind="algorithm",
+    section="4",
+    origin="ours",
+    about=("tsybakov/alg-3",),
+    quantity="records",
+    relation="<=",
+    explicit=n,
+)
+
+thm_3 = claim(
+    "tsybakov/thm-3",
+    "Theorem 3",
+    "Under (θ, λ)-TNC with θ >= θ̄ > 1, Algorithm 5 is (ε, δ)-DP for ε <= 2 log(1/δ) and has the excess risk of"
+    " Theorem 2, with probability 1 − β.",
+    kind="theorem",
+    section="4",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=growth(R_2k * tau() + TAIL),
+    assumptions=(
+        sp.Ge(theta, theta_bar),
+        sp.Gt(theta_bar, 1),
+        sp.Ge(theta_bar, 2 ** (sp.log(LOG_2, 2) / (LOG_2 - 1))),
+        sp.Le(epsilon, 2 * LOG),
+        *CALLS,
+    ),
+    about=("tsybakov/alg-5",),
+    probability=1 - beta,
+    grade="refuted",
+    remark=NOT_FROM_ITS_FIRST_NOISE
+    + "Algorithm 5 prints its step. With corrected phases its proof still fails: (11) puts the distance of the start "
+    "to the minimiser where Theorem 1 has the diameter, and Algorithm 5 does not shrink its domain (S8; `@phases`). "
+    "Its privacy rests on that of Theorem 1, which fails for d >= 2 (S1).",
+)
+
+thm_3_derived = claim(
+    "tsybakov/thm-3@derived",
+    "What Theorem 1 gives for Algorithm 5",
+    "Iterating the guarantee (D²/R + R)E/2 of Theorem 1, with D the true distance and R the halving radius in "
+    "the step, gives at least R_{l−1}E/2, R_{l−1} = R_0/polylog(n): exponent 1 in E and not θ/(θ−1).",
+    kind="theorem",
+    section="4",
+    origin="ours",
+    quantity="the guarantee",
+    relation=">=",
+    order=1 / sp.sqrt(n),
+    about=("tsybakov/alg-5",),
+)
+
+rem_4 = claim(
+    "tsybakov/rem-4",
+    "Remark 4",
+    "Algorithm 4 splits the data evenly, Algorithm 5 in parts of increasing size.",
+    kind="proposition",
+    section="4",
+    about=("tsybakov/alg-4", "tsybakov/alg-5"),
+    remark="Both halves of the printed sentence say Algorithm 5; the first means Algorithm 4 (S21).",
+)

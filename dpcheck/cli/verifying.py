@@ -1,0 +1,129 @@
+"""`dpcheck verify`: witnesses of others, recomputed within bounds and held against the hypotheses of their claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcheck.cli.common import Exit, complain, echo_json, json_option, leave, root_option
+from dpcheck.errors import CollectionError, InvalidInput, WitnessRejected
+from dpcheck.foreign import plain
+
+if TYPE_CHECKING:
+    from dpcheck.engine.hypotheses import Hypotheses
+    from dpcheck.engine.layout import Layout
+    from dpcheck.isolation import Isolated
+
+
+@click.command("verify")
+@click.argument("witnesses", nargs=-1, required=True, metavar="WITNESS.json…")
+@root_option
+@json_option
+def verify_command(witnesses: tuple[str, ...], root: str | None, as_json: bool) -> None:
+    """Recomputes witnesses from their parameters alone, in higher precision, and checks the claim's hypotheses there.
+
+    A witness of sampled counts is attested, not verified: its counts are testimony. Each is recomputed in a process of
+    its own, within bounds of time and memory. Exit 1 when one is rejected, 2 when a file is no witness.
+    """
+    from dpcheck.isolation import Isolated
+
+    claims = _Claims(root)
+    with Isolated() as child:
+        rows = [_row(path, child, claims) for path in witnesses]
+    if as_json:
+        echo_json({"schema_version": 1, "witnesses": rows})
+    else:
+        for row in rows:
+            _say(row)
+    outcomes = {row["outcome"] for row in rows}
+    if "rejected" in outcomes:
+        leave(Exit.UNEXPECTED)
+    if "unreadable" in outcomes:
+        leave(Exit.USAGE)
+
+
+class _Claims:
+    """The claims of the root, each loaded when a witness speaks of it."""
+
+    def __init__(self, root: str | None) -> None:
+        self._root = root
+        self._layout: Layout | None = None
+        self._known: dict[str, Hypotheses | None] = {}
+
+    def of(self, label: str) -> tuple[Hypotheses | None, str]:
+        """The claim of a label, or why there is none at hand."""
+        from dpcheck.engine import hypotheses, layout
+
+        try:
+            found = self._layout = self._layout or layout.find(self._root)
+            if label not in self._known:
+                self._known[label] = hypotheses.of_label(found, label)
+        except CollectionError as error:
+            return None, str(error)
+        return self._known[label], f"there is no claim {label} in {found.root}"
+
+
+def _row(path: str, child: Isolated, claims: _Claims) -> dict[str, Any]:
+    """What became of one file; never raises for what stands in it."""
+    import mpmath
+
+    from dpcheck.verdicts import Witness
+
+    try:
+        witness = Witness.load(path)
+        held, missing = claims.of(witness.label)
+        assumptions = () if held is None else held.claim.assumptions
+        violation = child.verify(witness, assumptions=assumptions, private=held is None or held.private)
+    except WitnessRejected as error:
+        return {"witness": path, "outcome": "rejected", "verified": False, "reason": str(error)}
+    except InvalidInput as error:
+        return {"witness": path, "outcome": "unreadable", "verified": False, "reason": str(error)}
+    claimed, found = (mpmath.nstr(value, 12) for value in (violation.claimed, violation.found))
+    return {
+        "witness": path,
+        "outcome": "attested" if violation.testimony else "verified",
+        "verified": not violation.testimony,
+        "label": violation.label,
+        "statement": violation.statement,
+        "claimed": claimed,
+        "found": found,
+        "kind": witness.kind,
+        "note": plain(witness.note),
+        "testimony": violation.testimony,
+        "hypotheses": None if held is None else len(assumptions),
+        "checked": _checked(None if held is None else len(assumptions), missing),
+    }
+
+
+def _checked(hypotheses: int | None, missing: str) -> str:
+    """How much of the claim's hypotheses was checked."""
+    if hypotheses is None:
+        return f"not checked: {missing}"
+    if not hypotheses:
+        return "the claim states none as a formula"
+    return f"{hypotheses} of the claim checked, {'it holds' if hypotheses == 1 else 'all hold'} at this witness"
+
+
+def _say(row: dict[str, Any]) -> None:
+    path = plain(row["witness"])
+    if row["outcome"] in ("rejected", "unreadable"):
+        complain(f"{path}: {row['outcome']}: {row['reason']}")
+        return
+    if row["verified"]:
+        click.echo(f"{path}: verified: {row['label']} is violated")
+    else:
+        click.echo(f"{path}: attested, not verified: {row['label']} is violated if the counts are true")
+    for name, text in (
+        ("statement", row["statement"]),
+        ("allowed", row["claimed"]),
+        ("found", row["found"]),
+        ("testimony", row["testimony"]),
+        ("hypotheses", row["checked"]),
+        ("note", row["note"]),
+    ):
+        if text:
+            click.echo(f"  {name:<10} {plain(text)}")
+
+
+COMMANDS = (verify_command,)

@@ -1,0 +1,107 @@
+"""Which stored results count: those that keep the rules of `judge.enforce`, with witnesses recomputed as they are read.
+
+A record comes from a committed file or a store, so from anyone. What it says is held against today's check and claim:
+a forged line accuses nobody, and a graver or weaker record of the same check speaks in its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dpcheck.checks import Check
+from dpcheck.engine import history, judge
+from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.history import Chosen
+from dpcheck.engine.records import Record, Refused
+from dpcheck.errors import DpcheckError, WitnessRejected
+from dpcheck.isolation import Isolated
+from dpcheck.verdicts import Outcome, Witness
+from dpcheck.witnesses import Violation
+
+
+def admitted(
+    found: Sequence[Record], catalogue: Catalogue, refused: list[Refused], *, only: Collection[str] | None = None
+) -> dict[str, Chosen]:
+    """Check id -> the record that speaks for it, of the checks that there are.
+
+    Args:
+        refused: takes the records that break a rule; another one of the same check then speaks.
+        only: ids of the checks that matter; the witnesses of others are left alone.
+    """
+    checks = {id: check for id, check in catalogue.checks.items() if only is None or id in only}
+    current = {id: catalogue.fingerprint(checks[id]) for id in {record.check for record in found} & set(checks)}
+    kept = [record for record in found if record.check in checks]
+    kept = [record for record in kept if _keeps_rules(record, checks[record.check], catalogue, current, refused)]
+    with contextlib.ExitStack() as stack:
+        verified: dict[str, WitnessRejected | None] = {}
+        child: list[Isolated] = []
+
+        def verify(witness: Witness, /, **options: Any) -> Violation:
+            if not child:
+                child.append(stack.enter_context(Isolated()))
+            return child[0].verify(witness, **options)
+
+        while True:
+            chosen = history.choose(kept, current)
+            told = [record for c in chosen.values() for record in (c.record, c.earlier) if record is not None]
+            bad = [record for record in told if not _proves(record, checks, catalogue, verify, verified, refused)]
+            if not bad:
+                break
+            kept = [record for record in kept if not any(record is each for each in bad)]
+    return {
+        id: replace(c, record=replace(c.record, expected=_expected(checks[id], c.record))) for id, c in chosen.items()
+    }
+
+
+def _expected(check: Check, record: Record) -> bool:
+    return record.verdict.outcome is Outcome.SKIPPED or record.verdict.outcome in check.expect
+
+
+def _keeps_rules(
+    record: Record, check: Check, catalogue: Catalogue, current: Mapping[str, str], refused: list[Refused]
+) -> bool:
+    """Everything but the witness, which takes time."""
+    fresh = current[check.id] == record.sources
+    try:
+        if record.label != check.label or (fresh and record.kind != check.kind):
+            raise judge.RuleBroken(f"it says that {check.id} is a {record.kind} check of {record.label}")
+        judge.enforce(check, record.verdict, catalogue.claims.get(check.label), verify=_trusting, fresh=fresh)
+    except DpcheckError as error:
+        refused.append(Refused(_name(record), str(error)))
+        return False
+    return True
+
+
+def _trusting(witness: Witness, /, **options: Any) -> Violation:
+    return None  # type: ignore[return-value]
+
+
+def _proves(
+    record: Record,
+    checks: Mapping[str, Check],
+    catalogue: Catalogue,
+    verify: judge.Verify,
+    verified: dict[str, WitnessRejected | None],
+    refused: list[Refused],
+) -> bool:
+    """Whether a record's witness verifies against today's claim; True for a record without one."""
+    witness, check = record.verdict.witness, checks[record.check]
+    if witness is None:
+        return True
+    key = f"{check.id} {witness.digest}"
+    if key not in verified:
+        claim = catalogue.claims.get(check.label)
+        try:
+            verify(witness, assumptions=() if claim is None else claim.assumptions, private=check.kind == "privacy")
+            verified[key] = None
+        except WitnessRejected as error:
+            verified[key] = error
+            refused.append(Refused(_name(record), f"its witness does not verify: {error}"))
+    return verified[key] is None
+
+
+def _name(record: Record) -> str:
+    return f"the stored result of {record.check} (size {record.size}, seed {record.seed})"

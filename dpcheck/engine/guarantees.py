@@ -1,0 +1,126 @@
+"""What a schedule's privacy rests on: what is claimed, what the accountant certifies, what is refuted; kept apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcheck.accounting import account
+from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
+
+if TYPE_CHECKING:
+    from dpcheck.accounting import Account
+    from dpcheck.claims import Claim
+    from dpcheck.interfaces import Schedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """The privacy of one schedule.
+
+    Attributes:
+        claimed: what is promised, by the statements `claimed_by`; None where nobody promises anything.
+        certified: what the accountant certifies from proved sensitivities alone, at the claimed delta; None: nothing.
+        keeps: whether that is at least the claim.
+        rests_on: claims, not proved for this instance, that sensitivities follow from: why nothing is certified.
+        refuted: those among `claimed_by` and `rests_on` that are false, where the claim is not certified after all.
+        epsilon, delta: of `certified`; inf where nothing is. None for zCDP.
+    """
+
+    claimed: Guarantee | None
+    claimed_by: tuple[str, ...]
+    certified: Guarantee | None
+    keeps: bool
+    rests_on: tuple[str, ...]
+    refuted: tuple[str, ...]
+    epsilon: float | None
+    delta: float | None
+
+    @property
+    def stands(self) -> bool:
+        """Whether some guarantee may be relied on: certified, or claimed by statements that nobody refuted."""
+        return not self.refuted and (self.claimed is not None or self.certified is not None)
+
+    def said(self) -> dict[str, str]:
+        """The three lines of a plan: what is claimed, refuted (where something is) and certified."""
+        by = f", by {', '.join(self.claimed_by)}" if self.claimed_by else ""
+        found = {"claimed": "nothing" if self.claimed is None else f"{self.claimed}{by}"}
+        if self.refuted:
+            found["refuted"] = ", ".join(self.refuted)
+        found["certified"] = self._certified()
+        return found
+
+    def _certified(self) -> str:
+        if self.rests_on:
+            return f"nothing: the sensitivities rest on {', '.join(self.rests_on)}, not proved for this instance"
+        if self.certified is None:
+            return "nothing: no record is protected by noise" if self.epsilon is None else "nothing: no finite ε"
+        less = "" if self.keeps or self.claimed is None else ": the claim itself is not certified"
+        return f"{self.certified} by the accountant{less}"
+
+    def warning(self) -> str:
+        """What has to be said first, "" where a guarantee stands."""
+        if self.stands:
+            return ""
+        are = f"{', '.join(self.refuted)} {'is' if len(self.refuted) == 1 else 'are'} refuted"
+        if self.claimed is None:
+            on = f", for its sensitivities rest on {', '.join(self.rests_on)}" if self.rests_on else ""
+            false = f", and {are}" if self.refuted else ""
+            return f"No guarantee stands: nothing is promised, and nothing is certified{on}{false}."
+        return f"No guarantee stands: {self.claimed} is claimed, and {are}."
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "claimed": None if self.claimed is None else str(self.claimed),
+            "claimed_by": list(self.claimed_by),
+            "certified": None if self.certified is None else str(self.certified),
+            "certified_epsilon": self.epsilon,
+            "certified_delta": self.delta,
+            "certifies_the_claim": self.keeps,
+            "rests_on": list(self.rests_on),
+            "refuted": list(self.refuted),
+            "stands": self.stands,
+        }
+
+
+def is_false(claim: Claim) -> bool:
+    """Whether nothing may rest on it: refuted, or a reading that is wrong where the statement is not."""
+    return claim.grade == "refuted" or (claim.grade != "" and claim.reading != "as-printed")
+
+
+def judge(schedule: Schedule[Any], claims: Iterable[Claim] = ()) -> Privacy:
+    """The privacy of a schedule, as far as these claims and the accountant know."""
+    known: Mapping[str, Claim] = {claim.label: claim for claim in claims}
+    spent = account(schedule)
+    claimed = schedule.claimed
+    certified, epsilon, delta = _certified(schedule, spent)
+    keeps = certified is not None and claimed is not None and (not schedule.releases or spent.within(claimed))
+    names = dict.fromkeys([*schedule.claimed_by, *spent.unproved])
+    false = () if keeps or (claimed is None and certified is not None) else tuple(names)
+    return Privacy(
+        claimed=claimed,
+        claimed_by=schedule.claimed_by if claimed is not None else (),
+        certified=certified,
+        keeps=keeps,
+        rests_on=spent.unproved,
+        refuted=tuple(label for label in false if label in known and is_false(known[label])),
+        epsilon=epsilon,
+        delta=delta,
+    )
+
+
+def _certified(schedule: Schedule[Any], spent: Account) -> tuple[Guarantee | None, float | None, float | None]:
+    """The certified guarantee, its epsilon and its delta."""
+    if not schedule.releases:
+        # Without noise only what reads no record is private, and that is perfectly so.
+        return (schedule.claimed, 0.0, 0.0) if schedule.gradients == 0 else (None, None, None)
+    if isinstance(schedule.claimed, ZCDP) and not spent.unproved:
+        rho = max(stretch.rho for stretch in spent.stretches)
+        return (ZCDP(rho) if 0 < rho < math.inf else None), None, None
+    delta = schedule.claimed.delta if isinstance(schedule.claimed, ApproxDP) else spent.reference_delta
+    epsilon = float(spent.epsilon(delta))
+    if not math.isfinite(epsilon):
+        return None, math.inf, delta
+    return (ApproxDP(max(epsilon, 5e-324), delta) if delta else PureDP(max(epsilon, 5e-324))), epsilon, delta

@@ -1,0 +1,79 @@
+"""One claim of a root without loading the others: what `dpcheck verify` holds a witness against."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpcheck.claims import Claim, Paper
+from dpcheck.engine import catalogue, collect
+from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.layout import Layout
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """A claim, and whether some check holds it against a privacy guarantee."""
+
+    claim: Claim
+    private: bool
+
+
+def of_label(found: Layout, label: str) -> Hypotheses | None:
+    """What a root says of a label, from the files of its paper alone; None when it has no such claim."""
+    paper = label.partition("/")[0]
+    here = Catalogue(found)
+    with catalogue.in_force(here):
+        for folder in found.content:
+            if label not in here.claims and folder.is_dir():
+                collect.forget(folder)
+                for file in _files_of(folder, paper):
+                    here.collect(file, (Paper, Claim))
+    if label not in here.claims:
+        return None
+    return Hypotheses(here.claims[label], _has_privacy_check(found, label))
+
+
+def _files_of(folder: Path, paper: str) -> Iterator[ContentFile]:
+    """The files of a paper: those in its folder or of its name, and any other that names a label of it."""
+    for file in collect.files(folder):
+        first = file.path.relative_to(folder).parts[0].removesuffix(".py")
+        if first == paper or f'"{paper}/' in file.path.read_text(encoding="utf-8", errors="replace"):
+            yield file
+
+
+def _has_privacy_check(found: Layout, label: str) -> bool:
+    """Whether a content file heads a check of kind "privacy" with this label, or with one put together at run time."""
+    for folder in found.content:
+        for file in collect.files(folder) if folder.is_dir() else ():
+            text = file.path.read_text(encoding="utf-8", errors="replace")
+            if label in text and any(label in labels or not labels for labels in _privacy_checks(text)):
+                return True
+    return False
+
+
+def _privacy_checks(text: str) -> Iterator[set[str]]:
+    """The labels of every privacy check of a file; none where the first one is no literal."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not node.args or _name(node.func) != "check":
+            continue
+        kind = next((each.value for each in node.keywords if each.arg == "kind"), (*node.args, None)[1])
+        if isinstance(kind, ast.Constant) and kind.value == "privacy":
+            also = (each.value for each in node.keywords if each.arg == "also")
+            own = set(_texts(node.args[0]))
+            yield own.union(*map(_texts, also)) if own else own
+
+
+def _name(function: ast.expr) -> str:
+    return str(getattr(function, "id", getattr(function, "attr", "")))
+
+
+def _texts(node: ast.AST) -> list[str]:
+    return [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]

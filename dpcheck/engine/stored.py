@@ -1,0 +1,104 @@
+"""Rows of a store, read without believing them: checksums, text that is no text, states that are none."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpcheck.checks import Measurement
+from dpcheck.engine import records
+from dpcheck.engine.measurements import decode
+from dpcheck.engine.records import Record, Refused
+from dpcheck.errors import DpcheckError, StoreError
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """What makes a cell's result: change one of these and it is another cell."""
+
+    check: str
+    cell: str
+    size: str
+    seed: int
+    sources: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A finished cell: its result, how long it took, and the versions of the packages that computed it."""
+
+    measured: Measurement
+    seconds: float
+    versions: Mapping[str, str]
+
+
+def records_of(db: sqlite3.Connection, path: Path, refused: list[Refused] | None) -> list[Record]:
+    """All records of a store; see `dpcheck.engine.store.read_records`."""
+    signed = "checksum" if "checksum" in columns(db, "records") else "NULL"
+    bad: list[Refused] = []
+    rows = []
+    for id, row, said in db.execute(f"SELECT id, record, {signed} FROM records ORDER BY id"):
+        if said is not None and said != checksum(row):
+            bad.append(Refused(f"{path}:{id}", "its checksum does not fit: it was changed after dpcheck wrote it"))
+        else:
+            rows.append((f"{path}:{id}", row))
+    found = records.read(rows, bad)
+    if bad and refused is None:
+        raise StoreError(f"{bad[0].where} is not a record of dpcheck: {bad[0].reason}")
+    if refused is not None:
+        refused += bad
+    return found
+
+
+KEY = "check_id = ? AND cell = ? AND size = ? AND seed = ? AND sources = ?"
+
+
+def sound(key: CellKey, measured: str, versions: str | None, signed: str | None, seconds: float = 0.0) -> Cell | None:
+    """A cell as it was stored, or None where its checksum does not fit or its text is no measurement."""
+    name = (key.check, key.cell, key.size, key.seed, key.sources)
+    if versions is None or signed != checksum(*name, measured, versions):
+        return None
+    try:
+        return Cell(decode(measured), seconds, json.loads(versions))
+    except (DpcheckError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def checksum(*parts: str | int) -> str:
+    """Of everything that makes a row what it is: notices damage, and stops no forger."""
+    return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
+
+
+def state_of(text: str) -> dict[str, Any] | None:
+    """The stored state of an audit, or None where the text is no JSON object."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def stays(held: str, other: str) -> bool:
+    """Whether the stored state of an audit has seen more trials than another one in the same form.
+
+    A state in the form of an older dpcheck cannot go on, so it gives way.
+    """
+    first, second = (state_of(text) or {} for text in (held, other))
+    seen = [each.get("tested") for each in (first, second)]
+    known = [n if isinstance(n, int) and not isinstance(n, bool) else -1 for n in seen]
+    return first.get("version") == second.get("version") and known[0] > known[1]
+
+
+def columns(db: sqlite3.Connection, table: str) -> set[str]:
+    """The names of a table's columns; none when there is no such table."""
+    return {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+
+
+text = functools.partial(str, encoding="utf-8", errors="backslashreplace")
+"""Bytes of a damaged row must not keep SQLite from giving out the others."""
