@@ -147,7 +147,8 @@ def earliest_look(cells: Partition, rule: rules.Rule, epsilon: float) -> float:
     """Trials that a first look needs by the held-out part: guesses, as if of the highest level, that may be wrong."""
     level = np.abs(rule.level.astype(float))
     share = float(level @ (cells.p + cells.q)) / (2 * max(1.0, float(level.max())))
-    return WRONG / max(1e-12, share * float(special.expit(-epsilon)))
+    # A held-out part that found nothing to guess says nothing.
+    return WRONG / max(1e-12, share * float(special.expit(-epsilon))) if share > 0 else 0.0
 
 
 @dataclass
