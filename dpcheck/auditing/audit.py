@@ -254,9 +254,8 @@ def _anytime(
     plan = plans.learn(runner, plans.draw(runner, learned), 20 * learned, claim, alpha, score, seed)
     taught = plan.taught
     if resume is None:
-        # A claimed curve falls where its delta is large, and its p-values have small steps.
-        largest = claim.epsilon if isinstance(claim, ApproxDP) else 0.0
-        earliest = earliest_look(plan.cells, plan.rule, largest)
+        # Every stage of a claimed curve stands at a point of its own.
+        earliest = earliest_look(plan.cells, plan.rule, claim.epsilon) if isinstance(claim, ApproxDP) else 0.0
         state = State.begun(claim, taught, spending.Schedule.of(samples - 2 * learned, earliest), alpha)
     else:
         state = State.from_dict(resume, claim, taught, alpha)
