@@ -103,7 +103,7 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
         "certified": False,
     }
     typical = float(found.numbers["quantile"])
-    against = "worse than" if typical > start else "below"
+    against = "above" if typical > start else "below"
     reason = f"the 0.9-quantile {typical:.4g} is {against} the risk of the start, {start:.4g}; {found.reason}"
     reason += f"; J = {BLOCKS} is a practical choice that certifies nothing"
     # Beside the start, not beside a bound four decades above both.

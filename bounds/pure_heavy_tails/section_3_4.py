@@ -121,6 +121,7 @@ prop_3_2_literal = claim(
     kind="proposition",
     section="3",
     quantity="distance to the regularised empirical minimiser",
+    measures="distance",
     relation="<=",
     order=TARGET,
     explicit=48 * TARGET,
