@@ -253,9 +253,8 @@ class AuditResult:
         times = f"{self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}"
         lines += [f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
         if self.mode != "fixed":
-            tested = self.counts["tested"]
             lines.append(
-                f"  {'next look':<12} at {self.next_look:,} counted runs; until then nothing changes ({tested:,} now)"
+                f"  {'next look':<12} at {self.next_look:,} runs in all; until then nothing that it says changes"
             )
         return "\n".join(lines)
 
