@@ -253,9 +253,7 @@ class AuditResult:
         times = f"{self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}"
         lines += [f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
         if self.mode != "fixed":
-            lines.append(
-                f"  {'next look':<12} at {self.next_look:,} runs in all; until then nothing that it says changes"
-            )
+            lines.append(f"  {'next look':<12} at {self.next_look:,} runs in all; until then it says nothing new")
         return "\n".join(lines)
 
     def plot(
