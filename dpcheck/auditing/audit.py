@@ -279,7 +279,8 @@ def _anytime(
     plan = plans.learn(runner, plans.draw(runner, learned), 20 * learned, claim, alpha, score, seed)
     taught = plan.taught
     if resume is None:
-        earliest = earliest_look(plan.cells, plan.rule, claim.epsilon_at(plan.rule.delta))
+        # Every stage of a claimed curve stands at a point of its own.
+        earliest = earliest_look(plan.cells, plan.rule, claim.epsilon) if isinstance(claim, ApproxDP) else 0.0
         state = State.begun(claim, taught, spending.Schedule.of(samples - 2 * learned, earliest), alpha)
     else:
         state = State.from_dict(resume, claim, taught, alpha)
@@ -315,15 +316,12 @@ def _anytime(
         stage = Stage(plan.rule, np.array([state.right]), np.array([state.wrong]), state.looked_at)
     else:
         stage = Stage.of(plan.rule, counts)
-    seen, share = counts - state.fresh, spending.split(claim, "anytime")["band"]
-    now = float(state.schedule.steps(state.looks)[-1]) if state.looks else 0.0
     return _conclude(
         runner,
         plan,
         [stage],
         counts,
-        # The band moves at looks only, too: it is that of the last one.
-        measure_curve(plan.cells, seen, share * alpha, now) if state.looks else None,
+        state.band(plan.cells, taught, alpha),
         claim,
         alpha,
         premise=premise,

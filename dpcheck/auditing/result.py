@@ -272,10 +272,7 @@ class AuditResult:
         times = f"{self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}"
         lines += [f"  {'premise':<12} {self.premise}", f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
         if self.mode != "fixed":
-            tested = self.counts["tested"]
-            lines.append(
-                f"  {'next look':<12} at {self.next_look:,} counted runs; until then nothing changes ({tested:,} now)"
-            )
+            lines.append(f"  {'next look':<12} at {self.next_look:,} runs in all; until then it says nothing new")
         return "\n".join(lines)
 
     def plot(
