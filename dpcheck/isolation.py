@@ -81,7 +81,7 @@ class Isolated:
             self.close()
             raise WitnessRejected(
                 f"verifying this {witness.kind} witness takes more than {self._seconds:g} s of CPU time or "
-                f"{self._memory / 2**30:.3g} GiB of memory; nothing that dpcheck writes does"
+                f"{self._memory / 2**30:.3g} GiB of memory; if you trust it, give more by Isolated(seconds=…, memory=…)"
             )
         said = json.loads(answer)
         if "rejected" in said:

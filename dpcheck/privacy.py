@@ -6,7 +6,7 @@ import abc
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, SupportsFloat, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ ADJACENCIES: tuple[str, ...] = get_args(Adjacency)
 
 
 def _positive(name: str, value: float, *, zero: bool = False) -> None:
+    if isinstance(value, bool | str) or not isinstance(value, SupportsFloat):
+        raise InvalidInput(f"{name} must be a number, got {value!r}")
     if not (math.isfinite(value) and (value > 0 or (zero and value == 0))):
         raise InvalidInput(f"{name} must be a finite number {'>=' if zero else '>'} 0, got {value!r}")
 
@@ -71,6 +73,7 @@ class ApproxDP(Guarantee):
 
     def __init__(self, epsilon: float, delta: float) -> None:
         _positive("epsilon", epsilon)
+        _positive("delta", delta, zero=True)
         if not 0 <= delta < 1:
             raise InvalidInput(f"delta must lie in [0, 1), got {delta!r}; 0 is pure DP")
         object.__setattr__(self, "epsilon", float(epsilon))

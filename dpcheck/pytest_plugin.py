@@ -38,6 +38,7 @@ def dp_audit(
     config = request.config
 
     def run(mechanism: Any, data: Any, neighbour: Any, **options: Any) -> AuditResult:
+        __tracebackhide__ = True
         options.setdefault("seed", config.getoption("--dpcheck-seed"))
         options.setdefault("trials", config.getoption("--dpcheck-trials") or TRIALS)
         found = config.stash.setdefault(_RESULTS, [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pathlib
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -52,9 +53,10 @@ def assert_private(
     failure_probability: float = 1e-4,
     seed: int = 0,
     witnesses: pathlib.Path | str = WITNESSES,
+    must_detect: float | None = None,
     **options: Any,
 ) -> AuditResult:
-    """Audits a mechanism and raises `AssertionError` when its claim is refuted.
+    """Audits a mechanism and raises `AssertionError` when its claim is refuted, or its trials are not independent.
 
     Args:
         mechanism: `mechanism(data, rng, trials)`; wrap a per-call function in `dp.vectorize`.
@@ -63,20 +65,32 @@ def assert_private(
         trials: runs on each input.
         failure_probability: chance that a private mechanism fails the test; small, because suites run often.
         witnesses: folder for the witness of a refutation.
+        must_detect: true epsilon that the audit has to be able to refute with 95 % power; one that could not fails.
+            None: one that could have refuted nothing at all warns.
         options: further arguments of `dp.audit`.
 
     Returns:
         The `AuditResult`, which says what it could have found.
 
     Raises:
-        AssertionError: the claim is refuted; the message names the event, the pair and how to reproduce.
+        AssertionError: the claim is refuted, and the message names the event, the pair and how to reproduce; or nothing
+            can be concluded: trials depend on each other, or `must_detect` is out of reach.
         InvalidInput, MechanismError: as `dp.audit`.
     """
+    __tracebackhide__ = True
     result = audit(
         mechanism, data, neighbour, claim, trials=trials, failure_probability=failure_probability, seed=seed, **options
     )
     if result.outcome is Outcome.REFUTED:
         raise AssertionError(explain(result, pathlib.Path(witnesses)))
+    if result.dependence:
+        raise AssertionError(f"nothing can be concluded: {result.reason()}")
+    if must_detect is not None and not result.detectable_epsilon <= must_detect:
+        raise AssertionError(
+            f"nothing is shown at ε = {must_detect:g}: {result.reason()}; take more than trials={result.trials}"
+        )
+    if result.outcome is Outcome.UNDECIDED:
+        warnings.warn(f"assert_private passed without power: {result.reason()}", stacklevel=2)
     return result
 
 
@@ -104,8 +118,9 @@ def worst_pairs(n: int, low: float = 0.0, high: float = 1.0, d: int | None = Non
     >>> worst_pairs(3)[1]
     array([0., 1., 0.])
     """
-    if n < 1:
-        raise InvalidInput(f"n must be >= 1, got {n!r}")
+    for name, value in (("n", n), ("d", d)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            raise InvalidInput(f"{name} must be an integer >= 1, got {value!r}")
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise InvalidInput(f"low and high must be finite with low < high, got {low!r} and {high!r}")
     data = np.full((n,) if d is None else (n, d), float(low))

@@ -18,7 +18,7 @@ from dpcheck.auditing.audit import audit
 from dpcheck.checks import Context
 from dpcheck.errors import MissingExtra
 from dpcheck.privacy import Guarantee
-from dpcheck.verdicts import Verdict, inconclusive, refuted
+from dpcheck.verdicts import Verdict, consistent, refuted, undecided
 
 Mechanism = Callable[[Any, np.random.Generator, int], Any]
 ZERO, ONE = np.array([0.0]), np.array([1.0])
@@ -59,6 +59,10 @@ def one_by_one(make: Callable[[Any], Callable[[], Any]]) -> Mechanism:
     return mechanism
 
 
+NOT_REFUTED = ("consistent", "undecided")
+"""What an audit of a library is expected to say: few runs of a slow mechanism may have seen nothing at all."""
+
+
 def judged(
     context: Context,
     mechanism: Mechanism,
@@ -84,7 +88,7 @@ def judged(
     )
     verdict = result.verdict()
     if verdict.outcome == "refuted" and verdict.witness is None:
-        return inconclusive(
+        return undecided(
             f"{verdict.reason}; too narrowly for a witness", "sampled", failure_probability=verdict.failure_probability
         )
     return verdict
@@ -107,4 +111,5 @@ def last_bits(context: Context, mechanism: Mechanism, claim: Guarantee, *, trial
     said: dict[str, Any] = {"failure_probability": context.failure_probability, "numbers": numbers}
     if finding.found and finding.witness is not None:
         return refuted(f"{finding.detail} ({finding.grade})", "sampled", witness=finding.witness, **said)
-    return inconclusive(f"the values 0 and 1: {finding.detail}", "sampled", **said)
+    notices = f"last bits that tell 0 from 1 in {finding.samples:,} runs"
+    return consistent(f"the values 0 and 1: {finding.detail}", "sampled", notices=notices, **said)

@@ -10,7 +10,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.verdicts import Verdict
 
-from ._subjects import ONE, ZERO, Mechanism, diffprivlib, judged, last_bits, named
+from ._subjects import NOT_REFUTED, ONE, ZERO, Mechanism, diffprivlib, judged, last_bits, named
 
 NEEDS = ("diffprivlib",)
 EPSILONS = by_size((1.0,), (0.5, 1.0, 3.0))
@@ -60,7 +60,7 @@ def approximate(context: Context, name: str, epsilon: float, kind: type = float)
 @check(
     "libraries/diffprivlib-laplace",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -78,7 +78,7 @@ def laplace_to_the_last_bit(context: Context) -> Verdict:
 @check(
     "libraries/diffprivlib-laplace-truncated",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -90,7 +90,7 @@ def laplace_truncated(context: Context, *, epsilon: float) -> Verdict:
 @check(
     "libraries/diffprivlib-laplace-folded",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -102,7 +102,7 @@ def laplace_folded(context: Context, *, epsilon: float) -> Verdict:
 @check(
     "libraries/diffprivlib-laplace-bounded-domain",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -112,20 +112,20 @@ def laplace_bounded_domain(context: Context, *, epsilon: float) -> Verdict:
     return judged(context, mechanism, ZERO, ONE, PureDP(epsilon), trials=SLOW)
 
 
-@check("libraries/diffprivlib-laplace-bounded-noise", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/diffprivlib-laplace-bounded-noise", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def laplace_bounded_noise(context: Context) -> Verdict:
     """Outputs beyond the reach of one of the inputs have probability delta."""
     return approximate(context, "LaplaceBoundedNoise", 1.0)
 
 
-@check("libraries/diffprivlib-snapping", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/diffprivlib-snapping", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def snapping(context: Context) -> Verdict:
     """Bounds [-10, 10]: a lattice of multiples of 2."""
     mechanism = values("Snapping", epsilon=1.0, sensitivity=1, lower=-10, upper=10)
     return judged(context, mechanism, ZERO, ONE, PureDP(1.0), trials=SLOW)
 
 
-@check("libraries/diffprivlib-snapping-bits", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/diffprivlib-snapping-bits", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def snapping_to_the_last_bit(context: Context) -> Verdict:
     """The precision attack."""
     mechanism = values("Snapping", epsilon=1.0, sensitivity=1, lower=-10, upper=10)
@@ -135,7 +135,7 @@ def snapping_to_the_last_bit(context: Context) -> Verdict:
 @check(
     "libraries/diffprivlib-gaussian",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": by_size((1.0,), (0.3, 1.0))},
 )
@@ -146,7 +146,7 @@ def gaussian(context: Context, *, epsilon: float) -> Verdict:
 @check(
     "libraries/diffprivlib-gaussian-analytic",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -164,7 +164,7 @@ def gaussian_to_the_last_bit(context: Context) -> Verdict:
 @check(
     "libraries/diffprivlib-gaussian-discrete",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -175,7 +175,7 @@ def gaussian_discrete(context: Context, *, epsilon: float) -> Verdict:
 @check(
     "libraries/diffprivlib-geometric",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -183,13 +183,13 @@ def geometric(context: Context, *, epsilon: float) -> Verdict:
     return pure(context, "Geometric", epsilon, int)
 
 
-@check("libraries/diffprivlib-geometric-truncated", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/diffprivlib-geometric-truncated", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def geometric_truncated(context: Context) -> Verdict:
     """Cut to [0, 3]."""
     return pure(context, "GeometricTruncated", 1.0, int, lower=0, upper=3)
 
 
-@check("libraries/diffprivlib-geometric-folded", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/diffprivlib-geometric-folded", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def geometric_folded(context: Context) -> Verdict:
     """Folded into [0, 3]."""
     return pure(context, "GeometricFolded", 1.0, int, lower=0, upper=3)
@@ -203,7 +203,7 @@ ONE_UP = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
 @check(
     "libraries/diffprivlib-exponential",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"monotonic": (False, True), "epsilon": EPSILONS},
 )
@@ -216,7 +216,7 @@ def exponential(context: Context, *, monotonic: bool, epsilon: float) -> Verdict
 @check(
     "libraries/diffprivlib-permute-and-flip",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"monotonic": (False, True), "epsilon": EPSILONS},
 )
@@ -227,7 +227,7 @@ def permute_and_flip(context: Context, *, monotonic: bool, epsilon: float) -> Ve
     return judged(context, mechanism, *pair, PureDP(epsilon), trials=SLOW)
 
 
-@check("libraries/diffprivlib-exponential-categorical", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/diffprivlib-exponential-categorical", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def exponential_categorical(context: Context) -> Verdict:
     """Three categories at unequal distances."""
     distances = [("a", "b", 1.0), ("a", "c", 2.0), ("b", "c", 2.0)]
@@ -243,7 +243,7 @@ def exponential_categorical(context: Context) -> Verdict:
 @check(
     "libraries/diffprivlib-binary",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -261,7 +261,7 @@ def binary(context: Context, *, epsilon: float) -> Verdict:
 @check(
     "libraries/diffprivlib-staircase",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"epsilon": EPSILONS},
 )
@@ -269,7 +269,7 @@ def staircase(context: Context, *, epsilon: float) -> Verdict:
     return pure(context, "Staircase", epsilon)
 
 
-@check("libraries/diffprivlib-uniform", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/diffprivlib-uniform", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def uniform(context: Context) -> Verdict:
     """delta = 0.1 and epsilon = 0, audited just above it."""
     mechanism = values("Uniform", delta=0.1, sensitivity=1)

@@ -12,7 +12,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.privacy import ZCDP, ApproxDP, PureDP
 from dpcheck.verdicts import Verdict
 
-from ._subjects import ONE, ZERO, Mechanism, judged, last_bits, named, one_by_one, opendp
+from ._subjects import NOT_REFUTED, ONE, ZERO, Mechanism, judged, last_bits, named, one_by_one, opendp
 
 NEEDS = ("opendp",)
 SLOW = (500, 10_000, 50_000)
@@ -45,7 +45,7 @@ def vectors(dp: Any, kind: type, metric: Any, **options: Any) -> tuple[Any, Any]
 @check(
     "libraries/opendp-laplace",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"scale": by_size((1.0,), (0.5, 1.0, 3.0)), "k": by_size(("finest",), ("finest", "-20"))},
 )
@@ -60,7 +60,7 @@ def laplace_on_floats(context: Context, *, scale: float, k: str) -> Verdict:
     return judged(context, mechanism, ZERO, ONE, PureDP(m.map(1.0)), trials=SLOW)
 
 
-@check("libraries/opendp-laplace-bits", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-laplace-bits", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def laplace_to_the_last_bit(context: Context) -> Verdict:
     """The precision attack: the lowest set bit of the outputs at 0 and at 1."""
     dp = opendp()
@@ -71,7 +71,7 @@ def laplace_to_the_last_bit(context: Context) -> Verdict:
 @check(
     "libraries/opendp-gaussian",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"scale": by_size((1.0,), (0.5, 1.0, 3.0))},
 )
@@ -82,7 +82,7 @@ def gaussian_on_floats(context: Context, *, scale: float) -> Verdict:
     return judged(context, noise(m, "make_gaussian"), ZERO, ONE, ZCDP(m.map(1.0)))
 
 
-@check("libraries/opendp-gaussian-bits", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-gaussian-bits", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def gaussian_to_the_last_bit(context: Context) -> Verdict:
     """The precision attack, against the privacy profile at δ = 0.01."""
     dp = opendp()
@@ -94,7 +94,7 @@ def gaussian_to_the_last_bit(context: Context) -> Verdict:
 @check(
     "libraries/opendp-discrete-laplace",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"scale": by_size((1.0,), (0.5, 1.0, 3.0))},
 )
@@ -105,7 +105,7 @@ def laplace_on_integers(context: Context, *, scale: float) -> Verdict:
     return judged(context, noise(m, "make_laplace", int), ZERO, ONE, PureDP(m.map(1)))
 
 
-@check("libraries/opendp-geometric-bounds", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-geometric-bounds", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def geometric_within_bounds(context: Context) -> Verdict:
     """The counts 0 and 1 with bounds [0, 3]: the ends are atoms."""
     dp = opendp()
@@ -116,7 +116,7 @@ def geometric_within_bounds(context: Context) -> Verdict:
 @check(
     "libraries/opendp-discrete-gaussian",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"scale": by_size((1.0,), (0.5, 1.0, 3.0))},
 )
@@ -127,7 +127,7 @@ def gaussian_on_integers(context: Context, *, scale: float) -> Verdict:
     return judged(context, noise(m, "make_gaussian", int), ZERO, ONE, ZCDP(m.map(1)))
 
 
-@check("libraries/opendp-canonical-noise", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-canonical-noise", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def canonical_noise(context: Context) -> Verdict:
     """The values 0 and 1 at (1, 0.05), where the noise is tight."""
     dp = opendp()
@@ -144,7 +144,7 @@ UP = np.array([-1.0, 1.0, 1.0, 1.0, 1.0])
 @check(
     "libraries/opendp-noisy-max",
     kind="privacy",
-    expect="inconclusive",
+    expect=NOT_REFUTED,
     needs=NEEDS,
     grid={"monotonic": by_size((False,), (False, True))},
 )
@@ -158,7 +158,7 @@ def noisy_max(context: Context, *, monotonic: bool) -> Verdict:
     return judged(context, mechanism, np.zeros(5), moved, PureDP(m.map(1.0)), trials=SLOW)
 
 
-@check("libraries/opendp-noisy-max-zcdp", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-noisy-max-zcdp", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def noisy_max_under_zcdp(context: Context) -> Verdict:
     """Two equal scores that part, where permute-and-flip would exceed ε²/8; against the whole curve."""
     dp = opendp()
@@ -167,7 +167,7 @@ def noisy_max_under_zcdp(context: Context) -> Verdict:
     return judged(context, mechanism, np.zeros(2), np.array([1.0, -1.0]), ZCDP(m.map(1.0)), trials=SLOW)
 
 
-@check("libraries/opendp-noisy-top-k", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-noisy-top-k", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def noisy_top_two(context: Context) -> Verdict:
     """The two largest of five scores, in order: 20 outputs."""
     dp = opendp()
@@ -181,7 +181,7 @@ def noisy_top_two(context: Context) -> Verdict:
     return judged(context, mechanism, np.zeros(5), UP, PureDP(m.map(1.0)), trials=SLOW)
 
 
-@check("libraries/opendp-private-quantile", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-private-quantile", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def private_quantile(context: Context) -> Verdict:
     """A median among four candidates, one record added at an end."""
     dp = opendp()
@@ -191,7 +191,7 @@ def private_quantile(context: Context) -> Verdict:
     return judged(context, mechanism, np.array([0, 3]), np.array([0, 3, 3]), PureDP(m.map(1)), trials=SLOW)
 
 
-@check("libraries/opendp-randomized-response", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-randomized-response", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def randomized_response(context: Context) -> Verdict:
     """Three categories, the truth kept with probability 0.6."""
     dp = opendp()
@@ -200,7 +200,7 @@ def randomized_response(context: Context) -> Verdict:
     return judged(context, mechanism, np.array(["a"]), np.array(["b"]), PureDP(m.map(1)), trials=SLOW)
 
 
-@check("libraries/opendp-select-private-candidate", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-select-private-candidate", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def private_candidate(context: Context) -> Verdict:
     """The first noisy score above 2, stopping with probability 0.3 after each that is not: a transcript that halts."""
     dp = opendp()
@@ -247,7 +247,7 @@ def laplace_threshold_on_counts(context: Context) -> Verdict:
     return judged(context, mechanism, ONE, ZERO, claim, trials=(20_000, 50_000, 200_000), score=np.sign)
 
 
-@check("libraries/opendp-laplace-threshold-floats", kind="privacy", expect="inconclusive", needs=NEEDS)
+@check("libraries/opendp-laplace-threshold-floats", kind="privacy", expect=NOT_REFUTED, needs=NEEDS)
 def laplace_threshold_on_floats(context: Context) -> Verdict:
     """As on counts, where no value is equal to the threshold."""
     dp = opendp()

@@ -306,7 +306,7 @@ def cost_of_the_last_noise(context: Context, *, n: int, d: int) -> Verdict:
     derived = stated(
         "tsybakov/thm-9@derived", D=D, r_2k=c.moment(4.0, 1), beta=beta, n=n, p=1, d=d, delta=1e-5, epsilon=1, k=2
     )
-    order = stated("tsybakov/thm-9", r_2k=c.moment(4.0, 1), R_2k=averaged_moment(c, 4.0, n), D=D, L=L, n=n)
+    order = stated("tsybakov/thm-9", k=2, p=1, r_2k=c.moment(4.0, 1), R_2k=averaged_moment(c, 4.0, n), D=D, L=L, n=n)
     found = accuracy.never_violated(
         cost, derived, statement="cost of the last noise <= the explicit bound", covers="eta <= D n^(-p/2)/L_f",
         evidence="certificate", tolerance=1e-9,

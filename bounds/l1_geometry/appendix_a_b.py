@@ -96,6 +96,7 @@ thm_12_literal = claim(
     kind="theorem",
     section="B.1",
     quantity="excess empirical loss of the plain average",
+    measures="empirical suboptimality",
     relation="<=",
     order=L * D * (b / n + sp.sqrt(d * LOG) / (n * epsilon)),
     assumptions=(

@@ -17,6 +17,7 @@ thm_4_literal = claim(
     kind="theorem",
     section="3.2",
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     order=GRADIENTS,
     assumptions=(sp.Ge(n, 2), sp.Ge(d, 2), sp.Le(epsilon, 1), sp.Ge(n_1, b_1)),
@@ -33,6 +34,7 @@ thm_8_literal = claim(
     kind="theorem",
     section="5",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=L * D * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
     assumptions=(
@@ -58,11 +60,12 @@ thm_8_derived = claim(
     section="5",
     origin="ours",
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     explicit=sp.Min(
         sp.Rational(31, 100) * n ** sp.Rational(3, 2) * sp.sqrt(sp.log(d, 2)), n**2 * epsilon / (21 * sp.sqrt(d))
     ),
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
 )
 
 thm_9_literal = claim(
@@ -72,6 +75,7 @@ thm_9_literal = claim(
     kind="theorem",
     section="5",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=L * D * SMOOTH_SQUARED,
     assumptions=(
@@ -103,7 +107,8 @@ thm_9_derived = claim(
     section="5",
     origin="ours",
     quantity="gradients",
+    measures="gradients",
     relation="<=",
     explicit=sp.Rational(4, 3) * n,
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
 )

@@ -107,13 +107,13 @@ thm_6_derived = claim(
     kind="theorem",
     section="4.1",
     origin="ours",
-    quantity="excess risk",
+    quantity="excess risk of the second branch, under the printed noise",
     relation="<=",
     order=D * L * (sp.sqrt(sp.log(d) / n) + sp.log(d) / (n * epsilon)) + H * D**2,
     explicit=D * sp.sqrt(3 * sp.log(2 * d) * (L**2 + 16 * H**2 * D**2) / n)
     + sp.Rational(3, 5) * H * D**2
     + 6 * L * D * H_M / (n * epsilon),
-    assumptions=(sp.Ge(n, 3), sp.Le(epsilon, 1)),
+    assumptions=(sp.Ge(n, 3), sp.Le(epsilon, 1), sp.Le(H, L * LOG2_M * LOG2_N**2 / (n * epsilon * D))),
     about=("l1_geometry/alg-3",),
 )
 

@@ -355,9 +355,9 @@ def first_table(proof: Proof) -> None:
     proof.concludes("lp_spaces/claim-table-1", proof.uses("lp_spaces/thm-2", CONVEX.subs({L: 1, D: 1}), {L: 1, D: 1}))
 
 
-@derivation("lp_spaces/claim-table-2")
+@derivation("lp_spaces/claim-table-2", CONSTANT_DELTA)
 def second_table(proof: Proof) -> None:
-    """Theorem 10 at M = 1."""
+    """Theorem 10 at M = 1 and constant δ."""
     proof.concludes(
         "lp_spaces/claim-table-2", proof.uses("lp_spaces/thm-10", HEAVY.subs(D, 1), {D: 1, beta: sp.exp(-1)})
     )

@@ -158,6 +158,7 @@ alg_6_literal = claim(
     "Noise of variance 64C²T log(1/δ)/(n²ε²) on shuffled batches is (ε, δ)-DP, also at the ε of the experiments.",
     kind="algorithm",
     section="6, 7",
+    origin="ours",
     quantity="noise variance",
     relation="=",
     explicit=64 * C**2 * T * LOG / (n**2 * epsilon**2),

@@ -19,6 +19,7 @@ from scipy import special
 
 from dpcheck.auditing import rules, spending
 from dpcheck.auditing.cells import Partition
+from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.plans import fitted, ruled
 from dpcheck.auditing.spending import Schedule
 from dpcheck.auditing.stages import Stage
@@ -146,7 +147,8 @@ def earliest_look(cells: Partition, rule: rules.Rule, epsilon: float) -> float:
     """Trials that a first look needs by the held-out part: guesses, as if of the highest level, that may be wrong."""
     level = np.abs(rule.level.astype(float))
     share = float(level @ (cells.p + cells.q)) / (2 * max(1.0, float(level.max())))
-    return WRONG / max(1e-12, share * float(special.expit(-epsilon)))
+    # A held-out part that found nothing to guess says nothing.
+    return WRONG / max(1e-12, share * float(special.expit(-epsilon))) if share > 0 else 0.0
 
 
 @dataclass
@@ -252,6 +254,18 @@ class State:
     def refutes(self) -> bool:
         """Whether some look rejected the claim."""
         return any(test.margin() >= 0 for test in self.tests)
+
+    def band(self, cells: Partition, taught: NDArray[np.int64], failure_probability: float) -> Curve | None:
+        """The trade-off curve with its band as of the last look; None before the first one.
+
+        Args:
+            cells: as they were held out; taught: their counts then.
+        """
+        if not self.looks:
+            return None
+        share = spending.split(self.claim, "anytime")["band"] * failure_probability
+        counted = self.counts - taught - self.fresh
+        return measure_curve(cells, counted, share, float(self.schedule.steps(self.looks)[-1]))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; `State.from_dict` brings it back."""

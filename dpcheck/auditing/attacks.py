@@ -1,4 +1,4 @@
-"""Attacks on the implementation rather than the mathematics: bits, support, replays, summation, odd records, time.
+"""Attacks on the implementation, not the mathematics: bits, support, replays, summation, odd records, time, state.
 
 Each returns a `Finding` with its grade: *critical* (privacy is gone for a user of the output), *theoretical* (a true
 violation that needs the last bits or extreme inputs) or *negligible* (a side channel that says little).
@@ -16,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.findings import Finding, not_run
-from dpcheck.auditing.machine import numbers, special_records, summation_order, summation_order_of, timing
-from dpcheck.auditing.mechanisms import Encoder, Outputs, Runner, mechanism_name
+from dpcheck.auditing.history import state
+from dpcheck.auditing.machine import called, numbers, special_records, summation_order, summation_order_of, timing
+from dpcheck.auditing.mechanisms import Encoder, Outputs, mechanism_name
+from dpcheck.auditing.runner import Runner
 from dpcheck.auditing.scores import Cells, Score, Scorer
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import Guarantee
@@ -32,6 +34,7 @@ __all__ = [
     "lowest_bit",
     "replayed_noise",
     "special_records",
+    "state",
     "summation_order",
     "summation_order_of",
     "support",
@@ -140,6 +143,8 @@ def support(
 
 def _certified(blank: Finding, score: Score, what: tuple[Any, Any, Any, Guarantee], **options: Any) -> Finding:
     result = audit(*what, score=score, failure_probability=blank.failure_probability, **options)
+    if result.dependence:
+        return replace(blank, detail=f"nothing certified, for trials are not independent: {result.dependence}")
     found = result.outcome.value == "refuted"
     bound = f"certified ε ≥ {math.floor(100 * result.epsilon_lower) / 100:.2f} from {blank.detail}"
     where = f" at δ = {result.delta:.3g}" if result.delta else ""
@@ -240,7 +245,7 @@ def _on_lattice(values: Array) -> bool:
 
 # -- all of them -----------------------------------------------------------------------------------------------------
 
-NAMES = ("granularity", "support", "replayed noise", "summation order", "special records", "timing")
+NAMES = ("granularity", "support", "replayed noise", "summation order", "special records", "timing", "state")
 
 
 def attack(
@@ -256,7 +261,7 @@ def attack(
     only: Sequence[str] = NAMES,
     **options: Any,
 ) -> list[Finding]:
-    """Every attack of `NAMES`; the three with a chance of a false alarm share the failure probability evenly.
+    """Every attack of `NAMES`; the four with a chance of a false alarm share the failure probability evenly.
 
     Args:
         mechanism, data, neighbour, claim, options: as for `dp.audit`.
@@ -270,7 +275,7 @@ def attack(
     probe = Encoder(mechanism_name(mechanism), halts=halts)
     seen = Runner(mechanism, (data, neighbour), seed, probe, 4).outputs(0, 4, "probe")
     numeric = numbers(seen.raw, 4) is not None
-    share = failure_probability / 3
+    share = failure_probability / 4
     shared = {"failure_probability": share, "seed": seed, "halts": halts, **options}
 
     def bits() -> Finding:
@@ -294,7 +299,7 @@ def attack(
         limit = min(1e-4, share)
 
         def once(records: Any, rng: np.random.Generator) -> Array:
-            values = numbers(mechanism(records, rng, 1), 1)
+            values = numbers(called(mechanism, records, rng, 1), 1)
             return np.zeros(0) if values is None else np.ravel(np.nan_to_num(values))
 
         return timing(once, data, failure_probability=limit, seed=seed)
@@ -306,5 +311,6 @@ def attack(
         order,
         special,
         pace,
+        lambda: state(mechanism, data, neighbour, failure_probability=share, seed=seed, halts=halts),
     )
     return [run() for name, run in zip(NAMES, runs, strict=True) if name in only]

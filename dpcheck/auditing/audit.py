@@ -24,8 +24,10 @@ from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.diagnosis import likely_cause
 from dpcheck.auditing.identity import check_same, identity
 from dpcheck.auditing.inputs import Pair, check_settings, describe_pair
-from dpcheck.auditing.mechanisms import Encoder, Mechanism, Runner, mechanism_name
+from dpcheck.auditing.mechanisms import Encoder, Mechanism, mechanism_name
+from dpcheck.auditing.premise import SHARE, Premise, events
 from dpcheck.auditing.result import AuditResult
+from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.auditing.stages import Stage, epsilon_lower
 from dpcheck.auditing.visible import what_was_visible
 from dpcheck.errors import InvalidInput
@@ -59,6 +61,11 @@ def audit(
 ) -> AuditResult:
     """Runs a mechanism on two neighbouring inputs and says what its outputs prove against a claim.
 
+    The premise of every bound is that trials are independent given the input: all randomness comes from the generator,
+    and nothing is kept from one run to the next. It is checked (`dpcheck.auditing.premise`), and the input that is run
+    first is drawn, block by block (of a function under `dp.vectorize` the input of every run), so that what depends on
+    the calls before does not pass for a leak. Inputs cannot be changed: arrays are read-only, other objects are copies.
+
     Args:
         mechanism: `mechanism(data, rng, trials)` -> one output for each trial (axis 0); see `dp.vectorize`.
         data, neighbour: the pair. Arrays (axis 0: records) must be neighbours under `adjacency`; other objects pass
@@ -68,7 +75,8 @@ def audit(
         failure_probability: chance that anything the result certifies is false: that `epsilon_lower` exceeds the
             truth, a true claim is refuted, or the band of the curve is crossed, at any look. 0.98 of it is for the
             bound, which refutes; 0.02 for the band. For a claimed curve in anytime mode the refutation of the curve has
-            0.83, the bound at delta = 1e-5 0.15. See `dpcheck.auditing.spending`.
+            0.83, the bound at delta = 1e-5 0.15. See `dpcheck.auditing.spending`. Apart from it, the check of the
+            premise calls independent trials dependent with probability at most a fiftieth of it.
         score: "auto", a callable on outputs, one of `dp.scores`, or a list from which the held-out part chooses.
         adjacency: "replace-one", "add-remove", "user-level", or None for any pair.
         mode: "fixed": one look, the most power for `trials`. "anytime": may stop and resume whenever; its looks, at
@@ -87,13 +95,16 @@ def audit(
             of the pair, claim, score, seed and failure probability.
 
     Returns:
-        An `AuditResult`: REFUTED, CONSISTENT, or UNDECIDED where nothing could have been refuted; never HOLDS.
+        An `AuditResult`: REFUTED, CONSISTENT, or UNDECIDED where nothing could have been refuted, or trials are not
+        independent (`dependence` says how that shows); never HOLDS.
 
     Raises:
         InvalidInput: arguments that make no sense, or a pair that is not neighbouring.
-        MechanismError: the mechanism raised, or returned a wrong shape or a value that is not finite.
+        MechanismError: the mechanism raised, wrote into its input, or returned a wrong shape or a value that is not
+            finite; or the score failed.
     """
-    check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
+    __tracebackhide__ = True
+    trials = check_settings(mechanism, claim, trials, failure_probability, mode, held_out)
     pair = describe_pair(data, neighbour, adjacency)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
     runner = Runner(mechanism, (data, neighbour), seed, encoder, chunk)
@@ -119,7 +130,9 @@ def audit(
     samples = 2 * trials - sum(len(outputs) for outputs in held)
     shares = {name: share * failure_probability for name, share in spending.split(claim, mode).items()}
     plan = plans.learn(runner, held, samples, claim, shares["bound"], score, seed)
-    last, stages, counts = plans.count(runner, plan, samples, claim, shares["bound"])
+    premise = _premise(plan, seed, failure_probability)
+    last, stages, counts = plans.count(runner, plan, samples, claim, shares["bound"], premise)
+    premise.check()
     return _conclude(
         runner,
         last,
@@ -129,12 +142,17 @@ def audit(
         measure_curve(plan.cells, counts, shares["band"]),
         claim,
         failure_probability,
+        premise=premise,
         pair=pair,
         trials=trials,
         seed=seed,
         label=label,
         start=start,
     )
+
+
+def _premise(plan: plans.Plan, seed: int, failure_probability: float) -> Premise:
+    return Premise(events(plan.cells, plan.taught), seed, SHARE * failure_probability)
 
 
 @dataclass(frozen=True)
@@ -161,6 +179,7 @@ def _conclude(
     claim: Guarantee,
     alpha: float,
     *,
+    premise: Premise,
     pair: Pair,
     trials: int,
     seed: int,
@@ -169,6 +188,7 @@ def _conclude(
     state: State | None = None,
     whose: Mapping[str, str] | None = None,
 ) -> AuditResult:
+    runner.check_inputs()
     rule, delta = plan.rule, plan.rule.delta
     if state is not None and not isinstance(claim, ApproxDP):
         delta = CURVE_DELTA
@@ -181,11 +201,14 @@ def _conclude(
     estimate = plug_in_epsilon(right, wrong, samples, delta)
     claimed = claim.epsilon_at(delta)
     refuted = lower > claimed if state is None else state.refutes()
-    names = scores_in_words(plan, runner)
+    names, numbers = scores_in_words(plan, runner), not runner.encoder.categorical
     reach, judged = (level, stages) if state is None else (state.level_of_the_last_look(), state.bound.stages)
     guesses = round(sum(stage.worth() for stage in judged))
     visible = what_was_visible(guesses, tested, claimed, delta, reach, alpha, looks=state.looks if state else 1)
     unrefuted = Outcome.CONSISTENT if math.isfinite(visible.detectable) else Outcome.UNDECIDED
+    if premise.broken:
+        # Nothing is certified of runs that are not independent.
+        lower, refuted, unrefuted = 0.0, False, Outcome.UNDECIDED
     return AuditResult(
         outcome=Outcome.REFUTED if refuted else unrefuted,
         claim=claim,
@@ -208,12 +231,14 @@ def _conclude(
             "back_data": int(back[0]),
             "back_neighbour": int(back[1]),
         },
-        curve=curve,
+        curve=None if premise.broken else curve,
         visible=visible,
+        premise_failure=premise.failure_probability,
+        dependence=premise.broken,
         mechanism=runner.encoder.name,
         score=str(plan.score),
         inputs=pair,
-        likely=likely_cause(estimate, lower, claimed, delta) if refuted else "",
+        likely=likely_cause(estimate, lower, claimed, delta, numbers=numbers) if refuted else "",
         trials=trials,
         seed=seed,
         rule_delta=rule.delta,
@@ -222,7 +247,7 @@ def _conclude(
         seconds=time.perf_counter() - start - runner.seconds,
         mechanism_seconds=runner.seconds,
         label=label,
-        state=None if state is None else {**state.to_dict(), "audit": whose},
+        state=None if state is None else {**state.to_dict(), "audit": whose, "premise": premise.to_dict()},
         next_look=0 if state is None else state.next_look + 2 * ANYTIME_LEARNED,
     )
 
@@ -254,25 +279,35 @@ def _anytime(
     plan = plans.learn(runner, plans.draw(runner, learned), 20 * learned, claim, alpha, score, seed)
     taught = plan.taught
     if resume is None:
-        earliest = earliest_look(plan.cells, plan.rule, claim.epsilon_at(plan.rule.delta))
+        # Every stage of a claimed curve stands at a point of its own.
+        earliest = earliest_look(plan.cells, plan.rule, claim.epsilon) if isinstance(claim, ApproxDP) else 0.0
         state = State.begun(claim, taught, spending.Schedule.of(samples - 2 * learned, earliest), alpha)
     else:
         state = State.from_dict(resume, claim, taught, alpha)
 
+    premise = _premise(plan, seed, alpha)
+    if resume is not None:
+        premise.restore(resume.get("premise"))
+
     def draw(number: int, size: int) -> NDArray[np.int64]:
-        counts = np.zeros_like(taught)
-        for side, outputs in enumerate(runner.both(size, "anytime", number)):
-            if outputs is not None:
-                counts[:, side] += plan.cells.count(plan.scorer(outputs))
-        return counts
+        return plans.tally(
+            runner, plan, premise, size, block_size(state.tested + size, runner.chunk), "anytime", number
+        )
 
     def stop(now: State) -> bool:
+        refuted = now.refutes()
+        if premise.due(now.tested, refuted):
+            premise.check(anytime=True)
+        if premise.broken:
+            return True
         if callable(until):
-            told = Look(now.tested, now.epsilon_lower(), now.refutes(), lambda: {**now.to_dict(), "audit": whose})
+            kept = {"audit": whose, "premise": premise.to_dict()}
+            told = Look(now.tested, now.epsilon_lower(), refuted, lambda: {**now.to_dict(), **kept})
             return bool(until(told))
-        return until == "refuted" and now.refutes()
+        return until == "refuted" and refuted
 
     proceed(state, plan.cells, draw, samples - 2 * learned, runner.chunk, stop)
+    premise.check(anytime=True)
     counts = state.counts - taught
     if isinstance(claim, ApproxDP):
         # No rule saw the inputs of the trials that it guessed: that is what a witness may rest on.
@@ -281,17 +316,15 @@ def _anytime(
         stage = Stage(plan.rule, np.array([state.right]), np.array([state.wrong]), state.looked_at)
     else:
         stage = Stage.of(plan.rule, counts)
-    seen, share = counts - state.fresh, spending.split(claim, "anytime")["band"]
-    now = float(state.schedule.steps(state.looks)[-1]) if state.looks else 0.0
     return _conclude(
         runner,
         plan,
         [stage],
         counts,
-        # The band moves at looks only, too: it is that of the last one.
-        measure_curve(plan.cells, seen, share * alpha, now) if state.looks else None,
+        state.band(plan.cells, taught, alpha),
         claim,
         alpha,
+        premise=premise,
         pair=pair,
         trials=trials,
         seed=seed,

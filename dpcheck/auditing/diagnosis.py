@@ -1,4 +1,4 @@
-"""A guess at the cause of a violation, from the ratio of the observed noise to the claimed one."""
+"""Candidates for the cause of a violation, from the ratio of the observed epsilon, or noise, to the claimed one."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ from scipy import optimize
 
 from dpcheck.privacy import gaussian_delta
 
-_CAUSES = (
-    (2.0, "sensitivity 1/n where the noise expects 2/n, or the reverse"),
-    (math.sqrt(2.0), "noise of one direction or one of two releases forgotten (√2)"),
-    (math.sqrt(10.0), "noise of one of ten steps, not composed (√10)"),
-    (10.0, "ten releases charged as one"),
-    (3.0, "three releases charged as one"),
-    (4.0, "sensitivity and scale both off by two"),
-)
+_NOISE = {
+    2.0: ("noise for a sensitivity of 1/n where 2/n is right",),
+    math.sqrt(2.0): ("noise of one direction or one of two releases forgotten",),
+    math.sqrt(10.0): ("noise of one of ten steps, not composed",),
+    4.0: ("sensitivity and scale both off by two",),
+}
+"""Factor -> candidates that make sense of numbers only."""
+_BUDGET = {
+    2.0: ("a budget used twice", "ε where ε/2 is meant"),
+    3.0: ("three releases charged as one",),
+    4.0: ("four releases charged as one",),
+    10.0: ("ten releases charged as one",),
+}
+_FACTORS = sorted({*_NOISE, *_BUDGET})
 
 
-def likely_cause(estimate: float, lower: float, claimed: float, delta: float) -> str:
-    """In words, with the ratio and half the width of its interval; "" when no common factor fits or it is unclear.
+def likely_cause(estimate: float, lower: float, claimed: float, delta: float, *, numbers: bool = True) -> str:
+    """All that fit, with the ratio and half the width of its interval; "" when no common factor fits or it is unclear.
 
     Args:
+        numbers: outputs are numbers, to which noise may have been added.
         estimate, lower: observed epsilon and its certified lower bound, at `delta`; claimed: the claim there.
     """
     if not (lower > claimed > 0 and math.isfinite(estimate) and estimate > lower):
@@ -31,10 +38,11 @@ def likely_cause(estimate: float, lower: float, claimed: float, delta: float) ->
     half = ratio - least
     if not half < 0.25 * ratio:
         return ""
-    factor, cause = min(_CAUSES, key=lambda c: abs(c[0] - ratio))
+    known = {factor: (*(_NOISE.get(factor, ()) if numbers else ()), *_BUDGET.get(factor, ())) for factor in _FACTORS}
+    factor = min((f for f in known if known[f]), key=lambda f: abs(f - ratio))
     if abs(factor - ratio) > max(half, 0.02 * ratio):
         return ""
-    return f"{cause} (ratio {ratio:.1f} ± {max(half, 0.05):.1f})"
+    return f"a factor {factor:.3g} (ratio {ratio:.1f} ± {max(half, 0.05):.1f}): {', or '.join(known[factor])}"
 
 
 def _multiple(epsilon: float, claimed: float, delta: float) -> float:

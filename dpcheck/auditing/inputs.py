@@ -17,25 +17,33 @@ from dpcheck.privacy import Guarantee, changed_records
 from dpcheck.statistics.binomial import check_probability
 
 MODES = ("fixed", "anytime")
-FEWEST_TRIALS = 50
+FEWEST_TRIALS, MOST_TRIALS = 50, 10**9
 
 
 def check_settings(
-    mechanism: Any, claim: Any, trials: int, failure_probability: float, mode: str, held_out: float | None
-) -> None:
+    mechanism: Any, claim: Any, trials: Any, failure_probability: float, mode: str, held_out: float | None
+) -> int:
+    """The trials as an integer. Raises `InvalidInput`."""
     if not callable(mechanism):
         raise InvalidInput(
             f"mechanism must be callable as mechanism(data, rng, trials), got {type(mechanism).__name__}"
         )
     if not isinstance(claim, Guarantee):
         raise InvalidInput(f"claim must be a guarantee such as dp.PureDP(epsilon=1.0), got {claim!r}")
-    if isinstance(trials, bool) or not isinstance(trials, (int, np.integer)) or trials < FEWEST_TRIALS:
+    whole = isinstance(trials, (int, float, np.integer, np.floating)) and float(trials).is_integer()
+    if isinstance(trials, bool) or not whole or trials < FEWEST_TRIALS:
         raise InvalidInput(f"trials must be an integer >= {FEWEST_TRIALS} (runs on each input), got {trials!r}")
     check_probability(failure_probability)
     if mode not in MODES:
         raise InvalidInput(f"unknown mode {mode!r}; choose one of {', '.join(MODES)}")
     if held_out is not None and not 0.005 <= held_out <= 0.8:
         raise InvalidInput(f"held_out is the share of trials that chooses the event, in [0.005, 0.8], got {held_out!r}")
+    if mode == "fixed" and trials > MOST_TRIALS:
+        raise InvalidInput(
+            f"trials must be at most {MOST_TRIALS:,}, got {int(trials):,}: a fixed audit keeps a tenth of its outputs; "
+            'mode="anytime" keeps none'
+        )
+    return int(trials)
 
 
 @dataclass(frozen=True)

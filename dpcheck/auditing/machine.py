@@ -15,10 +15,22 @@ from scipy import stats
 
 from dpcheck import seeds
 from dpcheck.auditing.findings import Finding, Grade, not_run
-from dpcheck.auditing.mechanisms import as_array, leaves
+from dpcheck.auditing.handing import handed, maker, writes
+from dpcheck.auditing.mechanisms import as_array, leaves, mechanism_name
+from dpcheck.auditing.runner import failed
 from dpcheck.errors import InvalidInput
 
 Array = NDArray[np.float64]
+
+
+def called(mechanism: Callable[..., Any], values: Any, rng: np.random.Generator, trials: int) -> Any:
+    """One call, on an input that it cannot change. Raises `MechanismError` when it tries."""
+    try:
+        return mechanism(handed(values), rng, trials)
+    except ValueError as error:
+        if writes(error):
+            raise failed(mechanism, mechanism_name(mechanism), f"an input with trials={trials}", error) from error
+        raise
 
 
 def numbers(raw: Any, trials: int) -> Array | None:
@@ -100,10 +112,10 @@ def summation_order_of(
     rng, at = seeds.stream(seed, "summation order"), int(changed[0])
 
     def core(records: Array) -> Array:
-        values = numbers(mechanism(records, seeds.stream(seed, "summation order", "noise"), 1), 1)
+        values = numbers(called(mechanism, records, seeds.stream(seed, "summation order", "noise"), 1), 1)
         return np.zeros(0) if values is None else np.ravel(values)
 
-    if _transcripts(mechanism(one, seeds.stream(seed, "summation order", "noise"), 4)):
+    if _transcripts(called(mechanism, one, seeds.stream(seed, "summation order", "noise"), 4)):
         return skip("outputs are transcripts: their noise does not cancel")
     first, again = core(one), core(one)
     if not len(first):
@@ -217,7 +229,7 @@ def _unusable(mechanism: Callable[..., Any], data: Array, rng: np.random.Generat
     """(trials,) whether an output holds a number that is not finite; empty when outputs are no numbers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        raw = mechanism(data, rng, trials)
+        raw = called(mechanism, data, rng, trials)
     values = numbers(raw, trials)
     if values is None:
         return np.zeros(0, dtype=bool)
@@ -243,10 +255,11 @@ def timing(
     """
     rng = seeds.stream(seed, "timing")
     outputs, taken = [], []
+    given = maker(data)()
     begun = time.perf_counter()
     for _ in range(calls):
         start = time.perf_counter_ns()
-        value = function(data, rng)
+        value = function(given, rng)
         taken.append(time.perf_counter_ns() - start)
         outputs.append(np.ravel(np.asarray(value, dtype=float)))
         if time.perf_counter() - begun > seconds:

@@ -7,16 +7,15 @@ codes.
 
 from __future__ import annotations
 
-import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck import seeds
+from dpcheck.auditing.handing import maker
 from dpcheck.errors import InvalidInput, MechanismError
 
 Array = NDArray[np.float64]
@@ -46,17 +45,23 @@ def vectorize(function: Callable[[Any, np.random.Generator], Any]) -> Mechanism:
         raise InvalidInput(f"vectorize needs a function of (data, rng), got {function!r}")
 
     def mechanism(data: Any, rng: np.random.Generator, trials: int) -> Any:
-        results = [function(data, rng) for _ in range(trials)]
-        first = results[0]
-        if isinstance(first, _SCALARS) and all(isinstance(r, _SCALARS) for r in results):
-            return np.array(results, dtype=float)
-        if isinstance(first, np.ndarray) and all(isinstance(r, np.ndarray) and r.shape == first.shape for r in results):
-            return np.stack(results)
-        return _stacked(results)
+        make = maker(data)
+        return gathered([function(make(), rng) for _ in range(trials)])
 
     mechanism.__wrapped__ = function  # type: ignore[attr-defined]
+    mechanism.runs_once = function  # type: ignore[attr-defined]
     mechanism.__name__ = mechanism_name(function)
     return mechanism
+
+
+def gathered(results: list[Any]) -> Any:
+    """Outputs of single runs as those of one call."""
+    first = results[0]
+    if isinstance(first, _SCALARS) and all(isinstance(r, _SCALARS) for r in results):
+        return np.array(results, dtype=float)
+    if isinstance(first, np.ndarray) and all(isinstance(r, np.ndarray) and r.shape == first.shape for r in results):
+        return np.stack(results)
+    return _stacked(results)
 
 
 @dataclass(frozen=True)
@@ -211,25 +216,6 @@ def _holds_real(row: tuple[Any, ...]) -> bool:
     return any(isinstance(x, float | np.floating) and not float(x).is_integer() for x in row)
 
 
-def _advice(mechanism: Any, error: Exception) -> str:
-    """What to do about an exception of a mechanism: it may have been called with the wrong number of arguments."""
-    inner = getattr(mechanism, "__wrapped__", None)
-    if isinstance(error, TypeError):
-        if inner is None and not _takes(mechanism, 3) and _takes(mechanism, 2):
-            return "a function of (data, rng), which runs once a call, goes through dp.vectorize (--per-call)"
-        if inner is not None and not _takes(inner, 2) and _takes(inner, 3):
-            return "a function of (data, rng, trials) is audited as it is, without dp.vectorize (--per-call)"
-    return "nothing was concluded"
-
-
-def _takes(function: Any, count: int) -> bool:
-    try:
-        inspect.signature(function).bind(*range(count))
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 def as_array(part: Any) -> NDArray[Any]:
     """One part of some outputs as an array; of objects where rows have several lengths or mix words and numbers."""
     try:
@@ -250,47 +236,18 @@ def _stacked(outputs: list[Any]) -> NDArray[Any]:
     return stacked
 
 
-class Runner:
-    """Runs a mechanism on the two inputs, in chunks with streams of their own.
-
-    Args:
-        pair: (data, neighbour).
-        encoder: shared by both inputs.
-        chunk: most trials of one call.
-    """
-
-    def __init__(self, mechanism: Mechanism, pair: tuple[Any, Any], seed: int, encoder: Encoder, chunk: int) -> None:
-        self.mechanism, self.pair, self._seed = mechanism, pair, seed
-        self.encoder, self.chunk = encoder, chunk
-        self.seconds = 0.0
-
-    def outputs(self, side: int, trials: int, *key: Any) -> Outputs:
-        """One call: `trials` outputs on side 0 (data) or 1 (neighbour), from the stream of (seed, key, side)."""
-        import time
-
-        rng = seeds.stream(self._seed, "audit", side, *key)
-        which = ("data", "neighbour")[side]
-        start = time.perf_counter()
-        try:
-            raw = self.mechanism(self.pair[side], rng, trials)
-        except Exception as error:
-            raise MechanismError(
-                f"{self.encoder.name} raised {type(error).__name__} on {which} with trials={trials}: {error}; "
-                f"{_advice(self.mechanism, error)}"
-            ) from error
-        self.seconds += time.perf_counter() - start
-        if raw is None:
-            raise MechanismError(
-                f"{self.encoder.name} returned None on {which}; it must return one output for each trial"
-            )
-        if isinstance(raw, Mapping):
-            raw = tuple(raw[key] for key in sorted(raw, key=repr))
-        elif isinstance(raw, Iterator):
-            raw = list(raw)
-        return self.encoder.encode(raw, trials)
-
-    def both(self, samples: int, *key: Any) -> tuple[Outputs | None, Outputs | None]:
-        """`samples` trials whose sides are fair coins: outputs of side 0 and of side 1 (None: no trial)."""
-        heads = int(seeds.stream(self._seed, "audit", "sides", *key).binomial(samples, 0.5))
-        drawn = [self.outputs(side, n, *key) if n else None for side, n in enumerate((heads, samples - heads))]
-        return drawn[0], drawn[1]
+def join(parts: Sequence[Outputs]) -> Outputs:
+    """Several batches as one."""
+    if len(parts) == 1:
+        return parts[0]
+    width = {p.matrix.shape[1] for p in parts}
+    if len(width) > 1:
+        raise InvalidInput(f"outputs change their width from call to call: {sorted(width)} columns")
+    raws = [p.raw for p in parts]
+    if isinstance(raws[0], tuple):
+        raw: Any = tuple(np.concatenate([np.asarray(r[i]) for r in raws]) for i in range(len(raws[0])))
+    elif isinstance(raws[0], np.ndarray):
+        raw = np.concatenate(raws)
+    else:
+        raw = [x for r in raws for x in r]
+    return Outputs(raw, np.concatenate([p.matrix for p in parts]))

@@ -16,7 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 from dpcheck import seeds
+from dpcheck.auditing.handing import handed
 from dpcheck.auditing.mechanisms import mechanism_name
+from dpcheck.auditing.result import percent
+from dpcheck.auditing.runner import failed
 from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.privacy import ApproxDP, GaussianDP, Guarantee
 from dpcheck.statistics.binomial import check_probability, invert_upwards
@@ -47,11 +50,11 @@ class OneRunResult:
 
     def reason(self) -> str:
         counts = f"{self.right} of {self.guesses} guesses right, {self.canaries} canaries, one run"
-        sure = f"{100 * (1 - self.failure_probability):.10g} %"
+        sure = percent(self.failure_probability)
         if self.outcome is Outcome.REFUTED:
             return f"{self.mechanism} is not {self.claim} ({sure}): {counts}"
         bound = f"certified ε ≥ {self.epsilon_lower:.2f} ({sure})"
-        return f"{self.mechanism} is consistent with {self.claim}: {bound}, {counts}"
+        return f"{self.mechanism} is not refuted to be {self.claim}: {bound}, {counts}"
 
     def verdict(self) -> Verdict:
         return Verdict(
@@ -98,7 +101,7 @@ def audit_one_run(
         InvalidInput, MechanismError: bad arguments; the mechanism or the score failed.
     """
     check_probability(failure_probability)
-    records = np.asarray(canaries, dtype=float)
+    records = np.array(canaries, dtype=float)
     m = len(records) if records.ndim else 0
     if m < 2 or not np.isfinite(records).all():
         raise InvalidInput(f"canaries must hold at least 2 finite records on axis 0, got shape {records.shape}")
@@ -111,10 +114,12 @@ def audit_one_run(
     data = records[included] if base is None else np.concatenate([np.asarray(base, dtype=float), records[included]])
     name = mechanism_name(mechanism)
     try:
-        output = mechanism(data, seeds.stream(seed, "one-run", "noise"))
-    except Exception as error:
-        raise MechanismError(f"{name} raised {type(error).__name__} on {len(data)} records: {error}") from error
-    values = np.asarray(score(output, records), dtype=float)
+        output = mechanism(handed(data), seeds.stream(seed, "one-run", "noise"))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise failed(mechanism, name, f"{len(data)} records", error) from error
+    values = _scores(score, output, handed(records))
     if values.shape != (m,) or np.isnan(values).any():
         raise MechanismError(f"the score must return ({m},) numbers, got shape {values.shape}")
     # Ties are broken by a coin of their own, never by the order of the canaries.
@@ -122,6 +127,19 @@ def audit_one_run(
     low, high = order[: told // 2], order[m - (told - told // 2) :]
     right = int((~included[low]).sum() + included[high].sum())
     return _conclude(claim, right, told, m, failure_probability, name, seed)
+
+
+def _scores(score: Callable[[Any, Array], ArrayLike], output: Any, records: Array) -> Array:
+    """Raises `MechanismError` when the score fails, or returns no numbers."""
+    try:
+        return np.asarray(score(output, records)).astype(float)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise MechanismError(
+            f"the score raised or returned no numbers ({type(error).__name__}: {error}); it must map "
+            "(output, canaries) to one number for each canary"
+        ) from error
 
 
 def _conclude(

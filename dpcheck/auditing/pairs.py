@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpcheck import seeds
 from dpcheck.auditing.audit import audit
+from dpcheck.auditing.handing import handed
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import Guarantee
 
@@ -150,9 +151,7 @@ def worst_sensitivity(
     """Largest |core(data) - core(neighbour)| over given pairs, of a deterministic core; exact for what it tried."""
     if not pairs:
         raise InvalidInput("no pairs to search; give at least one")
-    distances = [
-        float(np.linalg.norm(np.ravel(np.asarray(core(a), float) - np.asarray(core(b), float)), ord=norm))
-        for a, b in pairs
-    ]
+    moves = [np.asarray(core(handed(a)), float) - np.asarray(core(handed(b)), float) for a, b in pairs]
+    distances = [float(np.linalg.norm(np.ravel(move), ord=norm)) for move in moves]
     best = int(np.argmax(distances))
     return distances[best], pairs[best]

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from dpcheck import seeds
 from dpcheck.auditing import rules, scores, words
 from dpcheck.auditing.cells import SURE, Partition, learn_partition
-from dpcheck.auditing.mechanisms import Outputs, Runner
+from dpcheck.auditing.mechanisms import Outputs, join
+from dpcheck.auditing.premise import Premise
+from dpcheck.auditing.runner import Runner, block_size
 from dpcheck.auditing.stages import Stage
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -70,30 +72,18 @@ def hold_out(runner: Runner, trials: int, share: float | None, score: Any, claim
 def draw(runner: Runner, trials: int, part: str = "held out") -> tuple[Outputs, Outputs]:
     """Outputs on both inputs, in chunks."""
     sizes = [min(runner.chunk, trials - start) for start in range(0, trials, runner.chunk)]
-    p, q = (join([runner.outputs(side, n, part, number) for number, n in enumerate(sizes)]) for side in (0, 1))
+    found: tuple[list[Outputs], list[Outputs]] = ([], [])
+    for number, size in enumerate(sizes):
+        first = runner.first(part, number)
+        for side in (first, 1 - first):
+            found[side].append(runner.outputs(side, size, part, number))
+    p, q = map(join, found)
     if p.matrix.shape[1] != q.matrix.shape[1]:
         raise InvalidInput(
             f"{runner.encoder.name} returns {p.matrix.shape[1]} numbers on data and {q.matrix.shape[1]} on neighbour; "
             "outputs need one width"
         )
     return p, q
-
-
-def join(parts: Sequence[Outputs]) -> Outputs:
-    """Several batches as one."""
-    if len(parts) == 1:
-        return parts[0]
-    width = {p.matrix.shape[1] for p in parts}
-    if len(width) > 1:
-        raise InvalidInput(f"outputs change their width from call to call: {sorted(width)} columns")
-    raws = [p.raw for p in parts]
-    if isinstance(raws[0], tuple):
-        raw: Any = tuple(np.concatenate([np.asarray(r[i]) for r in raws]) for i in range(len(raws[0])))
-    elif isinstance(raws[0], np.ndarray):
-        raw = np.concatenate(raws)
-    else:
-        raw = [x for r in raws for x in r]
-    return Outputs(raw, np.concatenate([p.matrix for p in parts]))
 
 
 def _part(outputs: Outputs, rows: slice) -> Outputs:
@@ -131,14 +121,15 @@ def _try(
     score: scores.Score, p: Outputs, q: Outputs, samples: int, claim: Guarantee, alpha: float, rng: np.random.Generator
 ) -> Plan:
     scorer, s_p, s_q = _fit(score, p, q, rng)
-    cells = learn_partition(
-        s_p,
-        s_q,
-        learned_score=score.learned,
-        known_ratio=score.known,
-        ordered=score.ordered,
-        trusted=score.linear or not score.learned,
-    )
+    with np.errstate(over="ignore"):  # outputs near the largest float: cells beyond it are empty
+        cells = learn_partition(
+            s_p,
+            s_q,
+            learned_score=score.learned,
+            known_ratio=score.known,
+            ordered=score.ordered,
+            trusted=score.linear or not score.learned,
+        )
     if isinstance(claim, ApproxDP):
         rule = rules.choose_rule(cells, samples, claim.delta, alpha)
     else:
@@ -167,13 +158,13 @@ def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) 
 
 
 def count(
-    runner: Runner, plan: Plan, samples: int, claim: Guarantee, alpha: float
+    runner: Runner, plan: Plan, samples: int, claim: Guarantee, alpha: float, premise: Premise
 ) -> tuple[Plan, list[Stage], NDArray[np.int64]]:
     """The stages, the plan of the last one, and the (cells, 2) coin-flipped outputs of all of them.
 
     A claimed curve has one stage: its rule stands at one point of the curve.
     """
-    counts = np.zeros_like(plan.taught)
+    counts, block = np.zeros_like(plan.taught), block_size(samples, runner.chunk)
     relearned = isinstance(claim, ApproxDP) and plan.cells.learned < SURE
     sizes = _sizes(samples, (STAGES_FEW if plan.cells.few else STAGES) if relearned else 1)
     stages: list[Stage] = []
@@ -184,14 +175,23 @@ def count(
             plan = replace(plan, cells=cells, rule=ruled(cells, samples, plan.rule.delta, alpha))
         fresh = np.zeros_like(counts)
         for start in range(0, size, runner.chunk):
-            for side, outputs in enumerate(runner.both(min(runner.chunk, size - start), "counted", number)):
-                if outputs is not None:
-                    fresh[:, side] += plan.cells.count(plan.scorer(outputs))
+            fresh += tally(runner, plan, premise, min(runner.chunk, size - start), block, "counted", number)
             number += 1
         plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
         stages.append(Stage.of(plan.rule, fresh))
         counts += fresh
     return plan, stages, counts
+
+
+def tally(runner: Runner, plan: Plan, premise: Premise, trials: int, block: int, *key: Any) -> NDArray[np.int64]:
+    """(cells, 2) counts of coin-flipped trials, of which the premise is told as well."""
+    counts = np.zeros_like(plan.taught)
+    for side, drawn in enumerate(runner.both(trials, *key, block=block)):
+        if drawn is not None:
+            index = plan.cells.index(plan.scorer(drawn.outputs))
+            counts[:, side] = np.bincount(index, minlength=len(counts))
+            premise.observe(side, index, drawn.outputs.matrix, drawn.sizes, drawn.second)
+    return counts
 
 
 def ruled(cells: Partition, samples: int, delta: float, alpha: float) -> rules.Rule:

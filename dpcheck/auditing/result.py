@@ -13,6 +13,7 @@ import mpmath
 from dpcheck.auditing import spending
 from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
+from dpcheck.auditing.premise import CURE, PREMISE
 from dpcheck.auditing.visible import Visible
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -36,6 +37,8 @@ class AuditResult:
         rule_delta: where the witness of a refutation stands: `delta`, except for a curve in anytime mode, which is
             refuted as a whole.
         event: the rule in words; counts: what it is computed from (see `to_dict`).
+        dependence: what speaks against independent trials, "" if nothing: then nothing is certified, and the outcome is
+            UNDECIDED. premise_failure: chance that this is said of independent trials, spent apart.
         inputs: the pair; `pair` says how it differs, in words; likely: a guess at the cause, or "".
         seconds: of analysis and of the mechanism.
     """
@@ -61,6 +64,8 @@ class AuditResult:
     seconds: float
     mechanism_seconds: float
     rule_delta: float
+    premise_failure: float = 0.0
+    dependence: str = ""
     label: str = ""
     state: Mapping[str, Any] | None = None
     """Of an anytime audit: pass it as `resume` to go on."""
@@ -73,7 +78,7 @@ class AuditResult:
 
     @property
     def confidence(self) -> str:
-        return f"{100 * (1 - self.failure_probability):.10g} %"
+        return percent(self.failure_probability)
 
     @property
     def pair(self) -> str:
@@ -130,6 +135,8 @@ class AuditResult:
 
     def reason(self) -> str:
         """One sentence that carries the number."""
+        if self.dependence:
+            return f"{self.mechanism}: trials are not independent: {self.dependence}; {CURE}"
         runs = f"{self.counts['tested'] // 2:,} runs a side"
         if self.outcome is Outcome.REFUTED and self.epsilon_lower < self.epsilon_claimed:
             return (
@@ -139,6 +146,8 @@ class AuditResult:
         if self.outcome is Outcome.REFUTED:
             return f"{self.mechanism} is not {self.claim}: certified ε {self._at_delta()} ({self.confidence}), {runs}"
         found = f"certified ε {self._at_delta()} ({self.confidence}), {runs}"
+        if self.outcome is Outcome.UNDECIDED:
+            return f"{self.mechanism} against {self.claim}, nothing decided: {found}; {self._reach()}"
         return f"{self.mechanism} is consistent with {self.claim}: {found}; {self._reach()}"
 
     def _at_delta(self) -> str:
@@ -173,13 +182,14 @@ class AuditResult:
             "smallest_visible_probability": self.visible.smallest_probability,
             "event": self.event,
             "trials": self.trials,
+            "premise": self.premise,
             **self.counts,
         }
         return Verdict(
             outcome=self.outcome,
             reason=self.reason(),
             evidence="sampled",
-            failure_probability=self.failure_probability,
+            failure_probability=self.premise_failure if self.dependence else self.failure_probability,
             numbers=numbers,
             witness=self.witness,
             notices=self.notices() if self.outcome is Outcome.CONSISTENT else "",
@@ -210,6 +220,8 @@ class AuditResult:
             "mechanism": self.mechanism,
             "score": self.score,
             "pair": self.pair,
+            "premise": self.premise,
+            "dependence": self.dependence,
             "likely": self.likely,
             "trials": self.trials,
             "seed": self.seed,
@@ -221,6 +233,13 @@ class AuditResult:
             "mechanism_seconds": self.mechanism_seconds,
         }
         return {name: _jsonable(value) for name, value in plain.items()}
+
+    @property
+    def premise(self) -> str:
+        """What the statement rests on, and that it was checked."""
+        if self.dependence:
+            return f"{PREMISE}: they are not"
+        return f"{PREMISE}; a check of that (failure probability {self.premise_failure:.2g}) found nothing against it"
 
     def rows(self) -> list[tuple[str, str]]:
         """The lines below the headline: (name, text)."""
@@ -251,12 +270,9 @@ class AuditResult:
         split = spending.in_words(self.claim, self.mode, self.failure_probability)
         spent = f"failure probability {self.failure_probability:g} ({split}), {looks}, {directions}"
         times = f"{self.mechanism_seconds:.2f} s mechanism, {self.seconds:.2f} s analysis; seed {self.seed}"
-        lines += [f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
+        lines += [f"  {'premise':<12} {self.premise}", f"  {'spent':<12} {spent}", f"  {'time':<12} {times}"]
         if self.mode != "fixed":
-            tested = self.counts["tested"]
-            lines.append(
-                f"  {'next look':<12} at {self.next_look:,} counted runs; until then nothing changes ({tested:,} now)"
-            )
+            lines.append(f"  {'next look':<12} at {self.next_look:,} runs in all; until then it says nothing new")
         return "\n".join(lines)
 
     def plot(
@@ -279,6 +295,13 @@ class AuditResult:
             raise InvalidInput(f"kind must be 'tradeoff' or 'epsilon', got {kind!r}")
         drawn = figures.draw if kind == "tradeoff" else figures.sandwich
         return drawn(self, axes, exact=exact, accountant=accountant)
+
+
+def percent(failure_probability: float) -> str:
+    """The confidence that is left: "95 %", or "1 − 1e-12" where no percentage of few digits would be below 100."""
+    if failure_probability < 1e-7:
+        return f"1 − {failure_probability:.3g}"
+    return f"{100 * (1 - failure_probability):.10g} %"
 
 
 def _down(value: float, digits: int = 2) -> str:

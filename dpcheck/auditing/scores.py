@@ -96,15 +96,18 @@ class Projection(Score):
                 raise InvalidInput(
                     f"the direction has {len(along)} entries, the outputs have {data.matrix.shape[1]} columns"
                 )
-            return lambda outputs: _filled(outputs.matrix) @ along
-        p, q = _filled(data.matrix), _filled(neighbour.matrix)
+            single = np.count_nonzero(along) == 1
+            tame = 1.0 if single else _tame(data.matrix, neighbour.matrix)
+            return lambda outputs: (_filled(outputs.matrix) * tame) @ along
+        tame = _tame(data.matrix, neighbour.matrix)
+        p, q = _filled(data.matrix) * tame, _filled(neighbour.matrix) * tame
         within = np.cov(p, rowvar=False).reshape(p.shape[1], -1) + np.cov(q, rowvar=False).reshape(p.shape[1], -1)
         ridge = 1e-6 * (np.trace(within) / len(within) + 1e-12)
         apart, middle = p.mean(axis=0) - q.mean(axis=0), (p.mean(axis=0) + q.mean(axis=0)) / 2
         learned = np.linalg.lstsq(within + ridge * np.eye(len(within)), apart, rcond=None)[0]
         # The means score 1/2 and -1/2, so that projections learned from different outputs agree in scale.
         scale = float(apart @ learned) or 1.0
-        return lambda outputs: (_filled(outputs.matrix) - middle) @ learned / scale
+        return lambda outputs: (_filled(outputs.matrix) * tame - middle) @ learned / scale
 
 
 @dataclass(frozen=True)
@@ -119,9 +122,7 @@ class LikelihoodRatio(Score):
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
         def score(outputs: Outputs) -> Array:
             with np.errstate(invalid="ignore"):
-                ratio = np.asarray(self.data(outputs.raw), dtype=float) - np.asarray(
-                    self.neighbour(outputs.raw), dtype=float
-                )
+                ratio = _called(self.data, outputs, self.name) - _called(self.neighbour, outputs, self.name)
             # Rounding errors of the two densities carry the granularity of the outputs: a leak for `attacks`, not here.
             return _checked(np.round(ratio, 9), outputs, self.name)
 
@@ -139,7 +140,7 @@ class Function(Score):
         return getattr(self.function, "__name__", "score")
 
     def fit(self, data: Outputs, neighbour: Outputs, rng: np.random.Generator) -> Scorer:
-        return lambda outputs: _checked(np.asarray(self.function(outputs.raw), dtype=float), outputs, self.name)
+        return lambda outputs: _checked(_called(self.function, outputs, self.name), outputs, self.name)
 
 
 @dataclass(frozen=True)
@@ -310,13 +311,23 @@ def _features(rows: Array, *, gaps: bool) -> Callable[[Array], Array]:
     missing = np.isnan(rows)
     some = missing.any(axis=0) & ~missing.all(axis=0)
     low, high = np.where(missing, np.inf, rows).min(axis=0), np.where(missing, -np.inf, rows).max(axis=0)
-    varies = low < high
+    varies, tame = low < high, _tame(rows)
 
     def features(matrix: Array) -> Array:
-        values = matrix[:, varies] if gaps else _filled(matrix[:, varies])
+        values = (matrix[:, varies] if gaps else _filled(matrix[:, varies])) * tame
         return np.concatenate([values, np.isnan(matrix[:, some])], axis=1)
 
     return features
+
+
+HUGE = 2.0**400
+"""Beyond, squares and sums of outputs may exceed what a float holds."""
+
+
+def _tame(*matrices: Array) -> float:
+    """A power of two, 1 for ordinary outputs, that brings huge ones to where squares and sums are finite."""
+    most = max((float(np.nanmax(np.abs(m), initial=0.0)) for m in matrices), default=0.0)
+    return 1.0 if most < HUGE else 2.0 ** -math.frexp(most)[1]
 
 
 def _filled(matrix: Array) -> Array:
@@ -325,6 +336,22 @@ def _filled(matrix: Array) -> Array:
     if not missing.any():
         return matrix
     return np.where(missing, 0.0, matrix)
+
+
+def _called(function: Callable[[Any], ArrayLike], outputs: Outputs, name: str) -> Array:
+    """What a user's function makes of outputs, as numbers. Raises `MechanismError` that names the score."""
+    try:
+        values = np.asarray(function(outputs.raw))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise MechanismError(
+            f"the score {name!r} raised {type(error).__name__} on {len(outputs)} outputs: {error}; it must take all "
+            "outputs of a call at once and return one number for each"
+        ) from error
+    if values.dtype.kind not in "biuf":
+        raise MechanismError(f"the score {name!r} must return numbers, got {values.ravel()[:1].tolist()}")
+    return values.astype(float)
 
 
 def _checked(values: Array, outputs: Outputs, name: str) -> Array:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dpcheck.cli.common import Exit, count, echo_json, json_option, leave, table, witness_path
-from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, pair_options
+from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
 
 GRADES = ("critical", "theoretical", "negligible")
 
@@ -51,7 +51,7 @@ def attack_command(
     as_json: bool,
 ) -> None:
     """Attacks MECHANISM(data, rng, trials) of a Python file: last bits, support and atoms, replayed noise, summation
-    order, special records, timing.
+    order, special records, timing, state kept from call to call.
 
     \b
     critical     privacy is gone for whoever sees an output
@@ -64,18 +64,19 @@ def attack_command(
     from dpcheck.auditing import attacks
     from dpcheck.auditing.mechanisms import vectorize
 
-    findings = attacks.attack(
-        vectorize(function) if per_call else function,
-        pair[0],
-        pair[1],
-        claim,
-        failure_probability=failure_probability,
-        seed=seed,
-        sensitivity=sensitivity,
-        halts=halts,
-        only=tuple(name.replace("-", " ").replace("_", " ") for name in only) or attacks.NAMES,
-        adjacency=None if adjacency == "none" else adjacency,
-    )
+    with in_options():
+        findings = attacks.attack(
+            vectorize(function) if per_call else function,
+            pair[0],
+            pair[1],
+            claim,
+            failure_probability=failure_probability,
+            seed=seed,
+            sensitivity=sensitivity,
+            halts=halts,
+            only=tuple(name.replace("-", " ").replace("_", " ") for name in only) or attacks.NAMES,
+            adjacency=None if adjacency == "none" else adjacency,
+        )
     folder = Path(".dpcheck") / "store.db"
     saved = {f.attack: f.witness.save(witness_path(folder, f.witness)) for f in findings if f.witness is not None}
     found = [f for f in findings if f.found]

@@ -27,7 +27,7 @@ from dpcheck.cli.common import (
     table,
     witness_path,
 )
-from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, pair_options
+from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
 from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ STORE = Path(".dpcheck") / "store.db"
     "--failure-probability", type=float, default=0.05, show_default=True, help="Chance of a wrong refutation."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--must-detect", type=float, metavar="ε", help="Exit 4 unless a true ε would be refuted, 95 % power.")
 @click.option("--score", default="auto", show_default=True, help=f"One of {', '.join(SCORES)}, or FILE:FUNCTION.")
 @json_option
 def audit_command(
@@ -86,9 +87,14 @@ def audit_command(
     score: str,
     halts: bool,
     per_call: bool,
+    must_detect: float | None,
     as_json: bool,
 ) -> None:
-    """Audits MECHANISM(data, rng, trials) of a Python file on one pair of inputs. Exit 1 when the claim is refuted."""
+    """Audits MECHANISM(data, rng, trials) of a Python file on one pair of inputs.
+
+    Exit 1 when the claim is refuted; 4 when nothing can be concluded because trials are not independent, or what
+    --must-detect asks for is out of reach.
+    """
     if mode == "fixed" and (until or max_samples is not None or resume or store):
         raise click.UsageError("--until, --max-samples, --resume and --store go with --mode anytime")
     claim = claim_of(epsilon, delta, alpha, rho, mu, curve)
@@ -106,10 +112,11 @@ def audit_command(
     rest: dict[str, Any] = {"trials": trials, "adjacency": None if adjacency == "none" else adjacency, "halts": halts}
     kept = Path(store) if store else STORE
     if mode == "fixed":
-        result = audit(run, pair[0], pair[1], claim, **options, **rest)
+        with in_options():
+            result = audit(run, pair[0], pair[1], claim, **options, **rest)
     else:
         name = f"{Path(mechanism.rpartition(':')[0]).name}:{mechanism.rpartition(':')[2]}"
-        with _watched(kept, name, until) as watch:
+        with in_options(), _watched(kept, name, until) as watch:
             state = watch.stored(run, pair, claim, **options) if resume else None
             rest |= {"mode": mode, "until": watch, "max_samples": max_samples, "resume": state}
             result = audit(run, pair[0], pair[1], claim, **options, **rest)
@@ -117,6 +124,11 @@ def audit_command(
     _show(result, kept, as_json)
     if result.outcome.value == "refuted":
         leave(Exit.UNEXPECTED)
+    if result.dependence:
+        leave(Exit.UNDECIDED)
+    if must_detect is not None and not result.detectable_epsilon <= must_detect:
+        complain(f"this audit could not have refuted a true ε of {must_detect:g}; take more --trials")
+        leave(Exit.UNDECIDED)
 
 
 def _show(result: AuditResult, store: Path, as_json: bool) -> None:

@@ -233,21 +233,10 @@ def _line(row: Row, *, measured: bool) -> list[str]:
     useful = f"useful from n = {row.useful_n:,}" if row.useful_n is not None else ""
     why = row.why if row.why != comparison.NO_BOUND else ""
     note = textwrap.shorten("; ".join(filter(None, (useful, why))), 100, placeholder=" …")
-    cells = [row.label, bound, figure(row.epsilon), _guarantee(row), figure(row.gradients)]
+    cells = [row.label, bound, figure(row.epsilon), row.guarantee, figure(row.gradients)]
     if measured:
         cells.append("–" if row.measured is None else f"{row.measured.mean:.3g} ± {2 * row.measured.error:.1g}")
     return [*cells, note]
-
-
-def _guarantee(row: Row) -> str:
-    """What is claimed, and how it stands."""
-    if row.refuted:
-        return f"{row.claimed or 'none'}, refuted ({row.refuted[0]})"
-    if not row.claimed:
-        return "none"
-    if row.private:
-        return row.claimed
-    return f"{row.claimed} claimed, not certified" + (f" ({row.rests_on[0]})" if row.rests_on else "")
 
 
 COMMANDS: tuple[click.Command, ...] = (phase_diagram_command, compare_bounds_command)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpcheck.errors import InvalidInput
+from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.foreign import plain
 
 if TYPE_CHECKING:
@@ -73,12 +74,19 @@ def claim_of(
     """The claim that the options name; exactly one of --epsilon, --rho, --mu and --curve decides its kind."""
     from dpcheck import privacy
 
-    if sum(value is not None for value in (epsilon, rho, mu, curve)) != 1:
-        raise click.UsageError("name the claim by one of --epsilon, --rho, --mu and --curve")
-    if epsilon is None and (delta is not None or alpha is not None):
-        raise click.UsageError("--delta and --alpha go with --epsilon")
+    kinds = {"--epsilon": epsilon, "--rho": rho, "--mu": mu, "--curve": curve}
+    given = [f"{option} {value}" for option, value in kinds.items() if value is not None]
+    for option, value in (("--delta", delta), ("--alpha", alpha)):
+        if value is not None and epsilon is None:
+            raise click.UsageError(f"{option} {value} needs --epsilon" + (f", got {given[0]}" if given else ""))
+    if not given:
+        raise click.UsageError("no claim; name it by one of --epsilon, --rho, --mu and --curve")
+    if len(given) > 1:
+        raise click.UsageError(f"got {len(given)} claims, {' and '.join(given)}; give one of them")
     if delta is not None and alpha is not None:
-        raise click.UsageError("--delta makes an (ε, δ) claim, --alpha a Rényi claim; give one of them")
+        raise click.UsageError(
+            f"--delta {delta} makes an (ε, δ) claim, --alpha {alpha} a Rényi claim; give one of them"
+        )
     if rho is not None:
         return privacy.ZCDP(rho)
     if mu is not None:
@@ -108,7 +116,38 @@ def array_of(option: str, path: str) -> Any:
         raise InvalidInput(f"{option} {plain(path)} {what}") from error
     if not isinstance(values, np.ndarray):
         raise InvalidInput(f"{option} {path} holds several arrays (.npz); write one with numpy.save")
+    if values.ndim == 0:
+        raise InvalidInput(f"{option} {path} holds a single number, {values}; axis 0 must count records")
     return values
+
+
+@contextlib.contextmanager
+def in_options() -> Iterator[None]:
+    """Errors of the library, their advice in the words of the command line."""
+    try:
+        yield
+    except (InvalidInput, MechanismError) as error:
+        said = str(error)
+        for argument, option in _OPTIONS.items():
+            said = said.replace(argument, option)
+        raise type(error)(said) from error
+
+
+_OPTIONS = {
+    "use adjacency=None to audit": "use --adjacency none to audit",
+    'adjacency="add-remove"': "--adjacency add-remove",
+    "adjacency=None": "--adjacency none",
+    "pass halts=True": "pass --halts",
+    "trials must be": "--trials must be",
+    "max_samples >": "--max-samples >",
+    'mode="anytime"': "--mode anytime",
+    "sensitivity must be": "--sensitivity must be",
+    "failure_probability must": "--failure-probability must",
+    "through dp.vectorize (--per-call)": "with --per-call",
+    "without dp.vectorize (--per-call)": "without --per-call",
+    "(wrap a function that runs once a call in dp.vectorize)": "(--per-call for a function that runs once a call)",
+    "`dpcheck attack --only state` (dp.attacks.state)": "`dpcheck attack --only state`",
+}
 
 
 def function_of(reference: str) -> Callable[..., Any]:

@@ -129,7 +129,7 @@ def plan_command(algorithm: str, settings: tuple[str, ...], root: str | None, as
     Exit codes:
       0  planned; its guarantee is certified, or claimed by statements that nobody refuted
       1  it cannot be run at this size; the smallest n that would do is named
-      6  no guarantee stands: a statement that it rests on is refuted, or nothing is promised or certified at all
+      8  no guarantee stands: a statement that it rests on is refuted, or nothing is promised or certified at all
     """
     from dpcheck.engine import planning
     from dpcheck.engine.algorithms import algorithm as known

@@ -64,6 +64,17 @@ class Row:
     useful_n: int | None = None
     measured: Measured | None = None
 
+    @property
+    def guarantee(self) -> str:
+        """What is claimed, and how it stands."""
+        if self.refuted:
+            return f"{self.claimed or 'none'}, refuted ({self.refuted[0]})"
+        if not self.claimed:
+            return "none"
+        if self.private:
+            return self.claimed
+        return f"{self.claimed} claimed, not certified" + (f" ({self.rests_on[0]})" if self.rests_on else "")
+
 
 def compare(
     setting: Setting,

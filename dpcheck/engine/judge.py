@@ -81,7 +81,8 @@ def enforce(
             f"{check.id} is wrong with probability {verdict.failure_probability:.2g}, and declares "
             f"{check.failure_probability:.2g}; share it among its verdicts (`context.failure_probability` is of a cell)"
         )
-    if verdict.outcome is Outcome.HOLDS and verdict.evidence == "sampled" and check.kind in ("privacy", "rate"):
+    by_chance = verdict.evidence == "sampled" or verdict.failure_probability > 0
+    if verdict.outcome is Outcome.HOLDS and by_chance and check.kind in ("privacy", "rate"):
         what = "a privacy claim" if check.kind == "privacy" else "a rate"
         raise RuleBroken(f"{check.id} says HOLDS by sampling, which never proves {what}; return consistent instead")
     if verdict.witness is not None:

@@ -30,6 +30,9 @@ class BallIntersection:
         if not (np.isfinite(self.radius).all() and (self.radius > 0).all()):
             raise InvalidInput(f"radii must be finite and > 0, got {radius!r}")
 
+    def __repr__(self) -> str:
+        return f"BallIntersection({self.domain!r}, radius={float(self.radius.max()):g})"
+
     @property
     def d(self) -> int:
         return self.domain.d

@@ -118,7 +118,8 @@ def _row(row: Row) -> tuple[str, ...]:
     gradients = "" if row.gradients is None else f"{row.gradients:,}"
     remark = "; ".join(filter(None, (useful, smallest, row.why)))
     words = {"infeasible": "infeasible", "other": "not for this setting"}
-    return (row.label, words.get(row.status, bound), row.claimed, epsilon, gradients, remark)
+    guarantee = row.guarantee if row.status == "feasible" else ""
+    return (row.label, words.get(row.status, bound), guarantee, epsilon, gradients, remark)
 
 
 def findings(catalogue: Catalogue, by_check: Mapping[str, Record]) -> tuple[FindingView, ...]:

@@ -255,10 +255,13 @@ def _p_value(design: _Design, outer: int, inner: int, failure_probability: float
 
 
 def clopper_rows(samples: int, low: float, high: float, tail: float) -> Array:
-    """Outer counts that matter when s lies in [low, high]: at most `_ROWS` block edges, all but `tail` of the mass."""
+    """Outer counts that matter when s lies in [low, high]: at most `_ROWS` block edges, all but `tail` of the mass.
+
+    By Bernstein's inequality (1924), whose variance keeps blocks narrow where s is near 1, too.
+    """
     width = math.sqrt(2 * math.log(2 / tail))
-    first = samples * low - width * math.sqrt(samples * low) - 1
-    last = samples * high + width * math.sqrt(samples * high) + width * width / 3 + 1
+    first = samples * low - width * math.sqrt(samples * low * (1 - low)) - width * width / 3 - 1
+    last = samples * high + width * math.sqrt(samples * high * (1 - high)) + width * width / 3 + 1
     first_count, last_count = max(0, math.floor(first)), min(samples, math.ceil(last))
     step = max(1, math.ceil((last_count - first_count) / _ROWS))
     return np.append(np.arange(first_count, last_count, step), [last_count, last_count + 1]).astype(float)

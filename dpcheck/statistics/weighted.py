@@ -70,6 +70,8 @@ def weighted_p_value(
         return 1.0
     score = int((np.arange(1, len(hits) + 1) * hits).sum())
     theta = 1 / (1 + math.exp(-epsilon))
+    if theta == 1:  # beyond epsilon = 37 in double precision: nothing but wrong guesses would be news, and those help
+        return 1.0
     if delta == 0:
         return _tails([score], made[None], theta)[0]
     leaks, chances, spent = _numbers_of_leaks(samples, delta, LEAK * failure_probability)

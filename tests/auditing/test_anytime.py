@@ -4,8 +4,14 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dpcheck as dp
+from dpcheck.auditing import spending
+from dpcheck.auditing.anytime import State, proceed
+from dpcheck.auditing.cells import learn_partition
+from dpcheck.auditing.curve import measure_curve
+from dpcheck.auditing.spending import Schedule
 from dpcheck.errors import InvalidInput
 
 ZERO, ONE = np.array([0.0]), np.array([1.0])
@@ -32,7 +38,7 @@ def test_stopping_whenever_it_looks_good_keeps_the_level(mechanism, claim):
 def test_bound_is_close_and_below():
     result = dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=50_000, mode="anytime")
     assert 0.9 < result.epsilon_lower <= 1.0
-    assert result.visible.looks == 11
+    assert result.visible.looks == 8
     assert result.mode == "anytime"
 
 
@@ -55,6 +61,118 @@ def test_a_claimed_curve_falls_within_12000_samples():
         assert result.outcome == dp.Outcome.REFUTED
         taken.append(result.counts["samples"])
     assert np.median(taken) < 12_000
+
+
+def audited_at_every_look(cells, laws, truth, claim, seed, horizon, samples):
+    """Words that are wrong at some look of one simulated audit of cell laws: "bound", "refuted", "band"."""
+    rng = np.random.default_rng(seed)
+    taught = np.stack([rng.multinomial(400, law) for law in laws], axis=1)
+    state = State.begun(claim, taught, Schedule.of(horizon, 0), 0.05)
+    at_delta = truth.epsilon_at(state.bound.claim.delta)
+    wrong = set()
+
+    def look(now):
+        if now.tested != now.looked_at or not now.looks:
+            return False
+        curve = now.band(cells, taught, 0.05)
+        true = measure_curve(cells, np.rint(1e12 * np.stack(laws, axis=1)), 0.5)
+        crossed = (true.fpr > curve.fpr_upper + 1e-9).any() or (true.fnr > curve.fnr_upper + 1e-9).any()
+        wrong.update({"bound"} if now.bound.margin(at_delta) >= 0 else ())
+        wrong.update({"refuted"} if now.refutes() else ())
+        wrong.update({"band"} if crossed else ())
+        return False
+
+    def draw(number, size):
+        heads = rng.binomial(size, 0.5)
+        return np.stack([rng.multinomial(n, law) for n, law in zip((heads, size - heads), laws, strict=True)], axis=1)
+
+    proceed(state, cells, draw, samples, 10**9, look)
+    look(state)
+    assert state.looks > 7
+    return wrong
+
+
+def cells_and_laws(law):
+    rng = np.random.default_rng(20)
+    cells = learn_partition(law.rvs(size=3000, random_state=rng), 1 + law.rvs(size=3000, random_state=rng))
+    laws = [np.append(np.diff(np.r_[0, law.cdf(cells.edges - at), 1]), 0.0) for at in (0.0, 1.0)]
+    return cells, [one / one.sum() for one in laws]
+
+
+@pytest.mark.parametrize(
+    ("law", "truth", "claim", "audits"),
+    [
+        (stats.laplace, dp.PureDP(1.0), dp.PureDP(1.0), 40),
+        (stats.norm, dp.GaussianDP(1.0), dp.GaussianDP(1.0), 12),
+        (stats.norm, dp.GaussianDP(1.0), dp.ApproxDP(dp.GaussianDP(1.0).epsilon_at(0.01), 0.01), 12),
+    ],
+)
+def test_whatever_is_printed_at_any_look_holds_at_all_looks(law, truth, claim, audits):
+    """Bound, refutation, curve and band of an audit that is watched at every look and goes on beyond its horizon."""
+    cells, laws = cells_and_laws(law)
+    wrong = sum(bool(audited_at_every_look(cells, laws, truth, claim, s, 8000, 32_000)) for s in range(audits))
+    # More than this many have probability below 1e-3 under binomial(audits, 0.05).
+    assert wrong <= stats.binom.isf(1e-3, audits, 0.05)
+
+
+def test_a_band_holds_at_all_looks_and_would_not_at_the_full_level_at_each():
+    """Each look once had the whole failure probability: the band was wrong at some look of 30 % of the audits."""
+    cells, laws = cells_and_laws(stats.norm)
+    schedule = Schedule.of(20_000, 0)
+    truth = measure_curve(cells, np.rint(1e12 * np.stack(laws, axis=1)), 0.5)
+    rng = np.random.default_rng(23)
+    looks, audits = 12, 200
+    ends = [schedule.at(k) for k in range(looks)]
+    wrong = {"split": 0, "full": 0}
+    for _ in range(audits):
+        failed, counts = set(), np.zeros((len(cells.p), 2), dtype=int)
+        for look, fresh in enumerate(np.diff(ends, prepend=0)):
+            heads = rng.binomial(fresh, 0.5)
+            sides = zip((heads, fresh - heads), laws, strict=True)
+            counts = counts + np.stack([rng.multinomial(n, law) for n, law in sides], axis=1)
+            for name, now in (("split", float(schedule.steps(looks)[look])), ("full", 1.0)):
+                curve = measure_curve(cells, counts, 0.05, now)
+                if (truth.fpr > curve.fpr_upper + 1e-9).any() or (truth.fnr > curve.fnr_upper + 1e-9).any():
+                    failed.add(name)
+        for name in failed:
+            wrong[name] += 1
+    # At most binomial(200, 0.05): more than 20 has probability 1e-3.
+    assert wrong["split"] <= 20
+    assert wrong["full"] > 20
+
+
+def test_going_on_moves_the_bound_and_the_result_says_when():
+    start = dp.audit(laplace, ZERO, ONE, dp.PureDP(2.0), mode="anytime", max_samples=10_000, seed=4)
+    assert f"at {start.next_look:,} runs in all" in str(start)
+    state = json.loads(json.dumps(start.state))
+
+    def gone_on(samples):
+        return dp.audit(laplace, ZERO, ONE, dp.PureDP(2.0), mode="anytime", max_samples=samples, resume=state, seed=4)
+
+    assert gone_on(start.next_look - 1).epsilon_lower == start.epsilon_lower
+    further = gone_on(2 * start.next_look)
+    assert further.next_look > 2 * start.next_look
+    # Four times the runs: the bound is nearer by a quarter of its distance at least (fixed seed).
+    assert 1 - further.epsilon_lower < 0.75 * (1 - start.epsilon_lower)
+    assert further.curve.fpr_upper.sum() < start.curve.fpr_upper.sum()
+
+
+def test_the_failure_probability_is_split_and_said():
+    for claim, mode in ((dp.PureDP(1.0), "anytime"), (dp.GaussianDP(1.0), "anytime"), (dp.GaussianDP(1.0), "fixed")):
+        assert sum(spending.split(claim, mode).values()) == pytest.approx(1.0)
+    result = dp.audit(gaussian, ZERO, ONE, dp.GaussianDP(1.0), mode="anytime", max_samples=5000)
+    assert "(0.0415 refutation of the curve, 0.0075 bound, 0.001 band)" in str(result)
+    assert result.to_dict()["split"] == spending.split(dp.GaussianDP(1.0), "anytime")
+    schedule = Schedule.of(10_000, 100)
+    assert schedule.spent(30)[-1] < 1
+    assert (schedule.steps(30) > 0).all()
+
+
+def test_before_the_first_look_nothing_is_said():
+    result = dp.audit(
+        laplace, ZERO, ONE, dp.PureDP(0.1), mode="anytime", max_samples=50_000, until=lambda look: True, chunk=50
+    )
+    assert (result.epsilon_lower, result.curve, result.outcome) == (0.0, None, dp.Outcome.UNDECIDED)
 
 
 def test_resuming_is_the_same_as_never_stopping():

@@ -207,7 +207,15 @@ def test_all_together_on_categories_and_tuples():
         return np.where(rng.random(trials) < 0.6, "yes", "no")
 
     found = attacks.attack(words, ZERO, ONE, PURE, sensitivity=1.0)
-    assert [f.said for f in found] == ["not run", "nothing found", "not run", "not run", "nothing found", "not run"]
+    assert [f.said for f in found] == [
+        "not run",
+        "nothing found",
+        "not run",
+        "not run",
+        "nothing found",
+        "not run",
+        "nothing found",
+    ]
 
     def both(data, rng, trials):
         noisy = data.sum() + rng.laplace(size=trials)

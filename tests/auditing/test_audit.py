@@ -81,9 +81,10 @@ def test_a_curve_is_tested_as_a_curve():
     refuted = dp.audit(less_noise, ZERO, ONE, dp.GaussianDP(1.0), trials=10_000)
     assert refuted.outcome == dp.Outcome.REFUTED
     assert refuted.epsilon_lower > refuted.epsilon_claimed == dp.GaussianDP(1.0).epsilon_at(refuted.delta)
-    assert dp.audit(gaussian, ZERO, ONE, dp.GaussianDP(1.0), trials=10_000).outcome == dp.Outcome.CONSISTENT
+    # Whether more could have been refuted is another matter: of a curve it is known at one point only.
+    assert dp.audit(gaussian, ZERO, ONE, dp.GaussianDP(1.0), trials=10_000).outcome in ("consistent", "undecided")
     assert dp.audit(gaussian, ZERO, ONE, dp.ZCDP(0.1), trials=10_000).outcome == dp.Outcome.REFUTED
-    assert dp.audit(gaussian, ZERO, ONE, dp.RenyiDP(8.0, 4.0), trials=5_000).outcome == dp.Outcome.CONSISTENT
+    assert dp.audit(gaussian, ZERO, ONE, dp.RenyiDP(8.0, 4.0), trials=5_000).outcome in ("consistent", "undecided")
 
 
 def test_vector_outputs_need_no_score():
@@ -196,7 +197,7 @@ def infinite(data, rng, trials):
 @pytest.mark.parametrize(
     ("mechanism", "message"),
     [
-        (raising, "raising raised KeyError on data"),
+        (raising, "raising raised KeyError on (data|neighbour)"),
         (infinite, "inf in trial 3"),
         (lambda d, r, t: np.zeros(t + 1), "axis 0 must count trials"),
         (lambda d, r, t: 1.0, "axis 0 must count trials"),
@@ -221,7 +222,8 @@ def test_broken_mechanisms(mechanism, message):
         ({"adjacency": "swap"}, "unknown adjacency"),
         ({"claim": 1.0}, "claim must be"),
         ({"trials": 10}, "trials must be"),
-        ({"trials": 1e5}, "trials must be"),
+        ({"trials": 1e5 + 0.5}, "trials must be"),
+        ({"trials": "many"}, "trials must be"),
         ({"failure_probability": 0.0}, "failure_probability"),
         ({"score": "best"}, "unknown score"),
         ({"score": 3}, "score must be"),
@@ -251,3 +253,103 @@ def test_any_pair_and_opaque_objects():
     assert result.outcome == dp.Outcome.REFUTED
     far = dp.audit(laplace, np.zeros(2), np.ones(2), dp.PureDP(1.0), trials=8000, adjacency=None)
     assert far.outcome == dp.Outcome.REFUTED
+
+
+# -- what used to end in a traceback, or in nothing ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["fixed", "anytime"])
+def test_a_claim_that_no_sample_can_refute(mode):
+    for claim in (dp.PureDP(800.0), dp.ApproxDP(1e5, 1e-6)):
+        result = dp.audit(laplace, ZERO, ONE, claim, trials=1000, mode=mode)
+        assert result.outcome == "undecided"
+        assert "nothing decided" in result.reason()
+
+
+@pytest.mark.parametrize("mode", ["fixed", "anytime"])
+@pytest.mark.filterwarnings("error")
+def test_vectors_near_the_largest_float(mode, capfd):
+    def huge(data, rng, trials):
+        return 1e307 * (data.sum() + rng.normal(size=(trials, 3)))
+
+    assert dp.audit(huge, ZERO, ONE, dp.PureDP(1.0), trials=2000, mode=mode).outcome == "refuted"
+    assert capfd.readouterr().err == ""
+
+
+def broken(outputs):
+    return 1 / 0
+
+
+@pytest.mark.parametrize(
+    ("score", "says"),
+    [
+        (broken, "the score 'broken' raised ZeroDivisionError on"),
+        (lambda y: ["high"] * len(y), "must return numbers, got .'high'"),
+        (lambda y: [None] * len(y), "must return numbers, got .None"),
+        (scores.LikelihoodRatio(broken, abs), "raised ZeroDivisionError"),
+    ],
+)
+def test_scores_that_fail(score, says):
+    with pytest.raises(MechanismError, match=says):
+        dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=1000, score=score)
+
+
+def test_a_total_leak_against_a_large_delta():
+    """36,000 right guesses of 36,000 have probability 1e-6 under (0.5, 0.999)-DP."""
+    result = dp.audit(lambda d, r, t: np.full(t, d[0]), ZERO, ONE, dp.ApproxDP(0.5, 0.999), trials=20_000)
+    assert result.outcome == "refuted"
+
+
+def test_a_mechanism_that_wants_to_end_the_program():
+    for end in (SystemExit(7), GeneratorExit()):
+        with pytest.raises(MechanismError, match=f"raised {type(end).__name__} on"):
+            dp.audit(lambda d, r, t, e=end: (_ for _ in ()).throw(e), ZERO, ONE, dp.PureDP(1.0), trials=1000)
+
+
+def test_confidence_is_never_rounded_to_certainty():
+    assert (
+        "(1 − 1e-12)" in dp.audit(laplace, ZERO, ONE, dp.PureDP(0.2), trials=4000, failure_probability=1e-12).reason()
+    )
+    assert "(99.9999 %)" in dp.audit(laplace, ZERO, ONE, dp.PureDP(0.2), trials=4000, failure_probability=1e-6).reason()
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        (lambda: dp.PureDP("1"), "epsilon must be a number, got '1'"),
+        (lambda: dp.ApproxDP(1, "a"), "delta must be a number, got 'a'"),
+        (lambda: dp.PureDP(None), "epsilon must be a number, got None"),
+        (lambda: dp.testing.worst_pairs(n=2.5), "n must be an integer >= 1, got 2.5"),
+        (lambda: dp.testing.worst_pairs(n=3, d=0), "d must be an integer >= 1, got 0"),
+        (lambda: dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=1e14), "trials must be at most 1,000,000,000"),
+    ],
+)
+def test_bad_values_are_named(bad, says):
+    with pytest.raises(InvalidInput, match=says):
+        bad()
+
+
+def test_integral_floats_are_trials():
+    assert dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), trials=1e3).trials == 1000
+
+
+def test_the_likely_cause_lists_all_that_fit():
+    def words(data, rng, trials):
+        keep = np.e / (1 + np.e)
+        return np.where((rng.random(trials) < keep) == (data[0] > 0), "yes", "no")
+
+    said = dp.audit(words, ZERO, ONE, dp.PureDP(0.5), trials=100_000).likely
+    assert "a factor 2" in said
+    assert "a budget used twice" in said
+    assert "sensitivity" not in said
+    assert "noise" not in said
+    halved = dp.audit(lambda d, r, t: d.sum() + r.laplace(size=t) / 2, ZERO, ONE, dp.PureDP(1.0), trials=100_000).likely
+    assert "sensitivity" in halved
+    assert "a budget used twice" in halved
+
+
+def test_failures_hide_what_lies_between():
+    from dpcheck import testing
+
+    for function in (testing.assert_private, dp.audit):
+        assert "__tracebackhide__" in function.__code__.co_varnames

@@ -63,11 +63,11 @@ def test_audit_of_one_run():
     assert found.epsilon_lower > 2.0
     assert "one run" in str(found)
     quiet = audit_one_run(gaussian_sum(4.0), CANARIES, dp.ApproxDP(1.0, 1e-5), own_coordinate, guesses=60)
-    assert quiet.outcome == "inconclusive"
+    assert quiet.outcome == "undecided"
     assert quiet.guesses == 60
     assert quiet.verdict().evidence == "sampled"
     assert audit_one_run(gaussian_sum(0.1), CANARIES, dp.GaussianDP(1.0), own_coordinate).outcome == "refuted"
-    assert audit_one_run(gaussian_sum(1.0), CANARIES, dp.GaussianDP(1.0), own_coordinate).outcome == "inconclusive"
+    assert audit_one_run(gaussian_sum(1.0), CANARIES, dp.GaussianDP(1.0), own_coordinate).outcome == "undecided"
 
 
 def test_refuses():

@@ -96,7 +96,7 @@ def test_a_leak_is_refuted_with_a_witness_of_the_statement() -> None:
     ],
 )
 def test_opendp(id: str) -> None:
-    """Failure probability 1e-6 each where inconclusive is expected; the refuted one misses with less than 1e-4."""
+    """Failure probability 1e-6 each where nothing is expected to be refuted; the refuted one: less than 1e-4."""
     assert measured(id).outcome in CHECKS[id].expect
 
 

@@ -41,6 +41,7 @@ def test_readings_grades_and_derivations_fit_together() -> None:
 
 ELSEWHERE = {
     "thm-6@literal": {"n": 65536.0, "b": 256.0, "T": 4.0, "m": 4.0, "d": 2.0, "epsilon": 1.0, "D": 2.0},
+    "thm-6@derived": {"m": 4.0, "H": 1e-6},
     "thm-9@literal": {"n": 1e16, "m": 4.0, "d": 2.0, "epsilon": 0.01, "delta": 1e-16, "H": 2.5e-9, "H_f": 2.5e-9},
     "lem-d2": {"alpha_0": 0.25, "epsilon_0": 0.1},
     "lem-d5": {"alpha_0": 0.25, "epsilon_0": 0.1},

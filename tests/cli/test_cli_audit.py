@@ -17,6 +17,7 @@ import pytest
 Cli = Callable[..., object]
 
 MECHANISMS = """
+import numpy as np
 import scale_of
 def mean(data, rng, trials):
     return data.mean() + rng.laplace(scale=scale_of.fair(data), size=trials)
@@ -28,6 +29,17 @@ def first(outputs):
     return outputs
 def raises(data, rng, trials):
     raise ZeroDivisionError("no records")
+def quits(data, rng, trials):
+    raise SystemExit(7)
+def centres(data, rng, trials):
+    data -= data.mean()
+    return rng.laplace(size=trials)
+def undefined(data, rng, trials):
+    return np.full(trials, np.nan)
+calls = []
+def alternates(data, rng, trials):
+    calls.append(trials)
+    return rng.laplace(size=trials) + 3 * (len(calls) % 2)
 number = 3
 """
 SCALE = "def fair(data):\n    return 1 / len(data)\n"
@@ -53,7 +65,7 @@ PAIR = ("--data", "a.npy", "--neighbour", "b.npy", "--epsilon", "1")
 def test_a_private_mechanism(here: Path, cli: Cli) -> None:
     """True epsilon 1: refuted with probability at most 1e-9, which is the test's own failure probability."""
     result = cli("audit", "mech.py:mean", *PAIR, "--trials", "5000", "--failure-probability", "1e-9")
-    assert result.stdout.startswith("INCONCLUSIVE  mean is consistent with 1-DP")
+    assert result.stdout.startswith("CONSISTENT  mean is consistent with 1-DP")
     assert not (here / ".dpcheck").exists()
 
 
@@ -96,14 +108,26 @@ def test_other_claims(here: Path, cli: Cli) -> None:
         (("nowhere.py:mean", *PAIR), "no file nowhere.py"),
         (("mech.py:median", *PAIR), "has no function 'median'; it has mean, leaky"),
         (("mech.py:number", *PAIR), "has no function 'number'"),
-        (("mech.py:raises", *PAIR), "raises raised ZeroDivisionError on data"),
+        (("mech.py:raises", *PAIR), "raises raised ZeroDivisionError on"),
         (("broken.py:f", *PAIR), "broken.py does not import: NameError"),
-        (("mech.py:mean", *PAIR, "--rho", "1"), "one of --epsilon, --rho, --mu and --curve"),
-        (("mech.py:mean", *PAIR[:4], "--rho", "1", "--delta", "1e-6"), "--delta and --alpha go with --epsilon"),
+        (("mech.py:mean", *PAIR, "--rho", "1"), "got 2 claims, --epsilon 1.0 and --rho 1.0; give one of them"),
+        (("mech.py:mean", *PAIR[:4]), "no claim; name it by one of --epsilon, --rho, --mu and --curve"),
+        (("mech.py:mean", *PAIR[:4], "--alpha", "2"), "--alpha 2.0 needs --epsilon"),
+        (("mech.py:mean", *PAIR, "--trials", "99999999999999"), "--trials must be at most 1,000,000,000"),
+        (("mech.py:quits", *PAIR), "quits raised SystemExit"),
+        (("mech.py:centres", *PAIR), "it writes into its input; one that works on a copy would not"),
+        (("mech.py:undefined", *PAIR), "pass --halts if NaN means a halt"),
+        (
+            ("mech.py:mean", *PAIR[2:], "--data", "objects.npy"),
+            "--data objects.npy holds Python objects; save numbers or strings",
+        ),
+        (("mech.py:mean", *PAIR[2:], "--data", "scalar.npy"), "--data scalar.npy holds a single number, 3.0; axis 0"),
+        (("mech.py:mean", *PAIR[2:], "--data", "short.npy"), "use --adjacency add-remove for pairs"),
+        (("mech.py:mean", *PAIR[:4], "--rho", "1", "--delta", "1e-6"), "--delta 1e-06 needs --epsilon, got --rho 1.0"),
         (("mech.py:mean", *PAIR, "--score", "guess"), "unknown score 'guess'"),
         (("mech.py:mean", *PAIR[2:], "--data", "none.npy"), "cannot read --data none.npy"),
         (("mech.py:mean", *PAIR[2:], "--data", "mech.py"), "not an array in NumPy's .npy format"),
-        (("mech.py:mean", *PAIR[2:], "--data", "far.npy"), "differ in 2 records"),
+        (("mech.py:mean", *PAIR[2:], "--data", "far.npy"), "use --adjacency none to audit an arbitrary pair"),
         (("mech.py:mean", *PAIR, "--trials", "-5"), "trials"),
     ],
 )
@@ -113,6 +137,9 @@ def test_bad_arguments(here: Path, cli: Cli, arguments: tuple[str, ...], says: s
     far[:2] = 0.5
     far[3] = 1.0
     np.save(here / "far.npy", far)
+    np.save(here / "objects.npy", np.array([{}, 1], dtype=object))
+    np.save(here / "scalar.npy", np.array(3.0))
+    np.save(here / "short.npy", far[:9])
     result = cli("audit", *arguments, code=2)
     assert says in " ".join(result.stderr.split())
     assert not (here / ".dpcheck").exists()
@@ -125,13 +152,29 @@ def test_any_pair(here: Path, cli: Cli) -> None:
     cli("audit", "mech.py:mean", *pair, "--trials", "2000", code=1)
 
 
+@pytest.mark.parametrize("mode", ["fixed", "anytime"])
+def test_trials_that_are_not_independent(here: Path, cli: Cli, mode: str) -> None:
+    """A mechanism that alternates with its calls: nothing is concluded, exit code 4, and `attack` names the state."""
+    result = cli("audit", "mech.py:alternates", *PAIR, "--trials", "3000", "--mode", mode, code=4)
+    assert result.stdout.startswith("UNDECIDED  alternates: trials are not independent: ")
+    assert "`dpcheck attack --only state`" in result.stdout
+    found = cli("attack", "mech.py:alternates", *PAIR, "--only", "state", "--fail-on", "theoretical", code=1)
+    assert "trials are not independent" in found.stdout
+
+
+def test_power_on_demand(here: Path, cli: Cli) -> None:
+    run = ("audit", "mech.py:mean", *PAIR, "--trials", "3000", "--must-detect")
+    assert "could not have refuted a true ε of 1.01" in cli(*run, "1.01", code=4).stderr
+    cli(*run, "1.5")
+
+
 ANYTIME = ("--mode", "anytime", "--seed", "1")
 
 
 def test_an_anytime_audit_goes_on_tomorrow(here: Path, cli: Cli) -> None:
     """True epsilon 1, failure probability 1e-6: what is certified grows, and nothing is refuted."""
     run = ("audit", "mech.py:mean", *PAIR, *ANYTIME, "--failure-probability", "1e-6")
-    assert "nothing" not in cli(*run, "--max-samples", "5000").stdout
+    assert "nothing decided" not in cli(*run, "--max-samples", "5000").stdout
     assert (here / ".dpcheck" / "store.db").is_file()
     first = json.loads(cli(*run, "--max-samples", "5000", "--json").stdout)
     more = json.loads(cli(*run, "--max-samples", "20000", "--resume", "--json").stdout)
@@ -171,7 +214,7 @@ def test_nothing_to_resume_and_options_of_the_other_mode(here: Path, cli: Cli) -
     assert "there is no anytime audit of mech.py:mean in .dpcheck/store.db" in " ".join(result.stderr.split())
     for option in (("--until", "refuted"), ("--max-samples", "9"), ("--resume",), ("--store", "s.db")):
         assert "go with --mode anytime" in cli(*run, *option, code=2).stderr
-    assert "max_samples >" in cli(*run, *ANYTIME, "--max-samples", "9", code=2).stderr
+    assert "--max-samples >" in cli(*run, *ANYTIME, "--max-samples", "9", code=2).stderr
 
 
 def test_until_refuted(here: Path, cli: Cli) -> None:
@@ -199,7 +242,7 @@ def test_ctrl_c_ends_an_anytime_audit_in_good_order(here: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert out.startswith("INCONCLUSIVE  slow is consistent with 1-DP")
+    assert out.startswith(("CONSISTENT  slow is consistent with 1-DP", "UNDECIDED  slow against 1-DP"))
     assert "stopped after" in err
 
 
@@ -233,8 +276,8 @@ def test_attack_exit_code_and_json(here: Path, cli: Cli) -> None:
     [
         (("--only", "bits"), "unknown attack 'bits'; choose from granularity, support"),
         (("--sensitivity", "-1"), "sensitivity must be a finite number > 0, got -1.0"),
-        (("--rho", "1"), "one of --epsilon, --rho, --mu and --curve"),
-        (("--failure-probability", "2"), "failure_probability"),
+        (("--rho", "1"), "got 2 claims, --epsilon 1.0 and --rho 1.0"),
+        (("--failure-probability", "2"), "--failure-probability must lie in (0, 1), got 2.0"),
     ],
 )
 def test_attack_refuses(here: Path, cli: Cli, arguments: tuple[str, ...], says: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dpcheck.engine import comparison
+from dpcheck.engine import catalogue, comparison
 from dpcheck.engine.setting import Setting
 from dpcheck.errors import InvalidInput
 
@@ -205,6 +205,10 @@ def test_a_vacuous_bound_names_the_n_at_which_it_is_not() -> None:
     assert f"{row.useful_n:,}" in comparison.advice([dataclasses.replace(row, private=True)], setting)
 
 
+TREE = Setting(n=600, d=2, D=2.0, H=1e-3, epsilon=1.0)
+"""So flat that the tree has depth one, and no record is left unread."""
+
+
 def test_nothing_is_advised_that_is_not_certified() -> None:
     """Fails at f95bebe, which lists the printed reading as (1, 1e-06)-DP at ε = 1 and may advise it."""
     setting = Setting(n=10_000, d=10, epsilon=1.0, delta=1e-6)
@@ -213,6 +217,11 @@ def test_nothing_is_advised_that_is_not_certified() -> None:
     printed, safe = found["l1_geometry/alg-3"], found["l1_geometry/alg-3@corrected"]
     assert (printed.private, printed.certified, printed.rests_on) == (False, "", ("l1_geometry/thm-6@corrected",))
     assert (safe.private, safe.certified) == (True, "(0.999999, 1e-06)-DP")
+    assert printed.guarantee == "(1, 1e-06)-DP claimed, not certified (l1_geometry/thm-6@corrected)"
+    assert safe.guarantee == "(1, 1e-06)-DP"
+    known = list(catalogue.load().claims.values())
+    (fixed, *_) = (r for r in comparison.compare(TREE, known, only=["l1_geometry/alg-3"]) if "@" not in r.label)
+    assert fixed.guarantee == "1-DP, refuted (l1_geometry/lem-4-1)"
     assert "l1_geometry/alg-3@corrected" in comparison.advice(rows, setting)
     best = dataclasses.replace(printed, bound=1e-9, vacuous=False)
     assert printed.label + "," not in comparison.advice([best, safe], setting)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from dpcheck.cli.common import Exit
 from dpcheck.engine import algorithms, planning
 from dpcheck.engine.setting import Setting
 from dpcheck.errors import Infeasible, InvalidInput
@@ -156,7 +157,7 @@ def doubtful(project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> C
     """A root in which Lemma 9 has this grade."""
 
     def make(grade: str) -> None:
-        headings = "".join(f"## {name}\n\nAlgebra.\n\n" for name in ("thm-1", "lem-9", "thm-7"))
+        headings = "".join(f"## {name}\n\nAlgebra.\n\n" for name in ("thm-1", "lem-9", "thm-7", "thm-8", "lem-8"))
         files = {"bounds/lemma.py": LEMMA.replace("{grade}", grade), "bounds/toy.md": headings}
         monkeypatch.chdir(project(files, name=f"grade-{grade.replace(' ', '-')}"))
 
@@ -291,7 +292,7 @@ DOUBT = ("plan", "toy/alg-5", "--n", "100", "--epsilon", "1")
 def test_a_guarantee_that_rests_on_a_refuted_claim_never_stands(doubtful: Callable[[str], None], cli: Cli) -> None:
     """Fails at f95bebe, which prints '1-DP claimed, 1-DP by the accountant' and exits 0."""
     doubtful("refuted")
-    lines = cli(*DOUBT, code=6).stdout.splitlines()
+    lines = cli(*DOUBT, code=Exit.NO_GUARANTEE).stdout.splitlines()
     assert lines[0] == "No guarantee stands: 1-DP is claimed, and toy/lem-9 is refuted."
     assert lines[1].startswith("toy/alg-5 · n = 100")
     assert "claimed       1-DP, by toy/thm-9" in lines
@@ -304,7 +305,7 @@ def test_a_guarantee_that_rests_on_a_refuted_claim_never_stands(doubtful: Callab
 
 def test_the_same_in_json(doubtful: Callable[[str], None], cli: Cli) -> None:
     doubtful("refuted")
-    plan = json.loads(cli(*DOUBT, "--json", code=6).stdout)
+    plan = json.loads(cli(*DOUBT, "--json", code=Exit.NO_GUARANTEE).stdout)
     assert plan["privacy"] == {
         "claimed": "1-DP",
         "claimed_by": ["toy/thm-9"],
@@ -332,7 +333,7 @@ def test_a_reading_that_promises_nothing_and_has_no_certificate_does_not_stand(
     doubtful: Callable[[str], None], cli: Cli
 ) -> None:
     doubtful("proof gap")
-    text = cli("plan", "toy/alg-5@repaired", *DOUBT[2:], code=6).stdout
+    text = cli("plan", "toy/alg-5@repaired", *DOUBT[2:], code=Exit.NO_GUARANTEE).stdout
     assert text.startswith("No guarantee stands: nothing is promised, and nothing is certified")
     assert "claimed       nothing" in text
     assert "consider      toy/alg-5@safe: 1-DP certified" in text
@@ -349,12 +350,12 @@ def test_a_reading_with_proved_sensitivities_is_certified(doubtful: Callable[[st
 def test_bounds_go_by_what_a_claim_measures(doubtful: Callable[[str], None], cli: Cli) -> None:
     """Fails at f95bebe, where the word 'risk' in a quantity made a bound on the excess risk of it."""
     doubtful("refuted")
-    plan = json.loads(cli(*DOUBT, "--json", code=6).stdout)
+    plan = json.loads(cli(*DOUBT, "--json", code=Exit.NO_GUARANTEE).stdout)
     bounds = {(row["source"], row["what"]): row["value"] for row in plan["bounds"]}
     assert bounds == {("toy/thm-8", "suboptimality"): 0.01, ("toy/alg-5", "risk"): None}
     (asked,) = (row["note"] for row in plan["bounds"] if row["what"] == "risk")
     assert asked == "needs --constant reach=…: how far it goes"
-    plan = json.loads(cli(*DOUBT, "--constant", "reach=3", "--json", code=6).stdout)
+    plan = json.loads(cli(*DOUBT, "--constant", "reach=3", "--json", code=Exit.NO_GUARANTEE).stdout)
     bounds = {(row["source"], row["what"]): row["value"] for row in plan["bounds"]}
     assert bounds == {("toy/thm-8", "suboptimality"): 0.01, ("toy/alg-5", "risk"): 0.03}
 

@@ -70,6 +70,7 @@ def accused(label: str, kind: str = "sampled.event_counts", **changes: Any) -> V
         (record(kind="symbolic", sources="now"), "says that"),
         (record(verdict=holds("", "sampled", failure_probability=0.5), sources="now"), "declares 5e-07"),
         (of_lemma(holds("", "sampled", failure_probability=1e-7)), "never proves a privacy claim"),
+        (of_lemma(holds("", "symbolic", failure_probability=1e-7)), "never proves a privacy claim"),
         (of_lemma(accused("toy/lem-2", found="1.9")), "found is given as"),
         (of_lemma(accused("toy/lem-2", found="nan")), "no finite number"),
     ],
