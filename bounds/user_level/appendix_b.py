@@ -128,7 +128,7 @@ thm_b1_travel = claim(
     quantity="excess risk",
     measures="excess risk",
     relation=">=",
-    explicit=L * D / 2 - L * s,
+    explicit=sp.Max(0, L * D / 2 - L * s),
     about=("user_level/alg-1",),
     remark="m = d = 10, ε = 1, δ = 1/(nm): at least 0.497 LR at n = 2^{20}, 0.451 at 2^{30}, 0.211 at 2^{36}, which "
     "is 117, 2,886 and 10,016 times the stated order with constant 1. No refutation: the order hides "
