@@ -219,7 +219,7 @@ def printed_algorithm_1_on_two_opposite_data_sets(context: Context, *, log_n: in
     for sign in (1.0, -1.0):
         run = Run(plan, trials, context.rng("noise"))
         data = Fixed(np.broadcast_to(sign * u, (1, users, m, d)))
-        both.append(0.5 + algorithm.execute(run, linear(d, m), data, np.zeros((1, d))) @ (sign * u))
+        both.append(0.5 - algorithm.execute(run, linear(d, m), data, np.zeros((1, d))) @ (sign * u))
     least = stated("user_level/thm-b1@travel", L=1.0, D=1.0, s=travel(log_n, m, d))
     covers = "the runs share their noise, projection does not expand, and a step moves by eta L at most"
     found = accuracy.never_violated(

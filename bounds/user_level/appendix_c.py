@@ -116,8 +116,8 @@ thm_c1_conditional = claim(
     about=("user_level/alg-2",),
     grade="proof gap",
     remark="A user whose gradient lies apart lowers the score, so the test that passed makes it less likely to be in "
-    "the sample (S28). The witness is of this step by itself, with ten users, fewer than the theorem asks for. Not shown "
-    "to break privacy; full batches need no amplification.",
+    "the sample (S28). The witness is of this step by itself, with ten users, fewer than the theorem asks for. Not "
+    "shown to break privacy; full batches need no amplification.",
 )
 lem_c2 = claim(
     "user_level/lem-c2",

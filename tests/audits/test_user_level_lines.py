@@ -216,3 +216,21 @@ def test_a_bound_of_another_order_than_lemma_b2_differs(monkeypatch: pytest.Monk
     groups = next(s for s in order.free_symbols if s.name == "C")
     monkeypatch.setitem(names, "order_of", lambda label: order / groups)
     assert run("lem-b2", "derived_bound_is_of_the_stated_order").outcome is Outcome.DIFFERS
+
+
+def test_the_bound_on_what_the_printed_parameters_learn_is_tight_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without noise SGD travels all of s towards the minimiser; with 2 % less of it the bound would be false."""
+    item, name = "thm-b1@travel", "printed_algorithm_1_on_two_opposite_data_sets"
+    names = names_of(item, name)
+    assert run(item, name, log_n=18).outcome is Outcome.HOLDS
+    monkeypatch.setitem(names, "PhasedSGD", lambda **dials: phased.PhasedSGD(**{**dials, "c_noise": 1e-12}))
+    assert run(item, name, log_n=18).outcome is Outcome.HOLDS
+    travel = names["travel"]
+    monkeypatch.setitem(names, "travel", lambda *at: 0.98 * travel(*at))
+    assert run(item, name, log_n=18).outcome is Outcome.REFUTED
+
+
+def test_the_batch_of_algorithm_3_is_what_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = minibatch.Accelerated.batch
+    monkeypatch.setattr(minibatch.Accelerated, "batch", lambda *at: max(1, batch(*at) - 1))
+    assert run("thm-c3@corrected", "capped_minibatches_fit_and_pass").outcome is Outcome.REFUTED
