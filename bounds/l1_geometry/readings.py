@@ -65,7 +65,7 @@ thm_8_derived = claim(
     explicit=sp.Min(
         sp.Rational(31, 100) * n ** sp.Rational(3, 2) * sp.sqrt(sp.log(d, 2)), n**2 * epsilon / (21 * sp.sqrt(d))
     ),
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
 )
 
 thm_9_literal = claim(
@@ -110,5 +110,5 @@ thm_9_derived = claim(
     measures="gradients",
     relation="<=",
     explicit=sp.Rational(4, 3) * n,
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
 )

@@ -124,6 +124,7 @@ table_2_unconstrained = claim(
     kind="proposition",
     section="3",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=kappa ** sp.Rational(4, 5) * (sp.sqrt(d) / (n * epsilon)) ** sp.Rational(2, 5),
 )
@@ -146,6 +147,7 @@ table_2_large_p = claim(
     kind="proposition",
     section="3",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=d ** (1 - 2 / p) * (1 / sp.sqrt(n) + sp.sqrt(d) / (epsilon * n)),
 )

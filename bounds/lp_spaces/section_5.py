@@ -141,6 +141,7 @@ thm_7_dual = claim(
     section="5.1",
     origin="ours",
     quantity="excess risk",
+    measures="excess risk",
     relation="<=",
     order=SMOOTH,
     about=("lp_spaces/alg-3",),

@@ -62,10 +62,11 @@ def counted(label: str, **changes: Any) -> Witness:
 
 
 def proved() -> Witness:
-    found = lp_spaces.thm_5_quantifiers(n=10)
+    parameters = {"d": 100, "n": 10, "epsilon": 1, "power": "3/2"}
+    found = lp_spaces.thm_5_quantifiers(**parameters)
     told = [mpmath.nstr(value, 15) for value in (found.claimed, found.found)]
     return Witness(
-        label="lp_spaces/thm-5@quantifiers", kind="lp_spaces.thm_5_quantifiers", parameters={"n": 10},
+        label="lp_spaces/thm-5@quantifiers", kind="lp_spaces.thm_5_quantifiers", parameters=parameters,
         claimed=told[0], found=told[1], note="by hand",
     )  # fmt: skip
 
