@@ -21,6 +21,7 @@ from dpcheck.errors import InvalidInput, MechanismError
 Array = NDArray[np.float64]
 Mechanism = Callable[[Any, np.random.Generator, int], Any]
 _SCALARS = (bool, int, float, np.bool_, np.number)
+_NUMBER_OR_NONE = (*_SCALARS, type(None))
 
 
 def mechanism_name(mechanism: Any) -> str:
@@ -95,6 +96,8 @@ class Encoder:
     limit: int = 2**16
     _layouts: dict[int, int] = field(default_factory=dict)
     """Part -> entries of its rows: 0 for categories, 1 for plain numbers; fixed by the first batch."""
+    _plain: set[int] = field(default_factory=set)
+    """Parts whose first batch held one number a row: later ones may hold None beside them."""
     _offsets: dict[int, Any] = field(default_factory=dict)
 
     def encode(self, raw: Any, trials: int) -> Outputs:
@@ -112,6 +115,9 @@ class Encoder:
                 f"{self.name} returned {what} for trials={trials}; axis 0 must count trials "
                 "(wrap a function that runs once a call in dp.vectorize)"
             )
+        if place in self._layouts:
+            # A small batch may look simpler than the first one did: transcripts all of one length, no halt.
+            return self._objects(values, place)
         if values.dtype.kind in "biuf":
             return self._numbers(values, place)
         if values.dtype.kind == "c":
@@ -122,10 +128,11 @@ class Encoder:
         rows = values.reshape(len(values), -1)
         if rows.shape[1] == 0:
             raise MechanismError(f"{self.name} returned empty outputs of shape {values.shape}")
-        if rows.dtype.kind in "iu":
-            return self._integers(rows, place)
+        if rows.shape[1] == 1:
+            self._plain.add(place)
         masked = np.ma.getmaskarray(rows) if isinstance(rows, np.ma.MaskedArray) else None
-        matrix = np.asarray(rows, dtype=float)
+        integers = rows.dtype.kind in "iu"
+        matrix = self._integers(np.ma.getdata(rows), place) if integers else np.asarray(rows, dtype=float)
         if masked is not None:
             matrix = np.where(masked, 0.0, matrix)
         self._check(matrix)
@@ -150,6 +157,9 @@ class Encoder:
 
     def _objects(self, values: NDArray[Any], place: int) -> Array:
         rows = [leaves(value) for value in values.tolist()]
+        if place in self._plain and all(len(row) == 1 and isinstance(row[0], _NUMBER_OR_NONE) for row in rows):
+            numbers = [0 if row[0] is None else row[0] for row in rows]
+            return self._numbers(np.ma.masked_array(numbers, [row[0] is None for row in rows]), place)
         if place not in self._layouts:
             width = max(len(row) for row in rows)
             # Room for transcripts that are longer later on; what exceeds it is cut.

@@ -172,6 +172,27 @@ def test_the_layout_is_that_of_the_first_batch():
     assert words.category(1.0) == "'b'"
 
 
+def test_a_small_batch_is_laid_out_as_the_first_one_was():
+    """Calls are of few trials: transcripts happen to be of one length, and nobody halts, or somebody does at last."""
+    encoder = Encoder("transcripts")
+    first = encoder.encode([[1.5], [2.0, 0.25]], 2).matrix
+    alike = encoder.encode([[0.5, 1.0], [2.5, 3.0]], 2).matrix
+    assert alike.shape == first.shape
+    np.testing.assert_array_equal(alike[0], [2, 0.5, 1, np.nan, np.nan])
+    counts = Encoder("integers")
+    halted = counts.encode([7, None, 3], 3).matrix
+    whole = counts.encode([3, 7], 2).matrix
+    assert (whole[:, 0] == halted[[2, 0], 0]).all()
+    plain = Encoder("plain")
+    plain.encode([7, 3], 2)
+    np.testing.assert_array_equal(plain.encode([9, None, 7], 3).matrix[:, 0], [9, np.nan, 7])
+
+
+def test_masked_integers_are_halts():
+    masked = np.ma.masked_array(np.array([4, 5, 6]), [False, True, False])
+    np.testing.assert_array_equal(Encoder("m").encode(masked, 3).matrix[:, 0], [4, np.nan, 6])
+
+
 def test_categories_take_bounded_memory():
     encoder = Encoder("m", limit=10)
     matrix = encoder.encode([str(i) for i in range(100)], 100).matrix
