@@ -59,6 +59,8 @@ class Record:
 
     @classmethod
     def _read(cls, values: Mapping[str, Any]) -> Record:
+        if not isinstance(values, Mapping):
+            raise Unreadable(f"not a record: a {type(values).__name__} where an object should be")
         version = values.get("schema_version")
         if version != SCHEMA_VERSION or isinstance(version, bool):
             newer = isinstance(version, int) and version > SCHEMA_VERSION

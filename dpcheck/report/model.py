@@ -1,30 +1,21 @@
-"""What the report shows, gathered once from catalogue and records; pages and HTML only lay it out."""
+"""What the report shows; `gathering` fills it once, pages and HTML only lay it out."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import pathlib
-import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, Check
 from dpcheck.claims import Claim, Grade, Standing, split_label, standing
 from dpcheck.derivations import Transcript
 from dpcheck.engine.records import Record
-from dpcheck.errors import UnknownLabel
-from dpcheck.report import comparisons, figures, tables
+from dpcheck.report import figures, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
 from dpcheck.verdicts import Witness
-
-if TYPE_CHECKING:
-    from dpcheck.engine.catalogue import Catalogue
-    from dpcheck.engine.homes import Home
 
 READINGS = ("as-printed", "literal", "corrected", "derived")
 GRADES: tuple[Grade, ...] = ("refuted", "slip", "proof gap")
@@ -369,143 +360,3 @@ class Report:
     def ungraded(self) -> list[Result]:
         """Refuted, although no claim of the statement has a grade: a finding that nobody has judged yet."""
         return [r for s in self.statements if not s.grade for r in s.results if r.outcome == "refuted"]
-
-
-def build(
-    catalogue: Catalogue,
-    records: Sequence[Record],
-    out: pathlib.Path,
-    stale: Collection[str],
-    earlier: Mapping[str, Record] | None = None,
-) -> Report:
-    """Gathers the report. A label without a claim (an algorithm, a procedure) stands under its paper all the same."""
-    shown = _Shown(catalogue, {record.check: record for record in records}, out, stale, earlier or {})
-    by_check = {record.check: record for record in records}
-    checked = {label for check in catalogue.checks.values() for label in check.labels}
-    by_statement: dict[str, set[str]] = {}
-    for label in {*catalogue.claims, *catalogue.unchecked, *catalogue.algorithms, *checked}:
-        by_statement.setdefault(label.partition("@")[0], set()).add(label)
-    statements = [
-        _statement(shown, label, labels)
-        for label, labels in sorted(by_statement.items(), key=lambda pair: tables.natural(pair[0]))
-    ]
-    panels, broken = comparisons.panels(catalogue)
-    contests, untold = comparisons.contests(catalogue, by_check)
-    keys = sorted({*catalogue.papers, *(statement.paper for statement in statements)})
-    return Report(
-        papers=tuple(_paper(catalogue, key, [s for s in statements if s.paper == key]) for key in keys),
-        errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in (*catalogue.errors, *broken, *untold))),
-        orphans=sum(check not in catalogue.checks for check in by_check),
-        folder=_within(out, catalogue.root) or out.name,
-        panels=panels,
-        contests=contests,
-        sizes=comparisons.sizes(catalogue),
-        findings=comparisons.findings(catalogue, by_check),
-    )
-
-
-def _paper(catalogue: Catalogue, key: str, statements: list[Statement]) -> PaperView:
-    paper = catalogue.papers.get(key)
-    if paper is None:
-        return PaperView(key, key, "", "", tuple(statements))
-    return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements))
-
-
-@dataclass(frozen=True)
-class _Shown:
-    """What every statement is laid out from."""
-
-    catalogue: Catalogue
-    by_check: Mapping[str, Record]
-    out: pathlib.Path
-    stale: Collection[str]
-    earlier: Mapping[str, Record]
-
-    def link(self, home: Home) -> Link:
-        return _link(home, self.catalogue.root, self.out)
-
-    def result(self, check: Check) -> Result:
-        claim, link = self.catalogue.claims.get(check.label), self.link(self.catalogue.home(check.id))
-        record = self.by_check.get(check.id)
-        return Result(check, record, check.id in self.stale, link, claim, self.earlier.get(check.id))
-
-
-def _statement(shown: _Shown, label: str, labels: set[str]) -> Statement:
-    def order(name: str) -> tuple[int, str]:
-        reading = split_label(name)[2] or "as-printed"
-        return (READINGS.index(reading) if reading in READINGS else len(READINGS), reading)
-
-    catalogue = shown.catalogue
-    readings = tuple(_reading(shown, name) for name in sorted(labels, key=order))
-    claims = [reading.claim for reading in readings if reading.claim is not None]
-    title = claims[0].title if claims else _title(label)
-    links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, shown.out)
-    reason = next((u.reason for name, u in catalogue.underived.items() if name.partition("@")[0] == label), "")
-    derived = (catalogue.transcript(name) for name in sorted(catalogue.derivations) if name.partition("@")[0] == label)
-    return Statement(label, title, readings, links, tuple(t for t in derived if t is not None), reason)
-
-
-def _reading(shown: _Shown, label: str) -> Reading:
-    catalogue = shown.catalogue
-    checks = sorted(catalogue.checks_of(label), key=lambda c: tables.natural(c.id))
-    unchecked = catalogue.unchecked.get(label)
-    statement = label.partition("@")[0]
-    siblings = any(
-        other != label and other.partition("@")[0] == statement for c in catalogue.checks.values() for other in c.labels
-    )
-    results = tuple(shown.result(check) for check in checks)
-    return Reading(label, catalogue.claims.get(label), results, unchecked.reason if unchecked else "", siblings)
-
-
-def _title(label: str) -> str:
-    """`alg-3` -> "Algorithm 3", for a label that has no claim to name it."""
-    kind, _, rest = label.partition("/")[2].partition("-")
-    words = {"alg": "Algorithm", "proc": "Procedure", "lem": "Lemma", "thm": "Theorem", "def": "Definition"}
-    return f"{words.get(kind, kind)} {rest if kind == 'proc' else rest.replace('-', '.')}"
-
-
-def _homes(catalogue: Catalogue, label: str) -> list[Home]:
-    try:
-        return catalogue.homes(label)
-    except UnknownLabel:  # a check of no known claim, which is among the catalogue's errors already
-        return []
-
-
-def _links(homes: list[Home], root: pathlib.Path, out: pathlib.Path) -> tuple[Link, ...]:
-    """One link a kind and file, to the first line that names the label; code first, mutants last."""
-    first: dict[tuple[int, str], Home] = {}
-    for home in homes:
-        first.setdefault((HOMES.index(home.kind), home.path), home)
-    return tuple(_link(first[key], root, out) for key in sorted(first))
-
-
-def _link(home: Home, root: pathlib.Path, out: pathlib.Path) -> Link:
-    """Relative to the report when file and report are both under the root; else text only."""
-    full = root / home.path
-    if not (full.is_file() and _within(full, root) and _within(out, root)):
-        name = home.path if not pathlib.PurePath(home.path).is_absolute() else pathlib.PurePath(home.path).name
-        return Link(home.kind, f"{name}:{home.line}", "")
-    href = pathlib.PurePath(os.path.relpath(full.resolve(), out.resolve())).as_posix()
-    place = _heading(full, home.line) if full.suffix == ".md" else f"#L{home.line}"
-    return Link(home.kind, f"{home.path}:{home.line}", href + place)
-
-
-def _within(path: pathlib.Path, root: pathlib.Path) -> str:
-    """`path` as seen from the root, or "" outside of it."""
-    full, base = path.resolve(), root.resolve()
-    return full.relative_to(base).as_posix() if full.is_relative_to(base) else ""
-
-
-def _heading(path: pathlib.Path, line: int) -> str:
-    """The anchor that code hosts give to the heading on this line; "" when it is none."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    text = lines[line - 1] if 0 < line <= len(lines) else ""
-    if not text.startswith("#"):
-        return ""
-    words = re.sub(r"[^\w\- ]", "", text.lstrip("#").strip().lower())
-    return f"#{words.replace(' ', '-')}"
-
-
-def _nameless(message: str, root: pathlib.Path) -> str:
-    """An error's text without the absolute path of this checkout."""
-    return re.sub(re.escape(str(root.resolve())) + r"/?", "", message)
