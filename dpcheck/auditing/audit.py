@@ -340,7 +340,7 @@ ANYTIME_LEARNED = 400
 
 def scores_in_words(plan: plans.Plan, runner: Runner) -> str:
     """The rule in words: "guess data if output < -0.1, neighbour if output ≥ 1.2"."""
-    name = plan.score.name
+    name = runner.encoder.shifted(plan.score.name)
     there, back = (
         words.describe(plan.known, plan.cells, plan.rule, sign)
         if plan.known

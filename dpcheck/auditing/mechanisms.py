@@ -58,6 +58,8 @@ def gathered(results: list[Any]) -> Any:
     """Outputs of single runs as those of one call."""
     first = results[0]
     if isinstance(first, _SCALARS) and all(isinstance(r, _SCALARS) for r in results):
+        if all(isinstance(r, int | np.integer) for r in results) and max(abs(int(r)) for r in results) > 2**53:
+            return np.array([int(r) for r in results])  # int64 where they fit, else objects: all exact
         return np.array(results, dtype=float)
     if isinstance(first, np.ndarray) and all(isinstance(r, np.ndarray) and r.shape == first.shape for r in results):
         return np.stack(results)
@@ -93,8 +95,12 @@ class Encoder:
     codes: dict[Any, dict[Any, int]] = field(default_factory=dict)
     categorical: bool = False
     limit: int = 2**16
+    keys: dict[str, list[Any]] = field(default_factory=dict)
+    """The keys of the dicts of all trials, if it returns such: those of the first call."""
     _layouts: dict[int, int] = field(default_factory=dict)
     """Part -> entries of its rows: 0 for categories, 1 for plain numbers; fixed by the first batch."""
+    _shapes: dict[tuple[int, int], dict[Any, int]] = field(default_factory=dict)
+    """Part, entries -> the structures of outputs with so many entries, in order of appearance."""
     _offsets: dict[int, Any] = field(default_factory=dict)
 
     def encode(self, raw: Any, trials: int) -> Outputs:
@@ -112,7 +118,7 @@ class Encoder:
                 f"{self.name} returned {what} for trials={trials}; axis 0 must count trials "
                 "(wrap a function that runs once a call in dp.vectorize)"
             )
-        if values.dtype.kind in "biuf":
+        if values.dtype.kind in "biuf" and place not in self._layouts:
             return self._numbers(values, place)
         if values.dtype.kind == "c":
             return self._numbers(np.stack([values.real, values.imag], axis=-1), place)
@@ -125,7 +131,8 @@ class Encoder:
         if rows.dtype.kind in "iu":
             return self._integers(rows, place)
         masked = np.ma.getmaskarray(rows) if isinstance(rows, np.ma.MaskedArray) else None
-        matrix = np.asarray(rows, dtype=float)
+        offset = self._offsets.setdefault(place, None)
+        matrix = np.asarray(rows if offset is None else rows - offset, dtype=float)
         if masked is not None:
             matrix = np.where(masked, 0.0, matrix)
         self._check(matrix)
@@ -149,18 +156,24 @@ class Encoder:
             )
 
     def _objects(self, values: NDArray[Any], place: int) -> Array:
-        rows = [leaves(value) for value in values.tolist()]
+        outputs = values.tolist()
+        rows, shapes = [leaves(value) for value in outputs], [structure(value) for value in outputs]
         if place not in self._layouts:
             width = max(len(row) for row in rows)
             # Room for transcripts that are longer later on; what exceeds it is cut.
-            self._layouts[place] = (width if width == 1 else 2 * width) if any(map(_holds_real, rows)) else 0
+            plain = width == 1 and all(shape is None for shape in shapes)
+            real = place in self._offsets or any(map(_holds_real, rows))  # numbers before: numbers still
+            self._layouts[place] = (1 if plain else 2 * width) if real else 0
         width = self._layouts[place]
         if width == 0:
-            return np.array([[self._code(row[0] if len(row) == 1 else row, place)] for row in rows], dtype=float)
+            categories = [_category(row, shape) for row, shape in zip(rows, shapes, strict=True)]
+            return np.array([[self._code(category, place)] for category in categories], dtype=float)
+        if width == 1 and any(shape is not None for shape in shapes):
+            raise MechanismError(f"{self.name} returned single values first, then lists; return one kind")
         matrix = np.full((len(rows), width + 1), np.nan)
         stopped = np.zeros(matrix.shape, dtype=bool)
         for i, row in enumerate(rows):
-            matrix[i, 0] = len(row)
+            matrix[i, 0] = self._size(row, shapes[i], place)
             for k, leaf in enumerate(row[:width]):
                 stopped[i, k + 1] = leaf is None
                 matrix[i, k + 1] = leaf if isinstance(leaf, _SCALARS) else self._code(leaf, (place, k))
@@ -168,6 +181,12 @@ class Encoder:
         self._check(np.where(stopped, 0.0, matrix))
         matrix[stopped] = np.nan
         return matrix[:, 1:] if width == 1 else matrix
+
+    def _size(self, row: tuple[Any, ...], shape: Any, place: int) -> float:
+        """Entries of an output, and a fraction that tells apart outputs of as many entries but of other keys."""
+        known = self._shapes.setdefault((place, len(row)), {})
+        k = known.setdefault(shape, len(known)) if len(known) < self.limit else known.get(shape, self.limit)
+        return len(row) + k / (k + 1)
 
     def _code(self, value: Any, place: Any) -> float:
         """The code of a category; NaN for None."""
@@ -192,6 +211,13 @@ class Encoder:
             code = known.setdefault(value, len(known)) if len(known) < self.limit else self.limit
         return float(code)
 
+    def shifted(self, name: str) -> str:
+        """The name of a score in words; large integers are counted from the first: "output - 1152921504606846976 ≥ 1"."""
+        offset = self._offsets.get(0)
+        if offset is None or not name.startswith("output"):
+            return name
+        return f"{name} - {offset[0]}" if len(offset) == 1 else f"{name} - the first output"
+
     def category(self, code: float, place: Any = 0) -> str:
         """The output behind a code, for messages."""
         for value, number in self.codes.get(place, {}).items():
@@ -209,6 +235,25 @@ def leaves(value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         return (value,)
     return tuple(leaf for item in value for leaf in leaves(item))
+
+
+def structure(value: Any) -> Any:
+    """How the entries of one output hang together: None of a single one, keys of a dict, nesting of a list."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return ("keys", *((key, structure(value[key])) for key in sorted(value, key=repr)))
+    if not isinstance(value, list | tuple):
+        return None
+    inner = tuple(structure(item) for item in value)
+    return inner if any(shape is not None for shape in inner) else len(inner)
+
+
+def _category(row: tuple[Any, ...], shape: Any) -> Any:
+    """What an output of words is compared as: itself, its entries, or entries and structure; one None is a halt."""
+    if shape is None or row == (None,):
+        return row[0]
+    return row if isinstance(shape, int) else (row, shape)
 
 
 def _holds_real(row: tuple[Any, ...]) -> bool:
