@@ -212,7 +212,7 @@ class Encoder:
         return float(code)
 
     def shifted(self, name: str) -> str:
-        """The name of a score in words; large integers are counted from the first: "output - 1152921504606846976 ≥ 1"."""
+        """The name of a score in words; large integers are counted from the first one: "output - 11529215046068"."""
         offset = self._offsets.get(0)
         if offset is None or not name.startswith("output"):
             return name
