@@ -208,11 +208,7 @@ def check(
             function=function,
             grid=dict(grid or {}),
             conclude=conclude,
-            expect=frozenset(
-                Outcome(each)
-                for o in expected
-                for each in (("consistent", "undecided") if o == "inconclusive" else (o,))
-            ),
+            expect=frozenset(Outcome(each) for each in expected),
             failure_probability=share,
             needs=tuple(needs),
             also=tuple(also),

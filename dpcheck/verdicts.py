@@ -262,9 +262,6 @@ def undecided(reason: str, evidence: Evidence, **fields: Any) -> Verdict:
     return Verdict(outcome=Outcome.UNDECIDED, reason=reason, evidence=evidence, **fields)
 
 
-inconclusive = undecided  # until every check says which of the two it means
-
-
 def differs(reason: str, evidence: Evidence = "exact", **fields: Any) -> Verdict:
     """Our code, or our transcription of a claim, is not the printed line: a defect of ours, no word about the paper."""
     return Verdict(outcome=Outcome.DIFFERS, reason=reason, evidence=evidence, **fields)

@@ -82,7 +82,7 @@ LAWS: dict[str, Callable[[np.random.Generator, int], Array]] = {
 }
 LEVEL = 0.2
 """Of the check in this check: large, so that few streams show it."""
-STREAMS = by_size(20, 400, 4000)
+STREAMS = by_size(20, 600, 4000)
 
 
 def fires(law: Callable[[np.random.Generator, int], Array], rng: np.random.Generator, seed: int) -> bool:

@@ -188,7 +188,7 @@ def unused_records_hide_the_loss(context: Context, *, epsilon: float) -> Verdict
     record, by certified sensitivities, and few enough records are used that it is epsilon over all places.
     """
     numbers, points = {}, []
-    for n in [2**k for k in range(12, context.scale(24, 40), 2)]:
+    for n in [2**k for k in range(12, context.scale(24, 28), 2)]:
         for share in (0.1, 0.5, 1.0):
             told = _in_the_window(n, epsilon, share)
             plan = printed_noise(TreeFrankWolfe(), told, n)

@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 
 from dpcheck import seeds
+from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM, PhasedSGD, SmoothedERM
 from dpcheck.checks import Context
 from dpcheck.geometry import Ball
 from dpcheck.harness import risk
+from dpcheck.harness.budget import certified, judge_account
 from dpcheck.harness.runtime import CountingWorkload
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fresh, Run
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import LinearMean, QuadraticMean, SignHuber, Users
+
+from ._controls import told_apart
 
 NOT_PRIVATE = "dialled, not private"
 """Stands in the series of every figure whose constants are below the printed ones."""
@@ -87,8 +91,33 @@ def counted(algorithm: Any, work: Any, told: Problem, n: int, seed: int) -> tupl
     return (float(each.gradients) if run.active.all() else math.nan), int(schedule.gradients)
 
 
+def not_private(planned: Any, told: Problem, n: int) -> dict[str, float | str]:
+    """What a row of a dialled run says of its privacy: what the accountant certifies of that very run."""
+    return {"privacy": NOT_PRIVATE, **certified(planned, told, n)}
+
+
+def with_budget(found: Verdict, planned: Any, told: Problem, n: int) -> Verdict:
+    """A verdict on a dialled run, with what is certified of it."""
+    return replace(found, numbers={**found.numbers, **not_private(planned, told, n)})
+
+
+def promised(algorithm: Any, told: Problem, n: int, **numbers: Any) -> Verdict:
+    """The account of a plan against the promise; says how much of the plan is sampled, which is what decides it."""
+    plan = algorithm.schedule(told, n)
+    found = judge_account(account(plan, n), told.privacy)
+    sampled = sum(not getattr(phase, "whole", True) for phase in plan.phases)
+    count = len(plan.phases)
+    said = f"{sampled} of {count} phases are sampled" if sampled else f"full batches only, in all {count} phases"
+    said = said if hasattr(plan.phases[0], "whole") else f"{count} phases"
+    more = {"phases": count, "sampled phases": sampled, "n": n, **numbers}
+    return replace(found, reason=f"{found.reason} ({said})", numbers={**found.numbers, **more})
+
+
 def risk_verdict(context: Context, algorithm: Any, work: Any, n: int, trials: int, series: str) -> Verdict:
-    """Mean excess risk of dialled runs against the algorithm's explicit bound at the same dials."""
+    """Mean excess risk of dialled runs against the algorithm's explicit bound at the same dials.
+
+    UNDECIDED where an output that reads no data keeps the bound as well.
+    """
     told = problem(work)
     values = risk.excess_risks(algorithm, work, told, n, trials, context.seed, context.label, series, n)
     bound, most = algorithm.risk_bound(told, n), top(work)
@@ -97,7 +126,8 @@ def risk_verdict(context: Context, algorithm: Any, work: Any, n: int, trials: in
     )
     dialled = algorithm.schedule(told, n).claimed is None
     assert dialled, "a run that is called not private has a promise"
-    return replace(found, numbers={**found.numbers, "LR": most, "privacy": NOT_PRIVATE})
+    found = told_apart(found, work, bound)
+    return replace(found, numbers={**found.numbers, "LR": most, **not_private(algorithm, told, n)})
 
 
 def planted(positions: Array, schedule: Any, d: int, phases: int = 1) -> Array:

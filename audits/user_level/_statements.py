@@ -12,7 +12,7 @@ import sympy as sp
 from dpcheck.asymptotics import Comparison, Regime, compare, verify
 from dpcheck.engine.catalogue import claim
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict, holds, inconclusive, refuted
+from dpcheck.verdicts import Verdict, holds, refuted, undecided
 
 
 def stated_each(label: str, **values: Any) -> Array:
@@ -35,7 +35,7 @@ def no_larger(rates: Mapping[str, tuple[Any, Any, Regime]]) -> Verdict:
         if found.relation in ("larger", "incomparable"):
             return refuted(f"{name}: {found.relation} at {found.certificate.at_most}", "symbolic")
         if found.relation == "undecided":
-            return inconclusive(f"{name}: {found.reason}", "symbolic")
+            return undecided(f"{name}: {found.reason}", "symbolic")
         said.append(f"{name} ({found.relation})")
     return holds(f"of the stated order: {'; '.join(said)}", "symbolic", numbers={"comparisons": len(rates)})
 

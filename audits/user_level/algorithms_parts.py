@@ -29,7 +29,7 @@ from dpcheck.harness.search import BallRecords, UserRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array, Sample
-from dpcheck.verdicts import Verdict, combine, holds, inconclusive, refuted
+from dpcheck.verdicts import Verdict, combine, differs, holds
 from dpcheck.workloads import SignHuber
 
 from ._runs import WORKLOADS, linear, quadratic, top
@@ -151,7 +151,7 @@ def score_lies_between_one_and_all(context: Context) -> Verdict:
     looped = sum((np.abs(points[:, i] - points[:, j]) <= 1.0)[:, 0] for i in range(5) for j in range(5)) / 5
     found = concentration_score(points, 1.0)
     if not (found.min() >= 1 and found.max() <= 5):
-        return inconclusive(f"scores from {found.min():g} to {found.max():g}", "exact")
+        return differs(f"scores from {found.min():g} to {found.max():g}")
     return agree(found, looped, "scores against a double loop")
 
 
@@ -199,23 +199,22 @@ def an_empty_set_returns_the_fallback(context: Context) -> Verdict:
         # Moving one point out leaves 5 of 12: still below C/2.
         values.append(float(outlier_removal(cloud, counts, np.zeros((1, 12)), np.full((1, 1), 0.25))[0, 0]))
     said = f"means {values} of nothing"
-    return (refuted if values[0] != 0.25 else holds)(said, "exact", numbers={"mean": values[0], "other": values[1]})
+    return (differs if values[0] != 0.25 else holds)(said, "exact", numbers={"mean": values[0], "other": values[1]})
 
 
 # AC-SA ----------------------------------------------------------------------------------------------------------------
 
 
-@check("user_level/proc-ac-sa", kind="risk", grid={"T": (1, 5, 40, 200)}, expect="inconclusive")
+@check("user_level/proc-ac-sa", kind="risk", grid={"T": (1, 5, 40, 200)}, expect="consistent")
 def exact_gradients_on_quadratics(context: Context, *, T: int) -> Verdict:
     """One stage at upsilon = beta, mu -> 0, on every eigenvalue up to beta (quadratics decompose into them)."""
     eigen = np.linspace(0.0, 1.0, 4001)
     end = ac_sa(lambda x: eigen * x, np.ones((1, len(eigen))), mu=1e-13, steps=T, upsilon=1.0, project=lambda x: x)
-    worst = float((eigen / 2 * end[0] ** 2).max())
     return accuracy.never_violated(
-        [worst],
-        [stated("user_level/proc-ac-sa", H=1.0, D=1.0, T=T)],
+        eigen / 2 * end[0] ** 2,
+        stated("user_level/proc-ac-sa", H=1.0, D=1.0, T=T),
         statement="excess <= 2 beta D^2/(T (T + 1)) on quadratics",
-        failure_probability=context.failure_probability,
+        drawn=False,
     )
 
 
@@ -273,7 +272,7 @@ def error_halves_stage_by_stage(context: Context, *, V: float, halvings: int) ->
     """Mean excess after U stages against Delta_0 2^-U, condition number 200, 12 dimensions."""
     values, gap, proved = _ill_conditioned(context, 200.0, V, halvings)
     if proved != halvings:
-        return refuted(f"{halvings} stages were budgeted, {proved} fit", "exact")
+        return differs(f"{halvings} stages were budgeted, {proved} fit", "exact")
     return risk.expectation(
         values, gap * 2.0**-halvings, context.failure_probability, seed=context.seed, x=float(halvings),
         variable="stages", series=f"V = {V:g}", quantity="excess",
@@ -377,7 +376,7 @@ def shifts_follow_their_law(context: Context, *, d: int) -> Verdict:
     }
     said = f"Kolmogorov distance {test.statistic:.3g}, p-value {test.pvalue:.3g}, over {size:,} shifts"
     if test.pvalue < context.failure_probability:
-        return refuted(said, "sampled", failure_probability=context.failure_probability, numbers=numbers)
+        return differs(said, "sampled", failure_probability=context.failure_probability, numbers=numbers)
     # Dvoretzky, Kiefer and Wolfowitz: the distance of the law itself from the uniform one is below this, certainly.
     far = test.statistic + math.sqrt(-math.log(context.failure_probability / 2) / (2 * size))
     said = f"the law is within {far:.3g} of the uniform one; {said}"
@@ -413,7 +412,7 @@ def subsampled_laplace_sum(context: Context, *, M: int) -> Verdict:
         stated(label, K=M, N=N, epsilon=1.0) for label in ("user_level/lem-a8@derived", "user_level/lem-a8")
     )
     if found > printed:
-        return refuted(f"epsilon {found:.6g} after subsampling, {printed:.6g} stated", "exact")
+        return differs(f"epsilon {found:.6g} after subsampling, {printed:.6g} stated", "exact")
     return agree([found], [sharp], "epsilon after subsampling", 1e-6)
 
 
@@ -430,7 +429,7 @@ def subsets_are_uniform_and_distinct(context: Context) -> Verdict:
     subsampled(mechanism, 2)(np.arange(5.0)[:, None], context.rng(), trials)
     low, high = np.sort(seen[0], axis=1).T.astype(int)
     if (low == high).any():
-        return refuted("a record was drawn twice", "exact")
+        return differs("a record was drawn twice", "exact")
     counts = np.bincount(low * 5 + high, minlength=25)
     counts = counts[counts > 0]
     test = stats.chisquare(counts)
@@ -440,7 +439,7 @@ def subsets_are_uniform_and_distinct(context: Context) -> Verdict:
         "numbers": {"p-value": float(test.pvalue)},
     }
     if len(counts) < 10 or test.pvalue < context.failure_probability:
-        return refuted(said, "sampled", **fields)
+        return differs(said, "sampled", **fields)
     share = context.failure_probability / 20
     return combine(
         accuracy.probability(int(c), trials, bound, share, relation=way, event="a pair")  # type: ignore[arg-type]

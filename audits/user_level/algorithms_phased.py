@@ -9,20 +9,33 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedSGD
 from dpcheck.algorithms.user_level.concentration import concentration_score, inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.descent import movement
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
-from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
+from dpcheck.harness import accuracy, risk, runtime, sensitivity
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array
 from dpcheck.laws import Laplace
-from dpcheck.verdicts import Point, Verdict, holds, inconclusive
+from dpcheck.verdicts import Point, Verdict, consistent, differs, holds
 
-from ._runs import DIALLED_1, NOT_PRIVATE, WORKLOADS, counted, linear, plain, planted, problem, risk_verdict
+from ._controls import conclude, row
+from ._runs import (
+    DIALLED_1,
+    NOT_PRIVATE,
+    WORKLOADS,
+    counted,
+    linear,
+    not_private,
+    plain,
+    planted,
+    problem,
+    promised,
+    risk_verdict,
+    with_budget,
+)
 
 SIZES = {
     "n = 2e5, m = 10, epsilon = 1": (200_000, 10, 1.0, 1e-6),
@@ -40,15 +53,12 @@ def wide(groups: int) -> PhasedSGD:
 # Privacy and sensitivity ----------------------------------------------------------------------------------------------
 
 
-@check("user_level/alg-1", kind="privacy", grid={"size": tuple(SIZES)})
+@check("user_level/alg-1", kind="privacy", grid={"size": tuple(SIZES)}, also=("user_level/thm-b1",))
 def account_of_the_printed_constants(context: Context, *, size: str) -> Verdict:
-    """The accountant, with the certified movement of Lemma B.2 and all its failures, keeps (epsilon, delta)."""
-    return _certified(size)
+    """The accountant, with the certified movement of Lemma B.2 and all its failures, keeps (epsilon, delta).
 
-
-@check("user_level/thm-b1", kind="privacy", grid={"size": tuple(SIZES)})
-def theorem_b1_is_certified(context: Context, *, size: str) -> Verdict:
-    """The privacy that Theorem B.1 promises, at sizes where its phases are not empty."""
+    At sizes where no phase of Theorem B.1 is empty.
+    """
     return _certified(size)
 
 
@@ -60,23 +70,20 @@ def theorem_2_1_is_certified(context: Context, *, epsilon: float) -> Verdict:
     told = plain(5, 20, epsilon, 1e-7)
     n = smallest_users(lambda size: PhasedSGD().feasible(told, size))
     assert n is not None
-    spent = account(PhasedSGD().schedule(told, n), n).epsilon(1e-7)
-    return _spent(spent, epsilon, {"smallest n": n})
+    return promised(PhasedSGD(), told, n)
 
 
 def _certified(size: str) -> Verdict:
     n, m, epsilon, delta = SIZES[size]
     plan = PhasedSGD().schedule(plain(10, m, epsilon, delta), n)
-    return _spent(account(plan, n).epsilon(delta), epsilon, {"phases": len(plan.phases)})
+    left = {
+        "users over n": sum(p.users for p in plan.phases) / n,
+        "gradients over nm": plan.gradients / (n * m),
+    }
+    return promised(PhasedSGD(), plain(10, m, epsilon, delta), n, **left)
 
 
-def _spent(spent: float, allowed: float, numbers: dict[str, Any]) -> Verdict:
-    said = f"epsilon at most {spent:.4g} of {allowed:g} by the accountant, failures of the movement included"
-    make = holds if spent <= allowed else inconclusive
-    return make(said, "certificate", numbers={"epsilon": spent, "allowed": allowed, **numbers})
-
-
-@check("user_level/alg-1", kind="sensitivity", grid={"loss": tuple(WORKLOADS)})
+@check("user_level/alg-1", kind="sensitivity", grid={"loss": tuple(WORKLOADS)}, expect="consistent")
 def a_user_moves_his_phase_alone(context: Context, *, loss: str) -> Verdict:
     """Replayed (dialled, not private): a user of phase 2 moves its score by 2(C - 1)/C at most, and no other phase."""
     work = WORKLOADS[loss](3, 4)
@@ -89,10 +96,14 @@ def a_user_moves_his_phase_alone(context: Context, *, loss: str) -> Verdict:
     others = max(float(m.distance.max()) for m in seen.movements if not m.release.name.startswith("phase 2"))
     score = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "phase 2/score")
     mean = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "phase 2/mean")
-    numbers = {"others": others, "score over its claim": score, "mean over its claim": mean, "privacy": NOT_PRIVATE}
+    numbers: dict[str, Any] = {"others": others, "score over its claim": score, "mean over its claim": mean}
+    numbers |= not_private(algorithm, told, n)
     broken = others > 1e-12 or score > 1 + 1e-9 or float(seen.leak.max()) > 0
     said = f"other phases move by {others:g}, the score by {score:.3g} and the mean by {mean:.3g} of their claims"
-    return (inconclusive if broken else holds)(said, "certificate", numbers=numbers)
+    if broken:
+        return differs(said, numbers=numbers, severity=max(score, others))
+    seen = "a score moved beyond its claim, another phase that moves, or an output that follows the data, at this pair"
+    return consistent(said, "exact", numbers=numbers, notices=seen, severity=score)
 
 
 @check("user_level/alg-1", kind="sensitivity", grid={"kind": ("outlier", "edge")})
@@ -104,10 +115,14 @@ def movement_of_planted_iterates(context: Context, *, kind: str) -> Verdict:
     C = 300
     work = linear(2, 8, D=1e4)
     algorithm, told = wide(C), problem(work, 1.0, 0.5)
+    if kind == "outlier":
+        algorithm = replace(algorithm, c_radius=1e-4)  # so small that the moved iterate lands far beyond what is kept
     schedule = algorithm.schedule(told, 4 * C)
     if schedule.phases[0].members != 1:
         raise ValueError("a group must be one user, so that a user moves its iterate all the way")
-    positions = _planted_positions(kind, C, schedule.phases[0].tau)
+    first = schedule.phases[0]
+    reach = first.eta * (first.steps - 1) / 2
+    positions = _planted_positions(kind, C, first.tau, reach)
     data, other = (planted(values, schedule, 2) for values in positions)
     found = sensitivity.failures(
         Case(algorithm, work, told, schedule=schedule), data, other, context.scale(400, 3000), context.seed,
@@ -117,16 +132,16 @@ def movement_of_planted_iterates(context: Context, *, kind: str) -> Verdict:
     worst = (
         Case(algorithm, work, told, schedule=schedule).replay(data, other, 400, context.seed).ratios()["phase 1/mean"]
     )
-    numbers = {"largest movement over its certificate": float(worst.max()), "privacy": NOT_PRIVATE}
-    return replace(verdict, numbers={**verdict.numbers, **numbers})
+    numbers = {"largest movement over its certificate": float(worst.max()), "reach over tau": reach / first.tau}
+    return replace(verdict, numbers={**verdict.numbers, **numbers, **not_private(schedule, told, 4 * C)})
 
 
-def _planted_positions(kind: str, C: int, tau: float) -> tuple[Array, Array]:
-    """Positions (C,) of the averages, and the same with the first one moved."""
+def _planted_positions(kind: str, C: int, tau: float, reach: float) -> tuple[Array, Array]:
+    """Positions (C,) of the averages, and the same with the first one moved, for an outlier as far as `reach`."""
     positions = np.zeros(C)
     if kind == "outlier":
         moved = positions.copy()
-        moved[0] = 2 * tau * (1 - 1e-9)
+        moved[0] = reach
         return positions, moved
     # A side cluster that sees a part of the core only: each of its points is kept with a probability between 0 and 1,
     # and loses 6/C of it when a core point that it sees moves out of its sight.
@@ -203,7 +218,7 @@ def pass_of_an_empty_set(context: Context, *, epsilon: float) -> Verdict:
     )  # fmt: skip
 
 
-@check("user_level/alg-1", kind="privacy", grid={"pair": ("shift", "fraction")}, expect="inconclusive")
+@check("user_level/alg-1", kind="privacy", grid={"pair": ("shift", "fraction")}, expect="consistent")
 def exact_epsilon_of_planted_pairs(context: Context, *, pair: str) -> Verdict:
     """The law of the noisy mean of planted iterates is a mixture over binomial inclusions: exact epsilon at delta/2.
 
@@ -214,7 +229,7 @@ def exact_epsilon_of_planted_pairs(context: Context, *, pair: str) -> Verdict:
     printed = PhasedSGD().schedule(plain(10, m, epsilon, delta), n).phases[0]
     # The noise of the printed C, rescaled to a movement of 1/400 in place of 1/C.
     sigma = printed.sigma / printed.tau * printed.groups / C
-    positions, moved = _planted_positions("outlier" if pair == "shift" else "edge", C, 1.0)
+    positions, moved = _planted_positions("outlier" if pair == "shift" else "edge", C, 1.0, 2.0 * (1 - 1e-9))
     first, second = (_mixture(values, sigma) for values in (positions, moved))
     centre = sorted({round(c, 6) for _, c in (*first[1], *second[1])})
     ends = (centre[0] - 12 * sigma, centre[-1] + 12 * sigma)
@@ -231,7 +246,8 @@ def exact_epsilon_of_planted_pairs(context: Context, *, pair: str) -> Verdict:
     }
     said = f"epsilon {found:.4g} of {share:g} for this pair; other pairs rest on the certificate"
     if verdict.outcome == "holds":
-        return inconclusive(said, "exact", numbers=numbers)
+        seen = f"an epsilon of the noisy mean above {share:g} at this pair"
+        return consistent(said, "exact", numbers=numbers, notices=seen, severity=found / share)
     return replace(verdict, numbers=numbers)
 
 
@@ -268,8 +284,9 @@ def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     work = linear(3, 4)
     found, planned = counted(DIALLED_1, work, problem(work), n, context.seed)
     if found != planned:
-        return inconclusive(f"{found:g} gradients counted, the schedule says {planned}", "counted")
-    return runtime.verdict(found, stated("user_level/alg-1", n=n, m=4), x=float(n), series=NOT_PRIVATE)
+        return differs(f"{found:g} gradients counted, the schedule says {planned}", "counted")
+    verdict = runtime.verdict(found, stated("user_level/alg-1", n=n, m=4), x=float(n), series=NOT_PRIVATE)
+    return with_budget(verdict, DIALLED_1, problem(work), n)
 
 
 @check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(SIZES)})
@@ -303,19 +320,30 @@ def one_pass_at_most(context: Context) -> Verdict:
     work = linear(3, 4)
     algorithm = PhasedSGD(**PhasedSGD.readings["dialled"])
     found, _ = counted(algorithm, work, problem(work), 600, context.seed)
-    return runtime.verdict(found, 600.0 * 4, series=NOT_PRIVATE)
+    return with_budget(runtime.verdict(found, 600.0 * 4, series=NOT_PRIVATE), algorithm, problem(work), 600)
 
 
 # Risk -----------------------------------------------------------------------------------------------------------------
 
 
-@check("user_level/thm-b1", kind="risk", grid={"loss": tuple(WORKLOADS), "n": by_size([512], [512, 4096])})
+@check("user_level/thm-b1", kind="risk", also=("user_level/alg-1",))
+def risk_where_the_start_fails(context: Context) -> Verdict:
+    """Linear losses of a mean so large that no output without data keeps the recursion (dialled, not private)."""
+    return risk_verdict(context, DIALLED_1, linear(3, 8, 0.98), 4096, context.scale(200, 600), "linear, large mean")
+
+
+@check(
+    "user_level/thm-b1",
+    kind="risk",
+    grid={"loss": tuple(WORKLOADS), "n": by_size([512], [512, 4096])},
+    expect="undecided",
+)
 def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
     """Mean excess risk at dialled constants (not private) against the recursion of Theorem B.1 at the same dials."""
     return risk_verdict(context, DIALLED_1, WORKLOADS[loss](3, 8), n, context.scale(200, 600), loss)
 
 
-@check("user_level/alg-1", kind="risk", grid={"loss": ("linear", "huber")})
+@check("user_level/alg-1", kind="risk", grid={"loss": ("linear", "huber")}, expect="undecided")
 def risk_with_all_phases(context: Context, *, loss: str) -> Verdict:
     """All floor(log2 n) phases at the step of the theorem times 8, 8 groups (dialled, not private)."""
     algorithm = replace(DIALLED_1, phases=None, q=0.2)
@@ -389,7 +417,7 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
     # Rounding of C and N_i moves the recursion a little; the sums of the claim run to infinity.
     off = max(abs(r - 1) for r in ratios[1:])
     said = f"recursion over closed form between {min(ratios):.4g} and {max(ratios):.4g}"
-    make = holds if off < 0.05 else inconclusive
+    make = holds if off < 0.05 else differs
     numbers = {f"ratio at n = {p.x:g}": r for p, r in zip(points, ratios, strict=True)}
     return make(said, "exact", numbers=numbers, points=tuple(points), axes=("n", "risk bound"))
 
@@ -411,15 +439,15 @@ def _rate(context: Context, n: int, m: int) -> Any:
     told = problem(work)
     values = risk.excess_risks(DIALLED_1, work, told, n, context.scale(60, 2400), context.seed, "rate", n, m)
     bound = stated("user_level/thm-2-1@derived", n=n, m=m, d=2, epsilon=1.0, D=1.0, L=1.0)
-    return {**risk.summary(values, bound), "exponent": -0.5, "privacy": NOT_PRIVATE}
+    return {**row(values, bound, work), **not_private(DIALLED_1, told, n)}
 
 
 @check(
     "user_level/thm-2-1@derived",
     kind="rate",
     grid={"n": by_size([128, 256, 512, 1024], NS)},
-    conclude=rate.conclude("n"),
-    expect="inconclusive",
+    conclude=conclude("n"),
+    expect=("consistent", "undecided"),
 )
 def slope_in_users(context: Context, *, n: int) -> Any:
     """Mean excess risk over n at m = 8, 3 phases of 8 groups (dialled, not private), against LR sqrt(d/(nm eps))."""
@@ -430,8 +458,8 @@ def slope_in_users(context: Context, *, n: int) -> Any:
     "user_level/thm-b1",
     kind="rate",
     grid={"m": by_size([2, 4, 8, 16], MS)},
-    conclude=rate.conclude("m"),
-    expect="inconclusive",
+    conclude=conclude("m"),
+    expect=("consistent", "undecided"),
 )
 def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
     """The same over m at n = 256 users (dialled, not private)."""

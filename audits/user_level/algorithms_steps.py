@@ -17,15 +17,16 @@ from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, risk, sensitivity
+from dpcheck.harness.budget import judge_account
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem
 from dpcheck.laws import AboveThreshold
-from dpcheck.privacy import PureDP
+from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.running import Fixed, Fresh, Run
-from dpcheck.verdicts import Verdict, combine, holds, inconclusive
+from dpcheck.verdicts import Verdict, combine, differs, undecided
 
-from ._runs import NOT_PRIVATE, WORKLOADS, counted, linear, plain, problem, top
+from ._runs import NOT_PRIVATE, WORKLOADS, counted, linear, not_private, plain, problem, top, with_budget
 
 DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
 
@@ -114,21 +115,21 @@ def bits_of_two_clusters(context: Context, *, K: int) -> Verdict:
     )  # fmt: skip
     broken = float(seen.leak.max()) > 0
     numbers = {**verdict.numbers, "change of the score": 2 * worst, "leak": broken}
-    return (
-        inconclusive("the returned point follows the data", "exact", numbers=numbers)
-        if broken
-        else replace(verdict, numbers=numbers)
-    )
+    if broken:
+        return differs("the returned point follows the data", numbers=numbers)
+    return replace(verdict, numbers={**numbers, **not_private(algorithm, problem(work), K)})
 
 
 @check("user_level/alg-2", kind="accuracy", grid={"K": (40, 80, 160)})
 def halts_at_full_score(context: Context, *, K: int) -> Verdict:
     """One step, all K users alike (K dialled, not private): P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
     trials = context.scale(20_000, 200_000)
-    halted = _halted(MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1), np.zeros(K), trials, context)
+    algorithm = MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1)
+    halted = _halted(algorithm, np.zeros(K), trials, context)
     chance = stated("user_level/thm-c1@halt", K=K, epsilon=1.0)
     margin = 0.03 if context.size == "smoke" else 0.01
-    return near_frequency(int((halted < 1).sum()), trials, chance, margin, context.failure_probability, "a halt")
+    found = near_frequency(int((halted < 1).sum()), trials, chance, margin, context.failure_probability, "a halt")
+    return with_budget(found, algorithm, problem(linear(1, 1)), K)
 
 
 @check("user_level/alg-2@corrected", kind="accuracy", grid={"threshold": ("once", "inside")})
@@ -147,8 +148,9 @@ def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) 
     chance, other = (once, one**T) if threshold == "once" else (one**T, once)
     margin = 0.02
     if abs(chance - other) < 2 * margin:
-        return inconclusive(f"the two laws give {once:.4g} and {one**T:.4g}: too near to tell", "exact")
-    return near_frequency(int((halted == T).sum()), trials, chance, margin, context.failure_probability, "no halt")
+        return undecided(f"the two laws give {once:.4g} and {one**T:.4g}: too near to tell", "exact")
+    found = near_frequency(int((halted == T).sum()), trials, chance, margin, context.failure_probability, "no halt")
+    return with_budget(found, algorithm, problem(linear(1, 1)), K)
 
 
 def _halted(algorithm: MinibatchSGD, gradients: Array, trials: int, context: Context) -> Array:
@@ -171,17 +173,27 @@ def _halted(algorithm: MinibatchSGD, gradients: Array, trials: int, context: Con
 # Privacy and movement of the gradients --------------------------------------------------------------------------------
 
 
+@check("user_level/alg-2", kind="transcription", grid={"n": (5_000, 50_000), "epsilon": (0.5, 2.0), "d": (3, 300)})
+def noise_of_the_plan(context: Context, *, n: int, epsilon: float, d: int) -> Verdict:
+    """sigma/tau of a planned Algorithm 2 against the printed 1000 sqrt(T) log(nde^eps/delta)/(eps n_i)."""
+    (row,) = MinibatchSGD().schedule(plain(d, 10, epsilon, 1e-7), n * 4).phases
+    printed = stated("user_level/alg-2", T=row.steps, n=n * 4, d=d, epsilon=epsilon, delta=1e-7, N=row.users)
+    return agree([row.sigma / row.tau], [printed], "sigma over tau")
+
+
 @check("user_level/alg-2", kind="privacy", grid={"n": (5_000, 50_000), "epsilon": (0.5, 2.0)})
 def account_of_algorithm_2(context: Context, *, n: int, epsilon: float) -> Verdict:
     """At printed constants the bits cost epsilon/2 exactly and the gradients much less than epsilon/2: full batches."""
     plan = MinibatchSGD().schedule(plain(10, 10, epsilon, 1e-7), 4 * n)
     bit, gradient = plan.releases
-    spent = account(plan, 4 * n).epsilon(1e-7)
+    found = judge_account(account(plan, 4 * n), ApproxDP(epsilon, 1e-7))
     bits = bit.law.pure(2.0, bit.count)
     noise = account(replace(plan, releases=(gradient,)), 4 * n).epsilon(1e-7)
-    said = f"epsilon at most {spent:.4g} of {epsilon:g}: bits {bits:.4g}, gradients {noise:.4g}"
-    make = holds if spent <= epsilon and abs(bits - epsilon / 2) < 1e-12 else inconclusive
-    return make(said, "certificate", numbers={"epsilon": spent, "bits": bits, "gradients": noise, "steps": bit.count})
+    numbers = {**found.numbers, "bits": bits, "gradients": noise, "steps": bit.count}
+    if abs(bits - epsilon / 2) > 1e-12:
+        return differs(f"the bits cost {bits:.6g}, not {epsilon / 2:g}", numbers=numbers)
+    said = f"{found.reason}: bits {bits:.4g}, gradients {noise:.4g}, full batches"
+    return replace(found, reason=said, numbers=numbers)
 
 
 @check("user_level/alg-2", kind="sensitivity", grid={"kind": ("outlier", "edge")})
@@ -190,7 +202,8 @@ def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
 
     delta = 0.5, so that the declared failure can be seen.
     """
-    K, tau, work = 300, 0.05, linear(1, 1)
+    # An outlier as far as gradients go, 2 L/tau = 400 times beyond what is kept at that tau.
+    K, tau, work = 300, 0.05 if kind == "edge" else 0.0025, linear(1, 1)
     told = problem(work, 1.0, 0.5)
     algorithm = MinibatchSGD(steps=1, K=K, tau_=tau, c_users=0.1, c_score=0.2)
     gradients = np.zeros(K)
@@ -199,14 +212,14 @@ def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
         gradients[: K - side] = np.linspace(2 * tau, 0.0, K - side)
         gradients[K - side :] = 2.9 * tau  # sees 0.55 of the core, and itself: kept with probability about 0.57
     moved = gradients.copy()
-    moved[0] = 0.0 if kind == "edge" else 2 * tau * (1 - 1e-9)
+    moved[0] = 0.0 if kind == "edge" else 1.0
     data, other = (_users(values, 1, 1) for values in (gradients, moved))
     case = Case(algorithm, work, told)
     found = sensitivity.failures(
         case, data, other, context.scale(400, 3000), context.seed, context.failure_probability
     )["gradient"]
     worst = float(case.replay(data, other, 400, context.seed).ratios()["gradient"].max())
-    numbers = {**found.numbers, "largest movement over its certificate": worst, "privacy": NOT_PRIVATE}
+    numbers = {**found.numbers, "largest movement over its certificate": worst, **not_private(algorithm, told, K)}
     return replace(found, numbers=numbers)
 
 
@@ -217,10 +230,11 @@ def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
 def counted_gradients_of_algorithm_2(context: Context, *, K: int) -> Verdict:
     """T K m gradients, sample by sample (dialled, not private)."""
     work = linear(3, 4)
-    found, planned = counted(MinibatchSGD(steps=9, K=K, tau_=2.0, **DIALS), work, problem(work), 100, context.seed)
+    algorithm = MinibatchSGD(steps=9, K=K, tau_=2.0, **DIALS)
+    found, planned = counted(algorithm, work, problem(work), 100, context.seed)
     if planned != 9 * K * 4:
-        return inconclusive(f"the schedule says {planned} gradients, T K m is {9 * K * 4}", "counted")
-    return agree([found], [planned], "gradients of a run")
+        return differs(f"the schedule says {planned} gradients, T K m is {9 * K * 4}", "counted")
+    return with_budget(agree([found], [planned], "gradients of a run"), algorithm, problem(work), 100)
 
 
 @check("user_level/lem-3-5@derived", kind="accuracy", grid={"N": (3, 4), "m": (1, 2)})
@@ -254,19 +268,12 @@ def variance_by_inclusion_probabilities(context: Context) -> Verdict:
     )
 
 
-@check("user_level/lem-3-5", kind="accuracy", grid={"loss": tuple(WORKLOADS)})
+@check("user_level/lem-3-5", kind="accuracy", grid={"loss": tuple(WORKLOADS)}, also=("user_level/lem-c6",))
 def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
-    """Squared deviation of minibatch gradients in a run (dialled, not private) against L^2 log(ndm)/(K m)."""
-    return _along(context, loss)
+    """Squared deviation of minibatch gradients in a run (dialled, not private) against L^2 log(ndm)/(K m).
 
-
-@check("user_level/lem-c6", kind="accuracy", grid={"loss": ("huber",)})
-def variance_with_one_logarithm(context: Context, *, loss: str) -> Verdict:
-    """The same (dialled, not private): one logarithm is enough where the proof ends with two (S20)."""
-    return _along(context, loss)
-
-
-def _along(context: Context, loss: str) -> Verdict:
+    One logarithm is enough where the proof of Lemma C.6 ends with two (S20).
+    """
     n, m, d, K, T = 64, 8, 3, 16, 12
     work, trials = WORKLOADS[loss](d, m), context.scale(1400, 3000)
     told = problem(work)
@@ -290,7 +297,8 @@ def _along(context: Context, loss: str) -> Verdict:
     verdict = risk.expectation(
         np.mean(seen, axis=0), bound, context.failure_probability, limit=(2 * (1 - K / n) * L) ** 2, quantity="variance"
     )
-    numbers = {**verdict.numbers, "over L^2/(K m)": float(np.mean(seen)) * K * m / L**2, "privacy": NOT_PRIVATE}
+    numbers = {**verdict.numbers, "over L^2/(K m)": float(np.mean(seen)) * K * m / L**2}
+    numbers |= not_private(algorithm, told, n)
     return replace(verdict, numbers=numbers)
 
 
@@ -318,4 +326,5 @@ def distance_to_the_regularised_minimiser(context: Context, *, loss: str, c_nois
         variable="c_noise", series=f"{loss}, {NOT_PRIVATE}", quantity="squared distance",
     )  # fmt: skip
     proved = 2 * row.gap * 2.0**-halvings / weight
-    return replace(verdict, numbers={**verdict.numbers, "proved by the stages": proved, "LR": top(work)})
+    numbers = {**verdict.numbers, "proved by the stages": proved, "LR": top(work), **not_private(algorithm, told, n)}
+    return replace(verdict, numbers=numbers)

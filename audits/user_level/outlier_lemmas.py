@@ -12,11 +12,12 @@ from scipy import optimize, stats
 
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.checks import Context, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array, Rng
-from dpcheck.verdicts import Verdict, combine
+from dpcheck.symbols import B
+from dpcheck.verdicts import Verdict, combine, differs
 
 from ._statements import log_ratio, stated_each
 
@@ -87,7 +88,7 @@ def moves_of_lemma_b2(context: Context, d: int, count: int = 60) -> Moves:
 # Lemma B.2 ------------------------------------------------------------------------------------------------------------
 
 
-@check("user_level/lem-b2@derived", kind="sensitivity", grid={"d": (1, 2)}, expect="inconclusive")
+@check("user_level/lem-b2@derived", kind="sensitivity", grid={"d": (1, 2)}, expect="consistent")
 def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
     """Brute force over clouds of 60 points with s >= 2C/3 on both sides: |difference| against 12 tau (1 + B)/C."""
     found = moves_of_lemma_b2(context, d)
@@ -100,7 +101,7 @@ def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
     )
 
 
-@check("user_level/lem-b2@sharper", kind="sensitivity", grid={"d": (1, 2)}, expect="inconclusive")
+@check("user_level/lem-b2@sharper", kind="sensitivity", grid={"d": (1, 2)}, expect="consistent")
 def kept_mean_against_six_tau(context: Context, *, d: int) -> Verdict:
     """The same against 6 tau (2 + B)/C, and against the step before it, by the realised sets."""
     found = moves_of_lemma_b2(context, d)
@@ -118,10 +119,29 @@ def kept_mean_against_six_tau(context: Context, *, d: int) -> Verdict:
 
 @check("user_level/lem-b2", kind="sensitivity")
 def derived_bound_is_of_the_stated_order(context: Context) -> Verdict:
-    """12 tau (1 + 6(e - 1) + log(1/zeta))/C is at most 148 times tau log(1/zeta)/C for zeta <= 1/e."""
+    """12 tau (1 + B)/C at the tail 6(e - 1) + log(1/zeta) of B is at most 148 times the stated order, zeta <= 1/e."""
+    return _of_the_order(explicit_of("user_level/lem-b2@derived"), order_of("user_level/lem-b2"), "C", 148)
+
+
+@check("user_level/lem-c2", kind="sensitivity")
+def derived_bound_at_equal_radii_is_of_the_stated_order(context: Context) -> Verdict:
+    """8 tau (1 + B)/|S| at |S| = 0.4 K and the same tail is at most 250 times the stated order, zeta <= 1/e."""
+    order = order_of("user_level/lem-c2")
+    K, tau = (next(s for s in order.free_symbols if s.name == name) for name in ("K", "tau"))
+    return _of_the_order(8 * tau * (1 + B) / (sp.Rational(2, 5) * K), order, "K", 250)
+
+
+def _of_the_order(derived: sp.Expr, order: sp.Expr, points: str, factor: int) -> Verdict:
+    """A bound in B at the tail of B against `factor` times an order in log(1/zeta)."""
     x = sp.Symbol("x", positive=True)  # log(1/zeta)
-    left = 12 * (1 + 6 * (sp.E - 1) + x) - 148 * x
-    return domain.never_positive(left, {"x": (1, 10_000)}, statement="derived bound <= 148 times the stated order")
+    tail = explicit_of("user_level/lem-b2@tail")
+    named = {s.name: s for s in derived.free_symbols | order.free_symbols | tail.free_symbols}
+    sides = [side.subs(named["zeta"], sp.exp(-x)) for side in (derived.subs(named["B"], tail), order)]
+    left = sp.simplify(sp.expand_log((sides[0] - factor * sides[1]) * named[points] / named["tau"], force=True))
+    if left.free_symbols != {x}:
+        return differs(f"of another order than the printed one: {left} still holds {points} or tau", "symbolic")
+    said = f"derived bound <= {factor} times the stated order"
+    return domain.never_positive(left, {"x": (1, 10_000)}, statement=said)
 
 
 @check("user_level/lem-b2@tail", kind="sensitivity")
@@ -137,7 +157,7 @@ def number_of_other_inclusions(context: Context) -> Verdict:
     return accuracy.never_violated(left, right, statement="P(B >= 6(e - 1) + log(1/zeta)) <= zeta", covers=covers)
 
 
-@check("user_level/lem-b2", kind="privacy", expect="inconclusive")
+@check("user_level/lem-b2", kind="privacy", expect="consistent")
 def printed_noise_covers_the_derived_sensitivity(context: Context) -> Verdict:
     """Noise of Definition A.5 for 12 tau (1 + B)/C at (epsilon/4, delta/n) over the printed one."""
     shares = []
@@ -147,7 +167,7 @@ def printed_noise_covers_the_derived_sensitivity(context: Context) -> Verdict:
         moved = stated("user_level/lem-b2@derived", tau=1.0, B=B, C=groups)
         needed = moved * math.sqrt(2 * math.log(2 * users / dlt)) / (eps / 4)
         shares.append(needed / (100 * math.log(users / dlt) ** 2 / (eps * groups)))
-    return accuracy.never_violated(shares, 1.0, statement="noise asked for over the printed one <= 1")
+    return accuracy.never_violated(shares, 1.0, statement="noise asked for over the printed one <= 1", drawn=False)
 
 
 # Lemma C.2 ------------------------------------------------------------------------------------------------------------
@@ -180,7 +200,7 @@ def convex_envelope_of_the_inclusion(context: Context) -> Verdict:
     return combine([middle, top])
 
 
-@check("user_level/lem-c2@derived", kind="sensitivity", grid={"d": (1, 2)}, expect="inconclusive")
+@check("user_level/lem-c2@derived", kind="sensitivity", grid={"d": (1, 2)})
 def share_of_kept_gradients(context: Context, *, d: int) -> Verdict:
     """Mean inclusion at equal radii against 2s/K - 1, over drawn clouds."""
     rng, K = context.rng(), 60
@@ -191,11 +211,12 @@ def share_of_kept_gradients(context: Context, *, d: int) -> Verdict:
         np.maximum(bound, 0.0),
         inclusion(near).mean(axis=1),
         statement="2s/K - 1 <= mean share of kept points",
-        failure_probability=context.failure_probability,
+        covers="clip(6u - 3, 0, 1) >= 2u - 1 at the share u that each point sees, and the mean of u is s/K",
+        evidence="certificate",
     )
 
 
-@check("user_level/lem-c2", kind="sensitivity", grid={"d": (1, 2)}, expect="inconclusive")
+@check("user_level/lem-c2", kind="sensitivity", grid={"d": (1, 2)}, expect="consistent")
 def kept_gradients_at_equal_radii(context: Context, *, d: int) -> Verdict:
     """Equal radii 2 tau and s >= 7K/10 on both sides: |difference| against 8 tau (1 + B)/max(|S|, |S'|)."""
     rng, K = context.rng(), 60
@@ -227,7 +248,7 @@ def asked_over_printed(users: int, T: int, eps: float, dlt: float) -> float:
     return needed / (1000 * math.sqrt(T) * log_ratio(users, eps, dlt) / (eps * users))
 
 
-@check("user_level/lem-c2", kind="privacy", expect="inconclusive")
+@check("user_level/lem-c2", kind="privacy", expect="consistent")
 def noise_of_algorithm_2_at_usable_delta(context: Context) -> Verdict:
     """Noise that the argument asks for over the printed one, n_i = 10^6, T = 100, epsilon = 1, delta >= 10^-8.
 
@@ -235,7 +256,8 @@ def noise_of_algorithm_2_at_usable_delta(context: Context) -> Verdict:
     say where. That shows the reach of the argument, not a violation of privacy.
     """
     shares = [asked_over_printed(10**6, 100, 1.0, 10.0**-k) for k in range(2, 9)]
-    found = accuracy.never_violated(shares, 1.0, statement="noise asked for over the printed one <= 1, delta >= 1e-8")
+    said = "noise asked for over the printed one <= 1, delta >= 1e-8"
+    found = accuracy.never_violated(shares, 1.0, statement=said, drawn=False)
     runs_out = next(k for k in range(9, 300) if asked_over_printed(10**6, 100, 1.0, 10.0**-k) > 1)
     numbers = {**found.numbers, "first 10^-k at which the argument runs out": runs_out}
     return Verdict(**{**found.__dict__, "numbers": numbers})

@@ -6,7 +6,7 @@ import itertools
 import math
 
 from dpcheck.checks import Context, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import stated, unassumed
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
 from dpcheck.verdicts import Verdict
@@ -20,7 +20,7 @@ def printed_minibatch_against_the_proof(context: Context) -> Verdict:
     users, dims, steps = 10**6, 10**12, 10**30
     first = (1 - 2**-0.05) * users * 2**-0.05
     found = 500 * log_ratio(first**2, 1.0, 1e-9) * (1 + first / math.sqrt(steps * math.log(1e9)))
-    claimed = stated("user_level/thm-c1@dimension", n=float(users), m=1.0, d=float(dims), epsilon=1.0, delta=1e-9)
+    claimed = stated("user_level/thm-c1@dimension", n=users, m=1, d=dims, epsilon=1.0, delta=1e-9, q=0.05)
     at = {"n": users, "m": 1, "d": dims, "epsilon": 1, "delta": "1/1000000000", "q": "1/20", "T": steps}
     return accuracy.never_violated(
         claimed,
@@ -49,11 +49,11 @@ def sampled_users_given_the_bit(context: Context, *, epsilon: int) -> Verdict:
     )
 
 
-@check("user_level/thm-c3@union", kind="risk", grid={"T": (10, 10**6)}, expect="refuted")
+@check("user_level/thm-c3@union", kind="risk", grid={"T": (100, 10**6)}, expect="refuted")
 def union_over_the_steps(context: Context, *, T: int) -> Verdict:
     """T_1 delta at delta = 1/(2nm), n = 10^6, m = 100, against 1/(nm); the additive risk against 1/sqrt(nm)."""
     size = 10**8
-    found, claimed = T * 0.5 / size, stated("user_level/thm-c3@union", n=1e6, m=100.0)
+    found, claimed = T * 0.5 / size, stated("user_level/thm-c3@union", n=1e6, m=100.0, epsilon=1.0, delta=0.5 / size)
     verdict = accuracy.never_violated(
         found,
         claimed,
@@ -71,7 +71,7 @@ def weight_of_the_first_phase(context: Context) -> Verdict:
     """2^p at n = 10^9, m = 10^600, epsilon = d = 1, delta = 1/(2nm), the best q; and at m = n."""
     q = math.log2(1 + 1 / math.log2(1e9))
     found, usual = (2 ** (3 * q + 2.5 + log_m / 18) for log_m in (600, 9))
-    claimed = stated("user_level/thm-c3@weight")
+    claimed = unassumed("user_level/thm-c3@weight")  # m is beyond float64; the verifier checks every hypothesis
     verdict = accuracy.never_violated(
         found,
         claimed,

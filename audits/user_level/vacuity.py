@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from dpcheck.checks import Context, check
+import numpy as np
+
+from dpcheck.algorithms.user_level import PhasedSGD
+from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
+from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine
 
+from ._runs import linear, plain
 from ._statements import log_ratio
 
 SETTINGS = {
@@ -198,3 +204,39 @@ def table_of_smallest_n(context: Context) -> Verdict:
             verdicts.append(said_from(f"{setting}: {name}", bound, crosses))
     found = combine(verdicts)
     return Verdict(**{**found.__dict__, "numbers": numbers})
+
+
+@check("user_level/thm-b1@travel", kind="risk", grid={"log_n": by_size([18], [18, 20])})
+def printed_algorithm_1_on_two_opposite_data_sets(context: Context, *, log_n: int) -> Verdict:
+    """Two runs with the same noise, all samples u in one and -u in the other, printed constants (private), m = d = 10.
+
+    The mean of the two excess risks is at least LR/2 - L s in every trial; the bound is above 0 up to 2^36.
+    """
+    users, m, d, trials = 2**log_n, 10, 10, context.scale(4, 20)
+    told, algorithm = plain(d, m, 1.0, 1 / (m * users)), PhasedSGD(order="fixed")
+    plan, u = algorithm.schedule(told, users), np.full(d, 1 / math.sqrt(d))
+    both = []
+    for sign in (1.0, -1.0):
+        run = Run(plan, trials, context.rng("noise"))
+        data = Fixed(np.broadcast_to(sign * u, (1, users, m, d)))
+        both.append(0.5 - algorithm.execute(run, linear(d, m), data, np.zeros((1, d))) @ (sign * u))
+    least = stated("user_level/thm-b1@travel", L=1.0, D=1.0, s=travel(log_n, m, d))
+    covers = "the runs share their noise, projection does not expand, and a step moves by eta L at most"
+    found = accuracy.never_violated(
+        least, (both[0] + both[1]) / 2, statement="LR/2 - L s <= mean excess of the two", covers=covers,
+        evidence="certificate",
+    )  # fmt: skip
+    rows = {f"least excess at n = 2^{k}": 0.5 - travel(k, m, d) for k in (20, 24, 30, 36)}
+    over = {f"the same over the order, n = 2^{k}": (0.5 - travel(k, m, d)) / _order(k, m, d) for k in (20, 24, 30, 36)}
+    return Verdict(**{**found.__dict__, "numbers": {**found.numbers, **rows, **over}})
+
+
+def travel(log_n: int, m: int, d: int) -> float:
+    """s: how far the averages of SGD can go from their starts in all phases together, epsilon = 1, L = R = 1."""
+    phases_ = PhasedSGD().schedule(plain(d, m, 1.0, 1 / (m * 2**log_n)), 2**log_n).phases
+    return sum(phase.eta * (phase.steps - 1) / 2 for phase in phases_)
+
+
+def _order(log_n: int, m: int, d: int) -> float:
+    at = {"n": 2.0**log_n, "m": m, "d": d, "epsilon": 1.0, "delta": 1 / (m * 2**log_n), "L": 1.0, "D": 1.0}
+    return bound_of("user_level/thm-b1", **at)

@@ -7,7 +7,7 @@ minibatch (or records of a pool), N the users of a group (or of a pool), C the n
 import sympy as sp
 
 from dpcheck.claims import Paper
-from dpcheck.symbols import C, D, H, L, d, delta, epsilon, m, n, positive, q
+from dpcheck.symbols import D, H, L, d, delta, epsilon, m, n, positive, q
 
 PAPER = Paper(
     key="user_level",
@@ -49,11 +49,13 @@ GRADIENTS_TIGHT = m * n * (1 + epsilon * UNIT_SMOOTHNESS ** sp.Rational(1, 4) * 
     UNIT_SMOOTHNESS
 ) * sp.Min(*LOGARITHMIC)
 SMOOTHED = m * n * (1 + n ** sp.Rational(3, 8) * m ** sp.Rational(1, 4) * epsilon ** sp.Rational(1, 4))
-OMITTED = n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2) / sp.sqrt(epsilon)
+OMITTED = sp.Min(
+    n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2) / sp.sqrt(epsilon),
+    n * m ** sp.Rational(3, 2) / d ** sp.Rational(1, 4),
+)
+"""T_i log(...)m/ε of the smoothed algorithm, T_i = √(β_r/λ), for the two parts of λ."""
 SMOOTHED_DERIVED = m * n + n ** sp.Rational(11, 8) * m ** sp.Rational(5, 4) * epsilon ** sp.Rational(5, 4) + OMITTED
 
 ETA = D / (L * sp.sqrt(d * m * n * epsilon))
 LOG_RATIO = sp.log(n / delta) ** 2 / CONDITION
 """σ_i/τ_i of Algorithm 1."""
-LAMBDA = L / D * (STATISTICAL + PRIVATE)
-TAIL = sp.exp(-C * epsilon / 100)

@@ -15,7 +15,7 @@ from ._paper import (
 )
 
 V, U, s = positive("V U s")
-THREE = (sp.Le(epsilon, 10), sp.Lt(delta, 1 / (m * n)))
+THREE = (sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1))
 STAGES = 4 * sp.sqrt(2 * H / lambda_)
 LOG_SIGMA = sp.log(n * d * sp.exp(epsilon) / delta)
 PHASES = sp.Rational(342) * 2**p * tau**2 / lambda_
@@ -71,6 +71,7 @@ thm_c1_literal = claim(
     quantity="additive part over δ",
     relation="<=",
     explicit=sp.Integer(1),
+    assumptions=(sp.Le(epsilon, 10),),
     about=("user_level/alg-3",),
     grade="slip",
     remark="1.19 at ε = 0.01 (S27).",
@@ -93,13 +94,15 @@ thm_c1_dimension = claim(
     "The printed K_i is at least 500 log(nmde^ε/δ)/ε.",
     kind="theorem",
     section="C",
+    origin="ours",
     quantity="K_1",
     relation=">=",
     explicit=500 * sp.log(n * m * d * sp.exp(epsilon) / delta) / epsilon,
+    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10)),
     about=("user_level/alg-3",),
     grade="proof gap",
-    remark="The algorithm has log(n_i²m²e^ε/δ), which is smaller once d > n_i²m/n and T_i is large (S26); the tail "
-    "bound itself needs no d.",
+    remark="What the proof uses, in our words. The algorithm has log(n_i²m²e^ε/δ), which is smaller once d > n_i²m/n"
+    " and T_i is large (S26); the tail bound itself needs no d.",
 )
 thm_c1_conditional = claim(
     "user_level/thm-c1@conditional",
@@ -113,7 +116,8 @@ thm_c1_conditional = claim(
     about=("user_level/alg-2",),
     grade="proof gap",
     remark="A user whose gradient lies apart lowers the score, so the test that passed makes it less likely to be in "
-    "the sample (S28). Not shown to break privacy; full batches need no amplification.",
+    "the sample (S28). The witness is of this step by itself, with ten users, fewer than the theorem asks for. Not "
+    "shown to break privacy; full batches need no amplification.",
 )
 lem_c2 = claim(
     "user_level/lem-c2",
@@ -186,6 +190,7 @@ thm_c3_literal = claim(
     quantity="K_i/n_i",
     relation="<=",
     explicit=sp.Integer(1),
+    assumptions=(ENOUGH_USERS, *THREE),
     about=("user_level/alg-3",),
     grade="slip",
     remark="569 at n = 10^6, m = d = 100, ε = 1, δ = 10^{−9}, T = 100 (S5).",
@@ -199,6 +204,7 @@ thm_c3_passes = claim(
     quantity="K_1T_1/n_1",
     relation=">=",
     explicit=sp.Integer(1),
+    assumptions=(ENOUGH_USERS, *THREE),
     about=("user_level/alg-3",),
     grade="slip",
     remark="0.069 at n = 10^16, m = d = 1, ε = 10^{−7}, δ = 1/(2n), T = 40; Lemma D.2 has it as a hypothesis (S5).",
@@ -212,6 +218,7 @@ thm_c3_union = claim(
     quantity="T_1 δ",
     relation="<=",
     explicit=1 / (n * m),
+    assumptions=THREE,
     about=("user_level/alg-3",),
     grade="proof gap",
     remark="At δ = 1/(2nm) it is T_1/2 times that; the additive risk LR·T_1δ then exceeds LR/√(nm) once T_1 > 2√(nm) "
@@ -223,13 +230,15 @@ thm_c3_weight = claim(
     "λ_1/λ = 2^p, p = 3q + 5/2 + log_n √m, is at most 64.",
     kind="theorem",
     section="C",
+    origin="ours",
     quantity="2^p",
     relation="<=",
     explicit=sp.Integer(64),
+    assumptions=(ENOUGH_USERS, *THREE),
     about=("user_level/alg-3",),
     grade="proof gap",
-    remark="It is m^{1/(2 log_2 n)} times a constant: bounded for m <= poly(n), which the theorem does not assume "
-    "(S33).",
+    remark="The paper names no constant: 64 is ours, and stands for any. It is m^{1/(2 log_2 n)} times a constant: "
+    "bounded for m <= poly(n), which the theorem does not assume (S33).",
 )
 thm_c3_corrected = claim(
     "user_level/thm-c3@corrected",

@@ -6,7 +6,7 @@ from dpcheck.symbols import D, L, d, delta, epsilon, m, n
 
 from ._paper import ENOUGH_USERS, OPTIMAL, PRIVATE, SMOOTHED, SMOOTHED_DERIVED, claim, r
 
-THREE = (sp.Le(epsilon, 10), sp.Lt(delta, 1 / (m * n)))
+THREE = (sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1))
 
 smoothing = claim(
     "user_level/proc-randomized-smoothing",
@@ -102,8 +102,9 @@ thm_d3 = claim(
     assumptions=(ENOUGH_USERS, *THREE),
     about=("user_level/proc-smoothed-alg-3",),
     grade="refuted",
-    remark="The gradient count misses the term n^{3/4}m^{3/2}ε^{−1/2} of T_iK_im: along m = n^k with k > 5/2 it is "
-    "exceeded by a power of n (S6). The proof also prints λ without L/R and its private part (S7).",
+    remark="The gradient count misses the term min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} of T_iK_im: along m = "
+    "n^k with k > 5/2, d <= n, ε = 1 it is exceeded by a power of n (S6). The printed count is right for m <="
+    " max{n^{5/2}ε³, dn^{3/2}ε}. The proof also prints λ without L/R and its private part (S7).",
 )
 thm_d3_risk = claim(
     "user_level/thm-d3@risk",
@@ -121,7 +122,7 @@ thm_d3_risk = claim(
 thm_d3_corrected = claim(
     "user_level/thm-d3@corrected",
     "Gradient count of Theorem D.3 with all its terms",
-    "mn + n^{11/8}m^{5/4}ε^{5/4} + n^{3/4}m^{3/2}ε^{−1/2}, up to logarithms.",
+    "mn + n^{11/8}m^{5/4}ε^{5/4} + min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}}, up to logarithms.",
     kind="theorem",
     section="D",
     origin="ours",
@@ -141,6 +142,7 @@ thm_d3_literal = claim(
     quantity="d/(ε²n²m) over λ = 1/√(nm), in units of √d/(εn√m)",
     relation="<=",
     explicit=sp.Integer(1),
+    assumptions=(ENOUGH_USERS, *THREE),
     about=("user_level/proc-smoothed-alg-3",),
     grade="slip",
     remark="The quotient is √d/(ε√n), above 1 for d > ε²n; with Theorem C.3's λ it is at most 1 (S7).",

@@ -254,8 +254,8 @@ def smoothed(proof: Proof) -> None:
         "the count is at most mn(1 + n^{3/8}m^{1/4}ε^{1/4})",
         OMITTED,
         SMOOTHED,
-        {n: 10**12, m: 10**48, epsilon: 1},
-        stands="n^{3/4}m^{3/2}ε^{−1/2} is missing, of T_iK_im with K_i ~ 1/ε",
+        {n: 10**14, m: 10**20, d: 1, epsilon: sp.Rational(1, 10**7)},
+        stands="min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} is missing, of T_iK_im with K_i ~ 1/ε",
     )
     larger = Regime(base=None, others="free", where=[*SIZES, epsilon <= 1])
     proof.order_at_most("with the omitted term", counted, SMOOTHED_DERIVED, larger)
@@ -289,12 +289,12 @@ def without_smoothness_in_full(proof: Proof) -> None:
 @derivation("user_level/claim-4-2")
 def speed_up(proof: Proof) -> None:
     """(nm)³ gradients of AL24 over the corrected count; beyond m = n^{5/2} it is less than printed."""
-    largest = n ** sp.Rational(11, 8) * m ** sp.Rational(5, 4) + n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2)
+    largest = n ** sp.Rational(11, 8) * m ** sp.Rational(5, 4) + OMITTED.subs(epsilon, 1)
     proof.gap(
         "the speed-up is at least n^{13/8}m^{7/4}",
         n ** sp.Rational(13, 8) * m ** sp.Rational(7, 4),
         (n * m) ** 3 / largest,
-        {n: 10**12, m: 10**48},
+        {n: 10**12, m: 10**48, d: 1},
         stands="it is n^{9/4}m^{3/2} there",
     )
     proof.concludes("user_level/claim-4-2@corrected", (n * m) ** 3 / largest)

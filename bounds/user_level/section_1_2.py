@@ -186,8 +186,10 @@ alg_1 = claim(
     explicit=n * m,
     about=("user_level/proc-sgd", "user_level/proc-concentration-score", "user_level/proc-outlier-removal"),
     grade="proof gap",
-    remark="The noisy iterate is not projected, so it may leave the domain on which f is defined (S12); the score uses "
-    "ε/10 of its budget ε/4 (S32).",
+    remark="The noisy iterate is not projected, so it may leave the domain on which f is defined (S12); the score "
+    "uses ε/10 of its budget ε/4 (S32). Rounding N_i = ⌊n_i/C⌋ leaves out more than half of the users near "
+    "the smallest n: at n = 2·10^5, m = 10, ε = 1 a plan reads 87,264 of them (pooling what is left over "
+    "would mend it).",
 )
 alg_1_derived = claim(
     "user_level/alg-1@derived",
@@ -206,11 +208,13 @@ alg_1_literal = claim(
     "The printed iterates x_i stay in the domain.",
     kind="algorithm",
     section="2",
+    origin="ours",
     quantity="√d σ_1 over the diameter",
     relation="<=",
     explicit=sp.Integer(1),
     grade="slip",
-    remark="At m = d = 10, ε = 1, n = 10^6 the noise of the first phase alone is hundreds of diameters long (S12).",
+    remark="A sentence of ours: the paper does not say it, it only evaluates f at x_i. At m = d = 10, ε = 1, n = "
+    "10^6 the noise of the first phase alone is hundreds of diameters long (S12).",
 )
 alg_1_corrected = claim(
     "user_level/alg-1@corrected",

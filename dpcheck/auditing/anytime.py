@@ -134,7 +134,8 @@ def _recalled(values: Mapping[str, Any]) -> Stage:
 def _counts(values: Any, dimensions: int) -> NDArray[np.int64]:
     """Whole numbers of no less than 0 and below 2^53. Raises `ValueError`."""
     numbers = np.array(values, dtype=float)
-    if numbers.ndim != dimensions or not ((numbers >= 0) & (numbers < 2**53) & (numbers % 1 == 0)).all():
+    # `rint` of an infinite number is quiet; NaN fails the first comparison.
+    if numbers.ndim != dimensions or not ((numbers >= 0) & (numbers < 2**53) & (np.rint(numbers) == numbers)).all():
         raise ValueError("counts must be whole numbers of at least 0")
     return numbers.astype(np.int64)
 

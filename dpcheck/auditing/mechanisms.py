@@ -58,12 +58,21 @@ def gathered(results: list[Any]) -> Any:
     """Outputs of single runs as those of one call."""
     first = results[0]
     if isinstance(first, _SCALARS) and all(isinstance(r, _SCALARS) for r in results):
-        if all(isinstance(r, int | np.integer) for r in results) and max(abs(int(r)) for r in results) > 2**53:
-            return np.array([int(r) for r in results])  # int64 where they fit, else objects: all exact
-        return np.array(results, dtype=float)
+        return numbers(results)
     if isinstance(first, np.ndarray) and all(isinstance(r, np.ndarray) and r.shape == first.shape for r in results):
         return np.stack(results)
     return _stacked(results)
+
+
+def numbers(values: list[Any]) -> NDArray[Any]:
+    """Numbers as an array of floats; integers of which some exceed 2^53 stay what they are."""
+    if not all(isinstance(v, int | np.integer) for v in values) or max(abs(int(v)) for v in values) <= 2**53:
+        return np.array(values, dtype=float)
+    whole = [int(v) for v in values]
+    try:
+        return np.array(whole, dtype=np.int64)
+    except OverflowError:
+        return np.array(whole, dtype=object)
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,8 @@ class Encoder:
     keys: dict[str, list[Any]] = field(default_factory=dict)
     """The keys of the dicts of all trials, if it returns such: those of the first call."""
     _layouts: dict[int, int] = field(default_factory=dict)
-    """Part -> entries of its rows: 0 for categories, 1 for plain numbers; fixed by the first batch."""
+    """Part -> entries of its rows, as the first batch had them: 0 for categories, 1 for one value a row (None: a halt),
+    else room for transcripts. Parts that have only been arrays of numbers with several entries have none."""
     _shapes: dict[tuple[int, int], dict[Any, int]] = field(default_factory=dict)
     """Part, entries -> the structures of outputs with so many entries, in order of appearance."""
     _offsets: dict[int, Any] = field(default_factory=dict)
@@ -118,9 +128,11 @@ class Encoder:
                 f"{self.name} returned {what} for trials={trials}; axis 0 must count trials "
                 "(wrap a function that runs once a call in dp.vectorize)"
             )
-        if values.dtype.kind in "biuf" and place not in self._layouts:
+        # A small batch may look simpler than the first one did: transcripts all of one length, no halt.
+        layout = self._layouts.get(place)
+        if values.dtype.kind in "biuf" and layout in (None, 1):
             return self._numbers(values, place)
-        if values.dtype.kind == "c":
+        if values.dtype.kind == "c" and layout is None:
             return self._numbers(np.stack([values.real, values.imag], axis=-1), place)
         return self._objects(values, place)
 
@@ -128,20 +140,17 @@ class Encoder:
         rows = values.reshape(len(values), -1)
         if rows.shape[1] == 0:
             raise MechanismError(f"{self.name} returned empty outputs of shape {values.shape}")
-        if rows.dtype.kind in "iu":
-            return self._integers(rows, place)
-        masked = np.ma.getmaskarray(rows) if isinstance(rows, np.ma.MaskedArray) else None
-        offset = self._offsets.setdefault(place, None)
-        matrix = np.asarray(rows if offset is None else rows - offset, dtype=float)
-        if masked is not None:
-            matrix = np.where(masked, 0.0, matrix)
+        if rows.shape[1] == 1:
+            self._layouts[place] = 1
+        masked = np.ma.getmaskarray(rows)
+        matrix = np.where(masked, 0.0, self._floats(np.ma.getdata(rows), place))
         self._check(matrix)
-        return matrix if masked is None else np.where(masked, np.nan, matrix)
+        return np.where(masked, np.nan, matrix)
 
-    def _integers(self, rows: NDArray[Any], place: int) -> Array:
-        """Integers beyond 2^53 are counted from the first one: a float64 would merge neighbours."""
+    def _floats(self, rows: NDArray[Any], place: int) -> Array:
+        """Numbers as floats. Integers beyond 2^53 are counted from the first one: a float64 would merge neighbours."""
         if place not in self._offsets:
-            huge = int(np.abs(rows[0].astype(object)).max()) > 2**53
+            huge = rows.dtype.kind in "iu" and int(np.abs(rows[0].astype(object)).max()) > 2**53
             self._offsets[place] = rows[0].astype(object) if huge else None
         offset = self._offsets[place]
         return np.asarray(rows if offset is None else rows.astype(object) - offset, dtype=float)
@@ -160,27 +169,42 @@ class Encoder:
         rows, shapes = [leaves(value) for value in outputs], [structure(value) for value in outputs]
         if place not in self._layouts:
             width = max(len(row) for row in rows)
+            single = width == 1 and all(shape is None for shape in shapes)
             # Room for transcripts that are longer later on; what exceeds it is cut.
-            plain = width == 1 and all(shape is None for shape in shapes)
-            real = place in self._offsets or any(map(_holds_real, rows))  # numbers before: numbers still
-            self._layouts[place] = (1 if plain else 2 * width) if real else 0
+            self._layouts[place] = (1 if single else 2 * width) if any(map(_holds_real, rows)) else 0
         width = self._layouts[place]
         if width == 0:
             categories = [_category(row, shape) for row, shape in zip(rows, shapes, strict=True)]
             return np.array([[self._code(category, place)] for category in categories], dtype=float)
-        if width == 1 and any(shape is not None for shape in shapes):
+        return self._single(outputs, place) if width == 1 else self._entries(rows, shapes, place)
+
+    def _single(self, outputs: list[Any], place: int) -> Array:
+        """One value a row: numbers are themselves, words their codes, None is a halt."""
+        if any(isinstance(value, list | tuple | Mapping) or len(leaves(value)) != 1 for value in outputs):
             raise MechanismError(f"{self.name} returned single values first, then lists; return one kind")
+        values = [leaves(value)[0] for value in outputs]
+        halted = [value is None for value in values]
+        filled = [0 if value is None else self._number(value, (place, 0)) for value in values]
+        return self._numbers(np.ma.masked_array(numbers(filled), halted), place)
+
+    def _entries(self, rows: list[tuple[Any, ...]], shapes: list[Any], place: int) -> Array:
+        """Transcripts: their sizes, then entry by entry, NaN where one had ended."""
+        width = self._layouts[place]
         matrix = np.full((len(rows), width + 1), np.nan)
         stopped = np.zeros(matrix.shape, dtype=bool)
         for i, row in enumerate(rows):
             matrix[i, 0] = self._size(row, shapes[i], place)
             for k, leaf in enumerate(row[:width]):
                 stopped[i, k + 1] = leaf is None
-                matrix[i, k + 1] = leaf if isinstance(leaf, _SCALARS) else self._code(leaf, (place, k))
+                matrix[i, k + 1] = self._number(leaf, (place, k))
             stopped[i, 1 + len(row) :] = True
         self._check(np.where(stopped, 0.0, matrix))
         matrix[stopped] = np.nan
-        return matrix[:, 1:] if width == 1 else matrix
+        return matrix
+
+    def _number(self, leaf: Any, place: Any) -> Any:
+        """An entry as a number: itself, or the code of a word."""
+        return leaf if isinstance(leaf, _SCALARS) else self._code(leaf, place)
 
     def _size(self, row: tuple[Any, ...], shape: Any, place: int) -> float:
         """Entries of an output, and a fraction that tells apart outputs of as many entries but of other keys."""

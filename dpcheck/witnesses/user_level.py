@@ -7,12 +7,12 @@ Parameters are integers or strings of rationals ("1/3"); floats are refused. The
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from mpmath import findroot, mp, mpf, workdps
 
-from dpcheck.witnesses import Violation
+from dpcheck.witnesses import Value, Violation
 
 __all__ = [
     "alg_1",
@@ -70,8 +70,10 @@ def _log(product: int, epsilon: Fraction, delta: Fraction) -> mpf:
     return mp.log(product) + _real(epsilon) - mp.log(_real(delta))
 
 
-def _violation(label: str, statement: str, claimed: mpf, found: mpf, *, least: bool = False) -> Violation:
-    """`least`: the statement is found >= claimed rather than found <= claimed."""
+def _violation(
+    label: str, statement: str, claimed: mpf, found: mpf, *, least: bool = False, at: Mapping[str, Value] | None = None
+) -> Violation:
+    """`least`: the statement is found >= claimed rather than found <= claimed; `at`: the symbols of its hypotheses."""
     room = mpf(10) ** -40 * max(abs(claimed), abs(found), mpf(1))
     worse = claimed - found if least else found - claimed
     return Violation(
@@ -80,21 +82,43 @@ def _violation(label: str, statement: str, claimed: mpf, found: mpf, *, least: b
         statement=statement,
         violated=bool(worse > room),
         label=f"user_level/{label}",
+        at=at or {},
     )
+
+
+def _at(n: int, epsilon: Fraction, delta: Fraction, q: mpf | Fraction, **more: Value) -> dict[str, Value]:
+    """The symbols that the hypotheses of the theorems speak of."""
+    return {"n": n, "epsilon": epsilon, "delta": delta, "q": q, **more}
 
 
 # Theorem B.1 ----------------------------------------------------------------------------------------------------------
 
 
-def thm_b1_tail(n: int, m: int, epsilon: Rational, delta: Rational) -> Violation:
-    """user_level/thm-b1@tail: two independent tails of Lap(20/epsilon) at 2C/15 against delta/(10 e^epsilon)."""
+def _b1_hypothesis(users: int, eps: Fraction, dlt: Fraction, power: mpf) -> None:
+    """Raises where n^(1-q) >= 100 log(n/delta)/(epsilon (1 - 2^-q)) fails."""
+    share = 1 - mpf(2) ** -power
+    if mpf(users) ** (1 - power) < 100 * (mp.log(users) - mp.log(_real(dlt))) / (_real(eps) * share):
+        raise ValueError("the parameters violate the hypothesis of the theorem")
+
+
+def thm_b1_tail(n: int, m: int, epsilon: Rational, delta: Rational, q: Rational) -> Violation:
+    """user_level/thm-b1@tail: two independent tails of Lap(20/epsilon) at 2C/15 against delta/(10 e^epsilon).
+
+    The losses do not enter: linear ones (beta = 0) on an interval of length 1 satisfy the theorem's condition on beta.
+    """
     users, samples = _count("n", n, 2), _count("m", m)
-    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
+    eps, dlt = _exact("epsilon", epsilon, below="1001/100"), _exact("delta", delta, below=1)
+    power = _exact("q", q, below=1)
     with workdps(DIGITS):
+        _b1_hypothesis(users, eps, dlt, _real(power))
         tail = mp.exp(-2 * _log(20 * users * samples, eps, dlt) / 3)
         claimed = _real(dlt) / (10 * mp.exp(_real(eps)))
         return _violation(
-            "thm-b1@tail", "P(not both noises small) <= delta/(10 e^epsilon)", claimed, 2 * tail - tail**2
+            "thm-b1@tail",
+            "P(not both noises small) <= delta/(10 e^epsilon)",
+            claimed,
+            2 * tail - tail**2,
+            at=_at(users, eps, dlt, power, m=samples, d=1, L=1, D=1, H=0),
         )
 
 
@@ -109,11 +133,10 @@ def thm_b1_last_phase(n: int, m: int, epsilon: Rational, delta: Rational, q: Rat
     eps, dlt = _exact("epsilon", epsilon, below="1001/100"), _exact("delta", delta, below=1)
     with workdps(DIGITS):
         power = _real(_exact("q", q, below=1))
-        share = 1 - mpf(2) ** -power
-        if mpf(users) ** (1 - power) < 100 * (mp.log(users) - mp.log(_real(dlt))) / (_real(eps) * share):
-            raise ValueError("the parameters violate the hypothesis of the theorem")
+        _b1_hypothesis(users, eps, dlt, power)
         groups = 100 * _log(20 * users * samples, eps, dlt) / _real(eps)
-        return _violation("thm-b1@literal", "C/n_l <= 1", mpf(1), groups / _last_phase(users, power))
+        at = _at(users, eps, dlt, power, m=samples, d=1, L=1, D=1, H=0)
+        return _violation("thm-b1@literal", "C/n_l <= 1", mpf(1), groups / _last_phase(users, power), at=at)
 
 
 def alg_1(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, J: Rational) -> Violation:
@@ -178,7 +201,7 @@ def thm_c1(epsilon: Rational) -> Violation:
     with workdps(DIGITS):
         eps = _real(_exact("epsilon", epsilon))
         found = mpf(4) / 10 * (2 * mp.exp(eps / 2) + 1) / mp.exp(eps)
-        return _violation("thm-c1@literal", "the additive terms are at most delta", mpf(1), found)
+        return _violation("thm-c1@literal", "the additive terms are at most delta", mpf(1), found, at={"epsilon": eps})
 
 
 def _first_phase(n: int, m: int, d: int, eps: Fraction, dlt: Fraction, power: mpf) -> mpf:
@@ -200,21 +223,22 @@ def thm_c3_minibatch(n: int, m: int, d: int, epsilon: Rational, delta: Rational,
     """user_level/thm-c3@literal: K_1/n_1 <= 1, inside the hypotheses of Theorems 3.1 and C.3."""
     eps, dlt, steps = _exact("epsilon", epsilon), _exact("delta", delta, below=1), _count("T", T)
     with workdps(DIGITS):
-        first = _first_phase(
-            _count("n", n, 2), _count("m", m), _count("d", d), eps, dlt, _real(_exact("q", q, below=1))
-        )
-        return _violation("thm-c3@literal", "K_1 <= n_1", mpf(1), _printed_minibatch(first, m, eps, dlt, steps) / first)
+        power = _real(_exact("q", q, below=1))
+        first = _first_phase(_count("n", n, 2), _count("m", m), _count("d", d), eps, dlt, power)
+        at = _at(n, eps, dlt, power, m=m, d=d)
+        found = _printed_minibatch(first, m, eps, dlt, steps) / first
+        return _violation("thm-c3@literal", "K_1 <= n_1", mpf(1), found, at=at)
 
 
 def thm_c3_passes(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, T: int) -> Violation:
     """user_level/thm-c3@passes: K_1 T_1/n_1 >= 1, inside the hypotheses of Theorems 3.1 and C.3."""
     eps, dlt, steps = _exact("epsilon", epsilon), _exact("delta", delta, below=1), _count("T", T)
     with workdps(DIGITS):
-        first = _first_phase(
-            _count("n", n, 2), _count("m", m), _count("d", d), eps, dlt, _real(_exact("q", q, below=1))
-        )
+        power = _real(_exact("q", q, below=1))
+        first = _first_phase(_count("n", n, 2), _count("m", m), _count("d", d), eps, dlt, power)
+        at = _at(n, eps, dlt, power, m=m, d=d)
         found = _printed_minibatch(first, m, eps, dlt, steps) * steps / first
-        return _violation("thm-c3@passes", "K_1 T_1 >= n_1", mpf(1), found, least=True)
+        return _violation("thm-c3@passes", "K_1 T_1 >= n_1", mpf(1), found, least=True, at=at)
 
 
 def thm_c1_dimension(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, T: int) -> Violation:
@@ -222,10 +246,13 @@ def thm_c1_dimension(n: int, m: int, d: int, epsilon: Rational, delta: Rational,
     eps, dlt, steps = _exact("epsilon", epsilon), _exact("delta", delta, below=1), _count("T", T)
     users, samples, size = _count("n", n, 2), _count("m", m), _count("d", d)
     with workdps(DIGITS):
-        first = _first_phase(users, samples, size, eps, dlt, _real(_exact("q", q, below=1)))
+        power = _real(_exact("q", q, below=1))
+        first = _first_phase(users, samples, size, eps, dlt, power)
+        at = _at(users, eps, dlt, power, m=samples, d=size)
         claimed = 500 * _log(users * samples * size, eps, dlt) / _real(eps)
         found = _printed_minibatch(first, samples, eps, dlt, steps)
-        return _violation("thm-c1@dimension", "K_1 >= 500 log(nmd e^eps/delta)/eps", claimed, found, least=True)
+        said = "K_1 >= 500 log(nmd e^eps/delta)/eps"
+        return _violation("thm-c1@dimension", said, claimed, found, least=True, at=at)
 
 
 def thm_c1_conditional(N: int, K: int, epsilon: Rational) -> Violation:
@@ -252,17 +279,20 @@ def thm_c3_union(n: int, m: int, delta: Rational, T: int) -> Violation:
     size, steps = _count("n", n, 2) * _count("m", m), _count("T", T)
     dlt = _exact("delta", delta, below=str(Fraction(1, size)))
     with workdps(DIGITS):
-        return _violation("thm-c3@union", "T_1 delta <= 1/(nm)", mpf(1) / size, steps * _real(dlt))
+        at: dict[str, Value] = {"n": n, "m": m, "delta": dlt, "epsilon": 1}  # any epsilon <= 10
+        return _violation("thm-c3@union", "T_1 delta <= 1/(nm)", mpf(1) / size, steps * _real(dlt), at=at)
 
 
 def thm_c3_weight(n: int, m: int) -> Violation:
     """user_level/thm-c3@weight: 2^p <= 64, with the best q, at epsilon = d = 1 and delta = 1/(2nm)."""
     users, samples = _count("n", n, 2), _count("m", m)
     with workdps(DIGITS):
-        power = mp.log(1 + 1 / mp.log(users, 2), 2)
-        _first_phase(users, samples, 1, Fraction(1), Fraction(1, 2 * users * samples), power)
+        power = _best_power(users)
+        dlt = Fraction(1, 2 * users * samples)
+        _first_phase(users, samples, 1, Fraction(1), dlt, power)
         p = 3 * power + mpf(5) / 2 + mp.log(samples) / (2 * mp.log(users))
-        return _violation("thm-c3@weight", "2^p <= 64", mpf(64), mpf(2) ** p)
+        at = _at(users, Fraction(1), dlt, power, m=samples, d=1)
+        return _violation("thm-c3@weight", "2^p <= 64", mpf(64), mpf(2) ** p, at=at)
 
 
 def lem_c2(K: int) -> Violation:
@@ -310,12 +340,17 @@ def eq_12(values: Sequence[Rational], K: int) -> Violation:
 # Theorem D.3 and what rests on it -------------------------------------------------------------------------------------
 
 
+def _best_power(n: int) -> mpf:
+    """q = log2(1 + 1/log2 n), which makes the last phase largest."""
+    return mp.log(1 + 1 / mp.log(n, 2), 2)
+
+
 def _smoothed_count(n: int, m: int, d: int, eps: Fraction, dlt: Fraction) -> mpf:
     """T_1 K_1 m with K_1 = log(nmd e^eps/delta)/eps alone and the larger lambda of Theorem C.3, q = log2(1 + 1/log2 n).
 
     p = 3q + 5/2 + log_n sqrt m, the least that Theorem C.3 allows; lambda_1 = 2^p lambda.
     """
-    power = mp.log(1 + 1 / mp.log(n, 2), 2)
+    power = _best_power(n)
     first = _first_phase(n, m, d, eps, dlt, power)
     p = 3 * power + mpf(5) / 2 + mp.log(m) / (2 * mp.log(n))
     private = mp.sqrt(d) / (_real(eps) * n * mp.sqrt(m))
@@ -344,7 +379,9 @@ def _smoothed(
         )
         claimed = hidden * _printed_count(users, samples, eps)
         found = _smoothed_count(users, samples, size, eps, dlt)
-        return _violation(label, "the gradients are at most the stated order times the hidden factor", claimed, found)
+        at = _at(users, eps, dlt, _best_power(users), m=samples, d=size)
+        said = "the gradients are at most the stated order times the hidden factor"
+        return _violation(label, said, claimed, found, at=at)
 
 
 def thm_d3(n: int, m: int, d: int, epsilon: Rational, delta: Rational, constant: Rational, power: int) -> Violation:
@@ -367,14 +404,21 @@ def claim_4_2(n: int, m: int, d: int, delta: Rational, constant: Rational, power
         theirs = (mpf(users) * samples) ** 3 + (mpf(users) * samples) ** 2 * mp.sqrt(size)
         found = hidden * theirs / _smoothed_count(users, samples, size, Fraction(1), dlt)
         claimed = mpf(users) ** (mpf(13) / 8) * mpf(samples) ** (mpf(7) / 4)
-        return _violation("claim-4-2", "the speed-up is at least n^(13/8) m^(7/4)", claimed, found, least=True)
+        at = _at(users, Fraction(1), dlt, _best_power(users), m=samples, d=size)
+        return _violation("claim-4-2", "the speed-up is at least n^(13/8) m^(7/4)", claimed, found, least=True, at=at)
 
 
-def thm_d3_lambda(n: int, d: int, epsilon: Rational) -> Violation:
+def thm_d3_lambda(n: int, m: int, d: int, epsilon: Rational, delta: Rational) -> Violation:
     """user_level/thm-d3@literal: the private part of (18) over its stated value, with lambda = 1/sqrt(nm)."""
+    users, samples, size = _count("n", n, 2), _count("m", m), _count("d", d)
+    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
     with workdps(DIGITS):
-        found = mp.sqrt(_count("d", d)) / (_real(_exact("epsilon", epsilon)) * mp.sqrt(_count("n", n)))
-        return _violation("thm-d3@literal", "d/(eps^2 n^2 m lambda) <= sqrt(d)/(eps n sqrt m)", mpf(1), found)
+        power = _best_power(users)
+        _first_phase(users, samples, size, eps, dlt, power)
+        part = mpf(size) / (_real(eps) ** 2 * mpf(users) ** 2 * samples) * mp.sqrt(mpf(users) * samples)
+        found = part / (mp.sqrt(size) / (_real(eps) * users * mp.sqrt(samples)))
+        said, at = "d/(eps^2 n^2 m lambda) <= sqrt(d)/(eps n sqrt m)", _at(users, eps, dlt, power, m=samples, d=size)
+        return _violation("thm-d3@literal", said, mpf(1), found, at=at)
 
 
 # Cited tools ----------------------------------------------------------------------------------------------------------

@@ -192,9 +192,10 @@ def test_resuming_is_the_same_as_never_stopping():
 def test_state_does_not_grow():
     sizes = [
         len(json.dumps(dp.audit(laplace, ZERO, ONE, dp.PureDP(1.0), mode="anytime", max_samples=m).state))
-        for m in (5000, 40_000)
+        for m in (20_000, 400_000)
     ]
-    assert sizes[1] < 1.5 * sizes[0]
+    # Both hold all the fingerprints of outputs that are ever kept; a look more is a stage more.
+    assert sizes[1] < 1.1 * sizes[0]
 
 
 def test_options_belong_to_their_mode():

@@ -165,6 +165,12 @@ def test_discrete_rules_name_the_outputs():
     assert "[False, False, False, False]" in many.event
 
 
+@pytest.mark.parametrize(("output", "event"), [(1.0, "every output alike"), ("a", "back: output = 'a'")])
+def test_the_event_of_a_constant_output(output, event):
+    result = dp.audit(lambda d, r, t: np.full(t, output), DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000)
+    assert result.event == event
+
+
 def test_large_integers_are_named_as_what_they_are_counted_from():
     result = dp.audit(LEAKY["integers beyond 2^53, one a call"], DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000)
     assert "output - 11529215046068469" in result.event
@@ -202,6 +208,42 @@ def test_other_keys_on_the_other_input_are_refused():
             dp.PureDP(1.0),
             trials=500,
         )
+
+
+def test_a_small_batch_is_laid_out_as_the_first_one_was():
+    """Calls are of few trials: transcripts happen to be of one length, and nobody halts, or somebody does at last."""
+    encoder = Encoder("transcripts")
+    first = encoder.encode([[1.5], [2.0, 0.25]], 2).matrix
+    alike = encoder.encode([[0.5, 1.0], [2.5, 3.0]], 2).matrix
+    assert alike.shape == first.shape
+    np.testing.assert_array_equal(alike[0], [2, 0.5, 1, np.nan, np.nan])
+    counts = Encoder("integers")
+    halted = counts.encode([7, None, 3], 3).matrix
+    whole = counts.encode([3, 7], 2).matrix
+    assert (whole[:, 0] == halted[[2, 0], 0]).all()
+    plain = Encoder("plain")
+    plain.encode([7, 3], 2)
+    np.testing.assert_array_equal(plain.encode([9, None, 7], 3).matrix[:, 0], [9, np.nan, 7])
+
+
+def test_large_integers_are_exact_beside_a_halt_in_a_later_batch():
+    encoder = Encoder("m")
+    batches = [[2**60, 2**60 + 1], [2**60 + 1, None], [2**60 + 2, 2**60]]
+    found = np.concatenate([encoder.encode(gathered(batch), 2).matrix.ravel() for batch in batches])
+    np.testing.assert_array_equal(found, [0, 1, 1, np.nan, 2, 0])
+    assert [int(x) for x in gathered([2**63, -1])] == [2**63, -1]
+
+
+def test_single_values_first_then_lists_are_refused():
+    encoder = Encoder("m")
+    encoder.encode([1.5, 2.0], 2)
+    with pytest.raises(MechanismError, match="single values first, then lists"):
+        encoder.encode([[1.5], [2.0, 3.0]], 2)
+
+
+def test_masked_integers_are_halts():
+    masked = np.ma.masked_array(np.array([4, 5, 6]), [False, True, False])
+    np.testing.assert_array_equal(Encoder("m").encode(masked, 3).matrix[:, 0], [4, np.nan, 6])
 
 
 def test_categories_take_bounded_memory():

@@ -156,8 +156,22 @@ def test_smoothed_count_and_the_omitted_term() -> None:
     few = sp.simplify(T * m / epsilon / (n ** sp.Rational(3, 4) * m ** sp.Rational(3, 2) / sp.sqrt(epsilon)))
     assert few == 1
     many = sp.simplify(n * epsilon * sp.sqrt(T) * m)
-    rest = sp.simplify(order("thm-d3@corrected") - m * n - many - T * m / epsilon)
-    assert sp.simplify(sp.powdenest(rest, force=True)) == 0
+    rest = sp.simplify(order("thm-d3@corrected").subs(d, 1).subs(epsilon, n ** -sp.Rational(1, 4)) - m * n)
+    rest = rest - (many + T * m / epsilon).subs(epsilon, n ** -sp.Rational(1, 4))
+    for users in (10**6, 10**12):  # at d = 1 and eps >= 1/sqrt n the statistical part of lambda is the larger one
+        assert abs(float(rest.subs({n: users, m: 10**9}))) < 1e-6 * users
+
+
+def test_the_private_part_of_lambda_moves_the_border() -> None:
+    """n = 10^14, eps = 10^-7, m = 10^20: 10^6 times n^(5/2) eps^3, and inside the stated count at d = 10^6."""
+    at = {n: 10**14, m: 10**20, epsilon: sp.Rational(1, 10**7)}
+    printed, corrected = order("thm-d3"), order("thm-d3@corrected")
+    assert float((corrected / printed).subs({**at, d: 10**6})) < 2
+    assert float((corrected / printed).subs({**at, d: 1})) > 10
+
+
+def test_the_printed_count_is_exceeded_by_a_power() -> None:
+    T = sp.sqrt(epsilon * n * sp.sqrt(m) * sp.sqrt(n * m))
     for k, grows in ((2, False), (3, True), (10, True)):
         quotient = (T * m / epsilon / order("thm-d3")).subs(epsilon, 1).subs(m, n**k)
         assert (float(quotient.subs(n, 10**12)) > float(quotient.subs(n, 10**6))) is grows
@@ -166,7 +180,7 @@ def test_smoothed_count_and_the_omitted_term() -> None:
 def test_gradients_of_theorem_3_2_at_the_smoothed_losses_hold_the_omitted_term() -> None:
     beta = BY_NAME["H"]
     general = order("thm-3-2@gradients").subs({L: 1, D: 1, d: 1}).subs(beta, epsilon * n * sp.sqrt(m))
-    at = {n: 10**6, m: 10**30, epsilon: 1}
+    at = {n: 10**6, m: 10**30, epsilon: 1, d: 1}
     assert float(general.subs(at)) >= float(order("thm-d3@corrected").subs(at)) / 2
     assert float(general.subs(at)) >= 100 * float(order("thm-d3").subs(at))
 
