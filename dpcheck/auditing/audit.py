@@ -66,6 +66,10 @@ def audit(
     first is drawn, block by block (of a function under `dp.vectorize` the input of every run), so that what depends on
     the calls before does not pass for a leak. Inputs cannot be changed: arrays are read-only, other objects are copies.
 
+    Outputs that compare equal in Python count as one output: 1, 1.0 and True; 0.0 and -0.0; dicts in another order.
+    So do a list and a tuple of the same entries. Numbers are compared in float64; integers beyond 2^53 by how far they
+    are from the first one.
+
     Args:
         mechanism: `mechanism(data, rng, trials)` -> one output for each trial (axis 0); see `dp.vectorize`.
         data, neighbour: the pair. Arrays (axis 0: records) must be neighbours under `adjacency`; other objects pass
@@ -340,13 +344,15 @@ ANYTIME_LEARNED = 400
 
 def scores_in_words(plan: plans.Plan, runner: Runner) -> str:
     """The rule in words: "guess data if output < -0.1, neighbour if output ≥ 1.2"."""
-    name = plan.score.name
+    name = runner.encoder.shifted(plan.score.name)
     there, back = (
         words.describe(plan.known, plan.cells, plan.rule, sign)
         if plan.known
         else rules.describe(plan.cells, plan.rule, name, sign)
         for sign in (1, -1)
     )
+    if not rules.halts_seen(plan.cells) and {there, back} == {"never", f"any {name}"}:
+        return "every output alike"
     if back == "never":
         return there
     return f"back: {back}" if there == "never" else f"{there}; back: {back}"

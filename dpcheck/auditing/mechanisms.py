@@ -21,7 +21,6 @@ from dpcheck.errors import InvalidInput, MechanismError
 Array = NDArray[np.float64]
 Mechanism = Callable[[Any, np.random.Generator, int], Any]
 _SCALARS = (bool, int, float, np.bool_, np.number)
-_NUMBER_OR_NONE = (*_SCALARS, type(None))
 
 
 def mechanism_name(mechanism: Any) -> str:
@@ -59,10 +58,21 @@ def gathered(results: list[Any]) -> Any:
     """Outputs of single runs as those of one call."""
     first = results[0]
     if isinstance(first, _SCALARS) and all(isinstance(r, _SCALARS) for r in results):
-        return np.array(results, dtype=float)
+        return numbers(results)
     if isinstance(first, np.ndarray) and all(isinstance(r, np.ndarray) and r.shape == first.shape for r in results):
         return np.stack(results)
     return _stacked(results)
+
+
+def numbers(values: list[Any]) -> NDArray[Any]:
+    """Numbers as an array of floats; integers of which some exceed 2^53 stay what they are."""
+    if not all(isinstance(v, int | np.integer) for v in values) or max(abs(int(v)) for v in values) <= 2**53:
+        return np.array(values, dtype=float)
+    whole = [int(v) for v in values]
+    try:
+        return np.array(whole, dtype=np.int64)
+    except OverflowError:
+        return np.array(whole, dtype=object)
 
 
 @dataclass(frozen=True)
@@ -94,10 +104,13 @@ class Encoder:
     codes: dict[Any, dict[Any, int]] = field(default_factory=dict)
     categorical: bool = False
     limit: int = 2**16
+    keys: dict[str, list[Any]] = field(default_factory=dict)
+    """The keys of the dicts of all trials, if it returns such: those of the first call."""
     _layouts: dict[int, int] = field(default_factory=dict)
-    """Part -> entries of its rows: 0 for categories, 1 for plain numbers; fixed by the first batch."""
-    _plain: set[int] = field(default_factory=set)
-    """Parts whose first batch held one number a row: later ones may hold None beside them."""
+    """Part -> entries of its rows, as the first batch had them: 0 for categories, 1 for one value a row (None: a halt),
+    else room for transcripts. Parts that have only been arrays of numbers with several entries have none."""
+    _shapes: dict[tuple[int, int], dict[Any, int]] = field(default_factory=dict)
+    """Part, entries -> the structures of outputs with so many entries, in order of appearance."""
     _offsets: dict[int, Any] = field(default_factory=dict)
 
     def encode(self, raw: Any, trials: int) -> Outputs:
@@ -115,12 +128,11 @@ class Encoder:
                 f"{self.name} returned {what} for trials={trials}; axis 0 must count trials "
                 "(wrap a function that runs once a call in dp.vectorize)"
             )
-        if place in self._layouts:
-            # A small batch may look simpler than the first one did: transcripts all of one length, no halt.
-            return self._objects(values, place)
-        if values.dtype.kind in "biuf":
+        # A small batch may look simpler than the first one did: transcripts all of one length, no halt.
+        layout = self._layouts.get(place)
+        if values.dtype.kind in "biuf" and layout in (None, 1):
             return self._numbers(values, place)
-        if values.dtype.kind == "c":
+        if values.dtype.kind == "c" and layout is None:
             return self._numbers(np.stack([values.real, values.imag], axis=-1), place)
         return self._objects(values, place)
 
@@ -129,19 +141,16 @@ class Encoder:
         if rows.shape[1] == 0:
             raise MechanismError(f"{self.name} returned empty outputs of shape {values.shape}")
         if rows.shape[1] == 1:
-            self._plain.add(place)
-        masked = np.ma.getmaskarray(rows) if isinstance(rows, np.ma.MaskedArray) else None
-        integers = rows.dtype.kind in "iu"
-        matrix = self._integers(np.ma.getdata(rows), place) if integers else np.asarray(rows, dtype=float)
-        if masked is not None:
-            matrix = np.where(masked, 0.0, matrix)
+            self._layouts[place] = 1
+        masked = np.ma.getmaskarray(rows)
+        matrix = np.where(masked, 0.0, self._floats(np.ma.getdata(rows), place))
         self._check(matrix)
-        return matrix if masked is None else np.where(masked, np.nan, matrix)
+        return np.where(masked, np.nan, matrix)
 
-    def _integers(self, rows: NDArray[Any], place: int) -> Array:
-        """Integers beyond 2^53 are counted from the first one: a float64 would merge neighbours."""
+    def _floats(self, rows: NDArray[Any], place: int) -> Array:
+        """Numbers as floats. Integers beyond 2^53 are counted from the first one: a float64 would merge neighbours."""
         if place not in self._offsets:
-            huge = int(np.abs(rows[0].astype(object)).max()) > 2**53
+            huge = rows.dtype.kind in "iu" and int(np.abs(rows[0].astype(object)).max()) > 2**53
             self._offsets[place] = rows[0].astype(object) if huge else None
         offset = self._offsets[place]
         return np.asarray(rows if offset is None else rows.astype(object) - offset, dtype=float)
@@ -156,28 +165,52 @@ class Encoder:
             )
 
     def _objects(self, values: NDArray[Any], place: int) -> Array:
-        rows = [leaves(value) for value in values.tolist()]
-        if place in self._plain and all(len(row) == 1 and isinstance(row[0], _NUMBER_OR_NONE) for row in rows):
-            numbers = [0 if row[0] is None else row[0] for row in rows]
-            return self._numbers(np.ma.masked_array(numbers, [row[0] is None for row in rows]), place)
+        outputs = values.tolist()
+        rows, shapes = [leaves(value) for value in outputs], [structure(value) for value in outputs]
         if place not in self._layouts:
             width = max(len(row) for row in rows)
+            single = width == 1 and all(shape is None for shape in shapes)
             # Room for transcripts that are longer later on; what exceeds it is cut.
-            self._layouts[place] = (width if width == 1 else 2 * width) if any(map(_holds_real, rows)) else 0
+            self._layouts[place] = (1 if single else 2 * width) if any(map(_holds_real, rows)) else 0
         width = self._layouts[place]
         if width == 0:
-            return np.array([[self._code(row[0] if len(row) == 1 else row, place)] for row in rows], dtype=float)
+            categories = [_category(row, shape) for row, shape in zip(rows, shapes, strict=True)]
+            return np.array([[self._code(category, place)] for category in categories], dtype=float)
+        return self._single(outputs, place) if width == 1 else self._entries(rows, shapes, place)
+
+    def _single(self, outputs: list[Any], place: int) -> Array:
+        """One value a row: numbers are themselves, words their codes, None is a halt."""
+        if any(isinstance(value, list | tuple | Mapping) or len(leaves(value)) != 1 for value in outputs):
+            raise MechanismError(f"{self.name} returned single values first, then lists; return one kind")
+        values = [leaves(value)[0] for value in outputs]
+        halted = [value is None for value in values]
+        filled = [0 if value is None else self._number(value, (place, 0)) for value in values]
+        return self._numbers(np.ma.masked_array(numbers(filled), halted), place)
+
+    def _entries(self, rows: list[tuple[Any, ...]], shapes: list[Any], place: int) -> Array:
+        """Transcripts: their sizes, then entry by entry, NaN where one had ended."""
+        width = self._layouts[place]
         matrix = np.full((len(rows), width + 1), np.nan)
         stopped = np.zeros(matrix.shape, dtype=bool)
         for i, row in enumerate(rows):
-            matrix[i, 0] = len(row)
+            matrix[i, 0] = self._size(row, shapes[i], place)
             for k, leaf in enumerate(row[:width]):
                 stopped[i, k + 1] = leaf is None
-                matrix[i, k + 1] = leaf if isinstance(leaf, _SCALARS) else self._code(leaf, (place, k))
+                matrix[i, k + 1] = self._number(leaf, (place, k))
             stopped[i, 1 + len(row) :] = True
         self._check(np.where(stopped, 0.0, matrix))
         matrix[stopped] = np.nan
-        return matrix[:, 1:] if width == 1 else matrix
+        return matrix
+
+    def _number(self, leaf: Any, place: Any) -> Any:
+        """An entry as a number: itself, or the code of a word."""
+        return leaf if isinstance(leaf, _SCALARS) else self._code(leaf, place)
+
+    def _size(self, row: tuple[Any, ...], shape: Any, place: int) -> float:
+        """Entries of an output, and a fraction that tells apart outputs of as many entries but of other keys."""
+        known = self._shapes.setdefault((place, len(row)), {})
+        k = known.setdefault(shape, len(known)) if len(known) < self.limit else known.get(shape, self.limit)
+        return len(row) + k / (k + 1)
 
     def _code(self, value: Any, place: Any) -> float:
         """The code of a category; NaN for None."""
@@ -202,6 +235,13 @@ class Encoder:
             code = known.setdefault(value, len(known)) if len(known) < self.limit else self.limit
         return float(code)
 
+    def shifted(self, name: str) -> str:
+        """The name of a score in words; large integers are counted from the first one: "output - 11529215046068"."""
+        offset = self._offsets.get(0)
+        if offset is None or not name.startswith("output"):
+            return name
+        return f"{name} - {offset[0]}" if len(offset) == 1 else f"{name} - the first output"
+
     def category(self, code: float, place: Any = 0) -> str:
         """The output behind a code, for messages."""
         for value, number in self.codes.get(place, {}).items():
@@ -219,6 +259,25 @@ def leaves(value: Any) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         return (value,)
     return tuple(leaf for item in value for leaf in leaves(item))
+
+
+def structure(value: Any) -> Any:
+    """How the entries of one output hang together: None of a single one, keys of a dict, nesting of a list."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return ("keys", *((key, structure(value[key])) for key in sorted(value, key=repr)))
+    if not isinstance(value, list | tuple):
+        return None
+    inner = tuple(structure(item) for item in value)
+    return inner if any(shape is not None for shape in inner) else len(inner)
+
+
+def _category(row: tuple[Any, ...], shape: Any) -> Any:
+    """What an output of words is compared as: itself, its entries, or entries and structure; one None is a halt."""
+    if shape is None or row == (None,):
+        return row[0]
+    return row if isinstance(shape, int) else (row, shape)
 
 
 def _holds_real(row: tuple[Any, ...]) -> bool:

@@ -193,13 +193,17 @@ def describe(cells: Partition, rule: Rule, name: str, value: int) -> str:
         low = None if start == 0 else cells.edges[start - 1]
         high = None if stop == len(cells.edges) else cells.edges[stop]
         parts.append(_interval(name, low, high))
-    seen = cells.p[-1] + cells.q[-1] > 1e-7
-    if seen and np.sign(rule.level[-1]) == value and len(parts) < len(inside):
+    if halts_seen(cells) and np.sign(rule.level[-1]) == value and len(parts) < len(inside):
         parts.append("halted")
     if not parts:
         return "never"
     shown = parts if len(parts) <= 3 else [*parts[:2], f"{len(parts) - 2} more intervals"]
     return " or ".join(shown)
+
+
+def halts_seen(cells: Partition) -> bool:
+    """Whether some held-out output was a halt."""
+    return bool(cells.p[-1] + cells.q[-1] > 1e-7)
 
 
 def _interval(name: str, low: float | None, high: float | None) -> str:

@@ -148,7 +148,13 @@ class Runner:
                 f"{self.encoder.name} returned None on {NAMES[side]}; it must return one output for each trial"
             )
         if isinstance(raw, Mapping):
-            raw = tuple(raw[key] for key in sorted(raw, key=repr))
+            keys = sorted(raw, key=repr)
+            if keys != self.encoder.keys.setdefault("keys", keys):
+                raise MechanismError(
+                    f"{self.encoder.name} returned the keys {keys} on {NAMES[side]}, and {self.encoder.keys['keys']} "
+                    "before; if the keys are part of the output, return one dict a run (dp.vectorize)"
+                )
+            raw = tuple(raw[key] for key in keys)
         elif isinstance(raw, Iterator):
             raw = list(raw)
         return self.encoder.encode(raw, trials)

@@ -295,9 +295,9 @@ def distinct_rows(matrix: Array) -> int:
 
 
 def row_keys(matrix: Array) -> NDArray[Any]:
-    """One comparable key a row: the value itself, or the bytes of the row (NaN equals NaN)."""
-    if matrix.shape[1] == 1 and not np.isnan(matrix).any():
-        return matrix[:, 0]
+    """One comparable key a row: the value itself (infinity, which no output is, for NaN), or the bytes of the row."""
+    if matrix.shape[1] == 1:
+        return np.where(np.isnan(matrix[:, 0]), np.inf, matrix[:, 0])
     fixed = np.ascontiguousarray(np.where(np.isnan(matrix), np.nan, matrix))
     return np.asarray(fixed.view(np.dtype((np.void, fixed.dtype.itemsize * fixed.shape[1]))).ravel())
 

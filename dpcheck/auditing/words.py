@@ -42,7 +42,7 @@ def describe(known: Sequence[Example], cells: Partition, rule: Rule, sign: int) 
     guessed: NDArray[np.intp] = np.flatnonzero(np.sign(level) == sign)
     if len(guessed) == 0:
         return "never"
-    if len(guessed) == len(known):
+    if len(guessed) == len(known) > 1:
         return "any output"
     order = guessed[np.argsort(-np.abs(level[guessed].astype(int)), kind="stable")]
     texts = [known[i][0] for i in order]

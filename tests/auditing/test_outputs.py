@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpcheck as dp
-from dpcheck.auditing.mechanisms import Encoder
+from dpcheck.auditing.mechanisms import Encoder, gathered
 from dpcheck.errors import MechanismError
 
 DATA, NEIGHBOUR = np.zeros(3), np.array([0.0, 0.0, 1.0])
@@ -67,6 +67,12 @@ LEAKY = {
     "a dict": lambda d, r, t: {"noisy": laplace(d, r, t), "constant": np.full(t, len(d))},
     "tuples, one a call": ONCE(mixed),
     "dicts, one a call": ONCE(lambda d, r: {"noisy": d.sum() + r.laplace(), "who": "x"}),
+    "the keys of dicts": ONCE(lambda d, r: {"alice" if told(d, r) else "bob": 3}),
+    "the keys of dicts of numbers": ONCE(lambda d, r: {"alice" if told(d, r) else "bob": r.laplace()}),
+    "nesting": ONCE(lambda d, r: [[1], 2] if told(d, r) else [1, [2]]),
+    "integers beyond 2^53, one a call": ONCE(lambda d, r: 2**60 + told(d, r)),
+    "a halt on one input only": lambda d, r, t: np.ma.masked_array(np.ones(t), np.full(t, d.sum() > 0)),
+    "an empty list or None": ONCE(lambda d, r: [] if told(d, r) else None),
     "None for a halt": ONCE(lambda d, r: None if told(d, r) else r.normal()),
     "None for a halt, vectors": ONCE(lambda d, r: None if told(d, r) else (r.normal(), r.normal())),
     "masked for a halt": lambda d, r, t: np.ma.masked_array(r.normal(size=t), [told(d, r) for _ in range(t)]),
@@ -159,6 +165,17 @@ def test_discrete_rules_name_the_outputs():
     assert "[False, False, False, False]" in many.event
 
 
+@pytest.mark.parametrize(("output", "event"), [(1.0, "every output alike"), ("a", "back: output = 'a'")])
+def test_the_event_of_a_constant_output(output, event):
+    result = dp.audit(lambda d, r, t: np.full(t, output), DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000)
+    assert result.event == event
+
+
+def test_large_integers_are_named_as_what_they_are_counted_from():
+    result = dp.audit(LEAKY["integers beyond 2^53, one a call"], DATA, NEIGHBOUR, dp.PureDP(0.4), trials=1000)
+    assert "output - 11529215046068469" in result.event
+
+
 def test_the_layout_is_that_of_the_first_batch():
     encoder = Encoder("m")
     first = encoder.encode([[1.5], [2.0, 0.25]], 2).matrix
@@ -170,6 +187,27 @@ def test_the_layout_is_that_of_the_first_batch():
     assert words.encode(["a", "b", "a"], 3).matrix.ravel().tolist() == [0, 1, 0]
     assert words.encode([1.5, "b", None], 3).matrix.ravel().tolist()[1] == 1
     assert words.category(1.0) == "'b'"
+
+
+def test_numbers_stay_numbers_when_a_halt_comes_between():
+    for batches in ([[3, 5], [5, None]], [[None, 3], [5, 3]]):
+        encoder = Encoder("m")
+        matrix = np.concatenate([encoder.encode(gathered(batch), 2).matrix.ravel() for batch in batches])
+        values = batches[0] + batches[1]
+        assert (matrix[values.index(5)] == matrix[values.index(3)]) is np.False_
+        assert len({matrix[i] for i, value in enumerate(values) if value == 5}) == 1
+        assert len({matrix[i] for i, value in enumerate(values) if value == 3}) == 1
+
+
+def test_other_keys_on_the_other_input_are_refused():
+    with pytest.raises(MechanismError, match="returned the keys"):
+        dp.audit(
+            lambda d, r, t: {"bob" if d.sum() else "alice": r.laplace(size=t)},
+            DATA,
+            NEIGHBOUR,
+            dp.PureDP(1.0),
+            trials=500,
+        )
 
 
 def test_a_small_batch_is_laid_out_as_the_first_one_was():
@@ -186,6 +224,21 @@ def test_a_small_batch_is_laid_out_as_the_first_one_was():
     plain = Encoder("plain")
     plain.encode([7, 3], 2)
     np.testing.assert_array_equal(plain.encode([9, None, 7], 3).matrix[:, 0], [9, np.nan, 7])
+
+
+def test_large_integers_are_exact_beside_a_halt_in_a_later_batch():
+    encoder = Encoder("m")
+    batches = [[2**60, 2**60 + 1], [2**60 + 1, None], [2**60 + 2, 2**60]]
+    found = np.concatenate([encoder.encode(gathered(batch), 2).matrix.ravel() for batch in batches])
+    np.testing.assert_array_equal(found, [0, 1, 1, np.nan, 2, 0])
+    assert [int(x) for x in gathered([2**63, -1])] == [2**63, -1]
+
+
+def test_single_values_first_then_lists_are_refused():
+    encoder = Encoder("m")
+    encoder.encode([1.5, 2.0], 2)
+    with pytest.raises(MechanismError, match="single values first, then lists"):
+        encoder.encode([[1.5], [2.0, 3.0]], 2)
 
 
 def test_masked_integers_are_halts():
