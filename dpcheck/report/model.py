@@ -358,5 +358,9 @@ class Report:
 
     @property
     def ungraded(self) -> list[Result]:
-        """Refuted, although no claim of the statement has a grade: a finding that nobody has judged yet."""
-        return [r for s in self.statements if not s.grade for r in s.results if r.outcome == "refuted"]
+        """Refuted, although no claim of the statement has a grade: a finding that nobody has judged yet.
+
+        A statement of our own accuses nobody and has no grade.
+        """
+        found = [r for s in self.statements if not s.grade for r in s.results if r.outcome == "refuted"]
+        return [result for result in found if result.standing != "ours"]
