@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard test search lint bench bench-auditor dev clean
+.PHONY: audit standard test fast slow search lint bench bench-commands bench-auditor dev clean
 
 # The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
@@ -22,6 +22,13 @@ standard: $(VENV)/.audit
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile ci
+
+# The daily loop: all but the tests that tests/slow.txt names. `make slow` measures all of them anew, one at a time.
+fast: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+
+slow: $(VENV)/.dev
+	$(BIN)/python -m pytest --measure
 
 # Property tests with fresh examples, over and over for SECONDS; stops at the first failure, which prints how to repeat it.
 SECONDS ?= 3600
@@ -38,6 +45,9 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m pytest benchmarks -o python_files='bench_*.py' --benchmark-columns=min,median,rounds
+
+bench-commands: $(VENV)/.dev
+	$(BIN)/python benchmarks/bench_commands.py
 
 bench-auditor: $(VENV)/.dev
 	$(BIN)/python benchmarks/bench_auditor.py

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy import optimize
 
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.catalogue import algorithm, claim, derived
+from dpcheck.engine.catalogue import algorithm, claim
 from dpcheck.engine.setting import Setting
+from dpcheck.engine.statements import bound_of
 from dpcheck.harness import lower_bound
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 
 
-def compared(what: str, smaller: float, larger: float, x: float, variable: str, **numbers: float) -> Verdict:
-    """HOLDS when the one number is at most the other; both are computed, neither is sampled."""
-    said = f"{what}: {smaller:.4g} against {larger:.4g}"
-    points = [Point(x=x, value=smaller, bound=larger)]
+def compared(
+    what: str,
+    sides: tuple[str, str],
+    smaller: float,
+    larger: float,
+    x: tuple[str, float],
+    series: str = "",
+    **numbers: float,
+) -> Verdict:
+    """HOLDS when the one number is at most the other; both are computed, neither is sampled.
+
+    Args:
+        sides: what the smaller and the larger number belong to.
+        x: name and value of the variable in the figure.
+    """  # fmt: skip
+    said = f"{what}: {smaller:.4g} {sides[0]}, {larger:.4g} {sides[1]}"
+    points = [Point(x=x[1], value=smaller, bound=larger, series=series)]
     found = {"smaller": smaller, "larger": larger, **numbers}
-    return (holds if smaller <= larger else refuted)(said, "exact", numbers=found, points=points, axes=(variable, what))
-
-
-@check("user_level/thm-2-1@dominated", kind="symbolic")
-def group_privacy_by_orders(context: Context) -> Verdict:
-    """The derivation, executed: both rates and their ratio."""
-    return derived(context.label).verdict()
+    return (holds if smaller <= larger else refuted)(
+        said, "exact", numbers=found, points=points, axes=(x[0], f"{what}, {sides[0]}"), dashed=sides[1],
+        severity=smaller / larger,
+    )  # fmt: skip
 
 
 @check(
@@ -36,18 +48,15 @@ def group_privacy_by_orders(context: Context) -> Verdict:
 def proved_risk_in_linear_time(context: Context, *, n: int, m: int, epsilon: float) -> Verdict:
     """The bounds with constants that both algorithms have, d = 10, δ = 1/n²: group privacy's is never larger."""
     setting = Setting(n=n, d=10, epsilon=epsilon, delta=1 / n**2, m=m, H=1e-3)
+    baseline, linear = algorithm("user_level/proc-group-privacy"), algorithm("user_level/alg-1")
     found = [
-        float(algorithm(label).risk_bound(setting.problem, n))  # type: ignore[attr-defined]
-        for label in ("user_level/proc-group-privacy", "user_level/alg-1")
+        bound_of("user_level/proc-group-privacy@summed", baseline, setting.problem, n),
+        bound_of("user_level/thm-b1@summed", linear, setting.problem, n),
     ]
     ratio = float(claim(context.label).evaluate(n=n, m=m))
-    return compared("proved excess risk", *found, n, "n", **{"ratio of the private terms": ratio})
-
-
-@check("tsybakov/thm-6@range", kind="symbolic")
-def statistical_term_by_algebra(context: Context) -> Verdict:
-    """The derivation, executed."""
-    return derived(context.label).verdict()
+    series = f"m = {m}, epsilon = {epsilon:g}"
+    sides = ("by group privacy", "by Algorithm 1")
+    return compared("proved excess risk", sides, *found, ("n", n), series, **{"ratio of the private terms": ratio})
 
 
 @check("tsybakov/thm-6@range", kind="risk", grid={"n": by_size([2**14], [2**14, 2**18, 2**22]), "k": (2.0, 4.0, 16.0)})
@@ -70,13 +79,8 @@ def noise_of_a_shuffled_batch(context: Context, *, n: int) -> Verdict:
     setting = Setting(n=n, d=1, epsilon=math.sqrt(math.log(n / delta) / n), delta=delta, k=2.0)
     (row,) = algorithm("tsybakov/alg-6@shuffle", k=2.0).schedule(setting.problem, n).phases
     sampling = setting.moment(2) ** 2 / row.b
-    return compared("variance of a batch: sampling, then noise", sampling, row.sigma**2, n, "n", batch=row.b)
-
-
-@check("lp_spaces/thm-7@horizon", kind="symbolic")
-def horizon_by_orders(context: Context) -> Verdict:
-    """The derivation, executed."""
-    return derived(context.label).verdict()
+    sides = ("by sampling", "by noise")
+    return compared("variance of a batch", sides, sampling, row.sigma**2, ("n", n), batch=row.b)
 
 
 @check("lp_spaces/thm-7@horizon", kind="accuracy", grid={"n": by_size([10**8, 10**10], [10**6, 10**8, 10**10, 10**12])})
@@ -84,18 +88,11 @@ def derived_bound_at_both_horizons(context: Context, *, n: int) -> Verdict:
     """The bound with constants behind Theorem 7, d = 10, p = 1.5, ‖θ*‖ = 1, as two formulas: smaller at the other T."""
     setting = Setting(n=n, d=10, epsilon=0.5, delta=1e-6, extra={"minimiser_norm": 1.0})
     printed, best = (
-        algorithm("lp_spaces/alg-3@corrected", horizon=rule).risk_bound(setting.problem, n)  # type: ignore[attr-defined]
+        bound_of("lp_spaces/thm-7@risk", algorithm("lp_spaces/alg-3@corrected", horizon=rule), setting.problem, n)
         for rule in ("paper", "best")
     )
-    assert printed is not None
-    assert best is not None
-    return compared("derived excess risk: other T, printed T", best, printed, n, "n", ratio=best / printed)
-
-
-@check("pure_heavy_tails/thm-e-1@clip", kind="symbolic")
-def clip_by_orders(context: Context) -> Verdict:
-    """The derivation, executed."""
-    return derived(context.label).verdict()
+    sides = ("at the other T", "at the printed T")
+    return compared("derived excess risk", sides, best, printed, ("n", n), ratio=best / printed)
 
 
 @check(
@@ -114,13 +111,8 @@ def explicit_bound_at_both_levels(context: Context, *, logarithm: float, k: floa
     gain = {"least possible": best, "gain": printed / ours, "ℓ^{1/k}": logarithm ** (1 / k)}
     if ours > 3 * best:
         return refuted(f"the new C gives {ours:.4g}, {best:.4g} is possible", "exact", numbers=gain)
-    return compared("bound at the new and at the printed C", ours, printed, logarithm, "logarithm", **gain)
-
-
-@check("pure_heavy_tails/thm-3-1@second-moment", kind="symbolic")
-def crossing_by_algebra(context: Context) -> Verdict:
-    """The derivation, executed."""
-    return derived(context.label).verdict()
+    sides = ("at the new C", "at the printed C")
+    return compared("bound", sides, ours, printed, ("logarithm", logarithm), f"k = {k:g}", **gain)
 
 
 @check(
@@ -138,5 +130,12 @@ def private_terms_on_both_sides(context: Context, *, k: float, G_k: float, side:
     second = float(distance.evaluate(G_k=1.0, k=2.0, **shared))
     higher = float(distance.evaluate(G_k=G_k, k=k, **shared))
     smaller, larger = (second, higher) if side > 1 else (higher, second)
-    said = "proved distance: k = 2, then k" if side > 1 else "proved distance: k, then k = 2"
-    return compared(said, smaller, larger, side, "d/(nε) over the crossing", crossing=crossing)
+    sides = ("with k = 2", f"with k = {k:g}")
+    series = f"k = {k:g}, G_k = {G_k:g}"
+    found = compared(
+        "proved distance", sides if side > 1 else sides[::-1], smaller, larger, ("d/(nε) over the crossing", side),
+        crossing=crossing,
+    )  # fmt: skip
+    point = Point(x=side, value=higher / second, bound=1.0, series=series)
+    axes = ("d/(nε) over the crossing", "proved distance with k over that with k = 2")
+    return replace(found, points=[point], axes=axes, dashed="as large")

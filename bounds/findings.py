@@ -17,7 +17,7 @@ from .tsybakov._paper import claim as tsybakov
 from .user_level._paper import LINEAR_TIME
 from .user_level._paper import claim as user_level
 
-LOG = sp.log(1 / delta)
+LOG, HALF = sp.log(1 / delta), sp.Rational(1, 2)
 log, x, t = sp.symbols("log x t", positive=True)
 
 # A dominated theorem -------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def group_privacy_is_ahead(proof: Proof) -> None:
     proof.order_at_most("for m ≤ n", trivial, printed)
     private = D * L * sp.sqrt(d * LOG)
     ratio = proof.equal(
-        "the private terms", private / (epsilon * sp.sqrt(n * m)) / (private / (epsilon * n)), sp.sqrt(n / m)
+        "the private terms", lambda: private / (epsilon * sp.sqrt(n * m)) / (private / (epsilon * n)), sp.sqrt(n / m)
     )
     proved = proof.uses("user_level/thm-2-1@derived", D * L * sp.sqrt(d / (n * m * epsilon)), as_order=True)
     less = Regime(base=None, others="free", where=[m <= epsilon * n, epsilon <= 1, d >= 1, m >= 1, delta <= 1 / n])
@@ -91,13 +91,22 @@ shuffled_found = finding(
 def statistical_term_is_never_seen(proof: Proof) -> None:
     """The private term at the largest ε, over 1/√n."""
     private = (sp.sqrt(d * LOG) / (epsilon * n)) ** SHARE
-    proof.argues("the private term falls in ε, so it is least at the largest one", "ε", "=", sp.sqrt(log / n))
+    largest = sp.sqrt(log / n)
+    proof.at_most(
+        "the private term falls in ε, so it is least at the largest one",
+        private.subs(epsilon, largest),
+        private,
+        {epsilon: largest / (1 + t), k: 1 + x},
+    )
     least = proof.equal(
         "at ε = √(log/n), log = ln(n/δ), times √n",
-        (sp.sqrt(n) * private).subs(epsilon, sp.sqrt(log / n)),
+        lambda: sp.sqrt(n) * private.xreplace({epsilon: largest}),
         (d * LOG / log) ** (SHARE / 2) * n ** (1 / (2 * k)),
     )
-    worst = proof.argues("ln(n/δ) ≤ 2 ln(1/δ) for δ ≤ 1/n", "ratio", ">=", least.subs(log, 2 * LOG))
+    proof.assumes("tsybakov/thm-6@range", delta, 1 / n)
+    proof.at_most("ln(n/δ) ≤ 2 ln(1/δ) for δ ≤ 1/n", sp.log(n / delta), 2 * LOG, {delta: 1 / (n * (1 + t))})
+    worst = least.subs(log, 2 * LOG)
+    proof.at_most("so the ratio is least where log is largest", worst, least, {log: 2 * LOG / (1 + t), k: 1 + x})
     proof.concludes("tsybakov/thm-6@range", worst)
 
 
@@ -199,10 +208,11 @@ def where_moments_cross(proof: Proof) -> None:
     crossing = (G_2 / G_k) ** (2 * k / (k - 2))
     higher = {k: 2 + t}
     proof.equal(
-        "the two terms there", (G_2 * sp.sqrt(x)).subs(x, crossing), (G_k * x ** (1 - 1 / k)).subs(x, crossing), higher
+        "the two terms there",
+        lambda: (G_2 * sp.sqrt(x)).xreplace({x: crossing}),
+        (G_k * x ** (1 - 1 / k)).subs(x, crossing),
+        higher,
     )
-    slope = proof.equal(
-        "their ratio goes with the power", sp.simplify(1 - 1 / k - sp.Rational(1, 2)), (k - 2) / (2 * k)
-    )
+    slope = proof.equal("their ratio goes with the power", lambda: 1 - 1 / k - HALF, (k - 2) / (2 * k))
     proof.at_most("which is positive for k > 2", 0, slope, higher)
     proof.concludes("pure_heavy_tails/thm-3-1@second-moment", crossing)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from dpcheck import seeds
-from dpcheck.claims import split_label
-from dpcheck.errors import CollectionError
+from dpcheck.errors import CollectionError, InvalidInput
+from dpcheck.labels import split_label
 from dpcheck.verdicts import Outcome, Verdict, combine
+
+if TYPE_CHECKING:
+    from dpcheck.interfaces import Problem, Workload
+    from dpcheck.privacy import Guarantee
 
 Size = Literal["smoke", "standard", "full"]
 SIZES: tuple[str, ...] = get_args(Size)
@@ -64,6 +69,30 @@ def by_size(smoke: Any, standard: Any, full: Any = None) -> BySize:
     return BySize(smoke, standard, standard if full is None else full)
 
 
+class Together(tuple[Any, ...]):
+    """Values of a grid that go together, a tuple in every respect but that sentence and table name each of them."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, names: Sequence[str], values: Iterable[Any]) -> Together:
+        one = super().__new__(cls, tuple(values))
+        one.names = tuple(names)
+        if len(one) != len(one.names):
+            raise InvalidInput(f"{len(one.names)} names ({', '.join(one.names)}) for {len(one)} values, {tuple(one)}")
+        return one
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Together, (self.names, tuple(self))
+
+    def _asdict(self) -> dict[str, Any]:
+        return dict(zip(self.names, self, strict=True))
+
+
+def together(names: str, *rows: Iterable[Any]) -> tuple[Together, ...]:
+    """An axis of values that go together: `grid={"case": together("T b", (1, 64), (2, 64))}`."""
+    return tuple(Together(names.split(), row) for row in rows)
+
+
 @dataclass(frozen=True)
 class Context:
     """What one cell of a check may know: its label, its size, its budget and its randomness."""
@@ -87,6 +116,47 @@ class Context:
     def scale(self, smoke: Any, standard: Any, full: Any = None) -> Any:
         """The value for the size of this run."""
         return by_size(smoke, standard, full).at(self.size)
+
+    # What a check of one's own mechanism asks for. The modules are named, not imported: a check depends on the auditor
+    # only where it calls it.
+
+    def audit(
+        self, mechanism: Callable[..., Any], data: Any, neighbour: Any, claim: Guarantee, **options: Any
+    ) -> Verdict:
+        """`dp.audit` of a mechanism as this check's verdict: refuted with a witness of its label, never HOLDS.
+
+        Args:
+            mechanism: `mechanism(data, rng, trials)` -> one output a trial; see `dp.vectorize`.
+            data, neighbour: the pair.
+            claim: the guarantee, such as `dp.PureDP(1.0)`.
+            options: further arguments of `dp.audit`, in place of what the check gives: its label, a seed of its cell,
+                the failure probability of its cell, and 20,000, 100,000 or 1,000,000 trials by size.
+
+        Raises:
+            InvalidInput, MechanismError: as `dp.audit`.
+        """
+        given = {
+            "label": self.label,
+            "seed": int(self.rng("audit").integers(2**63)),
+            "failure_probability": self.failure_probability,
+            "trials": self.scale(20_000, 100_000, 1_000_000),
+        }
+        audit = importlib.import_module("dpcheck.auditing.audit").audit
+        verdict: Verdict = audit(mechanism, data, neighbour, claim, **given | options).verdict()
+        return verdict
+
+    def problem(
+        self, workload: Workload, privacy: Guarantee, *, failure_probability: float = 0.05, samples_per_user: int = 0
+    ) -> Problem:
+        """What an algorithm may know of a workload: its constants, and the budget. See `dpcheck.interfaces.Problem`."""
+        make = importlib.import_module("dpcheck.interfaces").Problem
+        problem: Problem = make(
+            constants=workload.constants,
+            privacy=privacy,
+            failure_probability=failure_probability,
+            samples_per_user=samples_per_user,
+        )
+        return problem
 
 
 Measurement = Verdict | Mapping[str, Any]

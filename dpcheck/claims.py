@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,6 +12,7 @@ import sympy as sp
 
 from dpcheck import printing
 from dpcheck.errors import CollectionError, InvalidInput
+from dpcheck.labels import split_label
 from dpcheck.symbols import BY_NAME
 
 if TYPE_CHECKING:
@@ -28,26 +28,9 @@ Measure = Literal["", "excess risk", "empirical suboptimality", "distance", "gra
 """What a bound is a bound on, for programs: excess risk: population risk of an algorithm's output over the least one;
 empirical suboptimality: the same of the (regularised) empirical risk; distance: of an output to the minimiser that its
 solver is after; epsilon spent: exact loss of the worst pair; "": anything else."""
-Standing = Literal["printed", "reading", "ours"]
-"""What a verdict is about: a statement as printed, a reading of one, or a statement that the paper does not contain."""
 
-LABEL = re.compile(r"[a-z0-9_]+/[a-z]+(-[a-z0-9]+)+(@[a-z][a-z0-9-]*)?")
-
-
-def split_label(label: str) -> tuple[str, str, str]:
-    """`"paper/thm-4@corrected"` -> `("paper", "thm-4", "corrected")`; the reading is "" when none is named."""
-    if not LABEL.fullmatch(label):
-        raise CollectionError(f"malformed label {label!r}; labels look like 'l1_geometry/thm-4' or '…/thm-4@corrected'")
-    statement, _, reading = label.partition("@")
-    paper, item = statement.split("/")
-    return paper, item, reading
-
-
-def standing(label: str, claim: Claim | None) -> Standing:
-    """Refutations of these three are never added up: only the first accuses a paper of its printed word."""
-    if claim is not None and claim.origin == "ours":
-        return "ours"
-    return "reading" if split_label(label)[2] else "printed"
+SEQUENCE = "[i]"
+"""What the name of a sequence's terms ends with: "sigma[i]" are the sigma_i of phases, steps or leaves."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +111,12 @@ class Claim:
     def bound(self) -> sp.Expr | None:
         """The explicit bound where there is one, else the O-form."""
         return self.explicit if self.explicit is not None else self.order
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the values that `evaluate` asks for, of sequences as "sigma[i]"."""
+        bound = sp.S.Zero if self.bound is None else self.bound
+        return tuple(symbol.name for symbol in _prepared(bound, self.assumptions)[2])
 
     def evaluate(self, **parameters: Any) -> Any:
         """The bound at `parameters` (symbol name -> number or array; arrays broadcast).
@@ -213,20 +202,37 @@ class Claim:
 def evaluate(
     expression: sp.Expr, parameters: Mapping[str, Any], assumptions: tuple[sp.Basic, ...] = (), label: str = "bound"
 ) -> Any:
-    """Evaluates a SymPy expression by symbol names; arrays broadcast. See `Claim.evaluate` for the errors."""
-    needed = expression.free_symbols.union(*(a.free_symbols for a in assumptions))
+    """Evaluates a SymPy expression by symbol names; arrays broadcast. See `Claim.evaluate` for the errors.
+
+    A sequence `sigma[i]` of the expression takes its terms, from i = 1 on, under the name "sigma[i]".
+    """
+    expression, assumptions, symbols = _prepared(expression, tuple(assumptions))
     parameters = {name.rstrip("_"): value for name, value in parameters.items()}  # `lambda_=1` for the symbol lambda
-    missing = sorted(s.name for s in needed if s.name.rstrip("_") not in parameters)
+    missing = [s.name for s in symbols if s.name.rstrip("_") not in parameters]
     if missing:
         raise InvalidInput(f"{label} needs a value for {', '.join(missing)}")
-    symbols = sorted(needed, key=lambda s: s.name)
-    values = [parameters[s.name.rstrip("_")] for s in symbols]
+    given = [parameters[s.name.rstrip("_")] for s in symbols]
+    # Terms are numbered from 1 on.
+    values = [[math.nan, *v] if s.name.endswith(SEQUENCE) else v for s, v in zip(symbols, given, strict=True)]
     for assumption in assumptions:
-        held = _compiled(assumption, tuple(symbols))(*values)
+        held = _compiled(assumption, symbols)(*values)
         if not (held.all() if hasattr(held, "all") else held):
             named = {s.name: parameters[s.name.rstrip("_")] for s in sorted(assumption.free_symbols, key=str)}
             raise InvalidInput(f"{label} assumes {assumption}, which fails at {_first_failure(held, named)}")
-    return _compiled(expression, tuple(symbols))(*values)
+    return _compiled(expression, symbols)(*values)
+
+
+@functools.lru_cache(maxsize=512)
+def _prepared(
+    expression: sp.Expr, assumptions: tuple[sp.Basic, ...]
+) -> tuple[sp.Expr, tuple[sp.Basic, ...], tuple[sp.Symbol, ...]]:
+    """Both with sequences named apart from symbols of the same letter, and all symbols that need a value, by name."""
+    bases = sp.Tuple(expression, *assumptions).atoms(sp.IndexedBase)
+    named = {base: sp.IndexedBase(sp.Symbol(f"{base.label}{SEQUENCE}", positive=True)) for base in bases}
+    expression, *others = (each.xreplace(named) for each in (expression, *assumptions))
+    needed = expression.free_symbols.union(*(a.free_symbols for a in others))
+    symbols = sorted((s for s in needed if isinstance(s, sp.Symbol)), key=lambda s: s.name)
+    return expression, tuple(others), tuple(symbols)
 
 
 @functools.lru_cache(maxsize=512)

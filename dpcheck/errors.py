@@ -53,8 +53,11 @@ class UnknownLabel(DpcheckError, LookupError):
     """No statement, algorithm or check has this label; near misses are named."""
 
     def __init__(self, label: str, known: Iterable[str]) -> None:
-        near = difflib.get_close_matches(label, list(known), n=4, cutoff=0.6)
+        known = list(known)
+        near = difflib.get_close_matches(label, known, n=4, cutoff=0.6)
         hint = f"did you mean {', '.join(near)}?" if near else "`dpcheck list` shows every label"
+        if "/" in label and label.partition("/")[0] not in {name.partition("/")[0] for name in known}:
+            hint += "; --also FOLDER names a paper of your own"
         super().__init__(f"unknown label {label!r}; {hint}")
         self.label, self.near = label, tuple(near)
 

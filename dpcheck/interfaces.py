@@ -300,7 +300,7 @@ class Algorithm(abc.ABC, Generic[P]):
     subroutine: ClassVar[bool] = False
     """It only serves others: never an alternative to them."""
     wants: ClassVar[Mapping[str, str]] = {}
-    """Constants of a problem (`Constants.extra`) that its bounds need, and what they are."""
+    """Constants of a problem (`Constants.extra`) that bounds on it need, and what they are."""
 
     @abc.abstractmethod
     def schedule(self, problem: Problem, n: int) -> Schedule[P]:
@@ -310,16 +310,11 @@ class Algorithm(abc.ABC, Generic[P]):
     def execute(self, run: Run[P], workload: Workload, data: Data, start: Array) -> Array:
         """The printed lines: (trials, d)."""
 
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """A bound with constants on the expected excess risk; None where none is known."""
-        return None
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """What its schedule fixes, by the names of symbols in the claims about it: all that it knows of its bounds.
 
-    def distance_bound(self, problem: Problem, n: int) -> float | None:
-        """The same on the distance to the minimiser that a solver is after."""
-        return None
-
-    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
-        """What its schedule fixes, by the names of symbols in the claims about it."""
+        A sequence over phases, steps or leaves is named "sigma[i]"; what no claim may use here has no name, or is nan.
+        """
         return {}
 
     def fit(self, workload: Workload, data: Data, problem: Problem, *, rng: Rng, trials: int) -> Array:

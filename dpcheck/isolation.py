@@ -26,7 +26,7 @@ import sympy as sp
 from dpcheck import foreign
 from dpcheck.errors import WitnessRejected
 from dpcheck.verdicts import Witness
-from dpcheck.witnesses import Violation, verify
+from dpcheck.witnesses import Violation, known, known_files, verify
 
 SECONDS = 20
 """CPU time of one verification."""
@@ -65,7 +65,8 @@ class Isolated:
         tolerance: float = 1e-6,
     ) -> Violation:
         """As `dpcheck.witnesses.verify`; `Violation.at` stays behind. Time or memory out of bounds is a rejection."""
-        asked = pickle.dumps((asdict(witness), tuple(assumptions), private, tolerance, self._seconds, self._memory))
+        bounds = self._seconds, self._memory
+        asked = pickle.dumps((asdict(witness), tuple(assumptions), private, tolerance, dict(known_files()), bounds))
         process = self._started()
         assert process.stdin is not None
         try:
@@ -144,10 +145,11 @@ def answer() -> None:
 
 
 def _answer(request: tuple[Any, ...]) -> dict[str, str]:
-    values, assumptions, private, tolerance, seconds, memory = request
+    values, assumptions, private, tolerance, verifiers, (seconds, memory) = request
     _limit(seconds, memory)
     try:
-        violation = verify(Witness(**values), assumptions=assumptions, private=private, tolerance=tolerance)
+        with known(verifiers):
+            violation = verify(Witness(**values), assumptions=assumptions, private=private, tolerance=tolerance)
         with mpmath.workdps(50):
             claimed, found = (mpmath.nstr(mpmath.mpmathify(v), 40) for v in (violation.claimed, violation.found))
     except MemoryError:

@@ -28,7 +28,14 @@ _SAFE = (
 def pretty(expression: Any) -> list[str]:
     """The lines of an expression drawn in Unicode."""
     printer = _Pretty({"use_unicode": True, "wrap_line": False})
-    return str(printer.doprint(sp.sympify(expression))).splitlines()
+    return str(printer.doprint(subscripted(sp.sympify(expression)))).splitlines()
+
+
+def subscripted(expression: Any, index: str | None = None) -> Any:
+    """The same with symbols `sigma_i` for the terms `sigma[i]` of sequences; all with one index where that is given."""
+    terms = expression.atoms(sp.Indexed)
+    said = {term: index or ", ".join(str(i).replace(" ", "") for i in term.indices) for term in terms}
+    return expression.xreplace({term: sp.Symbol(f"{term.base.label}_{said[term]}", positive=True) for term in terms})
 
 
 def inline(expression: Any) -> str:
@@ -36,6 +43,7 @@ def inline(expression: Any) -> str:
     lines = pretty(expression)
     if len(lines) == 1:
         return lines[0]
+    expression = subscripted(sp.sympify(expression))
     text = str(expression)
     for symbol in sorted(expression.free_symbols, key=lambda s: -len(s.name)):
         text = re.sub(rf"\b{re.escape(symbol.name)}\b", sp.pretty(symbol, use_unicode=True), text)

@@ -200,7 +200,7 @@ class Fresh:
         if n < 1:
             raise InvalidInput(f"an empty data set: n = {n}; n must be >= 1")
         self._workload, self._trials = workload, trials
-        self._stream = (seed, *key)
+        self._seed, self._words = seed, seeds.words(*key)
         self._start, self._stop = 0, n
         self._read: set[tuple[int, int]] = set()
 
@@ -222,7 +222,7 @@ class Fresh:
                 spans = f"[{start}, {stop}) and [{span[0]}, {span[1]})"
                 raise InvalidInput(f"the blocks {spans} overlap without being equal; read them from Fixed data")
         self._read.add(span)
-        rng = seeds.stream(self._stream[0], *self._stream[1:], "block", list(span))
+        rng = seeds.stream(self._seed, "block", list(span), after=self._words)
         return self._workload.draw(rng, self._trials, self.n, means_only=means_only)
 
 

@@ -21,13 +21,21 @@ def key_of(part: Any) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def stream(seed: int, *key: Any) -> np.random.Generator:
+def words(*key: Any) -> tuple[int, ...]:
+    """The 32-bit words of a key, two a part: those of a longer key begin with them."""
+    return tuple(word for part in key for word in divmod(key_of(part), 2**32))
+
+
+def stream(seed: int, *key: Any, after: tuple[int, ...] = ()) -> np.random.Generator:
     """The generator of (seed, key). Equal arguments give equal streams on every machine of one NumPy version.
 
-    >>> float(stream(0, "a", 1).random()) == float(stream(0, "a", 1).random())
+    Args:
+        after: `words` of the parts that come before, where many streams share them.
+
+    >>> float(stream(0, "a", 1).random()) == float(stream(0, 1, after=words("a")).random())
     True
     """
-    spawn_key = tuple(word for part in key for word in divmod(key_of(part), 2**32))
+    spawn_key = after + words(*key)
     return np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(seed, spawn_key=spawn_key)))
 
 

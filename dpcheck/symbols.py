@@ -24,5 +24,14 @@ theta, p, q, kappa, omega = positive("theta p q kappa omega")
 # Clip level, noise scale, step size, accuracy, tail parameter, auxiliary constants.
 C, sigma, eta, gamma, tau, alpha, xi, t = positive("C sigma eta gamma tau alpha xi t")
 
+# Phases, steps or leaves: numbered by i from 1 on; l is the number of the last one.
+index, last = sp.Symbol("i", integer=True, positive=True), sp.Symbol("l", integer=True, positive=True)
+
+
+def sequences(names: str) -> tuple[sp.IndexedBase, ...]:
+    """One sequence of positive numbers for each blank-separated name: `sigma[index]`, `sigma[last]`."""
+    return tuple(sp.IndexedBase(sp.Symbol(name, positive=True)) for name in names.split())
+
+
 BY_NAME: dict[str, sp.Symbol] = {s.name: s for s in list(globals().values()) if isinstance(s, sp.Symbol)}
 """`BY_NAME["epsilon"] is epsilon`: how command-line options and `Claim.evaluate` find their symbols."""

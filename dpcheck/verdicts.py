@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
@@ -70,7 +71,7 @@ class Witness:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "digest": self.digest, "schema_version": 1}
+        return {**asdict(self), "digest": self.digest, "schema_version": SCHEMA}
 
     def save(self, path: pathlib.Path | str) -> pathlib.Path:
         path = pathlib.Path(path)
@@ -84,9 +85,11 @@ class Witness:
         names = ("label", "kind", "parameters", "claimed", "found", "note")
         if not isinstance(values, Mapping):
             raise Unreadable(f"not a witness: a {type(values).__name__} where an object should be")
-        missing = [name for name in names if name not in values]
+        missing = [name for name in (*names, "schema_version") if name not in values]
         if missing:
             raise Unreadable(f"not a witness: the field {missing[0]!r} is missing")
+        if type(schema := values["schema_version"]) is not int or schema != SCHEMA:
+            raise Unreadable(f"schema_version is {foreign.shortened(schema)}; this dpcheck reads witnesses of {SCHEMA}")
         try:
             foreign.check(values)
             witness = cls(**{name: values[name] for name in names})
@@ -110,6 +113,8 @@ class Witness:
         return cls.from_dict(values)
 
 
+SCHEMA = 1
+"""Of a witness file: which fields there are, and what they mean."""
 _LONGEST = {"label": 300, "kind": 100, "claimed": foreign.DIGITS, "found": foreign.DIGITS}
 
 
@@ -142,12 +147,14 @@ class Verdict:
         reason: one sentence that carries the number.
         failure_probability: probability that sampling alone produced this outcome; 0 unless evidence is "sampled".
         numbers: named results (floats, integers, strings), in the order in which to show them.
-        points: the figure; `axes` names its (x, y).
+        points: the figure; `axes` names its (x, y); `dashed` says what the points' bounds are, where they are no plain
+            bounds ("order, its constant set to 1"), and `bars` what their bars are ("of two standard errors").
         notices: the smallest violation that would have been noticed, in words with its number ("a slope of R/bound
             above 0.05"); a CONSISTENT verdict has to say it.
         severity: how far the measured value goes against the statement, comparable among the cells of a check: value
             over bound where it says "at most", bound over value where it says "at least". The largest is shown.
-        rows: of a refutation over several cells, one table row a cell; `Check.verdict` fills them.
+        rows: of a refutation over several cells, one table row a cell; `Check.verdict` fills them. Of runs with a
+            certified budget too (`harness.budget.tabulated`).
     """
 
     outcome: Outcome
@@ -157,6 +164,8 @@ class Verdict:
     numbers: Mapping[str, float | int | str | bool] = field(default_factory=dict)
     points: Sequence[Point] = ()
     axes: tuple[str, str] = ("", "")
+    dashed: str = ""
+    bars: str = ""
     witness: Witness | None = None
     notices: str = ""
     severity: float | None = None
@@ -168,7 +177,7 @@ class Verdict:
             raise InvalidInput(f"a verdict's outcome is an Outcome, got {foreign.shortened(self.outcome)}")
         if self.evidence not in get_args(Evidence):
             raise InvalidInput(f"unknown evidence {foreign.shortened(self.evidence)}; it is one of {_EVIDENCES}")
-        for name in ("reason", "notices"):
+        for name in ("reason", "notices", "dashed", "bars"):
             if not isinstance(text := getattr(self, name), str):
                 raise InvalidInput(f"a verdict's {name} is a sentence, got {foreign.shortened(text)}")
             object.__setattr__(self, name, foreign.plain(text))
@@ -200,7 +209,7 @@ class Verdict:
         values["axes"] = [_plain(axis) for axis in self.axes]
         values["severity"] = _plain(self.severity)
         values["rows"] = [{_plain(name): _plain(value) for name, value in row.items()} for row in self.rows]
-        for name in ("notices", "severity", "rows"):  # said only where there is something to say
+        for name in ("dashed", "bars", "notices", "severity", "rows"):  # said only where there is something to say
             if not values[name] and values[name] != 0:
                 del values[name]
         values["witness"] = None if self.witness is None else self.witness.to_dict()
@@ -234,6 +243,8 @@ class Verdict:
             numbers=_numbers(values["numbers"]),
             points=tuple(Point.from_dict(point) for point in values["points"]),
             axes=(_line(x), _line(y)),
+            dashed=values.get("dashed", ""),
+            bars=values.get("bars", ""),
             witness=None if values["witness"] is None else Witness.from_dict(values["witness"]),
             notices=values.get("notices", ""),
             severity=None if severity is None else _measure(severity),
@@ -289,6 +300,7 @@ def combine(verdicts: Iterable[Verdict], cells: Sequence[Mapping[str, Any]] = ()
     if len(found) == 1:
         return worst
     alike = sum(v.outcome == worst.outcome for v in counted)
+    said = re.sub(r" \(so (\d+) of \1 cells?\)$", "", worst.reason)  # of cells within this one, all alike
     rest = f"; vacuous in the other {len(found) - len(counted)}" if len(counted) < len(found) else ""
     where = _named(cells[next(i for i, v in enumerate(found) if v is worst)]) if cells else ""
     most = "the worst of them at" if worst.severity is not None else "told here:"
@@ -296,10 +308,10 @@ def combine(verdicts: Iterable[Verdict], cells: Sequence[Mapping[str, Any]] = ()
     spent = math.fsum(v.failure_probability for v in found)
     return replace(
         worst,
-        reason=f"{worst.reason} (so {alike} of {len(counted)} cells{place}{rest})",
+        reason=f"{said} (so {alike} of {len(counted)} cell{'' if len(counted) == 1 else 's'}{place}{rest})",
         evidence=min((v.evidence for v in counted), key=_WEAKNESS.index) if alike == len(counted) else worst.evidence,
         failure_probability=spent if spent else worst.failure_probability,
-        points=tuple(point for v in found for point in v.points),
+        points=tuple(dict.fromkeys(point for v in found for point in v.points)),  # cells may share a curve
         rows=_rows(found, cells) if worst.outcome is Outcome.REFUTED else (),
     )
 
@@ -310,7 +322,25 @@ def _severity(verdict: Verdict) -> float:
 
 
 def _named(cell: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in cell.items())
+    """ "T = 2, n = 10, k = 3": a text that names its values itself stands alone."""
+    return ", ".join(
+        value if isinstance(value, str) and " = " in value else f"{name} = {plain(value)}"
+        for name, value in _unfolded(cell).items()
+    )
+
+
+def _unfolded(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """A named tuple stands for the values that it names."""
+    flat: dict[str, Any] = {}
+    for name, value in cell.items():
+        flat |= value._asdict() if hasattr(value, "_asdict") else {name: value}
+    return flat
+
+
+def plain(value: object) -> str:
+    """A cell's value as a reader writes it: 2 for 2.0, and no digit lost."""
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
 def _rows(verdicts: Sequence[Verdict], cells: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
@@ -318,7 +348,7 @@ def _rows(verdicts: Sequence[Verdict], cells: Sequence[Mapping[str, Any]]) -> tu
     named = cells or [{"cell": i + 1} for i in range(len(verdicts))]
     return tuple(
         {
-            **{k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in cell.items()},
+            **{k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in _unfolded(cell).items()},
             "outcome": verdict.outcome.value,
             **verdict.numbers,
         }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,51 @@ settings.register_profile(
     "search", derandomize=False, deadline=None, print_blob=True, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("ci")
+
+# What the tests work out before is kept apart from what the user's own commands do.
+os.environ.setdefault("DPCHECK_CACHE_DIR", str(Path(__file__).resolve().parents[1] / ".dpcheck" / "tests"))
+
+SLOW = Path(__file__).with_name("slow.txt")
+"""Tests of more than `LIMIT` CPU seconds, each with its seconds, as `make slow` measured them."""
+LIMIT = 0.5
+_took: dict[str, float] = {}
+
+
+def _slow() -> dict[str, float]:
+    rows = (line.split(" ", 1) for line in SLOW.read_text(encoding="utf-8").splitlines())
+    return {name: float(seconds) for seconds, name in rows}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--measure", action="store_true", help="rewrite the rows of tests/slow.txt for the tests that run")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = _slow()
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    before = _spent()
+    yield
+    _took[item.nodeid] = _spent() - before
+
+
+def _spent() -> float:
+    """CPU seconds of this process and of those that it has waited for."""
+    spent = os.times()
+    return time.process_time() + spent.children_user + spent.children_system
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--measure"):
+        known = {name: seconds for name, seconds in _slow().items() if name not in _took}
+        slow = known | {name: seconds for name, seconds in _took.items() if seconds > LIMIT}
+        SLOW.write_text("".join(f"{slow[name]:.1f} {name}\n" for name in sorted(slow)), encoding="utf-8")
+
 
 BOUNDS = """
 import sympy as sp

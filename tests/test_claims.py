@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
 import sympy as sp
+from checkout import collected
 
 from dpcheck.asymptotics import Regime, verify
 from dpcheck.claims import Claim, Paper
-from dpcheck.engine.catalogue import load
 from dpcheck.errors import InvalidInput
-from dpcheck.symbols import D, L, d, epsilon, n
+from dpcheck.symbols import D, L, d, epsilon, index, lambda_, last, n, sequences
 
 PAPER = Paper(key="toy", title="A toy", authors="", reference="")
 
@@ -64,7 +65,7 @@ def test_what_has_no_order_says_why():
 
 @pytest.mark.parametrize("label", ["l1_geometry/lem-4-3", "tsybakov/lem-6"])
 def test_orders_with_exp_are_refused_with_a_reason(label):
-    claims = load(content=["bounds"]).claims
+    claims = collected().claims
     with pytest.raises(InvalidInput, match=f"{label} has no order of growth: .*compare the logarithms"):
         claims[label].compare(claims["l1_geometry/thm-4"])
 
@@ -80,3 +81,33 @@ def test_a_claim_prints_three_ways():
     assert exact.latex().startswith(r"\leq")
     nothing = PAPER.claim("toy/lem-2", "Lemma 2", "…", kind="lemma")
     assert nothing.unicode() == nothing.latex() == nothing.mathml() == ""
+
+
+# Sequences over phases, steps or leaves -----------------------------------------------------------------------------
+
+
+def summed() -> Claim:
+    """Σ_{i>=2} σ_{i-1}²/λ_i + λ σ_l: a sequence λ_i beside a symbol λ."""
+    sigma, weight = sequences("sigma lambda")
+    total = sp.Sum(sigma[index - 1] ** 2 / weight[index], (index, 2, last)) + lambda_ * sigma[last]
+    return stated(total, hidden=False)
+
+
+def test_a_sum_over_phases_takes_their_terms_from_the_first_on() -> None:
+    claim = summed()
+    assert claim.needs == ("l", "lambda", "lambda[i]", "sigma[i]")
+    at = {"lambda": 10.0, "lambda[i]": [math.inf, 2.0, 4.0], "sigma[i]": (1.0, 3.0, 5.0), "l": 3}
+    assert claim.evaluate(**at) == pytest.approx(1 / 2 + 9 / 4 + 50)
+    assert claim.evaluate(**{**at, "l": 1}) == pytest.approx(10)
+
+
+def test_a_sequence_is_no_symbol_of_the_same_letter() -> None:
+    with pytest.raises(InvalidInput, match=r"needs a value for lambda\[i\], sigma\[i\]"):
+        summed().evaluate(l=3, lambda_=1.0, sigma=[1.0, 2.0, 3.0])
+
+
+def test_terms_of_a_sequence_are_printed_with_their_index() -> None:
+    lines = summed().unicode()
+    assert "λ⋅σₗ" in lines
+    assert "σᵢ₋₁" in lines
+    assert r"\sigma}_{i - 1}" in summed().latex()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, SIZES
-from dpcheck.claims import standing
 from dpcheck.engine import catalogue, history
+from dpcheck.labels import standing
 from dpcheck.verdicts import Outcome
 
 ROOT = Path(__file__).parent.parent

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import sympy as sp
+from checkout import collected
 
 from dpcheck.asymptotics import Regime
 from dpcheck.asymptotics.optima import least_order
 from dpcheck.claims import Paper
 from dpcheck.derivations import Derivation, Proof, derivation, underived
-from dpcheck.engine.catalogue import load
 from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel
 from dpcheck.symbols import C, D, G_k, d, epsilon, k, n
 from dpcheck.verdicts import Outcome
@@ -57,8 +58,17 @@ def test_a_whole_derivation():
     assert found.complete
     assert [s.standing for s in found.steps] == ["follows", "argued", "follows", "follows", "follows"]
     assert found.reached == ("toy/thm-1@derived", "toy/thm-1")
-    assert found.verdict().outcome is Outcome.HOLDS
-    assert found.verdict().numbers == {"steps executed": 4, "steps argued": 1, "gaps": 0}
+    verdict = found.verdict()
+    assert verdict.outcome is Outcome.CONSISTENT, "the master inequality is in words"
+    assert verdict.reason.startswith("4 of 5 steps executed, the other in words. Noise against bias.")
+    assert verdict.notices == (
+        "granted what is in words, toy/thm-1@derived: any other value; toy/thm-1: a rate of another order"
+    )
+    assert dict(verdict.numbers) == {
+        "steps executed": 4,
+        "steps in words": 1,
+        "steps that do not follow as printed": 0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -122,7 +132,13 @@ def test_a_derivation_that_stops_or_reaches_nothing_is_not_complete():
         """Compares what has no order."""
         proof.same_order("exp", sp.exp(n), n)
 
-    for function, outcome in ((idle, Outcome.UNDECIDED), (stops, Outcome.DIFFERS)):
+    def leaves_open(proof: Proof) -> None:
+        """What SymPy does not decide is neither shown nor wrong."""
+        proof.at_most("true, but not for SymPy", sp.log(n), n)
+        proof.concludes("toy/thm-1", RATE)
+
+    cases = ((idle, Outcome.UNDECIDED), (stops, Outcome.DIFFERS), (leaves_open, Outcome.UNDECIDED))
+    for function, outcome in cases:
         found = transcript(function)
         assert not found.complete
         assert found.verdict().outcome is outcome
@@ -140,6 +156,109 @@ def test_what_must_be_written():
 
     with pytest.raises(CollectionError, match="needs a reason"):
         underived("toy/thm-1", " ")
+
+
+# -- what a derivation may say -----------------------------------------------------------------------------------------
+
+
+def executed(proof: Proof) -> None:
+    """From a lemma to its own bound."""
+    proof.concludes("toy/lem-2", proof.uses("toy/lem-2", BOUND["bias"]))
+
+
+def test_holds_is_said_of_what_is_executed_and_of_nothing_else():
+    found = transcript(executed, "toy/lem-2")
+    assert found.verdict().outcome is Outcome.HOLDS
+    assert "All 2 steps executed" in found.verdict().reason
+    assert "given toy/lem-2" in found.verdict().reason
+    behind = found.verdict(elsewhere=["toy/thm-3"])
+    assert behind.outcome is Outcome.CONSISTENT, "what it uses is in words"
+    assert "toy/thm-3" in behind.reason
+
+
+def test_what_is_granted_leaves_the_conclusion_open():
+    def granted(proof: Proof) -> None:
+        """On a premise that is open."""
+        proof.concludes("toy/lem-2", proof.grants("the premise", "bias", "<=", BOUND["bias"]))
+
+    verdict = transcript(granted, "toy/lem-2").verdict()
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert "granted and not shown: the premise" in verdict.reason
+
+
+def test_a_claim_that_is_named_and_not_reached_is_undecided():
+    verdict = Derivation("toy/lem-2", executed, also=("toy/thm-3",)).run(CLAIMS).verdict()
+    assert verdict.outcome is Outcome.UNDECIDED
+    assert "does not reach toy/thm-3" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("reached", "looser", "notices"),
+    [
+        (2, False, "any other value"),
+        (sp.Rational(199, 100), True, "smaller by the factor 1.1"),
+        (1, True, "smaller by the factor 10"),
+    ],
+)
+def test_a_conclusion_says_what_it_would_have_noticed(reached, looser, notices):
+    proof = Proof(CLAIMS)
+    proof.concludes("toy/thm-1@derived", reached * RATE, looser=looser)
+    assert proof.steps[0].standing == "follows"
+    assert notices in proof.steps[0].notices
+
+
+@pytest.mark.parametrize(("reached", "looser"), [(1, False), (2, True)])
+def test_a_claim_is_as_weak_as_the_derivation_says(reached, looser):
+    """A bound that nobody meant to loosen is as wrong a claim as one that is too strong."""
+    standings, details = run(lambda p: p.concludes("toy/thm-1@derived", reached * RATE, looser=looser))
+    assert standings == ["fails"]
+    assert "weaker than what is reached" in details[0]
+    weaker = RATE * n ** sp.Rational(-looser - 1, 10) if reached == 1 else RATE
+    regime = Regime(base=None, others="free", where=[n >= 1])
+    standings, _ = run(lambda p: p.concludes("toy/thm-1", weaker, looser=looser, regime=regime))
+    assert standings == ["fails"]
+
+
+def test_both_sides_are_shown_as_they_are_written():
+    proof = Proof(CLAIMS)
+    right = proof.equal("squared", lambda: 32 * n / 2 * (3 * d / n) ** 2, 144 * d**2 / n)
+    (formula,) = proof.steps[0].formulas
+    assert proof.steps[0].standing == "follows"
+    assert str(formula) == "((32*n)/2)*((3*d)/n)**2 = 144*d**2/n"
+    assert right == 144 * d**2 / n
+    j = sp.Symbol("j", integer=True, positive=True)
+    proof.equal("a series", sp.Sum(n / 2**j, (j, 1, sp.oo)), n)
+    assert proof.steps[1].standing == "follows"
+    assert isinstance(proof.steps[1].formulas[0].left, sp.Sum)
+    assert run(lambda p: p.equal("wrong", lambda: 32 * n / 2, 15 * n))[0] == ["fails"]
+
+
+def test_both_sides_of_a_claim_that_enters_or_is_reached_are_shown():
+    proof = Proof(CLAIMS)
+    proof.uses("toy/lem-2", n**k / C ** (k - 1), {G_k: n})
+    proof.concludes("toy/thm-1@derived", RATE, looser=True)
+    used, reached = ([str(formula) for formula in step.formulas] for step in proof.steps)
+    assert used == [" ≤ C**(1 - k)*G_k**k".strip(), "= C**(1 - k)*n**k"]
+    assert reached[0] == f"≤ {RATE}"
+    assert reached[1] == f"≤ {2 * RATE}"
+    assert proof.steps[0].detail == "with G_k = n"
+
+
+def test_a_hypothesis_enters_only_when_the_claim_has_it():
+    bounded = PAPER.claim(
+        "toy/thm-4", "Theorem 4", "…", kind="theorem", relation="<=", order=RATE, assumptions=(sp.Le(epsilon, 1),)
+    )
+    for larger, standing in ((1, "follows"), (2, "fails")):
+        proof = Proof({"toy/thm-4": bounded})
+        proof.assumes("toy/thm-4", epsilon, larger)
+        assert [step.standing for step in proof.steps] == [standing]
+
+
+def test_products_are_compared_by_their_logarithms():
+    t = sp.Symbol("t", positive=True)
+    power = {k: 1 + t}
+    assert run(lambda p: p.at_most("grows", n ** (1 / k), (n * (1 + d)) ** (1 / k), power))[0] == ["follows"]
+    assert run(lambda p: p.at_most("does not", (n * (1 + d)) ** (1 / k), n ** (1 / k), power))[0] == ["fails"]
 
 
 # -- the best choice ---------------------------------------------------------------------------------------------------
@@ -181,7 +300,7 @@ def test_least_order_is_a_lower_bound_and_attained():
 
 @pytest.fixture(scope="module")
 def catalogue():
-    return load(content=["bounds"])
+    return collected()
 
 
 @pytest.mark.parametrize("paper", [*PAPERS, "tsybakov", "user_level"])
@@ -228,6 +347,77 @@ def test_every_bound_of_a_theorem_has_a_derivation_or_a_reason(catalogue, paper)
     }
     there = {label.partition("@")[0] for label in (*catalogue.derivations, *catalogue.underived)}
     assert not sorted(stated - there)
+
+
+def test_a_derivation_names_what_it_concludes(catalogue):
+    for each in catalogue.derivations.values():
+        assert set(catalogue.transcript(each.label).reached) == set(each.labels), each.label
+
+
+READ = [
+    "l1_geometry/thm-1",
+    "l1_geometry/thm-2",
+    "l1_geometry/thm-3",
+    "l1_geometry/thm-3@derived",
+    "l1_geometry/alg-1",
+    "l1_geometry/lem-3-1",
+    "l1_geometry/thm-12",
+    "l1_geometry/thm-12@corrected",
+    "l1_geometry/lem-3-3",
+    "l1_geometry/lem-3-2@corrected",
+    "l1_geometry/lem-d4",
+    "l1_geometry/thm-8@corrected",
+    "l1_geometry/thm-9@corrected",
+    "lp_spaces/thm-6@derived",
+    "lp_spaces/claim-after-thm-5",
+    "lp_spaces/lem-1",
+    "lp_spaces/thm-10",
+    "lp_spaces/alg-1@derived",
+    "pure_heavy_tails/thm-g-5",
+    "pure_heavy_tails/prop-f-5@derived",
+    "pure_heavy_tails/prop-c-5@derived",
+    "pure_heavy_tails/thm-3-1",
+    "tsybakov/lem-1",
+    "tsybakov/rem-3@derived",
+    "tsybakov/thm-9@derived",
+    "tsybakov/thm-10@derived",
+    "tsybakov/thm-10@balance",
+    "tsybakov/thm-6@range",
+    "user_level/claim-3-6",
+    "user_level/thm-b1@tail-exact",
+    "user_level/thm-d3@derived",
+    "user_level/claim-2-2",
+    "user_level/lem-2-3@linear",
+    "user_level/thm-3-2@derived",
+]
+"""Claims whose derivation is what looks at their constant or exponents: it concludes them, or goes out from them."""
+
+
+@pytest.mark.parametrize("label", READ)
+def test_a_claim_that_is_changed_in_either_direction_is_noticed(catalogue, label):
+    claim = catalogue.claims[label]
+    own = [d for d in catalogue.derivations.values() if label in (*d.labels, *catalogue.transcript(d.label).used)]
+    assert own
+    for up in (1, -1):
+        if claim.explicit is not None:
+            changed = replace(claim, explicit=claim.explicit * sp.Integer(2) ** up)
+        else:
+            symbol = min(claim.order.free_symbols, key=lambda s: (s != n, str(s)))
+            changed = replace(claim, order=claim.order * symbol ** sp.Rational(up, 2))
+        claims = {**catalogue.claims, label: changed}
+        assert any(d.run(claims).broken for d in own), f"{label} to the power {up}"
+
+
+def test_no_executed_step_compares_an_expression_with_itself(catalogue):
+    """'1280/3 = 1280/3' tells nobody anything: the left side is given as it is written."""
+    alike = [
+        (label, step.text, str(formula))
+        for label in catalogue.derivations
+        for step in catalogue.transcript(label).of("follows")
+        for formula in step.formulas
+        if isinstance(formula.left, sp.Basic) and str(formula.left) == str(formula.right)
+    ]
+    assert not alike
 
 
 def test_derivations_are_homes_of_their_statement(catalogue):

@@ -48,6 +48,15 @@ def test_wheel_carries_typing_and_templates(wheel):
         assert f"dpcheck/report/templates/{template.name}" in names
 
 
+def test_wheel_carries_what_dpcheck_new_writes(wheel):
+    names = set(wheel.namelist())
+    template = ROOT / "dpcheck" / "template"
+    files = [file for file in template.rglob("*") if file.suffix in (".py", ".md", ".toml")]
+    assert {file.parent.name for file in files} >= {"template", "algorithms", "bounds", "audits", "mutants"}
+    for file in files:
+        assert file.relative_to(ROOT).as_posix() in names
+
+
 def test_wheel_has_one_import_package_and_no_rubbish(wheel):
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"dpcheck"}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
-from dpcheck.checks import check
+from dpcheck.checks import check, together
 from dpcheck.errors import InvalidInput
-from dpcheck.verdicts import Outcome, Verdict, combine, consistent, differs, holds, refuted, undecided
+from dpcheck.verdicts import Outcome, Point, Verdict, combine, consistent, differs, holds, refuted, undecided
 
 
 def test_consistent_says_what_it_would_have_noticed() -> None:
@@ -47,3 +49,29 @@ def test_perfect_rates_and_unrefuted_audits_are_expected() -> None:
     rate = check("toy/thm-1", "rate")(lambda context: undecided("", "exact"))
     assert rate.expect == {Outcome.HOLDS, Outcome.CONSISTENT}
     assert check("toy/thm-1", "risk")(lambda context: undecided("", "exact")).expect == {Outcome.HOLDS}
+
+
+def test_what_dashes_and_bars_are_is_kept():
+    found = holds("so", "exact", dashed="equal risk", bars="of two standard errors")
+    assert Verdict.from_dict(found.to_dict()) == found
+    assert not {"dashed", "bars"} & set(holds("so", "exact").to_dict())
+
+
+def test_cells_share_a_curve_once_and_count_once():
+    curve = [Point(x=1.0, value=2.0), Point(x=2.0, value=3.0)]
+    inner = combine([holds("so", "exact", points=curve, severity=s) for s in (0.1, 0.2)])
+    found = combine([inner, inner], [{"T": 1.0}, {"T": 2.0}])
+    assert found.reason == "so (so 2 of 2 cells, the worst of them at T = 1)"
+    assert list(found.points) == curve
+
+
+def test_values_that_go_together_are_named():
+    first, second = together("p n", (0.5, 10), (1.5, 20))
+    assert pickle.loads(pickle.dumps(second)).names == ("p", "n")
+    assert (first, str(first)) == ((0.5, 10), "(0.5, 10)")
+    cells = [{"case": first}, {"case": second}, {"case": "M = N = 10"}]
+    found = combine([refuted("no", "exact", severity=s) for s in (1.0, 2.0, 0.5)], cells)
+    assert found.reason.endswith("the worst of them at p = 1.5, n = 20)")
+    assert dict(found.rows[1]) == {"p": 1.5, "n": 20, "outcome": "refuted"}
+    with pytest.raises(InvalidInput, match="2 names"):
+        together("p n", (1, 2, 3))

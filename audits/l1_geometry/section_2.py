@@ -9,14 +9,13 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import Composition, advanced_composition, optimal_delta
-from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import accuracy
 from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Verdict, differs, holds
+from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads.crosspolytope import SignLasso
 
 from ._instances import linear, location
@@ -154,29 +153,3 @@ def azuma_on_the_privacy_losses(context: Context) -> Verdict:
 
 
 a, c = sp.symbols("a c", nonnegative=True)
-
-
-@check("l1_geometry/thm-1", kind="symbolic")
-def informal_rate_is_theorem_4(context: Context) -> Verdict:
-    """Theorem 4 at LD = 1 and fixed delta has the order of Theorem 1, at all d = n^a, eps = n^-c."""
-    return _same("l1_geometry/thm-1", "l1_geometry/thm-4")
-
-
-@check("l1_geometry/thm-2", kind="symbolic")
-def informal_smooth_rate_is_theorem_7(context: Context) -> Verdict:
-    """Theorem 7 at LD = beta = 1 has the order of Theorem 2 up to logarithms: the exponents agree in n, eps."""
-    return _same("l1_geometry/thm-2", "l1_geometry/thm-7", logs=False)
-
-
-def _same(first: str, second: str, logs: bool = True) -> Verdict:
-    n, d, e = (BY_NAME[name] for name in ("n", "d", "epsilon"))
-    regime = Regime(ties={d: n**a, e: n**-c}, where=[a <= 2, c <= 1], constants={"delta", "D", "L", "H"})
-    orders = [claim(label).order for label in (first, second)]
-    if not logs:
-        orders = [order.subs(BY_NAME["delta"], sp.exp(-1)) for order in orders]
-        orders = [order.replace(lambda e: isinstance(e, sp.log), lambda e: sp.Integer(1)) for order in orders]
-    found = compare(*orders, regime)
-    verify(found)
-    if found.relation == "same order":
-        return holds(f"{found.relation} for d = n^a, eps = n^-c: the certificate verifies", "symbolic")
-    return differs(f"{first} is {found.relation} than {second}", "symbolic")

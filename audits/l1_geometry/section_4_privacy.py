@@ -191,19 +191,20 @@ def unused_records_hide_the_loss(context: Context, *, epsilon: float) -> Verdict
     for n in [2**k for k in range(12, context.scale(24, 28), 2)]:
         for share in (0.1, 0.5, 1.0):
             told = _in_the_window(n, epsilon, share)
+            series = f"{share:g} of the largest beta, epsilon = {epsilon:g}"
             plan = printed_noise(TreeFrankWolfe(), told, n)
             used, spent = sum(row.records for row in plan.phases) / n, account(plan, n).epsilon(0.0)
             amplified = math.log1p(used * math.expm1(spent))
             stated = float(claim("l1_geometry/thm-6@corrected").evaluate(p_0=used, epsilon=epsilon))
             if not math.isclose(amplified, stated, rel_tol=1e-9):
                 return differs(f"the account amplifies to {amplified}, the claim says {stated}", "certificate")
-            points.append(Point(x=float(n), value=amplified / epsilon, bound=1.0, series=f"beta at {share:g}"))
+            points.append(Point(x=float(n), value=amplified / epsilon, bound=1.0, series=series))
     worst = max(point.value for point in points)
     numbers = {"largest epsilon over the promised one": worst, "certified given the place": spent}
     said = f"at most {worst:.6g} of epsilon = {epsilon:g} at every size and beta; {spent:.4g} given the place"
     make = holds if worst <= 1 else refuted
     axes = ("n", "epsilon over the promised one")
-    return make(said, "certificate", numbers=numbers, points=points, axes=axes, severity=worst)
+    return make(said, "certificate", numbers=numbers, points=points, axes=axes, dashed="promised", severity=worst)
 
 
 def _in_the_window(n: int, epsilon: float, share: float) -> Problem:

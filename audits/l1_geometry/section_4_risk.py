@@ -12,9 +12,11 @@ from scipy import optimize
 
 from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count, weights
-from dpcheck.checks import Context, by_size, check
+from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness.budget import with_budget
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, PureDP
@@ -23,10 +25,12 @@ from dpcheck.verdicts import Verdict, combine, differs, holds, refuted
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from ._instances import LASSO, Seen, linear, printed_noise, problem, with_certified, without_bars
+from ._instances import LASSO, Seen, linear, printed_noise, problem, without_bars
 
 LIMIT = float(LASSO.excess_risk(LASSO.domain.vertices).max())
 """The largest excess of the LASSO workload: it is convex, so at a vertex."""
+NOISE = {"none": "no noise", "printed": "printed noise", "safe": "twice that noise"}
+
 EITHER = ("holds", "undecided")
 """Where the bound may be above `LIMIT` at all sizes of a run."""
 
@@ -41,21 +45,25 @@ def gradients_of_the_tree(context: Context, *, T: int) -> Verdict:
     records = float(claim("l1_geometry/alg-3").evaluate(b=b, T=T))
     if float(counts.gradients.max()) != stated or records != n:
         return differs(f"{counts.gradients.max()} gradients against {stated}, {n} records against {records}", "counted")
-    return runtime.verdict(counts.gradients, stated, x=float(T))
+    return runtime.verdict(counts.gradients, stated, x=float(T), variable="T")
 
 
 @check("l1_geometry/thm-6", kind="runtime", grid={"n": by_size([65536], [65536, 2**20, 2**24])})
 def gradients_of_theorem_6(context: Context, *, n: int) -> Verdict:
     """At its own b and T, the schedule plans at most n gradients (runs count what schedules plan: alg-3)."""
     plan = TreeFrankWolfe().schedule(problem(LASSO, PureDP(1.0)), n)
-    found = runtime.verdict(float(plan.gradients), float(n), x=float(n))
+    found = runtime.verdict(float(plan.gradients), float(n), what="planned gradients", x=float(n))
     return replace(found, numbers={**found.numbers, "T": len(plan.phases)})
 
 
 @check(
     "l1_geometry/alg-3",
     kind="risk",
-    grid={"case": ((1, 64), (2, 64), (3, 64), (3, 256), (4, 4096)), "noise": ("printed", "safe", "none")},
+    also=("l1_geometry/thm-6@summed",),
+    grid={
+        "case": together("T b", (1, 64), (2, 64), (3, 64), (3, 256), (4, 4096)),
+        "noise": ("printed", "safe", "none"),
+    },
 )
 def risk_of_the_tree(context: Context, *, case: Any, noise: str) -> Verdict:
     """Mean excess risk on the sign LASSO against the bound with the exact weights of all leaves; without noise it is no
@@ -65,19 +73,19 @@ def risk_of_the_tree(context: Context, *, case: Any, noise: str) -> Verdict:
     dial = 1e-9 if noise == "none" else 1.0
     kind = "safe" if noise == "safe" else "printed"
     algorithm = TreeFrankWolfe(T=T, batch=b, sensitivity=kind, noise_dial=dial)  # type: ignore[arg-type]
-    return _risk(context, algorithm, record_count(b, T), f"{noise} noise, T = {T}")
+    return _risk(context, algorithm, record_count(b, T), f"{NOISE[noise]}, T = {T}")
 
 
 def _risk(context: Context, algorithm: TreeFrankWolfe, n: int, series: str, privacy: Any = None) -> Verdict:
     told = problem(LASSO, privacy or PureDP(1.0))
     trials = min(context.scale(200, 1000), max(60, 4 * 10**6 // n))
     values = risk.excess_risks(algorithm, LASSO, told, n, trials, context.seed, context.label, series, n)
-    bound = algorithm.risk_bound(told, n)
+    bound = bound_of("l1_geometry/thm-6@summed", algorithm, told, n)
     found = risk.expectation(values, bound, context.failure_probability, limit=LIMIT, x=float(n), series=series)
     # The printed noise is accounted under certified sensitivities, not under its own claims.
     half = algorithm.sensitivity == "printed" and algorithm.noise == "pure"
     planned = printed_noise(algorithm, told, n) if half else replace(algorithm, sensitivity="safe")
-    return with_certified(without_bars(found), planned, told, n)
+    return with_budget(without_bars(found), planned, told, n)
 
 
 @check("l1_geometry/thm-6", kind="risk", grid={"n": by_size([4096], [4096, 65536, 2**22])}, expect=EITHER)
@@ -140,21 +148,6 @@ def weights_of_the_steps(context: Context) -> Verdict:
             worst = max(worst, drift / (1.15 if steps == "printed" else 1.0))
     return (holds if worst <= 1 + 1e-9 else refuted)(
         f"at most {worst:.6g} of the bound for T = 1 to 7, weights adding up to 1", "exact", numbers=numbers
-    )
-
-
-@check("l1_geometry/thm-7", kind="symbolic")
-def balance_of_theorem_7(context: Context) -> Verdict:
-    """Its T balances beta D^2/2^T against the gap D L 2^(T/2) log(n/delta) log m/(b eps); Theorem 6 likewise."""
-    b, e, D, L, H = (BY_NAME[x] for x in ("b", "epsilon", "D", "L", "H"))
-    ln, lm, M = sp.symbols("k l M", positive=True)
-    seven = sp.solve(H * D**2 / M - D * L * sp.sqrt(M) * ln * lm / (b * e), M)
-    six = sp.solve(H * D**2 / M - D * L * M * lm / (b * e), M)
-    return proved(
-        {
-            "Theorem 7": seven[0] - (b * e * H * D / (L * ln * lm)) ** sp.Rational(2, 3),
-            "Theorem 6": six[0] - sp.sqrt(b * e * H * D / (L * lm)),
-        }
     )
 
 
@@ -265,7 +258,7 @@ def rate_in_n(context: Context, *, n: int) -> Any:
     algorithm = TreeFrankWolfe(sensitivity="safe", budget="economical", steps="consecutive")
     told = problem(LASSO, PureDP(1.0))
     values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(24, 100), context.seed, "rate", n)
-    return risk.summary(values, algorithm.risk_bound(told, n))
+    return risk.summary(values, bound_of("l1_geometry/thm-6@summed", algorithm, told, n))
 
 
 @check(
@@ -280,7 +273,7 @@ def rate_in_epsilon(context: Context, *, epsilon: float) -> Any:
     n = record_count(1024, 2)
     algorithm, told = TreeFrankWolfe(noise="approximate", T=2, batch=1024), problem(LASSO, ApproxDP(epsilon, 1e-6))
     values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "rate", epsilon)
-    return risk.summary(values, algorithm.risk_bound(told, n))
+    return risk.summary(values, bound_of("l1_geometry/thm-6@summed", algorithm, told, n))
 
 
 @check("l1_geometry/thm-11", kind="symbolic")
@@ -316,6 +309,6 @@ def lasso_on_real_records(context: Context, *, table: str) -> Verdict:
     algorithm, told = TreeFrankWolfe(sensitivity="safe", T=2, batch=1024), problem(work, PureDP(1.0))
     n = record_count(1024, 2)
     values = risk.excess_risks(algorithm, work, told, n, context.scale(20, 200), context.seed, "real", table)
-    bound = algorithm.risk_bound(told, n)
+    bound = bound_of("l1_geometry/thm-6@summed", algorithm, told, n)
     top = float(work.excess_risk(work.domain.vertices).max())  # convex: largest at a vertex
     return risk.expectation(values, bound, context.failure_probability, limit=top, x=float(n), series=table)

@@ -151,7 +151,7 @@ def gradients_of_theorem_7(context: Context, *, n: int) -> Verdict:
     """At its own b and T, the schedule plans at most n gradients (runs count what schedules plan: alg-3)."""
     algorithm = TreeFrankWolfe(noise="approximate")
     plan = algorithm.schedule(problem(LASSO, ApproxDP(1.0, 1 / n**1.5)), n)
-    return runtime.verdict(float(plan.gradients), float(n), x=float(n))
+    return runtime.verdict(float(plan.gradients), float(n), what="planned gradients", x=float(n))
 
 
 @check("l1_geometry/lem-4-5", kind="privacy")

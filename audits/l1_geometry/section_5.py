@@ -8,8 +8,9 @@ import sympy as sp
 
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConvexReduction, TreeFrankWolfe
 from dpcheck.asymptotics import Regime, compare, verify
-from dpcheck.checks import Context, check
+from dpcheck.checks import Context, check, unchecked
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
@@ -53,7 +54,7 @@ class Proportional(LocalizedMirrorDescent):
 
     rho: float = 1e-3
 
-    def risk_bound(self, problem: Problem, n: int, away: float | None = None) -> float:
+    def proved(self, problem: Problem, n: int) -> float:
         assert self.distance is not None
         return self.rho * self.distance
 
@@ -106,6 +107,7 @@ def _fixed_point(label: str) -> Verdict:
 @check(
     "l1_geometry/proc-strongly-convex-reduction",
     kind="risk",
+    also=("l1_geometry/thm-9@summed",),
     grid={"inner": ("tree",)},
     expect="undecided",
 )
@@ -122,10 +124,15 @@ def restarts_on_the_lasso(context: Context, *, inner: str) -> Verdict:
     if used >= n:
         return differs(f"the runs read {used} of {n} records")
     values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "restarts", inner)
-    return risk.expectation(
-        values, algorithm.risk_bound(told, n), context.failure_probability, limit=LIMIT, x=float(n), series=inner
-    )
+    bound = bound_of("l1_geometry/thm-9@summed", algorithm, told, n)
+    return risk.expectation(values, bound, context.failure_probability, limit=LIMIT, x=float(n), series=inner)
 
+
+restarted_descent = unchecked(
+    "l1_geometry/thm-8@summed",
+    "the sum of `thm-4@summed`, which is checked, at the distance of the last run; it lies above the largest risk at "
+    "all sizes that can be run",
+)
 
 # Gradients -----------------------------------------------------------------------------------------------------------
 
@@ -140,7 +147,8 @@ def gradients_of_the_restarted_descent(context: Context, *, d: int, epsilon: flo
     for n in [2**k for k in range(16, 41, 4)]:
         spent = float(algorithm.schedule(told, n).gradients)
         bound = float(claim("l1_geometry/thm-8@derived").evaluate(n=n, d=d, epsilon=epsilon))
-        verdicts.append(runtime.verdict(spent, bound, x=float(n), series=f"d = {d}, epsilon = {epsilon:g}"))
+        series = f"d = {d}, epsilon = {epsilon:g}"
+        verdicts.append(runtime.verdict(spent, bound, what="planned gradients", x=float(n), series=series))
     if (d, epsilon) == (4, 1.0):
         counts = runtime.count(algorithm, linear(d), told, 2**10, 1, context.seed, "restarts")
         if float(counts.gradients.max()) != counts.claimed:
@@ -157,7 +165,8 @@ def gradients_of_the_restarted_tree(context: Context, *, noise: str) -> Verdict:
         told = problem(LASSO, PureDP(1.0) if noise == "pure" else ApproxDP(1.0, 1 / n**1.5))
         plan = algorithm.schedule(told, n)
         bound = float(claim("l1_geometry/thm-9@derived").evaluate(n=n))
-        verdicts.append(runtime.verdict(float(plan.gradients), bound, x=float(n), series=f"{noise} noise"))
+        spent, series = float(plan.gradients), f"{noise} noise"
+        verdicts.append(runtime.verdict(spent, bound, what="planned gradients", x=float(n), series=series))
         if n == 2**12:
             counts = runtime.count(algorithm, LASSO, told, n, 1, context.seed, "restarts", noise)
             if float(counts.gradients.max()) != counts.claimed:

@@ -46,7 +46,7 @@ def gaussian_signs_respect_the_bound(context: Context) -> Verdict:
     found = accuracy.never_violated(
         np.full(len(ratios), 0.3), ratios, statement="0.3 <= worst error over sqrt d/(n eps log d)", drawn=False
     )
-    return replace(found, points=points, axes=("d", "error of the signs"))
+    return replace(found, points=points, axes=("d", "error of the signs"), dashed="lower bound, its constant set to 1")
 
 
 @check("l1_geometry/lem-6-1@literal", kind="lower-bound", expect="refuted")
@@ -214,17 +214,6 @@ def constants_of_the_lasso_family(context: Context) -> Verdict:
             Fact("slope of half the loss at C = D = 1, by the library", float(half[0]), "=", 2.0, 1e-12),
         ]
     )
-
-
-@check("l1_geometry/lem-d4", kind="symbolic")
-def the_two_branches_agree(context: Context) -> Verdict:
-    """At alpha = 1/d the two forms coincide; both follow from Lemma D.6 by Lemma D.5 at fixed (alpha_0, eps_0) = (1/d,
-    0.1).
-    """
-    a, e, d = (BY_NAME[x] for x in ("alpha", "epsilon", "d"))
-    order = claim("l1_geometry/lem-d4").order
-    transfer = (1 / d) / (a * e) * claim("l1_geometry/lem-d6").order
-    return proved({"alpha = 1/d": order.subs(a, 1 / d) - d ** sp.Rational(3, 2) / e, "transfer": transfer - order})
 
 
 @check("l1_geometry/lem-d6", kind="symbolic")

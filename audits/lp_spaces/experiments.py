@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,14 +16,14 @@ from dpcheck.algorithms.lp_spaces import (
     ShuffledMirrorDescent,
 )
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, kappa, mirror_map
-from dpcheck.checks import Conclude, Context, by_size, check
+from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of
 from dpcheck.geometry import Domain, Simplex
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import rate, risk
-from dpcheck.harness.budget import certified
+from dpcheck.harness.budget import budget
 from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
@@ -103,23 +102,10 @@ def _against(label: str, values: Array, work: Any, told: ApproxDP, n: int, p: fl
     return {**found, "exponent": local_exponent(stated, "n", at)}
 
 
-def with_budget(conclude: Conclude) -> Conclude:
-    """The same answer, and beside it what the accountant certifies of the least private row."""
-
-    def judge(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], failure_probability: float) -> Verdict:
-        answer = conclude(rows, failure_probability)
-        spent = max(float(found["certified epsilon"]) for _, found in rows)
-        numbers = {**answer.numbers, "certified epsilon": spent, "at delta": DELTA}
-        said = f"{answer.reason}; run with reduced noise, certified epsilon {spent:.4g} at delta = {DELTA:g}"
-        return replace(answer, reason=said, numbers=numbers)
-
-    return judge
-
-
 @check(
     "lp_spaces/thm-10@quiet", kind="rate",
     grid={"n": by_size([2**k for k in range(10, 15)], [2**k for k in range(10, 18)])},
-    conclude=with_budget(rate.conclude("n")), expect=("consistent", "undecided"),
+    conclude=rate.conclude("n"), expect=("consistent", "undecided"),
 )  # fmt: skip
 def shuffled_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
     """Algorithm 4 with a thousandth of its noise, T and lambda as printed, epsilon = 0.9 FMT(1, n, delta/2), d = 3: the
@@ -133,7 +119,7 @@ def shuffled_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
     found = _against("lp_spaces/thm-10", values, work, told, n, 1.5)
     # epsilon falls with n: the exponent along this path.
     slope = -(1 + math.log2(later.epsilon / told.epsilon)) / 2
-    return {**found, "exponent": slope, **certified(algorithm, setting, n)}
+    return {**found, "exponent": slope, **budget(algorithm, setting, n)}
 
 
 def largest_epsilon(n: int) -> float:
@@ -177,9 +163,13 @@ def size_from_which_it_would_leave(context: Context) -> Verdict:
         f"the excess at the start, at n = {first:.0e}; the printed rate, constant 1, is {rate_there:.3g} at 1e5"
     )
     numbers = {"start": start, "first n": float(first), "bound over the rate at 1e5": float(bounds[0]) / rate_there}
-    points = [Point(x=float(n), value=float(b), series="derived bound") for n, b in zip(sizes, bounds, strict=True)]
+    points = [
+        Point(x=float(n), value=float(b), series="derived bound", bound=start)
+        for n, b in zip(sizes, bounds, strict=True)
+    ]
     ok = first == 10**25 and rate_there < start
-    return (holds if ok else differs)(said, "exact", numbers=numbers, points=points, axes=("n", "bound"))
+    make, axes = holds if ok else differs, ("n", "excess risk")
+    return make(said, "exact", numbers=numbers, points=points, axes=axes, dashed="excess at the start")
 
 
 def own_noise_bound(work: HeavyCoordinates, n: int) -> float:
@@ -197,7 +187,8 @@ def own_noise_bound(work: HeavyCoordinates, n: int) -> float:
 
 @check(
     "lp_spaces/claim-app10-general-eps", kind="risk", grid={"inverse": (2, 4, 8, 16, 32)},
-    conclude=rate.conclude("inverse", axis="quantile of the noise-averaged excess"), expect=("consistent", "undecided"),
+    conclude=rate.conclude("inverse", axis="quantile of the noise-averaged excess", called="(1/delta')"),
+    expect=("consistent", "undecided"),
 )  # fmt: skip
 def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, float]:
     """The (1 - delta')-quantile over data sets of the noise-averaged excess grows no faster than log(1/delta').

@@ -20,6 +20,7 @@ from dpcheck.checks import Context, check
 from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import Ball
 from dpcheck.geometry.norms import dual_norm
+from dpcheck.harness.budget import with_budget
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
 from dpcheck.running import Fixed, Run
@@ -179,7 +180,8 @@ def _truncated(context: Context, p: float, level: float, reading: str) -> Verdic
     r, s_exponent = (dual, dual / (dual - 1)) if reading == "paper" else (space.r, space.s)
     work = replace(heavy(3, p), s=s_exponent)
     algorithm = ShuffledMirrorDescent(p=p, steps=steps, threshold=level, noise_dial=0.3 / level, **READINGS[reading])
-    plan = algorithm.schedule(problem(work, 0.05, 1e-3), size)
+    told = problem(work, 0.05, 1e-3)
+    plan = algorithm.schedule(told, size)
     (row,), rows = plan.phases, work.rows(context.rng("data"), trials, size)
     run = Run[Any](plan, trials, context.rng("run"))
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
@@ -213,7 +215,7 @@ def _truncated(context: Context, p: float, level: float, reading: str) -> Verdic
         return differs(
             f"shares of {shares} of gradients are cut and of steps end at the edge: all kinds wanted", "exact"
         )
-    return combine(
+    found = combine(
         [
             agree([row.level, row.gamma], [bound, math.sqrt(steps)], "threshold and gamma"),
             agree(released.ravel() + 1, np.stack(wanted).ravel() + 1, "1 + truncated gradients", 1e-8),
@@ -221,3 +223,4 @@ def _truncated(context: Context, p: float, level: float, reading: str) -> Verdic
             agree(out.ravel() + 1, total.ravel() + 1, "1 + average", 1e-8),
         ]
     )
+    return with_budget(found, plan, told, size)

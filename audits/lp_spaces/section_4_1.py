@@ -15,8 +15,8 @@ from dpcheck.algorithms.lp_spaces import (
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.algorithms.solvers import Pushed, Task, value
-from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import explicit_of, order_of
+from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Interval, L1Ball
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import refuted_by
@@ -93,7 +93,7 @@ def gradients_of_the_optimiser(context: Context, *, alpha: float) -> Verdict:
     work = quadratic(Ball(3, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(lambda_=0.5, alpha=alpha, optimizer=ProjectedGradient())
     found = runtime.count(algorithm, work, problem(work, 0.5), 60, 2, context.seed, context.name, alpha)
-    return runtime.verdict(found.gradients, found.claimed, x=1 / alpha)
+    return runtime.verdict(found.gradients, found.claimed, x=1 / alpha, variable="1/alpha")
 
 
 @check("lp_spaces/proc-optimizer", kind="accuracy", grid={"gap": (1e-3, 1e-6)}, expect="consistent")
@@ -118,7 +118,7 @@ def steps_of_the_optimiser(context: Context, *, gap: float) -> Verdict:
     work = quadratic(Ball(3, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(lambda_=0.2, alpha=gap, optimizer=ProjectedGradient())
     found = runtime.count(algorithm, work, problem(work, 0.5), 100, 1, context.seed, context.name, gap)
-    return runtime.verdict(found.gradients, found.claimed, x=1 / gap)
+    return runtime.verdict(found.gradients, found.claimed, x=1 / gap, variable="1/gap")
 
 
 # Theorem 1 ----------------------------------------------------------------------------------------------------------
@@ -193,7 +193,10 @@ SIZES = by_size([800_000 * 4**j for j in range(5)], [800_000 * 4**j for j in ran
 
 @check(
     "lp_spaces/thm-2@literal", kind="accuracy", expect="refuted",
-    grid={"case": ((5000, 8000, "22/100", 5), (10**8, 10**6, "19/1000", 150), (10**12, 10**8, "19/10000", 1500))},
+    grid={"case": together(
+        "n d radius constant",
+        (5000, 8000, "22/100", 5), (10**8, 10**6, "19/1000", 150), (10**12, 10**8, "19/10000", 1500),
+    )},
 )  # fmt: skip
 def printed_accuracy_at_the_tip(context: Context, *, case: tuple[int, int, str, int]) -> Verdict:
     """On an interval times a short cone, n records, the excess is above any given multiple of the stated order."""
@@ -219,26 +222,6 @@ def corrected_accuracy_on_the_cone(context: Context, *, n: int) -> dict[str, flo
     return _cone(context, n, "fixed")
 
 
-@check("lp_spaces/thm-2@corrected", kind="symbolic")
-def corrected_accuracy_gives_the_rate(context: Context) -> Verdict:
-    """The projection term is 4 L D (log(2.5/delta)/log(1/delta))^(1/4) times n^(-1/2), corrected; n^(-1/4), printed."""
-    delta, lam = BY_NAME["delta"], BY_NAME["lambda"]
-    rem = explicit_of("lp_spaces/claim-rem-1")  # 2 sigma_2 G_C
-
-    def term(power: sp.Expr) -> sp.Expr:
-        second = epsilon**2 * L * D**3 / (omega**2 * sp.log(1 / delta) * n**power)
-        return L * sp.sqrt(rem.subs({alpha: second}).subs(lam, L / (sp.sqrt(n) * D)))
-
-    ratio = sp.log(sp.Rational(5, 2) / delta) / sp.log(1 / delta)
-    five, three = sp.Rational(5, 2), sp.Rational(3, 2)
-    return proved(
-        {
-            "fourth power, 5/2": (term(five) / (4 * L * D)) ** 4 * n**2 - ratio,
-            "fourth power, 3/2": (term(three) / (4 * L * D)) ** 4 * n - ratio,
-        }
-    )
-
-
 @check(
     "lp_spaces/thm-2@derived", kind="risk",
     grid={"name": ("l1 ball", "l2 ball", "cube"), "d": by_size([10, 500], [10, 100, 1000]),
@@ -249,7 +232,7 @@ def risk_within_the_derived_bound(context: Context, *, name: str, d: int, n: int
     work = linear(body(name, d))
     algorithm, setting = ApproximateObjectivePerturbation(alpha_rule="fixed"), problem(work, 0.9)
     limit = 2 * float(work.domain.support(np.asarray(work.mean)))
-    bound = algorithm.risk_bound(setting, n)
+    bound = bound_of("lp_spaces/thm-2@derived", algorithm, setting, n)
     trials = enough(context, limit, bound, d)
     values = risk.excess_risks(
         algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
@@ -265,20 +248,14 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     work = quadratic(Ball(2, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(alpha_rule="fixed", optimizer=Pushed())
     setting = problem(work, 0.9)
-    bound, limit = algorithm.risk_bound(setting, n), (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
+    bound, limit = (
+        bound_of("lp_spaces/thm-2@derived", algorithm, setting, n),
+        (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2,
+    )
     if bound >= limit:
         return undecided(f"the bound {bound:.4g} is above the largest risk {limit:.4g} at n = {n}", "exact")
     values = risk.excess_risks(algorithm, work, setting, n, context.scale(150, 300), context.seed, context.name, n)
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
-
-
-@check("lp_spaces/thm-2", kind="symbolic")
-def generalisation_part(context: Context) -> Verdict:
-    """Stability L/(lambda n) at lambda = L/(sqrt n D) costs L D/sqrt n, as does the regulariser when R <= D."""
-    lam = L / (sp.sqrt(n) * D)
-    stability_part = L * explicit_of("lp_spaces/alg-1@derived").subs(BY_NAME["lambda"], lam)
-    bias = lam * D**2
-    return proved({"stability": stability_part - L * D / sp.sqrt(n), "regulariser": bias - L * D / sp.sqrt(n)})
 
 
 @check("lp_spaces/thm-2@uncentred", kind="accuracy", expect="refuted")
@@ -334,7 +311,10 @@ def baseline_risk(context: Context, *, n: int) -> Verdict:
     """Its excess on the l1 ball, d = 100, against stability, regulariser and noise of the derived bound."""
     work = linear(body("l1 ball", 100))
     algorithm, setting = ExactObjectivePerturbation(), problem(work, 0.9)
-    limit, bound = 2 * float(work.domain.support(np.asarray(work.mean))), algorithm.risk_bound(setting, n)
+    limit, bound = (
+        2 * float(work.domain.support(np.asarray(work.mean))),
+        bound_of("lp_spaces/thm-2@derived", algorithm, setting, n),
+    )
     trials = enough(context, limit, bound, 100)
     values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, n, gradients=FREE)
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)

@@ -15,8 +15,8 @@ from dpcheck.algorithms.lp_spaces import (
     StronglyConvexObjectivePerturbation,
 )
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
-from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import explicit_of, order_of
+from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.statements import bound_of, order_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.lower_bound import Fact
@@ -43,7 +43,11 @@ def wide_interval(context: Context, *, R: str) -> Verdict:
     return refuted_by(context.label, "thm_3_wide", n=2000, R=R, epsilon="1/2", delta="1/1000000", ramp="1/10")
 
 
-PAIRS = (
+RULES = {"diam": "modulus/‖C‖²", "fixed": "(1 − 1/n) modulus/(2R²)"}
+"""What the repaired rules take off λ."""
+
+PAIRS = together(
+    "R epsilon delta place area n",
     ("1", "1/10", f"1/{10**6}", "19/10", 1000, 10**7),
     ("1", "1/5", f"1/{10**9}", "3", 500, 10**7),
     ("1", "3/10", f"1/{10**9}", "15/4", 200, 10**7),
@@ -87,17 +91,6 @@ def no_pair_at_the_normalisation(context: Context, *, R: str) -> Verdict:
         pair = thm_3_bump(R=R, epsilon=eps, delta=f"1/{10**exponent}", **at)
         found.append(float(pair.found / pair.claimed))
     return accuracy.never_violated(found, 1.0, statement="(P - e^epsilon Q)/delta <= 1", drawn=False)
-
-
-@check("lp_spaces/thm-3@corrected", kind="symbolic")
-def repaired_rule_demands_the_curvature(context: Context) -> Verdict:
-    """With Delta/D^2 the curvature 2 lambda + (1 - 1/n) Delta/R^2 is at least 2 r beta/(epsilon n), for n >= 2."""
-    a, b, j = sp.symbols("a b j", nonnegative=True)  # a = Delta/D^2; n = 2 + j
-    share = 4 * (1 - 1 / (2 + j))
-    # lambda = b > 0: r beta/(epsilon n) = a + b. lambda = 0: it is a - b for some b <= a.
-    positive = 2 * b + share * a - 2 * (a + b)
-    zero = share * a - 2 * a
-    return proved({}, {"lambda > 0": sp.factor(sp.simplify(positive)), "lambda = 0": sp.factor(sp.simplify(zero))})
 
 
 @check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("diam", "fixed")})
@@ -145,8 +138,7 @@ def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verd
     """Mean excess of Algorithm 2 (rule diam) on mean estimation against the derived bound, with its constants."""
     work = quadratic(body(name, d), INRADIUS[name](d))
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule="diam"), problem(work, 0.9)
-    bound = algorithm.risk_bound(setting, n)
-    assert bound is not None
+    bound = bound_of("lp_spaces/thm-4@any-accuracy", algorithm, setting, n)
     limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
     trials = enough(context, limit, bound, d)
     values = risk.excess_risks(
@@ -155,20 +147,27 @@ def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verd
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}")
 
 
-@check("lp_spaces/alg-2", kind="risk", grid={"rule": ("diam", "fixed"), "n": by_size([450], [450, 550])})
+@check(
+    "lp_spaces/alg-2",
+    kind="risk",
+    also=("lp_spaces/thm-4@any-accuracy",),
+    grid={"rule": ("diam", "fixed"), "n": by_size([450], [450, 550])},
+)
 def risk_with_a_regulariser(context: Context, *, rule: str, n: int) -> Verdict:
     """Few records in d = 16 on the l1 ball, so that lambda > 0: mean excess with an exact minimiser against the derived
     bound and its share 4 lambda^2 R^4/Delta.
     """
     work = quadratic(body("l1 ball", 16), INRADIUS["l1 ball"](16))
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule=rule, exact=True), problem(work, 0.9, 0.1)  # type: ignore[arg-type]
-    bound, lambda_ = algorithm.risk_bound(setting, n), algorithm.schedule(setting, n).phases[0].lambda_
-    assert bound is not None
+    bound, lambda_ = (
+        bound_of("lp_spaces/thm-4@any-accuracy", algorithm, setting, n),
+        algorithm.schedule(setting, n).phases[0].lambda_,
+    )
     limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
     if bound >= limit or lambda_ == 0:
         return undecided(f"lambda = {lambda_:.4g}, bound {bound:.4g}, largest risk {limit:.4g} at n = {n}", "exact")
     values = risk.excess_risks(algorithm, work, setting, n, 4000, context.seed, context.name, rule, n, gradients=FREE)
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=rule)
+    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=RULES[rule])
 
 
 @check(
@@ -258,13 +257,6 @@ def printed_rate_is_the_weaker_one(context: Context) -> Verdict:
     return proved({}, {"printed - derived": sp.simplify(gap.subs(epsilon, 1 / (1 + t)))})
 
 
-@check("lp_spaces/claim-rem-2", kind="symbolic")
-def ball_rates(context: Context) -> Verdict:
-    """At G_C = sqrt d, D = 1 Theorem 2 is Remark 2's rate for the ball."""
-    at = {omega: sp.sqrt(BY_NAME["d"]), D: 1}
-    return proved({"convex": order_of("lp_spaces/thm-2").subs(at) - order_of("lp_spaces/claim-rem-2")})
-
-
 @check("lp_spaces/claim-rem-2@strongly-convex", kind="symbolic")
 def ball_rate_of_strongly_convex_losses(context: Context) -> Verdict:
     """At G_C = sqrt d, D = L = Delta = 1 the derived rate is Remark 2's; Theorem 4's as printed exceeds it by
@@ -324,12 +316,3 @@ def facts_of_the_instance(context: Context, *, body: str, d: int) -> Verdict:
         Fact("distance of 0 to the closest supporting plane tried", closest, ">=", found.inradius, 1e-9),
     ]
     return lower_bound_verdict(facts)
-
-
-@check("lp_spaces/claim-after-thm-5", kind="symbolic")
-def upper_over_lower(context: Context) -> Verdict:
-    """Theorem 4's second term at L = 1, Delta = C_min^2 over Theorem 5's first is (log 2d)^4/C_min^2."""
-    c = sp.Symbol("C_min", positive=True)
-    second = order_of("lp_spaces/thm-4").args
-    part = next(term for term in second if term.has(omega)).subs({L: 1, mu: c**2})
-    return proved({"ratio": part / order_of("lp_spaces/thm-5@literal") - explicit_of("lp_spaces/claim-after-thm-5")})

@@ -15,8 +15,8 @@ from dpcheck.algorithms.lp_spaces import (
     PhasedSGD,
 )
 from dpcheck.algorithms.lp_spaces.regular import mirror_map
-from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import explicit_of, order_of
+from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.statements import bound_of, order_of
 from dpcheck.geometry import measure_strong_convexity
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import rate, risk, runtime
@@ -26,7 +26,7 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
 from dpcheck.running import Fresh, Run
-from dpcheck.symbols import BY_NAME, D, L, T, d, delta, epsilon, kappa, n
+from dpcheck.symbols import BY_NAME, D, L, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
@@ -44,7 +44,9 @@ LOG = sp.log(1 / delta)
 
 @check(
     "lp_spaces/proc-mirror-map@literal", kind="accuracy",
-    grid={"case": (("7/4", 2, "1/10"), ("19/10", 5, "1/100"), ("3/2", 64, "1/100"), ("6/5", 1000, "1/100"))},
+    grid={"case": together(
+        "p d t", ("7/4", 2, "1/10"), ("19/10", 5, "1/100"), ("3/2", 64, "1/100"), ("6/5", 1000, "1/100"),
+    )},
     expect="refuted",
 )  # fmt: skip
 def printed_exponent_is_not_strongly_convex(context: Context, *, case: tuple[str, int, str]) -> Verdict:
@@ -53,9 +55,12 @@ def printed_exponent_is_not_strongly_convex(context: Context, *, case: tuple[str
     return refuted_by(context.label, "mirror_map", p=p, d=dimension, t=t)
 
 
+MODULI = together("p d", (1.75, 2), (1.5, 8), (1.9, 5), (1.2, 16), (1.05, 8))
+
+
 @check(
     "lp_spaces/proc-mirror-map@corrected", kind="accuracy",
-    grid={"case": by_size([(1.75, 2), (1.5, 8)], [(1.75, 2), (1.5, 8), (1.9, 5), (1.2, 16), (1.05, 8)])},
+    grid={"case": by_size(MODULI[:2], MODULI)},
     expect="consistent",
 )  # fmt: skip
 def corrected_exponent_is_strongly_convex(context: Context, *, case: tuple[float, int]) -> Verdict:
@@ -136,7 +141,7 @@ def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -
     return make(said, "exact", numbers=numbers)
 
 
-@check("lp_spaces/alg-3@corrected", kind="risk", grid={"p": by_size([1.5], [1.5, 1.8])})
+@check("lp_spaces/alg-3@corrected", kind="risk", also=("lp_spaces/thm-7@risk",), grid={"p": by_size([1.5], [1.5, 1.8])})
 def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
     """Minimisers of size 2 a coordinate, T = 1000 at n = 10^6: mean excess against the derived bound, in which Phi of
     the empirical minimiser is taken at the end of the records; the bound lies below the excess at the start.
@@ -149,8 +154,11 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
         problem(work, 0.9), constants=replace(constants, extra={**constants.extra, "minimiser_norm": reach})
     )
     algorithm = NoisyMirrorDescent(p=p, steps=1000, **CORRECTED)
-    bound, start = algorithm.risk_bound(setting, size), float(work.excess_risk(np.zeros((1, 3)))[0])
-    if bound is None or bound >= start:
+    bound, start = (
+        bound_of("lp_spaces/thm-7@risk", algorithm, setting, size),
+        float(work.excess_risk(np.zeros((1, 3)))[0]),
+    )
+    if bound >= start:
         return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
     values = risk.excess_risks(algorithm, work, setting, size, 2100, context.seed, context.name, p, gradients=COUNTS)
     found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=p, variable="p")
@@ -167,13 +175,6 @@ def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delt
     algorithm = NoisyMirrorDescent(p=p, steps=40)
     claim = ApproxDP(epsilon, delta)
     return certified(algorithm.schedule(problem(work, epsilon, delta), 10_000), claim, f"p = {p:g}")
-
-
-@check("lp_spaces/thm-6@derived", kind="symbolic")
-def concentrated_privacy_of_algorithm_3(context: Context) -> Verdict:
-    """T steps of sensitivity 2L/n at the printed variance cost epsilon^2/(32 log(1/delta))."""
-    rho = T * kappa * (2 * L / n) ** 2 / (2 * explicit_of("lp_spaces/alg-3"))
-    return proved({"rho": rho - explicit_of("lp_spaces/thm-6@derived")})
 
 
 @check("lp_spaces/thm-7@derived", kind="accuracy", grid={"p": by_size([1.5], [1.3, 1.5, 1.8])})
@@ -224,41 +225,6 @@ def risk_of_algorithm_3(context: Context, *, n: int) -> dict[str, float]:
 
 
 @check("lp_spaces/thm-7", kind="symbolic")
-def printed_horizon_meets_the_rate(context: Context) -> Verdict:
-    """At T = (kappa/x)^(2/5), kappa/T and sqrt(kappa) T x are within kappa^(4/5) x^(2/5) if sqrt(kappa) x <= 1."""
-    k, y = sp.symbols("k y", nonnegative=True)  # kappa = 1 + k; x = 1/((1 + y) sqrt kappa)
-    K = 1 + k
-    x = 1 / ((1 + y) * sp.sqrt(K))
-    t = (K / x) ** sp.Rational(2, 5)
-    stated = K ** sp.Rational(4, 5) * x ** sp.Rational(2, 5)
-    # Ratios to the tenth power: stated/bias = kappa^(1/5), stated/noise = kappa^(-1/10) x^(-1/5).
-    bias = sp.expand(sp.powsimp(sp.simplify((stated / (K / t)) ** 5), force=True)) - 1
-    noise = sp.expand(sp.powsimp(sp.simplify((stated / (sp.sqrt(K) * t * x)) ** 5), force=True)) - 1
-    return proved({}, {"bias": bias, "noise": sp.simplify(noise)})
-
-
-@check("lp_spaces/thm-7", kind="symbolic")
-def rates_of_three_horizons(context: Context) -> Verdict:
-    """Bias kappa^(3/5) x^(2/5) at the printed T, kappa^(4/5) x^(2/5) balanced; kappa^(3/4) x^(1/2) at the best."""
-    x = sp.Symbol("x", positive=True)
-    fifth = sp.Rational(2, 5)
-    printed, balanced, best = (
-        (kappa / x) ** fifth,
-        (sp.sqrt(kappa) / x) ** fifth,
-        kappa ** sp.Rational(1, 4) / sp.sqrt(x),
-    )
-    wanted = kappa ** sp.Rational(3, 4) * sp.sqrt(x)
-    return proved(
-        {
-            "printed bias": kappa / printed - kappa ** sp.Rational(3, 5) * x**fifth,
-            "balanced bias": kappa / balanced - kappa ** sp.Rational(4, 5) * x**fifth,
-            "best bias": kappa / best - wanted,
-            "best noise": sp.sqrt(kappa) * best * x - wanted,
-        }
-    )
-
-
-@check("lp_spaces/thm-7", kind="symbolic")
 def weights_reach_the_square(context: Context) -> Verdict:
     """(1 + x)^T >= (n/T)^2 for x = (2/T) log_2(n/T) <= 1: because 1 + x - 2^x is concave and 0 at both ends."""
     x = sp.Symbol("x", positive=True)
@@ -298,8 +264,7 @@ def phased_risk_with_the_additive_term(context: Context, *, size: float, n: int)
     """Mean excess of phased SGD against the corrected bound, also at theta* = 0."""
     work, trials = huber(2, size / math.sqrt(2)), context.scale(2200, 3000)
     algorithm, setting = PhasedSGD(), problem(work, 0.9)
-    bound = algorithm.risk_bound(setting, n)
-    assert bound is not None
+    bound = bound_of("lp_spaces/thm-8@corrected", algorithm, setting, n)
     values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell))
     return risk.expectation(values, bound, context.failure_probability, x=n, series=f"|theta*| = {size:g}")
 
@@ -309,14 +274,6 @@ def corrected_bound_contains_the_printed_one(context: Context) -> Verdict:
     """The corrected order minus L^2 times the rate without d^(1-2/p) is the printed one."""
     rest = L**2 * (1 / sp.sqrt(n) + sp.sqrt(d * LOG) / (n * epsilon))
     return proved({"difference": order_of("lp_spaces/thm-8@corrected") - rest - order_of("lp_spaces/thm-8")})
-
-
-@check("lp_spaces/claim-after-thm-8", kind="symbolic")
-def gap_to_the_constrained_optimum(context: Context) -> Verdict:
-    """Theorem 8 over the constrained optimum at unit norms is d^(1/2 - 1/p)."""
-    optimum = d ** (sp.Rational(1, 2) - 1 / p_) * (1 / sp.sqrt(n) + sp.sqrt(d * LOG) / (n * epsilon))
-    ratio = sp.powsimp(sp.simplify(order_of("lp_spaces/thm-8").subs(BY_NAME["theta"], 1) / optimum))
-    return proved({"ratio": ratio - explicit_of("lp_spaces/claim-after-thm-8")})
 
 
 @check("lp_spaces/proc-phased-sgd", kind="sensitivity")
@@ -333,8 +290,11 @@ def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Ver
     """
     work, d = CoordinateHuber(np.full(2, 6 / math.sqrt(2))), 2
     algorithm, setting = PhasedSGD(scale=scale), problem(work, 0.9)
-    bound, start = algorithm.risk_bound(setting, 4096), float(work.excess_risk(np.zeros((1, d)))[0])
-    if bound is None or bound >= start:
+    bound, start = (
+        bound_of("lp_spaces/thm-8@corrected", algorithm, setting, 4096),
+        float(work.excess_risk(np.zeros((1, d)))[0]),
+    )
+    if bound >= start:
         return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
     values = risk.excess_risks(algorithm, work, setting, 4096, 2100, context.seed, context.name, dict(context.cell))
     found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=scale, variable="c")

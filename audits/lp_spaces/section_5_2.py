@@ -16,7 +16,7 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import explicit_of, order_of
+from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry.norms import dual_exponent, dual_norm
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import refuted_by
@@ -24,7 +24,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
-from dpcheck.symbols import BY_NAME, D, H, d, delta, epsilon, kappa, n
+from dpcheck.symbols import BY_NAME, D, H, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, differs, holds
 
 from ._instances import CORRECTED, DELTA, certified, heavy, problem, replayed
@@ -119,26 +119,6 @@ def linear_loss_above_the_threshold(context: Context) -> Verdict:
     )
 
 
-@check("lp_spaces/thm-10", kind="symbolic")
-def printed_parameters_balance(context: Context) -> Verdict:
-    """At the printed T and lambda, kappa/sqrt T and M/lambda are the printed rate (M = sigma = 1)."""
-    lam = sp.sqrt(n * epsilon) / (kappa**2 * d * LOG) ** sp.Rational(1, 4)
-    steps = n**2 * epsilon**2 / (lam**2 * d * LOG)
-    stated = order_of("lp_spaces/thm-10").subs({D: 1, BY_NAME["beta"]: sp.exp(-1)})
-    log = sp.Symbol("l", positive=True)
-
-    def plain(e: sp.Expr) -> sp.Expr:
-        return e.subs(LOG, log)
-
-    return proved(
-        {
-            "T": plain(steps) - n * epsilon * kappa / sp.sqrt(d * log),
-            "kappa/sqrt T": plain(kappa / sp.sqrt(steps)) - plain(stated),
-            "M/lambda": plain(1 / lam) - plain(stated),
-        }
-    )
-
-
 @check("lp_spaces/thm-10", kind="accuracy", grid={"p": (1.3, 1.8), "lambda_": (1.0, 10.0, 100.0)})
 def bias_of_the_truncation(context: Context, *, p: float, lambda_: float) -> Verdict:
     """The mean of a truncated gradient is off by sigma^2/lambda + beta M sigma^2/lambda^2 at most in the dual norm: in
@@ -220,8 +200,7 @@ def batches_are_certified(context: Context, *, epsilon: float, delta: float) -> 
 def _batched_risk(context: Context, p: float, n: int, label: str) -> Verdict:
     work = heavy(4, p, smoothness=2.0)  # so curved that the largest risk exceeds the bound
     algorithm, setting = BatchedMirrorDescent(p=p), problem(work, 0.9)
-    bound = algorithm.risk_bound(setting, n)
-    assert bound is not None
+    bound = bound_of("lp_spaces/thm-10@derived", algorithm, setting, n)
     values = risk.excess_risks(algorithm, work, setting, n, context.scale(40, 60), context.seed, label, p, n)
     # |w - c|_2 <= |w|_s + |c|_2 for s <= 2.
     limit = work.smoothness / 2 * (work.radius + float(np.linalg.norm(work.centre))) ** 2
@@ -243,37 +222,11 @@ def derived_bound_of_theorem_10(context: Context, *, p: float, n: int) -> Verdic
 
 
 @check("lp_spaces/claim-app10-general-eps", kind="symbolic")
-def batched_parameters_balance(context: Context) -> Verdict:
-    """kappa/sqrt T, 1/lambda and the noise are each the stated rate times a constant at the derived T and lambda."""
-    log = sp.Symbol("l", positive=True)
-    steps = (kappa**2 * n**2 * epsilon**2 / (4 * d * log)) ** sp.Rational(1, 3)
-    lam = sp.sqrt(steps) / kappa
-    stated = order_of("lp_spaces/claim-app10-general-eps").subs(LOG, log)
-    noise = 8 * d * kappa * lam**2 * steps ** sp.Rational(3, 2) * log / (n**2 * epsilon**2)
-    six = sp.Rational(1, 6)
-    return proved(
-        {
-            "bias": kappa / sp.sqrt(steps) - 4**six * stated,
-            "truncation": 1 / lam - 4**six * stated,
-            "noise": sp.powsimp(sp.expand_power_base(noise / stated, force=True), force=True) - 2 * 4**six,
-        }
-    )
-
-
-@check("lp_spaces/claim-app10-general-eps", kind="symbolic")
 def batched_privacy(context: Context) -> Verdict:
     """2 kappa log(1/delta) s^2/epsilon^2 at s = 2 (beta M + lambda)/b: rho = epsilon^2/(4 log(1/delta))."""
     s2 = (2 * (H * D + A_) / b_) ** 2
     found = explicit_of("lp_spaces/proc-batched-md").subs(sp.Symbol("A", positive=True), A_)
     return proved({"rho": kappa * s2 / (2 * found) - epsilon**2 / (4 * LOG)})
-
-
-@check("lp_spaces/claim-app10-p-ge-2", kind="symbolic")
-def entry_of_table_2(context: Context) -> Verdict:
-    """M_2 d/sqrt n + sqrt(M_2) d^(5/4)/sqrt(n epsilon) at M_2 = d^(1/2 - 1/p) is the entry."""
-    M = d ** (sp.Rational(1, 2) - 1 / p_)
-    built = M * d / sp.sqrt(n) + sp.sqrt(M) * d ** sp.Rational(5, 4) / sp.sqrt(n * epsilon)
-    return proved({"entry": sp.expand(sp.powsimp(built, force=True) - order_of("lp_spaces/claim-app10-p-ge-2"))})
 
 
 @check("lp_spaces/proc-heavy-euclid", kind="symbolic")

@@ -70,6 +70,11 @@ def radial_spikes(d: int, k: float, m: int, epsilon: float, factor: float = 1.0)
     return RadialHeavyTail(b=tuple(b), D=1000.0, weights=Spike.of_moment(1.0, k, min(1.0, factor * d / (m * epsilon))))
 
 
+RELEASES = {
+    "point": "last point", "stage 1/point": "point of stage 1", "gradient": "gradient",
+}  # fmt: skip
+"""The releases of these schedules, in words."""
+
 # Privacy, exactly ---------------------------------------------------------------------------------------------------
 
 
@@ -81,7 +86,13 @@ def shifts(case: replay.Case, data: Array, neighbour: Array, trials: int = 64) -
 
 
 def slack_verdict(
-    schedule: Schedule[Any], found: Mapping[str, float], certified: Mapping[str, float], allowed: float, because: str
+    schedule: Schedule[Any],
+    found: Mapping[str, float],
+    certified: Mapping[str, float],
+    allowed: float,
+    because: str,
+    *,
+    case: str,
 ) -> Verdict:
     """The slack table of a schedule: per release, the epsilon charged next to the exact one, and their sums.
 
@@ -90,20 +101,24 @@ def slack_verdict(
 
     Args:
         found: distance of the cores on the closed-form worst pair; certified: what no pair exceeds.
-    """
+        case: what tells this schedule from the others of the check, for the figure.
+    """  # fmt: skip
     rows = privacy.slack(schedule, found)
     # At cores a distance s apart the loss of isotropic Laplace noise reaches s/scale, whatever was released before.
     top, sure = math.fsum(row.epsilon_realised for row in rows), compose(schedule, dict(certified)).pure[1]
     numbers: dict[str, float | int | str | bool] = {"claimed": sum(row.epsilon_claimed for row in rows)}
     numbers |= {"realised": top, "certified": sure, "allowed": allowed}
     points = []
-    for place, row in enumerate(rows):
+    for row in rows:
         numbers[f"charged to {row.name}"], numbers[f"realised by {row.name}"] = (
             row.epsilon_claimed,
             row.epsilon_realised,
         )
-        points.append(Point(x=place + 1.0, value=row.epsilon_realised, bound=row.epsilon_claimed, series=row.name))
-    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("release", "epsilon")}
+        points.append(
+            Point(x=1.0, value=row.epsilon_realised, bound=row.epsilon_claimed, series=f"{RELEASES[row.name]}, {case}")
+        )
+    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("", "epsilon of a release")}
+    fields["dashed"] = "charged"
     fields["severity"] = top / allowed
     said = f"epsilon {top:.6g} realised by the worst pair, {allowed:.6g} allowed, {numbers['claimed']:.6g} charged"
     if top > allowed * (1 + 1e-9):

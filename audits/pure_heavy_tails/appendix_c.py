@@ -183,7 +183,7 @@ def _contained(context: Context, d: int, zeta: float, solver: str) -> Verdict:
         inside, trials, claimed, context.failure_probability, event="the ball holds the minimiser"
     )
     point = Point(x=d, value=inside / trials, bound=claimed, series=f"zeta = {zeta:g}, {solver} solver")
-    return replace(found, points=[point], axes=("d", "frequency of containment"))
+    return replace(found, points=[point], axes=("d", "frequency of containment"), dashed="claimed, at least")
 
 
 @check("pure_heavy_tails/lem-c-2@literal", kind="accuracy", grid={"zeta": (1, 3)}, expect="refuted")
@@ -201,7 +201,7 @@ def containment_without_a_limit(context: Context, *, zeta: int) -> Verdict:
         claimed, inside, statement="1 - e^-zeta <= Pr(the ball holds the minimiser)", witness=witness
     )
     points = [Point(x=e, value=p, bound=claimed, series=f"zeta = {zeta}") for e, p in zip(budgets, inside, strict=True)]
-    return replace(found, points=points, axes=("epsilon", "probability of containment"))
+    return replace(found, points=points, axes=("epsilon", "probability of containment"), dashed="claimed, at least")
 
 
 CERTIFIED = sensitivity.Certificate(

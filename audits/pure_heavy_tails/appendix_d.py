@@ -371,7 +371,12 @@ def structured_slack(context: Context, m: int) -> Verdict:
     found = shifts(case, *opposite_spikes(m, 1e6), trials=2)
     sure = {"stage 1/point": 4 * C / m, "point": 7 / 3 * C / m}
     return slack_verdict(
-        case.planned(m), found, sure, 1.0, "by hand: 4C/(λm) and 7C/(3λm), for any solvers that meet the gaps"
+        case.planned(m),
+        found,
+        sure,
+        1.0,
+        "by hand: 4C/(λm) and 7C/(3λm), for any solvers that meet the gaps",
+        case=f"m = {m}",
     )
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import EMPGM
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net
@@ -20,11 +19,9 @@ from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stabilit
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, BoxRecords
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.laws import Exponential
 from dpcheck.running import Fixed, Run
-from dpcheck.symbols import BY_NAME, G_2, D, G_k, beta, d, epsilon, k, n
 from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
@@ -195,6 +192,7 @@ def clip_bias_in_the_cap(context: Context) -> Verdict:
     fields: dict[str, Any] = {
         "points": points,
         "axes": ("C", "0.8-quantile of b_Z"),
+        "dashed": "order, its constant set to 1",
         "numbers": {"largest ratio times k-1": worst},
     }
     if worst > 5:
@@ -251,7 +249,7 @@ def selection_is_useful(context: Context) -> Verdict:
     bound = stated("pure_heavy_tails/fact-em-utility", C=cap, n=size, epsilon=eps, d=1, D=1.0, eta=0.3, beta=0.1)
     if abs(bound - 4 * cap / (eps * size) * (math.log(10) + math.log(10))) > 1e-9:
         return refuted(f"the claim's bound is {bound:.9g} at |net| = 10, beta = 0.1", "exact")
-    return replace(found, points=points, axes=("candidates", "probability"))
+    return replace(found, points=points, axes=("candidates", "probability of a score above the level"), dashed="beta")
 
 
 @check("pure_heavy_tails/fact-pgm-error-bound", kind="stability")
@@ -308,24 +306,6 @@ def mapping_bounds_the_distance(context: Context, *, n: int) -> Verdict:
 
 
 # Theorem E.1 --------------------------------------------------------------------------------
-
-
-@check("pure_heavy_tails/thm-e-1", kind="symbolic")
-def balance_of_the_cap(context: Context) -> Verdict:
-    """At the printed C and eta the tail, the noise and the net are multiples of one u = G (d/(epsilon n))^(1-1/k)."""
-    u = G_k * (d / (epsilon * n)) ** (1 - 1 / k)
-    cap = G_k * (epsilon * n / d) ** (1 / k)
-    lam, H = BY_NAME["lambda"], BY_NAME["H"]
-    eta = cap * d / (epsilon * n * (lam + H))
-    return proved(
-        {
-            "C d/(epsilon n) = u": cap * d / (epsilon * n) / u - 1,
-            "G^k/C^(k-1) = u": G_k**k / cap ** (k - 1) / u - 1,
-            "2 (H + lambda) eta = 2u": 2 * (H + lam) * eta / u - 2,
-            "(4C/(epsilon n)) d = 4u": 4 * cap * d / (epsilon * n) / u - 4,
-            "D/eta = D (lambda + H)/u": eta * (lam + H) / u - 1,
-        }
-    )
 
 
 @check(
@@ -412,6 +392,7 @@ def _distances(context: Context, algorithm: EMPGM, n: int, epsilon: float, trial
 @check(
     "pure_heavy_tails/thm-e-1@derived",
     kind="accuracy",
+    also=("pure_heavy_tails/thm-2-1@solver",),
     grid={"n": by_size([100, 400], [100, 400, 1600]), "lambda_": (30.0,)},
 )
 def distance_within_constants(context: Context, *, n: int, lambda_: float) -> Verdict:
@@ -440,16 +421,6 @@ def distance_in_n(context: Context, *, n: int) -> dict[str, float]:
 
 
 # Theorem E.2 --------------------------------------------------------------------------------
-
-
-@check("pure_heavy_tails/thm-e-2", kind="symbolic")
-def order_is_the_rate_times_a_log(context: Context) -> Verdict:
-    """(26) is the rate of Theorem 3.1 with one further logarithm, that of (20) at lambda_max, on its private term."""
-    printed, plain = (order_of(f"pure_heavy_tails/{item}") for item in ("thm-e-2", "thm-3-1"))
-    top = sp.Symbol("lambda_max", positive=True)
-    logarithm = sp.log(D * (top + BY_NAME["H"]) / G_k * epsilon * n / d)
-    sampling = G_2 * D * sp.sqrt(sp.log(1 / beta) / n)
-    return proved({"(26)": printed - sampling - (plain - sampling) * logarithm})
 
 
 @check("pure_heavy_tails/thm-e-2", kind="privacy", grid={"epsilon": by_size([1.0], [1.0, 3.0])})

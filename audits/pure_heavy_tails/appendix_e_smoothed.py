@@ -212,7 +212,7 @@ def _smoothed_distance(context: Context, n: int, rule: str, label: str) -> Verdi
         np.abs(point - best)[:, 0], bound, 0.3 + failure, context.failure_probability, limit=work.D,
         quantity="distance", x=n,
     )  # fmt: skip
-    return replace(found, axes=("n", "quantile of the distance"))
+    return replace(found, axes=("n", f"{0.7 - failure:g}-quantile of the distance"))
 
 
 @check("pure_heavy_tails/prop-e-4", kind="accuracy", grid={"n": by_size([64], [64, 256])})

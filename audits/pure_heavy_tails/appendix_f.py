@@ -239,6 +239,7 @@ def cells_against_gibbs(context: Context, *, count: int) -> Verdict:
         numbers={"divergence": divergence, "bound": bound},
         points=[point],
         axes=("cells", "max-divergence"),
+        dashed="bound by the slope of the potential",
     )
 
 

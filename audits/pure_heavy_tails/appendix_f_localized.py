@@ -24,7 +24,7 @@ from dpcheck.interfaces import Array, Objective, Problem, Sample
 from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
-from dpcheck.symbols import C, G_k, d, epsilon, k, lambda_, m
+from dpcheck.symbols import epsilon
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
@@ -33,6 +33,8 @@ from dpcheck.workloads.median import WeightedMedian
 
 from ._exponential import potential
 from ._instances import BLOCKS, opposite_spikes, problem, radial_spikes, wide
+
+EVALUATORS = {"exact": "exact evaluator", "alg-6": "Algorithm 6 as evaluator"}
 
 SURROGATE = "with a selection among cells in place of the sampler of [LL25, Theorem 3.9]: "
 """Algorithm 7's own sampler is a cited black box; the cells have its Gibbs law up to the width of a cell."""
@@ -120,20 +122,6 @@ def budgets_add_up(context: Context) -> Verdict:
     Delta_0 = sp.Symbol("Delta_0", positive=True)
     # The claim's bound (epsilon/(8 Delta_0)) alpha at alpha = Delta_0/512.
     return proved({"evaluator": epsilon / (8 * Delta_0) * Delta_0 / 512 - epsilon / 4096}, {"budgets": epsilon - total})
-
-
-@check("pure_heavy_tails/prop-f-5@derived", kind="symbolic")
-def constant_of_the_gibbs_law(context: Context) -> Verdict:
-    """sqrt(640 C D_0 d/(lambda m epsilon)) = sqrt(640 600) u <= 620 u, u = Cd/(lambda m epsilon); with the bias 640."""
-    u = C * d / (lambda_ * m * epsilon)
-    D_0 = 600 * u
-    square = 640 * C * D_0 * d / (lambda_ * m * epsilon)
-    cap = G_k * (m * epsilon / d) ** (1 / k)
-    target = G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k)
-    return proved(
-        {"gap to distance": square / u**2 - 640 * 600, "u at the chosen C": u.subs(C, cap) / target - 1},
-        {"620 and 20 within 640": sp.Integer(640) - 620 - 20, "640 600 <= 620^2": sp.Integer(620**2 - 640 * 600)},
-    )
 
 
 @check("pure_heavy_tails/alg-7@literal", kind="accuracy", expect="refuted")
@@ -259,7 +247,7 @@ def _counted(context: Context, evaluator: str, m: int) -> Verdict:
     algorithm, work = _toy(evaluator)
     setting = Problem(constants=work.constants, privacy=PureDP(1.0), failure_probability=0.05)
     found = runtime.count(algorithm, work, setting, m, context.scale(1, 3), context.seed, "toy", evaluator, m)
-    return replace(runtime.verdict(found.gradients, found.claimed, x=m, series=evaluator), axes=("m", "gradients"))
+    return runtime.verdict(found.gradients, found.claimed, x=m, variable="m", series=EVALUATORS[evaluator])
 
 
 @check(

@@ -202,17 +202,6 @@ def packing_bound(context: Context) -> Verdict:
     return lower_bound.verdict(facts)
 
 
-@check("pure_heavy_tails/thm-g-5", kind="symbolic")
-def larger_is_half_of_the_sum(context: Context) -> Verdict:
-    """Theorem G.5 is the sum of Propositions G.2 and G.4, and a maximum is at least half of the sum."""
-    both = order_of("pure_heavy_tails/prop-g-2") + order_of("pure_heavy_tails/prop-g-4")
-    a, excess = sp.Symbol("a", positive=True), sp.Symbol("s", nonnegative=True)
-    return proved(
-        {"orders": order_of("pure_heavy_tails/thm-g-5") - both},
-        {"max - half the sum": (a + excess) - (2 * a + excess) / 2},
-    )
-
-
 def _combined_facts(label: str) -> list[Fact]:
     facts = []
     order = order_of("pure_heavy_tails/thm-g-5")

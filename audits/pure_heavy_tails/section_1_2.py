@@ -167,7 +167,7 @@ def printed_phase_count_leaves_records(context: Context) -> Verdict:
     points = [
         Point(x=n, value=m, bound=1.0, series=f"J = {J}") for (n, J), m in zip(cells[1:], smallest[1:], strict=True)
     ]
-    return replace(found, points=points, axes=("n", "records in the smallest block"))
+    return replace(found, points=points, axes=("n", "records in the smallest block"), dashed="claimed, at least")
 
 
 @check("pure_heavy_tails/alg-1@corrected", kind="symbolic")

@@ -22,7 +22,9 @@ def steps_share_the_budget(context: Context, *, n: int, epsilon: float) -> Verdi
     data, neighbour = opposite_spikes(n, 1e6)
     schedule = algorithm.schedule(problem(work, epsilon), n)
     found = shifts(case, data, neighbour, 8)
-    return slack_verdict(schedule, found, {"gradient": 2.0 / n}, epsilon, "clipped gradients lie in a ball of radius C")
+    because = "clipped gradients lie in a ball of radius C"
+    told = f"n = {n}, epsilon = {epsilon:g}"
+    return slack_verdict(schedule, found, {"gradient": 2.0 / n}, epsilon, because, case=told)
 
 
 @check(

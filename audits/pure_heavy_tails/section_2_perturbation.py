@@ -57,7 +57,8 @@ def localisation_slack(context: Context, solver: str, M: float, share: float) ->
     case = Case(algorithm, work, problem(work, epsilon))
     found = shifts(case, *opposite_spikes(n, M))
     certified_shift = {"point": UNITS[solver] * C / (lambda_ * n)}
-    return slack_verdict(case.planned(n), found, certified_shift, share * epsilon, BECAUSE)
+    told = f"{solver} solver, M = {M:g}"
+    return slack_verdict(case.planned(n), found, certified_shift, share * epsilon, BECAUSE, case=told)
 
 
 @check(
@@ -329,8 +330,9 @@ def single_perturbation_slack(context: Context, *, solver: str, epsilon: float) 
     found = shifts(case, *opposite_spikes(m, 1e6))
     sure = {"point": SINGLE_UNITS[solver] * C / m}
     return slack_verdict(
-        case.planned(m), found, sure, SINGLE_UNITS[solver] / 3 * epsilon, "by hand: 2C/(λm), and C/(6λm) for either gap"
-    )
+        case.planned(m), found, sure, SINGLE_UNITS[solver] / 3 * epsilon,
+        "by hand: 2C/(λm), and C/(6λm) for either gap", case=f"{solver} solver, epsilon = {epsilon:g}",
+    )  # fmt: skip
 
 
 @check("pure_heavy_tails/proc-single-op", kind="sensitivity", grid={"solver": tuple(SOLVERS)})

@@ -15,13 +15,12 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import explicit_of, stated
+from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
-from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
@@ -276,15 +275,6 @@ def gap_of_the_average(context: Context, *, function: str, alpha: float) -> Verd
 def three_quarters_of_alpha(context: Context, *, function: str, alpha: float) -> Verdict:
     """The gap is in fact at most 3 alpha/4."""
     return _gap_within(context, function, alpha, "3 alpha/4", stated("pure_heavy_tails/prop-c-5@derived", alpha=alpha))
-
-
-@check("pure_heavy_tails/prop-c-5@derived", kind="symbolic")
-def three_quarters_by_algebra(context: Context) -> Verdict:
-    """At the stop, (3D/2) sqrt(S_t)/t + alpha/4 is at most 3 alpha/4."""
-    t, slack = sp.symbols("t slack", positive=True)
-    alpha, claimed = BY_NAME["alpha"], explicit_of("pure_heavy_tails/prop-c-5@derived")
-    root = (1 - slack / (1 + slack)) * alpha * t / 3  # D sqrt(S_t) at any share of its limit alpha t/3
-    return proved({}, {"the claimed gap - the proved one": claimed - (sp.Rational(3, 2) * root / t + alpha / 4)})
 
 
 def _steps(context: Context, function: str, alpha: float, label: str) -> Verdict:

@@ -65,6 +65,7 @@ def excess_risk_in_epsilon(context: Context, *, solver: str, k: float, epsilon: 
 @check(
     "pure_heavy_tails/thm-3-1@derived",
     kind="risk",
+    also=("pure_heavy_tails/thm-2-1@summed",),
     grid={
         "solver": by_size(["single"], ["single", "double"]),
         "k": by_size([2.0], [2.0, 4.0]),

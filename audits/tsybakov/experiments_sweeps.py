@@ -155,7 +155,8 @@ def compare(figures: str, variable: str) -> Callable[[Rows, float], Verdict]:
             "failure_probability": failure_probability,
             "numbers": {"cells against Section 7": len(against), **numbers},
             "points": points,
-            "axes": (variable, "excess risk"),
+            "axes": (variable, "mean excess risk"),
+            "bars": "of two standard errors",
         }
         told = "; ".join(said)
         if against:

@@ -278,7 +278,10 @@ def first_noise_against_the_diameter(context: Context) -> Verdict:
             return differs(f"{ratio:.9g} from the schedule, {stated_ratio:.9g} from the claim")
         points.append(Point(x=float(n), value=ratio, bound=1.0, series="sqrt(d) sigma_1/D"))
     said = f"W_2 is empty with probability at least {least:.6g} at n = 2^8, and more beyond; the plan refuses to run"
-    return refuted(said, "exact", numbers=numbers, points=points, axes=("n", "first noise over diameter"))
+    return refuted(
+        said, "exact", numbers=numbers, points=points, dashed="the diameter",
+        axes=("n", "deviation of the first noise over the diameter"),
+    )  # fmt: skip
 
 
 @check("tsybakov/alg-3@corrected", kind="accuracy", grid={"n": (2**8, 2**12, 2**16)})
@@ -397,7 +400,8 @@ def exponent_of_the_iterated_guarantee(context: Context, *, theta_bar: float) ->
     )  # fmt: skip
     make = holds if found.outcome == "holds" and abs(slopes[-1] + 0.5) < 0.05 else refuted
     said = f"slopes {', '.join(f'{s:.2f}' for s in slopes)} from 2^10 to 2^512: -1/2 in the end, where -1 is claimed"
-    return make(said, "certificate", numbers=numbers, points=points, axes=("log2 n", "local slope"))
+    axes = ("log2 n", "local slope")
+    return make(said, "certificate", numbers=numbers, points=points, axes=axes, dashed="claimed slope")
 
 
 def iterated_guarantee(log_n: float, theta_bar: float) -> float:

@@ -19,7 +19,7 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Constants
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import changed_records, gaussian_delta, pure_delta
-from dpcheck.symbols import L, epsilon, lambda_, rho, theta
+from dpcheck.symbols import epsilon, lambda_, rho
 from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
@@ -262,18 +262,6 @@ def larger_exponents_with_the_diameter(context: Context) -> Verdict:
         D**-s * u ** (power + s), u**power, statement="D^-s |u|^(theta + s) <= |u|^theta", evidence="certificate",
         covers="|u|^s <= D^s",
     )  # fmt: skip
-
-
-@check("tsybakov/lem-1", kind="symbolic")
-def distance_and_excess_from_the_noise_condition(context: Context) -> Verdict:
-    """lambda r^theta <= F - F* <= L r forces r^(theta - 1) <= L/lambda; both bounds are met where it is an equality."""
-    far = (L / lambda_) ** (1 / (theta - 1))
-    return proved(
-        {
-            "lambda r^theta = L r at the bound": sp.log(lambda_ * far**theta) - sp.log(L * far),
-            "excess at the bound": sp.log(formula("tsybakov/lem-1")) - sp.log(L * far),
-        }
-    )
 
 
 @check("tsybakov/lem-1", kind="accuracy", grid={"theta": (2.0, 4.0), "reach": (1.0, 3.0)})

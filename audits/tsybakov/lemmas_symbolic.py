@@ -12,7 +12,7 @@ from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of
 from dpcheck.harness.symbolic import proved
-from dpcheck.symbols import BY_NAME, C, D, H, L, T, beta, d, delta, epsilon, eta, k, lambda_, n, p, r_2, r_k, theta
+from dpcheck.symbols import D, L, T, d, delta, epsilon, eta, k, lambda_, n, p, r_2, theta
 from dpcheck.verdicts import Verdict, differs, holds
 
 from ._instances import formula
@@ -40,43 +40,6 @@ def first_noise_of_the_printed_step(context: Context) -> Verdict:
     level = R * (epsilon * n_1 / sp.sqrt(d * LOG * sp.log(n))) ** (1 / k)
     sigma = 8 * level * sp.sqrt(LOG) * eta_1 * n_1 ** (2 * p) / (n_1 * epsilon)
     return proved({"first noise over D": sp.sqrt(d) * sigma / D / formula("tsybakov/alg-3@literal") - 1})
-
-
-@check("tsybakov/thm-10@derived", kind="symbolic")
-def last_term_does_not_vanish(context: Context) -> Verdict:
-    """The last term of the sum at the third printed cap is 2^-(p+3/2) D/sqrt(log n), whatever beta."""
-    tail, half, log_n = sp.Symbol("log(1/beta)", positive=True), sp.Rational(1, 2), sp.Symbol("log n", positive=True)
-    step = D * n ** (-p / 2) / (n ** ((p - 1) / 2) * L**2 * sp.sqrt(log_n * tail))
-    term = L**2 * step * n ** (p - half) * sp.sqrt(tail) * 2 ** (-p - 3 * half)
-    last = formula("tsybakov/thm-10@derived").subs(sp.log(n), log_n)
-    claimed = D * sp.sqrt(tail) / (2 ** (p + 1) * sp.sqrt(n))
-    return proved(
-        {
-            "last term": term / last - 1,
-            "over the claimed term it is sqrt(n/(2 log n log(1/beta)))": (last / claimed) ** 2
-            / (n / (2 * log_n * tail))
-            - 1,
-        }
-    )
-
-
-@check("tsybakov/thm-10@balance", kind="symbolic")
-def no_first_weight_removes_the_lipschitz_constant(context: Context) -> Verdict:
-    """D^2 lambda + 2 L^2/(lambda sqrt n) is the bound plus a square."""
-    square = (D * sp.sqrt(lambda_) - sp.sqrt(2) * L / (sp.sqrt(lambda_) * n ** sp.Rational(1, 4))) ** 2
-    total = D**2 * lambda_ + 2 * L**2 / (lambda_ * sp.sqrt(n))
-    return proved({"a square": sp.expand(total - formula("tsybakov/thm-10@balance") - square)})
-
-
-@check("tsybakov/thm-9@derived", kind="symbolic")
-def last_noise_from_the_plan(context: Context) -> Verdict:
-    """4 L_f sqrt(d) sigma_l log(4/beta) at n_l = 1, eta_l = eta/n^2 and eta = D n^(-p/2)/L_f."""
-    r_2k = BY_NAME["r_2k"]
-    level = r_2k * (epsilon / sp.sqrt(d * LOG * sp.log(n))) ** (1 / k)
-    sigma = 8 * level * sp.sqrt(LOG) * (D * n ** (-p / 2) / L / n**2) / epsilon
-    cost = 4 * L * sp.sqrt(d) * sigma * sp.log(4 / beta)
-    bound = formula("tsybakov/thm-9@derived").subs(sp.log(1 / delta), LOG)
-    return proved({"cost of the last noise": sp.powsimp(sp.expand_power_base(cost / bound, force=True)) - 1})
 
 
 @check("tsybakov/thm-8@sharp", kind="symbolic")
@@ -120,27 +83,6 @@ def one_step_of_the_recursion(context: Context) -> Verdict:
     at_two = formula("tsybakov/fact-thm3-recursion").subs(theta, 2)
     constant = at_two.subs(next(iter(at_two.free_symbols)), 1) / 2**18
     return proved({"one step": difference, "C = 2^18 at theta = 2, c = 1": constant - 1})
-
-
-@check("tsybakov/thm-6", kind="symbolic")
-def terms_of_theorem_6(context: Context) -> Verdict:
-    """sigma^2 ~ T frees the noise term of T; noise and bias meet at the level C; T caps the smooth term."""
-    q = epsilon * n / sp.sqrt(d * LOG)
-    level = r_k * q ** (1 / k)
-    sigma = sp.sqrt(C**2 * T * LOG / (n**2 * epsilon**2))
-    noise = D * sp.sqrt(d) * sigma / sp.sqrt(T)
-    private = r_k * D * q ** (-(k - 1) / k)
-    batches = sp.sqrt(H * D / r_k) * q ** ((k - 1) / (2 * k))
-    few = sp.sqrt(H * D / r_k) * n ** sp.Rational(1, 4)
-    return proved(
-        {
-            "noise term does not depend on T": sp.diff(noise, T),
-            "noise at the level": sp.log(noise.subs(C, level)) - sp.log(private),
-            "bias at the level": sp.log(D * r_k**k / level ** (k - 1)) - sp.log(private),
-            "smooth term at the first T": sp.log(H * D**2 / batches**2) - sp.log(private),
-            "smooth term at the second T": H * D**2 / few**2 / (r_k * D / sp.sqrt(n)) - 1,
-        }
-    )
 
 
 def exponents(label: str, power: float) -> Verdict:

@@ -40,7 +40,7 @@ LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 PLANE = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
 ALWAYS = "claims of clipped means at one point, which hold for every loss"
-COVERS = {"corrected": CONTRACTS, "private": ALWAYS, "dialled": ""}
+COVERS = {"corrected": CONTRACTS, "private": ALWAYS}
 
 
 def accounted(plan: Schedule[Any], promise: ApproxDP, covers: str) -> Verdict:
@@ -189,9 +189,9 @@ def crossover_below_which_shuffling_does_not_pay(context: Context) -> Verdict:
     reason = "by this lemma shuffling needs less noise than disjoint batches " + "; ".join(said)
     axes = ("T", "deviation by shuffling over deviation by batch")
     if not below:
-        return undecided(reason, "exact", points=points, axes=axes)
+        return undecided(reason, "exact", points=points, axes=axes, dashed="equal deviations")
     seen = "a crossover at or below the T that Algorithm 6 takes, at these two sizes"
-    return consistent(reason, "exact", points=points, axes=axes, notices=seen)
+    return consistent(reason, "exact", points=points, axes=axes, dashed="equal deviations", notices=seen)
 
 
 @check("tsybakov/lem-6@derived", kind="privacy", grid={"n": (10**4, 10**6), "T": (1, 100, 5000)})
@@ -266,6 +266,7 @@ def printed_noise_at_the_epsilon_of_the_experiments(context: Context) -> Verdict
         agreement=1e-4,
         numbers=numbers,
         points=points,
+        axes=("T", "exact delta(8)"),
         T=T, constant=64, epsilon=8, delta="1/100000", threshold="29/5",
     )  # fmt: skip
 
@@ -283,7 +284,7 @@ def shuffling_disjoint_batches_never_hurts(context: Context, *, epsilon: float) 
         left, 1e-5, statement="exact delta(epsilon) of the mixture <= delta", evidence="certificate", tolerance=1e-4,
         covers="hockey-stick divergence is jointly convex, so a mixture over places costs at most one place",
     )  # fmt: skip
-    return replace(found, points=points, axes=("T", "exact delta"))
+    return replace(found, points=points, axes=("T", "exact delta"), dashed="claimed delta")
 
 
 @check("tsybakov/thm-6", kind="privacy", grid={"T": by_size((10, 100), (1, 10, 30, 100, 1000))})

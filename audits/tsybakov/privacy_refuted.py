@@ -10,7 +10,7 @@ from scipy import stats
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, corrected
-from dpcheck.checks import Context, by_size, check
+from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.statements import stated, unassumed
 from dpcheck.harness import accuracy, losses, sensitivity
 from dpcheck.harness.refutation import refuted_by, witnessed
@@ -102,6 +102,7 @@ def one_phase_with_the_printed_noise(context: Context, *, instance: str) -> Verd
         measured=found.delta(1.0)[0],
         numbers={"epsilon at 1e-5": found.epsilon(1e-5)[0], "movement over claim": float(seen.movements[0].ratio[0])},
         points=[Point(x=work.a, value=found.epsilon(1e-5)[0], bound=1.0, series="epsilon of a phase")],
+        axes=("a", "epsilon at delta = 1e-5"),
         a=text, n=records, K=K, eta="1/4", lambda_=f"1/{n}", steps=phase.steps, epsilon=1, delta="1/100000",
     )  # fmt: skip
 
@@ -139,7 +140,11 @@ def stays(algorithm: LocalisedClipped, work: Sheared, n: int) -> None:
 @check(
     "tsybakov/thm-1",
     kind="privacy",
-    grid={"instance": (("1/100", "3", 1024, 300), ("1/400", "2", 1024, 300), ("1/4000", "3/2", 8192, 1500))},
+    grid={
+        "instance": together(
+            "a K_0 n far", ("1/100", "3", 1024, 300), ("1/400", "2", 1024, 300), ("1/4000", "3/2", 8192, 1500)
+        )
+    },
     expect="refuted",
 )
 def whole_algorithm_with_records_in_order(context: Context, *, instance: tuple[str, str, int, int]) -> Verdict:
@@ -177,7 +182,7 @@ def turned(a: str, K_0: str, n: int) -> tuple[Settling, Sheared, Array, float]:
 @check(
     "tsybakov/thm-1",
     kind="privacy",
-    grid={"instance": (("3/10000", 128), ("1/100000", 1024))},
+    grid={"instance": together("a n", ("3/10000", 128), ("1/100000", 1024))},
     expect="refuted",
 )
 def one_gradient_turned_around_in_order(context: Context, *, instance: tuple[str, int]) -> Verdict:
@@ -203,8 +208,9 @@ def one_gradient_turned_around_in_order(context: Context, *, instance: tuple[str
     kind="privacy",
     grid={
         "instance": by_size(
-            (("1/1000", "5/2", 8192, "213/100"), ("1/100000", "3/10", 1024, "2")),
-            (
+            together("a K_0 n threshold", ("1/1000", "5/2", 8192, "213/100"), ("1/100000", "3/10", 1024, "2")),
+            together(
+                "a K_0 n threshold",
                 ("1/400", "2", 2048, "3119/1000"),
                 ("1/1000", "5/2", 4096, "49/20"),
                 ("1/1000", "5/2", 8192, "213/100"),

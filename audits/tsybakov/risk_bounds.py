@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import sympy as sp
 from scipy import stats
 
 from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, limit_point
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, rate, risk, symbolic
+from dpcheck.harness.budget import with_budget
 from dpcheck.interfaces import Array
-from dpcheck.symbols import D, L, lambda_, theta
+from dpcheck.symbols import D
 from dpcheck.verdicts import Verdict, holds, refuted
 from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.power_well import PowerWell
@@ -48,19 +48,22 @@ def one_phase_within_constants(context: Context, *, theta: float, weight: float,
         lambda_=weight, D=2.0, n=n, k=2.0, C=level, r_2=c.moment(2.0, 1), r_2k=c.moment(4.0, 1)
     )
     return risk.expectation(
-        np.concatenate(values), float(bound), context.failure_probability, limit=work.worst, x=n, series=f"λ = {weight}"
-    )
+        np.concatenate(values), float(bound), context.failure_probability, limit=work.worst, x=n,
+        series=f"theta = {theta:g}, lambda = {weight:g}, C = {level:g}",
+    )  # fmt: skip
 
 
 @check(
     "tsybakov/alg-3@corrected",
     kind="risk",
+    also=("tsybakov/thm-1@summed",),
     grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": by_size((2**20,), (2**16, 2**20, 2**24, 2**28))},
 )
 def localised_risk_within_constants(context: Context, *, theta: float, k: float, n: int) -> Verdict:
     """The corrected Algorithm 3 on power wells at epsilon = 1 against its bound with every constant."""
     # The bound does not need the Lipschitz condition of Theorem 1.
-    return _judged(context, localised(k, lipschitz="ignored"), well(theta, 2 * k), n)
+    algorithm, work = localised(k, lipschitz="ignored"), well(theta, 2 * k)
+    return _judged(context, algorithm, work, n, bound_of("tsybakov/thm-1@summed", algorithm, problem(work, 1.0), n))
 
 
 # Algorithm 6 with its constants ------------------------------------------------------------------------------------
@@ -71,20 +74,21 @@ def _judged(
     algorithm: PermutedAccelerated | LocalisedClipped,
     work: PowerWell,
     n: int,
-    bound: float | None = None,
+    bound: float,
+    variable: str = "n",
 ) -> Verdict:
-    """Mean excess risk at epsilon = 1 against a bound, the algorithm's own unless given."""
-    bound = algorithm.risk_bound(problem(work, 1.0), n) if bound is None else bound
-    assert bound is not None
+    """Mean excess risk at epsilon = 1 against a bound; over n, or that axis."""
     # Betting below the largest risk takes about log(1/failure probability) times its ratio to the bound.
     trials = min(60_000, max(context.scale(4000, 6000, 40_000), math.ceil(30 * work.worst / bound)))
     values = risk.excess_risks(
         algorithm, work, problem(work, 1.0), n, trials, context.seed, context.label,
         context.name, dict(context.cell), gradients=ANY,
     )  # fmt: skip
-    series = ", ".join(f"{name} = {value}" for name, value in context.cell.items() if name != "n")
-    found = risk.expectation(values, bound, context.failure_probability, limit=work.worst, x=n, series=series)
-    return replace(found, axes=("n", "mean excess risk"))
+    series = rate.named(context.cell, variable)
+    return risk.expectation(
+        values, bound, context.failure_probability, limit=work.worst, x=float(context.cell[variable]),
+        variable=variable, series=series,
+    )  # fmt: skip
 
 
 @check(
@@ -101,12 +105,7 @@ def accelerated_risk_within_constants(context: Context, *, calibration: str, the
     """Algorithm 6 on power wells with spikes, at k = 2, against the bound with every constant."""
     work = well(theta, 2.0, chance=0.01, d=d)
     algorithm = PermutedAccelerated(k=2.0, calibration=calibration)  # type: ignore[arg-type]
-    plan, c, width = algorithm.plan(problem(work, 1.0), n), work.constants, work.constants.diameter(2.0)
-    bound = stated(
-        "tsybakov/thm-6@derived", H=c.smoothness(2.0), D=width, T=plan.T, d=d, sigma=plan.sigma, n=plan.T * plan.b,
-        r_k=c.moment(2.0, 1), k=2.0, C=plan.level,
-    )  # fmt: skip
-    return _judged(context, algorithm, work, n, bound)
+    return _judged(context, algorithm, work, n, bound_of("tsybakov/thm-6@derived", algorithm, problem(work, 1.0), n))
 
 
 @check(
@@ -121,7 +120,7 @@ def unbiased_acceleration_within_constants(context: Context, *, T: int, theta: f
     plan, c, width = algorithm.plan(problem(work, 1.0), n), work.constants, work.constants.diameter(2.0)
     noise = math.sqrt(plan.sigma**2 + c.moment(2.0, 1) ** 2 / plan.b)
     bound = stated("tsybakov/fact-acsa@derived", H=c.smoothness(2.0), D=width, T=plan.T, Sigma=noise)
-    return replace(_judged(context, algorithm, work, n, bound), axes=("n", "mean excess risk"))
+    return _judged(context, algorithm, work, n, bound, variable="T")
 
 
 @check(
@@ -152,13 +151,16 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
     Runs of our Algorithm 6 with the weights of Algorithm 7, hardly any noise, steps longer than the domain.
     """
     line = TwoPoint(D=2.0, G=1.0, rho=1.0)
-    algorithm = PermutedAccelerated(weights="printed", batches=T, noise_dial=1e-12)
-    excess = risk.excess_risks(
-        algorithm, line, problem(line, 1.0), 10**6 * T, 1, context.seed, context.name, T, gradients=ANY
+    algorithm, told, n = (
+        PermutedAccelerated(weights="printed", batches=T, noise_dial=1e-12),
+        problem(line, 1.0),
+        10**6 * T,
     )
+    excess = risk.excess_risks(algorithm, line, told, n, 1, context.seed, context.name, T, gradients=ANY)
     left = float(excess[0])
     found = accuracy.never_violated(left, 0.0, statement="weight of the start <= 0")
-    return replace(found, severity=left, numbers={**found.numbers, "2/((T+1)(T+2))": 2 / ((T + 1) * (T + 2))})
+    found = replace(found, severity=left, numbers={**found.numbers, "2/((T+1)(T+2))": 2 / ((T + 1) * (T + 2))})
+    return with_budget(found, algorithm, told, n)
 
 
 # Theorem 2's reduction ----------------------------------------------------------------------------------------------
@@ -202,17 +204,6 @@ def shrinking_balls_against_an_adversary(context: Context, *, theta: float) -> V
         right.append(stated("tsybakov/thm-2@derived", a=a, theta=theta, lambda_=growth))
     return accuracy.never_violated(
         left, right, statement="final excess <= the bound", failure_probability=context.failure_probability
-    )
-
-
-@check("tsybakov/rem-3@derived", kind="symbolic")
-def diameter_from_lipschitz_and_growth(context: Context) -> Verdict:
-    """λr^θ <= Lr at a distance r = (L/λ)^(1/(θ-1)) is an equality, and two points are at most twice that apart."""
-    r = (L / lambda_) ** (1 / (theta - 1))
-    stated = claim("tsybakov/rem-3@derived").explicit
-    assert stated is not None
-    return symbolic.proved(
-        {"λ r^θ = L r at the largest distance": sp.log(lambda_ * r**theta) - sp.log(L * r), "twice it": stated - 2 * r}
     )
 
 

@@ -55,7 +55,7 @@ def _compared(context: Context, noise: str, n: int, trials: int) -> dict[str, fl
     "tsybakov/thm-1@corrected",
     kind="rate",
     grid={"n": by_size((64, 256, 1024), [2**j for j in range(5, 11)], [2**j for j in range(5, 14)])},
-    conclude=rate.conclude("n", axis="risk over that with the printed noise"),
+    conclude=rate.conclude("n", axis="risk over that with the printed noise", against="share of variance, 2 log(4n_1)"),
     expect=("consistent", "undecided"),
 )
 def private_noise_costs_a_logarithm(context: Context, *, n: int) -> dict[str, float]:
@@ -68,7 +68,7 @@ def private_noise_costs_a_logarithm(context: Context, *, n: int) -> dict[str, fl
     "tsybakov/thm-1@trivial",
     kind="rate",
     grid={"n": by_size((64, 256, 1024), [2**j for j in range(5, 11)], [2**j for j in range(5, 14)])},
-    conclude=rate.conclude("n", axis="risk over that with the printed noise"),
+    conclude=rate.conclude("n", axis="risk over that with the printed noise", against="factor n_1² of its variance"),
     expect=("consistent", "undecided"),
 )
 def noise_at_the_trivial_movement_costs_more(context: Context, *, n: int) -> dict[str, float]:
@@ -111,7 +111,12 @@ def _advantage(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], fail
         f"{key}: {float(value):.3g}" for key, value in numbers.items() if "advantage" in key or "its" in key
     )
     return replace(
-        found, reason=f"{found.reason}; {said}", numbers=numbers, points=points, axes=("L_f", "mean excess risk")
+        found,
+        reason=f"{found.reason}; {said}",
+        numbers=numbers,
+        points=points,
+        axes=("L_f", "mean excess risk"),
+        dashed="order of the moments, its constant set to 1",
     )
 
 
@@ -155,7 +160,7 @@ def moments_beat_the_lipschitz_constant(context: Context, *, rarity: int) -> dic
 
 def _counted(context: Context, algorithm: Algorithm[Any], work: Any, n: int, epsilon: float = 3.0) -> Verdict:
     found = runtime.count(algorithm, work, problem(work, epsilon), n, 1, context.seed, context.name, n)
-    return replace(runtime.verdict(found.gradients, found.claimed, x=n), axes=("n", "gradients"))
+    return runtime.verdict(found.gradients, found.claimed, x=n)
 
 
 @check("tsybakov/alg-2", kind="runtime", grid={"T": (1, 7, 40)})
@@ -165,7 +170,7 @@ def descent_reads_every_record_each_step(context: Context, *, T: int) -> Verdict
     batch = work.draw(context.rng(), 1, 50)
     start: Array = np.zeros((1, 1))
     clipped_descent(work, batch, start, steps=T, eta=0.5, level=1.0, weight=0.1)
-    return runtime.verdict(float(work.gradients), 50 * T, x=T)
+    return runtime.verdict(float(work.gradients), 50 * T, x=T, variable="T")
 
 
 @check("tsybakov/alg-3@corrected", kind="runtime", grid={"n": by_size((16, 64), (16, 64, 256, 1024))})
@@ -179,7 +184,8 @@ def gradients_grow_as_a_power(context: Context, *, p: float, n: int) -> Verdict:
     """The scheduled gradients against n^(p+1) log(n) with the constant 2(p+1)."""
     work = well(2.0, 4.0)
     schedule = corrected(p=p).schedule(problem(work, 3.0), n)
-    return runtime.verdict(float(schedule.gradients), 2 * (p + 1) * n ** (p + 1) * math.log(n), x=n)
+    bound = 2 * (p + 1) * n ** (p + 1) * math.log(n)
+    return runtime.verdict(float(schedule.gradients), bound, what="planned gradients", x=n, series=f"p = {p:g}")
 
 
 @check("tsybakov/alg-4@corrected", kind="runtime", grid={"n": by_size((64,), (64, 256, 1024))})
@@ -214,4 +220,4 @@ def sampled_gradients(context: Context, *, b: int) -> Verdict:
     """Gradients of 40 steps of DP-SGD on 256 records against Tb and six deviations of the random batch sizes."""
     work = well(2.0, 4.0)
     found = runtime.count(MinibatchSGD(T=40, b=b), work, problem(work, 3.0), 256, 1, context.seed, context.name, b)
-    return runtime.verdict(found.gradients, found.claimed + 6 * math.sqrt(found.claimed), x=b)
+    return runtime.verdict(found.gradients, found.claimed + 6 * math.sqrt(found.claimed), x=b, variable="b")

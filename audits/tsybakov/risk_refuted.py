@@ -16,10 +16,10 @@ from scipy import stats
 
 from dpcheck.algorithms.tsybakov import IteratedLocalised, LocalisedClipped, StochasticApproximation
 from dpcheck.algorithms.tsybakov.localised import Phase
-from dpcheck.checks import Context, by_size, check
+from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
 from dpcheck.engine.statements import order_of
-from dpcheck.harness import risk
+from dpcheck.harness import rate, risk
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.interfaces import Algorithm, Problem
 from dpcheck.privacy import ApproxDP
@@ -60,6 +60,7 @@ def judged(
         "excess over the order": left / 2 / bound,
     }
     points: list[Point] = []
+    series = rate.named({"": "as printed, projected", **{k: v for k, v in parameters.items() if k == "theta"}}, "n")
     if n <= DRAWN:
         trials = context.scale(200, 2000)
         values = risk.excess_risks(
@@ -71,7 +72,7 @@ def judged(
         points.append(
             Point(
                 x=float(n), value=float(values.mean()), lower=float(values.mean()) - 2 * error,
-                upper=float(values.mean()) + 2 * error, bound=bound, series="as printed, projected",
+                upper=float(values.mean()) + 2 * error, bound=bound, series=series,
             )
         )  # fmt: skip
         if clopper_pearson(beyond, trials, context.failure_probability, "upper")[1] < chance - 1e-9:
@@ -79,7 +80,8 @@ def judged(
             return differs(said, "sampled", failure_probability=context.failure_probability, numbers=numbers)
     found = refuted_by(
         label, verifier, measured=left / 2, agreement=1e-9, numbers=numbers, points=points,
-        axes=("n", "mean excess risk; the order at constant 1"), **parameters, p=1, epsilon=1, delta="1/100000",
+        axes=("n", "mean excess risk"), dashed="order, its constant set to 1", bars="of two standard errors",
+        **parameters, p=1, epsilon=1, delta="1/100000",
     )  # fmt: skip
     return replace(found, severity=left / 2 / bound)
 
@@ -93,8 +95,10 @@ def order_at(label: str, n: int, *, k: int, theta: int = 2, **rest: Any) -> floa
     return float(evaluate(order_of(label), at))
 
 
-FACTORS: tuple[tuple[int, int, int], ...] = ((8, 2, 0), (12, 8, 0), (16, 30, 0), (20, 100, 0), (40, 100_000, 0))
-LARGE: tuple[tuple[int, int, int], ...] = ((33, 10_000, 0), (60, 1000, 3), (100, 10**8, 3))
+NAMES = "log2_n factor logs"
+FACTORS = together(NAMES, (8, 2, 0), (12, 8, 0), (16, 30, 0), (20, 100, 0), (40, 100_000, 0))
+KEPT = together(NAMES, (21, 100, 0), (34, 10_000, 0), (60, 1000, 3))
+LARGE = together(NAMES, (33, 10_000, 0), (60, 1000, 3), (100, 10**8, 3))
 """(log2 n, factor, logs): the order times factor (log n)^logs is exceeded at n."""
 
 
@@ -126,7 +130,7 @@ def printed_step_ends_at_the_wrong_end(context: Context, *, instance: tuple[int,
 @check(
     "tsybakov/thm-10",
     kind="risk",
-    grid={"instance": by_size(((21, 100, 0), (34, 10_000, 0)), ((21, 100, 0), (34, 10_000, 0), (60, 1000, 3)))},
+    grid={"instance": by_size(KEPT[:2], KEPT)},
     expect="refuted",
 )
 def printed_step_misses_the_order_with_its_logarithm(context: Context, *, instance: tuple[int, int, int]) -> Verdict:
@@ -134,7 +138,7 @@ def printed_step_misses_the_order_with_its_logarithm(context: Context, *, instan
     return convex(context, "thm_10_risk", instance, 2)
 
 
-@check("tsybakov/thm-10", kind="risk", grid={"instance": ((21, 100, 0), (34, 10_000, 0))}, expect="refuted")
+@check("tsybakov/thm-10", kind="risk", grid={"instance": KEPT[:2]}, expect="refuted")
 def printed_step_stays_at_its_start_with_one_exponent(context: Context, *, instance: tuple[int, int, int]) -> Verdict:
     """Should the 2p of phase 1 be a misprint for p: the printed step then hardly leaves a start at the wrong end."""
     return convex(context, "thm_10_risk", instance, 1)
@@ -152,12 +156,17 @@ def halving(context: Context, verifier: str, theta: int, instance: tuple[int, in
     )
 
 
+CALLS = together(NAMES, (12, 20, 0), (16, 100, 0), (40, 10**4, 3))
+LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))
+LAST = together("log2_log2_n factor logs", (4, 100, 0), (5, 10**5, 0), (6, 10**4, 3))
+
+
 @check(
     "tsybakov/thm-2",
     kind="risk",
     grid={
         "theta": (2, 3),
-        "instance": by_size(((12, 20, 0), (16, 100, 0)), ((12, 20, 0), (16, 100, 0), (40, 10**4, 3))),
+        "instance": by_size(CALLS[:2], CALLS),
     },
     expect="refuted",
 )
@@ -169,7 +178,7 @@ def printed_calls_do_not_come_back(context: Context, *, theta: int, instance: tu
 @check(
     "tsybakov/thm-11",
     kind="risk",
-    grid={"instance": by_size(((16, 100, 0),), ((16, 100, 0), (24, 10_000, 0), (40, 10**4, 3)))},
+    grid={"instance": by_size(LOGS[:1], LOGS)},
     expect="refuted",
 )
 def printed_calls_miss_the_order_with_logarithms(context: Context, *, instance: tuple[int, int, int]) -> Verdict:
@@ -182,7 +191,7 @@ def printed_calls_miss_the_order_with_logarithms(context: Context, *, instance: 
     kind="risk",
     grid={
         "theta": (2, 3),
-        "instance": by_size(((4, 100, 0), (5, 10**5, 0)), ((4, 100, 0), (5, 10**5, 0), (6, 10**4, 3))),
+        "instance": by_size(LAST[:2], LAST),
     },
     expect="refuted",
 )

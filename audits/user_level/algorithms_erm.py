@@ -13,31 +13,30 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM, SmoothedERM, StronglyConvex
 from dpcheck.algorithms.user_level.sizes import smallest_users
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, rate, risk
+from dpcheck.harness.budget import REDUCED, budget, with_budget
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
 from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 
 from ._controls import conclude, row, told_apart
 from ._runs import (
-    DIALLED_3,
-    DIALLED_4,
-    NOT_PRIVATE,
-    TELLING_3,
-    TELLING_4,
+    REDUCED_3,
+    REDUCED_4,
+    REDUCED_FULL_3,
+    REDUCED_FULL_4,
     WORKLOADS,
     counted,
     huber,
     linear,
-    not_private,
     plain,
     problem,
     promised,
     quadratic,
     risk_verdict,
     top,
-    with_budget,
+    with_certified_noise,
 )
 
 SIZES = {
@@ -142,9 +141,9 @@ def _at_the_border(epsilon: float, H: float) -> Verdict:
 
 @check("user_level/thm-3-1", kind="sensitivity", grid={"which": ("alg-3", "smoothed")}, expect="consistent")
 def a_user_moves_one_phase(context: Context, *, which: str) -> Verdict:
-    """Replayed (dialled, not private): a user of phase 2 moves its bits by at most 2, and nothing of other phases."""
+    """Replayed (reduced noise): a user of phase 2 moves its bits by at most 2, and nothing of other phases."""
     work = huber(2, 4)
-    algorithm = DIALLED_3 if which == "alg-3" else replace(DIALLED_4, phases=3, r=0.5)
+    algorithm = REDUCED_3 if which == "alg-3" else replace(REDUCED_4, phases=3, r=0.5)
     told, n = problem(work), 200
     place = algorithm.schedule(told, n).phases[1].start
     data = work.rows(context.rng("data"), 1, n)
@@ -156,11 +155,12 @@ def a_user_moves_one_phase(context: Context, *, which: str) -> Verdict:
     kept = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "phase 2/gradient")
     broken = others > 1e-12 or bits > 1 + 1e-9 or float(seen.leak.max()) > 0
     said = f"other phases move by {others:g}, bits by {bits:.3g} and gradients by {kept:.3g} of their claims"
-    numbers: dict[str, Any] = {"others": others, "bits": bits, "gradients": kept, **not_private(algorithm, told, n)}
+    numbers: dict[str, Any] = {"others": others, "bits": bits, "gradients": kept}
     if broken:
         return differs(said, numbers=numbers, severity=max(others, bits))
     seen = "a bit moved beyond 2, another phase that moves, or an output that follows the data, at this pair"
-    return consistent(said, "exact", numbers=numbers, notices=seen, severity=bits)
+    verdict = consistent(said, "exact", numbers=numbers, notices=seen, severity=bits)
+    return with_budget(verdict, algorithm, told, n)
 
 
 # Gradients ------------------------------------------------------------------------------------------------------------
@@ -168,24 +168,24 @@ def a_user_moves_one_phase(context: Context, *, which: str) -> Verdict:
 
 @check("user_level/alg-3", kind="runtime", grid={"H": (1.0, 30.0), "n": by_size([200], [200, 800])})
 def counted_gradients_of_algorithm_3(context: Context, *, H: float, n: int) -> Verdict:
-    """Gradients of a run, sample by sample, are sum T_i K_i m (dialled, not private)."""
+    """Gradients of a run, sample by sample, are sum T_i K_i m (reduced noise)."""
     work = WORKLOADS["huber"](3, 4) if H == 1.0 else huber(3, 4, 1 / (H * math.sqrt(3)))
-    found, planned = counted(DIALLED_3, work, problem(work), n, context.seed)
-    rows = DIALLED_3.schedule(problem(work), n).phases
+    found, planned = counted(REDUCED_3, work, problem(work), n, context.seed)
+    rows = REDUCED_3.schedule(problem(work), n).phases
     verdict = agree([found, planned], [planned, sum(row.steps * row.batch * 4 for row in rows)], "gradients")
-    return with_budget(verdict, DIALLED_3, problem(work), n)
+    return with_budget(verdict, REDUCED_3, problem(work), n)
 
 
 @check("user_level/proc-smoothed-alg-3", kind="runtime")
 def counted_gradients_of_the_smoothed_algorithm(context: Context) -> Verdict:
-    """The same for the smoothed version on the absolute loss (dialled, not private)."""
+    """The same for the smoothed version on the absolute loss (reduced noise)."""
     work = huber(2, 4, 0.0)
-    found, planned = counted(DIALLED_4, work, problem(work), 100, context.seed)
-    return with_budget(agree([found], [planned], "gradients"), DIALLED_4, problem(work), 100)
+    found, planned = counted(REDUCED_4, work, problem(work), 100, context.seed)
+    return with_budget(agree([found], [planned], "gradients"), REDUCED_4, problem(work), 100)
 
 
 SMALL = {"c_batch": 2e-3, "c_users": 1e-3}
-"""K_i so small that it stays below n_i, as the stated complexity assumes: dialled, not private."""
+"""K_i so small that it stays below n_i, as the stated complexity assumes; reduced noise."""
 
 
 def _planned(algorithm: PhasedERM, label: str, n: int, m: int, H: float) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def _planned(algorithm: PhasedERM, label: str, n: int, m: int, H: float) -> dict
     expect=("consistent", "undecided"),
 )
 def planned_gradients_over_n(context: Context, *, n: int, H: float) -> Any:
-    """Planned sum T_i K_i m, minibatches uncapped (dialled, not private), over the stated complexity and its logs."""
+    """Planned sum T_i K_i m, minibatches uncapped (reduced noise), over the stated complexity and its logs."""
     return _planned(PhasedERM(**SMALL), "user_level/thm-3-2@gradients", n, 16, H)
 
 
@@ -224,7 +224,7 @@ def planned_gradients_over_m(context: Context, *, m: int, H: float) -> Any:
 # Risk -----------------------------------------------------------------------------------------------------------------
 
 
-SCHEDULES = {"one phase": (TELLING_3, 200), "several phases": (DIALLED_3, 400)}
+SCHEDULES = {"one phase": (REDUCED_FULL_3, 200), "several phases": (REDUCED_3, 400)}
 """With the users they run on. The recursion says something (is below LR) for a single phase only."""
 
 
@@ -232,14 +232,14 @@ SCHEDULES = {"one phase": (TELLING_3, 200), "several phases": (DIALLED_3, 400)}
     "user_level/thm-c3", kind="risk", grid={"loss": tuple(WORKLOADS), "schedule": tuple(SCHEDULES)}, expect="undecided"
 )
 def risk_of_algorithm_3(context: Context, *, loss: str, schedule: str) -> Verdict:
-    """Mean excess risk at dialled constants (not private) against the recursion of Theorem C.3."""
+    """Mean excess risk at reduced noise against the recursion of Theorem C.3."""
     algorithm, n = SCHEDULES[schedule]
     return risk_verdict(context, algorithm, WORKLOADS[loss](3, 8), n, context.scale(100, 300), f"{loss}, {schedule}")
 
 
-@check("user_level/thm-c3@derived", kind="risk")
+@check("user_level/thm-c3@derived", kind="risk", also=("user_level/thm-c3@summed",))
 def recursion_where_it_says_something(context: Context) -> Verdict:
-    """One phase of 400 users, little noise, 20 times the steps: the recursion is below LR (dialled, not private).
+    """One phase of 400 users, little noise, 20 times the steps: the recursion is below LR (reduced noise).
 
     Linear losses of a mean so large that neither the start nor a random point keeps it.
     """
@@ -247,40 +247,45 @@ def recursion_where_it_says_something(context: Context) -> Verdict:
         c_batch=50.0, c_users=0.1, c_noise=1e-4, c_score=1e-3, c_radius=2.0, c_steps=20.0, phases=1, q=1.0, p=0.5
     )
     work = linear(2, 8, 0.9)
-    bound, most = algorithm.risk_bound(problem(work), 800), top(work)
+    bound, most = bound_of("user_level/thm-c3@summed", algorithm, problem(work), 800), top(work)
     if not bound < most:
         return undecided(f"the recursion gives {bound:.3g}, LR is {most:.3g}", "exact")
-    return risk_verdict(context, algorithm, work, 800, context.scale(100, 150), "linear, large mean")
+    found = risk_verdict(context, algorithm, work, 800, context.scale(100, 150), "linear, large mean")
+    return with_certified_noise(found, context, algorithm, work, 800)
 
 
 @check("user_level/alg-3", kind="risk", grid={"bias": (0.2, 0.5)}, expect="undecided")
 def risk_on_signs(context: Context, *, bias: float) -> Verdict:
-    """Linear losses with a small and a large mean (dialled, not private)."""
-    return risk_verdict(context, TELLING_3, linear(4, 8, bias), 200, context.scale(100, 300), f"mean {bias:g}")
+    """Linear losses with a small and a large mean (reduced noise)."""
+    return risk_verdict(context, REDUCED_FULL_3, linear(4, 8, bias), 200, context.scale(100, 300), f"mean {bias:g}")
 
 
 @check("user_level/lem-d2", kind="risk", expect="undecided")
 def risk_of_larger_minibatches(context: Context) -> Verdict:
-    """T_i K_i >= n_i with full batches (dialled, not private)."""
-    return risk_verdict(context, TELLING_3, huber(3, 8), 100, context.scale(100, 300), "full")
+    """T_i K_i >= n_i with full batches (reduced noise)."""
+    return risk_verdict(context, REDUCED_FULL_3, huber(3, 8), 100, context.scale(100, 300), "full")
 
 
 @check("user_level/thm-3-2", kind="risk", expect="undecided")
 def risk_of_the_informal_theorem(context: Context) -> Verdict:
-    """Strongly convex quadratics (dialled, not private)."""
-    return risk_verdict(context, TELLING_3, quadratic(4, 16), 100, context.scale(100, 300), "quadratic")
+    """Strongly convex quadratics (reduced noise)."""
+    return risk_verdict(context, REDUCED_FULL_3, quadratic(4, 16), 100, context.scale(100, 300), "quadratic")
 
 
-@check("user_level/thm-d3@risk", kind="risk", grid={"m": (2, 8)}, expect="undecided")
+@check(
+    "user_level/thm-d3@risk", kind="risk", also=("user_level/thm-d3@summed",), grid={"m": (2, 8)}, expect="undecided"
+)
 def risk_on_the_absolute_loss(context: Context, *, m: int) -> Verdict:
-    """The smoothed algorithm on the absolute loss (dialled, not private), bias of the smoothing included."""
-    return risk_verdict(context, replace(TELLING_4, r=0.1), huber(2, m, 0.0), 100, context.scale(80, 200), f"m = {m}")
+    """The smoothed algorithm on the absolute loss (reduced noise), bias of the smoothing included."""
+    return risk_verdict(
+        context, replace(REDUCED_FULL_4, r=0.1), huber(2, m, 0.0), 100, context.scale(80, 200), f"m = {m}"
+    )
 
 
 @check("user_level/thm-4-1@risk", kind="risk", expect="undecided")
 def risk_without_smoothness(context: Context) -> Verdict:
-    """The same in five dimensions with a wider smoothing (dialled, not private)."""
-    return risk_verdict(context, replace(TELLING_4, r=0.2), huber(5, 4, 0.0), 100, context.scale(80, 200), "d = 5")
+    """The same in five dimensions with a wider smoothing (reduced noise)."""
+    return risk_verdict(context, replace(REDUCED_FULL_4, r=0.2), huber(5, 4, 0.0), 100, context.scale(80, 200), "d = 5")
 
 
 @check("user_level/proc-smoothed-alg-3", kind="risk")
@@ -313,7 +318,7 @@ def radius_smoothness_and_bias(context: Context) -> Verdict:
 
 # Strongly convex losses -----------------------------------------------------------------------------------------------
 
-META = StronglyConvex(mu=1.0, inner=replace(DIALLED_3, c_users=0.05))
+META = StronglyConvex(mu=1.0, inner=replace(REDUCED_3, c_users=0.05))
 
 
 @check(
@@ -322,7 +327,7 @@ META = StronglyConvex(mu=1.0, inner=replace(DIALLED_3, c_users=0.05))
 def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
     """Quadratics, mu = 1: mean excess risk against (L^2/mu)(1/(nm) + d log(1/delta)/(eps^2 n^2 m)) times log^2(ndm).
 
-    Dialled, not private: the private part of the bound is not what is spent.
+    Reduced noise: the private part of the bound is not what is spent.
     """
     work, m, d = quadratic(3, 8), 8, 3
     told = problem(work)
@@ -331,15 +336,14 @@ def risk_of_the_restarts(context: Context, *, n: int) -> Verdict:
         stated("user_level/claim-3-6", L=1.0, mu=1.0, n=n, m=m, d=d, delta=1e-6, epsilon=1.0) * math.log(n * d * m) ** 2
     )
     found = risk.expectation(
-        values, bound, context.failure_probability, limit=(0.5 + 0.125) ** 2 / 2, x=float(n), series=NOT_PRIVATE
+        values, bound, context.failure_probability, limit=(0.5 + 0.125) ** 2 / 2, x=float(n), series=REDUCED
     )
-    found = told_apart(found, work, bound)
-    return replace(found, numbers={**found.numbers, **not_private(META, told, n)})
+    return with_budget(told_apart(found, work, bound), META, told, n)
 
 
 @check("user_level/proc-strongly-convex-meta", kind="runtime")
 def counted_gradients_of_the_restarts(context: Context) -> Verdict:
-    """Gradients of all rounds, sample by sample, on at most n users (dialled, not private)."""
+    """Gradients of all rounds, sample by sample, on at most n users (reduced noise)."""
     work, n = quadratic(3, 4), 1000
     found, planned = counted(META, work, problem(work), n, context.seed)
     rounds = META.schedule(problem(work), n).phases
@@ -368,13 +372,13 @@ def distances_follow_the_recursion(context: Context) -> Verdict:
     expect=("consistent", "undecided"),
 )
 def slope_of_the_restarts(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n with dialled noise (not private) against 1/(nm)."""
+    """Mean excess risk over n with reduced noise against 1/(nm)."""
     work = quadratic(3, 8)
     told = problem(work)
     values = risk.excess_risks(META, work, told, n, context.scale(20, 100), context.seed, "meta", n)
     # The order of the claim without its private part: constants of order 1 are left out.
     bound = stated("user_level/claim-3-6", L=1.0, mu=1.0, n=n, m=8, d=3, delta=1 - 1e-12, epsilon=1.0)
-    return {**row(values, bound, work), **not_private(META, told, n)}
+    return {**row(values, bound, work), **budget(META, told, n)}
 
 
 # Rates ----------------------------------------------------------------------------------------------------------------
@@ -385,9 +389,9 @@ def _rate(context: Context, label: str, n: int, m: int, trials: int) -> Any:
     d = 2
     work = linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
     told = problem(work)
-    values = risk.excess_risks(DIALLED_3, work, told, n, trials, context.seed, "rate", n, m)
+    values = risk.excess_risks(REDUCED_3, work, told, n, trials, context.seed, "rate", n, m)
     bound = stated(label, n=n, m=m, d=d, epsilon=1.0, delta=1e-6, D=1.0, L=1.0)
-    return {**row(values, bound, work), **not_private(DIALLED_3, told, n)}
+    return {**row(values, bound, work), **budget(REDUCED_3, told, n)}
 
 
 @check(
@@ -398,7 +402,7 @@ def _rate(context: Context, label: str, n: int, m: int, trials: int) -> Any:
     expect=("consistent", "undecided"),
 )
 def slope_in_users(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n at m = 8 (dialled, not private) against the optimal rate."""
+    """Mean excess risk over n at m = 8 (reduced noise) against the optimal rate."""
     return _rate(context, "user_level/thm-3-2", n, 8, context.scale(60, 200))
 
 
@@ -410,5 +414,5 @@ def slope_in_users(context: Context, *, n: int) -> Any:
     expect=("consistent", "undecided"),
 )
 def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
-    """The same over m at n = 256 users (dialled, not private)."""
+    """The same over m at n = 256 users (reduced noise)."""
     return _rate(context, "user_level/thm-3-2", 256, m, context.scale(60, 200))

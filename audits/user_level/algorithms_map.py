@@ -10,12 +10,13 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM
+from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD
 from dpcheck.algorithms.user_level.sizes import smallest_users
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import bound_of, stated
 from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, privacy, risk, runtime, sensitivity
+from dpcheck.harness.budget import budget, sentence
 from dpcheck.harness.losses import compose
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords, UserRecords
@@ -25,7 +26,7 @@ from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads import LinearMean, Users
 
 from ._controls import conclude, row, told_apart
-from ._runs import DIALLED_1, DIALLED_3, NOT_PRIVATE, WORKLOADS, counted, linear, not_private, plain, problem, top
+from ._runs import REDUCED_1, REDUCED_3, REDUCED_4, SUMMED, WORKLOADS, counted, linear, plain, problem, top
 
 # The baseline ---------------------------------------------------------------------------------------------------------
 
@@ -83,7 +84,10 @@ def baseline_takes_linear_time(context: Context, *, n: int) -> Verdict:
 
 
 @check(
-    "user_level/proc-group-privacy", kind="risk", grid={"loss": ("linear", "huber"), "n": by_size([256], [256, 1024])}
+    "user_level/proc-group-privacy",
+    kind="risk",
+    also=("user_level/proc-group-privacy@summed",),
+    grid={"loss": ("linear", "huber"), "n": by_size([256], [256, 1024])},
 )
 def risk_of_the_baseline(context: Context, *, loss: str, n: int) -> Verdict:
     """Mean excess risk at printed constants (this one is private) against its explicit bound, epsilon = 4.
@@ -93,7 +97,7 @@ def risk_of_the_baseline(context: Context, *, loss: str, n: int) -> Verdict:
     work = WORKLOADS[loss](2, 4)
     told = problem(work, 4.0)
     values = risk.excess_risks(GroupPrivacy(), work, told, n, context.scale(300, 1500), context.seed, loss, n)
-    bound, most = GroupPrivacy().risk_bound(told, n), top(work)
+    bound, most = bound_of("user_level/proc-group-privacy@summed", GroupPrivacy(), told, n), top(work)
     found = risk.expectation(values, bound, context.failure_probability, limit=most, x=float(n), series=loss)
     return told_apart(found, work, bound)
 
@@ -138,8 +142,10 @@ def _first(algorithm: Any, told: Problem) -> int | None:
 def _beats(algorithm: Any, told: Problem, first: int) -> int | None:
     """The first of the scanned n at which its bound is below the baseline's."""
     for n in SCANNED:
-        legal = n >= first and algorithm.feasible(told, n)
-        if legal and algorithm.risk_bound(told, n) < GroupPrivacy().risk_bound(told, n):
+        if n < first or not algorithm.feasible(told, n):
+            continue
+        baseline = bound_of("user_level/proc-group-privacy@summed", GroupPrivacy(), told, n)
+        if bound_of(SUMMED[algorithm.label], algorithm, told, n) < baseline:
             return n
     return None
 
@@ -212,11 +218,11 @@ def users_that_suffice(context: Context, *, epsilon: float, m: int) -> Verdict:
 
 # A lower bound, for every algorithm -----------------------------------------------------------------------------------
 
-CONTENDERS: dict[str, tuple[Any, str]] = {
-    "group privacy": (GroupPrivacy(), "private"),
-    "alg-1": (replace(DIALLED_1, p=0.5, phases=2), NOT_PRIVATE),
-    "alg-3": (DIALLED_3, NOT_PRIVATE),
-    "smoothed": (SmoothedERM(**SmoothedERM.readings["dialled"], phases=2, r=0.3), NOT_PRIVATE),
+CONTENDERS: dict[str, Any] = {
+    "group privacy": GroupPrivacy(),
+    "alg-1": replace(REDUCED_1, p=0.5, phases=2),
+    "alg-3": REDUCED_3,
+    "smoothed": replace(REDUCED_4, r=0.3),
 }
 
 
@@ -238,7 +244,7 @@ def bayes(n: int, m: int) -> float:
 @check("user_level/fact-lower-bound@derived", kind="lower-bound", grid={"which": tuple(CONTENDERS)})
 def no_algorithm_beats_the_bayes_risk(context: Context, *, which: str) -> Verdict:
     """Mean excess risk over sign patterns against the exact Bayes risk; data and noise are fresh in every trial."""
-    algorithm, status = CONTENDERS[which]
+    algorithm = CONTENDERS[which]
     d, n, m, trials = 3, 128, 4, context.scale(300, 2000)
     work = hard_cube(d, n, m)
     # Starts at the centre and treats coordinates and signs alike, so that one pattern stands for all.
@@ -247,10 +253,10 @@ def no_algorithm_beats_the_bayes_risk(context: Context, *, which: str) -> Verdic
     wins = values.mean()
     # An excess risk is at most 1/sqrt(nm) here: Hoeffding's interval.
     spread = most * math.sqrt(-math.log(context.failure_probability) / (2 * trials))
-    numbers = {"mean": float(wins), "Bayes risk": least, "over it": float(wins / least), "privacy": status}
+    numbers: dict[str, Any] = {"mean": float(wins), "Bayes risk": least, "over it": float(wins / least)}
     said = f"mean excess risk {wins:.4g}, Bayes risk {least:.4g}, give or take {spread:.2g}"
-    if status == NOT_PRIVATE:
-        numbers |= not_private(algorithm, problem(work), n)
+    spent = budget(algorithm, problem(work), n)
+    numbers, said = numbers | spent, f"{said}; {sentence(spent)}"
     fields: dict[str, Any] = {
         "failure_probability": context.failure_probability, "numbers": numbers, "severity": float(least / wins),
     }  # fmt: skip

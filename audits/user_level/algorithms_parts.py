@@ -230,7 +230,10 @@ def noisy_gradients_on_quadratics(context: Context, *, T: int, V: float) -> Verd
     end = ac_sa(oracle, start, mu=1e-13, steps=T, upsilon=2.0, project=lambda x: x)
     values = (eigen / 2 * end**2).sum(axis=1)
     bound = stated("user_level/proc-ac-sa@derived", H=1.0, D=1.0, T=T, V=V)
-    return risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=float(T), variable="T")
+    return risk.expectation(
+        values, bound, context.failure_probability, seed=context.seed, x=float(T), variable="T",
+        series=f"V = {V:g}",
+    )  # fmt: skip
 
 
 @check("user_level/proc-multistage-ac-sa", kind="runtime", grid={"condition": (1.0, 1e2, 1e4)})
@@ -238,17 +241,20 @@ def steps_of_a_stage(context: Context, *, condition: float) -> Verdict:
     """Without noise every stage takes ceil(4 sqrt(2 kappa)) steps, at most 1 + 4 sqrt(2 kappa)."""
     steps = [stage(k, gap=1.0, variance=0.0, mu=1 / condition, smooth=1.0).steps for k in range(1, 30)]
     allowed = stated("user_level/proc-multistage-ac-sa", H=1.0, lambda_=1 / condition)
-    return runtime.verdict(np.array(steps, dtype=float), allowed, what="steps of a stage", x=condition)
+    taken, what = np.array(steps, dtype=float), "steps of a stage"
+    return runtime.verdict(taken, allowed, what=what, x=condition, variable="condition number")
 
 
 @check("user_level/lem-c4@derived", kind="runtime", grid={"condition": (1e2, 1e4), "V": (0.0, 0.01, 1.0)})
 def steps_of_all_stages(context: Context, *, condition: float, V: float) -> Verdict:
     """U stages take at most U (1 + 4 sqrt(2 kappa)) + 171 V^2 2^U/(mu Delta_0) steps, U up to 30."""
     mu, steps, verdicts = 1 / condition, 0, []
+    series = f"V = {V:g}, condition number {condition:g}"
     for U in range(1, 31):
         steps += stage(U, gap=1.0, variance=V**2, mu=mu, smooth=1.0).steps
         bound = stated("user_level/lem-c4@derived", U=U, H=1.0, lambda_=mu, V=V, L=1.0, D=1.0)
-        verdicts.append(runtime.verdict(float(steps), bound, what="steps", x=float(U), series=f"V = {V:g}"))
+        found = runtime.verdict(float(steps), bound, what="steps", x=float(U), variable="stages", series=series)
+        verdicts.append(found)
     return combine(verdicts)
 
 

@@ -14,8 +14,9 @@ from dpcheck.algorithms.user_level.concentration import concentration_score, inc
 from dpcheck.algorithms.user_level.descent import movement
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, risk, runtime, sensitivity
+from dpcheck.harness.budget import REDUCED, budget, with_budget
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array
 from dpcheck.laws import Laplace
@@ -23,18 +24,16 @@ from dpcheck.verdicts import Point, Verdict, consistent, differs, holds
 
 from ._controls import conclude, row
 from ._runs import (
-    DIALLED_1,
-    NOT_PRIVATE,
+    REDUCED_1,
     WORKLOADS,
     counted,
     linear,
-    not_private,
     plain,
     planted,
     problem,
     promised,
     risk_verdict,
-    with_budget,
+    with_certified_noise,
 )
 
 SIZES = {
@@ -46,7 +45,7 @@ SIZES = {
 
 
 def wide(groups: int) -> PhasedSGD:
-    """One phase of Algorithm 1 whose radius is so small that users can be planted beyond it: dialled, not private."""
+    """One phase of Algorithm 1 whose radius is so small that users can be planted beyond it; reduced noise."""
     return PhasedSGD(eta=0.1, p=1.0, q=1.0, groups=groups, phases=1, c_radius=0.02, c_score=0.5, order="fixed")
 
 
@@ -85,9 +84,9 @@ def _certified(size: str) -> Verdict:
 
 @check("user_level/alg-1", kind="sensitivity", grid={"loss": tuple(WORKLOADS)}, expect="consistent")
 def a_user_moves_his_phase_alone(context: Context, *, loss: str) -> Verdict:
-    """Replayed (dialled, not private): a user of phase 2 moves its score by 2(C - 1)/C at most, and no other phase."""
+    """Replayed (reduced noise): a user of phase 2 moves its score by 2(C - 1)/C at most, and no other phase."""
     work = WORKLOADS[loss](3, 4)
-    algorithm, told, n = replace(DIALLED_1, order="random"), problem(work), 256
+    algorithm, told, n = replace(REDUCED_1, order="random"), problem(work), 256
     second = algorithm.schedule(told, n).phases[1]
     data = work.rows(context.rng("data"), 1, n)
     other = data.copy()
@@ -97,18 +96,18 @@ def a_user_moves_his_phase_alone(context: Context, *, loss: str) -> Verdict:
     score = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "phase 2/score")
     mean = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "phase 2/mean")
     numbers: dict[str, Any] = {"others": others, "score over its claim": score, "mean over its claim": mean}
-    numbers |= not_private(algorithm, told, n)
     broken = others > 1e-12 or score > 1 + 1e-9 or float(seen.leak.max()) > 0
     said = f"other phases move by {others:g}, the score by {score:.3g} and the mean by {mean:.3g} of their claims"
     if broken:
         return differs(said, numbers=numbers, severity=max(score, others))
     seen = "a score moved beyond its claim, another phase that moves, or an output that follows the data, at this pair"
-    return consistent(said, "exact", numbers=numbers, notices=seen, severity=score)
+    verdict = consistent(said, "exact", numbers=numbers, notices=seen, severity=score)
+    return with_budget(verdict, algorithm, told, n)
 
 
 @check("user_level/alg-1", kind="sensitivity", grid={"kind": ("outlier", "edge")})
 def movement_of_planted_iterates(context: Context, *, kind: str) -> Verdict:
-    """Iterates planted where removal is active (dialled, not private): how often the mean exceeds its certificate.
+    """Iterates planted where removal is active (reduced noise): how often the mean exceeds its certificate.
 
     delta = 0.5, so that the declared failure (0.1 for the coins, and the tail of the test) can be seen.
     """
@@ -133,7 +132,7 @@ def movement_of_planted_iterates(context: Context, *, kind: str) -> Verdict:
         Case(algorithm, work, told, schedule=schedule).replay(data, other, 400, context.seed).ratios()["phase 1/mean"]
     )
     numbers = {"largest movement over its certificate": float(worst.max()), "reach over tau": reach / first.tau}
-    return replace(verdict, numbers={**verdict.numbers, **numbers, **not_private(schedule, told, 4 * C)})
+    return with_budget(replace(verdict, numbers={**verdict.numbers, **numbers}), schedule, told, 4 * C)
 
 
 def _planted_positions(kind: str, C: int, tau: float, reach: float) -> tuple[Array, Array]:
@@ -280,13 +279,13 @@ def _mixture(positions: Array, sigma: float) -> tuple[Any, list[tuple[float, flo
 
 @check("user_level/alg-1", kind="runtime", grid={"n": by_size([256], [256, 1024])})
 def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
-    """Gradients of a run, sample by sample: as the schedule says, and at most nm (dialled, not private)."""
+    """Gradients of a run, sample by sample: as the schedule says, and at most nm (reduced noise)."""
     work = linear(3, 4)
-    found, planned = counted(DIALLED_1, work, problem(work), n, context.seed)
+    found, planned = counted(REDUCED_1, work, problem(work), n, context.seed)
     if found != planned:
         return differs(f"{found:g} gradients counted, the schedule says {planned}", "counted")
-    verdict = runtime.verdict(found, stated("user_level/alg-1", n=n, m=4), x=float(n), series=NOT_PRIVATE)
-    return with_budget(verdict, DIALLED_1, problem(work), n)
+    verdict = runtime.verdict(found, stated("user_level/alg-1", n=n, m=4), x=float(n), series=REDUCED)
+    return with_budget(verdict, REDUCED_1, problem(work), n)
 
 
 @check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(SIZES)})
@@ -309,27 +308,28 @@ def planned_gradients_of_phased_sgd(context: Context, *, size: str) -> Verdict:
 def linear_time(context: Context, *, size: str) -> Verdict:
     """At most nm gradients at printed constants."""
     n, m, epsilon, delta = SIZES[size]
-    return runtime.verdict(
-        float(PhasedSGD().schedule(plain(10, m, epsilon, delta), n).gradients), float(n * m), x=float(n)
-    )
+    spent = float(PhasedSGD().schedule(plain(10, m, epsilon, delta), n).gradients)
+    return runtime.verdict(spent, float(n * m), what="planned gradients", x=float(n * m), variable="nm")
 
 
 @check("user_level/thm-2-1", kind="runtime")
 def one_pass_at_most(context: Context) -> Verdict:
-    """Counted in a run of all floor(log2 n) phases (dialled, not private)."""
+    """Counted in a run of all floor(log2 n) phases (reduced noise)."""
     work = linear(3, 4)
     algorithm = PhasedSGD(**PhasedSGD.readings["dialled"])
     found, _ = counted(algorithm, work, problem(work), 600, context.seed)
-    return with_budget(runtime.verdict(found, 600.0 * 4, series=NOT_PRIVATE), algorithm, problem(work), 600)
+    return with_budget(runtime.verdict(found, 600.0 * 4, series=REDUCED), algorithm, problem(work), 600)
 
 
 # Risk -----------------------------------------------------------------------------------------------------------------
 
 
-@check("user_level/thm-b1", kind="risk", also=("user_level/alg-1",))
+@check("user_level/thm-b1", kind="risk", also=("user_level/alg-1", "user_level/thm-b1@summed"))
 def risk_where_the_start_fails(context: Context) -> Verdict:
-    """Linear losses of a mean so large that no output without data keeps the recursion (dialled, not private)."""
-    return risk_verdict(context, DIALLED_1, linear(3, 8, 0.98), 4096, context.scale(200, 600), "linear, large mean")
+    """Linear losses of a mean so large that no output without data keeps the recursion (reduced noise)."""
+    work, n = linear(3, 8, 0.98), 4096
+    found = risk_verdict(context, REDUCED_1, work, n, context.scale(200, 600), "linear, large mean")
+    return with_certified_noise(found, context, REDUCED_1, work, n)
 
 
 @check(
@@ -339,14 +339,14 @@ def risk_where_the_start_fails(context: Context) -> Verdict:
     expect="undecided",
 )
 def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
-    """Mean excess risk at dialled constants (not private) against the recursion of Theorem B.1 at the same dials."""
-    return risk_verdict(context, DIALLED_1, WORKLOADS[loss](3, 8), n, context.scale(200, 600), loss)
+    """Mean excess risk at reduced noise against the recursion of Theorem B.1 at the same dials."""
+    return risk_verdict(context, REDUCED_1, WORKLOADS[loss](3, 8), n, context.scale(200, 600), loss)
 
 
 @check("user_level/alg-1", kind="risk", grid={"loss": ("linear", "huber")}, expect="undecided")
 def risk_with_all_phases(context: Context, *, loss: str) -> Verdict:
-    """All floor(log2 n) phases at the step of the theorem times 8, 8 groups (dialled, not private)."""
-    algorithm = replace(DIALLED_1, phases=None, q=0.2)
+    """All floor(log2 n) phases at the step of the theorem times 8, 8 groups (reduced noise)."""
+    algorithm = replace(REDUCED_1, phases=None, q=0.2)
     return risk_verdict(
         context, algorithm, WORKLOADS[loss](2, 16), 2048, context.scale(200, 600), f"{loss}, all phases"
     )
@@ -398,7 +398,7 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
         told = plain(10, 10, 1.0, 1 / (10 * n))
         algorithm = PhasedSGD(project=False)
         J = math.log(10) / math.log(n)
-        found = algorithm.risk_bound(told, n) - algorithm.bad_event(told, n)
+        found = bound_of("user_level/thm-b1@summed", algorithm, told, n) - algorithm.bad_event(told, n)
         closed = stated(
             "user_level/thm-b1@derived",
             n=float(n),
@@ -419,7 +419,8 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
     said = f"recursion over closed form between {min(ratios):.4g} and {max(ratios):.4g}"
     make = holds if off < 0.05 else differs
     numbers = {f"ratio at n = {p.x:g}": r for p, r in zip(points, ratios, strict=True)}
-    return make(said, "exact", numbers=numbers, points=tuple(points), axes=("n", "risk bound"))
+    axes = ("n", "risk bound by the recursion")
+    return make(said, "exact", numbers=numbers, points=tuple(points), axes=axes, dashed="closed form")
 
 
 # Rates ----------------------------------------------------------------------------------------------------------------
@@ -437,9 +438,9 @@ def _tilted(n: int, m: int, d: int) -> Any:
 def _rate(context: Context, n: int, m: int) -> Any:
     work = _tilted(n, m, 2)
     told = problem(work)
-    values = risk.excess_risks(DIALLED_1, work, told, n, context.scale(60, 2400), context.seed, "rate", n, m)
+    values = risk.excess_risks(REDUCED_1, work, told, n, context.scale(60, 2400), context.seed, "rate", n, m)
     bound = stated("user_level/thm-2-1@derived", n=n, m=m, d=2, epsilon=1.0, D=1.0, L=1.0)
-    return {**row(values, bound, work), **not_private(DIALLED_1, told, n)}
+    return {**row(values, bound, work), **budget(REDUCED_1, told, n)}
 
 
 @check(
@@ -450,7 +451,7 @@ def _rate(context: Context, n: int, m: int) -> Any:
     expect=("consistent", "undecided"),
 )
 def slope_in_users(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n at m = 8, 3 phases of 8 groups (dialled, not private), against LR sqrt(d/(nm eps))."""
+    """Mean excess risk over n at m = 8, 3 phases of 8 groups (reduced noise), against LR sqrt(d/(nm eps))."""
     return _rate(context, n, 8)
 
 
@@ -462,5 +463,5 @@ def slope_in_users(context: Context, *, n: int) -> Any:
     expect=("consistent", "undecided"),
 )
 def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
-    """The same over m at n = 256 users (dialled, not private)."""
+    """The same over m at n = 256 users (reduced noise)."""
     return _rate(context, 256, m)

@@ -17,7 +17,7 @@ from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, risk, sensitivity
-from dpcheck.harness.budget import judge_account
+from dpcheck.harness.budget import REDUCED, judge_account, with_budget
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem
@@ -26,9 +26,9 @@ from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.verdicts import Verdict, combine, differs, undecided
 
-from ._runs import NOT_PRIVATE, WORKLOADS, counted, linear, not_private, plain, problem, top, with_budget
+from ._runs import WORKLOADS, counted, linear, plain, problem, top
 
-DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
+REDUCED_DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
 
 
 def near_frequency(wins: int, trials: int, chance: float, margin: float, share: float, event: str) -> Verdict:
@@ -103,9 +103,9 @@ def _users(gradients: Array, m: int, d: int) -> Array:
 
 @check("user_level/alg-2", kind="sensitivity", grid={"K": by_size([100], [100, 1000])})
 def bits_of_two_clusters(context: Context, *, K: int) -> Verdict:
-    """Two clusters 3 tau apart, a user moved between them (dialled, not private): the score moves by nearly 2."""
+    """Two clusters 3 tau apart, a user moved between them (reduced noise): the score moves by nearly 2."""
     tau, work = 0.05, linear(1, 2)
-    algorithm = MinibatchSGD(steps=3, K=K, tau_=tau, **DIALS)
+    algorithm = MinibatchSGD(steps=3, K=K, tau_=tau, **REDUCED_DIALS)
     data, other = (_users(values, 2, 1) for values in _clusters(0.887, K, tau))
     seen = Case(algorithm, work, problem(work)).replay(data, other, context.scale(20, 200), context.seed)
     worst = max(float(m.ratio.max()) for m in seen.movements if m.release.name == "bit")
@@ -117,12 +117,12 @@ def bits_of_two_clusters(context: Context, *, K: int) -> Verdict:
     numbers = {**verdict.numbers, "change of the score": 2 * worst, "leak": broken}
     if broken:
         return differs("the returned point follows the data", numbers=numbers)
-    return replace(verdict, numbers={**numbers, **not_private(algorithm, problem(work), K)})
+    return with_budget(replace(verdict, numbers=numbers), algorithm, problem(work), K)
 
 
 @check("user_level/alg-2", kind="accuracy", grid={"K": (40, 80, 160)})
 def halts_at_full_score(context: Context, *, K: int) -> Verdict:
-    """One step, all K users alike (K dialled, not private): P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
+    """One step, all K users alike (K and its noise reduced): P(halt) = (4 e^(-K/80) - e^(-K/40))/6."""
     trials = context.scale(20_000, 200_000)
     algorithm = MinibatchSGD(steps=1, K=K, tau_=1.0, c_users=0.1)
     halted = _halted(algorithm, np.zeros(K), trials, context)
@@ -134,7 +134,7 @@ def halts_at_full_score(context: Context, *, K: int) -> Verdict:
 
 @check("user_level/alg-2@corrected", kind="accuracy", grid={"threshold": ("once", "inside")})
 def runs_follow_the_law_of_their_threshold(context: Context, *, threshold: str) -> Verdict:
-    """Ten steps at full score, K dialled (not private): P(never halts) is that of one threshold, or of ten, exactly.
+    """Ten steps at full score, K and its noise reduced: P(never halts) is that of one threshold, or of ten, exactly.
 
     The two laws differ by far more than the margin, so that this tells the readings apart.
     """
@@ -198,7 +198,7 @@ def account_of_algorithm_2(context: Context, *, n: int, epsilon: float) -> Verdi
 
 @check("user_level/alg-2", kind="sensitivity", grid={"kind": ("outlier", "edge")})
 def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
-    """Gradients planted where removal is active (dialled, not private): how often the mean exceeds its certificate.
+    """Gradients planted where removal is active (reduced noise): how often the mean exceeds its certificate.
 
     delta = 0.5, so that the declared failure can be seen.
     """
@@ -219,8 +219,8 @@ def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
         case, data, other, context.scale(400, 3000), context.seed, context.failure_probability
     )["gradient"]
     worst = float(case.replay(data, other, 400, context.seed).ratios()["gradient"].max())
-    numbers = {**found.numbers, "largest movement over its certificate": worst, **not_private(algorithm, told, K)}
-    return replace(found, numbers=numbers)
+    numbers = {**found.numbers, "largest movement over its certificate": worst}
+    return with_budget(replace(found, numbers=numbers), algorithm, told, K)
 
 
 # Counts, variance, minimisers -----------------------------------------------------------------------------------------
@@ -228,9 +228,9 @@ def movement_of_planted_gradients(context: Context, *, kind: str) -> Verdict:
 
 @check("user_level/alg-2", kind="runtime", grid={"K": (20, 100)})
 def counted_gradients_of_algorithm_2(context: Context, *, K: int) -> Verdict:
-    """T K m gradients, sample by sample (dialled, not private)."""
+    """T K m gradients, sample by sample (reduced noise)."""
     work = linear(3, 4)
-    algorithm = MinibatchSGD(steps=9, K=K, tau_=2.0, **DIALS)
+    algorithm = MinibatchSGD(steps=9, K=K, tau_=2.0, **REDUCED_DIALS)
     found, planned = counted(algorithm, work, problem(work), 100, context.seed)
     if planned != 9 * K * 4:
         return differs(f"the schedule says {planned} gradients, T K m is {9 * K * 4}", "counted")
@@ -270,7 +270,7 @@ def variance_by_inclusion_probabilities(context: Context) -> Verdict:
 
 @check("user_level/lem-3-5", kind="accuracy", grid={"loss": tuple(WORKLOADS)}, also=("user_level/lem-c6",))
 def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
-    """Squared deviation of minibatch gradients in a run (dialled, not private) against L^2 log(ndm)/(K m).
+    """Squared deviation of minibatch gradients in a run (reduced noise) against L^2 log(ndm)/(K m).
 
     One logarithm is enough where the proof of Lemma C.6 ends with two (S20).
     """
@@ -289,7 +289,7 @@ def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
             seen.append(((q.mean(axis=1) - whole) ** 2).sum(axis=1))
             return q
 
-    algorithm = Watched(steps=T, K=K, tau_=4.0, **DIALS)
+    algorithm = Watched(steps=T, K=K, tau_=4.0, **REDUCED_DIALS)
     run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("runs"))
     algorithm.execute(run, work, Fixed(values), np.zeros((1, d)))
     L = work.constants.lipschitz(2.0)
@@ -298,20 +298,19 @@ def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
         np.mean(seen, axis=0), bound, context.failure_probability, limit=(2 * (1 - K / n) * L) ** 2, quantity="variance"
     )
     numbers = {**verdict.numbers, "over L^2/(K m)": float(np.mean(seen)) * K * m / L**2}
-    numbers |= not_private(algorithm, told, n)
-    return replace(verdict, numbers=numbers)
+    return with_budget(replace(verdict, numbers=numbers), algorithm, told, n)
 
 
 @check("user_level/fact-eq-17@derived", kind="risk", grid={"loss": ("linear", "quadratic"), "c_noise": (0.005, 0.05)})
 def distance_to_the_regularised_minimiser(context: Context, *, loss: str, c_noise: float) -> Verdict:
     """Mean squared distance of a phase's iterate to the exact minimiser, against 684 V^2/(lambda^2 T).
 
-    T is so large that half of it pays for the stages (dialled, not private).
+    T is so large that half of it pays for the stages (reduced noise).
     """
     n, m, d, weight, T = 16, 2, 3, 1.0, 400
     work, trials = WORKLOADS[loss](d, m), context.scale(500, 1500)
     told = problem(work)
-    algorithm = MinibatchSGD(steps=T, K=n, tau_=2.0, weight=weight, **{**DIALS, "c_noise": c_noise})
+    algorithm = MinibatchSGD(steps=T, K=n, tau_=2.0, weight=weight, **{**REDUCED_DIALS, "c_noise": c_noise})
     schedule = algorithm.schedule(told, n)
     row = schedule.phases[0]
     data = Fresh(work, trials, n, context.seed, "minimiser", loss)
@@ -323,8 +322,8 @@ def distance_to_the_regularised_minimiser(context: Context, *, loss: str, c_nois
     values = ((point - best) ** 2).sum(axis=1)
     verdict = risk.expectation(
         values, bound, context.failure_probability, limit=work.constants.diameter(2.0) ** 2, x=c_noise,
-        variable="c_noise", series=f"{loss}, {NOT_PRIVATE}", quantity="squared distance",
+        variable="c_noise", series=f"{loss}, {REDUCED}", quantity="squared distance",
     )  # fmt: skip
     proved = 2 * row.gap * 2.0**-halvings / weight
-    numbers = {**verdict.numbers, "proved by the stages": proved, "LR": top(work), **not_private(algorithm, told, n)}
-    return replace(verdict, numbers=numbers)
+    numbers = {**verdict.numbers, "proved by the stages": proved, "LR": top(work)}
+    return with_budget(replace(verdict, numbers=numbers), algorithm, told, n)

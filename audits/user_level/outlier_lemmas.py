@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import sympy as sp
@@ -260,7 +260,7 @@ def noise_of_algorithm_2_at_usable_delta(context: Context) -> Verdict:
     found = accuracy.never_violated(shares, 1.0, statement=said, drawn=False)
     runs_out = next(k for k in range(9, 300) if asked_over_printed(10**6, 100, 1.0, 10.0**-k) > 1)
     numbers = {**found.numbers, "first 10^-k at which the argument runs out": runs_out}
-    return Verdict(**{**found.__dict__, "numbers": numbers})
+    return replace(found, numbers=numbers)
 
 
 @check("user_level/lem-b2", kind="accuracy")

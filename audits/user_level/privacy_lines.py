@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import sympy as sp
@@ -14,10 +15,9 @@ from dpcheck.checks import Context, check
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import agree
 from dpcheck.laws import AboveThreshold
 from dpcheck.privacy import gaussian_delta
-from dpcheck.symbols import delta, epsilon, m, n
 from dpcheck.verdicts import Point, Verdict
 
 from ._statements import difference_of_laplace, log_ratio, rational
@@ -60,14 +60,6 @@ def tail_line_at_small_delta(context: Context, *, log_10_delta: int) -> Verdict:
     )
 
 
-@check("user_level/thm-b1@tail-exact", kind="symbolic")
-def where_the_tail_line_is_true(context: Context) -> Verdict:
-    """(2t)^3 over (delta/(10 e^epsilon))^3 is the threshold 20 e^epsilon/(nm)^2 over delta."""
-    t_squared = (delta / (20 * n * m * sp.exp(epsilon))) ** 2  # t^3
-    quotient = 8 * t_squared / (delta / (10 * sp.exp(epsilon))) ** 3
-    return proved({"(2t)^3 over the right side cubed": quotient - explicit_of("user_level/thm-b1@tail-exact") / delta})
-
-
 @check("user_level/thm-b1@tail-exact", kind="privacy")
 def tail_line_on_both_sides_of_its_border(context: Context) -> Verdict:
     """2t over delta/(10 e^epsilon) on both sides of the border: below and above 1, over sizes and epsilon."""
@@ -84,7 +76,7 @@ def tail_line_on_both_sides_of_its_border(context: Context) -> Verdict:
     # The quotient depends on delta over the border alone: one curve for all sizes.
     marks = {f"{share:g}": Point(x=share, value=ratio, series="all sizes", bound=1.0) for share, ratio in points}
     axes = ("delta over the border", "2t over the right side (true up to 1)")
-    return Verdict(**{**verdict.__dict__, "points": tuple(marks.values()), "axes": axes})
+    return replace(verdict, points=tuple(marks.values()), axes=axes, dashed="the border")
 
 
 def repaired_share(users: int, samples: int, eps: float, dlt: float) -> tuple[float, float]:
@@ -127,7 +119,7 @@ def privacy_survives_with_another_event(context: Context, *, point: str) -> Verd
         evidence="certificate",
     )
     numbers = {"noise asked for over printed": noise, "exact delta over delta/n": exact}
-    return Verdict(**{**found.__dict__, "numbers": numbers})
+    return replace(found, numbers=numbers)
 
 
 @check("user_level/thm-b1@corrected", kind="privacy", expect="consistent")
@@ -259,7 +251,7 @@ def fresh_thresholds_are_not_private(context: Context, *, T: int) -> Verdict:
         "true epsilon over all data": T * 2 / 16,
         "first T that fails": first_T(low, high),
     }
-    return Verdict(**{**verdict.__dict__, "numbers": numbers})
+    return replace(verdict, numbers=numbers)
 
 
 def halting_delta(low: float, high: float, T: int, budget: float) -> float:
@@ -309,7 +301,7 @@ def score_of_a_user_drawn_twice(context: Context) -> Verdict:
         "epsilon of the bits when drawn twice, epsilon = 1": AboveThreshold(8.0, 16.0).pure(found),
         "P(drawn twice or more), K = N = 30": float(stats.binom.sf(1, 30, 1 / 30)),
     }
-    return Verdict(**{**verdict.__dict__, "numbers": numbers})
+    return replace(verdict, numbers=numbers)
 
 
 # Theorem C.1 ----------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import stated, unassumed
@@ -63,7 +64,7 @@ def union_over_the_steps(context: Context, *, T: int) -> Verdict:
         ),
     )
     numbers = {**verdict.numbers, "additive risk over LR/sqrt(nm)": found * math.sqrt(size)}
-    return Verdict(**{**verdict.__dict__, "numbers": numbers})
+    return replace(verdict, numbers=numbers)
 
 
 @check("user_level/thm-c3@weight", kind="risk", expect="refuted")
@@ -78,4 +79,4 @@ def weight_of_the_first_phase(context: Context) -> Verdict:
         statement="2^p <= 64",
         witness=lambda _: witnessed("user_level/thm-c3@weight", "thm_c3_weight", claimed, found, n=10**9, m=10**600),
     )
-    return Verdict(**{**verdict.__dict__, "numbers": {**verdict.numbers, "2^p at m = n": usual}})
+    return replace(verdict, numbers={**verdict.numbers, "2^p at m = n": usual})

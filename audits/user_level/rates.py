@@ -93,16 +93,6 @@ def exponents_of_the_explicit_bound(context: Context) -> Verdict:
     return agree(found, [-0.5, -0.5, -0.5, 0.5], "exponents in n, m, epsilon, d at n = 10^40", tolerance=1e-6)
 
 
-@check("user_level/claim-2-2", kind="symbolic")
-def smoothness_allowed_against_bs23(context: Context) -> Verdict:
-    """The quotient of the two bounds on beta, and its value m d/epsilon^(5/2) in the canonical regime n = d."""
-    ours = L / D * sp.sqrt(d * m * n * epsilon)
-    theirs = L * epsilon**3 / D * sp.sqrt(n**3 / (m * d**3))
-    quotient = explicit_of("user_level/claim-2-2")
-    canonical = quotient.subs(n, d) - m * d / epsilon ** sp.Rational(5, 2)
-    return proved({"quotient": sp.simplify(ours / theirs - quotient), "n = d": sp.simplify(canonical)})
-
-
 # Section 3 ------------------------------------------------------------------------------------------------------------
 
 
@@ -116,17 +106,6 @@ def simplification_after_theorem_3_2(context: Context) -> Verdict:
         order_of("user_level/thm-3-2@gradients").subs(at) - short - n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4)
     )
     return proved({"minimum": tight, "sum": printed})
-
-
-@check("user_level/thm-3-2@gradients", kind="symbolic")
-def printed_count_follows_from_the_derived_one(context: Context) -> Verdict:
-    """The derived count is of the printed order along m = n^a, d = n^c, epsilon = n^-b, beta = n^e, all exponents."""
-    c, e = sp.symbols("c e", real=True)
-    regime = Regime(ties={m: n**a, epsilon: n**-b, d: n**c, H: n**e}, where=[a >= 0, b >= 0, c >= 0])
-    ours, printed = (
-        unit(order_of(label), UNITS) for label in ("user_level/thm-3-2@derived", "user_level/thm-3-2@gradients")
-    )
-    return no_larger({"derived count": (ours, printed, regime)})
 
 
 @check("user_level/thm-3-2@derived", kind="symbolic")
@@ -183,22 +162,6 @@ def summands_of_the_recursion_are_optimal(context: Context) -> Verdict:
     return no_larger(rows)
 
 
-@check("user_level/claim-3-3", kind="symbolic")
-def gradients_against_prior_algorithms(context: Context) -> Verdict:
-    """n = d, epsilon = L = R = 1: below mn^(3/2) where BS23 is legal, below beta (nm)^(3/2) from its floor nm on."""
-    ours = order_of("user_level/thm-3-2@gradients").subs({d: n, epsilon: 1, L: 1, D: 1})
-    ours = sp.expand(ours)
-    sizes = {m: n**a, H: n**b}
-    bs23 = Regime(ties=sizes, where=[a >= 0, a <= 1, b <= (1 - a) / 2])
-    al24 = Regime(ties=sizes, where=[a >= 0, b >= -(1 + a) / 2])
-    return no_larger(
-        {
-            "against BS23 for m <= n, beta <= sqrt(n/m)": (ours, m * n ** sp.Rational(3, 2), bs23),
-            "against AL24 for beta >= 1/sqrt(nm)": (ours, H * (n * m) ** sp.Rational(3, 2), al24),
-        }
-    )
-
-
 @check("user_level/claim-3-4@derived", kind="symbolic")
 def best_exponent_of_the_phase_sizes(context: Context) -> Verdict:
     """(1 - u) u^x, u = 2^-q and x = log2 n, is stationary at 1/u = 1 + 1/x; and x log(1 + 1/x) <= 1."""
@@ -222,18 +185,6 @@ def users_needed_are_logarithmic(context: Context) -> Verdict:
     return domain.never_positive(left, {"x": (1, 10_000)}, statement="users that suffice <= 785 times the stated order")
 
 
-@check("user_level/claim-3-6", kind="symbolic")
-def strongly_convex_rate_is_the_square(context: Context) -> Verdict:
-    """L^2 rho^2/mu with the convex rate L R rho: twice the stated rate bounds it, and it bounds the stated rate."""
-    convex = order_of("user_level/thm-3-2") / (D * L)
-    square, stated_rate = L**2 / mu * convex**2, order_of("user_level/claim-3-6")
-    u, v = sp.symbols("u v", positive=True)
-    log = sp.log(1 / delta)
-    gap = sp.expand(square - stated_rate)
-    cross = 2 * L**2 / mu * sp.sqrt(d * log) / (sp.sqrt(n * m) * epsilon * n * sp.sqrt(m))
-    return proved({"square minus the stated rate": gap - cross}, {"2(u^2 + v^2) - (u + v)^2": (u - v) ** 2})
-
-
 @check("user_level/proc-strongly-convex-meta@derived", kind="symbolic")
 def fixed_point_of_the_restarts(context: Context) -> Verdict:
     """x = 2 L rho/mu solves (mu/2) x^2 = L rho x, and the risk L rho x there is the stated one."""
@@ -249,59 +200,7 @@ def fixed_point_of_the_restarts(context: Context) -> Verdict:
 # Section 4 ------------------------------------------------------------------------------------------------------------
 
 
-@check("user_level/thm-d3@derived", kind="symbolic")
-def formulas_of_radius_and_smoothness(context: Context) -> Verdict:
-    """L r is the private part of the risk, and L sqrt(d)/r the stated smoothness, at r = R sqrt(d)/(eps n sqrt m)."""
-    r = D * sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
-    smoothness = L * sp.sqrt(d) / r
-    return proved(
-        {
-            "L r": L * r - explicit_of("user_level/thm-d3@derived"),
-            "L sqrt(d)/r": smoothness - explicit_of("user_level/proc-smoothed-alg-3"),
-            "Lemma D.1": explicit_of("user_level/lem-d1").subs(
-                {s: r for s in explicit_of("user_level/lem-d1").free_symbols if s.name == "r"}
-            )
-            - smoothness,
-        }
-    )
-
-
 C = sp.Symbol("c", real=True)
-SIZES = Regime(ties={m: n**a, epsilon: n**-b, d: n**C}, where=[a >= 0, b >= 0, b <= 1, C >= 0])
-
-
-def smoothed_terms() -> list[tuple[sp.Expr, sp.Expr]]:
-    """The two terms of T K m, K = n eps/sqrt T + 1/eps, at either part of lambda: T = sqrt(beta_r/lambda).
-
-    beta_r = eps n sqrt m; lambda = 1/sqrt(nm), then sqrt(d)/(eps n sqrt m).
-    """
-    found = []
-    for weight in (1 / sp.sqrt(n * m), sp.sqrt(d) / (epsilon * n * sp.sqrt(m))):
-        T = sp.sqrt(epsilon * n * sp.sqrt(m) / weight)
-        found.append(tuple(sp.powdenest(term, force=True) for term in (n * epsilon * sp.sqrt(T) * m, T * m / epsilon)))
-    return found
-
-
-@check("user_level/thm-d3@corrected", kind="symbolic", also=("user_level/thm-4-1@corrected",))
-def count_with_all_terms(context: Context) -> Verdict:
-    """T K m and one pass mn, at either part of lambda, against the corrected order: along m = n^a, eps = n^-b, d = n^c.
-
-    lambda is at least each of its parts, so that each term is at most the smaller of its two values.
-    """
-    derived = order_of("user_level/thm-d3@corrected")
-    (sampled, few), (sampled_private, few_private) = smoothed_terms()
-    count = m * n + sp.Min(sampled, sampled_private) + sp.Min(few, few_private)
-    return no_larger({"T K m + mn": (count, derived, SIZES)})
-
-
-@check("user_level/thm-4-1@corrected", kind="symbolic")
-def informal_count_with_all_terms(context: Context) -> Verdict:
-    """The missing term is the last one of Theorem 3.2's own count, at beta_r."""
-    general = order_of("user_level/thm-3-2@gradients").subs({L: 1, D: 1})
-    last = sp.sqrt(epsilon * n * sp.sqrt(m)) * n ** sp.Rational(1, 4) * m ** sp.Rational(5, 4) / epsilon
-    _, few = smoothed_terms()[0]
-    fits = no_larger({"last term": (few, general.subs({H: epsilon * n * sp.sqrt(m)}), SIZES)})
-    return combine([proved({"missing term": sp.simplify(last / few - 1)}), fits])
 
 
 @check("user_level/claim-4-2@corrected", kind="symbolic")

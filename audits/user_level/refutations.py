@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -91,13 +92,12 @@ def gradients_refuted(label: str, verifier: str, place: str) -> Verdict:
         witness=lambda _: witnessed(label, verifier, claimed, found, **parameters),
     )
     numbers = {**verdict.numbers, **{f"growth exponent of the quotient along m = n^{k}": growth(k) for k in (4, 10)}}
-    return Verdict(
-        **{
-            **verdict.__dict__,
-            "numbers": numbers,
-            "points": rays(),
-            "axes": ("n", "count over the stated one, no logs"),
-        }
+    return replace(
+        verdict,
+        numbers=numbers,
+        points=rays(),
+        axes=("n", "count over the stated one, without logarithms"),
+        dashed="the stated count",
     )
 
 
@@ -149,11 +149,13 @@ def missing_term_dominates_beyond_five_halves(context: Context) -> Verdict:
     # Beyond the border every one of the four terms that the printed count is made of is passed, mn included.
     beyond = at_most(missing, printed, Regime(ties=ties, where=[*legal, a > first, a > second]))
     within = [at_most(missing, printed, Regime(ties=ties, where=[*legal, a <= border])) for border in (first, second)]
+    where = "all of" if beyond.everywhere else "parts of"
     said = (
-        f"with the missing term the count is {beyond.relation} beyond the border (everywhere: {beyond.everywhere}), "
+        f"with the missing term the count is {beyond.relation} beyond {where} the border, "
         f"and {within[0].relation} and {within[1].relation} before it"
     )
     good = beyond.relation == "larger" and beyond.everywhere
     good = good and all(found.relation in ("smaller", "same order") for found in within)
-    fields: dict[str, Any] = {"points": rays(), "axes": ("n", "count over the stated one, no logarithms")}
+    fields: dict[str, Any] = {"points": rays(), "axes": ("n", "count over the stated one, without logarithms")}
+    fields["dashed"] = "the stated count"
     return (holds if good else differs)(said, "symbolic", **fields)

@@ -41,18 +41,6 @@ def distances(work: Any, context: Context, trials: int, steps: int, step_size: f
 # Lemma 2.3 ------------------------------------------------------------------------------------------------------------
 
 
-@check("user_level/lem-2-3@linear", kind="symbolic")
-def weights_of_the_average_iterate(context: Context) -> Verdict:
-    """sum over t of ((T - 1 - t)/T)^2 is (T - 1)(2T - 1)/(6T); with 2 eta^2 v, v = L^2, the stated second moment."""
-    t = sp.Symbol("t", integer=True, nonnegative=True)
-    steps = sp.Symbol("T", integer=True, positive=True)
-    total = sp.summation(((steps - 1 - t) / steps) ** 2, (t, 0, steps - 1))
-    said = explicit_of("user_level/lem-2-3@linear")
-    named = {s.name: s for s in said.free_symbols}
-    left = 2 * named["eta"] ** 2 * named["L"] ** 2 * total
-    return proved({"2 eta^2 L^2 times the sum": left - said.subs(named["T"], steps)})
-
-
 @check("user_level/lem-2-3@linear", kind="stability", grid={"d": (1, 10, 100)}, expect="consistent")
 def second_moment_of_linear_runs(context: Context, *, d: int) -> Verdict:
     """The measured second moment of the library's SGD over the exact one, T = 100: within 6 standard errors of 1."""

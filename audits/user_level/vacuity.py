@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from dpcheck.algorithms.user_level import PhasedSGD
 from dpcheck.checks import Context, by_size, check
-from dpcheck.claims import evaluate
-from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import stated, unassumed
 from dpcheck.harness import accuracy
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine
@@ -26,6 +25,7 @@ SETTINGS = {
     "m = 100, d = 10^4, epsilon = 1": (100, 10**4, 1.0),
 }
 """m, d, epsilon; delta = 1/(nm), and beta R = L where the smoothness enters."""
+SAYS = {"dashed": "LR, beyond which a bound is vacuous"}
 J = 0.2
 
 
@@ -39,30 +39,27 @@ def phases(users: float, q: float) -> list[float]:
 
 
 def linear_time_bound(users: float, m: float, d: float, eps: float, *, clipped: bool) -> float:
-    """The recursion of Theorem B.1 with its constants over L R, phase by phase; `clipped` with projected iterates."""
+    """Theorem B.1 with its constants over L R, phase by phase before rounding; `clipped` with projected iterates."""
     dlt, q = 1 / (users * m), best_q(users)
     p = max(J, math.log(m) / math.log(users)) + 1.5
     log = log_ratio(20 * users * m, eps, dlt)
     groups, spread = 100 * log / eps, 1000 * math.log(users * d * m) * math.log(users / dlt) ** 2 / log
-    total, before = 0.0, 1.0
-    for i, size in enumerate(phases(users, q), start=1):
-        eta, steps = 2.0 ** (-p * i) / math.sqrt(d * m * users * eps), size * m / groups
-        total += before / (2 * eta * steps) + eta / 2
-        before = d * (spread * eta * math.sqrt(steps)) ** 2
-        before = min(1.0, before) if clipped else before
-    return total + math.sqrt(before) + 3 / (users * m)
-
-
-def bound_of(label: str, **values: float) -> float:
-    """As `stated`, without the assumptions."""
-    return float(evaluate(claim(label).bound, values))
+    sizes = phases(users, q)
+    eta = [2.0 ** (-p * i) / math.sqrt(d * m * users * eps) for i in range(1, len(sizes) + 1)]
+    steps = [size * m / groups for size in sizes]
+    noise = [spread * step * math.sqrt(count) for step, count in zip(eta, steps, strict=True)]
+    return stated(
+        "user_level/thm-b1@summed",
+        **{"eta[i]": eta, "T[i]": steps, "sigma[i]": noise, "l": len(sizes)},
+        **{"L": 1.0, "D": 1.0, "R": 1.0 if clipped else math.inf, "d": d, "xi": 3 / (users * m)},
+    )
 
 
 def closed_linear_time_bound(users: float, m: float, d: float, eps: float) -> float:
     """The same from the claim."""
     p, q = max(J, math.log(m) / math.log(users)) + 1.5, best_q(users)
     sizes = {"n": users, "m": m, "d": d, "epsilon": eps, "delta": 1 / (users * m), "p": p, "q": q, "L": 1.0, "D": 1.0}
-    return bound_of("user_level/thm-b1@derived", **sizes)
+    return unassumed("user_level/thm-b1@derived", **sizes)
 
 
 def accelerated_bound(users: float, m: float, d: float, eps: float) -> float:
@@ -71,14 +68,14 @@ def accelerated_bound(users: float, m: float, d: float, eps: float) -> float:
     p = 3 * q + 2.5 + math.log(m) / (2 * math.log(users))
     weight = 1 / math.sqrt(users * m) + math.sqrt(d) / (eps * users * math.sqrt(m))
     sizes = {"n": users, "m": m, "d": d, "epsilon": eps, "delta": 1 / (users * m), "p": p, "q": q, "L": 1.0, "D": 1.0}
-    return bound_of(
+    return unassumed(
         "user_level/thm-c3@derived", **sizes, tau=math.log(users * d * m) / math.sqrt(m), **{"lambda": weight}
     )
 
 
 def group_bound(users: float, m: float, d: float, eps: float) -> float:
     """Footnote 3 without constants: 1/sqrt(nm) + sqrt(d log(m e^eps/delta))/(eps n)."""
-    return bound_of(
+    return unassumed(
         "user_level/proc-group-privacy", n=users, m=m, d=d, epsilon=eps, delta=1 / (users * m), L=1.0, D=1.0
     )
 
@@ -153,7 +150,7 @@ def smallest_n_of_theorem_b1(context: Context, *, setting: str) -> Verdict:
         for c, name in ((False, "as printed"), (True, "with projection"))
         for k in range(6, 34, 3)
     )
-    return Verdict(**{**found.__dict__, "numbers": numbers, "points": points, "axes": ("n", "bound over LR")})
+    return replace(found, numbers=numbers, points=points, axes=("n", "bound over LR"), **SAYS)
 
 
 @check("user_level/thm-b1@derived", kind="accuracy", grid={"setting": tuple(SETTINGS)})
@@ -179,9 +176,8 @@ def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
     crosses = crossing(bound)
     found = said_from("Theorem C.3", bound, crosses)
     points = tuple(Point(x=10.0**k, value=bound(10.0**k), series=setting, bound=1.0) for k in range(4, 28, 2))
-    return Verdict(
-        **{**found.__dict__, "numbers": {"smallest n": crosses}, "points": points, "axes": ("n", "bound over LR")}
-    )
+    axes = ("n", "bound over LR")
+    return replace(found, numbers={"smallest n": crosses}, points=points, axes=axes, **SAYS)
 
 
 @check("user_level/thm-2-1", kind="risk")
@@ -203,7 +199,7 @@ def table_of_smallest_n(context: Context) -> Verdict:
             numbers[f"{setting}: {name}"] = crosses = crossing(bound)
             verdicts.append(said_from(f"{setting}: {name}", bound, crosses))
     found = combine(verdicts)
-    return Verdict(**{**found.__dict__, "numbers": numbers})
+    return replace(found, numbers=numbers)
 
 
 @check("user_level/thm-b1@travel", kind="risk", grid={"log_n": by_size([18], [18, 20])})
@@ -228,7 +224,7 @@ def printed_algorithm_1_on_two_opposite_data_sets(context: Context, *, log_n: in
     )  # fmt: skip
     rows = {f"least excess at n = 2^{k}": 0.5 - travel(k, m, d) for k in (20, 24, 30, 36)}
     over = {f"the same over the order, n = 2^{k}": (0.5 - travel(k, m, d)) / _order(k, m, d) for k in (20, 24, 30, 36)}
-    return Verdict(**{**found.__dict__, "numbers": {**found.numbers, **rows, **over}})
+    return replace(found, numbers={**found.numbers, **rows, **over})
 
 
 def travel(log_n: int, m: int, d: int) -> float:
@@ -239,4 +235,4 @@ def travel(log_n: int, m: int, d: int) -> float:
 
 def _order(log_n: int, m: int, d: int) -> float:
     at = {"n": 2.0**log_n, "m": m, "d": d, "epsilon": 1.0, "delta": 1 / (m * 2**log_n), "L": 1.0, "D": 1.0}
-    return bound_of("user_level/thm-b1", **at)
+    return unassumed("user_level/thm-b1", **at)

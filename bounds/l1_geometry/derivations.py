@@ -12,7 +12,7 @@ from dpcheck.symbols import D, H, L, T, alpha, b, d, delta, epsilon, eta, lambda
 
 from ._paper import GENERAL, H_M, LOG, LOG2_D, NONSMOOTH
 
-log_d, log_n, log_m, log_delta, X, V, A_k = sp.symbols("log_d log_n log_m log_delta X V A_k", positive=True)
+log_d, log_n, log_m, log_delta, X, V, A_k, D_h = sp.symbols("log_d log_n log_m log_delta X V A_k D_h", positive=True)
 NAMED = {sp.log(d): log_d, sp.log(n): log_n, sp.log(m): log_m, LOG: log_delta}
 SIZES = [n >= 1, d >= 1, epsilon <= 1, log_d >= 1, log_n >= 1, log_m >= 1, log_delta >= 1]
 LARGE = Regime(base=None, others="free", where=SIZES)
@@ -24,18 +24,16 @@ HALF = sp.Rational(1, 2)
 
 def averaged(proof: Proof, moment: sp.Expr, pieces: tuple[sp.Expr, ...]) -> sp.Expr:
     """Mirror descent with gradients of that second moment, half of it, and its best step: the bound, piece by piece."""
-    bound = proof.master("E F̂(x̄) − F̂*", {"start": D**2 / (T * eta), "gradients": eta * V})
+    bound = proof.uses("l1_geometry/lem-3-1", D**2 / (T * eta) + eta * V, {D_h: D**2, L: sp.sqrt(2 * V)})
     value = proof.chooses(bound, {eta: D / sp.sqrt(T * V)}, text="choose η = D/√(TV)")
-    proof.argues("V", "V", "=", moment)
-    steps = {T: n**2 / b**2}
-    terms = [value.subs(V, term).subs(steps) for term in sp.Add.make_args(moment)]
     total = sp.S.Zero
-    for term, piece in zip(terms, pieces, strict=True):
-        total += proof.equal("a part of it at T = n²/b², by √(a+b) ≤ √a + √b", term, piece)
+    for term, piece in zip(sp.Add.make_args(moment), pieces, strict=True):
+        at = {V: term, T: n**2 / b**2}
+        total += proof.equal("a part of it at T = n²/b², by √(a+b) ≤ √a + √b", lambda at=at: value.xreplace(at), piece)
     return total
 
 
-@derivation("l1_geometry/thm-3", LARGE)
+@derivation("l1_geometry/thm-3", LARGE, also=("l1_geometry/thm-3@derived",))
 def noisy_mirror_descent(proof: Proof) -> None:
     """Lemma 3.1 with half the second moment L² + 2σ² log d, at its best step; squared over λ with Lemma 3.2."""
     deviation = proof.uses("l1_geometry/alg-1", 100 * L * sp.sqrt(d * LOG) / (b * epsilon))
@@ -43,6 +41,7 @@ def noisy_mirror_descent(proof: Proof) -> None:
     half = noise.subs(sigma, deviation)
     pieces = (2 * L * D * b / n, 200 * sp.sqrt(2) * L * D * sp.sqrt(d * sp.log(d) * LOG) / (n * epsilon))
     ordered = sp.Add(L**2, half, evaluate=False)
+    proof.equal("V, half of the second moment 2L² + 2E‖ζ‖_∞²", lambda: (2 * L**2 + 2 * half) / 2, ordered)
     value = averaged(proof, ordered, pieces)
     proof.concludes("l1_geometry/thm-3", value)
     weighted = proof.uses("l1_geometry/lem-3-2@corrected", 2 * L**2 / (lambda_ * (T + 1)))
@@ -55,18 +54,24 @@ def noisy_mirror_descent(proof: Proof) -> None:
     proof.concludes("l1_geometry/thm-3@derived", reached)
 
 
-@derivation("l1_geometry/thm-12", LARGE)
+@derivation("l1_geometry/thm-12", LARGE, also=("l1_geometry/thm-12@corrected",))
 def other_norms(proof: Proof) -> None:
     """Theorem 3 in ℓ_p: d^{2/q} of the noise and d^{1−2/q} of its calibration make d; at p = 2 the logarithm goes."""
     q = sp.Symbol("q", positive=True)
     deviation = proof.uses("l1_geometry/alg-5", 100 * L * d ** (HALF - 1 / q) * sp.sqrt(LOG) / (b * epsilon))
+    largest = proof.uses("l1_geometry/fact-gauss-max", 2 * sigma**2 * sp.log(d))
     noise = 4 * d ** (2 / q) * sigma**2 * sp.log(d)
+    proof.at_most(
+        "E‖ζ‖_q² ≤ d^{2/q}E‖ζ‖_∞²", lambda: d ** (2 / q) * largest, noise, {sp.log(d): log_d, d: sp.exp(log_d)}
+    )
     pieces = (2 * L * D * b / n, 400 * L * D * sp.sqrt(d * sp.log(d) * LOG) / (n * epsilon))
     value = averaged(proof, sp.Add(L**2, noise.subs(sigma, deviation), evaluate=False), pieces)
     proof.concludes("l1_geometry/thm-12", value)
     euclidean = 2 * D * sp.sqrt(d * sigma**2 / T)
-    private = euclidean.subs({sigma: deviation.subs(q, 2), T: n**2 / b**2})
-    reached = proof.equal("p = 2", private, 200 * L * D * sp.sqrt(d * LOG) / (n * epsilon)) + pieces[0]
+    at = {sigma: deviation.subs(q, 2), T: n**2 / b**2}
+    reached = (
+        proof.equal("p = 2", lambda: euclidean.xreplace(at), 200 * L * D * sp.sqrt(d * LOG) / (n * epsilon)) + pieces[0]
+    )
     proof.concludes("l1_geometry/thm-12@corrected", reached)
 
 
@@ -76,20 +81,20 @@ def localised_mirror_descent(proof: Proof) -> None:
     j = sp.Symbol("j", integer=True, positive=True)
     batches = proof.equal(
         "Σ 200·2^{−j} 2^{5j−8j}·32, the share of n_i/ℓ in b_i²",
-        sp.summation(sp.Integer(6400) * sp.Rational(1, 16) ** j, (j, 1, sp.oo)),
+        sp.Sum(sp.Integer(6400) * sp.Rational(1, 16) ** j, (j, 1, sp.oo)),
         sp.Rational(6400, 15),
     )
     proof.equal(
         "with 4Ση_i = 4η/15, as η_i = η/16^i",
-        batches + 4 * sp.summation(sp.Rational(1, 16) ** j, (j, 1, sp.oo)),
+        batches + 4 * sp.Sum(sp.Rational(1, 16) ** j, (j, 1, sp.oo)),
         sp.Rational(6404, 15),
     )
     proof.equal(
         "Σ 32·200·2^j 2^{−3j}, the share of d/ε in b_i²",
-        sp.summation(6400 * sp.Rational(1, 4) ** j, (j, 1, sp.oo)),
+        sp.Sum(6400 * sp.Rational(1, 4) ** j, (j, 1, sp.oo)),
         sp.Rational(6400, 3),
     )
-    proof.equal("Σ 32·160000·4^j 2^{−3j}, the noise", sp.summation(5120000 * HALF**j, (j, 1, sp.oo)), 5120000)
+    proof.equal("Σ 32·160000·4^j 2^{−3j}, the noise", sp.Sum(5120000 * HALF**j, (j, 1, sp.oo)), 5120000)
     phases = {
         "start": 32 * D**2 * LOG2_D / (eta * n),
         "stability and batches": L**2 * eta * sp.Rational(6404, 15),
@@ -102,7 +107,7 @@ def localised_mirror_descent(proof: Proof) -> None:
         "last phase": 2 * L * sp.sqrt(A_k),
     }
     bound = proof.master("excess risk", phases)
-    proof.concludes("l1_geometry/thm-4", bound, where={sp.log(d): t, d: sp.exp(t)})
+    proof.concludes("l1_geometry/thm-4", bound, where={sp.log(d): t, d: sp.exp(t)}, looser=True)
     terms = {
         "start": D**2 * log_d / (eta * n),
         "stability": L**2 * eta,
@@ -122,7 +127,7 @@ def informal_nonsmooth(proof: Proof) -> None:
     proof.concludes("l1_geometry/thm-1", bound.subs({L: 1, D: 1}))
 
 
-@derivation("l1_geometry/thm-13", LARGE)
+@derivation("l1_geometry/thm-13@corrected", LARGE)
 def localised_in_lp(proof: Proof) -> None:
     """As Theorem 4 with 1/(p−1) for log d in front, and batches √((p−1)n_i)."""
     share = sp.Symbol("share", positive=True)
@@ -155,7 +160,9 @@ def lp_geometry(proof: Proof) -> None:
 VARIANCE = sp.sqrt(2) * D * sp.sqrt(16 * D**2 * H**2 + L**2) * sp.sqrt(sp.log(2 * d)) / sp.sqrt(b)
 
 
-def tree(proof: Proof, label: str, gap: sp.Expr, gap_in_order: sp.Expr, choice: sp.Expr, said: str) -> None:
+def tree(
+    proof: Proof, label: str, gap: sp.Expr, gap_in_order: sp.Expr, choice: sp.Expr, said: str, *, looser: bool = False
+) -> None:
     """Curvature 1.2βD²/2^T against the selection's gap, which grows with 2^T; then b = n/log²n."""
     variance = proof.uses("l1_geometry/lem-4-2", VARIANCE / D)
     curvature = proof.argues(
@@ -168,7 +175,7 @@ def tree(proof: Proof, label: str, gap: sp.Expr, gap_in_order: sp.Expr, choice: 
     )
     value = proof.chooses(order, {X: choice}, text=said)
     rest = D * (L + H * D) * sp.sqrt(log_d) / sp.sqrt(b)
-    proof.concludes(label, (value + rest).subs(b, n / log_n**2), where=NAMED, as_order=True)
+    proof.concludes(label, (value + rest).subs(b, n / log_n**2), where=NAMED, as_order=True, looser=looser)
 
 
 @derivation("l1_geometry/thm-6", Regime(base=None, others="free", where=[*SIZES, log_m <= log_d]))
@@ -178,7 +185,8 @@ def pure_frank_wolfe(proof: Proof) -> None:
         "l1_geometry/lem-4-1@derived", 2 * L * D * 2**T / (b * epsilon) * H_M, {sp.Symbol("t", positive=True): T}
     )
     choice = sp.sqrt(b * epsilon * H * D / (L * log_m))
-    tree(proof, "l1_geometry/thm-6", gap, L * D * X * log_m / (b * epsilon), choice, "choose 2^T = √(bεβD/(L log m))")
+    order, said = L * D * X * log_m / (b * epsilon), "choose 2^T = √(bεβD/(L log m))"
+    tree(proof, "l1_geometry/thm-6", gap, order, choice, said, looser=True)  # log d is printed for log m
 
 
 @derivation("l1_geometry/thm-7", LARGE)
@@ -199,8 +207,9 @@ def informal_smooth(proof: Proof) -> None:
     full = D * (L + H * D) * sp.sqrt(log_d) * log_n / sp.sqrt(n)
     full += (sp.sqrt(H) * L * D**2 * log_delta * log_m * log_n**2 / (n * epsilon)) ** sp.Rational(2, 3)
     unit = {D: 1, L: 1, H: 1, log_m: log_d, log_delta: 1, log_n: 1}
+    proof.uses("l1_geometry/thm-7", full, NAMED, as_order=True)
     reduced = proof.argues(
-        "Theorem 7 without log n, which 'Õ' hides; budgets above its window are used up to there",
+        "without log n, which 'Õ' hides; budgets above its window are used up to there",
         "excess risk",
         "<=",
         full.subs(unit),
@@ -216,8 +225,8 @@ def reduction(proof: Proof, label: str, rate: sp.Expr, where: dict[sp.Basic, sp.
     """D²_{i+1} ≤ (2/λ)LD_iρ, ρ the rate for LD = 1: the limit, and its excess."""
     rho, limit = sp.symbols("rho limit", positive=True)
     limit = 2 * L * rho / lambda_
-    proof.equal("D_∞² = (2/λ)LD_∞ρ", limit**2, 2 / lambda_ * L * limit * rho)
-    excess = proof.equal("LD_∞ρ", L * limit * rho, 2 * L**2 * rho**2 / lambda_)
+    proof.equal("D_∞² = (2/λ)LD_∞ρ", lambda: limit**2, 2 / lambda_ * L * limit * rho)
+    excess = proof.equal("LD_∞ρ", lambda: L * limit * rho, 2 * L**2 * rho**2 / lambda_)
     proof.gap(
         "L²/λ is at most LD",
         L**2 / lambda_,
@@ -228,18 +237,18 @@ def reduction(proof: Proof, label: str, rate: sp.Expr, where: dict[sp.Basic, sp.
     proof.concludes(label, excess.subs(rho, rate), where=where)
 
 
-@derivation("l1_geometry/thm-8", LARGE)
+@derivation("l1_geometry/thm-8@corrected", LARGE)
 def strongly_convex_nonsmooth(proof: Proof) -> None:
     """Restarted Theorem 4: the rate squares, and LD becomes L²/λ."""
     rate = proof.uses("l1_geometry/thm-4", L * D * NONSMOOTH, as_order=True) / (L * D)
     reduction(proof, "l1_geometry/thm-8@corrected", rate.subs(NAMED), NAMED)
 
 
-@derivation("l1_geometry/thm-9", LARGE)
+@derivation("l1_geometry/thm-9@corrected", LARGE)
 def strongly_convex_smooth(proof: Proof) -> None:
     """Restarted Theorem 7 at β ≤ L/D: the rate squares, and LD becomes L²/λ."""
     smooth = sp.sqrt(log_d) * log_n / sp.sqrt(n) + (log_delta * log_m * log_n**2 / (n * epsilon)) ** sp.Rational(2, 3)
-    proof.argues("Theorem 7 in units of LD, at β = L/D", "ρ", "<=", smooth)
+    proof.uses("l1_geometry/thm-7", L * D * smooth, {**NAMED, H: L / D}, as_order=True)
     reduction(proof, "l1_geometry/thm-9@corrected", smooth, NAMED)
 
 
@@ -248,7 +257,7 @@ def strongly_convex_smooth(proof: Proof) -> None:
 FEW = Regime(base=None, others="free", where=[n >= 1, d >= 1, epsilon <= 1, alpha <= 1])
 
 
-@derivation("l1_geometry/thm-10", FEW)
+@derivation("l1_geometry/thm-10@corrected", FEW)
 def location_loss(proof: Proof) -> None:
     """The excess of the location loss is L times the error of the signs, coordinate by coordinate."""
     printed = sp.sqrt(d) / (n * epsilon * sp.log(d))
@@ -260,20 +269,23 @@ def location_loss(proof: Proof) -> None:
         "with min{1, ·} (S15)",
     )
     signs = proof.uses("l1_geometry/lem-6-1@corrected", D * sp.Min(1, printed))
-    proof.concludes("l1_geometry/thm-10@corrected", L * signs)
+    excess = proof.argues("a wrong sign costs L times its mean, a right one nothing", "excess", ">=", L * signs)
+    proof.concludes("l1_geometry/thm-10@corrected", excess)
 
 
-@derivation("l1_geometry/thm-11", FEW)
+@derivation("l1_geometry/thm-11@corrected", FEW)
 def smooth_lower_bound(proof: Proof) -> None:
     """The hard dimension is (nε)^{2/3}; a larger one holds a copy of it."""
     small = proof.argues("from Lemma D.4, for d ≤ (nε)^{2/3}", "excess", ">=", sp.sqrt(d) / (n * epsilon))
     hard = proof.equal(
-        "at d = (nε)^{2/3}", small.subs(d, (n * epsilon) ** sp.Rational(2, 3)), (n * epsilon) ** -sp.Rational(2, 3)
+        "at d = (nε)^{2/3}",
+        lambda: small.xreplace({d: (n * epsilon) ** sp.Rational(2, 3)}),
+        (n * epsilon) ** -sp.Rational(2, 3),
     )
     proof.concludes("l1_geometry/thm-11@corrected", L * D * sp.Min(1, small, hard))
 
 
-@derivation("l1_geometry/prop-1", FEW)
+@derivation("l1_geometry/prop-1@corrected", FEW)
 def sample_complexity(proof: Proof) -> None:
     """Lemma D.1 at constant accuracy, scaled by the copies of Lemma D.2."""
     bound = sp.sqrt(d) / (alpha * epsilon * sp.log(d))
@@ -304,7 +316,7 @@ def stability_of_the_minimiser(proof: Proof) -> None:
     """Strong convexity at both minimisers against two Lipschitz losses of weight 1/n."""
     Delta = sp.Symbol("Delta", positive=True)
     proof.argues("λΔ² ≤ 2LΔ/n", lambda_ * Delta**2, "<=", 2 * L * Delta / n)
-    moved = proof.equal("divide by λΔ", 2 * L * Delta / n / (lambda_ * Delta), 2 * L / (lambda_ * n))
+    moved = proof.equal("divide by λΔ", lambda: 2 * L * Delta / n / (lambda_ * Delta), 2 * L / (lambda_ * n))
     proof.concludes("l1_geometry/fact-sssss", moved)
 
 
@@ -332,7 +344,8 @@ window_7 = underived(
 def basic_composition(proof: Proof) -> None:
     """Log-ratios of independent answers add up."""
     each, k = sp.symbols("each k", positive=True)
-    total = proof.equal("Σ over k answers", sp.summation(each, (sp.Symbol("j"), 1, k)), k * each)
+    proof.argues("the log-ratio of k answers is the sum of theirs, given the answers before", "each", "<=", each)
+    total = proof.equal("Σ over k answers", sp.Sum(each, (sp.Symbol("j"), 1, k)), k * each)
     proof.concludes("l1_geometry/lem-2-1", total.subs(each, epsilon))
 
 
@@ -346,11 +359,16 @@ def distance_of_a_phase(proof: Proof) -> None:
         100 * L * sp.sqrt(d * LOG) / (b_i * epsilon_i),
         {b: b_i, epsilon: epsilon_i},
     )
-    gap = proof.argues(
-        "lem-3-2@corrected twice over (modulus 1/2), 5L-Lipschitz, T_i in place of T_i + 1",
-        "E F_i(x_i) − F_i(x̂_i)",
-        "<=",
-        4 * (50 * L**2 + 4 * sigma**2 * sp.log(d)) / (strong * T),
+    noise = proof.uses("l1_geometry/fact-gauss-max", 2 * sigma**2 * sp.log(d))
+    moment = proof.equal(
+        "the second moment, of 5L-Lipschitz losses",
+        lambda: 2 * (5 * L) ** 2 + 2 * noise,
+        50 * L**2 + 4 * sigma**2 * sp.log(d),
+    )
+    gap = proof.uses(
+        "l1_geometry/lem-3-2@corrected",
+        4 * moment / (strong * T),
+        {lambda_: strong / 2, L: sp.sqrt(moment), T: T - 1},
     )
     squared = (gap / strong).subs({sigma: deviation, T: n_i**2 / b_i**2})
     stated = 200 * L**2 * eta_i**2 * b_i**2 + 160000 * L**2 * eta_i**2 * d * sp.log(d) * LOG / epsilon_i**2
@@ -361,13 +379,15 @@ def distance_of_a_phase(proof: Proof) -> None:
     proof.concludes("l1_geometry/lem-3-3", share, where=named, regime=where, as_order=True)
 
 
-@derivation("l1_geometry/lem-6-1", FEW)
+@derivation("l1_geometry/lem-6-1@corrected", FEW)
 def signs_from_samples(proof: Proof) -> None:
     """A sample complexity read backwards: the error at which n records are just not enough."""
     error = sp.Symbol("error", positive=True)
     needed = proof.uses("l1_geometry/prop-1@corrected", sp.sqrt(d) / (alpha * epsilon * sp.log(d)))
     reached = sp.sqrt(d) / (n * epsilon * sp.log(d))
-    proof.equal("n = √d/(αε log d) at α = √d/(nε log d)", needed.subs(alpha, error).subs(error, reached), n)
+    proof.equal(
+        "n = √d/(αε log d) at α = √d/(nε log d)", lambda: needed.xreplace({alpha: error}).xreplace({error: reached}), n
+    )
     proof.concludes("l1_geometry/lem-6-1@corrected", D * sp.Min(1, reached))
 
 
@@ -379,6 +399,8 @@ def accuracy_below_the_dimension(proof: Proof) -> None:
     scaled = proof.uses("l1_geometry/lem-d5", n_0 * alpha_0 * epsilon_0 / (alpha * epsilon))
     reached = scaled.subs({n_0: hard, alpha_0: 1 / d, epsilon_0: sp.Rational(1, 10)})
     proof.equal(
-        "at α = 1/d it is α^{−3/2}/(10ε)", reached.subs(d, 1 / alpha), alpha ** -sp.Rational(3, 2) / (10 * epsilon)
+        "at α = 1/d it is α^{−3/2}/(10ε)",
+        lambda: reached.xreplace({d: 1 / alpha}),
+        alpha ** -sp.Rational(3, 2) / (10 * epsilon),
     )
     proof.concludes("l1_geometry/lem-d4", reached)

@@ -5,6 +5,7 @@ T is the number of phases, m that of vertices, b the batch of a root; H is the p
 
 import sympy as sp
 
+from dpcheck.algorithms.l1_geometry.regret import ESTIMATE
 from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, lambda_, m, n, t
 
 from ._paper import H_M, LN, LOG, LOG_ND, H_f, claim, g_inf, width
@@ -35,7 +36,7 @@ alg_3_corrected = claim(
     kind="algorithm",
     section="4",
     origin="ours",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     explicit=epsilon,
     assumptions=(sp.Le(2**T, b),),
@@ -54,8 +55,6 @@ alg_3_derived = claim(
     explicit=b * T * (T + 3) / 2,
 )
 
-VARIANCE = D * sp.sqrt(2 * sp.log(2 * d) * (L**2 + 16 * H**2 * D**2) / b)
-
 thm_6 = claim(
     "l1_geometry/thm-6",
     "Theorem 6",
@@ -69,7 +68,7 @@ thm_6 = claim(
     relation="<=",
     order=D * (L + H * D) * sp.sqrt(sp.log(d)) * LN / sp.sqrt(n)
     + sp.sqrt(H * L * D**3 * sp.log(d)) * LN / sp.sqrt(n * epsilon),
-    explicit=VARIANCE + sp.Rational(6, 5) * H * D**2 / 2**T + 2 * L * D * 2**T / (b * epsilon) * H_M,
+    explicit=ESTIMATE + sp.Rational(6, 5) * H * D**2 / 2**T + 2 * L * D * 2**T / (b * epsilon) * H_M,
     assumptions=(sp.Ge(T, 1), sp.Le(2**T, b), sp.Ge(n, b * (T + T * (T + 1) / 4))),
     about=("l1_geometry/alg-3",),
     grade="proof gap",
@@ -84,7 +83,7 @@ thm_6_literal = claim(
     "With the records of every set fixed in advance, Algorithm 3 with the parameters of Theorem 6 is ε-DP.",
     kind="theorem",
     section="4.1",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     explicit=epsilon,
     assumptions=(
@@ -126,7 +125,7 @@ thm_6_corrected = claim(
     kind="theorem",
     section="4.1",
     origin="ours",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     explicit=sp.log(1 + p_0 * (sp.exp(2 * epsilon) - 1)),
     about=("l1_geometry/alg-3",),
@@ -149,7 +148,7 @@ lem_4_1 = claim(
     "m/(bε)).",
     kind="lemma",
     section="4.1",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     explicit=epsilon,
     assumptions=(sp.Le(epsilon, 1), sp.Le(2**T, b), sp.Le(g_inf, L), sp.Le(H_f, H), sp.Le(width, D)),
@@ -168,7 +167,7 @@ lem_4_1_corrected = claim(
     kind="lemma",
     section="4.1",
     origin="ours",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     explicit=epsilon,
     about=("l1_geometry/alg-3",),
@@ -229,7 +228,7 @@ thm_7 = claim(
     relation="<=",
     order=D * (L + H * D) * sp.sqrt(sp.log(d)) * LN / sp.sqrt(n)
     + (sp.sqrt(H) * L * D**2 * LOG * sp.log(m) * LN**2 / (n * epsilon)) ** sp.Rational(2, 3),
-    explicit=VARIANCE + sp.Rational(6, 5) * H * D**2 / 2**T + LAMBDA_7 * H_M,
+    explicit=ESTIMATE + sp.Rational(6, 5) * H * D**2 / 2**T + LAMBDA_7 * H_M,
     assumptions=(sp.Ge(T, 1), sp.Le(2**T, b), sp.Le(delta, 1 / n)),
     about=("l1_geometry/alg-3",),
     grade="proof gap",
@@ -271,7 +270,7 @@ lem_4_4_derived = claim(
     kind="lemma",
     section="4.2",
     origin="ours",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     explicit=4 * 2 ** (T / 2) * epsilon / LOG_ND,
     about=("l1_geometry/alg-3",),
@@ -367,7 +366,7 @@ proc_rnm = claim(
     kind="procedure",
     section="4.1",
     origin="cited",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     explicit=D * Delta / lam,
 )

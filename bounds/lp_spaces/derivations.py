@@ -6,6 +6,7 @@ x = √(dℒ)/(nε), H the smoothness β, `A` the threshold λ of truncation.
 
 import sympy as sp
 
+from dpcheck.algebra import tidy
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
 from dpcheck.symbols import (
@@ -45,17 +46,24 @@ NOISE_IS_X = {sp.sqrt(d) * sp.sqrt(LOG): x * n * epsilon}
 # Section 4: Gaussian width -------------------------------------------------------------------------------------------
 
 
-@derivation("lp_spaces/thm-2", Regime(base=None, others="free", where=[delta <= HALF]))
+@derivation(
+    "lp_spaces/thm-2",
+    Regime(base=None, others="free", where=[delta <= HALF]),
+    also=("lp_spaces/thm-2@derived", "lp_spaces/thm-2@corrected"),
+)
 def gaussian_width(proof: Proof) -> None:
     """Four terms: stability, regulariser and noise, optimiser, projection; λ balances the first two."""
-    noise = proof.equal("σ_1 ω/n", SIGMA_1 * omega / n, 8 * sp.sqrt(2) * L * omega * sp.sqrt(LOG_25) / (n * epsilon))
+    noise = proof.equal(
+        "σ_1 ω/n", lambda: SIGMA_1 * omega / n, 8 * sp.sqrt(2) * L * omega * sp.sqrt(LOG_25) / (n * epsilon)
+    )
     projection = proof.equal(
         "L√(2·σ_2ω), the squared distance that the second noise costs",
-        L * sp.sqrt(2 * sigma_2(alpha) * omega),
+        lambda: L * sp.sqrt(2 * sigma_2(alpha) * omega),
         4 * L * (alpha / lambda_) ** sp.Rational(1, 4) * sp.sqrt(omega / epsilon) * LOG_25 ** sp.Rational(1, 4),
     )
+    moved = proof.uses("lp_spaces/alg-1@derived", L / (lambda_ * n))
     terms = {
-        "stability": L**2 / (lambda_ * n),
+        "stability": L * moved,
         "regulariser": lambda_ * R**2,
         "noise": noise,
         "optimiser": L * sp.sqrt(alpha / lambda_),
@@ -64,8 +72,12 @@ def gaussian_width(proof: Proof) -> None:
     bound = proof.master("excess risk", terms)
     proof.concludes("lp_spaces/thm-2@derived", bound)
     accuracy = sp.Symbol("accuracy", positive=True)
-    rest = {alpha: accuracy * lambda_, R: D}
-    first = proof.equal("R ≤ D, and α in units of λ", bound.subs(rest), bound.subs(rest))
+    wide = proof.at_most("R ≤ D", bound, bound.subs(R, D), {D: R + c})
+    first = proof.equal(
+        "α in units of λ",
+        lambda: wide.xreplace({alpha: accuracy * lambda_}),
+        tidy(wide.subs(alpha, accuracy * lambda_)),
+    )
     value = proof.chooses(first, {lambda_: L / (sp.sqrt(n) * D)}, text="choose λ = L/(√n D)")
     proof.gap(
         "with the printed α/λ = ε²D⁴/(ω²ℒn) the projection costs O(LD/√n)",
@@ -76,25 +88,26 @@ def gaussian_width(proof: Proof) -> None:
     )
     second = proof.equal(
         "α/λ = ε²D⁴/(ω²ℒn²): the projection",
-        projection.subs(alpha, lambda_ * epsilon**2 * D**4 / (omega**2 * LOG * n**2)),
+        lambda: projection.xreplace({alpha: lambda_ * epsilon**2 * D**4 / (omega**2 * LOG * n**2)}),
         4 * L * D * QUARTER / sp.sqrt(n),
     )
-    third = proof.equal("α/λ ≤ D²/n: the optimiser", L * sp.sqrt(D**2 / n), L * D / sp.sqrt(n))
+    third = proof.equal("α/λ ≤ D²/n: the optimiser", lambda: L * sp.sqrt(D**2 / n), L * D / sp.sqrt(n))
     kept = [term for term in sp.Add.make_args(value) if not term.has(accuracy)]
     reached = sp.Add(*kept) + second + third
     proof.concludes("lp_spaces/thm-2@corrected", reached)
     proof.concludes("lp_spaces/thm-2", reached)
 
 
-@derivation("lp_spaces/thm-1")
+@derivation("lp_spaces/thm-1@derived")
 def two_gaussians(proof: Proof) -> None:
     """Both noises against the constant shifts of a linear difference of losses."""
-    first = proof.equal("4L²/σ_1²", 4 * L**2 / SIGMA_1**2, epsilon**2 / (32 * LOG_25))
-    second = proof.equal("4(α/λ)/σ_2²", 4 * alpha / lambda_ / sigma_2(alpha) ** 2, epsilon**2 / (16 * LOG_25))
+    proof.argues("μ² of two Gaussians adds up: the squared shifts over the variances, 2L and 2√(α/λ) at most")
+    first = proof.equal("4L²/σ_1²", lambda: 4 * L**2 / SIGMA_1**2, epsilon**2 / (32 * LOG_25))
+    second = proof.equal("4(α/λ)/σ_2²", lambda: 4 * alpha / lambda_ / sigma_2(alpha) ** 2, epsilon**2 / (16 * LOG_25))
     proof.concludes("lp_spaces/thm-1@derived", first + second)
 
 
-@derivation("lp_spaces/thm-3")
+@derivation("lp_spaces/thm-3@corrected")
 def curvature_of_the_objective(proof: Proof) -> None:
     """Algorithm 2 must reach the Euclidean curvature 2rβ/(εn) that Algorithm 1 demands; Δ is one in ‖·‖_C."""
     a, t, r = sp.symbols("a t r", positive=True)
@@ -108,7 +121,9 @@ def curvature_of_the_objective(proof: Proof) -> None:
     )
     total = 2 * (a - mu / D**2) + (1 - 1 / n) * mu / radius**2
     reached = proof.at_most("with λ = a − Δ/D² and R = D/2, for n ≥ 2", 2 * a, total, {n: 2 + t})
-    proof.concludes("lp_spaces/thm-3@corrected", reached, where={H: a * epsilon * (2 + t) / r, n: 2 + t})
+    alone = (1 - 1 / n) * mu / radius**2
+    proof.at_most("and with λ = 0, where a ≤ Δ/D²", 2 * a, alone, {n: 2 + t, mu: (a + r) * D**2})
+    proof.concludes("lp_spaces/thm-3@corrected", reached, where={H: a * epsilon * (2 + t) / r, n: 2 + t}, looser=True)
 
 
 @derivation("lp_spaces/claim-rem-1")
@@ -120,28 +135,35 @@ def accuracy_of_the_optimiser(proof: Proof) -> None:
     proof.concludes("lp_spaces/claim-rem-1", spread)
 
 
-@derivation("lp_spaces/thm-4")
+@derivation("lp_spaces/thm-4", also=("lp_spaces/thm-4@derived",))
 def strongly_convex(proof: Proof) -> None:
     """Strong convexity regularises by itself, λ = 0: stability and noise are squared over Δ; no 1/ε beside 1/n."""
     stability = proof.equal(
-        "LR·2LR/(nΔ) with R = D/2", (L * R * 2 * L * R / (n * mu)).subs(R, D / 2), L**2 * D**2 / (2 * n * mu)
+        "LR·2LR/(nΔ) with R = D/2",
+        lambda: (L * R * 2 * L * R / (n * mu)).xreplace({R: D / 2}),
+        L**2 * D**2 / (2 * n * mu),
     )
     noise = proof.equal(
         "E‖G‖²/(2Δn²), E‖G‖² ≤ σ_1²(ω² + R²)",
-        SIGMA_1**2 * (omega**2 + R**2) / (2 * mu * n**2),
+        lambda: SIGMA_1**2 * (omega**2 + R**2) / (2 * mu * n**2),
         64 * L**2 * LOG_25 * (omega**2 + R**2) / (mu * n**2 * epsilon**2),
     )
     optimiser = proof.equal(
         "L√(2αD²/Δ) at α = L²D²/(n²Δ)",
-        L * sp.sqrt(2 * L**2 * D**2 / (n**2 * mu) * D**2 / mu),
+        lambda: L * sp.sqrt(2 * L**2 * D**2 / (n**2 * mu) * D**2 / mu),
         sp.sqrt(2) * L**2 * D**2 / (n * mu),
     )
-    projection = proof.argues("the projection, at the printed α", "", "<=", 4 * QUARTER * L**2 * D**2 / (n * mu))
+    accuracy = epsilon**2 * L**4 * D**6 / (omega**2 * LOG * n**4 * mu**3)
+    projection = proof.equal(
+        "L√(2·σ_2ω) with Δ/D² for λ, at the printed α = ε²L⁴D⁶/(ω²ℒn⁴Δ³)",
+        lambda: L * sp.sqrt(2 * (8 * sp.sqrt(accuracy * LOG_25 * D**2 / mu) / epsilon) * omega),
+        4 * QUARTER * L**2 * D**2 / (n * mu),
+    )
     terms = {"stability": stability, "noise": noise, "optimiser": optimiser, "projection": projection}
     bound = proof.master("excess risk", terms)
     proof.concludes("lp_spaces/thm-4@derived", bound)
     order = Regime(base=None, others="free", where=[delta <= HALF, epsilon <= 1, omega >= R, n >= 1])
-    proof.concludes("lp_spaces/thm-4", bound, regime=order)
+    proof.concludes("lp_spaces/thm-4", bound, regime=order, looser=True)
 
 
 @derivation("lp_spaces/claim-rem-2")
@@ -169,7 +191,7 @@ def gap_between_the_bounds(proof: Proof) -> None:
 # Section 5.1: unconstrained spaces -----------------------------------------------------------------------------------
 
 
-@derivation("lp_spaces/thm-6")
+@derivation("lp_spaces/thm-6@derived")
 def privacy_of_all_steps(proof: Proof) -> None:
     """T steps of sensitivity 2L/n, each κ(2L/n)²/(2σ²)-zCDP."""
     each = proof.uses("lp_spaces/lem-3@derived", kappa * (2 * L / n) ** 2 / (2 * sigma**2), {L: 2 * L / n})
@@ -183,11 +205,11 @@ def regularised_mirror_descent(proof: Proof) -> None:
     noise = proof.uses("lp_spaces/alg-3", 64 * L**2 * kappa * T * LOG / (n**2 * epsilon**2))
     last = proof.equal(
         "L√(2dσ²/(αβ)) at α = 4β/T, without logs",
-        L * sp.sqrt(2 * d * noise / (4 * H / T * H)),
+        lambda: L * sp.sqrt(2 * d * noise / (4 * H / T * H)),
         4 * sp.sqrt(2) * L**2 * sp.sqrt(kappa) * T * sp.sqrt(d * LOG) / (n * epsilon * H),
     )
-    where = {sp.sqrt(d * LOG): x * n * epsilon, L: 1, H: 1}
-    proof.equal("in units of L and β", last.subs(where), 4 * sp.sqrt(2) * sp.sqrt(kappa) * T * x)
+    units = {LOG: (x * n * epsilon) ** 2 / d, L: sp.S.One, H: sp.S.One}
+    proof.equal("in units of L and β", lambda: last.xreplace(units), 4 * sp.sqrt(2) * sp.sqrt(kappa) * T * x)
     bound = proof.master("excess risk, without logs", {"regulariser": kappa / T, "noise": sp.sqrt(kappa) * T * x})
     value = proof.chooses(
         bound,
@@ -210,30 +232,40 @@ rem_3 = underived(
 )
 
 
-@derivation("lp_spaces/thm-8", Regime(base=None, others="free", where=[n >= 1, d >= 1, epsilon <= 1, size >= L]))
+@derivation(
+    "lp_spaces/thm-8",
+    Regime(base=None, others="free", where=[n >= 1, d >= 1, epsilon <= 1, size >= L]),
+    also=("lp_spaces/thm-8@corrected",),
+)
 def phases_without_projection(proof: Proof) -> None:
     """Localisation: the distance shrinks to the noise of the phase before, steps by 4, batches by 2."""
     i = sp.Symbol("i", integer=True, positive=True)
     step, count = eta / 4**i, n / 2 ** (i + 1)
     start = proof.equal(
-        "‖θ*‖²/(2η_1n_1), n_i ≥ n/2^{i+1}", size**2 / (2 * (step * count).subs(i, 1)), 8 * size**2 / (eta * n)
+        "‖θ*‖²/(2η_1n_1), n_i ≥ n/2^{i+1}",
+        lambda: size**2 / (2 * (step * count).xreplace({i: 1})),
+        8 * size**2 / (eta * n),
     )
     deviation = 4 * L * eta / 4 ** (i - 1) * sp.sqrt(LOG) / epsilon
     each = sp.simplify(d * deviation**2 / (2 * step * count))
     total = 128 * d * L**2 * eta * LOG / (n * epsilon**2)
-    later = proof.equal("Σ_{i≥2} dσ_{i−1}²/(2η_in_i)", sp.summation(each, (i, 2, sp.oo)), total)
-    variance = proof.equal("Σ η_iL²/2", sp.summation(eta / 4**i * L**2 / 2, (i, 1, sp.oo)), eta * L**2 / 6)
+    later = proof.equal("Σ_{i≥2} dσ_{i−1}²/(2η_in_i)", sp.Sum(each, (i, 2, sp.oo)), total)
+    variance = proof.equal("Σ η_iL²/2", sp.Sum(eta / 4**i * L**2 / 2, (i, 1, sp.oo)), eta * L**2 / 6)
     bound = proof.master("excess risk, but for the last noise", {"start": start, "noise": later, "variance": variance})
     slow, private = 1 / sp.sqrt(n), epsilon / sp.sqrt(d * LOG)
     proof.chooses(
         bound, {eta: size / L * sp.Min(slow, private)}, text="choose η = c min{1/√n, ε/√(dℒ)}, c in units of ‖θ*‖/L"
     )
-    last = proof.argues("L√d σ_k with 2ᵏ > n/2", "last noise", "<=", 16 * c * L**2 / n**2)
+    last = proof.equal(
+        "the last noise, L√d σ_k at 4ᵏ = n²/4 (and 4ᵏ is more), as η ≤ cε/√(dℒ)",
+        lambda: L * sp.sqrt(d) * (4 * L * (c * private) / (n**2 / 4) * sp.sqrt(LOG) / epsilon),
+        16 * c * L**2 / n**2,
+    )
     reached = (
-        proof.equal("start, if η = c/√n", start.subs(eta, c * slow), 8 * size**2 / (c * sp.sqrt(n)))
-        + proof.equal("start, if η = cε/√(dℒ)", start.subs(eta, c * private), 8 * size**2 / c * NOISE)
-        + proof.equal("noise, as η ≤ cε/√(dℒ)", later.subs(eta, c * private), 128 * c * L**2 * NOISE)
-        + proof.equal("variance, as η ≤ c/√n", variance.subs(eta, c * slow), c * L**2 / (6 * sp.sqrt(n)))
+        proof.equal("start, if η = c/√n", lambda: start.xreplace({eta: c * slow}), 8 * size**2 / (c * sp.sqrt(n)))
+        + proof.equal("start, if η = cε/√(dℒ)", lambda: start.xreplace({eta: c * private}), 8 * size**2 / c * NOISE)
+        + proof.equal("noise, as η ≤ cε/√(dℒ)", lambda: later.xreplace({eta: c * private}), 128 * c * L**2 * NOISE)
+        + proof.equal("variance, as η ≤ c/√n", lambda: variance.xreplace({eta: c * slow}), c * L**2 / (6 * sp.sqrt(n)))
         + last
     )
     proof.concludes("lp_spaces/thm-8@corrected", reached, where={theta: size})
@@ -297,7 +329,7 @@ def batched_mirror_descent(proof: Proof) -> None:
     variance = proof.uses("lp_spaces/proc-batched-md", 2 * kappa * LOG * (2 * (H * D + A) / b) ** 2 / epsilon**2)
     squared = proof.equal(
         "dσ² in batches of n/T, for βM = 0",
-        d * variance.subs({H: 0, b: n / T}),
+        lambda: d * variance.xreplace({H: 0, b: n / T}),
         8 * kappa * A**2 * T**2 * d * LOG / (n**2 * epsilon**2),
     )
     terms = {
@@ -345,7 +377,9 @@ def second_contribution(proof: Proof) -> None:
 def third_contribution(proof: Proof) -> None:
     """Theorem 10 at M = 1 is its square root in κ²d, so that the printed form is weaker than the theorem."""
     proof.concludes(
-        "lp_spaces/claim-contrib-3", proof.uses("lp_spaces/thm-10", HEAVY.subs(D, 1), {D: 1, beta: sp.exp(-1)})
+        "lp_spaces/claim-contrib-3",
+        proof.uses("lp_spaces/thm-10", HEAVY.subs(D, 1), {D: 1, beta: sp.exp(-1)}),
+        looser=True,
     )
 
 
@@ -377,7 +411,13 @@ def advanced_composition(proof: Proof) -> None:
     """The first term of advanced composition is ε/2 at most, the second below ε/2 for ε ≤ 1; the δ add up to 2δ."""
     log_2 = sp.Symbol("log_2", positive=True)
     each = epsilon / (2 * sp.sqrt(2 * T * log_2))
-    proof.at_most("√(2T log(1/δ))ε', with log(2/δ) for log(1/δ)", sp.sqrt(2 * T * log_2) * each, epsilon / 2)
-    proof.equal("Tε'²", T * each**2, epsilon**2 / (8 * log_2))
-    total = proof.equal("δ + Tδ' at δ' = δ/T", delta + T * delta / T, 2 * delta)
+    proof.argues(
+        "advanced composition of T mechanisms, ε' each, at log(1/δ) ≤ log(2/δ) and e^{ε'} − 1 ≤ 2ε'",
+        "ε",
+        "<=",
+        sp.sqrt(2 * T * log_2) * each + 2 * T * each**2,
+    )
+    proof.at_most("its first term", lambda: sp.sqrt(2 * T * log_2) * each, epsilon / 2)
+    proof.equal("Tε'²", lambda: T * each**2, epsilon**2 / (8 * log_2))
+    total = proof.equal("δ + Tδ' at δ' = δ/T", lambda: delta + T * delta / T, 2 * delta)
     proof.concludes("lp_spaces/lem-1", total)

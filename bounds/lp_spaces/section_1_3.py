@@ -169,9 +169,9 @@ lem_1 = claim(
     section="3",
     origin="cited",
     assumptions=PRIVACY,
-    quantity="δ",
+    quantity="δ that is spent at ε",
     relation="<=",
-    order=2 * delta,
+    explicit=2 * delta,
     remark="The conclusion is (ε, 2δ), so a use that claims (ε, δ) must enter with δ/2; Theorem 6 does not depend on "
     "it (S20).",
 )
@@ -325,7 +325,7 @@ lem_3_literal = claim(
     section="3",
     quantity="δ at ε = 0.5 and noise for 1e-9, d = 1000, p → 1",
     relation="<=",
-    order=delta,
+    explicit=delta,
     assumptions=PRIVACY,
     grade="slip",
     remark="The true δ there is about 4.5e-9.",

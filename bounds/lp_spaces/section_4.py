@@ -22,6 +22,8 @@ from ._paper import (
     sigma_2,
 )
 
+modulus, weight = sp.Symbol("Delta", positive=True), sp.Symbol("lambda_2", nonnegative=True)
+"""Δ, where λ is free (μ stands for it where λ = 0), and λ of Algorithm 2, which may be 0."""
 ALPHA_1 = L * D / n ** sp.Rational(3, 2)
 ALPHA_2 = epsilon**2 * L * D**3 / (omega**2 * LOG)
 PROJECTION = 2 * sigma_2(alpha) * omega
@@ -272,9 +274,9 @@ thm_3 = claim(
     "Under Assumption 2, Algorithm 2 is (ε, δ)-DP for 0 < ε, δ < 1.",
     kind="theorem",
     section="4.2",
-    quantity="δ",
+    quantity="δ that is spent at ε",
     relation="<=",
-    order=delta,
+    explicit=delta,
     assumptions=(*PRIVACY, sp.Ge(n, 1), *SMALL_LOSS, sp.Ge(mu_ell, mu)),
     about=("lp_spaces/alg-2",),
     grade="slip",
@@ -344,6 +346,26 @@ thm_4_derived = claim(
     explicit=L**2 * D**2 / (mu * n) * (sp.Rational(1, 2) + sp.sqrt(2) + 4 * (LOG_25 / LOG) ** sp.Rational(1, 4))
     + 64 * L**2 * LOG_25 * (omega**2 + R**2) / (mu * epsilon**2 * n**2),
     about=("lp_spaces/alg-2",),
+)
+
+thm_4_any = claim(
+    "lp_spaces/thm-4@any-accuracy",
+    "Theorem 4 for every α and λ, with constants",
+    "For symmetric C with R = ‖C‖_2/2, every accuracy α and every λ >= 0: excess <= 2L²R²/(Δn) + σ_1²(G_C² + R²)/(Δn²) "
+    "+ 4λ²R⁴/Δ + LR√(2α/Δ) + L√(2σ_2G_C); the second term is halved at λ = 0.",
+    kind="theorem",
+    section="4.2",
+    origin="ours",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    explicit=2 * L**2 * R**2 / (modulus * n)
+    + SIGMA_1**2 * (omega**2 + R**2) / (2 * modulus * n**2) * sp.Piecewise((2, sp.Gt(weight, 0)), (1, True))
+    + 4 * weight**2 * R**4 / modulus
+    + L * R * sp.sqrt(2 * alpha / modulus)
+    + L * sp.sqrt(2 * sigma_2(alpha, modulus / (4 * R**2)) * omega),
+    about=("lp_spaces/alg-2",),
+    remark="`thm-4@derived` is this at λ = 0 with the printed α.",
 )
 
 rem_2 = claim(

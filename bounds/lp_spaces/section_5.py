@@ -8,6 +8,7 @@ from ._paper import HEAVY, HEAVY_ALL_EPSILON, LARGE_P, LOG, NOISE, PRIVACY, SMAL
 
 (A,) = positive("A")
 (c,) = positive("c")
+SUBOPTIMAL = alpha / 2 * C / (A - 1) + d * sigma**2 / (alpha + H)
 (sigma_ell,) = positive("sigma_ell")
 """Of the losses at hand: the root of the largest E‖∇ℓ − ∇L‖_*²."""
 
@@ -158,9 +159,28 @@ thm_7_derived = claim(
     quantity="suboptimality of the regularised empirical risk",
     measures="empirical suboptimality",
     relation="<=",
-    explicit=alpha / 2 * C / (A - 1) + d * sigma**2 / (alpha + H),
+    explicit=SUBOPTIMAL,
     assumptions=(sp.Gt(A, 1),),
     about=("lp_spaces/alg-3",),
+)
+
+thm_7_risk = claim(
+    "lp_spaces/thm-7@risk",
+    "Theorem 7 with constants, before parameters are chosen",
+    "Where Φ is at most C at the population's and at the sample's minimiser: excess <= αC + S + L(2√(C/(A−1) + "
+    "2dσ²/(α(α+β))) + 2L/(αn)), S the bound of `thm-7@derived`.",
+    kind="theorem",
+    section="5.1",
+    origin="ours",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    explicit=alpha * C
+    + SUBOPTIMAL
+    + L * (2 * sp.sqrt(C / (A - 1) + 2 * d * sigma**2 / (alpha * (alpha + H))) + 2 * L / (alpha * n)),
+    assumptions=(sp.Gt(A, 1),),
+    about=("lp_spaces/alg-3",),
+    remark="That Φ is as small at the sample's minimiser is exact in the limit of large n only.",
 )
 
 rem_3 = claim(

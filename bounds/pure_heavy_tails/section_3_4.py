@@ -200,4 +200,5 @@ fact_trivial = claim(
     measures="excess risk",
     relation="<=",
     explicit=G_1 * D,
+    about=("pure_heavy_tails/fact-trivial",),
 )

@@ -258,7 +258,7 @@ proc_gaussian = claim(
     kind="procedure",
     section="3",
     origin="cited",
-    quantity="delta at epsilon",
+    quantity="δ that is spent at ε",
     relation="<=",
     explicit=delta,
 )

@@ -369,7 +369,7 @@ lem_6 = claim(
     kind="lemma",
     section="B",
     origin="cited",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     order=(1 - sp.exp(-epsilon_0)) * (sp.sqrt(sp.exp(epsilon_0) * LOG / n) + sp.exp(epsilon_0) / n),
     assumptions=(sp.Le(epsilon_0, sp.log(n / (16 * sp.log(2 / delta)))),),
@@ -382,7 +382,7 @@ lem_6_derived = claim(
     kind="lemma",
     section="B",
     origin="cited",
-    quantity="epsilon",
+    quantity="ε that is spent",
     relation="<=",
     explicit=sp.log(
         1

@@ -37,7 +37,7 @@ WITH_LOG = sp.sqrt(d * ell) / (epsilon * n * sp.sqrt(m))
 # Section 1 ----------------------------------------------------------------------------------------------------------
 
 
-@derivation("user_level/fact-lower-bound")
+@derivation("user_level/fact-lower-bound@derived")
 def statistical_half(proof: Proof) -> None:
     """Signs of bias 1/√(nm) on a cube of diameter R: every coordinate costs RL/(d√(nm)) when its sign is missed.
 
@@ -45,7 +45,7 @@ def statistical_half(proof: Proof) -> None:
     """
     side, slope = D / sp.sqrt(d), L / sp.sqrt(d)
     missed = proof.equal(
-        "a missed sign costs the side times the mean", side * slope * STATISTICAL, D * L * STATISTICAL / d
+        "a missed sign costs the side times the mean", lambda: side * slope * STATISTICAL, D * L * STATISTICAL / d
     )
     half = proof.argues(
         "its probability is (1 − TV)/2, and TV tends to 2Φ(1) − 1",
@@ -84,10 +84,10 @@ def phased(proof: Proof) -> sp.Expr:
 @derivation("user_level/thm-2-1", LEGAL)
 def one_pass(proof: Proof) -> None:
     """η balances the start against the noise of √d ηL√T a phase; ε/log of the records make up one group."""
-    proof.concludes("user_level/thm-2-1", phased(proof), where=LOGS)
+    proof.concludes("user_level/thm-2-1", phased(proof), where=LOGS, looser=True)
 
 
-@derivation("user_level/thm-b1", LEGAL)
+@derivation("user_level/thm-b1", LEGAL, also=("user_level/thm-b1@tail-exact", "user_level/thm-b1@corrected"))
 def one_pass_in_full(proof: Proof) -> None:
     """The risk is Theorem 2.1's; of the privacy proof one line is false at small δ, and another event repairs it."""
     users = 100 * CONDITION / epsilon
@@ -102,7 +102,7 @@ def one_pass_in_full(proof: Proof) -> None:
     least = 20 * sp.exp(epsilon) / (m**2 * n**2)
     proof.equal(
         "2P(|Lap(20/ε)| > 2C/15) meets δ/(10e^ε) at this δ",
-        (2 * tail).subs(delta, least),
+        lambda: (2 * tail).xreplace({delta: least}),
         least / (10 * sp.exp(epsilon)),
     )
     proof.concludes("user_level/thm-b1@tail-exact", least)
@@ -113,9 +113,9 @@ def one_pass_in_full(proof: Proof) -> None:
         {n: 100, m: 10, epsilon: 1, delta: sp.Rational(1, 10**20)},
         stands="with the event |Lap(20/ε)| < C/5 the line holds, and nothing else changes",
     )
-    wide = proof.equal("that event: e^{−Cε/100}", sp.exp(-CONDITION), delta / (20 * n * m * sp.exp(epsilon)))
+    wide = proof.equal("that event: e^{−Cε/100}", lambda: sp.exp(-CONDITION), delta / (20 * n * m * sp.exp(epsilon)))
     proof.concludes("user_level/thm-b1@corrected", 2 * wide)
-    proof.concludes("user_level/thm-b1", phased(proof), where=LOGS)
+    proof.concludes("user_level/thm-b1", phased(proof), where=LOGS, looser=True)
 
 
 @derivation("user_level/claim-2-2")
@@ -126,12 +126,13 @@ def smoothness_allowed(proof: Proof) -> None:
     proof.concludes("user_level/claim-2-2", own / theirs)
 
 
-@derivation("user_level/lem-2-3")
+@derivation("user_level/lem-2-3@linear")
 def independent_runs(proof: Proof) -> None:
     """Linear losses without projection show that √T is needed; the upper bound is a martingale argument in words."""
     j, steps = sp.Symbol("j", integer=True, positive=True), sp.Symbol("T", integer=True, positive=True)
-    series = sp.summation((j / steps) ** 2, (j, 1, steps - 1))
+    series = sp.Sum((j / steps) ** 2, (j, 1, steps - 1))
     proof.equal("step j weighs j/T in the average", series, (steps - 1) * (2 * steps - 1) / (6 * steps))
+    proof.argues("two independent runs: twice the variance of one, steps of ηL that add up", "", "=", 2 * eta**2 * L**2)
     proof.concludes("user_level/lem-2-3@linear", 2 * eta**2 * L**2 * (T - 1) * (2 * T - 1) / (6 * T))
 
 
@@ -141,7 +142,9 @@ def independent_runs(proof: Proof) -> None:
 @derivation("user_level/thm-3-1")
 def users_of_the_last_phase(proof: Proof) -> None:
     """n_l >= (1 − 2^{−q})n^{1−q}, and the hypothesis bounds that from below; the rest of the proof is in words."""
-    hypothesis = proof.argues("the hypothesis", "n^{1−q}", ">=", 100 * CONDITION_D / (epsilon * SHARE))
+    hypothesis = 100 * CONDITION_D / (epsilon * SHARE)
+    proof.assumes("user_level/thm-3-1", hypothesis, n ** (1 - q))
+    proof.argues("the last phase has at least (1 − 2^{−q})n^{1−q} users", "n_l", ">=", SHARE * n ** (1 - q))
     proof.concludes("user_level/thm-3-1", SHARE * hypothesis)
 
 
@@ -160,7 +163,7 @@ def regularised(proof: Proof) -> sp.Expr:
     return bound.subs(better)
 
 
-@derivation("user_level/thm-3-2", LEGAL)
+@derivation("user_level/thm-3-2", LEGAL, also=("user_level/thm-3-2@derived", "user_level/thm-3-2@gradients"))
 def regularised_phases(proof: Proof) -> None:
     """λ balances bias against sampling and noise; T = √(β/λ) steps of K = 1/ε + nε/√T + n/T users give the count."""
     proof.concludes("user_level/thm-3-2", regularised(proof), where=LOGS)
@@ -173,7 +176,7 @@ def regularised_phases(proof: Proof) -> None:
         m * n + m * n * epsilon * sp.sqrt(steps) + m * steps / epsilon,
     )
     proof.concludes("user_level/thm-3-2@derived", counted, regime=FREE)
-    proof.concludes("user_level/thm-3-2@gradients", counted, regime=FREE)
+    proof.concludes("user_level/thm-3-2@gradients", counted, regime=FREE, looser=True)
 
 
 @derivation("user_level/thm-c3", LEGAL)
@@ -207,23 +210,25 @@ def fewer_gradients_than_before(proof: Proof) -> None:
     proof.order_at_most(
         "AL24, for β >= 1/√(nm): below that its formula is less than one pass", here, H * (n * m) ** sp.Rational(3, 2)
     )
-    proof.concludes("user_level/claim-3-3", here, regime=legal)
+    proof.concludes("user_level/claim-3-3", here, regime=legal, looser=True)
 
 
-@derivation("user_level/claim-3-4")
+@derivation("user_level/claim-3-4@derived")
 def best_exponent(proof: Proof) -> None:
     """With x = log_2 n and u = 2^q, n^{−q}(1 − 2^{−q}) = u^{−x}(1 − 1/u) is largest at u = 1 + 1/x."""
     best = 1 + 1 / x
-    proof.equal("stationary there", sp.diff(-x * sp.log(u) + sp.log(1 - 1 / u), u).subs(u, best), 0)
-    share = proof.equal("1 − 1/u", 1 - 1 / best, 1 / (1 + x))
+    slope = sp.diff(-x * sp.log(u) + sp.log(1 - 1 / u), u)
+    proof.equal("stationary there", lambda: slope.xreplace({u: best}), 0)
+    share = proof.equal("1 − 1/u", lambda: 1 - 1 / best, 1 / (1 + x))
     power = proof.argues("(1 + 1/x)^x <= e", "u^{−x}", ">=", sp.exp(-1))
     proof.concludes("user_level/claim-3-4@derived", n * power * share.subs(x, sp.log(n) / sp.log(2)))
 
 
-@derivation("user_level/lem-3-5")
+@derivation("user_level/lem-3-5", also=("user_level/lem-3-5@derived",))
 def minibatch_variance(proof: Proof) -> None:
     """K distinct users of N against all N: the covariance is that of the N, so the variances subtract."""
-    rest = proof.equal("v/(Km) − v/(Nm)", L**2 / (K * m) - L**2 / (N * m), L**2 * (1 - K / N) / (K * m))
+    proof.argues("the mean of K users has covariance v/(Nm) with that of all N", "covariance", "=", L**2 / (N * m))
+    rest = proof.equal("v/(Km) − v/(Nm)", lambda: L**2 / (K * m) - L**2 / (N * m), L**2 * (1 - K / N) / (K * m))
     proof.concludes("user_level/lem-3-5@derived", rest)
     logarithm = sp.Symbol("nu", positive=True)
     proof.concludes(
@@ -231,6 +236,7 @@ def minibatch_variance(proof: Proof) -> None:
         L**2 / (K * m),
         where={sp.log(d * m * n): logarithm},
         regime=Regime(base=None, others="free", where=[logarithm >= 1]),
+        looser=True,
     )
 
 
@@ -238,7 +244,10 @@ def minibatch_variance(proof: Proof) -> None:
 def restarts(proof: Proof) -> None:
     """A risk DE on diameter D leaves the distance √(2DE/μ); the fixed point of restarts is D = 2E/μ."""
     per = L * (STATISTICAL + WITH_LOG)
-    rest = proof.equal("the fixed point", sp.sqrt(2 * (2 * s / mu) * s / mu), 2 * s / mu)
+    proof.argues(
+        "strong convexity: a risk DE on diameter D leaves the distance √(2DE/μ)", "D", "<=", sp.sqrt(2 * D * s / mu)
+    )
+    rest = proof.equal("the fixed point", lambda: sp.sqrt(2 * (2 * s / mu) * s / mu), 2 * s / mu)
     proof.concludes("user_level/claim-3-6", (rest * s).subs(s, per), where=LOGS)
 
 
@@ -261,7 +270,7 @@ def smoothed(proof: Proof) -> None:
     proof.order_at_most("with the omitted term", counted, SMOOTHED_DERIVED, larger)
 
 
-@derivation("user_level/thm-4-1", LEGAL)
+@derivation("user_level/thm-4-1@corrected", LEGAL, also=("user_level/thm-4-1@risk",))
 def without_smoothness(proof: Proof) -> None:
     """Theorem 3.2 on f_r with r = R√d/(εn√m); the risk stands, the printed count misses a term."""
     smoothed(proof)
@@ -269,7 +278,7 @@ def without_smoothness(proof: Proof) -> None:
     proof.concludes("user_level/thm-4-1@risk", regularised(proof), where=LOGS)
 
 
-@derivation("user_level/thm-d3", LEGAL)
+@derivation("user_level/thm-d3@derived", LEGAL, also=("user_level/thm-d3@corrected", "user_level/thm-d3@risk"))
 def without_smoothness_in_full(proof: Proof) -> None:
     """As Theorem 4.1; and λ needs its private part, which the proof leaves out."""
     width = D * sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
@@ -286,7 +295,7 @@ def without_smoothness_in_full(proof: Proof) -> None:
     proof.concludes("user_level/thm-d3@risk", regularised(proof), where=LOGS)
 
 
-@derivation("user_level/claim-4-2")
+@derivation("user_level/claim-4-2@corrected")
 def speed_up(proof: Proof) -> None:
     """(nm)³ gradients of AL24 over the corrected count; beyond m = n^{5/2} it is less than printed."""
     largest = n ** sp.Rational(11, 8) * m ** sp.Rational(5, 4) + OMITTED.subs(epsilon, 1)
@@ -297,15 +306,17 @@ def speed_up(proof: Proof) -> None:
         {n: 10**12, m: 10**48, d: 1},
         stands="it is n^{9/4}m^{3/2} there",
     )
+    proof.argues("AL24 take (nm)³ gradients", "gradients", "=", (n * m) ** 3)
     proof.concludes("user_level/claim-4-2@corrected", (n * m) ** 3 / largest)
 
 
-@derivation("user_level/lem-d1")
+@derivation("user_level/lem-d1@corrected")
 def mean_of_the_ball(proof: Proof) -> None:
     """|f_r − f| is at most L times the mean length of a point of the ball of radius r."""
-    mean = sp.integrate(s * d * s ** (d - 1) / r**d, (s, 0, r), conds="none")
+    mean = sp.Integral(s * d * s ** (d - 1) / r**d, (s, 0, r))
     length = proof.equal("the radius has density d s^{d−1}/r^d", mean, r * d / (d + 1))
-    proof.concludes("user_level/lem-d1@corrected", L * length)
+    moved = proof.argues("f is L-Lipschitz, so f_r is within L times it", "f_r − f", "<=", L * length)
+    proof.concludes("user_level/lem-d1@corrected", moved)
 
 
 asm_1_1 = underived("user_level/asm-1-1", "an assumption")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,11 @@ DELTA = 1e-6
 """delta of the epsilons that a table shows when the claim names none."""
 ROUNDING = 1e-9
 """Relative slack with which a claim may be met: rounding of the schedule's own arithmetic."""
+
+
+_ORDERS_OF_SAMPLES = np.append(np.arange(2.0, INTEGER_ORDERS + 1), np.geomspace(600.0, 200_000.0, 40))
+"""Beyond the integers joint convexity alone bounds a sampled release; without these orders no epsilon below
+log(1/delta)/(INTEGER_ORDERS - 1) would ever be certified of one, however much its noise."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Stretch:
 
     @cached_property
     def _orders(self) -> Array | None:
-        return np.arange(2.0, INTEGER_ORDERS + 1) if any(part.integer_orders for part in self.parts) else None
+        return _ORDERS_OF_SAMPLES if any(part.integer_orders for part in self.parts) else None
 
     @cached_property
     def _composition(self) -> Composition | None:
@@ -303,20 +308,26 @@ def account(
     _check(schedule.releases, records)
     wanted = _labels(release.rests_on for release in schedule.releases)
     assumed = tuple(label for label in wanted if assuming == "all" or label in assuming)
-    unique: dict[object, Stretch] = {}
+    known: dict[Part, Part] = {}
+    unique: dict[object, int] = {}
+    found: list[Stretch] = []
+    alike: list[int] = []
     for start, stop, active in _stretches(schedule.releases):
-        parts = tuple(_parts(active, assumed))
+        parts = tuple(known.setdefault(part, part) for part in _parts(active, assumed))
         missed = [part.missed for part in parts if isinstance(part, Sampled)]
         failure = math.fsum([*(read.failure for _, read in active), *missed])
         if not parts and failure == 0:
             continue
-        key = (parts, failure)
-        if key in unique:
-            unique[key] = replace(unique[key], alike=unique[key].alike + 1)
-        else:
+        # Equal parts are one object by now, so that runs of one are told without looking into them.
+        runs = tuple((part, sum(1 for _ in same)) for part, same in groupby(map(id, parts)))
+        place = unique.setdefault((runs, failure), len(found))
+        if place == len(found):
             names = tuple(dict.fromkeys(release.name for release, _ in active))
-            unique[key] = Stretch(start, stop, names, parts, failure)
-    return Account(tuple(schedule.releases), tuple(unique.values()), schedule.claimed, assumed)
+            found.append(Stretch(start, stop, names, parts, failure))
+            alike.append(0)
+        alike[place] += 1
+    stretches = tuple(replace(stretch, alike=number) for stretch, number in zip(found, alike, strict=True))
+    return Account(tuple(schedule.releases), stretches, schedule.claimed, assumed)
 
 
 def _check(releases: Iterable[Release], records: int | None) -> None:

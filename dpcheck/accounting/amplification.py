@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy  # `scipy.stats` takes a second: loaded on first use
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from dpcheck.accounting.composition import smallest_epsilon
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
@@ -43,7 +44,7 @@ def copies(size: int, rows: int, tail: float = 1e-30) -> tuple[Array, float]:
     Returns:
         The probabilities of k = 0..K times, and that of more, at most `tail`.
     """
-    law = stats.binom(size, 1 / rows)
+    law = scipy.stats.binom(size, 1 / rows)
     mean = size / rows
     k = np.arange(min(size, int(mean + 40 * math.sqrt(mean)) + 500) + 1)
     beyond = law.sf(k)
@@ -62,9 +63,19 @@ def mixture_renyi(alpha: float, chances: Array, divergences: Array) -> float:
     """
     if math.isinf(float(divergences.max())):
         return math.inf
-    absent = max(0.0, 1 - float(chances.sum()))
-    total = special.logsumexp(np.append((alpha - 1) * divergences, 0.0), b=np.append(chances, absent))
-    return max(0.0, float(total) / (alpha - 1))
+    power = (alpha - 1) * divergences
+    if power.max() < 500:
+        total = math.log1p(float(chances @ np.expm1(power)))
+    else:
+        weights = np.append(chances, max(0.0, 1 - float(chances.sum())))
+        total = log_sum(np.append(power, 0.0)[weights > 0] + np.log(weights[weights > 0]))
+    return max(0.0, total / (alpha - 1))
+
+
+def log_sum(x: Array) -> float:
+    """log of the sum of e^x: (K,) -> a number. `special.logsumexp` takes many times as long on short vectors."""
+    top = float(x.max())
+    return top + math.log(float(np.exp(x - top).sum())) if math.isfinite(top) else top
 
 
 def sampled_renyi(
@@ -101,7 +112,7 @@ def sampled_renyi(
     result = np.empty(orders - 1)
     for alpha in j:
         choose = factorials[alpha] - factorials[2 : alpha + 1] - factorials[alpha - 2 :: -1]
-        total = np.logaddexp(0.0, special.logsumexp(choose + terms[: alpha - 1]))
+        total = np.logaddexp(0.0, log_sum(choose + terms[: alpha - 1]))
         result[alpha - 2] = max(0.0, float(total)) / (alpha - 1)
     return result
 
@@ -153,12 +164,12 @@ def shuffle_delta(epsilon: float, epsilon0: float, n: int) -> float:
     cut = (p * (1 + math.exp(epsilon)) - 1) / ((2 * p - 1) * (1 + math.exp(epsilon)))
     a = np.floor(cut * (c + 1))
     above = np.where(a <= 0, 1.0, special.betainc(np.maximum(a, 1), c - a + 1, 0.5))  # P(B >= a)
-    at = stats.binom.pmf(a, c, 0.5)
+    at = scipy.stats.binom.pmf(a, c, 0.5)
     from_cut = np.maximum(0.0, above - at)
     upper = p * above + (1 - p) * from_cut
     lower = (1 - p) * above + p * from_cut
     excess = np.maximum(0.0, upper - math.exp(epsilon) * lower)
-    return min(1.0, missed + float(stats.binom.pmf(c, n - 1, clone) @ excess))
+    return min(1.0, missed + float(scipy.stats.binom.pmf(c, n - 1, clone) @ excess))
 
 
 def shuffle_epsilon_exact(epsilon0: float, n: int, delta: float) -> float:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import scipy  # `scipy.stats` takes a second: loaded on first use
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
 from dpcheck.errors import InvalidInput
@@ -87,7 +88,7 @@ class Composition:
         losses, weights = np.zeros(1), np.ones(1)
         for epsilon, count in _merged(pure):
             wins = np.arange(count + 1)
-            chance = stats.binom.pmf(wins, count, special.expit(epsilon))
+            chance = scipy.stats.binom.pmf(wins, count, special.expit(epsilon))
             losses = (losses[:, None] + epsilon * (2 * wins - count)).ravel()
             weights = (weights[:, None] * chance).ravel()
         self.losses, self.weights = losses, weights

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import optimize, stats
+import scipy  # `scipy.stats` takes a second: loaded on first use
+from scipy import optimize
 
 from dpcheck.accounting.account import Account, Stretch
 from dpcheck.accounting.amplification import copies
@@ -83,7 +84,7 @@ def copies_pair(sigma: float, size: int, rows: int, step: float = STEP) -> Any:
         if value <= loss(-reach):
             return 0.0
         x = optimize.brentq(lambda y: loss(y) - value, -reach, reach, xtol=1e-14 * reach)
-        return float(chances @ stats.norm.cdf((x - k) / sigma))
+        return float(chances @ scipy.stats.norm.cdf((x - k) / sigma))
 
     return package.create_from_cdf(cdf, value_discretization_interval=step)
 

@@ -151,6 +151,8 @@ def multiplier_search(
         point = np.where(far[:, None], at(high), point)
     for _ in range(90):
         middle = (low + high) / 2
+        if ((middle == low) | (middle == high)).all():  # where nothing binds, from the beginning
+            break
         moved = at(middle)
         far = outside(moved)
         low, high = np.where(far & binding, middle, low), np.where(far | ~binding, high, middle)

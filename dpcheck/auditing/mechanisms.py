@@ -21,6 +21,9 @@ from dpcheck.errors import InvalidInput, MechanismError
 Array = NDArray[np.float64]
 Mechanism = Callable[[Any, np.random.Generator, int], Any]
 _SCALARS = (bool, int, float, np.bool_, np.number)
+_COMPLEX = (complex, np.complexfloating)
+WORDS = 3.7796447300922725e-4
+"""Added to the code of a word among numbers, so that no word is taken for a number (√7/7000, no decimal)."""
 
 
 def mechanism_name(mechanism: Any) -> str:
@@ -57,6 +60,9 @@ def vectorize(function: Callable[[Any, np.random.Generator], Any]) -> Mechanism:
 def gathered(results: list[Any]) -> Any:
     """Outputs of single runs as those of one call."""
     first = results[0]
+    scalars = (*_SCALARS, complex)
+    if any(isinstance(r, _COMPLEX) for r in results) and all(isinstance(r, scalars) for r in results):
+        return np.array(results, dtype=complex)
     if isinstance(first, _SCALARS) and all(isinstance(r, _SCALARS) for r in results):
         return numbers(results)
     if isinstance(first, np.ndarray) and all(isinstance(r, np.ndarray) and r.shape == first.shape for r in results):
@@ -112,6 +118,10 @@ class Encoder:
     _shapes: dict[tuple[int, int], dict[Any, int]] = field(default_factory=dict)
     """Part, entries -> the structures of outputs with so many entries, in order of appearance."""
     _offsets: dict[int, Any] = field(default_factory=dict)
+    _widths: dict[int, int] = field(default_factory=dict)
+    """Part -> entries of its rows, of parts that began as arrays of numbers with several entries."""
+    _split: dict[int, bool] = field(default_factory=dict)
+    """Parts of large integers -> whether a float64 would lose digits, so that the rest is a column of its own."""
 
     def encode(self, raw: Any, trials: int) -> Outputs:
         """Checks and encodes one batch. Raises `MechanismError`."""
@@ -142,18 +152,31 @@ class Encoder:
             raise MechanismError(f"{self.name} returned empty outputs of shape {values.shape}")
         if rows.shape[1] == 1:
             self._layouts[place] = 1
+        elif place not in self._layouts:
+            self._widths.setdefault(place, rows.shape[1])
         masked = np.ma.getmaskarray(rows)
-        matrix = np.where(masked, 0.0, self._floats(np.ma.getdata(rows), place))
+        values = self._floats(np.ma.getdata(rows), place)
+        masked = np.tile(masked, values.shape[1] // masked.shape[1])
+        matrix = np.where(masked, 0.0, values)
         self._check(matrix)
         return np.where(masked, np.nan, matrix)
 
     def _floats(self, rows: NDArray[Any], place: int) -> Array:
-        """Numbers as floats. Integers beyond 2^53 are counted from the first one: a float64 would merge neighbours."""
+        """Numbers as floats; integers beyond 2^53, of which a float64 would merge neighbours, are kept apart.
+
+        They are counted from the first one, and where that is not enough the rest of every entry is a column more.
+        """
         if place not in self._offsets:
-            huge = rows.dtype.kind in "iu" and int(np.abs(rows[0].astype(object)).max()) > 2**53
+            huge = rows.dtype.kind in "iuO" and max(abs(int(v)) for v in (rows.min(), rows.max())) > 2**53
             self._offsets[place] = rows[0].astype(object) if huge else None
         offset = self._offsets[place]
-        return np.asarray(rows if offset is None else rows.astype(object) - offset, dtype=float)
+        if offset is None:
+            return np.asarray(rows, dtype=float)
+        counted = rows.astype(object) - offset
+        near = np.asarray(counted, dtype=float)
+        rest = np.asarray(counted - np.vectorize(int, otypes=[object])(near), dtype=float)
+        split = self._split.setdefault(place, bool(rest.any()))
+        return np.concatenate([near, rest], axis=1) if split else near
 
     def _check(self, matrix: Array) -> None:
         bad = np.isinf(matrix) if self.halts else ~np.isfinite(matrix)
@@ -167,6 +190,8 @@ class Encoder:
     def _objects(self, values: NDArray[Any], place: int) -> Array:
         outputs = values.tolist()
         rows, shapes = [leaves(value) for value in outputs], [structure(value) for value in outputs]
+        if place in self._widths:
+            return self._vectors(rows, shapes, place)
         if place not in self._layouts:
             width = max(len(row) for row in rows)
             single = width == 1 and all(shape is None for shape in shapes)
@@ -187,6 +212,19 @@ class Encoder:
         filled = [0 if value is None else self._number(value, (place, 0)) for value in values]
         return self._numbers(np.ma.masked_array(numbers(filled), halted), place)
 
+    def _vectors(self, rows: list[tuple[Any, ...]], shapes: list[Any], place: int) -> Array:
+        """Rows of a part that began as vectors of numbers: of the same length again, or None, a halt."""
+        width = self._widths[place]
+        for row, shape in zip(rows, shapes, strict=True):
+            if len(row) != width and not (shape is None and row == (None,)):
+                raise MechanismError(
+                    f"{self.name} returned vectors of {width} numbers first, then one of {len(row)}; return one kind"
+                )
+        filled = [row if len(row) == width else (None,) * width for row in rows]
+        flat = numbers([0 if v is None else self._number(v, (place, k)) for row in filled for k, v in enumerate(row)])
+        halted = np.array([[v is None for v in row] for row in filled])
+        return self._numbers(np.ma.masked_array(flat.reshape(halted.shape), halted), place)
+
     def _entries(self, rows: list[tuple[Any, ...]], shapes: list[Any], place: int) -> Array:
         """Transcripts: their sizes, then entry by entry, NaN where one had ended."""
         width = self._layouts[place]
@@ -203,8 +241,8 @@ class Encoder:
         return matrix
 
     def _number(self, leaf: Any, place: Any) -> Any:
-        """An entry as a number: itself, or the code of a word."""
-        return leaf if isinstance(leaf, _SCALARS) else self._code(leaf, place)
+        """An entry as a number: itself, or a number that stands for a word."""
+        return leaf if isinstance(leaf, _SCALARS) else self._code(leaf, place) + WORDS
 
     def _size(self, row: tuple[Any, ...], shape: Any, place: int) -> float:
         """Entries of an output, and a fraction that tells apart outputs of as many entries but of other keys."""
@@ -251,9 +289,11 @@ class Encoder:
 
 
 def leaves(value: Any) -> tuple[Any, ...]:
-    """The entries of one output, nested ones in order; a dict by its keys."""
+    """The entries of one output, nested ones in order; a dict by its keys; of a complex number its two parts."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, _COMPLEX):
+        return float(value.real), float(value.imag)
     if isinstance(value, Mapping):
         value = [value[key] for key in sorted(value, key=repr)]
     if not isinstance(value, list | tuple):
@@ -265,6 +305,8 @@ def structure(value: Any) -> Any:
     """How the entries of one output hang together: None of a single one, keys of a dict, nesting of a list."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, _COMPLEX):
+        return "complex"
     if isinstance(value, Mapping):
         return ("keys", *((key, structure(value[key])) for key in sorted(value, key=repr)))
     if not isinstance(value, list | tuple):
@@ -314,9 +356,14 @@ def join(parts: Sequence[Outputs]) -> Outputs:
         raise InvalidInput(f"outputs change their width from call to call: {sorted(width)} columns")
     raws = [p.raw for p in parts]
     if isinstance(raws[0], tuple):
-        raw: Any = tuple(np.concatenate([np.asarray(r[i]) for r in raws]) for i in range(len(raws[0])))
-    elif isinstance(raws[0], np.ndarray):
-        raw = np.concatenate(raws)
+        raw: Any = tuple(_end_to_end([r[i] for r in raws]) for i in range(len(raws[0])))
     else:
-        raw = [x for r in raws for x in r]
+        raw = _end_to_end(raws)
     return Outputs(raw, np.concatenate([p.matrix for p in parts]))
+
+
+def _end_to_end(batches: Sequence[Any]) -> Any:
+    """One part of several batches as one: an array of arrays that fit, else a list of outputs."""
+    if all(isinstance(batch, np.ndarray) and batch.shape[1:] == batches[0].shape[1:] for batch in batches):
+        return np.concatenate(batches)
+    return [output for batch in batches for output in batch]

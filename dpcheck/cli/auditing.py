@@ -15,6 +15,7 @@ import click
 
 from dpcheck.cli.common import (
     Exit,
+    also_option,
     catalogue_of,
     complain,
     count,
@@ -230,7 +231,7 @@ def _score(name: str) -> Any:
 
 
 @click.command("mutants")
-@click.argument("names", nargs=-1, metavar="[NAME|PATTERN]…")
+@click.argument("names", nargs=-1, metavar="[NAME|PATTERN|PAPER]…")
 @click.option("--size", type=click.Choice(("smoke", "standard", "full")), default="standard", show_default=True)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True)
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
@@ -242,22 +243,37 @@ def _score(name: str) -> Any:
     help="Runs of each, with the seeds from --seed on.",
 )
 @root_option
+@also_option
 @json_option
 def mutants_command(
-    names: tuple[str, ...], size: Any, seed: int, workers: int, repeat: int, root: str | None, as_json: bool
+    names: tuple[str, ...],
+    size: Any,
+    seed: int,
+    workers: int,
+    repeat: int,
+    root: str | None,
+    also: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Runs seeded bugs against the checks that must find them. Exit 1 if one survives or a look-alike is flagged.
+
+    A NAME is that of a bug, a pattern for names, or the key of a paper, which stands for the bugs in its algorithms.
 
     Of --repeat runs a bug must be found in 95 %, and a look-alike flagged in none.
     """
     from dpcheck.engine import mutation
 
-    catalogue = catalogue_of(root, with_mutants=True)
+    catalogue = catalogue_of(root, also, with_mutants=True)
+    known = list(catalogue.mutants.values())
+
+    def named(mutant: Mutant, name: str) -> bool:
+        return fnmatch.fnmatchcase(mutant.name, name) or mutant.about.partition("/")[0] == name
+
     for name in names:
-        if not fnmatch.filter(catalogue.mutants, name):
+        if not any(named(mutant, name) for mutant in known):
             raise InvalidInput(f"no mutant {name!r}; there are {', '.join(catalogue.mutants) or 'none'}")
-    known = catalogue.mutants.values()
-    chosen = [m for m in known if not names or any(fnmatch.fnmatchcase(m.name, name) for name in names)]
+    guests = [m for m in known if m.about.partition("/")[0] in catalogue.guests]
+    chosen = [m for m in known if any(named(m, name) for name in names) or (not names and m not in guests)]
     if not chosen:
         complain(f"no mutant in {', '.join(map(str, catalogue.layout.mutants)) or catalogue.root}")
         finish(catalogue, Exit.NOTHING)

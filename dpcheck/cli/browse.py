@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcheck.claims import standing
 from dpcheck.cli.common import (
     Exit,
     also_option,
-    catalogue_of,
     coloured,
     count,
     echo_json,
     errors_of,
     finish,
+    index_of,
     json_option,
     kinds_of_refutation,
     results_of,
@@ -31,20 +30,20 @@ from dpcheck.cli.common import (
 )
 from dpcheck.engine.history import grade_of
 from dpcheck.errors import UnknownLabel
+from dpcheck.labels import standing
 from dpcheck.report.tables import natural
 
 if TYPE_CHECKING:
-    from dpcheck.checks import Check
-    from dpcheck.claims import Claim
-    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.cards import CheckCard, ClaimCard
     from dpcheck.engine.history import Chosen
+    from dpcheck.engine.index import Index
     from dpcheck.engine.store import Failure
 
 OUTCOMES = ("refuted", "differs", "undecided", "consistent", "holds", "skipped", "not run", "unchecked")
 """Of a claim, the most telling first."""
 
 
-def outcomes_of(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> list[str]:
+def outcomes_of(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) -> list[str]:
     """The outcome of every check of a claim; `unchecked` when it has none and says why, nothing when it has none."""
     checks = catalogue.checks_of(claim.label)
     if not checks:
@@ -61,7 +60,7 @@ def in_words(outcomes: list[str]) -> str:
     return " · ".join(f"{name} {number}" for name, number in counts.items())
 
 
-def check_row(catalogue: Catalogue, check: Check, chosen: Chosen | None) -> dict[str, Any]:
+def check_row(catalogue: Index, check: CheckCard, chosen: Chosen | None) -> dict[str, Any]:
     """One check and its verdict, for JSON."""
     row: dict[str, Any] = {
         "id": check.id,
@@ -106,7 +105,7 @@ def list_command(
     as_json: bool,
 ) -> None:
     """Every claim, with what became of it."""
-    catalogue = catalogue_of(root, also)
+    catalogue = index_of(root, also)
     if paper is not None and paper not in catalogue.papers:
         raise UnknownLabel(paper, catalogue.papers)
     wanted_checks = [check for check in catalogue.checks.values() if paper in (None, check.label.partition("/")[0])]
@@ -147,7 +146,7 @@ def list_command(
 
 
 def _list_row(
-    catalogue: Catalogue, claim: Claim, found: list[str], checks: list[Check], results: Mapping[str, Chosen]
+    catalogue: Index, claim: ClaimCard, found: list[str], checks: list[CheckCard], results: Mapping[str, Chosen]
 ) -> dict[str, Any]:
     return {
         "label": claim.label,
@@ -157,7 +156,7 @@ def _list_row(
         "reading": claim.reading,
         "grade": grade_of(claim, results),
         "outcome": found[0] if found else "no check",
-        "unchecked": catalogue.unchecked[claim.label].reason if claim.label in catalogue.unchecked else None,
+        "unchecked": catalogue.unchecked.get(claim.label),
         "checks": [check_row(catalogue, check, results.get(check.id)) for check in checks],
     }
 
@@ -173,13 +172,15 @@ def _list_row(
 @json_option
 def show_command(label: str, root: str | None, also: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """One statement: what it says, what became of it, and where everything about it stands."""
-    catalogue = catalogue_of(root, also)
     label = label.partition("::")[0]
+    catalogue = index_of(root, also, label=label)
     claim = catalogue.claims.get(label)
     if claim is None:
         readings = catalogue.readings(label)
         if "@" in label or not readings:
-            raise UnknownLabel(label, [*catalogue.claims, *catalogue.algorithms])
+            from dpcheck.engine.index import algorithms
+
+            raise UnknownLabel(label, [*catalogue.claims, *algorithms()])
         claim = readings[0]
     results = results_of(
         catalogue,
@@ -194,16 +195,19 @@ def show_command(label: str, root: str | None, also: tuple[str, ...], store: str
     finish(catalogue)
 
 
+def _rerun(catalogue: Index, claim: ClaimCard) -> str:
+    """The command that runs the checks of a claim again, as typed in the working directory."""
+    return f"dpcheck run {claim.label}{catalogue.reached(claim.label)} --size standard"
+
+
 SIGNS = {"<=": ("≲", "≤"), ">=": ("≳", "≥"), "=": ("=", "="), "is": (":", ":")}
 ORIGINS = {"own": "own result", "cited": "cited", "ours": "added here"}
 
 
 def _screen(
-    catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen], errors: Mapping[str, Failure]
+    catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen], errors: Mapping[str, Failure]
 ) -> list[str]:
     """The screen of `dpcheck show`, line by line."""
-    from dpcheck.printing import pretty
-
     edge = min(width() or 120, 120)
     lines = _title(claim, str(catalogue.home(claim.label)), edge)
     lines += textwrap.wrap(claim.statement, edge, initial_indent="  ", subsequent_indent="  ")
@@ -211,7 +215,7 @@ def _screen(
         if expression is not None:
             hidden = " (up to a constant)" if sign in "≲≳" else ""
             lines.append(f"  {claim.quantity or 'bound'} {sign}{hidden}")
-            lines += [f"      {line}".rstrip() for line in pretty(expression)]
+            lines += [f"      {line}".rstrip() for line in expression.lines]
     said = _facts(claim, results)
     said += _verdicts(catalogue, claim, results)
     for check in catalogue.checks_of(claim.label):
@@ -224,7 +228,7 @@ def _screen(
             words = in_words(outcomes_of(catalogue, other, results))
             said.append((other.reading, f"{words:<14} {other.label}"))
     if catalogue.checks_of(claim.label):
-        said.append(("rerun", f"dpcheck run {claim.label} --size standard"))
+        said.append(("rerun", _rerun(catalogue, claim)))
     pad = max(len(name) for name, _ in said)
     for name, text in said:
         lead = f"  {name:<{pad}}  "
@@ -234,18 +238,16 @@ def _screen(
     return lines + _derivation(catalogue, claim, edge)
 
 
-MARKS = {"follows": "✓", "argued": "·", "gap": "≠", "fails": "✗", "open": "?"}
+MARKS = {"follows": "✓", "argued": "·", "granted": "∘", "gap": "≠", "fails": "✗", "open": "?"}
 """How a step of a derivation stands."""
 
 
-def _derivation(catalogue: Catalogue, claim: Claim, edge: int) -> list[str]:
+def _derivation(catalogue: Index, claim: ClaimCard, edge: int) -> list[str]:
     """The executed derivation, step by step, or why there is none."""
-    from dpcheck.printing import inline
-
     statement = claim.statement_label
     found = catalogue.transcript(claim.label)
     if found is None:
-        reason = next((catalogue.underived[x].reason for x in (claim.label, statement) if x in catalogue.underived), "")
+        reason = next((catalogue.underived[x] for x in (claim.label, statement) if x in catalogue.underived), "")
         return textwrap.wrap(f"no derivation: {reason}", edge, initial_indent="  ", subsequent_indent="    ") * bool(
             reason
         )
@@ -254,17 +256,22 @@ def _derivation(catalogue: Catalogue, claim: Claim, edge: int) -> list[str]:
         lead = f"  {MARKS[step.standing]} {number:>2}  "
         text = step.text + (f" [{step.detail}]" if step.detail else "")
         lines += textwrap.wrap(text, edge, initial_indent=lead, subsequent_indent=" " * len(lead))
-        for formula in step.formulas:
-            left = formula.left if isinstance(formula.left, str) else inline(formula.left)
-            shown = f"{left} {formula.unicode_sign} {inline(formula.right)}".strip()
-            lines += textwrap.wrap(shown, edge, initial_indent=" " * 10, subsequent_indent=" " * 12)
+        for line, _ in step.formulas:
+            lines += textwrap.wrap(line, edge, initial_indent=" " * 10, subsequent_indent=" " * 12)
     used = [standing for standing in MARKS if any(step.standing == standing for step in found.steps)]
-    words = {"follows": "executed", "argued": "in words", "gap": "does not follow", "fails": "fails", "open": "open"}
-    lines.append("  " + ", ".join(f"{MARKS[standing]} {words[standing]}" for standing in used))
+    words = {
+        "follows": "executed",
+        "argued": "in words",
+        "granted": "granted, and not shown",
+        "gap": "does not follow",
+        "fails": "fails",
+        "open": "open",
+    }
+    lines.append(f"  {found.counted}: " + ", ".join(f"{MARKS[standing]} {words[standing]}" for standing in used))
     return lines
 
 
-def _title(claim: Claim, home: str, edge: int) -> list[str]:
+def _title(claim: ClaimCard, home: str, edge: int) -> list[str]:
     """`Theorem 1 · the paper's title, Section 4 · own result        bounds/…:112`, the title cut to fit."""
     item = claim.title if claim.reading == "as-printed" else f"{claim.title}, {claim.reading}"
     rest = (f", Section {claim.section}" if claim.section else "") + f" · {ORIGINS[claim.origin]}"
@@ -282,19 +289,15 @@ def _tinted(text: str) -> str:
     return coloured(word) + blank + rest
 
 
-def _facts(claim: Claim, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
+def _facts(claim: ClaimCard, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
     """Assumptions, constants, probability, and what is wrong with the printed form."""
-    from dpcheck.printing import inline
-
     found = []
     if claim.assumptions:
-        found.append(("assumes", ", ".join(map(inline, claim.assumptions))))
-    symbols = set().union(*(e.free_symbols for e in (claim.order, claim.explicit) if e is not None))
-    if symbols:
-        names = sorted((inline(s) for s in symbols), key=str.casefold)
-        found.append(("constants", ", ".join(names)))
+        found.append(("assumes", ", ".join(each.inline for each in claim.assumptions)))
+    if claim.symbols:
+        found.append(("constants", ", ".join(claim.symbols)))
     if claim.probability is not None:
-        found.append(("with prob.", inline(claim.probability)))
+        found.append(("with prob.", claim.probability.inline))
     if claim.about:
         found.append(("about", ", ".join(claim.about)))
     if claim.grade or claim.remark:
@@ -303,7 +306,7 @@ def _facts(claim: Claim, results: Mapping[str, Chosen]) -> list[tuple[str, str]]
     return found
 
 
-def _verdicts(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
+def _verdicts(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for check in catalogue.checks_of(claim.label):
         chosen = results.get(check.id)
@@ -325,14 +328,14 @@ def _verdicts(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen])
         )
         if verdict.witness is not None:
             witness, path = verdict.witness, witness_path(catalogue.layout.store, verdict.witness)
-            where = f"; dpcheck verify {shown(path)}" if path.is_file() else ""
+            where = f"; dpcheck verify {shown(path)}{catalogue.reached(claim.label)}" if path.is_file() else ""
             found.append(("witness", f"claimed {witness.claimed}, found {witness.found} ({witness.kind}){where}"))
     if claim.label in catalogue.unchecked:
-        found.append(("unchecked", catalogue.unchecked[claim.label].reason))
+        found.append(("unchecked", catalogue.unchecked[claim.label]))
     return found or [("checked", "by nothing here")]
 
 
-def _places(catalogue: Catalogue, claim: Claim) -> list[tuple[str, str]]:
+def _places(catalogue: Index, claim: ClaimCard) -> list[tuple[str, str]]:
     """Where the label stands, one line a kind."""
     places: dict[str, list[str]] = {}
     for home in catalogue.homes(claim.label):
@@ -344,7 +347,7 @@ def _places(catalogue: Catalogue, claim: Claim) -> list[tuple[str, str]]:
     ]
 
 
-def _as_dict(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) -> dict[str, Any]:
+def _as_dict(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "label": claim.label,
@@ -357,30 +360,30 @@ def _as_dict(catalogue: Catalogue, claim: Claim, results: Mapping[str, Chosen]) 
         "reading": claim.reading,
         "quantity": claim.quantity,
         "relation": claim.relation,
-        "order": None if claim.order is None else str(claim.order),
-        "explicit": None if claim.explicit is None else str(claim.explicit),
-        "latex": claim.latex(),
-        "assumptions": [str(a) for a in claim.assumptions],
-        "probability": None if claim.probability is None else str(claim.probability),
+        "order": None if claim.order is None else claim.order.text,
+        "explicit": None if claim.explicit is None else claim.explicit.text,
+        "latex": claim.latex,
+        "assumptions": [a.text for a in claim.assumptions],
+        "probability": None if claim.probability is None else claim.probability.text,
         "about": list(claim.about),
         "grade": grade_of(claim, results),
         "remark": claim.remark,
         "outcome": (outcomes_of(catalogue, claim, results) or ["no check"])[0],
         "checks": [check_row(catalogue, c, results.get(c.id)) for c in catalogue.checks_of(claim.label)],
-        "unchecked": catalogue.unchecked[claim.label].reason if claim.label in catalogue.unchecked else None,
+        "unchecked": catalogue.unchecked.get(claim.label),
         "derivation": _steps(catalogue, claim),
         "homes": [{"kind": h.kind, "path": h.path, "line": h.line} for h in catalogue.homes(claim.label)],
         "readings": [other.label for other in catalogue.readings(claim.label) if other is not claim],
-        "rerun": f"dpcheck run {claim.label} --size standard",
+        "rerun": _rerun(catalogue, claim),
     }
 
 
-def _steps(catalogue: Catalogue, claim: Claim) -> list[dict[str, Any]] | None:
+def _steps(catalogue: Index, claim: ClaimCard) -> list[dict[str, Any]] | None:
     found = catalogue.transcript(claim.label)
     if found is None:
         return None
     return [
-        {"text": s.text, "standing": s.standing, "formulas": [str(f) for f in s.formulas], "detail": s.detail}
+        {"text": s.text, "standing": s.standing, "formulas": [text for _, text in s.formulas], "detail": s.detail}
         for s in found.steps
     ]
 

@@ -20,7 +20,9 @@ from dpcheck.foreign import plain
 if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.history import Chosen
+    from dpcheck.engine.index import Index
     from dpcheck.engine.records import Record
+    from dpcheck.engine.shelves import Shelves
     from dpcheck.engine.store import Failure
     from dpcheck.verdicts import Witness
 
@@ -107,9 +109,12 @@ def root_option(command: F) -> F:
 
 
 def also_option(command: F) -> F:
-    return click.option("--also", multiple=True, metavar="PATH", help="Your own files or folders, besides the root's.")(
-        command
-    )
+    return click.option(
+        "--also",
+        multiple=True,
+        metavar="PATH",
+        help="Your own paper's folder, or other files and folders, besides the root's.",
+    )(command)
 
 
 def store_option(command: F) -> F:
@@ -124,17 +129,52 @@ def json_option(command: F) -> F:
 
 
 def catalogue_of(root: str | None, paths: Iterable[str] = (), *, with_mutants: bool = False) -> Catalogue:
-    """The catalogue; what could not be collected is said on stderr at once, and `finish` turns it into exit code 2."""
+    """The catalogue, in force until the command ends.
+
+    What could not be collected is said on stderr at once, and `finish` turns it into exit code 2.
+    """
     from dpcheck.engine import catalogue
 
     found = catalogue.load(root, paths=list(paths), with_mutants=with_mutants)
-    for error in found.errors:
-        complain(str(error))
+    complain_of(found)
+    if context := click.get_current_context(silent=True):
+        context.with_resource(catalogue.in_force(found))
     return found
 
 
-def finish(catalogue: Catalogue, code: Exit = Exit.EXPECTED) -> None:
+def lazily(root: str | None) -> Catalogue:
+    """The catalogue, of which only what is asked for is imported, and said to be amiss."""
+    from dpcheck.engine import catalogue, fetching, layout
+
+    found = fetching.lazily(layout.find(root))
+    if context := click.get_current_context(silent=True):
+        context.with_resource(catalogue.in_force(found))
+    return found
+
+
+def complain_of(catalogue: Shelves[Any, Any]) -> None:
+    """Says what could not be collected, once."""
+    context = click.get_current_context(silent=True)
+    said: set[str] = context.meta.setdefault("dpcheck.said", set()) if context else set()
+    for text in map(str, catalogue.errors):
+        if text not in said:
+            complain(text)
+            said.add(text)
+
+
+def index_of(root: str | None, paths: Iterable[str] = (), *, label: str = "") -> Index:
+    """Cards of everything, or of what bears on a label; what could not be collected is said as by `catalogue_of`."""
+    from dpcheck.engine import index, layout
+
+    found = layout.find(root)
+    known = index.of_label(found, label, list(paths)) if label else index.whole(found, list(paths))
+    complain_of(known)
+    return known
+
+
+def finish(catalogue: Shelves[Any, Any], code: Exit = Exit.EXPECTED) -> None:
     """Ends a command; content that could not be collected counts as wrong usage."""
+    complain_of(catalogue)
     if catalogue.errors and code is not Exit.INTERNAL:
         code = Exit.USAGE
     if code is not Exit.EXPECTED:
@@ -142,7 +182,11 @@ def finish(catalogue: Catalogue, code: Exit = Exit.EXPECTED) -> None:
 
 
 def results_of(
-    catalogue: Catalogue, store: str | None, *committed: Path, only: Collection[str] | None = None
+    catalogue: Shelves[Any, Any],
+    store: str | None,
+    *committed: Path,
+    only: Collection[str] | None = None,
+    anew: bool = False,
 ) -> dict[str, Chosen]:
     """Check id -> the record that speaks for it, from the store and committed records (default: those of the root).
 
@@ -150,6 +194,7 @@ def results_of(
 
     Args:
         only: ids of the checks that matter.
+        anew: verify every witness now, whatever was verified here before.
     """
     from dpcheck.engine import history
     from dpcheck.engine.admission import admitted
@@ -164,13 +209,13 @@ def results_of(
     path = Path(store) if store else catalogue.layout.store
     if store or path.is_file():
         records += read_records(path, refused)
-    results = admitted(records, catalogue, refused, only=only) if records else {}
+    results = admitted(records, catalogue, refused, only=only, anew=anew) if records else {}
     for line in told(refused):
         complain(line)
     return results
 
 
-def errors_of(catalogue: Catalogue, store: str | None, results: Mapping[str, Chosen]) -> dict[str, Failure]:
+def errors_of(catalogue: Shelves[Any, Any], store: str | None, results: Mapping[str, Chosen]) -> dict[str, Failure]:
     """Check id -> what it raised, where that is the last that is known of its current sources."""
     from dpcheck.engine.store import read_failures
 
@@ -180,7 +225,7 @@ def errors_of(catalogue: Catalogue, store: str | None, results: Mapping[str, Cho
         id: failure
         for id, failure in last.items()
         if id in catalogue.checks
-        and failure.key.sources == catalogue.fingerprint(catalogue.checks[id])
+        and failure.key.sources == catalogue.fingerprints([id])[id]
         and (id not in results or results[id].stale or results[id].record.created < failure.created)
     }
 
@@ -196,9 +241,9 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def kinds_of_refutation(catalogue: Catalogue, labels: Iterable[str]) -> str:
+def kinds_of_refutation(catalogue: Shelves[Any, Any], labels: Iterable[str]) -> str:
     """ " (refuted: 2 of printed statements, 9 of readings of them)": never added up; "" when nothing is refuted."""
-    from dpcheck.claims import standing
+    from dpcheck.labels import standing
     from dpcheck.report.tables import refutations
 
     said = refutations(standing(label, catalogue.claims.get(label)) for label in labels)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcheck.cli.common import catalogue_of, echo_json, finish, json_option, root_option, table
+from dpcheck.cli.common import also_option, catalogue_of, echo_json, finish, json_option, root_option, table
 from dpcheck.cli.planning import claims_of, figure, setting_of, setting_options
 from dpcheck.errors import InvalidInput, UnknownLabel
 
@@ -36,6 +36,7 @@ EXACT = re.compile(r"[0-9a-z+\-*/(). ]+")
 @click.option("--p", "p", metavar="P", help="Exponent of the norm.")
 @click.option("--svg", type=click.Path(path_type=Path), help="A folder for the figures, or a file .svg for one panel.")
 @root_option
+@also_option
 @json_option
 def phase_diagram_command(
     panels: tuple[str, ...],
@@ -44,6 +45,7 @@ def phase_diagram_command(
     spans: tuple[str, ...],
     svg: Path | None,
     root: str | None,
+    also: tuple[str, ...],
     as_json: bool,
     **parameters: str | None,
 ) -> None:
@@ -51,7 +53,7 @@ def phase_diagram_command(
 
     PANELS are keys such as `pure-approximate`; all of them when none is named.
     """
-    catalogue = catalogue_of(root)
+    catalogue = catalogue_of(root, also)
     if unknown := [key for key in panels if key not in catalogue.panels]:
         near = UnknownLabel(unknown[0], catalogue.panels).near
         hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(catalogue.panels)}"
@@ -170,6 +172,7 @@ def _draw(panel: Panel, diagram: PhaseDiagram, axes: dict[Any, Any] | None, plac
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the measurement.")
 @click.option("--only", multiple=True, metavar="LABEL", help="An algorithm to consider; may be repeated; default all.")
 @root_option
+@also_option
 @json_option
 def compare_bounds_command(
     measure: str | None,
@@ -177,6 +180,7 @@ def compare_bounds_command(
     seed: int,
     only: tuple[str, ...],
     root: str | None,
+    also: tuple[str, ...],
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -189,13 +193,14 @@ def compare_bounds_command(
 
     if trials < 2:
         raise click.BadParameter(f"must be >= 2, got {trials}", param_hint="--trials")
+    setting = setting_of(**options)
+    claims = claims_of(root, only or algorithms(), also)
     if unknown := [label for label in only if label not in algorithms()]:
         raise UnknownLabel(unknown[0], algorithms())
-    setting = setting_of(**options)
     workload = None if measure is None else comparison.workload(measure, setting)
     if workload is not None:
         setting = setting.on(workload)
-    rows = comparison.compare(setting, claims_of(root), workload=workload, trials=trials, seed=seed, only=only or None)
+    rows = comparison.compare(setting, claims, workload=workload, trials=trials, seed=seed, only=only or None)
     if as_json:
         said = comparison.advice(rows, setting)
         listed = [dataclasses.asdict(row) for row in rows]

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcheck.cli.common import Exit, catalogue_of, complain, echo_json, json_option, leave, root_option, table
+from dpcheck.cli.common import (
+    Exit,
+    also_option,
+    catalogue_of,
+    complain,
+    complain_of,
+    echo_json,
+    json_option,
+    lazily,
+    leave,
+    root_option,
+    table,
+)
 from dpcheck.errors import DpcheckError, Infeasible
 
 if TYPE_CHECKING:
@@ -119,8 +131,11 @@ def setting_of(
 @setting_options
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="A field of the algorithm.")
 @root_option
+@also_option
 @json_option
-def plan_command(algorithm: str, settings: tuple[str, ...], root: str | None, as_json: bool, **options: Any) -> None:
+def plan_command(
+    algorithm: str, settings: tuple[str, ...], root: str | None, also: tuple[str, ...], as_json: bool, **options: Any
+) -> None:
     """The schedule of ALGORITHM (LABEL or LABEL@READING): phases, noise, privacy, gradients, bounds on its risk.
 
     What is claimed, what the accountant certifies from proved sensitivities, and what is refuted stand apart.
@@ -134,10 +149,11 @@ def plan_command(algorithm: str, settings: tuple[str, ...], root: str | None, as
     from dpcheck.engine import planning
     from dpcheck.engine.algorithms import algorithm as known
 
-    known(algorithm)  # an unknown one is told before anything else
+    if not (root or also):
+        known(algorithm)  # an unknown one is told before anything else
     setting = setting_of(**options)
     fields = dict(planning.parse(text) for text in settings)
-    claims = claims_of(root)
+    claims = claims_of(root, [algorithm], also)
     try:
         found = planning.plan(algorithm, setting, fields, claims)
     except Infeasible as error:
@@ -169,10 +185,19 @@ def _number(option: str, text: str) -> float:
         raise click.BadParameter(f"{text!r} is not a number", param_hint=option) from None
 
 
-def claims_of(root: str | None) -> list[Claim]:
-    """Claims that may bound the risk; a plan needs no content folder."""
+def claims_of(root: str | None, labels: Iterable[str], also: Sequence[str] = ()) -> list[Claim]:
+    """Claims that may bound these algorithms, with their catalogue in force; a plan needs no content folder.
+
+    The claims of a paper that the root does not hold are those that dpcheck brings along.
+    """
+    from dpcheck.engine import fetching
+
+    papers = {label.partition("/")[0] for label in labels}
     try:
-        return list(catalogue_of(root).claims.values())
+        catalogue = catalogue_of(root, also) if also else lazily(root)
+        own = catalogue.naming(papers)
+        complain_of(catalogue)
+        return fetching.with_packaged(own, papers)
     except DpcheckError as error:
         if root is not None:
             raise

@@ -14,11 +14,13 @@ from dpcheck.cli.common import (
     also_option,
     catalogue_of,
     complain,
+    complain_of,
     count,
     echo_json,
     finish,
     json_option,
     kinds_of_refutation,
+    lazily,
     leave,
     results_of,
     root_option,
@@ -27,7 +29,7 @@ from dpcheck.cli.common import (
     table,
     witness_path,
 )
-from dpcheck.errors import InvalidInput
+from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
     from dpcheck.checks import Size
@@ -52,6 +54,7 @@ _RANK = ("error", "differs", "refuted", "undecided", "consistent", "holds", "ski
 @click.option("--shard", metavar="I/K", help="Only the i-th of k parts of the work; `dpcheck merge` joins the stores.")
 @click.option("--strict", is_flag=True, help="Exit 4 when a verdict is undecided, even if that was expected.")
 @root_option
+@also_option
 @store_option
 @json_option
 def run_command(
@@ -62,6 +65,7 @@ def run_command(
     shard: str | None,
     strict: bool,
     root: str | None,
+    also: tuple[str, ...],
     store: str | None,
     as_json: bool,
 ) -> None:
@@ -75,8 +79,12 @@ def run_command(
     from dpcheck.engine.store import Store
 
     part = _part(shard)
-    catalogue = catalogue_of(root, [argument for argument in what if Path(argument).exists()])
+    named = [*also, *(argument for argument in what if Path(argument).exists())]
+    catalogue = catalogue_of(root, named) if named or not what else lazily(root)
     checks = catalogue.select(what)
+    if what and not named:
+        catalogue.conform(checks)
+        complain_of(catalogue)
     if not checks:
         complain(f"nothing to run: no check in {' '.join(what) or catalogue.root}; `dpcheck list` shows what has one")
         finish(catalogue, Exit.NOTHING)
@@ -157,6 +165,8 @@ def _table(result: Result) -> None:
 
 
 def _summary(result: Result, seed: int, store: Path, catalogue: Catalogue) -> None:
+    from dpcheck.engine.layout import typed
+
     counts = Counter(record.verdict.outcome.value for record in result.records)
     refuted = [record for record in result.records if record.verdict.outcome.value == "refuted"]
     kinds = kinds_of_refutation(catalogue, (record.label for record in refuted))
@@ -179,21 +189,19 @@ def _summary(result: Result, seed: int, store: Path, catalogue: Catalogue) -> No
         verdict = f"{count(len(result.unexpected), 'verdict')} not as expected"
     else:
         verdict = "every verdict as expected" if result.records else "no verdict yet"
-    also = "".join(f" --also {shown(path)}" for path in _own(catalogue))
-    follow = f"dpcheck report{also}"
+    also = "".join(f" --also {typed(path)}" for path in catalogue.besides)
+    keys = dict.fromkeys(record.label.partition("/")[0] for record in result.records)
+    mine = set().union(*catalogue.own.folders.values()) if not catalogue.layout.papers else set()
+    only = "".join(f" --only {key}" for key in keys) if keys and keys.keys() <= mine else ""
+    follow = f"dpcheck report{only}{catalogue.layout.reached}{also}"
     if result.waiting:
         verdict += f" · {count(len(result.waiting), 'check')} with cells in other shards"
         follow = "dpcheck merge"
     elif result.failures or result.unexpected:
         first = result.failures[0].key.check if result.failures else result.unexpected[0].check
-        follow = f"dpcheck show {first.partition('::')[0]}{also}"
+        label = first.partition("::")[0]
+        follow = f"dpcheck show {label}{catalogue.reached(label)}"
     click.echo(f"  {verdict} · store {shown(store.resolve())} · next: {follow}")
-
-
-def _own(catalogue: Catalogue) -> list[Path]:
-    """The user's own files and folders, as far as they are not in the root's content."""
-    inside = catalogue.layout.content
-    return [path for path in catalogue.paths if not any(path.is_relative_to(folder) for folder in inside)]
 
 
 def _as_dict(result: Result, size: str, seed: int, code: Exit) -> dict[str, Any]:
@@ -312,27 +320,36 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
 
 
 @click.command("report")
-@click.option("--out", metavar="DIR", help="Default: reports/ under the root.")
+@click.option("--out", metavar="DIR", help="Default: reports/ under the root; .dpcheck/reports/<paper>/ with --only.")
+@click.option("--only", multiple=True, metavar="PAPER", help="Report this paper alone; may be repeated.")
 @root_option
 @also_option
 @store_option
-def report_command(out: str | None, root: str | None, also: tuple[str, ...], store: str | None) -> None:
+def report_command(
+    out: str | None, only: tuple[str, ...], root: str | None, also: tuple[str, ...], store: str | None
+) -> None:
     """Writes the report and its committed records.jsonl: the same results give the same bytes.
 
     Every check is shown by its strongest record of today's sources, from the store, the committed records and those of
-    the folder; a larger one whose sources have changed stays beside it, marked.
+    the folder; a larger one whose sources have changed stays beside it, marked. Installed papers of one's own are left
+    out unless --only names them.
     """
     from dpcheck import report
     from dpcheck.engine.history import jsonl
+    from dpcheck.engine.narrowing import narrowed
 
     catalogue = catalogue_of(root, also)
+    if unknown := [key for key in only if key not in catalogue.papers]:
+        raise UnknownLabel(unknown[0], catalogue.papers)
+    catalogue = narrowed(catalogue, set(only) or catalogue.papers.keys() - catalogue.guests)
     if not catalogue.claims:
         complain(f"nothing to report: no claim in {catalogue.root}")
         finish(catalogue, Exit.NOTHING)
-    folder = Path(out) if out else catalogue.layout.committed.parent
+    usual = catalogue.layout.store.parent / "reports" / "-".join(only) if only else catalogue.layout.committed.parent
+    folder = Path(out) if out else usual
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; --out takes a folder")
-    results = results_of(catalogue, store, folder / "records.jsonl", catalogue.layout.committed)
+    results = results_of(catalogue, store, folder / "records.jsonl", catalogue.layout.committed, anew=True)
     chosen = {check: result for check, result in results.items() if check in catalogue.checks}
     records = [result.record for result in chosen.values()]
     stale = {check for check, result in chosen.items() if result.stale}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpcheck.cli.common import Exit, complain, echo_json, json_option, leave, root_option
+from dpcheck.cli.common import Exit, also_option, complain, echo_json, json_option, leave, root_option
 from dpcheck.errors import CollectionError, InvalidInput, WitnessRejected
 from dpcheck.foreign import plain
 
@@ -19,17 +21,19 @@ if TYPE_CHECKING:
 @click.command("verify")
 @click.argument("witnesses", nargs=-1, required=True, metavar="WITNESS.json…")
 @root_option
+@also_option
 @json_option
-def verify_command(witnesses: tuple[str, ...], root: str | None, as_json: bool) -> None:
+def verify_command(witnesses: tuple[str, ...], root: str | None, also: tuple[str, ...], as_json: bool) -> None:
     """Recomputes witnesses from their parameters alone, in higher precision, and checks the claim's hypotheses there.
 
     A witness of sampled counts is attested, not verified: its counts are testimony. Each is recomputed in a process of
     its own, within bounds of time and memory. Exit 1 when one is rejected, 2 when a file is no witness.
     """
+    from dpcheck.engine import own
     from dpcheck.isolation import Isolated
 
-    claims = _Claims(root)
-    with Isolated() as child:
+    claims = _Claims(root, also)
+    with own.in_force(claims.own), Isolated() as child:
         rows = [_row(path, child, claims) for path in witnesses]
     if as_json:
         echo_json({"schema_version": 1, "witnesses": rows})
@@ -44,12 +48,31 @@ def verify_command(witnesses: tuple[str, ...], root: str | None, as_json: bool) 
 
 
 class _Claims:
-    """The claims of the root, each loaded when a witness speaks of it."""
+    """The claims of the root and of papers of one's own, each loaded when a witness speaks of it.
 
-    def __init__(self, root: str | None) -> None:
+    Attributes:
+        own: those papers, as far as verifying goes.
+    """
+
+    def __init__(self, root: str | None, also: Sequence[str]) -> None:
+        from dpcheck.engine import own
+
         self._root = root
         self._layout: Layout | None = None
         self._known: dict[str, Hypotheses | None] = {}
+        self.own, self._also = own.Own(), also
+        for folder in self._folders():
+            self.own.add_verifiers(folder)
+
+    def _folders(self) -> list[Path]:
+        from dpcheck.engine import layout, papers
+
+        named = [folder for path in self._also for folder in papers.at(Path(path).resolve())]
+        try:
+            found = self._layout = layout.find(self._root)
+        except CollectionError:  # said with each witness
+            return named
+        return [*dict.fromkeys([*named, *found.papers, *(folder for _, folder in found.installed)])]
 
     def of(self, label: str) -> tuple[Hypotheses | None, str]:
         """The claim of a label, or why there is none at hand."""
@@ -58,7 +81,7 @@ class _Claims:
         try:
             found = self._layout = self._layout or layout.find(self._root)
             if label not in self._known:
-                self._known[label] = hypotheses.of_label(found, label)
+                self._known[label] = hypotheses.of_label(found, label, list(self.own.folders))
         except CollectionError as error:
             return None, str(error)
         return self._known[label], f"there is no claim {label} in {found.root}"

@@ -7,32 +7,43 @@ a forged line accuses nobody, and a graver or weaker record of the same check sp
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpcheck.checks import Check
-from dpcheck.engine import history, judge
-from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine import history, judge, memo
 from dpcheck.engine.history import Chosen
+from dpcheck.engine.judge import Judged
+from dpcheck.engine.layout import PACKAGE
 from dpcheck.engine.records import Record, Refused
+from dpcheck.engine.shelves import Shelves
+from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import DpcheckError, WitnessRejected
-from dpcheck.isolation import Isolated
 from dpcheck.verdicts import Outcome, Witness
-from dpcheck.witnesses import Violation
+
+if TYPE_CHECKING:
+    from dpcheck.isolation import Isolated
+    from dpcheck.witnesses import Violation
 
 
 def admitted(
-    found: Sequence[Record], catalogue: Catalogue, refused: list[Refused], *, only: Collection[str] | None = None
+    found: Sequence[Record],
+    catalogue: Shelves[Any, Any],
+    refused: list[Refused],
+    *,
+    only: Collection[str] | None = None,
+    anew: bool = False,
 ) -> dict[str, Chosen]:
     """Check id -> the record that speaks for it, of the checks that there are.
 
     Args:
         refused: takes the records that break a rule; another one of the same check then speaks.
         only: ids of the checks that matter; the witnesses of others are left alone.
+        anew: verify witnesses that were verified here before, too; what is published rests on that.
     """
     checks = {id: check for id, check in catalogue.checks.items() if only is None or id in only}
-    current = {id: catalogue.fingerprint(checks[id]) for id in {record.check for record in found} & set(checks)}
+    current = catalogue.fingerprints({record.check for record in found} & set(checks))
     kept = [record for record in found if record.check in checks]
     kept = [record for record in kept if _keeps_rules(record, checks[record.check], catalogue, current, refused)]
     with contextlib.ExitStack() as stack:
@@ -41,13 +52,15 @@ def admitted(
 
         def verify(witness: Witness, /, **options: Any) -> Violation:
             if not child:
+                from dpcheck.isolation import Isolated
+
                 child.append(stack.enter_context(Isolated()))
             return child[0].verify(witness, **options)
 
         while True:
             chosen = history.choose(kept, current)
             told = [record for c in chosen.values() for record in (c.record, c.earlier) if record is not None]
-            bad = [record for record in told if not _proves(record, checks, catalogue, verify, verified, refused)]
+            bad = [record for record in told if not _proves(record, checks, catalogue, verify, verified, refused, anew)]
             if not bad:
                 break
             kept = [record for record in kept if not any(record is each for each in bad)]
@@ -56,12 +69,12 @@ def admitted(
     }
 
 
-def _expected(check: Check, record: Record) -> bool:
+def _expected(check: Judged, record: Record) -> bool:
     return record.verdict.outcome is Outcome.SKIPPED or record.verdict.outcome in check.expect
 
 
 def _keeps_rules(
-    record: Record, check: Check, catalogue: Catalogue, current: Mapping[str, str], refused: list[Refused]
+    record: Record, check: Judged, catalogue: Shelves[Any, Any], current: Mapping[str, str], refused: list[Refused]
 ) -> bool:
     """Everything but the witness, which takes time."""
     fresh = current[check.id] == record.sources
@@ -81,11 +94,12 @@ def _trusting(witness: Witness, /, **options: Any) -> Violation:
 
 def _proves(
     record: Record,
-    checks: Mapping[str, Check],
-    catalogue: Catalogue,
+    checks: Mapping[str, Judged],
+    catalogue: Shelves[Any, Any],
     verify: judge.Verify,
     verified: dict[str, WitnessRejected | None],
     refused: list[Refused],
+    anew: bool,
 ) -> bool:
     """Whether a record's witness verifies against today's claim; True for a record without one."""
     witness, check = record.verdict.witness, checks[record.check]
@@ -93,14 +107,32 @@ def _proves(
         return True
     key = f"{check.id} {witness.digest}"
     if key not in verified:
-        claim = catalogue.claims.get(check.label)
+        private = check.kind == "privacy"
+        asked = (witness.digest, str(private), *_of_verifying(catalogue, check.label))
+        lasting = (
+            PACKAGE / "witnesses" / f"{witness.kind.partition('.')[0]}.py"
+        ).is_file()  # not of a paper of one's own
         try:
-            verify(witness, assumptions=() if claim is None else claim.assumptions, private=check.kind == "privacy")
+            if anew or not lasting or memo.read("verified", *asked) is None:
+                verify(witness, assumptions=catalogue.assumptions(check.label), private=private)
+                memo.write(True, "verified", *asked)
             verified[key] = None
         except WitnessRejected as error:
             verified[key] = error
             refused.append(Refused(_name(record), f"its witness does not verify: {error}"))
     return verified[key] is None
+
+
+def _of_verifying(catalogue: Shelves[Any, Any], label: str) -> tuple[str, ...]:
+    """On what the verification of a witness depends, besides the witness: the claim's hypotheses, and the verifiers."""
+    claim = catalogue.claims.get(label)
+    return "" if claim is None else catalogue.digest(label), _verifiers(), memo.versions()
+
+
+@functools.lru_cache(maxsize=1)
+def _verifiers() -> str:
+    here = Snapshot()
+    return memo.digest(sorted(here.of_modules("dpcheck.isolation") | set((PACKAGE / "witnesses").glob("*.py"))))
 
 
 def _name(record: Record) -> str:

@@ -1,14 +1,17 @@
-"""The algorithms of the papers, by label: `dpcheck.algorithms.<paper>.ALGORITHMS`."""
+"""The algorithms by label: `dpcheck.algorithms.<paper>.ALGORITHMS`, and those of papers of one's own."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 import pkgutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dpcheck.engine import own
 from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel
-from dpcheck.interfaces import Algorithm
+
+if TYPE_CHECKING:
+    from dpcheck.interfaces import Algorithm
 
 
 def algorithms() -> dict[str, type[Algorithm[Any]]]:
@@ -17,7 +20,7 @@ def algorithms() -> dict[str, type[Algorithm[Any]]]:
     Raises:
         CollectionError: a paper's algorithms do not import.
     """
-    return {label: kind for name in modules() for label, kind in classes(name).items()}
+    return {label: kind for name in modules() for label, kind in classes(name).items()} | own.current().algorithms
 
 
 def algorithm(label: str, **fields: Any) -> Algorithm[Any]:
@@ -27,8 +30,7 @@ def algorithm(label: str, **fields: Any) -> Algorithm[Any]:
         UnknownLabel: no algorithm of that label. InvalidInput: no such reading, or no such field.
     """
     statement, _, reading = label.partition("@")
-    home = f"dpcheck.algorithms.{statement.partition('/')[0]}"
-    known = classes(home) if home in modules() else {}
+    known = ours(statement.partition("/")[0])
     if statement not in known:
         known = algorithms()
     if statement not in known:
@@ -44,6 +46,12 @@ def algorithm(label: str, **fields: Any) -> Algorithm[Any]:
     if unknown:
         raise InvalidInput(f"{statement} has no field {unknown[0]!r}; its fields are {', '.join(names) or 'none'}")
     return kind(**settings)
+
+
+def ours(paper: str) -> dict[str, type[Algorithm[Any]]]:
+    """Label -> class of one paper of this package; nothing for another. Raises as `classes` does."""
+    home = f"dpcheck.algorithms.{paper}"
+    return classes(home) if home in modules() else {}
 
 
 def modules() -> list[str]:

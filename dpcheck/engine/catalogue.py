@@ -6,26 +6,30 @@ import contextlib
 import functools
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.checks import Check, Unchecked
-from dpcheck.claims import Claim, Paper, split_label
-from dpcheck.derivations import Derivation, Finding, Transcript, Underived
 from dpcheck.engine import algorithms as _algorithms
-from dpcheck.engine import collect, homes, layout, sources
+from dpcheck.engine import collect, derived_checks, homes, layout, own, papers, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.collect import ContentFile
-from dpcheck.engine.homes import Home, HomeKind
+from dpcheck.engine.own import Own
+from dpcheck.engine.shelf import Asked, near
+from dpcheck.engine.shelves import Quotes, Shelves
+from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError, UnknownLabel
-from dpcheck.interfaces import Algorithm
-from dpcheck.panels import Contest, Panel, Size
+from dpcheck.labels import LABEL, split_label
 
 if TYPE_CHECKING:
+    from dpcheck.checks import Check, Unchecked
+    from dpcheck.claims import Claim, Paper
+    from dpcheck.derivations import Derivation, Finding, Transcript, Underived
+    from dpcheck.interfaces import Algorithm
     from dpcheck.mutants import Mutant
+    from dpcheck.panels import Contest, Panel, Size
 
 __all__ = ["Catalogue", "algorithm", "algorithms", "claim", "claims", "current", "derived", "in_force", "load"]
 
@@ -33,22 +37,18 @@ _IN_FORCE: ContextVar[Catalogue | None] = ContextVar("catalogue in force", defau
 
 
 @dataclass
-class Catalogue:
-    """One collection; `load` makes it.
+class Catalogue(Shelves["Claim", "Check"]):
+    """One collection; `load` makes it of everything, `dpcheck.engine.fetching` of what is asked for.
 
     Attributes:
-        layout, paths: what it was loaded from: the root's folders, and the user's own files and folders.
         papers, claims, checks, unchecked, mutants: by key, label, id, label, name.
         derivations, underived, findings: by label; panels, contests, sizes: by key.
         files: check id -> the content file that defines it.
-        errors: what could not be collected, each with file and line; the rest is usable.
+        own: papers of one's own, with their algorithms; guests: keys of those that are known only because they are
+            installed, which nothing runs or reports unless it is named.
     """
 
-    layout: layout.Layout
-    paths: tuple[Path, ...] = ()
     papers: dict[str, Paper] = field(default_factory=dict)
-    claims: dict[str, Claim] = field(default_factory=dict)
-    checks: dict[str, Check] = field(default_factory=dict)
     unchecked: dict[str, Unchecked] = field(default_factory=dict)
     mutants: dict[str, Mutant] = field(default_factory=dict)
     derivations: dict[str, Derivation] = field(default_factory=dict)
@@ -58,14 +58,10 @@ class Catalogue:
     contests: dict[str, Contest] = field(default_factory=dict)
     sizes: dict[str, Size] = field(default_factory=dict)
     files: dict[str, ContentFile] = field(default_factory=dict)
-    errors: list[CollectionError] = field(default_factory=list)
-    folders: list[Path] = field(default_factory=list)
-    _places: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    own: Own = field(default_factory=Own)
+    guests: set[str] = field(default_factory=set)
     _transcripts: dict[str, Transcript] = field(default_factory=dict)
-
-    @property
-    def root(self) -> Path:
-        return self.layout.root
+    _order: dict[Path, int] = field(default_factory=dict)
 
     # -- what is asked of it ------------------------------------------------------------------------------------
 
@@ -74,33 +70,35 @@ class Catalogue:
             raise UnknownLabel(label, self.claims)
         return self.claims[label]
 
-    def readings(self, label: str) -> list[Claim]:
-        """All readings of the statement of a label, the printed one first."""
-        statement = label.partition("@")[0]
-        return sorted(
-            (c for c in self.claims.values() if c.statement_label == statement),
-            key=lambda c: (c.label != statement, c.label),
-        )
-
-    def checks_of(self, label: str) -> list[Check]:
-        """The checks that bear on a reading, its own and those of other labels that name it."""
-        return [check for check in self.checks.values() if label in check.labels]
-
     def transcript(self, label: str) -> Transcript | None:
         """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
-        found = self.derivations.get(label) or self.derivations.get(label.partition("@")[0])
-        if found is None or not self.readings(found.label):  # a derivation of nothing is among the errors already
+        found = next(iter(self.derivations_of(label)), None)
+        if found is None or not all(
+            label in self.claims for label in found.labels
+        ):  # a derivation of nothing is among the errors
             return None
         if found.label not in self._transcripts:
-            self._transcripts[found.label] = found.run(self.claims)
+            self._transcripts[found.label] = found.run(Asked(self.claims))
         return self._transcripts[found.label]
+
+    def derivations_of(self, label: str) -> list[Derivation]:
+        """Those that conclude a reading, else those of the printed one, else those of any reading of its statement."""
+        statement = label.partition("@")[0]
+        found = [self.derivations[label]] if label in self.derivations else []
+        known = near(self.derivations, label)
+        found += [d for d in known if label in d.labels and d not in found]
+        found += [d for d in known if statement in d.labels and d not in found]
+        return found or [d for d in known if d.label.partition("@")[0] == statement]
+
+    def derived(self, label: str) -> list[str]:
+        return [derivation.label for derivation in self.derivations_of(label)]
 
     def knows(self, name: str) -> bool:
         """Whether a name is a paper's key, a label or the id of a check."""
         return name in self.papers or name in self.claims or name in self.checks
 
     def select(self, wanted: Sequence[str]) -> list[Check]:
-        """The checks that the arguments of `dpcheck run` name; all of them when there are none.
+        """The checks that the arguments of `dpcheck run` name; all but those of guests when there are none.
 
         A paper's key, a label (with all its readings, unless it names one), a check id, or a file or folder.
 
@@ -108,19 +106,19 @@ class Catalogue:
             UnknownLabel: an argument names nothing here.
         """
         if not wanted:
-            return list(self.checks.values())
+            return [check for check in self.checks.values() if check.label.partition("/")[0] not in self.guests]
         chosen: dict[str, Check] = {}
         for argument in wanted:
             found = self._named(argument)
             if found is None:
                 raise UnknownLabel(argument, [*self.claims, *self.papers, *self.checks])
             chosen.update((check.id, check) for check in found)
-        return [check for check in self.checks.values() if check.id in chosen]
+        return self._sorted(chosen.values())
 
     def _named(self, argument: str) -> list[Check] | None:
-        checks = self.checks.values()
         if argument in self.checks:
             return [self.checks[argument]]
+        checks = near(self.checks, argument) if LABEL.fullmatch(argument) else list(self.checks.values())
         if argument in self.claims or any(argument in c.labels for c in checks):
             return [c for c in checks if any(x == argument or x.startswith(f"{argument}@") for x in c.labels)]
         if argument in self.papers:
@@ -130,95 +128,75 @@ class Catalogue:
             return [c for c in checks if self.files[c.id].path.is_relative_to(path)]
         return None
 
+    def claims_of(self, statement: str) -> list[Claim]:
+        return near(self.claims, statement)
+
+    def naming(self, papers: Iterable[str]) -> list[Claim]:
+        """The claims of the files that name a statement of these papers: all that may speak of one, in their order."""
+        found = {claim.label: claim for paper in papers for claim in near(self.claims, f"{paper}/")}
+        return sorted(found.values(), key=lambda claim: self._order[self._places[claim.label][0]])
+
+    def checks_of(self, label: str) -> list[Check]:
+        return self._sorted(check for check in near(self.checks, label) if label in check.labels)
+
+    def _sorted(self, checks: Iterable[Check]) -> list[Check]:
+        """Checks in the order of their files; those of one file stay as they are."""
+        return sorted(checks, key=lambda check: self._order[self.files[check.id].path])
+
     def fingerprint(self, check: Check) -> str:
         """`Record.sources` as of now: a record with another one is stale. See `dpcheck.engine.sources`."""
-        derivations = {label: self._places[f"derivation {label}"][0].resolve() for label in self.derivations}
-        return sources.fingerprint(
-            self.files[check.id].path,
-            self.claims,
-            check.label,
-            derivations=derivations,
-            bugs=[file.path.resolve() for file in collect.of_no_paper(self.layout.mutants)],
-        )
+        return self.fingerprints([check.id])[check.id]
 
-    def fingerprints(self) -> dict[str, str]:
-        """Check id -> fingerprint, of every check."""
-        return {id: self.fingerprint(check) for id, check in self.checks.items()}
+    def fingerprints(self, ids: Iterable[str] | None = None) -> dict[str, str]:
+        """Check id -> fingerprint, of these checks, or of every one; the sources are read once."""
+        snapshot, found = Snapshot(), {}
+        bugs = [file.path.resolve() for file in collect.of_no_paper(self.layout.mutants)]
+        for id in self.checks if ids is None else ids:
+            file, label = self.files[id].path, self.checks[id].label
+            options: Any = {"derivations": self._derivations, "bugs": bugs, "snapshot": snapshot}
+            options["own"] = self.own.code
+            found[id] = sources.fingerprint(file, self.claims, label, **options)
+        snapshot.keep()
+        return found
+
+    def digest(self, label: str) -> str:
+        return sources.digest(self.claims[label])
+
+    def assumptions(self, label: str) -> tuple[Any, ...]:
+        return self.claims[label].assumptions if label in self.claims else ()
+
+    def _derivations(self, labels: Iterable[str]) -> Iterator[Path]:
+        """The files of the derivations of these labels."""
+        statements = {label.partition("@")[0] for label in labels}
+        for derivation in [d for statement in statements for d in near(self.derivations, statement)]:
+            if derivation.label.partition("@")[0] in statements:
+                yield self._places[f"derivation {derivation.label}"][0].resolve()
 
     @functools.cached_property
     def algorithms(self) -> dict[str, type[Algorithm[Any]]]:
-        """Label -> class, over `dpcheck.algorithms.<paper>.ALGORITHMS`; what does not import goes to `errors`."""
+        """Label -> class, of this package and of one's own; what does not import goes to `errors`."""
         found: dict[str, type[Algorithm[Any]]] = {}
         for name in _algorithms.modules():
             try:
                 found |= _algorithms.classes(name)
             except CollectionError as error:
                 self.errors.append(error)
-        return found
-
-    # -- where it stands ----------------------------------------------------------------------------------------
-
-    def homes(self, label: str) -> list[Home]:
-        """Every place of a label: code (its own, then of what it is about), bound, derivation, audits, mutants.
-
-        Raises:
-            UnknownLabel: neither a claim nor code has the label.
-        """
-        statement = label.partition("@")[0]
-        claim = self.claims.get(label) or self.claims.get(statement)
-        if claim is None and statement not in self._code:
-            raise UnknownLabel(label, [*self.claims, *self._code])
-        about = [other.partition("@")[0] for other in (claim.about if claim else ())]
-        found = [self._home("algorithm", *place) for name in (statement, *about) for place in self._code.get(name, [])]
-        if claim is not None:
-            found.append(self._home("bound", *self._places[claim.label]))
-        derivation = self.derivation(statement)
-        if derivation is not None:
-            found.append(self._home("derivation", *derivation))
-        for name in dict.fromkeys((statement, label)):
-            if name in self.derivations:
-                found.append(self._home("derivation", *self._places[f"derivation {name}"]))
-        found += [self._home("audit", *self._places[c.id]) for c in self.checks_of(label)]
-        found += [self._home("mutant", *place) for place in self._bugs.get(statement, [])]
-        return list(dict.fromkeys(found))
-
-    def home(self, id: str) -> Home:
-        """Where one claim (by label) or one check (by id) is defined."""
-        return self._home("audit" if id in self.checks else "bound", *self._places[id])
-
-    def derivation(self, label: str) -> tuple[Path, int] | None:
-        """The file and line of a statement's section in `<paper>.md` of some content folder."""
-        paper, item, _ = split_label(label)
-        for folder in self.folders:
-            line = homes.section(self._headings(folder / f"{paper}.md"), item)
-            if line is not None:
-                return folder / f"{paper}.md", line
-        return None
-
-    def _home(self, kind: HomeKind, path: Path, line: int) -> Home:
-        return Home(kind, homes.shown(path, self.root), line)
+        return found | self.own.algorithms
 
     @functools.cached_property
-    def _code(self) -> dict[str, list[tuple[Path, int]]]:
-        return homes.quoted(homes.code_files())
+    def _code(self) -> Quotes:
+        return homes.quoted([*homes.code_files(), *dict.fromkeys(f for each in self.own.code.values() for f in each)])
 
     @functools.cached_property
-    def _bugs(self) -> dict[str, list[tuple[Path, int]]]:
-        return homes.quoted(f.path for folder in self.layout.mutants for f in collect.files(folder))
-
-    @functools.cached_property
-    def _sections(self) -> dict[Path, list[tuple[str, int]]]:
-        return {}
-
-    def _headings(self, path: Path) -> list[tuple[str, int]]:
-        if path not in self._sections:
-            self._sections[path] = homes.headings(path) if path.is_file() else []
-        return self._sections[path]
+    def _bugs(self) -> Quotes:
+        found = [f.path for folder in self.layout.mutants for f in collect.files(folder)]
+        return homes.quoted(found + [f.path for folder in self.own.folders for f in papers.files(folder, papers.BUGS)])
 
     # -- how it is filled ---------------------------------------------------------------------------------------
 
     def collect(self, file: ContentFile, kinds: tuple[type, ...]) -> None:
         """Adds what one file holds; an error is kept, not raised."""
+        self._order.setdefault(file.path, len(self._order))
         try:
             items = collect.content_of(file, kinds)
         except CollectionError as error:
@@ -231,6 +209,11 @@ class Catalogue:
                 self.errors.append(error)
 
     def _add(self, item: Any, file: ContentFile) -> None:
+        from dpcheck.checks import Check, Unchecked
+        from dpcheck.claims import Claim, Paper
+        from dpcheck.derivations import Derivation, Finding, Underived
+        from dpcheck.panels import Contest, Panel, Size
+
         if isinstance(item, Paper):
             self._paper(item, file.path, 1)
         elif isinstance(item, Claim):
@@ -248,7 +231,10 @@ class Catalogue:
         elif isinstance(item, Derivation):
             code = inspect.unwrap(item.function).__code__
             where, line = Path(code.co_filename), code.co_firstlineno
-            self._once(self.derivations, item.label, item, where, line, f"derivation {item.label}")
+            if self._once(self.derivations, item.label, item, where, line, f"derivation {item.label}"):
+                check = derived_checks.check_of(item, derived)
+                if self._once(self.checks, check.id, check, where, line):
+                    self.files[check.id] = file
         elif isinstance(item, Finding):
             line = collect.line_of(file.path, item.label)
             self._once(self.findings, item.label, item, file.path, line, f"finding {item.label}")
@@ -264,11 +250,10 @@ class Catalogue:
 
     def _once(self, known: dict[str, Any], key: str, item: Any, path: Path, line: int, place: str = "") -> bool:
         """Adds an item; the same object seen from a second file is no news, another object of the same name is."""
-        if key not in known:
-            known[key] = item
+        if dict.setdefault(known, key, item) is item and (place or key) not in self._places:
             self._places[place or key] = (path, line)
             return True
-        if known[key] is not item:
+        if dict.__getitem__(known, key) is not item:
             first = self._home("bound", *self._places[place or key])
             raise CollectionError(f"{key} is defined twice: {first} and {self._home('bound', path, line)}; rename one")
         return False
@@ -279,19 +264,18 @@ class Catalogue:
                 f"{homes.shown(path, self.root)}:{line}: another paper has the key {paper.key!r} already"
             )
 
-    def conform(self) -> None:
-        """Adds an error for every check of an unknown claim, malformed grid, and bound without its derivation."""
-        for id, check in self.checks.items():
-            for label in check.labels:
-                self._known(label, self._places[id])
-            try:
-                _check_grid(check)
-            except CollectionError as error:
-                self.errors.append(CollectionError(f"{self.home(id)}: {error}"))
+    def conform(self, checks: Iterable[Check] | None = None) -> None:
+        """Adds an error for every check of an unknown claim, malformed grid, and bound without its derivation.
+
+        Args:
+            checks: look at these alone.
+        """
+        for check in self.checks.values() if checks is None else checks:
+            self._conform(check)
+        if checks is not None:
+            return
         for label in self.unchecked:
             self._known(label, self._places[f"unchecked {label}"])
-        for label in self.derivations:
-            self._known(label, self._places[f"derivation {label}"])
         for label in self.underived:
             self._known(label, self._places[f"underived {label}"])
         for label in self.findings:
@@ -306,6 +290,15 @@ class Catalogue:
                         f"write one under a heading such as '## {item}'"
                     )
                 )
+
+    def _conform(self, check: Check) -> None:
+        """Adds an error where a check names an unknown claim, or its grid is malformed."""
+        for label in check.labels:
+            self._known(label, self._places[check.id])
+        try:
+            _check_grid(check)
+        except CollectionError as error:
+            self.errors.append(CollectionError(f"{self.home(check.id)}: {error}"))
 
     def _known(self, label: str, place: tuple[Path, int]) -> None:
         if label not in self.claims:
@@ -373,38 +366,62 @@ def load(
 def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
     """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
     catalogue = Catalogue(found)
-    kinds: tuple[type, ...] = (Paper, Claim, Check, Unchecked, Derivation, Underived, Finding, Panel, Contest, Size)
+    kinds = kinds_of_content()
     with in_force(catalogue):
         for folder in catalogue.layout.content:
             _folder(catalogue, folder, kinds)
         # `dpcheck run toy` means the paper, even where a folder of that name lies in the working directory.
         catalogue.paths = tuple(Path(path).resolve() for path in paths if not catalogue.knows(str(path)))
-        for path in catalogue.paths:
+        for path in (*found.papers, *catalogue.paths):
             _extra(catalogue, path, kinds)
+        for key, folder in found.installed:
+            own.collect_guest(catalogue, key, folder, kinds)
         catalogue.conform()
         if with_mutants:
             from dpcheck.mutants import Mutant
 
             for folder in catalogue.layout.mutants:
                 _folder(catalogue, folder, (Mutant,))
+            for folder in catalogue.own.folders:
+                for file in papers.files(folder, papers.BUGS):
+                    catalogue.collect(file, (Mutant,))
     return catalogue
 
 
+def kinds_of_content() -> tuple[type, ...]:
+    """What is picked from content files."""
+    from dpcheck.checks import Check, Unchecked
+    from dpcheck.claims import Claim, Paper
+    from dpcheck.derivations import Derivation, Finding, Underived
+    from dpcheck.panels import Contest, Panel, Size
+
+    return Paper, Claim, Check, Unchecked, Derivation, Underived, Finding, Panel, Contest, Size
+
+
 def _folder(catalogue: Catalogue, folder: Path, kinds: tuple[type, ...]) -> None:
+    if opened(catalogue, folder):
+        for file in collect.files(folder):
+            catalogue.collect(file, kinds)
+
+
+def opened(catalogue: Catalogue, folder: Path) -> bool:
+    """Whether there is such a folder; its modules will be those of this collection."""
     if not folder.is_dir():
         catalogue.errors.append(CollectionError(f"the content folder {folder} does not exist; see [tool.dpcheck]"))
-        return
+        return False
     catalogue.folders.append(folder)
     collect.forget(folder)
-    for file in collect.files(folder):
-        catalogue.collect(file, kinds)
+    return True
 
 
 def _extra(catalogue: Catalogue, path: Path, kinds: tuple[type, ...]) -> None:
     """A user's file or folder, unless it is, or holds, content that is collected already."""
     if any(path.is_relative_to(folder) or folder.is_relative_to(path) for folder in catalogue.folders):
         return
-    if path.is_dir():
+    if named := papers.at(path):
+        for folder in named:
+            own.collect_paper(catalogue, folder, kinds)
+    elif path.is_dir():
         _folder(catalogue, path, kinds)
     elif path.is_file():
         catalogue.folders.append(path.parent)
@@ -417,18 +434,21 @@ def in_force(catalogue: Catalogue) -> Iterator[None]:
     """Makes `claim`, `claims` and `algorithm` answer from this catalogue, whatever the working directory."""
     token = _IN_FORCE.set(catalogue)
     try:
-        yield
+        with own.in_force(catalogue.own):
+            yield
     finally:
         _IN_FORCE.reset(token)
 
 
 @functools.lru_cache(maxsize=4)
 def _loaded(found: layout.Layout) -> Catalogue:
-    return load_from(found)
+    from dpcheck.engine.fetching import lazily
+
+    return lazily(found)
 
 
 def current() -> Catalogue:
-    """The catalogue in force, else that of the working directory."""
+    """The catalogue in force, else that of the working directory, as far as it is asked for."""
     return _IN_FORCE.get() or _loaded(layout.find())
 
 
@@ -441,7 +461,7 @@ def claim(label: str) -> Claim:
 
 
 def derived(label: str) -> Transcript:
-    """The executed derivation of a statement; its `verdict()` is that of a symbolic check. Raises `UnknownLabel`."""
+    """The executed derivation of a statement. Raises `UnknownLabel`."""
     found = current().transcript(label)
     if found is None:
         raise UnknownLabel(label, current().derivations)

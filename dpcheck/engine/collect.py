@@ -14,15 +14,18 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dpcheck.errors import CollectionError
 
 PREFIX = "dpcheck_content_"
+_forgotten: Counter[Path] = Counter()
 
 
 @dataclass(frozen=True)
@@ -60,27 +63,34 @@ def of_no_paper(folders: Sequence[Path]) -> Iterator[ContentFile]:
 
 def forget(folder: Path) -> None:
     """Drops a folder's modules, so that the next collection reads the files as they are now."""
+    _forgotten[folder] += 1
     package = package_of(folder)
     for name in [name for name in sys.modules if name == package or name.startswith(package + ".")]:
         del sys.modules[name]
     importlib.invalidate_caches()
 
 
-def content_of(file: ContentFile, kinds: tuple[type, ...]) -> list[Any]:
-    """Imports a file and returns the instances of `kinds` at its module level, each once.
+def generation(folders: Iterable[Path]) -> list[int]:
+    """Changes whenever modules of these folders are dropped."""
+    return [_forgotten[folder] for folder in folders]
 
-    Raises:
-        CollectionError: the file does not import; the message holds the line and the reason.
-    """
+
+def imported(file: ContentFile) -> ModuleType:
+    """The module of a content file. Raises `CollectionError` with line and reason when it does not import."""
     package = package_of(file.folder)
     if package not in sys.modules:
         spec = ModuleSpec(package, None, is_package=True)
         spec.submodule_search_locations = [str(file.folder)]
         sys.modules[package] = importlib.util.module_from_spec(spec)
     try:
-        module = importlib.import_module(file.module)
+        return importlib.import_module(file.module)
     except (Exception, SystemExit) as error:
         raise CollectionError(_broken(file, error)) from error
+
+
+def content_of(file: ContentFile, kinds: tuple[type, ...]) -> list[Any]:
+    """Imports a file and returns the instances of `kinds` at its module level, each once. Raises as `imported` does."""
+    module = imported(file)
     found: dict[int, Any] = {}
     for value in vars(module).values():
         for item in value if isinstance(value, list | tuple) else (value,):

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from dpcheck.checks import SIZES
-from dpcheck.claims import Claim
 from dpcheck.engine import records
 from dpcheck.engine.records import Record, Refused
 from dpcheck.engine.store import read_records
@@ -59,7 +59,16 @@ def committed(record: Record) -> Record:
     return replace(record, seconds=0.0, created="", commit="")
 
 
-def grade_of(claim: Claim, results: Mapping[str, Chosen]) -> str:
+class Graded(Protocol):
+    """What `grade_of` asks of a claim."""
+
+    @property
+    def grade(self) -> str: ...
+    @property
+    def statement_label(self) -> str: ...
+
+
+def grade_of(claim: Graded, results: Mapping[str, Chosen]) -> str:
     """What is wrong with a claim: "suspected" in place of "refuted" until a result has a witness that was verified.
 
     Args:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpcheck.claims import Claim, Paper
-from dpcheck.engine import catalogue, collect
+from dpcheck.engine import catalogue, collect, papers
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.layout import Layout
@@ -22,8 +22,11 @@ class Hypotheses:
     private: bool
 
 
-def of_label(found: Layout, label: str) -> Hypotheses | None:
-    """What a root says of a label, from the files of its paper alone; None when it has no such claim."""
+def of_label(found: Layout, label: str, folders: Sequence[Path] = ()) -> Hypotheses | None:
+    """What a root, or one of these papers of one's own, says of a label; None when there is no such claim.
+
+    Of the root, the files of the label's paper alone are read.
+    """
     paper = label.partition("/")[0]
     here = Catalogue(found)
     with catalogue.in_force(here):
@@ -32,9 +35,15 @@ def of_label(found: Layout, label: str) -> Hypotheses | None:
                 collect.forget(folder)
                 for file in _files_of(folder, paper):
                     here.collect(file, (Paper, Claim))
+        for folder in folders:
+            collect.forget(folder)
+            for part in papers.CONTENT:
+                for file in papers.files(folder, part) if label not in here.claims else ():
+                    here.collect(file, (Paper, Claim))
     if label not in here.claims:
         return None
-    return Hypotheses(here.claims[label], _has_privacy_check(found, label))
+    places = [*found.content, *(folder / "audits" for folder in folders)]
+    return Hypotheses(here.claims[label], _has_privacy_check(places, label))
 
 
 def _files_of(folder: Path, paper: str) -> Iterator[ContentFile]:
@@ -45,9 +54,9 @@ def _files_of(folder: Path, paper: str) -> Iterator[ContentFile]:
             yield file
 
 
-def _has_privacy_check(found: Layout, label: str) -> bool:
+def _has_privacy_check(folders: Sequence[Path], label: str) -> bool:
     """Whether a content file heads a check of kind "privacy" with this label, or with one put together at run time."""
-    for folder in found.content:
+    for folder in folders:
         for file in collect.files(folder) if folder.is_dir() else ():
             text = file.path.read_text(encoding="utf-8", errors="replace")
             if label in text and any(label in labels or not labels for labels in _privacy_checks(text)):

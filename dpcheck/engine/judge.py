@@ -10,17 +10,17 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import sympy as sp
-
-from dpcheck import witnesses
 from dpcheck.checks import NEVER_SAMPLED, Check, Measurement
-from dpcheck.claims import Claim, standing
 from dpcheck.errors import DpcheckError, WitnessRejected
 from dpcheck.foreign import shortened
+from dpcheck.labels import Stated, standing
 from dpcheck.verdicts import Outcome, Verdict, Witness
-from dpcheck.witnesses import Violation
+
+if TYPE_CHECKING:
+    from dpcheck.claims import Claim
+    from dpcheck.witnesses import Violation
 
 PACKAGES = ("dpcheck", "numpy", "scipy", "sympy", "mpmath", "statsmodels", "scikit-learn")
 """Packages whose version a record names."""
@@ -41,6 +41,9 @@ def conclude(
     verdict = check.verdict(measured)
     if not isinstance(verdict, Verdict):
         raise RuleBroken(f"{check.id}: `conclude` returned {shortened(verdict)}; return a Verdict")
+    from dpcheck.harness import budget  # brings the accountants along, and who only reads verdicts needs none
+
+    verdict = budget.tabulated(verdict, measured)
     if verdict.outcome is Outcome.REFUTED and verdict.witness is None and _printed(check, claim):
         verdict = replace(
             verdict,
@@ -51,13 +54,35 @@ def conclude(
     return verdict
 
 
-def _printed(check: Check, claim: Claim | None) -> bool:
+def _printed(check: Judged, claim: Assuming | None) -> bool:
     """Whether a check speaks of a statement as the paper prints it."""
     return standing(check.label, claim) == "printed"
 
 
+class Judged(Protocol):
+    """What the rules ask of a check."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def failure_probability(self) -> float: ...
+    @property
+    def expect(self) -> frozenset[Outcome]: ...
+
+
+class Assuming(Stated, Protocol):
+    """What they ask of its claim."""
+
+    @property
+    def assumptions(self) -> tuple[Any, ...]: ...
+
+
 def enforce(
-    check: Check, verdict: Verdict, claim: Claim | None = None, *, verify: Verify = witnesses.verify, fresh: bool = True
+    check: Judged, verdict: Verdict, claim: Assuming | None = None, *, verify: Verify | None = None, fresh: bool = True
 ) -> None:
     """Who may say HOLDS, what it takes to say REFUTED, and how much a check may spend.
 
@@ -65,7 +90,7 @@ def enforce(
 
     Args:
         claim: that of the check; one of our own was never printed.
-        verify: recomputes the witness; of a foreign one, `Isolated.verify`.
+        verify: recomputes the witness, default `dpcheck.witnesses.verify`; of a foreign one, `Isolated.verify`.
         fresh: whether the check is as it was when it said this; else it may have been allowed to spend more.
 
     Raises:
@@ -94,12 +119,21 @@ def enforce(
         )
 
 
-def _enforce_witness(check: Check, verdict: Verdict, witness: Witness, claim: Claim | None, verify: Verify) -> None:
+def _enforce_witness(
+    check: Judged, verdict: Verdict, witness: Witness, claim: Assuming | None, verify: Verify | None
+) -> None:
     if verdict.outcome is not Outcome.REFUTED:
         raise RuleBroken(f"{check.id} has a witness and says {verdict.outcome.value}; a witness is for a refutation")
     if witness.label != check.label:
-        raise RuleBroken(f"{check.id} refutes by a witness against {witness.label}; its label must be {check.label}")
+        cure = "; audit by `context.audit`, which names it" if witness.label.startswith("audit/") else ""
+        raise RuleBroken(
+            f"{check.id} refutes by a witness against {witness.label}; its label must be {check.label}{cure}"
+        )
     assumptions = () if claim is None else claim.assumptions
+    if verify is None:
+        from dpcheck import witnesses
+
+        verify = witnesses.verify
     try:
         verify(witness, assumptions=assumptions, private=check.kind == "privacy")
     except WitnessRejected as error:
@@ -109,7 +143,7 @@ def _enforce_witness(check: Check, verdict: Verdict, witness: Witness, claim: Cl
 class Verify(Protocol):
     """`dpcheck.witnesses.verify`, or one in a process of its own."""
 
-    def __call__(self, witness: Witness, /, *, assumptions: Sequence[sp.Basic], private: bool) -> Violation: ...
+    def __call__(self, witness: Witness, /, *, assumptions: Sequence[Any], private: bool) -> Violation: ...
 
 
 def missing(check: Check) -> list[str]:

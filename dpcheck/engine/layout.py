@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
+import shlex
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import dpcheck
+from dpcheck.engine import papers
 from dpcheck.errors import CollectionError
 
 CONTENT = ("bounds", "audits")
@@ -27,12 +28,24 @@ class Layout:
         content: folders of claims and checks, in the order in which they are collected.
         mutants: folders of seeded bugs.
         home: where `.dpcheck/` and `reports/` live: the root of a project, the working directory for packaged content.
+        papers: the root itself, where it is laid out as a paper and names no content folders.
+        installed: (key, folder) of the installed papers of one's own; see `dpcheck.engine.papers`.
     """
 
     root: Path
     content: tuple[Path, ...]
     mutants: tuple[Path, ...]
     home: Path
+    papers: tuple[Path, ...] = ()
+    installed: tuple[tuple[str, Path], ...] = ()
+
+    @property
+    def reached(self) -> str:
+        """What makes a command find this root in the working directory: "" or " --root <folder>"."""
+        with contextlib.suppress(CollectionError):
+            if find().root == self.root:
+                return ""
+        return f" --root {typed(self.root)}"
 
     @property
     def store(self) -> Path:
@@ -47,7 +60,7 @@ def find(root: Path | str | None = None, content: Sequence[Path | str] | None = 
     """The layout of `root`, else of the nearest parent with a `[tool.dpcheck]` table, else of the packaged content.
 
     Args:
-        root: a folder with a `[tool.dpcheck]` table in its pyproject.toml, or with `bounds/` or `audits/`.
+        root: a folder with a `[tool.dpcheck]` table in its pyproject.toml, or laid out as a paper of one's own.
         content: folders to collect instead of those that the table names (relative to the root).
 
     Raises:
@@ -57,15 +70,21 @@ def find(root: Path | str | None = None, content: Sequence[Path | str] | None = 
     if root is not None:
         home = Path(root).resolve()
         if not home.is_dir():
-            raise CollectionError(f"the root {root} is not a folder; --root takes one that holds bounds/ or audits/")
+            raise CollectionError(f"the root {root} is not a folder; --root takes one that holds a paper")
         layout = _of_root(home)
     else:
         parent = next((p for p in (here, *here.parents) if _table(p) is not None), None)
-        layout = _packaged(here) if parent is None else _of_root(parent)
+        layout = packaged(here) if parent is None else _of_root(parent)
     if content is not None:
         folders = tuple((layout.root / folder).resolve() for folder in content)
-        layout = Layout(layout.root, folders, layout.mutants, layout.home)
-    return layout
+        layout = replace(layout, content=folders, papers=())
+    return replace(layout, installed=tuple(papers.installed()))
+
+
+def typed(path: Path, base: Path | None = None) -> str:
+    """A path as one types it into a shell in `base` (None: the working directory), relative where it lies inside."""
+    here = base or Path.cwd()
+    return shlex.quote(str(path.relative_to(here)) if path.is_relative_to(here) else str(path))
 
 
 def _table(folder: Path) -> dict[str, Any] | None:
@@ -83,29 +102,33 @@ def _table(folder: Path) -> dict[str, Any] | None:
 def _of_root(root: Path) -> Layout:
     table = _table(root)
     if table is None:
-        present = [folder for folder in CONTENT if (root / folder).is_dir()]
-        if not present:
+        if not papers.is_paper(root):
             raise CollectionError(
-                f"{root} has neither a [tool.dpcheck] table in pyproject.toml nor a folder {' or '.join(CONTENT)}; "
-                'add [tool.dpcheck] with content = ["…"]'
+                f"{root} has neither a [tool.dpcheck] table in pyproject.toml nor a folder algorithms, bounds or "
+                "audits; add one, or begin a paper by `dpcheck new`"
             )
-        table = {"content": present}
+        table = {}
+    if "content" not in table and papers.is_paper(root):
+        table = {**table, "content": []}
     folders = {}
     for key, default in (("content", CONTENT), ("mutants", MUTANTS)):
         named = table.get(key, list(default))
         if not (isinstance(named, list) and all(isinstance(folder, str) for folder in named)):
             raise CollectionError(f"[tool.dpcheck] {key} in {root / 'pyproject.toml'} must list folders, got {named!r}")
         folders[key] = tuple((root / folder).resolve() for folder in named if key in table or (root / folder).is_dir())
-    return Layout(root, folders["content"], folders["mutants"], root)
+    alone = papers.is_paper(root) and not folders["content"]
+    return Layout(root, folders["content"], folders["mutants"], root, papers=(root,) if alone else ())
 
 
-def _packaged(home: Path) -> Layout:
+def packaged(home: Path) -> Layout:
     """Content of the installed wheel; of the checkout, when dpcheck is imported from one."""
     checkout = PACKAGE.parent
     if _table(checkout) is not None:
         layout = _of_root(checkout)
-        return Layout(layout.root, layout.content, layout.mutants, home)
+        return replace(layout, home=home)
     places = [PACKAGE / "_content"]
+    import importlib.metadata
+
     # Some installers put forced content beside, not inside, the folder that `dpcheck` is imported from.
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         places.append(Path(str(importlib.metadata.distribution("dpcheck").locate_file("dpcheck/_content"))))

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.claims import LABEL
 from dpcheck.engine import guarantees
 from dpcheck.engine.algorithms import algorithm, algorithms, fields_of
 from dpcheck.engine.guarantees import Privacy
-from dpcheck.engine.setting import Setting
+from dpcheck.engine.setting import Setting, known
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Release, Schedule
+from dpcheck.labels import LABEL
 from dpcheck.privacy import Guarantee
 
 if TYPE_CHECKING:
@@ -177,7 +177,9 @@ def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> 
         try:
             chosen = build(other, {}, setting.k)
             privacy = guarantees.judge(chosen.schedule(setting.problem, setting.n), claims)
-            risks = [row.value for row in _bounds(chosen, setting, ()) if row.what == "risk" and row.value is not None]
+            risks = [
+                row.value for row in _bounds(chosen, setting, claims) if row.what == "risk" and row.value is not None
+            ]
             said = f"feasible, risk ≤ {min(risks):.3g}" if risks else "feasible"
             found.append((other, said if privacy.stands else f"{said}, but no guarantee stands"))
         except Infeasible as error:
@@ -198,7 +200,7 @@ def private_readings(
     """
     bare, _, own = label.partition("@")
     found = []
-    for reading in algorithms()[bare].readings:
+    for reading in algorithm(bare).readings:
         if reading == own:
             continue
         try:
@@ -266,22 +268,24 @@ def _row(alike: Sequence[Release], row: Row, diameter: float) -> ReleaseRow:
 
 
 def _bounds(chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim], reading: str = "") -> list[BoundRow]:
-    """The algorithm's own bounds and those of the explicit claims about it; reasons only where no number is found."""
-    found = [*_own(chosen, setting, "risk"), *_own(chosen, setting, "distance")]
-    values = _values(chosen, setting)
-    for claim in claims:
-        bounds_something = claim.explicit is not None and claim.relation == "<=" and claim.measures in WHATS
-        if bounds_something and _speaks_of(claim, chosen, reading):
-            found.append(dataclasses.replace(_claimed(claim, values), what=WHATS[claim.measures]))
+    """The explicit claims about the algorithm at its terms; reasons only where no number is found."""
+    about = [claim for claim in claims if _bounds_something(claim) and _speaks_of(claim, chosen, reading)]
+    values = known(chosen, setting.problem, setting.n, setting.k)
+    found = [_claimed(claim, values) for claim in about]
     trivial = setting.trivial
     for place, row in enumerate(found):
         if row.what == "risk" and row.value is not None and row.value >= trivial:
             note = f"{row.note}; vacuous here: a constant output has at most D G_1 = {trivial:.4g}"
             found[place] = dataclasses.replace(row, note=note)
-    told = [row for row in found if row.value is None and row.source == chosen.label]
     numbers = [row for row in found if row.value is not None]
     # What a constant that he can give would tell him is worth saying beside numbers; symbols that he cannot are not.
-    return numbers + [row for row in told if row.what not in {n.what for n in numbers}] or found
+    whats = {row.what for row in numbers}
+    told = [row for row in _wanting(chosen, setting, about, found) if row.what not in whats]
+    return numbers + told or found
+
+
+def _bounds_something(claim: Claim) -> bool:
+    return claim.explicit is not None and claim.relation == "<=" and claim.measures in WHATS
 
 
 def _speaks_of(claim: Claim, chosen: Algorithm[Any], reading: str) -> bool:
@@ -290,43 +294,33 @@ def _speaks_of(claim: Claim, chosen: Algorithm[Any], reading: str) -> bool:
     return about and (claim.reading not in chosen.readings or claim.reading == reading)
 
 
-def _own(chosen: Algorithm[Any], setting: Setting, what: str) -> Iterator[BoundRow]:
-    """The algorithm's own bound, or the constants that it needs for one."""
-    own = chosen.risk_bound if what == "risk" else chosen.distance_bound
-    try:
-        value = own(setting.problem, setting.n)
-    except DpcheckError as error:
-        yield BoundRow(chosen.label, None, str(error), what)
-        return
-    if value is not None and math.isfinite(value):
-        yield BoundRow(chosen.label, float(value), "the algorithm's own bound", what)
-        return
+def _wanting(
+    chosen: Algorithm[Any], setting: Setting, claims: Sequence[Claim], found: Sequence[BoundRow]
+) -> Iterator[BoundRow]:
+    """The claims that would have a value if the problem named the constants that the algorithm wants."""
     missing = {name: meaning for name, meaning in chosen.wants.items() if name not in setting.problem.constants.extra}
-    if value is None and missing and own(setting.given(dict.fromkeys(missing, 1.0)).problem, setting.n) is not None:
-        said = " ".join(f"--constant {name}=…" for name in missing)
-        yield BoundRow(chosen.label, None, f"needs {said}: {', '.join(missing.values())}", what)
-
-
-def _values(chosen: Algorithm[Any], setting: Setting) -> dict[str, Any]:
-    """Symbol name -> value, for claims: of the setting, of the algorithm's fields, and what its schedule has fixed."""
-    fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
-    numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
-    # An ERM solver is handed a block of m records: all n, when it is planned by itself.
-    known = {"m": setting.n} | numbers | setting.values() | dict(chosen.terms(setting.problem, setting.n))
-    return {name: value for name, value in known.items() if not math.isnan(value)}
+    if not missing:
+        return
+    values = known(chosen, setting.given(dict.fromkeys(missing, 1.0)).problem, setting.n, setting.k)
+    said = " ".join(f"--constant {name}=…" for name in missing)
+    for claim, row in zip(claims, found, strict=True):
+        if row.value is None and _claimed(claim, values).value is not None:
+            yield dataclasses.replace(row, note=f"needs {said}: {', '.join(missing.values())}")
 
 
 def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
-    note = claim.quantity if claim.probability is None else f"{claim.quantity}, with probability {claim.probability}"
+    note, what = claim.quantity, WHATS[claim.measures]
+    if claim.probability is not None:
+        note = f"{note}, with probability {claim.probability}"
     if guarantees.is_false(claim):
-        return BoundRow(claim.label, None, f"false ({claim.grade}); see dpcheck show {claim.label}")
+        return BoundRow(claim.label, None, f"false ({claim.grade}); see dpcheck show {claim.label}", what)
     try:
         value = float(claim.evaluate(**values))
     except (InvalidInput, TypeError, ArithmeticError) as error:
-        return BoundRow(claim.label, None, str(error).removeprefix(f"{claim.label} "))
+        return BoundRow(claim.label, None, str(error).removeprefix(f"{claim.label} "), what)
     if not math.isfinite(value):
-        return BoundRow(claim.label, None, "has no finite value here")
-    return BoundRow(claim.label, value, f"{note}; its proof has a gap" if claim.grade == "proof gap" else note)
+        return BoundRow(claim.label, None, "has no finite value here", what)
+    return BoundRow(claim.label, value, f"{note}; its proof has a gap" if claim.grade == "proof gap" else note, what)
 
 
 def parse(text: str) -> tuple[str, Any]:

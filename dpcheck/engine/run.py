@@ -18,6 +18,7 @@ from dpcheck.checks import RUN_FAILURE_PROBABILITY, SIZES, Check, Size
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
 from dpcheck.engine.catalogue import Catalogue, cell_key
+from dpcheck.engine.fetching import lazily
 from dpcheck.engine.history import committed
 from dpcheck.engine.layout import Layout
 from dpcheck.engine.measurements import decode, encode
@@ -168,11 +169,11 @@ class Runner:
         self.workers, self.shard = workers, shard
         self.listener = listener or Listener()
         self.result = Result()
-        self._checks = {check.id: self._begin(check) for check in checks}
+        sources = catalogue.fingerprints(check.id for check in checks)
+        self._checks = {check.id: self._begin(check, sources[check.id]) for check in checks}
         self.result.declared = math.fsum(check.may_spend for check in checks)
 
-    def _begin(self, check: Check) -> _Progress:
-        sources = self.catalogue.fingerprint(check)
+    def _begin(self, check: Check, sources: str) -> _Progress:
         held = self.store.cells(check.id, self.size, self.seed, sources, self.result.damaged)
         progress = _Progress(check, sources, check.cells(self.size), held)
         self.result.stored += len(held)
@@ -371,7 +372,7 @@ def _of_worker(task: Task) -> Catalogue:
 @functools.lru_cache(maxsize=1)
 def _loaded(found: Layout, paths: tuple[Path, ...]) -> tuple[Catalogue, dict[str, str]]:
     """A catalogue, and the fingerprints of its checks as far as they were compared with the plan's."""
-    return catalogues.load_from(found, paths), {}
+    return lazily(found, paths), {}
 
 
 def _said(error: BaseException) -> str:

@@ -7,10 +7,11 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+from dpcheck.engine.algorithms import fields_of
 from dpcheck.errors import InvalidInput
-from dpcheck.interfaces import Constants, Family, Problem
+from dpcheck.interfaces import Algorithm, Constants, Family, Problem
 from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
 
 if TYPE_CHECKING:
@@ -144,33 +145,36 @@ class Setting:
             constants=constants, privacy=self.privacy, failure_probability=self.beta, samples_per_user=self.m
         )
 
-    def values(self) -> dict[str, float]:
-        """Symbol name -> value, for the bounds of claims."""
-        found: dict[str, float] = {
-            "n": self.n,
-            "d": self.d,
-            "D": self.D,
-            "R": self.D,
-            "beta": self.beta,
-            "zeta": self.beta,
-        }
-        for name in ("L", "H"):
-            if math.isfinite(getattr(self, name)):
-                found[name] = getattr(self, name)
-        if self.epsilon is not None:
-            found |= {"epsilon": self.epsilon, "delta": self.delta}
-        if self.rho is not None:
-            found["rho"] = self.rho
-        if self.m:
-            found["m"] = self.m
-        if self.growth is not None:
-            found |= {"theta": self.growth[0], "lambda": self.growth[1]}
-        if self.k is not None:
-            found |= {
-                "k": self.k,
-                "G_k": self.moment(self.k),
-                "r_k": self.moment(self.k),
-                "r_2k": self.moment(2 * self.k),
-            }
-        found |= {"G": self.moment(1), "G_1": self.moment(1), "G_2": self.moment(2), "r_2": self.moment(2)}
-        return {name: value for name, value in (found | dict(self.extra)).items() if math.isfinite(value)}
+
+def values(problem: Problem, n: int, k: float | None = None) -> dict[str, float]:
+    """Symbol name -> value, for the bounds of claims: what a problem and its size fix; only what is finite."""
+    c = problem.constants
+    known: dict[str, float] = {"n": n, "d": c.d, "D": c.diameter(2.0), "R": c.diameter(2.0)}
+    known |= {"beta": problem.failure_probability, "zeta": problem.failure_probability}
+    known |= {"L": c.lipschitz(2.0), "H": c.smoothness(2.0)}
+    match problem.privacy:
+        case ZCDP(rho=rho):
+            known["rho"] = rho
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            known |= {"epsilon": epsilon, "delta": delta}
+    if problem.samples_per_user:
+        known["m"] = problem.samples_per_user
+    if c.growth is not None:
+        known |= {"theta": c.growth[0], "lambda": c.growth[1]}
+    if k is not None:
+        known |= {"k": k, "G_k": c.moment(k, 1), "r_k": c.moment(k, 1), "r_2k": c.moment(2 * k, 1)}
+    known |= {"G": c.moment(1, 1), "G_1": c.moment(1, 1), "G_2": c.moment(2, 1), "r_2": c.moment(2, 1)}
+    return {name: value for name, value in (known | dict(c.extra)).items() if math.isfinite(value)}
+
+
+def known(chosen: Algorithm[Any], problem: Problem, n: int, k: float | None = None) -> dict[str, Any]:
+    """Symbol name -> value, for claims about an algorithm: of the problem, of its fields, and what its schedule fixes.
+
+    Args:
+        k: order of the moment bound, where the algorithm has no such field.
+    """
+    fields = {name: getattr(chosen, name) for name in fields_of(type(chosen))}
+    numbers = {name: value for name, value in fields.items() if isinstance(value, int | float)}
+    # An ERM solver is handed a block of m records: all n, when it is planned by itself.
+    found = {"m": n} | numbers | values(problem, n, numbers.get("k", k)) | dict(chosen.terms(problem, n))
+    return {name: value for name, value in found.items() if not (isinstance(value, float) and math.isnan(value))}

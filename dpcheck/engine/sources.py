@@ -13,98 +13,253 @@ import functools
 import hashlib
 import io
 import os
+import re
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeGuard
-
-import sympy as sp
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import dpcheck
-from dpcheck.claims import LABEL, Claim
+from dpcheck.engine import memo
 from dpcheck.engine.layout import PACKAGE
+from dpcheck.labels import LABEL
+
+if TYPE_CHECKING:
+    from dpcheck.claims import Claim
 
 _OUTSIDE = ("dpcheck.engine", "dpcheck.cli", "dpcheck.report", "dpcheck.pytest_plugin")
 """What runs checks and shows results; a check that calls `dp.claim` depends on the claim, not on these."""
+_MAKERS = frozenset({"claim", "reading", "Claim", "derivation", "Derivation", "underived", "Underived", "finding"})
+_CHECKS = frozenset({"check", "Check", "unchecked", "Unchecked"})
+_BEGUN = re.compile(r"[a-z0-9_]*[a-z][a-z0-9_]*/([a-z]+(-[a-z0-9]+)*)?-?")
+"""A text that may grow into a label."""
 
 
 @dataclass(frozen=True)
-class _Facts:
-    """What one file says: its text without comments, the files it imports, whom it names."""
+class Facts:
+    """What one file says: its text without comments, the files it imports, whom it names.
+
+    Attributes:
+        imports: files that it imports where they exist; relative ones are to be resolved.
+        labels: every label in quotes, but those that head a check.
+        asks_algorithms, asks_derivations, asks_bugs, asks_audit: whether it looks such up by label.
+        makes_claims: whether it knows the names by which claims, derivations and the like are made.
+        states, checks: labels that head a call: of anything but checks; of checks.
+        computes: papers of which labels may be put together at run time, so that these two are not all; "": of any.
+    """
 
     digest: str
-    imports: tuple[Path, ...]
+    imports: tuple[str, ...]
     labels: frozenset[str]
     asks_algorithms: bool
     asks_derivations: bool
     asks_bugs: bool
+    asks_audit: bool
+    makes_claims: bool
+    states: frozenset[str]
+    checks: frozenset[str]
+    computes: frozenset[str]
+
+    def plain(self) -> list[Any]:
+        """As JSON has it; `Facts.of` reads it back."""
+        return [sorted(v) if isinstance(v, frozenset) else v for v in vars(self).values()]
+
+    @classmethod
+    def of(cls, plain: Sequence[Any]) -> Facts:
+        digest, imports, labels, algorithms, derivations, bugs, audit, makes, states, checks, computes = plain
+        asks = algorithms, derivations, bugs, audit, makes
+        heads = map(frozenset, (states, checks, computes))
+        return cls(digest, tuple(imports), frozenset(labels), *asks, *heads)
+
+
+class Snapshot:
+    """The sources at one moment: every file is read once, and parsed only when nobody has parsed it before."""
+
+    def __init__(self) -> None:
+        self._facts: dict[Path, Facts] = {}
+        self._imports: dict[Path, list[Path]] = {}
+        self._closures: dict[Path, frozenset[Path]] = {}
+        self._folders: dict[str, frozenset[str]] = {}
+        self._resolved: dict[str, Path | None] = {}
+        self._digests: dict[str, str] = {}
+        self._modules: dict[str, frozenset[Path]] = {}
+        self._content: dict[frozenset[Path], list[Facts]] = {}
+        self._labels: dict[frozenset[Path], frozenset[str]] = {}
+        self._parts: dict[tuple[frozenset[Path], Path], list[tuple[str, str]]] = {}
+        self._kept: dict[str, Any] = memo.read("facts", *_of_parsing()) or {}
+        self._news = False
+
+    def facts(self, path: Path) -> Facts:
+        """Raises `SyntaxError`, `OSError`, `ValueError` for a file that is no Python."""
+        if path not in self._facts:
+            content = path.read_bytes()
+            name, hashed = str(path), hashlib.sha256(content).hexdigest()
+            kept = self._kept.get(name)
+            if kept is None or kept[0] != hashed:
+                self._kept.pop(name, None)  # what is read last stands last
+                self._kept[name] = kept = [hashed, _parsed(path, hashed, content.decode("utf-8")).plain()]
+                self._news = True
+            self._facts[path] = Facts.of(kept[1])
+        return self._facts[path]
+
+    def closure(self, path: Path) -> frozenset[Path]:
+        """A file and everything that it imports, directly or not. Raises as `facts` does."""
+        if path not in self._closures:
+            seen, queue = set(), [path]
+            while queue:
+                file = queue.pop()
+                if file not in seen:
+                    seen.add(file)
+                    queue.extend(self.imports(file))
+            self._closures[path] = frozenset(seen)
+        return self._closures[path]
+
+    def imports(self, path: Path) -> list[Path]:
+        """The files that one imports. Raises as `facts` does."""
+        if path not in self._imports:
+            names = self.facts(path).imports
+            self._imports[path] = [found for name in names if (found := self._file(name)) is not None]
+        return self._imports[path]
+
+    def helpers(self, path: Path) -> set[Path]:
+        """A content file and the content that it imports, directly or not. Raises as `facts` does."""
+        seen, queue = set(), [path]
+        while queue:
+            file = queue.pop()
+            if file not in seen:
+                seen.add(file)
+                queue.extend(each for each in self.imports(file) if not is_code(each))
+        return seen
+
+    def of_modules(self, name: str) -> frozenset[Path]:
+        """A dpcheck module and everything that it imports; nothing where there is no such module."""
+        if name not in self._modules:
+            files = [file for each in _modules(name) if (file := self._file(str(each))) is not None]
+            self._modules[name] = frozenset().union(*map(self.closure, files))
+        return self._modules[name]
+
+    def content(self, files: frozenset[Path]) -> list[Facts]:
+        """What those files say that are not the package's own code."""
+        if files not in self._content:
+            self._content[files] = [self.facts(file) for file in files if not is_code(file)]
+        return self._content[files]
+
+    def labels(self, files: frozenset[Path]) -> frozenset[str]:
+        """The labels that stand in content files."""
+        if files not in self._labels:
+            self._labels[files] = frozenset().union(*(facts.labels for facts in self.content(files)))
+        return self._labels[files]
+
+    def parts(self, files: frozenset[Path], folder: Path) -> list[tuple[str, str]]:
+        """Name and digest of files, as seen from a folder; a list of its own at every call."""
+        if (files, folder) not in self._parts:
+            self._parts[files, folder] = sorted((_name(file, folder), self.facts(file).digest) for file in files)
+        return list(self._parts[files, folder])
+
+    def digest(self, claim: Claim) -> str:
+        if claim.label not in self._digests:
+            self._digests[claim.label] = digest(claim)
+        return self._digests[claim.label]
+
+    def keep(self) -> None:
+        """What was parsed needs no parsing in the next process."""
+        if self._news:
+            memo.write(dict(list(self._kept.items())[-4096:]), "facts", *_of_parsing())
+            self._news = False
+
+    def _file(self, name: str) -> Path | None:
+        """The file of that name, if there is one."""
+        if name not in self._resolved:
+            folder, _, last = name.rpartition(os.sep)
+            if folder not in self._folders:
+                try:
+                    self._folders[folder] = frozenset(entry.name for entry in os.scandir(folder) if entry.is_file())
+                except OSError:
+                    self._folders[folder] = frozenset()
+            path = Path(name)
+            there = last in self._folders[folder]
+            self._resolved[name] = None if not there else path if is_code(path) else path.resolve()
+        return self._resolved[name]
+
+
+def _of_parsing() -> tuple[str, str, str]:
+    """On what `_parsed` depends, besides the file."""
+    return memo.versions(), memo.digest([Path(__file__), Path(dpcheck.__file__)]), str(PACKAGE)
 
 
 def fingerprint(
     path: Path,
     claims: Mapping[str, Claim],
     *labels: str,
-    derivations: Mapping[str, Path] | None = None,
+    derivations: Callable[[Iterable[str]], Iterable[Path]] | None = None,
     bugs: Sequence[Path] = (),
+    own: Mapping[str, Sequence[Path]] | None = None,
+    snapshot: Snapshot | None = None,
 ) -> str:
     """sha256 of all sources of the checks in a content file.
 
     Args:
         path: the content file.
         claims: label -> claim; those named in quotes by the file or its helpers go in, as do `labels` themselves.
-        derivations: label -> the file of its derivation, hashed with what it names where the check asks for any.
+        derivations: labels -> the files of their derivations, hashed with what they name where the check asks for any.
         bugs: files of seeded bugs, hashed where the check asks for any.
+        own: paper of one's own -> the files of its algorithms.
+        snapshot: one for many fingerprints.
     """
-    seen: dict[Path, _Facts] = {}
-    _reach(seen, [path.resolve()])
-    content = [facts for file, facts in seen.items() if not _is_code(file)]
-    named = set(labels).union(*(facts.labels for facts in content))
+    here = snapshot or Snapshot()
+    file = path.resolve()
+    seen = here.closure(file)
+    content = here.content(seen)
+    named = here.labels(seen).union(labels)
     if any(facts.asks_algorithms for facts in content):
         papers = {label.partition("/")[0] for label in named}
-        _reach(seen, [file for paper in papers for file in _modules(f"dpcheck.algorithms.{paper}")])
-    if any(facts.asks_derivations for facts in content):
-        statements = named | {label.partition("@")[0] for label in named}
-        _reach(seen, [file for label, file in (derivations or {}).items() if label in statements])
-        named = named.union(*(facts.labels for file, facts in seen.items() if not _is_code(file)))
+        seen = seen.union(*(here.of_modules(f"dpcheck.algorithms.{paper}") for paper in papers))
+        seen = seen.union(*(here.closure(file.resolve()) for paper in papers for file in (own or {}).get(paper, ())))
+    if any(facts.asks_audit for facts in content):
+        seen |= here.of_modules("dpcheck.auditing.audit")
+    if any(facts.asks_derivations for facts in content) and derivations is not None:
+        files = -1
+        while files < len(seen):  # a derivation goes out from claims that have derivations
+            files = len(seen)
+            seen = seen.union(*map(here.closure, derivations({label.partition("@")[0] for label in named})))
+            named |= here.labels(seen)
     if any(facts.asks_bugs for facts in content):
-        _reach(seen, list(bugs))
-    parts = sorted((_name(file, path), facts.digest) for file, facts in seen.items())
-    parts += sorted((label, digest(claims[label])) for label in named if label in claims)
+        seen = seen.union(*map(here.closure, bugs))
+    parts = here.parts(seen, file.parent)
+    parts += sorted((label, here.digest(claims[label])) for label in named if label in claims)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-def _reach(seen: dict[Path, _Facts], queue: list[Path]) -> None:
-    """Adds files and everything that they import."""
-    while queue:
-        file = queue.pop()
-        if file not in seen:
-            facts = seen[file] = _facts(file, file.stat().st_mtime_ns)
-            queue.extend(facts.imports)
 
 
 def digest(claim: Claim) -> str:
     """Fingerprint of what a claim asserts: its bounds, assumptions and relation, not its prose."""
+    import sympy as sp
+
     said = (claim.relation, claim.order, claim.explicit, *claim.assumptions, claim.probability)
     text = "|".join(sp.srepr(part) if isinstance(part, sp.Basic) else repr(part) for part in said)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _is_code(file: Path) -> bool:
+def is_code(file: Path) -> bool:
     """Whether a file is the package's own code; the content that a wheel carries is not."""
-    return file.is_relative_to(PACKAGE) and not file.is_relative_to(PACKAGE / "_content")
+    return _is_inside(file, PACKAGE)
 
 
-def _name(file: Path, content: Path) -> str:
+@functools.lru_cache(maxsize=8192)
+def _is_inside(file: Path, package: Path) -> bool:
+    return file.is_relative_to(package) and not file.is_relative_to(package / "_content")
+
+
+@functools.lru_cache(maxsize=4096)
+def _name(file: Path, folder: Path) -> str:
     """A name of the file that does not depend on where the root is."""
-    if _is_code(file):
+    if is_code(file):
         return file.relative_to(PACKAGE.parent).as_posix()
-    return Path(os.path.relpath(file, content.resolve().parent)).as_posix()
+    return Path(os.path.relpath(file, folder)).as_posix()
 
 
 @functools.lru_cache(maxsize=1024)
-def _facts(path: Path, modified: int) -> _Facts:
-    text = path.read_text(encoding="utf-8")
+def _parsed(path: Path, hashed: str, text: str) -> Facts:
     tree = ast.parse(text)
     executed = list(_executed(tree))
     headed = {id(node.args[0]) for node in executed if _heads_check(node)}
@@ -113,9 +268,59 @@ def _facts(path: Path, modified: int) -> _Facts:
     asked = {node.attr for node in executed if isinstance(node, ast.Attribute)}
     asked |= {node.name for node in executed if isinstance(node, ast.alias)}
     code = hashlib.sha256(_bare(text, tree).encode()).hexdigest()
-    imports = tuple(sorted(set(_imports(path, executed))))
-    asks = bool(asked & {"algorithm", "algorithms"}), "derived" in asked, "seeded_bugs" in asked
-    return _Facts(code, imports, labels, *asks)
+    imports = tuple(sorted({str(file) for file in _imports(path, executed)}))
+    derived = bool(asked & {"derived", "derivation"})
+    asks = bool(asked & {"algorithm", "algorithms"}), derived, "seeded_bugs" in asked, "audit" in asked
+    makes = bool(asked & (_MAKERS - {"claim"} | {"Paper", "*"}))
+    return Facts(code, imports, labels, *asks, makes, *_heads(tree, executed))
+
+
+def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]:
+    """`Facts.states`, `Facts.checks`, `Facts.computes`."""
+    constants = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    looked_up = {
+        alias.asname or alias.name
+        for node in nodes
+        if isinstance(node, ast.ImportFrom | ast.Import) and not getattr(node, "level", 0)
+        for alias in node.names
+    }
+    states: set[str] = set()
+    checks: set[str] = set()
+    computes: set[str] = set()
+    for node in nodes:
+        if not isinstance(node, ast.Call):
+            continue
+        names = {each.id for each in node.args if isinstance(each, ast.Name)} & (_CHECKS | _MAKERS)
+        if any((each in looked_up) != (each == "claim") for each in names):
+            computes.add("")  # handed on, say to `partial`
+        name = getattr(node.func, "id", None) or getattr(node.func, "attr", "")
+        of = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        if isinstance(of, ast.Name) and of.id in looked_up and name not in (_CHECKS | _MAKERS) - {"claim"}:
+            continue  # `dp.claim`, `stated` and the like ask for what another file states
+        given = [*node.args[:1], *(each.value for each in node.keywords if each.arg in ("label", "also"))]
+        for part in given:
+            for each in part.elts if isinstance(part, ast.Tuple | ast.List) else [part]:
+                value = constants.get(each.id) if isinstance(each, ast.Name) else getattr(each, "value", None)
+                if isinstance(value, str):
+                    if LABEL.fullmatch(value):
+                        (checks if name in _CHECKS else states).add(value)
+                elif (paper := _grows(each)) or name in _CHECKS | _MAKERS:
+                    computes.add(paper)
+    return frozenset(states), frozenset(checks), frozenset(computes)
+
+
+def _grows(node: ast.AST) -> str:
+    """The paper of a text that begins like a label and is put together with others; "" where there is none."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node.left] if isinstance(node, ast.BinOp) else []
+    texts = (part.value for part in parts[:1] if isinstance(part, ast.Constant))
+    begun = (text for text in texts if isinstance(text, str) and _BEGUN.fullmatch(text))
+    return next(begun, "").partition("/")[0]
 
 
 def _heads_check(node: ast.AST) -> TypeGuard[ast.Call]:
@@ -160,32 +365,30 @@ def _imports(path: Path, nodes: list[ast.AST]) -> Iterator[Path]:
 
 
 def _front(name: str) -> Iterator[Path]:
-    """The module behind a name of the front door (`dp.audit`), or the submodule of that name."""
+    """Where the module behind a name of the front door (`dp.audit`) may stand, or the submodule of that name."""
     yield from _modules(dpcheck._HOME_OF.get(name) or dpcheck._MODULES.get(name) or f"dpcheck.{name}")
 
 
 def _modules(name: str) -> Iterator[Path]:
-    """The file of a dpcheck module and of the packages around it; nothing for other modules."""
+    """Where a dpcheck module and the packages around it may stand; nothing for other modules."""
     parts = name.split(".")
     if parts[0] != "dpcheck" or name.startswith(_OUTSIDE):
         return
     for depth in range(2, len(parts) + 1):
         base = PACKAGE.joinpath(*parts[1:depth])
-        for file in (base.with_suffix(".py"), base / "__init__.py"):
-            if file.is_file():
-                yield file
+        yield from (base.with_suffix(".py"), base / "__init__.py")
 
 
 def _relative(path: Path, node: ast.ImportFrom) -> Iterator[Path]:
-    """Files behind `from ._shared import x` and `from . import _shared`."""
+    """Where `from ._shared import x` and `from . import _shared` may lead."""
     base = path.parent
     for _ in range(node.level - 1):
         base = base.parent
     inside = base.joinpath(*node.module.split(".")) if node.module else base
     for target in (inside, *(inside / alias.name for alias in node.names)):
         for file in (target.with_suffix(".py"), target / "__init__.py"):
-            if file.is_file() and file != path:
-                yield file.resolve()
+            if file != path:
+                yield file
 
 
 def _bare(text: str, tree: ast.AST) -> str:

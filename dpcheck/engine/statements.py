@@ -8,7 +8,9 @@ import sympy as sp
 
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.setting import known
 from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import Algorithm, Problem
 
 
 def stated(label: str, **values: Any) -> float:
@@ -22,6 +24,16 @@ def unassumed(label: str, **values: Any) -> float:
     if bound is None:
         raise InvalidInput(f"{label} has no symbolic bound; see `dpcheck show {label}`")
     return float(evaluate(bound, values, label=label))
+
+
+def bound_of(label: str, chosen: Algorithm[Any], problem: Problem, n: int, **values: Any) -> float:
+    """The bound of a claim about an algorithm, at what the problem and the schedule fix; `values` go before these.
+
+    Raises:
+        InvalidInput: it does not speak of this problem, or of these fields of the algorithm; the message says what has
+            no value.
+    """
+    return stated(label, **{**known(chosen, problem, n), **values})
 
 
 def order_of(label: str) -> sp.Expr:

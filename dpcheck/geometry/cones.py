@@ -6,7 +6,8 @@ import math
 from typing import Protocol
 
 import numpy as np
-from scipy import optimize, stats
+import scipy  # `scipy.stats` takes a second: loaded on first use
+from scipy import optimize
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import widths
@@ -64,7 +65,7 @@ class Orthant:
     def expected_length(self) -> float:
         """The number of positive coordinates is Bin(d, 1/2), and given it the length is chi-distributed."""
         k = np.arange(1, self.d + 1)
-        return float(stats.binom.pmf(k, self.d, 0.5) @ [widths.expected_length(int(i)) for i in k])
+        return float(scipy.stats.binom.pmf(k, self.d, 0.5) @ [widths.expected_length(int(i)) for i in k])
 
 
 class SecondOrderCone:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import optimize, special
 
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry.norms import dual_exponent, norm, scaled, unscaled
+from dpcheck.geometry.norms import dual_exponent, norm, ordinary, scaled, unscaled
 from dpcheck.interfaces import Array, Rng
 
 ROUNDING = 4e-16
@@ -23,10 +23,17 @@ ROUNDING = 4e-16
 
 def _power(y: Array, p: float, exponent: float) -> Array:
     """|y|_p sgn(y) (|y| / |y|_p)^exponent, 0 at 0: neither overflows nor underflows on the way."""
-    u, k = scaled(y)
-    size = norm(u, p)
-    safe = np.where(size > 0, size, 1.0)[..., None]
-    return unscaled(safe * np.sign(u) * (np.abs(u) / safe) ** exponent, k)
+    size = norm(y, p)
+    safe = ordinary(size)
+    divisor = np.where(safe, size, 1.0)[..., None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.asarray(divisor * np.sign(y) * (np.abs(y) / divisor) ** exponent)
+    if not safe.all():
+        u, k = scaled(y[~safe])
+        size = norm(u, p)
+        divisor = np.where(size > 0, size, 1.0)[..., None]
+        found[~safe] = unscaled(divisor * np.sign(u) * (np.abs(u) / divisor) ** exponent, k)
+    return found
 
 
 @dataclass(frozen=True)

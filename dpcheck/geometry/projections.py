@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpcheck.geometry.norms import FAR, dual_exponent, equivalence, norm, scaled, unit
+from dpcheck.geometry.norms import FAR, dual_exponent, equivalence, norm, ordinary, scaled, unit
 from dpcheck.interfaces import Array
 
 
@@ -35,7 +35,11 @@ def project_l1(w: Array, radius: float) -> Array:
 def project_l2(w: Array, radius: Array | float) -> Array:
     """Onto {|w|_2 <= radius}; the radius a number, or one for each row."""
     bound = np.asarray(radius, dtype=float)[..., None]
-    return np.where(norm(w)[..., None] > bound, bound * unit(w), w)
+    length = norm(w)[..., None]
+    outside = length > bound
+    divisor = np.where(outside, length, 1.0)
+    point = w / divisor if ordinary(divisor).all() else np.where(outside, unit(w), w)
+    return np.asarray(point * np.where(outside, bound, 1.0))
 
 
 def project_lp(w: Array, radius: float, p: float) -> Array:

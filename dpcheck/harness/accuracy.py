@@ -79,23 +79,23 @@ def never_violated(
         "violations": int((excess > tolerance).sum()),
     }
     ratio = None
-    if (rhs > 0).all() and np.isfinite(lhs / rhs).all():
+    if (rhs > 0).all() and lhs.max() >= 0 and np.isfinite(lhs / rhs).all():
         numbers["largest left/right"] = ratio = float((lhs / rhs).max())
     if excess[worst] > tolerance:
         return replace(_violated(statement, worst, numbers, witness), severity=ratio)
+    every = f"all {lhs.size:,} instances" if lhs.size > 1 else "the one instance"
     closest = f"closest {numbers['left']:.6g} against {numbers['right']:.6g}"
     if covers:
         return holds(
-            f"{statement} on all {lhs.size:,} instances ({covers}); {closest}",
+            f"{statement} on {every} ({covers}); {closest}",
             evidence,
             numbers=numbers,
             severity=ratio,
         )
     if not drawn:
-        reason = (
-            f"{statement} at every one of {lhs.size:,} points of a fixed grid, {closest}; a grid proves nothing between"
-        )
-        seen = f"a violation at one of these {lhs.size:,} points"
+        points = f"every one of {lhs.size:,} points" if lhs.size > 1 else "the one point"
+        reason = f"{statement} at {points} of a fixed grid, {closest}; a grid proves nothing between"
+        seen = f"a violation at one of these {lhs.size:,} points" if lhs.size > 1 else "a violation at this point"
         return consistent(reason, "exact", numbers=numbers, notices=seen, severity=ratio)
     visible = -math.expm1(math.log(failure_probability) / lhs.size)
     numbers["visible frequency"] = visible
@@ -113,16 +113,17 @@ def never_violated(
 def _violated(
     statement: str, worst: int, numbers: dict[str, Any], make_witness: Callable[[int], Witness] | None
 ) -> Verdict:
-    seen = f"{statement} fails on instance {worst}: {numbers['left']:.9g} against {numbers['right']:.9g}"
+    many = numbers["instances"] > 1
+    where = f" in {numbers['violations']:,} of {numbers['instances']:,} instances, by most in" if many else ":"
+    seen = f"{statement} fails{where} {numbers['left']:.6g} against {numbers['right']:.6g}"
     if make_witness is None:
-        return refuted(f"{seen} ({numbers['violations']:,} of {numbers['instances']:,})", "exact", numbers=numbers)
+        return refuted(seen, "exact", numbers=numbers)
     witness = make_witness(worst)
     try:
         witnesses.verify(witness)
     except WitnessRejected as error:
         return differs(f"{seen} in float64, but its witness fails: {error}", numbers=numbers)
-    reason = f"{seen}; the witness verifies ({numbers['violations']:,} of {numbers['instances']:,} instances)"
-    return refuted(reason, "exact", numbers=numbers, witness=witness)
+    return refuted(f"{seen}; the witness verifies", "exact", numbers=numbers, witness=witness)
 
 
 def probability(
@@ -153,10 +154,13 @@ def probability(
         "upper": upper,
     }
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers}
-    said = f"{event} in {successes:,} of {trials:,} trials, claimed {relation} {claimed:.6g}"
+    most, least = (claimed, successes / trials) if relation == ">=" else (successes / trials, claimed)
+    fields["severity"] = most / least if least else math.inf
+    said = f"{event} in {successes:,} of {trials:,} trials, claimed {relation} {claimed:.4g}"
+    limits = f"a probability between {lower:.4g} and {upper:.4g}, with confidence"
     above, below = (lower >= claimed, upper < claimed) if relation == ">=" else (upper <= claimed, lower > claimed)
     if above:
-        return holds(f"{said}: certainly between {lower:.6g} and {upper:.6g}", "sampled", **fields)
+        return holds(f"{said}: {limits}", "sampled", **fields)
     if below:
-        return refuted(f"{said}: certainly between {lower:.6g} and {upper:.6g}", "sampled", **fields)
-    return undecided(f"{said}: between {lower:.6g} and {upper:.6g}", "sampled", **fields)
+        return refuted(f"{said}: {limits}", "sampled", **fields)
+    return undecided(f"{said}: {limits}", "sampled", **fields)

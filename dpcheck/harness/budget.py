@@ -1,7 +1,9 @@
 """What the accountant certifies of the very run that is measured, and the least noise that it certifies.
 
-Every figure of a run with reduced noise is shown beside `certified`; `calibrated` finds the noise that keeps a promise,
-so that no dial has to be guessed; `judge_account` turns an account into a verdict. None of the three certifies anything
+`calibrated` finds the noise that keeps a promise, so that no noise has to be guessed. Where a run has less, because the
+calibrated noise would make the experiment say nothing, `budget` is what its row says of it: what is certified, or why
+nothing is, and how loose the accountant can be; `with_budget` says the same in the sentence, `tabulated` in a row a
+cell, and `caption` beside the figure. `judge_account` turns an account into a verdict. None of them certifies anything
 of a release whose sensitivity rests on a claim that is not proved (`Release.rests_on`).
 """
 
@@ -9,10 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dpcheck.accounting import Account, account, smallest_noise
+from dpcheck.checks import Measurement
 from dpcheck.errors import InvalidInput
+from dpcheck.harness import worst_pair
 from dpcheck.interfaces import Algorithm, Problem, Schedule
 from dpcheck.privacy import ApproxDP, Guarantee
 from dpcheck.verdicts import Verdict, holds, undecided
@@ -20,6 +25,14 @@ from dpcheck.verdicts import Verdict, holds, undecided
 A = TypeVar("A", bound=Algorithm[Any])
 LARGEST = 4.0**20
 """Largest noise multiplier that is tried, and the inverse of the least."""
+CERTIFIED = "certified epsilon"
+"""Of a run; of several in one cell, names that begin so: "certified epsilon of the descent"."""
+ENOUGH, REDUCED = "enough noise", "reduced noise"
+"""Of runs whose plan promises nothing: the accountant certifies what the problem asks for, or less."""
+PAIR = "epsilon of a worst pair"
+LOOSE = "certified over worst pair"
+TOLD = ("noise", CERTIFIED, "at delta", "epsilon asked for", "no certificate", PAIR, LOOSE)
+"""What `budget` says, by name."""
 
 
 def certified(
@@ -35,17 +48,151 @@ def certified(
     Returns:
         "certified epsilon" (inf: nothing is certified) and "at delta"; the last is 0 for pure DP.
     """
-    schedule = planned.schedule(problem, n) if isinstance(planned, Algorithm) else planned
+    spent = account(_schedule(planned, problem, n), n)
+    at = _read_at(spent, problem, delta)
+    return {CERTIFIED: float(spent.epsilon(at)), "at delta": at}
+
+
+def _schedule(planned: Algorithm[Any] | Schedule[Any], problem: Problem, n: int) -> Schedule[Any]:
+    return planned.schedule(problem, n) if isinstance(planned, Algorithm) else planned
+
+
+def _read_at(spent: Account, problem: Problem, delta: float | None) -> float:
+    if delta is not None:
+        return float(delta)
+    promised = problem.privacy.delta if isinstance(problem.privacy, ApproxDP) else 0.0
+    # Gaussian noise under a pure promise: nothing at delta = 0, and something at the delta of the tables.
+    return float(promised if promised > 0 or math.isfinite(spent.epsilon(0.0)) else spent.reference_delta)
+
+
+def budget(
+    planned: Algorithm[Any] | Schedule[Any], problem: Problem, n: int, *, delta: float | None = None
+) -> dict[str, float | str]:
+    """What the row of a run says of its privacy, to be merged into a measurement or `Verdict.numbers`.
+
+    Args:
+        planned: the algorithm, or the schedule that is run.
+        n: number of records.
+        delta: as for `certified`.
+
+    Returns:
+        "noise": as claimed (the plan makes a promise), enough (it makes none, and the accountant certifies the
+        problem's), or reduced; what `certified` says; "epsilon asked for"; and "no certificate", the reason, where
+        nothing is certified, or else "epsilon of a worst pair" and the factor by which the accountant can be loose at
+        most, where a worst pair is known.
+    """
+    schedule = _schedule(planned, problem, n)
     spent = account(schedule, n)
-    if delta is None:
-        promised = problem.privacy.delta if isinstance(problem.privacy, ApproxDP) else 0.0
-        # Gaussian noise under a pure promise: nothing at delta = 0, and something at the delta of the tables.
-        delta = promised if promised > 0 or math.isfinite(spent.epsilon(0.0)) else spent.reference_delta
-    return {"certified epsilon": float(spent.epsilon(delta)), "at delta": float(delta)}
+    at = _read_at(spent, problem, delta)
+    epsilon = float(spent.epsilon(at))
+    told: dict[str, float | str] = {"noise": _noise(schedule, spent, epsilon, at, problem.privacy)}
+    told |= {CERTIFIED: epsilon, "at delta": at}
+    if isinstance(problem.privacy, ApproxDP):
+        told["epsilon asked for"] = problem.privacy.epsilon
+    if not math.isfinite(epsilon):
+        return told | {"no certificate": _why(spent, at)}
+    least = worst_pair.epsilon(spent, at)
+    return told | ({PAIR: least, LOOSE: epsilon / least} if least > 0 else {})
 
 
-def calibrated(algorithm: A, dial: str, problem: Problem, n: int, promise: Guarantee | None = None) -> A:
+def _noise(schedule: Schedule[Any], spent: Account, epsilon: float, delta: float, promise: Guarantee) -> str:
+    if schedule.claimed is not None:
+        return "noise as claimed"
+    if isinstance(promise, ApproxDP) and delta <= promise.delta:
+        return ENOUGH if epsilon <= promise.epsilon * (1 + 1e-9) else REDUCED
+    return ENOUGH if spent.within(promise) else REDUCED
+
+
+def _why(spent: Account, delta: float) -> str:
+    if spent.unproved:
+        return f"sensitivities rest on {', '.join(spent.unproved)}, not proved here"
+    failure = max(stretch.failure for stretch in spent.stretches)
+    if failure > delta:
+        return f"sensitivities fail with probability {failure:.3g}, more than delta"
+    return "some release has no finite epsilon at this delta"
+
+
+def sentence(told: Mapping[str, Any]) -> str:
+    """What `budget` found, in words."""
+    noise, delta = str(told["noise"]), float(told["at delta"])
+    if "no certificate" in told:
+        return f"{noise}, no certificate at δ = {delta:g}: {told['no certificate']}"
+    said = f"{noise}, certified (ε, δ) = ({told[CERTIFIED]:.4g}, {delta:g})"
+    if "epsilon asked for" in told:
+        said += f" where ε = {told['epsilon asked for']:g} is asked for"
+    if LOOSE in told:
+        said += f", loose by at most a factor {told[LOOSE]:.3g}"
+    return said
+
+
+def with_budget(found: Verdict, planned: Algorithm[Any] | Schedule[Any], problem: Problem, n: int) -> Verdict:
+    """The verdict with the budget of the very run, in its numbers and in its sentence."""
+    told = budget(planned, problem, n)
+    return dataclasses.replace(found, reason=f"{found.reason}; {sentence(told)}", numbers={**found.numbers, **told})
+
+
+def tabulated(found: Verdict, measured: Sequence[tuple[Mapping[str, Any], Measurement]]) -> Verdict:
+    """The verdict of all cells, with a row a cell of what is certified of its run, and the range in its sentence.
+
+    Args:
+        measured: every cell and what it measured; cells without a budget have no row.
+    """
+    rows = []
+    for cell, value in measured:
+        numbers = value.numbers if isinstance(value, Verdict) else value
+        own = {name: number for name, number in numbers.items() if name in TOLD or name.startswith((CERTIFIED, LOOSE))}
+        if any(name.startswith(CERTIFIED) for name in own):
+            plain = {k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in cell.items()}
+            rows.append({**plain, **own})
+    if len(measured) < 2 or not rows:
+        return found
+    found = found if found.rows else dataclasses.replace(found, rows=tuple(rows))
+    if any(name.startswith(CERTIFIED) for name in found.numbers):
+        return found
+    spans = _spans(rows)
+    words = ", ".join(sorted({str(row["noise"]) for row in rows if "noise" in row}))
+    said = f"{found.reason}; {f'{words}, ' if words else ''}certified {_said(spans)}"
+    return dataclasses.replace(
+        found, reason=said, numbers={**found.numbers, **{f"largest {name}": high for name, (_, high) in spans.items()}}
+    )
+
+
+def caption(found: Verdict) -> str:
+    """What stands beside a figure of runs: what is certified of them, in a sentence; "" where no budget is known."""
+    rows = [row for row in (found.rows or (found.numbers,)) if any(name.startswith(CERTIFIED) for name in row)]
+    if not rows:
+        return ""
+    words = sorted({str(row["noise"]) for row in rows if "noise" in row})
+    said = f"{' and '.join(words).capitalize()}; certified" if words else "Certified"
+    why = sorted({str(row["no certificate"]) for row in rows if "no certificate" in row})
+    deltas = sorted({float(row["at delta"]) for row in rows if "at delta" in row})
+    at = f" at δ from {deltas[0]:g} to {deltas[-1]:g}" if deltas else ""
+    at = f" at δ = {deltas[0]:g}" if len(deltas) == 1 else at
+    because = f" (no certificate: {'; '.join(why)})" if why else ""
+    return f"{said} of these runs: {_said(_spans(rows))}{at}{because}."
+
+
+def _spans(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+    """Name of a certified epsilon -> the least and the largest of the rows."""
+    names = dict.fromkeys(name for row in rows for name in row if name.startswith(CERTIFIED))
+    found = {name: [float(row[name]) for row in rows if name in row] for name in names}
+    return {name: (min(values), max(values)) for name, values in found.items()}
+
+
+def _said(spans: Mapping[str, tuple[float, float]]) -> str:
+    texts = []
+    for name, (low, high) in spans.items():
+        span = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+        texts.append(f"ε{name.removeprefix(CERTIFIED)} = {span}")
+    return "; ".join(texts)
+
+
+def calibrated(
+    algorithm: A, dial: str, problem: Problem, n: int, promise: Guarantee | None = None, *, tolerance: float = 1e-6
+) -> A:
     """The algorithm with the least noise that the accountant certifies for a promise, by bisection.
+
+    What was found is remembered: plans of the same releases are calibrated once a process.
 
     >>> from dpcheck.harness.budget import calibrated, certified  # doctest: +SKIP
     >>> quiet = calibrated(NoisyMirrorDescent(), "c_sigma", problem, n)  # doctest: +SKIP
@@ -56,6 +203,7 @@ def calibrated(algorithm: A, dial: str, problem: Problem, n: int, promise: Guara
         dial: name of a field that multiplies all noise, "c_sigma"; of an algorithm inside a field: "inner.c_sigma".
             More of it must never cost privacy.
         promise: default `problem.privacy`.
+        tolerance: relative; the answer is certified, and at most so much above the least noise.
 
     Raises:
         Infeasible: the algorithm cannot be run at this size.
@@ -66,20 +214,59 @@ def calibrated(algorithm: A, dial: str, problem: Problem, n: int, promise: Guara
     def at(noise: float) -> A:
         return _with(algorithm, dial, noise)
 
-    unproved = account(at(1.0).schedule(problem, n), n).unproved
-    if unproved:
-        raise InvalidInput(
-            f"{algorithm.label}: no noise is certified, for its sensitivities rest on {', '.join(unproved)}, which is "
-            "not proved for this instance; take a reading whose sensitivities are"
+    plan = at(1.0).schedule(problem, n)
+    key = (type(algorithm), dial, wanted, n, plan.releases, tolerance)
+    if key not in _KNOWN:
+        unproved = account(plan, n).unproved
+        if unproved:
+            raise InvalidInput(
+                f"{algorithm.label}: no noise is certified, for its sensitivities rest on {', '.join(unproved)}, which "
+                "is not proved for this instance; take a reading whose sensitivities are"
+            )
+        _KNOWN[key] = _least(
+            lambda noise: at(noise).schedule(problem, n), wanted, tolerance, f"{dial} of {algorithm.label}"
         )
+    return at(_KNOWN[key])
+
+
+_KNOWN: dict[Any, float] = {}
+"""Plan at the noise 1, and what is promised -> the least noise."""
+
+
+def _least(plan: Callable[[float], Schedule[Any]], wanted: Guarantee, tolerance: float, named: str) -> float:
+    """The stretch of records that needs most noise decides; the others are only asked whether that is enough."""
+    delta = wanted.delta if isinstance(wanted, ApproxDP) else None
+    spent, noise = account(plan(1.0)), 0.0
+    while noise == 0 or not spent.within(wanted):
+        at = spent.reference_delta if delta is None else delta
+        worst = spent.worst(at) if noise == 0 else max(spent.stretches, key=lambda stretch: stretch.epsilon(at))
+        names = frozenset(worst.names) if worst else frozenset()
+        found = _enough(lambda x, names=names: _only(plan(x), names), wanted, tolerance, named)  # type: ignore[misc]
+        # Rounding of a tie between two stretches.
+        noise = max(found, noise * (1 + tolerance))
+        spent = account(plan(noise))
+    return noise
+
+
+def _only(plan: Schedule[Any], names: Collection[str]) -> Schedule[Any]:
+    """The releases of these names, read by nobody else."""
+    return dataclasses.replace(plan, releases=tuple(r for r in plan.releases if r.name in names))
+
+
+def _enough(plan: Callable[[float], Schedule[Any]], wanted: Guarantee, tolerance: float, named: str) -> float:
+    def enough(noise: float) -> bool:
+        return account(plan(noise)).within(wanted)
+
     low = high = 1.0
-    while not account(at(high).schedule(problem, n), n).within(wanted):
+    while not enough(high):
         low, high = high, 4 * high
         if high > LARGEST:
-            raise InvalidInput(f"{algorithm.label}: {wanted} is not certified even with {dial} = {low:.3g}")
-    while low > 1 / LARGEST and account(at(low).schedule(problem, n), n).within(wanted):
-        low, high = low / 4, low
-    return at(smallest_noise(lambda noise: at(noise).schedule(problem, n), wanted, low=low, high=high, tolerance=1e-6))
+            raise InvalidInput(f"{wanted} is not certified even with {named} = {low:.3g}")
+    while low == high and low > 1 / LARGEST:
+        low = low / 4
+        if enough(low):
+            high = low
+    return smallest_noise(plan, wanted, low=low, high=high, tolerance=tolerance)
 
 
 def _with(algorithm: A, dial: str, value: float) -> A:

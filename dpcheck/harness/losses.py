@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import fft
@@ -245,7 +246,7 @@ def _hockey_stick(losses: Array, masses: Array, infinite: float, epsilon: float)
 # Where parts come from.
 
 
-def compose(schedule: Schedule[object], distances: Mapping[str, float | Sequence[float]]) -> Composition:
+def compose(schedule: Schedule[Any], distances: Mapping[str, float | Sequence[float]]) -> Composition:
     """The worst pair whose cores lie that far apart.
 
     Args:

@@ -18,9 +18,11 @@ import numpy as np
 from dpcheck.checks import Conclude
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.regression import MARGIN, RateWord, Slope, fit_slope
-from dpcheck.verdicts import Point, Verdict, consistent, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, consistent, plain, refuted, undecided
 
 Row = tuple[Mapping[str, Any], Mapping[str, Any]]
+ORDER = "order, its constant set to 1"
+"""What a rate is mostly held against."""
 TELLING = 2.0
 """Half-width of a slope's interval beyond which its numbers say nothing worth printing."""
 EXACT = 1e-9
@@ -78,8 +80,19 @@ def fit(
     return Fit(name, slope, slope.word(margin), exponent, points)
 
 
-def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = "n", margin: float = MARGIN) -> Verdict:
-    """One answer from all series: refuted if one is shallower than its bound. Never HOLDS."""
+def verdict(
+    fits: Sequence[Fit],
+    failure_probability: float,
+    *,
+    variable: str = "n",
+    margin: float = MARGIN,
+    against: str = ORDER,
+) -> Verdict:
+    """One answer from all series: refuted if one is shallower than its bound. Never HOLDS.
+
+    Args:
+        against: what the bound is, for sentence and figure.
+    """
     if not fits:
         raise InvalidInput("no series to judge; the check measured nothing")
     worst = max(fits, key=lambda f: (f.word == "shallower", f.word == "undecided", f.slope.lower))
@@ -101,7 +114,7 @@ def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = 
         numbers["exponent"] = worst.exponent
         exponent = f", measured exponent {worst.exponent:.3f}"
     where = f" ({worst.name})" if worst.name else ""
-    level = f"R is at most {numbers['largest R/bound']:.3g} of the bound"
+    level = f"R is at most {numbers['largest R/bound']:.3g} times the {against}"
     if slope.upper - slope.lower > 2 * TELLING:
         reason = (
             f"undecided{where}: the interval of the slope is wider than ±{TELLING:g}, no slope to speak of; {level}"
@@ -114,6 +127,7 @@ def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = 
         "numbers": numbers,
         "points": tuple(point for f in fits for point in f.points),
         "axes": (variable, "measured"),
+        "dashed": against,
         "severity": slope.slope,
     }
     if worst.word == "shallower":
@@ -124,12 +138,19 @@ def verdict(fits: Sequence[Fit], failure_probability: float, *, variable: str = 
 
 
 def conclude(
-    variable: str = "n", *, margin: float = MARGIN, value: str = "mean", axis: str = "excess risk"
+    variable: str = "n",
+    *,
+    margin: float = MARGIN,
+    value: str = "mean",
+    axis: str = "excess risk",
+    against: str = ORDER,
+    called: str = "",
 ) -> Conclude:
     """A check's `conclude`: cells measured {value: R, "se": …, "bound": …} and perhaps "exponent".
 
     Cells that differ in anything but `variable` are series of their own; the failure probability is shared among them.
-    `risk.summary` makes such measurements. The variable may stand in the cell or in the measurement.
+    `risk.summary` makes such measurements. The variable may stand in the cell or in the measurement, and be `called`
+    otherwise in sentence and figure.
     """
 
     def judge(rows: Sequence[Row], failure_probability: float) -> Verdict:
@@ -137,7 +158,7 @@ def conclude(
         for cell, found in rows:
             if variable not in cell and variable not in found:
                 raise InvalidInput(f"a cell does not name {variable!r}: {dict(cell)}")
-            name = ", ".join(f"{key} = {entry}" for key, entry in cell.items() if key != variable)
+            name = named(cell, variable)
             series.setdefault(name, []).append((cell, found))
         share = failure_probability / max(1, len(series))
         fits, thin = [], []
@@ -149,10 +170,17 @@ def conclude(
         if not fits:
             reason = f"no rate to measure: fewer than 3 sizes with R > 0 in {', '.join(thin)}"
             return undecided(reason, "sampled", failure_probability=failure_probability)
-        answer = verdict(fits, failure_probability, variable=variable, margin=margin)
-        return replace(answer, axes=(variable, axis))
+        shown = called or variable
+        answer = verdict(fits, failure_probability, variable=shown, margin=margin, against=against)
+        return replace(answer, axes=(shown, axis))
 
     return judge
+
+
+def named(cell: Mapping[str, Any], variable: str) -> str:
+    """The series of a cell: "l1 ball, k = 2"; a word speaks for itself, a number needs its name."""
+    rest = ((name, value) for name, value in cell.items() if name != variable)
+    return ", ".join(value if isinstance(value, str) else f"{name} = {plain(value)}" for name, value in rest)
 
 
 def _fit_rows(members: Sequence[Row], variable: str, value: str, share: float, margin: float, name: str) -> Fit:

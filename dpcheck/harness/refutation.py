@@ -6,7 +6,6 @@ The verifier is named without its module, which is the paper of the label: `refu
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import mpmath
 
 from dpcheck import witnesses
-from dpcheck.claims import split_label
+from dpcheck.labels import split_label
 from dpcheck.verdicts import Point, Verdict, Witness, differs, refuted, undecided
 
 
@@ -34,6 +33,8 @@ def refuted_by(
     numbers: Mapping[str, Any] | None = None,
     points: Sequence[Point] = (),
     axes: tuple[str, str] = ("", ""),
+    dashed: str = "",
+    bars: str = "",
     **parameters: Any,
 ) -> Verdict:
     """REFUTED where the verifier finds a violation at these parameters, else UNDECIDED.
@@ -44,14 +45,15 @@ def refuted_by(
         measured: what the algorithm's own run gave; more than `agreement` (relative) off, nothing is refuted.
     """
     paper, _, _ = split_label(label)
-    violation = getattr(importlib.import_module(f"dpcheck.witnesses.{paper}"), verifier)(**parameters)
+    violation = witnesses.verifier(f"{paper}.{verifier}")(**parameters)
     found, claimed = float(violation.found), float(violation.claimed)
-    own: dict[str, Any] = {"found": found, "allowed": claimed}
+    own: dict[str, Any] = {"found": found, "claimed": claimed}
     if measured is not None:
         own["by the algorithm's own run"] = measured
-    fields: dict[str, Any] = {"numbers": {**own, **(numbers or {})}, "points": tuple(points), "axes": axes}
+    fields: dict[str, Any] = {"numbers": {**own, **(numbers or {})}, "points": tuple(points)}
+    fields |= {"axes": axes, "dashed": dashed, "bars": bars}
     sides = [mpmath.nstr(value, 6) for value in (violation.found, violation.claimed)]
-    said = f"{violation.statement}: {sides[0]} found, {sides[1]} allowed"
+    said = f"{violation.statement}: {sides[0]} found, {sides[1]} claimed"
     if not violation.violated:
         return undecided(said, "exact", **fields)
     if measured is not None and not math.isclose(measured, found, rel_tol=agreement):

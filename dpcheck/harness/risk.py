@@ -130,10 +130,11 @@ def expectation(
     numbers["log e-value"] = against.log_e_value
     numbers |= _room(r, bound, limit)
     upper, rule = _upper(r, bound, failure_probability, limit, variance, seed)
-    if math.isfinite(upper):
-        numbers["upper"] = upper
+    shown = upper if math.isfinite(upper) and limit is None else None  # a bet tells "below the bound", and no more
+    if shown is not None:
+        numbers["upper"] = shown
     numbers["rule"] = rule
-    point = [] if x is None else [Point(x=x, value=mean, series=series, upper=_finite(upper), bound=bound)]
+    point = [] if x is None else [Point(x=x, value=mean, series=series, upper=shown, bound=bound)]
     fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "points": point}
     fields["severity"] = mean / bound if bound else math.inf
     if point:
@@ -146,10 +147,6 @@ def expectation(
     if upper <= bound:
         return holds(f"{said}, with confidence below it by {rule}", "sampled", **fields)
     return undecided(f"{said}, over {len(r):,} trials; neither beaten nor met by {rule}", "sampled", **fields)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _room(r: Array, bound: float, limit: float | None) -> dict[str, float | bool]:
@@ -232,14 +229,14 @@ def high_probability(
     fields["severity"] = typical / bound if bound else math.inf
     if point:
         fields["axes"] = (variable, quantity)
-    share = f"its {1 - beta:g}-quantile is {typical / bound:.3g} of the bound"
-    said = f"{quantity} exceeds {bound:.4g} in {over:,} of {len(r):,} trials, {beta:g} allowed; {share}"
+    share = f"its {1 - beta:.4g}-quantile is {typical / bound:.3g} of the bound"
+    said = f"{quantity} exceeds {bound:.4g} in {over:,} of {len(r):,} trials, {beta:.4g} allowed; {share}"
     if limit is not None and bound >= limit:
         return _vacuous(said, bound, limit, quantity, fields)
     if lower > beta:
-        return refuted(f"{said}: certainly above {lower:.4g}", "sampled", **fields)
+        return refuted(f"{said}: a probability above {lower:.4g}, with confidence", "sampled", **fields)
     if upper <= beta:
-        return holds(f"{said}: certainly below {upper:.4g}", "sampled", **fields)
+        return holds(f"{said}: a probability below {upper:.4g}, with confidence", "sampled", **fields)
     needed = math.ceil(math.log(failure_probability) / math.log1p(-beta))
     more = f"; at least {needed:,} trials are needed" if len(r) < needed else ""
     return undecided(f"{said}: between {lower:.4g} and {upper:.4g}{more}", "sampled", **fields)

@@ -157,6 +157,7 @@ def verdict(
     *,
     what: str = "gradients",
     x: float | None = None,
+    variable: str = "n",
     series: str = "",
     at_least_one: bool = True,
 ) -> Verdict:
@@ -167,6 +168,8 @@ def verdict(
     Args:
         counted: (trials,) or one number.
         bound: `Schedule.gradients`, or a theorem's bound with its constants.
+        what: the calls in words.
+        x, variable, series: where to put the point in a figure.
         at_least_one: conclude nothing when no call was counted: a closed-form solver went around the oracle.
     """
     calls = np.atleast_1d(np.asarray(counted, dtype=float))
@@ -180,14 +183,21 @@ def verdict(
         "trials": calls.size,
     }
     points = [] if x is None else [Point(x=x, value=most, series=series, lower=float(calls.min()), bound=float(bound))]
-    said = f"{most:,.0f} {what} counted, {bound:,.0f} allowed"
+    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": (variable, what)}
+    fields["severity"] = most / bound if bound else None
+    said = f"{_whole(most)} {what} counted, {_whole(bound)} allowed"
     if most == 0 and at_least_one:
         reason = f"no {what} counted: the solver does not call the oracle of this workload"
         return differs(reason, "counted", numbers=numbers)
     if most > bound:
-        return refuted(said, "counted", numbers=numbers, points=points)
+        return refuted(said, "counted", **fields)
     varied = "" if calls.min() == most else f" (at most, over {calls.size:,} trials)"
-    return holds(f"{said}{varied}", "counted", numbers=numbers, points=points)
+    return holds(f"{said}{varied}", "counted", **fields)
+
+
+def _whole(number: float) -> str:
+    """In digits as long as a float has them all."""
+    return f"{number:,.0f}" if abs(number) < 2**53 else f"{number:.6g}"
 
 
 def conclude(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], failure_probability: float) -> Verdict:

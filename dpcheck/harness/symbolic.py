@@ -77,7 +77,8 @@ def agree(
     worst = int(off.argmax())
     numbers: dict[str, float | int | str | bool] = {"compared": a.size, "largest relative difference": float(off.max())}
     said = f"{what}: {float(a.flat[worst]):.9g} against {float(b.flat[worst]):.9g} where they differ most, of {a.size}"
-    return (holds if float(off.max()) <= tolerance else refuted)(said, "exact", numbers=numbers)
+    make = holds if float(off.max()) <= tolerance else refuted
+    return make(said, "exact", numbers=numbers, severity=float(off.max()))
 
 
 def _sign(expression: sp.Expr) -> bool | None:

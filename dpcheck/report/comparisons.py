@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,13 +99,16 @@ def contests(catalogue: Catalogue, by_check: Mapping[str, Record]) -> tuple[tupl
 
 def sizes(catalogue: Catalogue) -> tuple[SizeView, ...]:
     """Real sizes, each with its algorithms: proved risk, privacy, gradients, or why not."""
-    from dpcheck.engine import comparison
+    from dpcheck.engine import comparison, fetching
+    from dpcheck.engine.algorithms import algorithms
     from dpcheck.engine.setting import Setting
 
     found = []
     for _, size in sorted(catalogue.sizes.items()):
         setting = Setting(**size.values)
-        rows = comparison.compare(setting, list(catalogue.claims.values()), only=size.only)
+        papers = {label.partition("/")[0] for label in size.only or algorithms()}
+        claims = fetching.with_packaged(catalogue.claims.values(), papers)
+        rows = comparison.compare(setting, claims, only=size.only)
         found.append(SizeView(size, tuple(map(_row, rows)), comparison.advice(rows, setting)))
     return tuple(found)
 
@@ -114,7 +118,7 @@ def _row(row: Row) -> tuple[str, ...]:
     bound = "none" if row.bound is None else f"{row.bound:.3g}{', vacuous' if row.vacuous else ''}"
     useful = f"useful from n = {row.useful_n:,}" if row.useful_n is not None else ""
     smallest = f"smallest n: {row.smallest_n:,}" if row.smallest_n is not None else ""
-    epsilon = "" if row.epsilon is None else f"{row.epsilon:.3g}"
+    epsilon = "" if row.epsilon is None else "∞" if math.isinf(row.epsilon) else f"{row.epsilon:.3g}"
     gradients = "" if row.gradients is None else f"{row.gradients:,}"
     remark = "; ".join(filter(None, (useful, smallest, row.why)))
     words = {"infeasible": "infeasible", "other": "not for this setting"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -57,10 +58,15 @@ _BARS = ("value", "lower", "upper")
 
 @dataclass(frozen=True)
 class Words:
-    """What a legend calls the marks and the dashes: a formula is not measured, an order is no bound."""
+    """What a legend calls the marks and the dashes: a formula is not measured, an order is no bound.
+
+    Attributes:
+        ratio: whether the values are quotients, which are flat where a rate is met; their axis starts at 0.
+    """
 
     value: str = "measured"
     bound: str = "bound"
+    ratio: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,21 @@ def draw(points: Sequence[Point], axes: tuple[str, str], words: Words | None = N
     """The figure, or None when no point is finite. One pair of axes, small multiples, or rows: whatever reads best."""
     with matplotlib.style.context(["default", STYLE]):
         return _draw(_series(points), axes, words or Words())
+
+
+def scales(figure: Figure) -> str:
+    """A sentence on the axes that are not linear; "" when all are."""
+    ax = figure.axes[0]
+    x, y = (_kind(axis) for axis in (ax.xaxis, ax.yaxis))
+    if x == y:
+        return f"Both axes are {x}." if x else ""
+    return " ".join(f"The {name} axis is {kind}." for name, kind in (("horizontal", x), ("vertical", y)) if kind)
+
+
+def _kind(axis: Any) -> str:
+    if axis.get_scale() == "symlog":
+        return f"logarithmic, and linear within ±{label(axis.get_transform().linthresh)}"
+    return "logarithmic" if axis.get_scale() == "log" else ""
 
 
 def against_order(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -111,6 +132,22 @@ def inline(text: str, prefix: str) -> str:
     return re.sub(r'(url\(|href=")#', rf"\g<1>#{prefix}-", body)
 
 
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ",
+    "lambda": "λ", "rho": "ρ", "sigma": "σ", "tau": "τ",
+}  # fmt: skip
+
+
+def _worded(text: str) -> str:
+    """`epsilon` -> ε, as the text beside the figure writes it."""
+    return re.sub(r"(?<![^\W_])(" + "|".join(_GREEK) + r")(?![^\W_])", lambda found: _GREEK[found[0]], text)
+
+
+def _folded(text: str, width: int) -> str:
+    """In lines that fit beside a panel."""
+    return "\n".join(textwrap.wrap(_worded(text), width)) or text
+
+
 def _series(points: Sequence[Point]) -> list[Series]:
     named: dict[str, list[Point]] = {}
     for point in points:
@@ -122,7 +159,7 @@ def _series(points: Sequence[Point]) -> list[Series]:
         columns = np.array(
             [[_finite(v) for v in (p.x, p.value, p.lower, p.upper, p.bound)] for p in rows], dtype=float
         ).T
-        found.append(Series(name, *columns))
+        found.append(Series(_worded(name), *columns))
     return found
 
 
@@ -137,7 +174,7 @@ def _draw(series: list[Series], axes: tuple[str, str], words: Words) -> Figure |
     if not series:
         return None
     xs = np.unique(np.concatenate([s.x for s in series]))
-    if len(xs) == 1 and 1 < len(series) <= ROWS:
+    if len(xs) == 1 and len(series) <= ROWS:
         return _rows(series, axes, float(xs[0]), words)
     if TOGETHER < len(series) <= PANELS:
         return _panels(series, axes, words)
@@ -145,7 +182,8 @@ def _draw(series: list[Series], axes: tuple[str, str], words: Words) -> Figure |
     ax = figure.add_subplot()
     _scales(ax, series, xs)
     handles = _overlay(ax, series, words) if len(series) <= TOGETHER else _highlight(ax, series, words)
-    ax.set(xlabel=axes[0], ylabel=axes[1])
+    _from_zero(ax, words)
+    ax.set(xlabel=_worded(axes[0]), ylabel=_folded(axes[1], 44))
     widest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), 90 // (widest + 6)))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns)
@@ -201,13 +239,14 @@ def _panels(series: list[Series], axes: tuple[str, str], words: Words) -> Figure
     for ax, one in zip(grid, series, strict=False):
         _measured(ax, one, PALETTE[0], MARKERS[0])
         _bound(ax, one, INK)
-        ax.set_title(one.name, loc="left")
+        ax.set_title(_folded(one.name, 26), loc="left")
+    _from_zero(grid[0], words)
     for ax in grid[len(series) :]:
         ax.set_axis_off()
     for ax in grid[max(0, len(series) - columns) : len(series)]:
         ax.tick_params(labelbottom=True)
-    figure.supxlabel(axes[0], fontsize=10)
-    figure.supylabel(axes[1], fontsize=10)
+    figure.supxlabel(_worded(axes[0]), fontsize=10)
+    figure.supylabel(_folded(axes[1], 30 * height), fontsize=10)
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if any(np.isfinite(one.bound).any() for one in series):
         handles.append(Line2D([], [], color=INK, ls="--", label=words.bound))
@@ -230,13 +269,19 @@ def _rows(series: list[Series], axes: tuple[str, str], x: float, words: Words) -
     ax.set_yticks([-row for row in range(len(series))], [one.name or words.value for one in series])
     ax.set_ylim(-len(series) + 0.4, 0.6)
     at = f"{axes[1]}, at {axes[0]} = {label(x)}" if axes[0] else axes[1]
-    ax.set_xlabel(at)
+    ax.set_xlabel(_folded(at, 72))
     _axis(ax.xaxis, 6)
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if bounded:
         handles.append(Line2D([], [], color=PALETTE[1], ls="", marker="|", ms=11, mew=2.2, label=words.bound))
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
+
+
+def _from_zero(ax: Axes, words: Words) -> None:
+    """A quotient that is nearly flat looks nearly flat."""
+    if words.ratio and ax.get_yscale() == "linear":
+        ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
 
 
 def _measured(ax: Axes, series: Series, colour: str, marker: str) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcheck.checks import Check
-from dpcheck.claims import split_label
 from dpcheck.engine.records import Record
 from dpcheck.errors import UnknownLabel
+from dpcheck.labels import split_label
 from dpcheck.report import comparisons, tables
 from dpcheck.report.model import HOMES, READINGS, Link, PaperView, Reading, Report, Result, Statement
 
@@ -46,7 +46,7 @@ def build(
         papers=tuple(_paper(catalogue, key, [s for s in statements if s.paper == key]) for key in keys),
         errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in (*catalogue.errors, *broken, *untold))),
         orphans=sum(check not in catalogue.checks for check in by_check),
-        folder=_within(out, catalogue.root) or out.name,
+        folder=_within(out, catalogue.layout.home) or out.name,
         panels=panels,
         contests=contests,
         sizes=comparisons.sizes(catalogue),
@@ -77,7 +77,8 @@ class _Shown:
     def result(self, check: Check) -> Result:
         claim, link = self.catalogue.claims.get(check.label), self.link(self.catalogue.home(check.id))
         record = self.by_check.get(check.id)
-        return Result(check, record, check.id in self.stale, link, claim, self.earlier.get(check.id))
+        reached = self.catalogue.reached(check.label, self.catalogue.layout.home)
+        return Result(check, record, check.id in self.stale, link, claim, self.earlier.get(check.id), reached)
 
 
 def _statement(shown: _Shown, label: str, labels: set[str]) -> Statement:

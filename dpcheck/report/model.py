@@ -9,10 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from matplotlib.figure import Figure
+
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, Check
-from dpcheck.claims import Claim, Grade, Standing, split_label, standing
+from dpcheck.claims import Claim, Grade
 from dpcheck.derivations import Transcript
 from dpcheck.engine.records import Record
+from dpcheck.harness import budget
+from dpcheck.labels import Standing, split_label, standing
 from dpcheck.report import figures, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
 from dpcheck.verdicts import Witness
@@ -42,6 +46,8 @@ class Result:
     claim: Claim | None = None
     earlier: Record | None = None
     """A stale record of a larger size, beside the fresh one."""
+    reached: str = ""
+    """What the command that runs it again needs besides its label: " --also <folder>" for a paper of one's own."""
 
     @property
     def standing(self) -> Standing:
@@ -66,16 +72,22 @@ class Result:
         return self.check.label.partition("/")[0]
 
     @cached_property
-    def svg(self) -> str:
-        """The figure, or "" when there is nothing to draw."""
+    def drawing(self) -> Figure | None:
+        """The figure, or None when there is nothing to draw."""
         if self.record is None or not self.record.verdict.points:
-            return ""
+            return None
         verdict = self.record.verdict
         points, axes = verdict.points, verdict.axes
-        if self.is_rate:
-            points, axes = figures.against_order(points), (axes[0], f"{axes[1]} / order: flat where the rate is met")
-        figure = figures.draw(points, axes, figures.Words(self._value, self._bound))
-        return "" if figure is None else figures.svg(figure)
+        if self.over_order:
+            flat = "" if self._forbids else ": flat where the rate is met"
+            points, axes = figures.against_order(points), (axes[0], f"{axes[1]} / {self._divisor}{flat}")
+        words = figures.Words(self._value.lower(), self._bound, ratio=self.over_order)
+        return figures.draw(points, axes, words)
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure as text, or "" when there is nothing to draw."""
+        return "" if self.drawing is None else figures.svg(self.drawing)
 
     @property
     def is_transcription(self) -> bool:
@@ -83,19 +95,45 @@ class Result:
         return self.check.kind == "transcription"
 
     @property
-    def is_rate(self) -> bool:
-        """An order has no constant, so a figure shows the measurement over it."""
-        return self.check.kind == "rate"
+    def over_order(self) -> bool:
+        """An order has no constant, so the figure of a rate shows the measurement over it, wherever all have one."""
+        assert self.record is not None
+        return self._is_rate and all(point.bound for point in self.record.verdict.points)
+
+    @property
+    def _is_rate(self) -> bool:
+        """Whether a slope was fitted, or was to be."""
+        assert self.record is not None
+        return self.check.kind == "rate" or "slope" in self.record.verdict.numbers
 
     @property
     def _value(self) -> str:
+        """What the marks are: runs are measured, oracle calls counted, formulas and quadratures computed."""
         assert self.record is not None
-        return "measured" if self.record.verdict.evidence in ("sampled", "counted") else "computed"
+        verdict = self.record.verdict
+        if verdict.evidence == "counted":
+            return "Counted"
+        bars = [(point.value, point.upper) for point in verdict.points if point.upper is not None]
+        exact = self._is_rate and all(up - value <= 1e-8 * abs(value) for value, up in bars)
+        drawn = verdict.failure_probability > 0 or "standard error" in verdict.bars
+        return "Measured" if drawn and not (bars and exact) else "Computed"
 
     @property
     def _bound(self) -> str:
-        explicit = self.claim is None or self.claim.explicit is not None or self.claim.order is None
-        return "bound" if explicit else "order, its constant set to 1"
+        """What the dashes are: the check says it, or they are the bound of the claim that it looks at."""
+        assert self.record is not None
+        usual = {"privacy": "claimed", "lower-bound": "lower bound"}.get(self.check.kind, "bound")
+        return self.record.verdict.dashed or ("order, its constant set to 1" if self._is_rate else usual)
+
+    @property
+    def _forbids(self) -> bool:
+        """Whether the statement is a lower bound."""
+        return self.claim is not None and self.claim.relation == ">="
+
+    @property
+    def _divisor(self) -> str:
+        """The bound of a quotient; whatever its constant is, the height tells it."""
+        return "order" if "order" in self._bound else self._bound
 
     @property
     def figure(self) -> str:
@@ -104,19 +142,41 @@ class Result:
     @property
     def caption(self) -> str:
         assert self.record is not None
-        if self.is_rate:
-            parts = [
-                f"{self._value.capitalize()} values over the stated order at each point, with bars of one standard "
-                "error: flat where the rate is met, falling where it is better, rising where it is missed. The height "
-                "is the constant that the order hides."
-            ]
-        else:
-            parts = [f"{self._value.capitalize()} values, with confidence bars where there are any."]
-            if any(point.bound is not None for point in self.record.verdict.points):
-                parts.append(f"Dashed: {self._bound}.")
-        if missing := figures.hidden(self.record.verdict.points):
+        assert self.drawing is not None
+        points = self.record.verdict.points
+        over = f" over the {self._divisor} at each point" if self.over_order else ""
+        parts = [f"{self._value} values{over}{self._bars}."]
+        if self.over_order:
+            parts.append(self._reading)
+        elif any(point.bound is not None for point in points):
+            parts.append(f"Dashed: {self._bound}.")
+        parts.append(figures.scales(self.drawing))
+        if missing := figures.hidden(points):
             parts.append(f"Not shown: {missing} points that are infinite, not a number, or too large to draw.")
-        return " ".join(parts)
+        if certified := budget.caption(self.record.verdict):
+            parts.append(certified)
+        return " ".join(part for part in parts if part)
+
+    @property
+    def _bars(self) -> str:
+        """What the bars are, where there are any that can be seen."""
+        assert self.record is not None
+        ends = [(p.value, end) for p in self.record.verdict.points for end in (p.lower, p.upper) if end is not None]
+        if not any(abs(end - value) > 1e-6 * abs(value) for value, end in ends):
+            return ""
+        if (said := self.record.verdict.bars) or self._is_rate:
+            return f", with bars {said or 'of one standard error'}"
+        if self._value == "Counted":
+            return ", the most of all runs, with bars down to the fewest"
+        return ", with bars up to their upper confidence bounds"
+
+    @property
+    def _reading(self) -> str:
+        """How to read a quotient."""
+        if self._forbids:
+            return "Flat where both grow alike; a lower bound forbids that it falls."
+        height = " The height is the constant that the order hides." if "order" in self._bound else ""
+        return f"Flat where the rate is met, falling where it is better, rising where it is missed.{height}"
 
     @property
     def witness(self) -> Witness | None:
@@ -141,14 +201,22 @@ class Result:
     def numbers(self) -> list[tuple[str, str]]:
         if self.record is None:
             return []
-        return [(name, tables.number(value)) for name, value in self.record.verdict.numbers.items()]
+        known = self.record.verdict.numbers
+        return [(tables.named(name, known), tables.number(value, self._digits)) for name, value in known.items()]
+
+    @property
+    def _digits(self) -> int:
+        """A measurement has fewer digits than a computation."""
+        assert self.record is not None
+        return 4 if self.record.verdict.evidence == "sampled" else 5
 
     @property
     def rows(self) -> tuple[list[str], list[list[str]]]:
-        """Of a refutation over several cells: the table's head, and a row a cell."""
+        """Of a refutation, or of runs with a budget, over several cells: the table's head, and a row a cell."""
         rows = [] if self.record is None else self.record.verdict.rows
         head = list(dict.fromkeys(name for row in rows for name in row))
-        return head, [[tables.number(row[name]) if name in row else "" for name in head] for row in rows]
+        cells = [[tables.number(row[name], self._digits) if name in row else "" for name in head] for row in rows]
+        return [tables.named(name, head) for name in head], cells
 
     @property
     def sureness(self) -> str:
@@ -163,7 +231,8 @@ class Result:
     def command(self) -> str:
         size = "standard" if self.record is None else self.record.size
         seed = 0 if self.record is None else self.record.seed
-        return f"dpcheck run {shlex.quote(self.check.id)} --size {size}" + (f" --seed {seed}" if seed else "")
+        at = f" --seed {seed}" if seed else ""
+        return f"dpcheck run {shlex.quote(self.check.id)}{self.reached} --size {size}{at}"
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,8 @@ def standing(step: Step) -> str:
     """How a step of a derivation stands, in words."""
     return {
         "follows": "executed",
-        "argued": "argued in words",
+        "argued": "in words",
+        "granted": "granted, and not shown",
         "gap": "does not follow",
         "fails": "FAILS",
         "open": "not decided",

@@ -7,10 +7,12 @@ from typing import Any
 
 import matplotlib.style
 import numpy as np
+import sympy as sp
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
+from dpcheck import symbols
 from dpcheck.asymptotics import PhaseDiagram, Region
 from dpcheck.asymptotics.polygons import Polygon, twice_area
 from dpcheck.report import figures
@@ -22,7 +24,7 @@ def draw(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> Figure:
     """The figure.
 
     Args:
-        labels: what the axes are, "d = n^a".
+        labels: what the axes are, "a in d = n^a".
     """
     with matplotlib.style.context(["default", figures.STYLE]):
         figure = Figure(figsize=(6.4, 4.6), layout="constrained")
@@ -43,7 +45,14 @@ def draw(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> Figure:
         axes.grid(False)
         keys = [Patch(facecolor=colours[name], alpha=0.75, label=name) for name in names]
         if any(region.vacuous for region in diagram.regions):
-            keys.append(Patch(facecolor=VACUOUS, edgecolor=figures.FAINT, hatch="///", label="all bounds vacuous"))
+            keys.append(
+                Patch(
+                    facecolor=VACUOUS,
+                    edgecolor=figures.FAINT,
+                    hatch="///",
+                    label="constant output (what is compared is vacuous)",
+                )
+            )
         figure.legend(handles=keys, loc="outside lower center", ncols=2)
         return figure
 
@@ -86,8 +95,14 @@ def _chord(polygon: Polygon, height: float) -> float:
 
 
 def axis_labels(axes: Sequence[tuple[object, object]]) -> tuple[str, str]:
-    """`[(d, n**a), (epsilon, n**-b)]` -> ("d = n^a", "ε = n^-b")."""
+    """`[(d, n**a), (epsilon, n**-b)]` -> ("a in d = n^a", "b in ε = n^-b"): the axes are exponents."""
     from dpcheck.printing import inline
 
-    first, second = (f"{inline(s)} = {inline(v)}" for s, v in axes)
+    first, second = (f"{_exponent(value)} in {inline(name)} = {inline(value)}" for name, value in axes)
     return first, second
+
+
+def _exponent(power: object) -> str:
+    """The free exponent of n in a power of n."""
+    free = sp.sympify(power).free_symbols - {symbols.n}
+    return ", ".join(sorted(symbol.name for symbol in free))

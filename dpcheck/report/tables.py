@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 OUTCOMES = ("holds", "refuted", "differs", "consistent", "undecided", "skipped", "not run")
 SIGNS = {
@@ -20,6 +20,31 @@ SIGNS = {
 }
 """Colour helps and is never needed."""
 
+_SIDES = {"left": "left side", "right": "right side", "largest left/right": "largest quotient of the sides"}
+_RUNS = {
+    "se": "standard error", "lower": "lower confidence limit", "upper": "upper confidence limit",
+    "lower_99": "lower 99 % limit", "upper_99": "upper 99 % limit", "frequency": "relative frequency",
+    "p of as many": "chance of as many", "p of as few": "chance of as few",
+    "calls": "most of all runs", "fewest": "fewest of all runs", "trials": "runs", "limit": "never more than",
+    "rule": "rule of the confidence limit", "best ratio": "largest quotient", "certificate": "certified quotient",
+    "release": "release that moves most", "origin": "found by", "slope": "slope of R/bound, R what is measured",
+    "word": "in a word", "scatter": "scatter: χ² per degree of freedom", "allowed": "claimed",
+}  # fmt: skip
+_AUDIT = {
+    "epsilon_lower": "ε certified, at least", "epsilon_estimate": "ε estimated", "epsilon_claimed": "ε claimed",
+    "delta": "δ", "detectable_epsilon": "ε that would have been refuted",
+    "smallest_visible_probability": "least probability in sight", "trials": "runs asked for on each input",
+    "right": "right guesses of the last stage", "wrong": "wrong guesses of the last stage",
+    "samples": "runs on each input in the last stage", "tested": "runs tested in all",
+    "directions": "directions tested",
+    "fitted": "whether δ is charged whole",
+    "runs_data": "runs on the data", "runs_neighbour": "runs on the neighbour",
+    "hits_data": "runs on the data in the event", "hits_neighbour": "runs on the neighbour in the event",
+    "back_data": "runs on the data in the reverse event",
+    "back_neighbour": "runs on the neighbour in the reverse event",
+}  # fmt: skip
+"""Names of the harness and of the auditor, in words; a check's own numbers say what they are."""
+
 _CODE = re.compile(r"`([^`]+)`")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
 
@@ -30,8 +55,19 @@ def natural(text: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts if part)
 
 
-def number(value: object) -> str:
-    """A result as a reader wants it: five significant digits, ∞, yes and no; strings as they are."""
+def named(name: str, beside: Container[str]) -> str:
+    """A number's name in words.
+
+    Args:
+        beside: the names of all numbers of the verdict, which tell an audit of a mechanism from the two sides of an
+            inequality.
+    """
+    kinds = [_AUDIT, _RUNS] if "epsilon_lower" in beside else [_SIDES, _RUNS] if "left" in beside else [_RUNS]
+    return next((words[name] for words in kinds if name in words), name)
+
+
+def number(value: object, digits: int = 5) -> str:
+    """A result as a reader wants it: few significant digits, ∞, yes and no; strings as they are."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -44,7 +80,7 @@ def number(value: object) -> str:
         return "∞" if value > 0 else "−∞"
     if value.is_integer() and abs(value) < 1e7:
         return f"{int(value):,}".replace("-", "−")
-    return f"{value:.5g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
+    return f"{value:.{digits}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
 
 
 def probability(value: float) -> str:

@@ -2,7 +2,8 @@
 
 A witness of kind `"<module>.<function>"` is recomputed by that public function of `dpcheck.witnesses.<module>`, which
 gets the witness's parameters and returns a `Violation`. The function rebuilds what the statement claims by itself, so
-editing a witness's numbers, or its parameters into harmless ones, is found out.
+editing a witness's numbers, or its parameters into harmless ones, is found out. The verifiers of a paper of one's own
+stand in a file of their own, named by the paper's key, which `known` makes known.
 
 What no verifier can recompute is testimony: the counts of a sampled audit are the word of whoever wrote them down, and
 the arithmetic on them is all that is checked. Such a witness is attested, not verified, and speaks of privacy only.
@@ -10,12 +11,16 @@ the arithmetic on them is all that is checked. Such a witness is attested, not v
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import mpmath
@@ -103,16 +108,10 @@ def _verified(witness: Witness, assumptions: Sequence[sp.Basic], private: bool, 
 
 def _recomputed(witness: Witness) -> Violation:
     """What the verifier of its kind makes of a witness; whatever goes wrong there is a rejection."""
-    module, _, name = witness.kind.partition(".")
-    verifier = None
-    if module.isidentifier() and importlib.util.find_spec(f"dpcheck.witnesses.{module}") is not None:
-        home = importlib.import_module(f"dpcheck.witnesses.{module}")
-        verifier = getattr(home, name, None) if name in getattr(home, "__all__", ()) else None
-    if verifier is None:
-        raise WitnessRejected(f"no verifier for witnesses of kind {witness.kind!r}; is dpcheck older than the witness?")
+    verify_kind = verifier(witness.kind)
     try:
         foreign.check(witness.parameters)
-        violation = verifier(**witness.parameters)
+        violation = verify_kind(**witness.parameters)
     except Exception as error:
         said = (
             foreign.shortened(str(error), 300) if not isinstance(error, MemoryError | RecursionError) else "too large"
@@ -121,6 +120,61 @@ def _recomputed(witness: Witness) -> Violation:
     if not isinstance(violation, Violation):
         raise WitnessRejected(f"{witness.kind} verifies no witness")
     return violation
+
+
+_KNOWN: ContextVar[Mapping[str, Path]] = ContextVar("files of verifiers of one's own", default={})  # noqa: B039
+
+
+@contextlib.contextmanager
+def known(files: Mapping[str, Path]) -> Iterator[None]:
+    """Makes verifiers of one's own known: first part of the kind -> the file that holds them, by `__all__`."""
+    token = _KNOWN.set(files)
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def known_files() -> Mapping[str, Path]:
+    """The files of verifiers of one's own that are known here."""
+    return _KNOWN.get()
+
+
+def is_ours(module: str) -> bool:
+    """Whether the first part of a kind is a module of this package."""
+    return module.isidentifier() and importlib.util.find_spec(f"dpcheck.witnesses.{module}") is not None
+
+
+def verifier(kind: str) -> Callable[..., Violation]:
+    """The function that recomputes witnesses of a kind. Raises `WitnessRejected` where there is none."""
+    module, _, name = kind.partition(".")
+    home: ModuleType | None = None
+    if is_ours(module):
+        home = importlib.import_module(f"dpcheck.witnesses.{module}")
+    elif module in known_files():
+        path = known_files()[module]
+        try:
+            home = _loaded(path, path.stat().st_mtime_ns)
+        except Exception as error:
+            raise WitnessRejected(f"{path} does not import: {type(error).__name__}: {error}") from error
+    found: Callable[..., Violation] | None = getattr(home, name, None) if name in getattr(home, "__all__", ()) else None
+    if found is None:
+        raise WitnessRejected(
+            f"no verifier for witnesses of kind {kind!r}; is dpcheck older than the witness, or does --also have to "
+            "name the folder of its paper?"
+        )
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _loaded(path: Path, modified: int) -> ModuleType:
+    """A file of verifiers, imported by its path: it stands alone, as the verifiers here do."""
+    spec = importlib.util.spec_from_file_location(f"dpcheck_verifiers_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _compare(what: str, said: str, recomputed: Any, tolerance: float) -> None:

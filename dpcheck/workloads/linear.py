@@ -6,6 +6,7 @@ Samples are counts of atoms, so a data set of 10^7 records costs as much as one 
 from __future__ import annotations
 
 import abc
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,16 +43,16 @@ class LinearWorkload(BallRidge):
     def record_shape(self) -> tuple[int, ...]:  # type: ignore[override]
         return (self.d,)
 
-    @property
+    @functools.cached_property
     def domain(self) -> Ball:
         return Ball(radius=self.D / 2, d=self.d)
 
-    @property
+    @functools.cached_property
     def mean(self) -> Array:
         """E z: (d,)."""
         return np.asarray(self.probabilities @ self.atoms)
 
-    @property
+    @functools.cached_property
     def constants(self) -> Constants:
         norms = np.linalg.norm(self.atoms, axis=1)
         mean = float(np.linalg.norm(self.mean))
@@ -190,11 +191,11 @@ class RareSpikes(LinearWorkload):
         """a, the size of a spike."""
         return float(self.G * self.p ** (-1 / self.k))
 
-    @property
+    @functools.cached_property
     def atoms(self) -> Array:
         return np.array([[self.size], [-self.size], [0.0]])
 
-    @property
+    @functools.cached_property
     def probabilities(self) -> Array:
         up, down = self.p * (1 + self.theta) / 2, self.p * (1 - self.theta) / 2
         return np.array([up, down, max(0.0, 1 - up - down)])  # at p = 1 the difference may round below 0

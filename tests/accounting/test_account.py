@@ -80,6 +80,19 @@ def test_a_tree_charges_a_record_for_the_nodes_above_it() -> None:
     assert not found.within(PureDP(0.37))
     assert len(found.stretches) == 2
     assert found.stretches[1].alike == 3
+    # One part for all leaves: what a tree of many leaves takes in memory.
+    assert len(found.stretches[0].parts) == 3
+    assert len(set(map(id, found.stretches[0].parts))) == 1
+
+
+def test_stretches_with_the_same_parts_in_another_number_stay_apart() -> None:
+    leaves = [release(f"leaf {i}", Laplace(1.0), 0, 10 + 10 * i) for i in range(3)]
+    failing = [release(f"far {i}", Laplace(1.0), 100 + 10 * i, 110 + 10 * i, failure=0.1 * i) for i in range(3)]
+    found = account(plan(*leaves, *failing))
+    assert [(s.start, len(s.parts), s.failure) for s in found.stretches] == [
+        (0, 3, 0.0), (10, 2, 0.0), (20, 1, 0.0), (110, 1, 0.1), (120, 1, 0.2),
+    ]  # fmt: skip
+    assert [s.alike for s in found.stretches] == [1, 1, 2, 1, 1]
 
 
 def test_overlapping_reads_of_one_release_add_their_sensitivities() -> None:

@@ -19,7 +19,7 @@ from dpcheck.accounting import (
     shuffled,
     subsampled_epsilon,
 )
-from dpcheck.accounting.amplification import amplified_from, copies, mixture_renyi, sampled_renyi
+from dpcheck.accounting.amplification import amplified_from, copies, log_sum, mixture_renyi, sampled_renyi
 from dpcheck.errors import InvalidInput
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import gaussian_delta
@@ -190,3 +190,21 @@ def test_joint_convexity_on_a_small_table() -> None:
         assert exact <= mixture_renyi(alpha, coin, inner) * (1 + 1e-9)
     for a, b in itertools.pairwise([mixture_renyi(2.0, np.array([r]), np.array([1.0])) for r in (0.1, 0.5, 1.0)]):
         assert a < b
+
+
+def test_mixtures_of_tiny_and_of_huge_divergences() -> None:
+    """log(1 - q + q e^x) / (alpha - 1) at x = (alpha - 1) D: q D for tiny D, D + log q / (alpha - 1) for huge."""
+    chances = np.array([0.25, 0.125])
+    tiny = mixture_renyi(3.0, chances, np.array([1e-15, 2e-15]))
+    assert tiny == pytest.approx(5e-16, rel=1e-12)
+    assert mixture_renyi(3.0, chances, np.array([1e4, 1.0])) == pytest.approx(1e4 + math.log(0.25) / 2, rel=1e-15)
+    for top in (249.9, 250.1):  # on both sides of the change of formula
+        given = np.array([top, top - 0.5])
+        expected = special.logsumexp(np.append(2 * given, 0.0), b=np.append(chances, 0.625)) / 2
+        assert mixture_renyi(3.0, chances, given) == pytest.approx(float(expected), rel=1e-14)
+    # A huge divergence of hardly any chance: the coins under which nothing differs count as well.
+    rare = mixture_renyi(2.0, np.array([1e-250, 0.5]), np.array([500.1, 1.0]))
+    assert rare == pytest.approx(math.log(0.5 + 0.5 * math.e), rel=1e-14)
+    assert mixture_renyi(2.0, np.array([0.0, 1.0]), np.array([900.0, 800.0])) == pytest.approx(800.0)
+    assert mixture_renyi(2.0, chances, np.array([math.inf, 1.0])) == math.inf
+    assert log_sum(np.array([-math.inf, -math.inf])) == -math.inf

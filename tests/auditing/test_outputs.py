@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dpcheck as dp
-from dpcheck.auditing.mechanisms import Encoder, gathered
+from dpcheck.auditing.mechanisms import Encoder, gathered, join
 from dpcheck.errors import MechanismError
 
 DATA, NEIGHBOUR = np.zeros(3), np.array([0.0, 0.0, 1.0])
@@ -78,6 +78,12 @@ LEAKY = {
     "masked for a halt": lambda d, r, t: np.ma.masked_array(r.normal(size=t), [told(d, r) for _ in range(t)]),
     "rows of words and numbers": lambda d, r, t: [("a", float(x)) for x in laplace(d, r, t)],
     "lists of one length": ONCE(lambda d, r: [d.sum() + r.laplace(), 1.5]),
+    "complex numbers, one a call": ONCE(lambda d, r: np.complex128(complex(r.integers(2), told(d, r)))),
+    "complex numbers beside words": ONCE(lambda d, r: [np.complex64(complex(0, told(d, r))), "a", 0.5]),
+    "a word and the number of its code": ONCE(lambda d, r: [r.normal(), 0.0 if told(d, r) else "a"]),
+    "halts of arrays, one a call": ONCE(lambda d, r: None if told(d, r) and r.random() < 0.9 else r.normal(size=2)),
+    "low digits beside larger integers": lambda d, r, t: np.where(r.random(t) < 0.2, 2**62, 2**60 + int(d.sum() > 0)),
+    "integers beyond 2^63": ONCE(lambda d, r: (2**90 if r.random() < 0.5 else 2**99) + told(d, r)),
     "an iterator": lambda d, r, t: (x for x in laplace(d, r, t)),
 }  # fmt: skip
 
@@ -232,6 +238,29 @@ def test_large_integers_are_exact_beside_a_halt_in_a_later_batch():
     found = np.concatenate([encoder.encode(gathered(batch), 2).matrix.ravel() for batch in batches])
     np.testing.assert_array_equal(found, [0, 1, 1, np.nan, 2, 0])
     assert [int(x) for x in gathered([2**63, -1])] == [2**63, -1]
+
+
+def test_small_and_large_integers_stay_apart_in_one_batch():
+    encoder = Encoder("m")
+    batch = [2**62 + 1, 2**62, 0, 1, 2**60 + 1, 2**60]
+    matrix = np.concatenate([encoder.encode(np.array(batch), 6).matrix, encoder.encode(np.array(batch[:3]), 3).matrix])
+    assert len({tuple(row) for row in matrix}) == 6
+    np.testing.assert_array_equal(matrix[:3], matrix[6:])
+
+
+def test_no_output_of_numbers_equals_one_of_words():
+    matrix = Encoder("m").encode(gathered([[0.5, "a"], [0.5, 0.0], [0.5, "b"], [0.5, 1.0]]), 4).matrix
+    assert len({tuple(row) for row in matrix}) == 4
+
+
+def test_vectors_first_then_a_halt():
+    """A batch that is an array, and one that holds None: the halt is NaN, and outputs of another length are refused."""
+    encoder = Encoder("m")
+    parts = [encoder.encode(np.ones((2, 2)), 2), encoder.encode(gathered([None, [3.0, 4.0]]), 2)]
+    np.testing.assert_array_equal(join(parts).matrix, [[1, 1], [1, 1], [np.nan, np.nan], [3, 4]])
+    assert len(join(parts).raw) == 4
+    with pytest.raises(MechanismError, match="vectors of 2 numbers first, then one of 3"):
+        encoder.encode(gathered([None, [3.0, 4.0, 5.0]]), 2)
 
 
 def test_single_values_first_then_lists_are_refused():

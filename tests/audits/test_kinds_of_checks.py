@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from dpcheck.engine import catalogue
+from checkout import collected
 
 ROOT = Path(__file__).parents[2]
 WANTED = """
@@ -142,7 +141,7 @@ ROWS = [tuple(line.split(": ")) for line in WANTED.strip().splitlines()]
 def kinds() -> dict[str, set[str]]:
     """Statement -> kinds of its checks, those of its readings among them; a rate is a kind of risk."""
     found: dict[str, set[str]] = {}
-    for check in catalogue.load(ROOT).checks.values():
+    for check in collected().checks.values():
         for label in check.labels:
             here = found.setdefault(label.partition("@")[0], set())
             here |= {check.kind, "risk"} if check.kind == "rate" else {check.kind}
@@ -156,6 +155,6 @@ def test_kinds_of_a_statement(kinds: dict[str, set[str]], label: str, wanted: st
 
 
 def test_every_statement_has_a_row() -> None:
-    claims = catalogue.load(ROOT).claims
+    claims = collected().claims
     stated = {label.partition("@")[0] for label in claims if label.startswith(("l1_geometry/", "lp_spaces/"))}
     assert stated == {label for label, _ in ROWS}

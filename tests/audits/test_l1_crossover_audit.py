@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import collected
 
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
-from dpcheck.engine import catalogue
+from dpcheck.algorithms.l1_geometry.regret import ESTIMATE
+from dpcheck.claims import evaluate
+from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk
 from dpcheck.interfaces import Problem
 from dpcheck.privacy import ApproxDP
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CATALOGUE = catalogue.load(ROOT, [ROOT / "bounds", ROOT / "audits" / "l1_geometry"])
+CATALOGUE = collected()
 CHECK = CATALOGUE.checks["l1_geometry/thm-2::private_terms_cross_in_d"]
 NAMES: dict[str, Any] = CHECK.function.__globals__
 SIZES = 32 * 2.0 ** np.arange(8)
@@ -95,13 +98,13 @@ def test_bounds_cross_where_the_algorithms_own_bounds_do() -> None:
         n = round(factor * x / 0.01)
         told = Problem(constants=bowl.constants, privacy=ApproxDP(0.01, 1e-10))
         far = Problem(constants=bowl.constants, privacy=ApproxDP(1e-12, 1e-10))
-        vector = NAMES["DESCENT"].risk_bound(far, round(factor * x / 1e-12))
+        vector = bound_of("l1_geometry/thm-4@summed", NAMES["DESCENT"], far, round(factor * x / 1e-12))
         bounds = []
         for T in range(1, 12):
             algorithm = replace(tree, T=T)
-            rows = algorithm.schedule(told, n).phases
-            statistical = 2 * NAMES["TREE"].risk_bound.__globals__["estimate_error"](d, 1.0, 2.0, rows[0].b)
-            bounds.append(algorithm.risk_bound(told, n) - statistical)
+            values = {"d": d, **algorithm.terms(told, n)}
+            statistical = evaluate(ESTIMATE, {name: values[name] for name in "dDLHb"})
+            bounds.append(bound_of("l1_geometry/thm-6@summed", algorithm, told, n) - statistical)
         assert (min(bounds) < vector) == ahead
 
 

@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import collected
 
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.checks import Check
-from dpcheck.engine import catalogue, judge
+from dpcheck.engine import judge
 from dpcheck.verdicts import Verdict
 from dpcheck.witnesses import l1_geometry as verifiers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CATALOGUE = catalogue.load(ROOT, [ROOT / "bounds", ROOT / "audits" / "l1_geometry"])
+CATALOGUE = collected()
 
 
 def check_of(item: str) -> Check:
@@ -66,7 +67,9 @@ def test_the_enumeration_misses_no_outcome() -> None:
 
 def test_no_certificate_rests_on_the_printed_sensitivities() -> None:
     # At f95bebe `alg-3::account_of_the_tree` said "holds (certificate)" of the printed reading.
-    privacy = [c for c in CATALOGUE.checks.values() if c.kind == "privacy" and c.label == "l1_geometry/alg-3"]
+    privacy = [
+        c for c in CATALOGUE.checks_of("l1_geometry/alg-3") if c.kind == "privacy" and c.label == "l1_geometry/alg-3"
+    ]
     assert privacy == []
     found = verdict_of("alg-3@corrected::account_of_the_tree")
     assert found.outcome == "holds"
@@ -99,13 +102,7 @@ def test_the_worst_pair_can_refute_the_printed_noise(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("item", "label"),
     [
-        ("thm-3::constants_of_theorem_3", "thm-3"),
-        ("thm-3::constants_of_theorem_3", "thm-3@derived"),
-        ("thm-3::constants_of_theorem_3", "alg-1"),
-        ("thm-12::constants_of_theorem_12", "thm-12"),
-        ("thm-12@corrected::constants_at_two", "thm-12@corrected"),
         ("thm-4::sums_of_the_phases", "thm-4"),
-        ("lem-3-3::constant_of_lemma_3_3", "lem-3-3"),
         ("asm-thm6::window_of_theorem_6", "thm-6@literal"),
         ("asm-thm7::windows_of_theorem_7", "thm-9@literal"),
     ],
@@ -189,12 +186,14 @@ def test_the_printed_step_at_p_2_is_refuted_by_a_loss_on_which_it_is_too_short()
     assert max(corrected) < 1.2 * min(corrected)
 
 
-@pytest.mark.parametrize("item", ["thm-12::empirical_excess_in_lp", "thm-5::risk_of_general_localised_descent"])
-def test_runs_with_reduced_noise_say_what_is_certified(item: str) -> None:
+@pytest.mark.parametrize("item", ["thm-12@corrected::empirical_excess_at_two", "thm-4::risk_of_localised_descent"])
+def test_descents_have_the_least_noise_that_is_certified(item: str) -> None:
+    """Fails at 45485ee, where the constant was 3 and the accountant certified 3.18 and 2.10 of the 1 asked for."""
     found = verdict_of(item)
-    assert found.numbers["certified epsilon"] > 1
-    assert "the accountant certifies epsilon" in found.reason
-    assert "1 is asked for" in found.reason
+    assert 0.97 < found.numbers["certified epsilon"] <= 1
+    assert found.numbers["noise"] == "enough noise"
+    assert 2 < found.numbers["certified over worst pair"] < 20
+    assert "ε = 1 is asked for, loose by at most a factor" in found.reason
 
 
 def test_a_regret_at_delta_two_fifths_is_called_no_private_run() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import collected, errors
 
 from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context
-from dpcheck.engine import catalogue
 from dpcheck.verdicts import Verdict, combine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CATALOGUE = catalogue.load(ROOT, [ROOT / "bounds", ROOT / "audits"])
+CATALOGUE = collected()
 PAPER = "pure_heavy_tails/"
 
 
@@ -36,7 +36,7 @@ def run(item: str, name: str, **cell: Any) -> Verdict:
 
 
 def test_no_collection_errors_and_every_witness_of_a_cell_verifies() -> None:
-    assert [str(error) for error in CATALOGUE.errors if "pure_heavy_tails/section" in str(error)] == []
+    assert [error for error in errors() if "pure_heavy_tails/section" in error] == []
 
 
 @pytest.mark.parametrize(("excess", "outcome"), [(1.0, "holds"), (4.0, "undecided"), (9.0, "refuted")])
@@ -169,11 +169,24 @@ def test_a_repaired_oracle_answers_one_question_one_way() -> None:
 # Rates: told apart from outputs that read no data, or not said -----------------------------------------------------
 
 
-def _class() -> Any:
-    import importlib
+class Names:
+    """A module's names as attributes; content need not be among the modules that Python knows."""
 
-    return importlib.import_module(
-        check("thm-3-1", "excess_risk_in_n").function.__module__.rpartition(".")[0] + "._class"
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+
+    def __getattr__(self, name: str) -> Any:
+        return self.names[name]
+
+
+def _class() -> Any:
+    used = check("thm-3-1", "excess_risk_in_n").function.__globals__.values()
+    return Names(
+        next(
+            each.__globals__
+            for each in used
+            if hasattr(each, "__globals__") and str(getattr(each, "__module__", "")).endswith("._class")
+        )
     )
 
 
@@ -219,6 +232,37 @@ def test_the_class_does_not_know_the_algorithm() -> None:
         assert all(work.constants.moment(k, 1) == pytest.approx(1.0) for work in every)
         start = max(found.CONTROLS["the start"](work) for work in every)
         assert start == pytest.approx(0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2.0, 1.0), (4.0, 2.0**-6)])
+def test_members_that_could_not_be_the_worst_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, k: float, epsilon: float
+) -> None:
+    """The worst of the members that are run, from the easiest to the hardest to break, is the worst of all of them."""
+    found, n, trials = _class(), 2**18, 100
+    context = Context(PAPER + "thm-3-1", "control", {}, failure_probability=1e-6)
+    algorithm = names_of("thm-3-1@derived", "excess_risk_within_constants")["practical"](k, "single")
+    every = found.members(n, k)
+    runs = [found.risks_on(context, algorithm, work, n, epsilon, trials) for work in every]
+    rows = [found.risk.quantile_summary(values, 0.9, 1.0)["mean"] for values in runs]
+    hardest = int(np.argmax(rows))
+    allowed = 2.0 * max(rows)
+
+    ran: list[Any] = []
+    original = found.risks_on
+    monkeypatch.setitem(found.names, "risks_on", lambda *given: (ran.append(given[2]), original(*given))[1])
+    worst = found.worst_of(context, algorithm, n, epsilon, k, 1.0, trials)
+    assert (worst["mean"], worst["p"], worst["theta"]) == (rows[hardest], every[hardest].p, every[hardest].theta)
+    assert worst["the wrong end"] == max(found.largest(work) for work in every)
+    assert every[hardest] in ran
+    assert len(ran) < len(every) / 2
+
+    ran.clear()
+    judged = found.within_constants(
+        context, algorithm, n, epsilon, k, trials, family=found.members, bound=lambda work, n: allowed
+    )
+    assert judged.numbers["largest quantile/bound"] == pytest.approx(0.5, rel=1e-9)
+    assert len(ran) < len(every) / 2
 
 
 def test_a_bound_that_the_start_keeps_as_well_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import collected, errors
 
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent
-from dpcheck.engine import catalogue
 from dpcheck.engine.catalogue import claim
 from dpcheck.verdicts import Verdict, combine
 from dpcheck.witnesses import verify
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CATALOGUE = catalogue.load(ROOT, [ROOT / "bounds", ROOT / "audits" / "tsybakov"])
+CATALOGUE = collected()
 PAPER = "tsybakov/"
 
 
@@ -39,8 +39,8 @@ def run(item: str, name: str, **cell: Any) -> Verdict:
 
 
 def test_no_collection_errors() -> None:
-    assert [str(error) for error in CATALOGUE.errors if "tsybakov/risk" in str(error)] == []
-    assert [str(error) for error in CATALOGUE.errors if "tsybakov/experiments" in str(error)] == []
+    assert [error for error in errors() if "tsybakov/risk" in error] == []
+    assert [error for error in errors() if "tsybakov/experiments" in error] == []
 
 
 # Lower bounds -------------------------------------------------------------------------------------------------------
@@ -85,9 +85,9 @@ def test_a_bound_a_thousand_times_too_small_is_refuted(monkeypatch: pytest.Monke
     cell = {"calibration": "plain", "theta": 2.0, "d": 1, "n": 2**16}
 
     names = names_of(*item)
-    original = names["stated"]
+    original = names["bound_of"]
     assert run(*item, **cell).outcome == "holds"
-    monkeypatch.setitem(names, "stated", lambda label, **at: original(label, **at) / 1000)
+    monkeypatch.setitem(names, "bound_of", lambda *given, **at: original(*given, **at) / 1000)
     assert run(*item, **cell).outcome == "refuted"
 
 
@@ -97,7 +97,7 @@ def test_localised_risk_against_a_bound_that_is_too_small(monkeypatch: pytest.Mo
     names = names_of(*item)
     honest = names["_judged"]
     assert run(*item, **cell).outcome == "holds"
-    monkeypatch.setitem(names, "_judged", lambda context, method, work, n: honest(context, method, work, n, 1e-3))
+    monkeypatch.setitem(names, "_judged", lambda context, method, work, n, _: honest(context, method, work, n, 1e-3))
     assert run(*item, **cell).outcome == "refuted"
 
 
@@ -249,6 +249,6 @@ def test_the_excess_over_the_order_grows_without_bound() -> None:
     for before, after in itertools.pairwise(ratios):
         assert 12 < after / before < 20
     assert (
-        "instance = (40, 100000, 0)"
+        "log2_n = 40, factor = 100000, logs = 0"
         in seen.verdict([(c, seen.measure(c, "smoke", 0)) for c in seen.cells("smoke")]).reason
     )

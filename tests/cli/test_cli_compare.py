@@ -36,7 +36,7 @@ plane = Panel(
 )
 why_not = underived("toy/lem-2", "nothing to choose")
 
-@derivation("toy/thm-1")
+@derivation("toy/thm-1@corrected")
 def halves(proof):
     \"\"\"Two halves.\"\"\"
     half = proof.argues("each half", "risk", "<=", L * D / sp.sqrt(n))
@@ -61,7 +61,7 @@ def test_show_has_the_derivation_step_by_step(root: Path, cli: Cli) -> None:
     assert "·  1  each half" in text
     assert "≠  2  three halves are enough for two [3.000 > 2.000 at n = 1; two are]" in text
     assert "✓  4  which is Theorem 1 (toy/thm-1@corrected) [equal]" in text
-    assert "✓ executed, · in words, ≠ does not follow" in text
+    assert "3 of 4 steps executed, the other in words: ✓ executed, · in words, ≠ does not follow" in text
     assert "bounds/plane.py:" in text, "the derivation's place"
     assert "no derivation: nothing to choose" in cli("show", "toy/lem-2").output
 
@@ -73,8 +73,10 @@ def test_show_has_the_derivation_in_json(root: Path, cli: Cli) -> None:
 
 
 def test_a_derivation_of_nothing_is_an_error(project: Callable[..., Path], cli: Cli, monkeypatch: Any) -> None:
-    monkeypatch.chdir(project({"bounds/plane.py": PLANE.replace('derivation("toy/thm-1")', 'derivation("toy/thm-9")')}))
-    assert "unknown label 'toy/thm-9'" in cli("show", "toy/thm-1", code=2).stderr
+    monkeypatch.chdir(
+        project({"bounds/plane.py": PLANE.replace('derivation("toy/thm-1@corrected")', 'derivation("toy/thm-9")')})
+    )
+    assert "unknown label 'toy/thm-9'" in cli("list", code=2).stderr
 
 
 # -- phase-diagram -----------------------------------------------------------------------------------------------------
@@ -194,14 +196,15 @@ def test_compare_bounds_says_what_is_wrong(root: Path, cli: Cli, arguments: tupl
 
 
 def test_a_vacuous_bound_names_the_n_at_which_it_is_not() -> None:
+    known = list(catalogue.load().claims.values())
     setting = Setting(n=10_000, d=10, epsilon=1.0, delta=1e-6)
-    rows = {row.label: row for row in comparison.compare(setting, (), only=["l1_geometry/alg-3"])}
+    rows = {row.label: row for row in comparison.compare(setting, known, only=["l1_geometry/alg-3"])}
     assert not rows["l1_geometry/alg-3@corrected"].vacuous
     row = rows["l1_geometry/alg-3"]
     assert row.vacuous
     assert row.useful_n is not None
     later = Setting(n=row.useful_n, d=10, epsilon=1.0, delta=1e-6)
-    assert not any(row.vacuous for row in comparison.compare(later, (), only=["l1_geometry/alg-3"]))
+    assert not any(row.vacuous for row in comparison.compare(later, known, only=["l1_geometry/alg-3"]))
     assert f"{row.useful_n:,}" in comparison.advice([dataclasses.replace(row, private=True)], setting)
 
 
@@ -212,14 +215,14 @@ TREE = Setting(n=600, d=2, D=2.0, H=1e-3, epsilon=1.0)
 def test_nothing_is_advised_that_is_not_certified() -> None:
     """Fails at f95bebe, which lists the printed reading as (1, 1e-06)-DP at ε = 1 and may advise it."""
     setting = Setting(n=10_000, d=10, epsilon=1.0, delta=1e-6)
-    rows = comparison.compare(setting, (), only=["l1_geometry/alg-3"])
+    known = list(catalogue.load().claims.values())
+    rows = comparison.compare(setting, known, only=["l1_geometry/alg-3"])
     found = {row.label: row for row in rows}
     printed, safe = found["l1_geometry/alg-3"], found["l1_geometry/alg-3@corrected"]
     assert (printed.private, printed.certified, printed.rests_on) == (False, "", ("l1_geometry/thm-6@corrected",))
     assert (safe.private, safe.certified) == (True, "(0.999999, 1e-06)-DP")
     assert printed.guarantee == "(1, 1e-06)-DP claimed, not certified (l1_geometry/thm-6@corrected)"
     assert safe.guarantee == "(1, 1e-06)-DP"
-    known = list(catalogue.load().claims.values())
     (fixed, *_) = (r for r in comparison.compare(TREE, known, only=["l1_geometry/alg-3"]) if "@" not in r.label)
     assert fixed.guarantee == "1-DP, refuted (l1_geometry/lem-4-1)"
     assert "l1_geometry/alg-3@corrected" in comparison.advice(rows, setting)

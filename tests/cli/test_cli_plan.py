@@ -60,9 +60,6 @@ class Blocks(Algorithm[Phase]):
     def execute(self, run: Any, workload: Any, data: Any, start: Any) -> Any:
         raise NotImplementedError
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        return problem.constants.diameter(2.0) / math.sqrt(n)
-
 
 @dataclass(frozen=True)
 class Steps(Algorithm[dict[str, float]]):
@@ -119,10 +116,6 @@ class Doubtful(Algorithm[dict[str, float]]):
     def execute(self, run: Any, workload: Any, data: Any, start: Any) -> Any:
         raise NotImplementedError
 
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        reach = problem.constants.extra.get("reach")
-        return None if reach is None else reach / n
-
 
 LEMMA = """
 import sympy as sp
@@ -148,6 +141,10 @@ slip = TOY.claim(
     "toy/thm-7@literal", "Theorem 7", "Literally.", kind="theorem", about=("toy/alg-5",), grade="slip",
     remark="Not so.", quantity="excess risk", measures="excess risk", relation="<=", explicit=L * D / n**3,
 )
+reached = TOY.claim(
+    "toy/thm-6", "Theorem 6", "By its reach.", kind="theorem", about=("toy/alg-5",), quantity="excess risk",
+    measures="excess risk", relation="<=", explicit=sp.Symbol("reach") / n,
+)
 thm_7 = TOY.claim("toy/thm-7", "Theorem 7", "Evidently.", kind="theorem", about=("toy/alg-5",))
 """
 
@@ -157,7 +154,9 @@ def doubtful(project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> C
     """A root in which Lemma 9 has this grade."""
 
     def make(grade: str) -> None:
-        headings = "".join(f"## {name}\n\nAlgebra.\n\n" for name in ("thm-1", "lem-9", "thm-7", "thm-8", "lem-8"))
+        headings = "".join(
+            f"## {name}\n\nAlgebra.\n\n" for name in ("thm-1", "lem-9", "thm-6", "thm-7", "thm-8", "lem-8")
+        )
         files = {"bounds/lemma.py": LEMMA.replace("{grade}", grade), "bounds/toy.md": headings}
         monkeypatch.chdir(project(files, name=f"grade-{grade.replace(' ', '-')}"))
 
@@ -186,7 +185,6 @@ def test_the_table(root: Path, cli: Cli) -> None:
     ]
     assert "claimed       2-DP\ncertified     2-DP by the accountant\n" in text
     assert "gradients     8,000" in text
-    assert "risk          ≤ 0.04472  toy/alg-1: the algorithm's own bound" in text
     # The claim toy/thm-1@corrected: 2 L D / sqrt(n).
     assert "risk          ≤ 0.08944  toy/thm-1@corrected: excess risk" in text
 
@@ -216,7 +214,7 @@ def test_json(root: Path, cli: Cli) -> None:
     assert plan["setting"]["moments"] == {"3": 7.0, "8": 9.0}
     assert plan["releases"][0]["sensitivity"] == pytest.approx(7 / 2000)
     assert plan["releases"][1]["name"] == "phase 2/block *"[:-1] + "*/mean"
-    assert plan["bounds"][-1]["value"] == pytest.approx(8000**-0.5)
+    assert plan["bounds"][-1]["note"] == "needs a value for L"
 
 
 def test_sampled_steps_and_selections(root: Path, cli: Cli) -> None:
@@ -352,12 +350,12 @@ def test_bounds_go_by_what_a_claim_measures(doubtful: Callable[[str], None], cli
     doubtful("refuted")
     plan = json.loads(cli(*DOUBT, "--json", code=Exit.NO_GUARANTEE).stdout)
     bounds = {(row["source"], row["what"]): row["value"] for row in plan["bounds"]}
-    assert bounds == {("toy/thm-8", "suboptimality"): 0.01, ("toy/alg-5", "risk"): None}
+    assert bounds == {("toy/thm-8", "suboptimality"): 0.01, ("toy/thm-6", "risk"): None}
     (asked,) = (row["note"] for row in plan["bounds"] if row["what"] == "risk")
     assert asked == "needs --constant reach=…: how far it goes"
     plan = json.loads(cli(*DOUBT, "--constant", "reach=3", "--json", code=Exit.NO_GUARANTEE).stdout)
     bounds = {(row["source"], row["what"]): row["value"] for row in plan["bounds"]}
-    assert bounds == {("toy/thm-8", "suboptimality"): 0.01, ("toy/alg-5", "risk"): 0.03}
+    assert bounds == {("toy/thm-8", "suboptimality"): 0.01, ("toy/thm-6", "risk"): 0.03}
 
 
 def test_an_unknown_algorithm_is_told_before_the_budget(root: Path, cli: Cli) -> None:

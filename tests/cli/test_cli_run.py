@@ -200,7 +200,7 @@ def test_report_keeps_the_larger_run(root: Path, cli: Cli) -> None:
 def test_a_bug_of_dpcheck_says_so(root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     from dpcheck.engine import catalogue
 
-    monkeypatch.setattr(catalogue, "load", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(catalogue, "load_from", lambda *a, **k: 1 / 0)
     result = cli("list", code=3)
     assert "dpcheck: internal error: ZeroDivisionError" in result.stderr
 

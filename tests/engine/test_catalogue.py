@@ -246,7 +246,8 @@ class TestLayout:
     def test_a_root_without_a_table(self, project: Make, tmp_path: Path) -> None:
         root = project()
         (root / "pyproject.toml").unlink()
-        assert layout.find(root).content == (root / "bounds", root / "audits")
+        assert layout.find(root).papers == (root,)
+        assert set(catalogue.load(root).claims) == {"toy/thm-1", "toy/thm-1@corrected", "toy/lem-2"}
         (tmp_path / "empty").mkdir()
         with pytest.raises(CollectionError, match="neither"):
             layout.find(tmp_path / "empty")

@@ -7,15 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from checkout import collected
 
 from dpcheck.accounting import account
-from dpcheck.engine import catalogue, guarantees, planning
+from dpcheck.engine import guarantees, planning
 from dpcheck.engine.algorithms import algorithms
 from dpcheck.engine.setting import Setting
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import DpcheckError, InvalidInput
 from dpcheck.interfaces import Constants
 
-CLAIMS = list(catalogue.load().claims.values())
+CLAIMS = list(collected().claims.values())
 FIVE = Setting(n=16_384, d=5, epsilon=1.0, delta=1e-5)
 TREE = Setting(n=60, d=2, D=2.0, epsilon=1.0)
 ONE_BATCH = {"T": 1, "batch": 40}
@@ -207,11 +209,11 @@ def test_suboptimality_is_no_risk() -> None:
     """risk <= 0.2846 at f95bebe."""
     found = planning.plan("lp_spaces/alg-3", replace(MIRROR, extra=SYMBOLS), {"exponent": "corrected"}, CLAIMS)
     risks = [row for row in found.bounds if row.what == "risk"]
-    assert [(row.source, row.value) for row in risks] == [("lp_spaces/alg-3", None)]
+    assert [(row.source, row.value) for row in risks] == [("lp_spaces/thm-7@risk", None)]
     assert "--constant minimiser_norm=…" in risks[0].note
     told = planning.plan("lp_spaces/alg-3", MIRROR.given({"minimiser_norm": 0.5}), {"exponent": "corrected"}, CLAIMS)
     values = {(row.what, row.source): row.value for row in told.bounds}
-    assert set(values) == {("risk", "lp_spaces/alg-3"), ("suboptimality", "lp_spaces/thm-7@derived")}
+    assert set(values) == {("risk", "lp_spaces/thm-7@risk"), ("suboptimality", "lp_spaces/thm-7@derived")}
     assert values["suboptimality", "lp_spaces/thm-7@derived"] == pytest.approx(4.237e-6, rel=1e-3)
 
 
@@ -231,18 +233,35 @@ def test_suboptimality_is_no_risk() -> None:
             "lp_spaces/thm-8@corrected",
         ),
         ("lp_spaces/alg-1", {}, MIRROR, "lp_spaces/thm-2@derived"),
-        ("lp_spaces/alg-2@corrected", {}, replace(MIRROR, extra={"modulus": 0.1}), "lp_spaces/thm-4@derived"),
+        ("lp_spaces/alg-2@corrected", {}, replace(MIRROR, extra={"modulus": 0.1}), "lp_spaces/thm-4@any-accuracy"),
+        (
+            "l1_geometry/proc-strongly-convex-reduction",
+            {},
+            MIRROR.given({"strong_convexity": 0.5}),
+            "l1_geometry/thm-8@summed",
+        ),
+        ("tsybakov/alg-6", {}, replace(MIRROR, k=2.0), "tsybakov/thm-6@derived"),
+        ("user_level/alg-1", {}, replace(MIRROR, n=10**9, m=10, H=1e-3), "user_level/thm-b1@summed"),
     ],
 )
-def test_the_claim_and_the_algorithm_give_one_bound(
+def test_a_plan_shows_the_claim_at_the_terms_of_the_schedule(
     label: str, settings: dict[str, Any], setting: Setting, claim: str
 ) -> None:
-    """What the schedule fixes is handed to the claim: two homes of one formula, and they agree."""
     found = planning.plan(label, setting, settings, CLAIMS)
-    values = {row.source: row.value for row in found.bounds if row.what == "risk" and row.value is not None}
-    own, stated = values[label.partition("@")[0]], values[claim]
-    # Theorem 4's claim bounds σ_2 by its own formula, too; the others are the algorithm's own bound to the digit.
-    assert own == pytest.approx(stated, rel=1e-9 if "alg-2" not in label else 0.5)
+    values = {row.source: row.value for row in found.bounds if row.what == "risk"}
+    chosen = planning.build(label, settings, setting.k)
+    assert values[claim] == bound_of(claim, chosen, setting.problem, setting.n) > 0
+
+
+def test_the_field_of_an_algorithm_goes_before_the_order_of_the_setting() -> None:
+    """A plan at --k 2 of an algorithm with --set k=4 took r_2 for r_4 in the claims about it."""
+    setting = Setting(n=10**6, d=2, epsilon=0.5, delta=1e-6, k=2.0, L=math.inf, moments={2: 1.0, 4: 3.0, 8: 9.0})
+    (row,) = (
+        row
+        for row in planning.plan("tsybakov/alg-6", setting, {"k": 4.0}, CLAIMS).bounds
+        if row.source == "tsybakov/thm-6@derived"
+    )
+    assert row.value == bound_of(row.source, planning.build("tsybakov/alg-6", {"k": 4.0}), setting.problem, 10**6)
 
 
 def test_the_exponent_of_growth_is_not_the_norm_of_the_minimiser() -> None:

@@ -80,7 +80,8 @@ def test_a_derivation_invalidates_those_who_execute_it(project: Make) -> None:
     """
     root = project({"bounds/steps.py": derivation, "audits/executes.py": check})
     assert edited(root, "bounds/steps.py", 'proof.equal("true", n, n)', 'proof.equal("true", n, n * 1)') == {
-        "toy/thm-1@corrected::executes"
+        "toy/thm-1@corrected::executes",
+        "toy/thm-1::derivation",
     }
     assert not edited(root, "bounds/steps.py", "One step.", "A single step.")
 
@@ -106,12 +107,7 @@ def test_reach(tmp_path: Path, text: str, expected: set[str], absent: set[str]) 
     """Which dpcheck modules a file drags in."""
     path = tmp_path / "file.py"
     path.write_text(text)
-    reached, queue = set(), [path]
-    while queue:
-        file = queue.pop()
-        if file not in reached:
-            reached.add(file)
-            queue.extend(sources._facts(file, file.stat().st_mtime_ns).imports)
+    reached = sources.Snapshot().closure(path)
     base = Path(dpcheck.__file__).parent
     names = {file.relative_to(base).with_suffix("").as_posix() for file in reached if file.is_relative_to(base)}
     assert expected <= names

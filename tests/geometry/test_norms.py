@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry import norms
+from dpcheck.geometry import PowerMap, norms, projections
 from dpcheck.seeds import stream
 
 EXPONENTS = [1.0, 1.1, 1.5, 2.0, 3.7, 21.0, math.inf]
@@ -82,3 +82,51 @@ def test_regularity_satisfies_its_definition(a: float, d: int) -> None:
 def test_regularity_refuses_small_exponents() -> None:
     with pytest.raises(InvalidInput, match=r"a = 1\.5"):
         norms.regularity(1.5, 10)
+
+
+@pytest.mark.parametrize("shape", [(5,), (40, 5), (7, 3, 20)])
+@pytest.mark.parametrize("size", [1e-99, 1e-9, 1.0, 1e99])
+def test_ordinary_vectors_take_a_short_way_to_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], size: float
+) -> None:
+    rng = np.random.default_rng(3)
+    w = size * rng.standard_normal(shape) * 10.0 ** rng.uniform(-12, 0, shape)
+    w[..., 0] = size * rng.choice([-1.0, 1.0], shape[:-1])  # short rows are none of these sizes
+    u, k = norms.scaled(w)
+    length = norms.unscaled(norms._scaled_norm(np.abs(u), 2.0), k[..., 0])
+    radius = size * rng.uniform(0.5, 2.0, shape[:-1])
+    outside, direction = length[..., None] > radius[..., None], u / norms._scaled_norm(np.abs(u), 2.0)[..., None]
+    projected = np.where(outside, radius[..., None] * direction, w)
+
+    def refuse(w: np.ndarray) -> None:
+        raise AssertionError("an ordinary vector is scaled")
+
+    monkeypatch.setattr(norms, "scaled", refuse)
+    assert (norms.norm(w) == length).all()
+    assert (norms.unit(w) == direction).all()
+    assert (norms.dual_direction(w) == direction).all()
+    assert (projections.project_l2(w, radius) == projected).all()
+    if size == 1.0:
+        mirror = PowerMap(1.5)
+        np.testing.assert_allclose(mirror.inverse(mirror.gradient(w)), w, rtol=1e-12)
+        assert np.isfinite(norms.norm(w, 21.0)).all()
+
+
+def test_a_row_does_not_depend_on_the_others() -> None:
+    """Zeros, subnormal, ordinary, huge, infinite and missing entries in one batch, and each by itself."""
+    rows = np.array(
+        [[0.0, 0.0], [5e-324, 0.0], [3e-200, 4e-200], [3.0, 4.0], [3e200, 4e200], [np.inf, 1.0], [np.nan, 1.0]]
+    )
+    with np.errstate(invalid="ignore"):
+        for at in (
+            norms.norm,
+            lambda w: norms.norm(w, 1.5),
+            lambda w: norms.norm(w, 21.0),
+            norms.unit,
+            norms.dual_direction,
+            lambda w: projections.project_l2(w, 2.0),
+            PowerMap(1.5).gradient,
+            PowerMap(1.5).inverse,
+        ):
+            np.testing.assert_array_equal(at(rows), np.stack([at(row) for row in rows]))
+    np.testing.assert_allclose(norms.norm(rows)[:5], [0.0, 5e-324, 5e-200, 5.0, 5e200], rtol=1e-15)

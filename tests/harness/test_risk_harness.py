@@ -126,7 +126,7 @@ def test_vacuous_cells_do_not_count_beside_others():
     short = risk.expectation(np.zeros(2), 0.5, 1e-6, limit=1.0)
     found = combine([vacuous, telling, vacuous])
     assert found.outcome is HOLDS
-    assert "1 of 1 cells; vacuous in the other 2" in found.reason
+    assert "1 of 1 cell; vacuous in the other 2" in found.reason
     assert combine([vacuous, broken, telling]).outcome is REFUTED
     assert combine([vacuous, short, telling]).outcome is UNDECIDED
     assert combine([vacuous, vacuous]).vacuous

@@ -8,7 +8,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.harness import runtime
 from dpcheck.interfaces import Read, Release, Sample, Sampling
 from dpcheck.laws import Laplace
-from dpcheck.verdicts import Outcome
+from dpcheck.verdicts import Outcome, combine
 from dpcheck.workloads.base import Extended, Minimised
 
 
@@ -118,3 +118,13 @@ def test_conclude_judges_all_cells():
     assert "n = 40" in answer.reason
     with pytest.raises(InvalidInput, match="no cell"):
         runtime.conclude([], 1e-6)
+
+
+def test_figure_and_worst_cell_of_counts():
+    answers = [runtime.verdict(calls, 10.0, what="steps", x=calls, variable="T") for calls in (2.0, 9.0)]
+    assert answers[0].axes == ("T", "steps")
+    assert "9 steps counted" in combine(answers, [{"T": 2}, {"T": 9}]).reason
+
+
+def test_no_digits_that_a_float_has_not():
+    assert "6.30553e+17 gradients counted, 1e+18 allowed" in runtime.verdict(630_553_204_792_620_416.0, 1e18).reason

@@ -23,6 +23,7 @@ from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian
 from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context
+from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import risk
@@ -216,7 +217,7 @@ def _too_much_noise(context: Context) -> Kill:
     domain = Ball(20, 0.5)
     work = LinearMean(*signs_on(domain, 1.0, 0.5), domain, 0.5)
     n, honest, loud = 10**7, ApproximateObjectivePerturbation(alpha_rule="fixed"), 1e6
-    bound = honest.risk_bound(_problem(work), n)
+    bound = bound_of("lp_spaces/thm-2@derived", honest, _problem(work), n)
     noisy = replace(honest, noise_dial=loud)
     values = risk.excess_risks(noisy, work, _problem(work), n, 3000, context.seed, context.name, gradients=1e18)
     against = refute_mean(values, bound, context.failure_probability)

@@ -20,6 +20,7 @@ from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_descent, dyk
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance
 from dpcheck.algorithms.tsybakov.localised import corrected
 from dpcheck.checks import Context
+from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Ball, Box
 from dpcheck.harness import losses, risk
 from dpcheck.harness.replay import Case, Replay
@@ -287,7 +288,7 @@ def too_much_noise(context: Context) -> Kill:
     """Private, and worthless: the risk breaks the derived bound."""
     n, honest = 10**7, PermutedAccelerated(calibration="plain", batches=40)
     told = problem(PLANE)
-    bound = honest.risk_bound(told, n)
+    bound = bound_of("tsybakov/thm-6@derived", honest, told, n)
     loud = replace(honest, noise_dial=1e5)
     values = risk.excess_risks(loud, PLANE, told, n, 300, context.seed, context.name, gradients=1e18)
     against = refute_mean(values, bound, context.failure_probability)

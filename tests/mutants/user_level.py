@@ -11,6 +11,7 @@ from dpcheck.algorithms.user_level import GroupPrivacy, MinibatchSGD, PhasedERM,
 from dpcheck.algorithms.user_level.accelerated import ac_sa
 from dpcheck.algorithms.user_level.concentration import concentration_score, neighbour_counts, outlier_removal
 from dpcheck.algorithms.user_level.descent import sgd
+from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Ball
 from dpcheck.harness import risk
 from dpcheck.harness.replay import Case
@@ -126,7 +127,11 @@ def kill_by_risk(factor):
         plan = QUIET.schedule(told, n).edit("phase */mean", law=lambda law: Gaussian(law.sigma * factor))
         values = risk.excess_risks(QUIET, HARD, told, n, trials, context.seed, "over-noising", factor, schedule=plan)
         found = risk.expectation(
-            values, QUIET.risk_bound(told, n), context.failure_probability, limit=1.0, seed=context.seed
+            values,
+            bound_of("user_level/thm-b1@summed", QUIET, told, n),
+            context.failure_probability,
+            limit=1.0,
+            seed=context.seed,
         )
         killed = found.outcome is Outcome.REFUTED
         return Kill(killed=killed, by="risk check", samples=trials, claim="the recursion of Theorem B.1")

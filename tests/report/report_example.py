@@ -15,6 +15,7 @@ from dpcheck.checks import Check, Unchecked, check, unchecked
 from dpcheck.claims import Claim, Paper
 from dpcheck.derivations import Derivation, Finding, Proof, Transcript, Underived, derivation, finding, underived
 from dpcheck.engine.homes import Home
+from dpcheck.engine.layout import Layout
 from dpcheck.engine.records import Record
 from dpcheck.errors import CollectionError, UnknownLabel
 from dpcheck.panels import Contest, Entry, Panel, Size
@@ -130,7 +131,7 @@ def not_yet(context: object) -> Verdict:
 CHECKS = (risk_grows, rate_many_series, worst_pair, worst_pair_again, sum_at_one_point, not_yet)
 
 
-@derivation("example/thm-10")
+@derivation("example/thm-10@corrected")
 def doubled(proof: Proof) -> None:
     """Two parts of <ε> each."""
     half = proof.argues("each part", "E_part", "<=", s.epsilon)
@@ -269,6 +270,13 @@ class FakeCatalogue:
     algorithms: dict[str, type] = field(default_factory=lambda: {"example/alg-1": object})
     errors: list[CollectionError] = field(default_factory=list)
 
+    @property
+    def layout(self) -> Layout:
+        return Layout(self.root, (), (), self.root)
+
+    def reached(self, label: str, base: pathlib.Path | None = None) -> str:
+        return ""
+
     def checks_of(self, label: str) -> list[Check]:
         return [check for check in self.checks.values() if label in check.labels]
 
@@ -278,7 +286,7 @@ class FakeCatalogue:
         return [Home("bound", "bounds/example.py", 3), Home("derivation", "bounds/example.md", 3)]
 
     def transcript(self, label: str) -> Transcript | None:
-        return doubled.run(self.claims) if label == doubled.label and self.claims else None
+        return doubled.run(self.claims) if label.startswith("example/thm-10") and self.claims else None
 
     def home(self, id: str) -> Home:
         return Home("audit", "audits/example.py", 2)

@@ -79,7 +79,8 @@ def test_infinite_and_missing_values():
 
 
 def test_dollars_and_tags_in_names_are_text():
-    words = texts(drawn([Point(x=1.0, value=1.0, series="a <b> & $x_1$")], ("$n", "risk $ of $")))
+    points = [Point(x=x, value=1.0, series="a <b> & $x_1$") for x in (1.0, 2.0)]
+    words = texts(drawn(points, ("$n", "risk $ of $")))
     assert {"a <b> & $x_1$", "$n", "risk $ of $"} <= set(words)
 
 
@@ -113,3 +114,38 @@ def test_any_floats_at_all(points):
         svg = figures.svg(figure)
         ET.fromstring(svg)
         assert not re.search(r'\b(d|x|y)="[^"]*\bnan\b', svg)
+
+
+def test_axes_that_are_not_linear_are_told():
+    wide = [Point(x=10.0**k, value=10.0**k) for k in range(4)]
+    assert figures.scales(figures.draw(wide, AXES)) == "Both axes are logarithmic."
+    flat = [Point(x=10.0**k, value=1 + k / 100) for k in range(4)]
+    assert figures.scales(figures.draw(flat, AXES)) == "The horizontal axis is logarithmic."
+    signed = [Point(x=float(x), value=v) for x, v in enumerate([-1e-6, 0.0, 1e-6, 1e-6, 5.0], start=10)]
+    assert "linear within ±" in figures.scales(figures.draw(signed, AXES))
+    assert figures.scales(figures.draw([Point(x=float(x), value=x + 9.0) for x in (10, 11)], AXES)) == ""
+
+
+def test_long_labels_stay_within_the_figure():
+    said = "excess of the descent over that of the tree, best depth of all that were tried"
+    figure = figures.draw(example.curve(), ("n", said))
+    assert figure.axes[0].get_ylabel().count("\n") >= 1
+    names = [f"measured on the hardest member of all, k = {k}, solver = double" for k in range(8)]
+    panels = figures.draw([p for name in names for p in example.curve(name, 1.0)], AXES)
+    assert all("\n" in ax.get_title(loc="left") for ax in panels.axes if ax.get_title(loc="left"))
+
+
+def test_greek_letters_as_in_the_text():
+    words = texts(drawn([Point(x=x, value=1.0, series="beta_2, theta_bar") for x in (1.0, 9.0)], ("1/epsilon", "eta")))
+    assert {"β_2, θ_bar", "1/ε", "η"} <= set(words)
+
+
+def test_a_lone_point_is_a_row():
+    words = texts(drawn([Point(x=4096, value=3.0, bound=6.0, series="tree")]))
+    assert {"tree", "risk, at n = 4,096"} <= set(words)
+
+
+def test_quotients_that_are_nearly_flat_look_nearly_flat():
+    points = [Point(x=10.0**k, value=0.5 + k / 100) for k in range(4)]
+    assert figures.draw(points, AXES, figures.Words(ratio=True)).axes[0].get_ylim()[0] == 0
+    assert figures.draw(points, AXES).axes[0].get_ylim()[0] > 0

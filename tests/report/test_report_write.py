@@ -74,7 +74,7 @@ def test_phase_diagrams_are_shown_or_say_why_not(out):
     assert "(comparisons.md#where): Vacuous where d \\> nε." in index
     assert "the phase diagram gone: unknown label" in index
     assert "![One bound" in page
-    assert "| clipping | 3/4\\*a + 3/4\\*b - 3/4 |" in page
+    assert "| clipping | 3/4 a + 3/4 b - 3/4 |" in page
     assert "of the order of the lower bound everywhere" in page
 
 
@@ -160,7 +160,8 @@ def test_pages_say_what_they_must(out):
     assert "No check: cited; it states no constant." in page
     assert "Not run yet" in page
     assert "No derivation: it has no parameter to choose" in page
-    assert "argued in words" in page
+    assert "in words" in page
+    assert "Two parts of \\<ε\\> each. (3 of 4 steps executed, the other in words.)" in page
     assert r"does not follow (3.000 \> 2.000 at epsilon = 1; there are two)" in page
     assert page.count("*Stale: the sources have changed since.*") == 1
     assert "**Not what was expected.**" in page

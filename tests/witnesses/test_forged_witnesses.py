@@ -238,3 +238,11 @@ def test_no_bytes_do_more_than_be_refused(tmp_path_factory: Any, noise: bytes, p
     path.write_bytes(text[:at] + noise + text[at + len(noise) :])
     with contextlib.suppress(WitnessRejected, InvalidInput):
         assert Witness.load(path) == counted()
+
+
+@pytest.mark.parametrize("schema", [0, 2, 99, "1", True, 1.0, None])
+def test_witnesses_of_another_schema_are_unreadable(schema: Any) -> None:
+    """The fingerprint does not cover it; what the fields mean depends on it."""
+    with pytest.raises(Unreadable, match="schema_version"):
+        Witness.from_dict({**counted().to_dict(), "schema_version": schema})
+    assert Witness.from_dict(counted().to_dict()) == counted()

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import collected
 from scipy import special, stats
 
-from dpcheck.engine import catalogue
 from dpcheck.errors import WitnessRejected
 from dpcheck.verdicts import Witness
 from dpcheck.witnesses import pure_heavy_tails as verifiers
@@ -76,7 +76,7 @@ def witness(case: tuple[str, str, dict[str, Any], str, str, dict[str, Any]]) -> 
 
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CLAIMS = catalogue.load(ROOT, [ROOT / "bounds"]).claims
+CLAIMS = collected().claims
 everyone = pytest.mark.parametrize("case", CASES, ids=[f"{i}-{c[0]}" for i, c in enumerate(CASES)])
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import collected
 
-from dpcheck.engine import catalogue
 from dpcheck.errors import WitnessRejected
 from dpcheck.laws import NoisyMin
 from dpcheck.verdicts import Witness
@@ -17,7 +17,7 @@ from dpcheck.witnesses import l1_geometry as verifiers
 from dpcheck.witnesses import require, verify
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CLAIMS = catalogue.load(ROOT, [ROOT / "bounds"]).claims
+CLAIMS = collected().claims
 
 # verifier, item, parameters, claimed, found, parameters that do no harm
 CASES: list[tuple[str, str, dict[str, Any], str, str, dict[str, Any]]] = [

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from checkout import collected
 from scipy import integrate, stats
 
-from dpcheck.engine.catalogue import load
 from dpcheck.errors import WitnessRejected
 from dpcheck.verdicts import Witness
 from dpcheck.witnesses import lp_spaces as verifiers
 from dpcheck.witnesses import require, verify
 
-CLAIMS = load(Path(__file__).resolve().parents[2]).claims
+CLAIMS = collected().claims
 BUDGET: dict[str, Any] = {"epsilon": "1/2", "delta": "1/1000000"}
 WIDE: dict[str, Any] = {"n": 2000, "R": 10, "ramp": "1/10", **BUDGET}
 UNIT: dict[str, Any] = {

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from checkout import collected
 from scipy import optimize, stats
 
-from dpcheck.engine import catalogue
 from dpcheck.errors import WitnessRejected
 from dpcheck.verdicts import Witness
 from dpcheck.witnesses import require, verify
 from dpcheck.witnesses import user_level as verifiers
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CLAIMS = catalogue.load(ROOT, [ROOT / "bounds"]).claims
+CLAIMS = collected().claims
 
 PHASE_1: dict[str, Any] = {"m": 100, "d": 100, "epsilon": 1, "delta": "1/1000000000", "q": "1/20", "T": 100}
 FEW: dict[str, Any] = {

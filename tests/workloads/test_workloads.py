@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -247,7 +248,8 @@ def test_least_absolute_deviations_of_tied_counts():
     work = randhie("absolute")
     line = FinitePopulation(work.features_table[:, :1], work.target, work.radius)
     assert line.population_minimiser[0] * line.features_table[0, 0] == pytest.approx(np.median(work.target))
-    with pytest.warns(IterationLimitWarning):  # reweighted least squares cycle on ties
+    with warnings.catch_warnings():  # reweighted least squares cycle on ties, and may or may not say so
+        warnings.simplefilter("ignore", IterationLimitWarning)
         theirs = QuantReg(work.target, work.features_table).fit(0.5).params
     assert work.risk(work.population_minimiser) <= work.risk(np.asarray(theirs)) + 1e-9
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -233,17 +233,11 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             raise InvalidInput(f"the entropy needs a Simplex of sum 1, got {domain!r}; use mirror='power'")
         return descend(run, row, workload, data, start)
 
-    def empirical_bound(self, problem: Problem, n: int) -> float:
-        """Bound on E F^(x) - min F^: 2 D sqrt((L^2 + v)/T), or 4 (L^2 + v)/(weight (T + 1)); v bounds the noise.
-
-        The second one needs L to bound the gradients of f + weight h.
-        """
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `l1_geometry/thm-3@summed`, or of `@weighted`, which needs L to bound the gradients of f + λh."""
         row = self.schedule(problem, n).phases[0]
-        L = problem.constants.lipschitz(self.norm())
-        moment = L**2 + self.squared_noise(problem, row.sigma)
-        if self.weight > 0:
-            return 4 * moment / (self.weight * (row.T + 1))
-        return 2 * self.reach(problem) * math.sqrt(moment / row.T)
+        known = {"L": problem.constants.lipschitz(self.norm()), "V": self.squared_noise(problem, row.sigma), "T": row.T}
+        return known | ({"lambda": self.weight} if self.weight > 0 else {"D_1": self.reach(problem)})
 
 
 @dataclass(frozen=True)

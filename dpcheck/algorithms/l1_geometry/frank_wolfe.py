@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.l1_geometry.descent import domain_of
 from dpcheck.algorithms.sizes import next_feasible
+from dpcheck.claims import evaluate
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import (
     Algorithm,
@@ -251,17 +252,19 @@ class TreeFrankWolfe(Algorithm[Tree]):
         One record moves a score by at most R |change of v|_inf, R = D/2 the size of a vertex: D L/b at the root. A
         right child's record enters by a difference of two gradients, which "printed" charges as one.
         """
-        sets, factor = row.sets(), 1.0 if self.sensitivity == "printed" else 2.0
+        factor = 1.0 if self.sensitivity == "printed" else 2.0
+        # One read a set, shared by all leaves below it: there are as many sets as leaves.
+        own = {
+            node: Read(start=start, stop=stop, sensitivity=(factor * 2 ** len(node) if node else 1.0) * unit / row.b)
+            for node, (start, stop) in row.sets().items()
+        }
+        law = NoisyMin(row.scale)
         for leaf in range(row.leaves):
             node = format(leaf, f"0{row.t}b")
-            reads = [Read(start=sets[""][0], stop=sets[""][1], sensitivity=unit / row.b)]
-            for j in range(1, row.t + 1):
-                if node[j - 1] == "1":
-                    start, stop = sets[node[:j]]
-                    reads.append(Read(start=start, stop=stop, sensitivity=factor * unit * 2**j / row.b))
+            reads = [own[""], *(own[node[:j]] for j in range(1, row.t + 1) if node[j - 1] == "1")]
             yield Release(
                 name=f"phase {row.t}/leaf {leaf}",
-                law=NoisyMin(row.scale),
+                law=law,
                 reads=tuple(reads),
                 norm="range",
                 rests_on=rests_on,
@@ -286,25 +289,31 @@ class TreeFrankWolfe(Algorithm[Tree]):
 
     # Bounds
 
-    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
-        """m of Theorems 6 and 7 counts vertices. Their b and T are left out: they are for the printed noise alone."""
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `l1_geometry/thm-6@summed`; m counts vertices.
+
+        The T of Theorems 6 and 7 is left out: their bounds are for the printed noise alone.
+        """
         c = problem.constants
-        return {"m": self.vertices(problem), "D": c.diameter(1.0), "L": c.lipschitz(1.0), "H": c.smoothness(1.0)}
+        rows = self.schedule(problem, n).phases
+        shares, steps, owners = zip(*weights(rows), strict=True)
+        return {
+            "m": self.vertices(problem),
+            "D": c.diameter(1.0),
+            "L": c.lipschitz(1.0),
+            "H": c.smoothness(1.0),
+            "b": rows[0].b,
+            "w[i]": shares,
+            "s[i]": steps,
+            "lambda[i]": [row.scale for row in owners],
+            "l": len(shares),
+        }
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """D times Lemma 4.2, plus the selection gaps and beta D^2 eta^2/2, with the exact weights of all leaves."""
-        rows, c = self.schedule(problem, n).phases, problem.constants
-        L, H, D = c.lipschitz(1.0), c.smoothness(1.0), c.diameter(1.0)
-        m = self.vertices(problem)
-        harmonic = sum(1 / i for i in range(1, m + 1))
-        drift = sum(weight * step for weight, step, _ in weights(rows)) / 2
-        gaps = sum(weight * row.scale for weight, _, row in weights(rows)) * harmonic
-        return D * estimate_error(c.d, L, H * D, rows[0].b) + H * D**2 * drift + gaps
+    def proved(self, problem: Problem, n: int) -> float:
+        """The bound `l1_geometry/thm-6@summed` on the excess risk, which restarts plan with."""
+        from dpcheck.algorithms.l1_geometry.regret import LEAVES
 
-
-def estimate_error(d: int, L: float, HD: float, b: int) -> float:
-    """Lemma 4.2 with constants: sqrt(2 log(2d) (L^2 + 16 (beta D)^2)/b)."""
-    return math.sqrt(2 * math.log(2 * d) * (L**2 + 16 * HD**2) / b)
+        return float(evaluate(LEAVES, {"d": problem.constants.d, **self.terms(problem, n)}))
 
 
 def weights(rows: tuple[Tree, ...]) -> list[tuple[float, float, Tree]]:
@@ -349,7 +358,6 @@ def _walk(run: Run[Tree], row: Tree, workload: Workload, data: Data, corners: Ar
 __all__ = [
     "Tree",
     "TreeFrankWolfe",
-    "estimate_error",
     "preorder",
     "record_count",
     "report_noisy_min",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from dpcheck.algorithms.l1_geometry.descent import (
     descend,
     gaussian_max,
 )
+from dpcheck.claims import evaluate
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry.norms import dual_exponent
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
@@ -216,20 +217,29 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
     def _squared_noise(self, d: int, sigma: float) -> float:
         return gaussian_max(d) * sigma**2
 
-    def risk_bound(self, problem: Problem, n: int, away: float | None = None) -> float:
-        """Sum of Lemmas 3.3 and 3.4 over the phases that run: bounds E F(x_k) - F(y) at |y - x_0|_p <= away, else D."""
-        c, p = problem.constants, self.exponent(problem)
-        L, factor = c.lipschitz(self.norm(problem)), self.conversion()
-        D = c.diameter(self.norm(problem)) if self.distance is None else self.distance
-        away = D if away is None else away
-        rows, near = list(self.phases(problem, n)), self.distances(problem, n)
-        if not rows:
-            return L * away
-        total = away**2 / (rows[0].eta_i * rows[0].records * (p - 1))
-        for row, before in zip(rows[1:], near[:-1], strict=True):
-            total += before / (row.eta_i * row.records * (p - 1))
-        total += sum((factor * L) ** 2 * row.eta_i for row in rows)
-        return total + factor * L * math.sqrt(near[-1])
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `l1_geometry/thm-4@summed`; noise by the right Lemma 3.2, D_1 the distance that eta is set by."""
+        c, rows, norm = problem.constants, list(self.phases(problem, n)), self.norm(problem)
+        return {
+            "L": c.lipschitz(norm),
+            "D_1": c.diameter(norm) if self.distance is None else self.distance,
+            "p": self.exponent(problem),
+            "kappa": self.conversion(),
+            "eta[i]": [row.eta_i for row in rows],
+            "n[i]": [row.records for row in rows],
+            "T[i]": [row.T for row in rows],
+            "lambda[i]": [row.weight for row in rows],
+            "V[i]": [self._squared_noise(c.d, row.sigma) for row in rows],
+            "R[i]": [row.radius for row in rows],
+            "h[i]": [row.scale for row in rows],
+            "l": len(rows) or math.nan,
+        }
+
+    def proved(self, problem: Problem, n: int) -> float:
+        """The bound `l1_geometry/thm-4@summed` on the excess risk, which restarts plan with."""
+        from dpcheck.algorithms.l1_geometry.regret import PHASES
+
+        return float(evaluate(PHASES, self.terms(problem, n)))
 
 
 @dataclass(frozen=True)

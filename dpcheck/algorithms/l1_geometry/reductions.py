@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -77,7 +77,7 @@ class StronglyConvexReduction(Algorithm[Restart]):
             inner, told = self._told(problem, distance, i)
             yield Restart(i=i, first=first, records=records, distance=distance, inner=inner.schedule(told, records))
             first += records
-            bound = self.bound_dial * inner.risk_bound(told, records)
+            bound = self.bound_dial * inner.proved(told, records)
             distance = min(distance, math.sqrt(2 * bound / modulus))
 
     def _told(
@@ -130,11 +130,11 @@ class StronglyConvexReduction(Algorithm[Restart]):
                 x = workload.project(self.inner.walk(inner, workload, source, corners, x))
         return x
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """The proved bound of the last run, whose distance earlier runs bound in expectation."""
-        rows = list(replace(self, bound_dial=1.0).restarts(problem, n))
-        inner, told = self._told(problem, rows[-1].distance, rows[-1].i)
-        return inner.risk_bound(told, rows[-1].records)
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Those of the last run, whose distance earlier runs bound in expectation: what is proved, undialled."""
+        *_, row = replace(self, bound_dial=1.0).restarts(problem, n)
+        inner, told = self._told(problem, row.distance, row.i)
+        return inner.terms(told, row.records)
 
 
 def _ball(constants: Constants, radius: float) -> Constants:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
 
     wants: ClassVar = {"minimiser_norm": "norm |θ*|_s of the minimiser, in the norm of the mirror map"}
 
-    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `lp_spaces/thm-7@derived`, which speaks of the literal step with the corrected map."""
         if self.exponent != "corrected" or self.step != "beta":
             return {}
@@ -163,20 +163,3 @@ class NoisyMirrorDescent(Algorithm[Descent]):
         phi = mirror_map(self.p, problem.constants.d, self.exponent).scale / 2 * size**2
         H = problem.constants.smoothness(self.p)
         return {"H": H, "A": row.growth**row.steps, "alpha": row.alpha, "sigma": row.sigma, "C": phi}
-
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """The derived bound of Theorem 7 at |theta*|_s <= extra["minimiser_norm"], corrected map only.
-
-        It takes Phi of the empirical minimisers at that norm as well, which is exact in the limit of large n only;
-        None where the norm is not declared.
-        """
-        size = problem.constants.extra.get("minimiser_norm")
-        if size is None or self.exponent != "corrected" or self.step != "beta":
-            return None
-        (row,) = self.schedule(problem, n).phases
-        L, H, d = problem.constants.lipschitz(self.p), problem.constants.smoothness(self.p), problem.constants.d
-        phi = mirror_map(self.p, d, self.exponent).scale / 2 * size**2
-        A = row.growth**row.steps
-        suboptimal = row.alpha / 2 * phi / (A - 1) + d * row.sigma**2 / (row.alpha + H)
-        away = math.sqrt(phi / (A - 1) + 2 * d * row.sigma**2 / (row.alpha * (row.alpha + H)))
-        return row.alpha * phi + suboptimal + L * (2 * away + 2 * L / (row.alpha * n))

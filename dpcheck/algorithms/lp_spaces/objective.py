@@ -6,7 +6,7 @@ import abc
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -280,20 +280,12 @@ class ApproximateObjectivePerturbation(PerturbedMinimiser):
         second = epsilon**2 * L * D**3 / (_width(problem) ** 2 * math.log(1 / delta) * n**power)
         return float(min(1.0, L * D / n**1.5, second))
 
-    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of Theorem 2's bounds."""
         row, _ = self.plan(problem, n)
         R = problem.constants.extra.get("radius", problem.constants.diameter(2.0))
-        return {"lambda": row.lambda_, "alpha": row.alpha, "omega": _width(problem), "R": R, "r": row.rank}
-
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """The excess risk of `lp_spaces/thm-2@derived`, for a domain that contains 0."""
-        row, _ = self.plan(problem, n)
-        constants = problem.constants
-        L, omega = steepness(constants, 2.0, self.label), _width(problem)
-        R = constants.extra.get("radius", constants.diameter(2.0))
-        optimiser = L * math.sqrt(row.alpha / row.lambda_) + L * math.sqrt(2 * row.sigma_2 * omega)
-        return L**2 / (row.lambda_ * n) + row.lambda_ * R**2 + row.sigma_1 * omega / n + optimiser
+        omega = _width(problem) if self.noise_dial == 1 else math.nan
+        return {"lambda": row.lambda_, "alpha": row.alpha, "omega": omega, "R": R, "r": row.rank}
 
 
 @dataclass(frozen=True)
@@ -362,18 +354,15 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
         others = 2 * lambda_ * n + (n - 1) * modulus / R**2
         return row, d * math.log1p(H / others)
 
-    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
-        """Symbols of `lp_spaces/thm-4@derived`, which is for lambda = 0 and R half of the diameter."""
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `lp_spaces/thm-4@any-accuracy`, for R half of the diameter; `thm-4@derived` is for lambda = 0."""
         row, _ = self.plan(problem, n)
-        modulus, R = problem.constants.extra["modulus"], problem.constants.diameter(2.0) / 2
-        return {"mu": modulus if row.lambda_ == 0 else math.nan, "omega": _width(problem), "R": R}
-
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """The excess risk of `lp_spaces/thm-4@derived`; with lambda > 0 the regulariser's share too."""
-        row, _ = self.plan(problem, n)
-        constants, R = problem.constants, problem.constants.diameter(2.0) / 2
-        L, omega, modulus = constants.lipschitz(2.0), _width(problem), constants.extra["modulus"]
-        noise = row.sigma_1**2 * (omega**2 + R**2) / (2 * modulus * n**2) * (2 if row.lambda_ else 1)
-        stability = 2 * L**2 * R**2 / (modulus * n)
-        optimiser = L * R * math.sqrt(2 * row.alpha / modulus) + L * math.sqrt(2 * row.sigma_2 * omega)
-        return stability + noise + 4 * row.lambda_**2 * R**4 / modulus + optimiser
+        modulus = problem.constants.extra["modulus"]
+        return {
+            "mu": modulus if row.lambda_ == 0 else math.nan,
+            "Delta": modulus,
+            "omega": _width(problem) if self.noise_dial == 1 else math.nan,
+            "R": problem.constants.diameter(2.0) / 2,
+            "alpha": row.alpha,
+            "lambda_2": row.lambda_,
+        }

@@ -88,21 +88,10 @@ class PhasedSGD(Algorithm[Pass]):
 
     wants: ClassVar = {"minimiser_norm": "Euclidean norm |θ*|_2 of the minimiser"}
 
-    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `lp_spaces/thm-8@corrected`."""
         size = problem.constants.extra.get("minimiser_norm", math.nan)
         return {"c": self.scale / problem.constants.lipschitz(2.0), "theta": size}
-
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """`lp_spaces/thm-8@corrected` at |theta*|_2 <= extra["minimiser_norm"]; None where that is not declared."""
-        size = problem.constants.extra.get("minimiser_norm")
-        if size is None:
-            return None
-        epsilon, delta = budget(problem, self.label)
-        L, x = problem.constants.lipschitz(2.0), math.sqrt(problem.constants.d * math.log(1 / delta)) / (n * epsilon)
-        c = self.scale / L
-        spread = 1 / (6 * math.sqrt(n)) + 128 * x
-        return 8 / c * size**2 * (1 / math.sqrt(n) + x) + c * L**2 * spread + 16 * c * L**2 / n**2
 
 
 def rows_in_order(run: Run[Any], sample: Sample) -> Array:

@@ -292,7 +292,7 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
         "minimiser_norm": "norm |w*|_s of the minimiser, in the norm of the mirror map",
     }
 
-    def terms(self, problem: Problem, n: int) -> Mapping[str, float]:
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `lp_spaces/thm-10@derived`, which is for the corrected map."""
         if self.exponent != "corrected":
             return {}
@@ -311,23 +311,6 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
             "sigma": extra.get("deviation", math.nan),
             "theta": extra.get("minimiser_norm", math.nan) * math.sqrt(stretch),
         }
-
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """`lp_spaces/thm-10@derived` with one noise vector a batch, for a minimiser inside the domain.
-
-        Needs extra["deviation"] (sigma of Assumption 4) and extra["minimiser_norm"] (|w*|_s); None without them.
-        """
-        extra = problem.constants.extra
-        if "deviation" not in extra or "minimiser_norm" not in extra or self.exponent != "corrected":
-            return None
-        (row,) = self.schedule(problem, n).phases
-        H, M, d = problem.constants.smoothness(self.p), problem.constants.diameter(self.p), problem.constants.d
-        sigma, lambda_ = extra["deviation"], row.level - H * M
-        regular = dual_regularity(self.p, d).kappa
-        bias = sigma**2 / lambda_ + H * M * sigma**2 / lambda_**2
-        spread = 2 * bias**2 + 16 * regular / row.batch * (sigma**2 + H**2 * M**2)
-        phi = mirror_map(self.p, d, self.exponent).scale / 2 * extra["minimiser_norm"] ** 2
-        return phi / row.gamma + M * bias + 2 / row.gamma * (spread + d * row.sigma**2)
 
 
 @dataclass(frozen=True)

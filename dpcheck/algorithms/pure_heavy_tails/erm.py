@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -119,13 +120,11 @@ class PrivateErm(Algorithm[Stage]):
         """The promise of the schedule; None for dialled noise."""
         return PureDP(epsilon) if self.noise_dial == 1 else None
 
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """None: the guarantee of an ERM solver is a distance; see `distance_bound`."""
-        return None
-
-    def distance_bound(self, problem: Problem, m: int) -> float | None:
-        """(6): holds with probability `success`; None where no constant is proved."""
-        return self.precision(problem, m) / self.lambda_ if self.certified(problem) else None
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of (6), `pure_heavy_tails/thm-2-1@solver`; no constant where none is proved."""
+        c = problem.constants
+        known = {"m": n, "lambda": self.lambda_, "k": self.k, "G_k": c.moment(self.k, 1)}
+        return known | ({"c_erm": self.c_erm(problem, n)} if self.certified(problem) else {})
 
     def precision(self, problem: Problem, m: int, c_erm: float | None = None) -> float:
         """c_erm (G_k (d/(mε))^(1-1/k) + G_2/sqrt m): (6) without its 1/λ."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -196,25 +196,22 @@ class PopLocalize(Algorithm[Phase]):
             w = geometric_aggregation(np.stack(points, axis=1))
         return w
 
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """λ_1 D²/2 + 144 sum Δ_t²/λ_t + 3 G_1 Δ_T/λ_T, with probability 1 - δ; at most 20.1 D Δ_1 + 3 G_1 Δ_T/λ_T.
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `pure_heavy_tails/thm-2-1@summed`: the weights that are run, the precisions that are proved.
 
-        None where the solver's constant is not proved, or J or c_erm are smaller than proved.
+        None where the solver's constant is not proved, or J is smaller than proved.
         """
+        proved = replace(self, c_erm=None, blocks=None)
         if not self.erm.certified(problem) or not 0 < problem.failure_probability < 0.5:
-            return None
-        proved = replace(self, c_erm=None)
-        if self.repetitions(problem, n) < replace(self, blocks=None).repetitions(problem, n):
-            return None
+            return {}
+        if self.repetitions(problem, n) < proved.repetitions(problem, n):
+            return {}
         rows = list(self.phases(problem, n))
-        if not rows:
-            return None
-        # The weights are those that are run; the precisions those that are proved.
-        deltas = [proved.delta(problem, records, weight) for _, _, records, weight, _ in rows]
-        weights = [weight for _, _, _, weight, _ in rows]
-        D, G_1 = problem.constants.diameter(2.0), problem.constants.moment(1.0, 1)
-        drift = sum(144 * gap**2 / weight for gap, weight in zip(deltas[:-1], weights[:-1], strict=True))
-        return weights[0] * D**2 / 2 + drift + 3 * G_1 * deltas[-1] / weights[-1]
+        return {
+            "Delta[i]": [proved.delta(problem, records, weight) for _, _, records, weight, _ in rows],
+            "lambda[i]": [weight for _, _, _, weight, _ in rows],
+            "l": len(rows) or math.nan,
+        }
 
 
 SOLVERS: dict[str, type[DoubleOutputPert] | type[SingleOutputPert]] = {
@@ -268,9 +265,8 @@ class LocalizedOutputPert(Algorithm[Phase]):
     def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
         return self.outer().execute(run, workload, data, start)
 
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """That of `PopLocalize`: 20.1 D Δ_1 + 3 G_1 Δ_T/λ_T or less, with probability 1 - δ."""
-        return self.outer().risk_bound(problem, n)
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        return self.outer().terms(problem, n)
 
 
 @dataclass(frozen=True)
@@ -286,7 +282,3 @@ class Constant(Algorithm[None]):
 
     def execute(self, run: Run[None], workload: Workload, data: Data, start: Array) -> Array:
         return np.broadcast_to(start, (run.trials, start.shape[1])).copy()
-
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """D G_1, surely."""
-        return problem.constants.diameter(2.0) * problem.constants.moment(1.0, 1)

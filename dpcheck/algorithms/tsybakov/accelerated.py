@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -158,14 +159,19 @@ class PermutedAccelerated(Algorithm[Batches]):
             kept = a * w + (1 - a) * kept
         return kept
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """`tsybakov/thm-6@derived`, in expectation."""
-        plan, c, D = self.plan(problem, n), problem.constants, self.width(problem)
-        T, r = plan.T, c.moment(self.k, 1)
-        noise = math.sqrt(c.d * plan.sigma**2 + r**2 / plan.b)
-        bias = r**self.k / ((self.k - 1) * plan.level ** (self.k - 1))
-        smooth = 4 * c.smoothness(2.0) * D**2 / (T * (T + 1))
-        return float(smooth + 2 * D * noise * math.sqrt((2 * T + 1) / (3 * T * (T + 1))) + D * bias)
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `tsybakov/thm-6@derived`; n is what its whole batches read."""
+        plan, c = self.plan(problem, n), problem.constants
+        return {
+            "n": plan.T * plan.b,
+            "T": plan.T,
+            "C": plan.level,
+            "sigma": plan.sigma,
+            "D": self.width(problem),
+            "H": c.smoothness(2.0),
+            "k": self.k,
+            "r_k": c.moment(self.k, 1),
+        }
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -261,26 +262,23 @@ class LocalisedClipped(Algorithm[Phase]):
                 f"sqrt(d) sigma_1/D = {noise:.3g} with D_2/D = {near:.3g} at n = {n:,}",
             )
 
-    def risk_bound(self, problem: Problem, n: int) -> float | None:
-        """`tsybakov/thm-1@phase` over all phases, in expectation.
-
-        None where it does not apply: in more than one dimension, where clipped gradients need not be those of convex
-        functions; for outputs that are not projected; for noise elsewhere than on outputs.
-        """
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `tsybakov/thm-1@summed`, which see for what it needs."""
         if problem.constants.d > 1 or not self.project or self.noise == "steps":
-            return None
-        c, D, order = problem.constants, self.width(problem), 2 * self.k
-        sharp, steepest = (order - 1) ** (order - 1) / order**order, c.moment(1.0, 1)
-        total, far = 0.0, D**2
-        for phase in self.phases(problem, n):
-            bias = min(steepest, sharp * c.moment(order, 1) ** order / phase.level ** (order - 1))
-            # No step leads further than C_i/λ_i from the start of its phase.
-            total += phase.weight / 2 * far + bias * min(D, math.sqrt(far) + phase.level / phase.weight)
-            total += 2 * c.moment(2.0, 1) ** 2 / (phase.records * phase.weight)
-            # The printed steps end within (η_iλ_i/4)² D_i of their limit.
-            rest = phase.sigma**2 * c.d + ((phase.eta * phase.weight / 4) ** 2 * min(phase.radius, D)) ** 2
-            far = min(rest, D**2)
-        return float(total + steepest * math.sqrt(far))
+            return {}
+        c, rows = problem.constants, self.phases(problem, n)
+        return {
+            "D": self.width(problem),
+            "k": self.k,
+            "r_2k": c.moment(2 * self.k, 1),
+            "n[i]": [row.records for row in rows],
+            "lambda[i]": [row.weight for row in rows],
+            "C[i]": [row.level for row in rows],
+            "eta[i]": [row.eta for row in rows],
+            "sigma[i]": [row.sigma for row in rows],
+            "D[i]": [row.radius for row in rows],
+            "l": len(rows),
+        }
 
     # Run
 

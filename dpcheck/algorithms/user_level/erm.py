@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -117,17 +119,19 @@ class PhasedERM(Accelerated):
             total += row.steps * (stray + halts)
         return min(1.0, total)
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """Expected excess risk: the recursion of Theorem C.3 with its constants and LR on the bad event, at most LR."""
-        self.schedule(problem, n)  # raises where there is nothing to bound
-        c, m, rows = problem.constants, samples_of(problem, self.label), self.rows(problem, n)
-        L, wide = c.lipschitz(2.0), c.diameter(2.0)
-        total, before = 0.0, self.radius(problem) ** 2
-        for row in rows:
-            total += 2 * L**2 / (row.weight * row.users * m) + row.weight / 2 * before
-            _, halvings = row.stages()
-            before = min(wide**2, 2 / row.weight * row.gap * 2.0**-halvings) if halvings else wide**2
-        return min(L * wide, total + L * math.sqrt(before) + L * wide * self.bad_event(problem, n))
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `user_level/thm-c3@summed`."""
+        rows = self.schedule(problem, n).phases
+        halvings = [row.stages()[1] for row in rows]
+        gaps = [row.gap * 2.0**-count if count else math.inf for row, count in zip(rows, halvings, strict=True)]
+        return {
+            "R": self.radius(problem),
+            "lambda[i]": [row.weight for row in rows],
+            "n[i]": [row.users for row in rows],
+            "Delta[i]": gaps,
+            "l": len(rows),
+            "xi": self.bad_event(problem, n),
+        }
 
 
 def _named(row: Batches) -> tuple[Release, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.user_level.descent import Leg, phased_bound, sgd
+from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.algorithms.user_level.sizes import budget, phase_count, samples_of, single
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload
@@ -115,9 +116,12 @@ class GroupPrivacy(Algorithm[Pass]):
             x = workload.project(run.release(f"phase {row.i}/point", point))
         return x
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """Expected excess risk with constants, at most LR."""
-        c = problem.constants
-        legs = [Leg(row.eta, row.steps, row.sigma) for row in self.schedule(problem, n).phases]
-        L, R = c.lipschitz(2.0), c.diameter(2.0)
-        return min(L * R, phased_bound(legs, lipschitz=L, distance=R, d=c.d, projected=True))
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `user_level/proc-group-privacy@summed`."""
+        rows = self.schedule(problem, n).phases
+        return {
+            "eta[i]": [row.eta for row in rows],
+            "T[i]": [row.steps for row in rows],
+            "sigma[i]": [row.sigma for row in rows],
+            "l": len(rows),
+        }

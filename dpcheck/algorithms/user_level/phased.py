@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from dpcheck.algorithms.user_level.concentration import certified_movement, neighbour_counts, outlier_removal
-from dpcheck.algorithms.user_level.descent import Leg, movement, phased_bound, sgd
+from dpcheck.algorithms.user_level.descent import movement, sgd
 from dpcheck.algorithms.user_level.sizes import (
     best_q,
     budget,
@@ -276,12 +277,14 @@ class PhasedSGD(Algorithm[Phase]):
                 total += phase.groups * (phase.groups - 1) / 2 * math.exp(-(wide**2) / 2)
         return min(1.0, total)
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """Expected excess risk: the recursion of Theorem B.1 with its constants and LR on the bad event, at most LR."""
-        self.schedule(problem, n)  # raises where there is nothing to bound
-        c = problem.constants
-        L, R = c.lipschitz(2.0), c.diameter(2.0)
-        legs = [Leg(phase.eta, phase.steps, phase.sigma) for phase in self._phases(problem, n)]
-        good = phased_bound(legs, lipschitz=L, distance=R, d=c.d, projected=self.project)
-        total = good + L * R * self.bad_event(problem, n)
-        return min(total, L * R) if self.project else total
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of `user_level/thm-b1@summed`."""
+        rows, wide = self.schedule(problem, n).phases, problem.constants.diameter(2.0)
+        return {
+            "eta[i]": [row.eta for row in rows],
+            "T[i]": [row.steps for row in rows],
+            "sigma[i]": [row.sigma for row in rows],
+            "l": len(rows),
+            "R": wide if self.project else math.inf,
+            "xi": self.bad_event(problem, n),
+        }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -88,8 +89,6 @@ class SmoothedERM(PhasedERM):
         shifts = run.coins(lambda rng: uniform_ball(rng, shape, row.shift))
         return np.asarray(smoothed_gradients(each, point[:, None, None], users, shifts).mean(axis=2))
 
-    def risk_bound(self, problem: Problem, n: int) -> float:
-        """Algorithm 3's bound on the smoothed losses, and twice the distance L r to them, at most LR."""
-        c = problem.constants
-        biased = super().risk_bound(problem, n) + 2 * c.lipschitz(2.0) * self.smoothing_radius(problem, n)
-        return min(c.lipschitz(2.0) * c.diameter(2.0), biased)
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Those of Algorithm 3, and the radius r of `user_level/thm-d3@summed`."""
+        return {**super().terms(problem, n), "r": self.smoothing_radius(problem, n)}

@@ -175,6 +175,12 @@ def test_account_of_the_safe_reading_is_epsilon_and_of_the_printed_one_with_true
     assert account(printed).epsilon(0.0) == pytest.approx(1.0)
 
 
+def test_a_tree_holds_one_read_a_set() -> None:
+    releases = TreeFrankWolfe(T=5, batch=64).schedule(problem(LASSO, PureDP(1.0)), record_count(64, 5)).releases
+    reads = {id(read): read for release in releases for read in release.reads}
+    assert len(reads) == len(set(reads.values())) == len(releases)  # a root and 2^t - 1 right children a phase
+
+
 def test_tree_refuses_what_does_not_fit() -> None:
     with pytest.raises(Infeasible, match="2\\^T <= b"):
         TreeFrankWolfe(T=3, batch=64).schedule(problem(LASSO, PureDP(1.0)), 100)

@@ -27,6 +27,7 @@ from dpcheck.algorithms.lp_spaces.regular import (
     mirror_map,
     printed_exponent,
 )
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness import risk
 from dpcheck.harness.replay import Case
@@ -137,9 +138,8 @@ def test_counts_are_written_out_in_a_uniform_order() -> None:
 def test_phased_risk_is_below_its_bound() -> None:
     work = huber()
     algorithm = PhasedSGD(scale=1.0)
-    bound = algorithm.risk_bound(problem(work), 256)
+    bound = bound_of("lp_spaces/thm-8@corrected", algorithm, problem(work), 256)
     found = risk.excess_risks(algorithm, work, problem(work), 256, 200, 0, "phased")
-    assert bound is not None
     assert 0 < found.mean() < bound
 
 

@@ -16,6 +16,7 @@ from dpcheck.algorithms.lp_spaces import (
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient, mapping_gap, optimise
 from dpcheck.algorithms.solvers import Pushed, Task, value
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import Ball, Interval, L1Ball
 from dpcheck.harness import risk
@@ -143,9 +144,8 @@ def test_mean_risks_stay_below_the_derived_bounds(n: int) -> None:
     work = quadratic()
     convex = ApproximateObjectivePerturbation(alpha_rule="fixed")
     strong = StronglyConvexObjectivePerturbation(lambda_rule="diam")
-    for algorithm in (convex, strong):
-        bound = algorithm.risk_bound(problem(work), n)
-        assert bound is not None
+    for algorithm, label in ((convex, "lp_spaces/thm-2@derived"), (strong, "lp_spaces/thm-4@any-accuracy")):
+        bound = bound_of(label, algorithm, problem(work), n)
         found = risk.excess_risks(algorithm, work, problem(work), n, 500, 0, "lp", n, gradients=1e18)
         assert 0 < found.mean() < bound
 

@@ -12,6 +12,7 @@ from dpcheck.algorithms.solvers import (
     bisected,
     certified,
     closed_form,
+    multiplier_search,
     solve,
     strong_gap,
     subgradient,
@@ -158,3 +159,23 @@ def test_a_gap_that_is_too_large_is_refused():
         solve(lambda o: Solution(np.zeros((1, 1)), math.nan), objective, "pure_heavy_tails/alg-2")
     with pytest.raises(InvalidInput, match="strongly convex"):
         certified(task(work, sample, 0.0))
+
+
+def test_the_search_for_a_multiplier_ends_where_floats_do() -> None:
+    """Nothing binds: one look; otherwise until no number lies between the ends, and the point is within the ball."""
+    calls = []
+
+    def at(multiplier: np.ndarray) -> np.ndarray:
+        calls.append(multiplier)
+        return 3.0 / (1 + multiplier[:, None])
+
+    ball, radius = np.zeros((2, 1)), np.ones(2)
+    point, multiplier = multiplier_search(at, np.full((2, 1), 0.5), ball, radius, 1.0)
+    assert len(calls) == 1
+    assert (point == 0.5).all()
+    assert (multiplier == 0).all()
+    calls.clear()
+    point, multiplier = multiplier_search(at, np.full((2, 1), 3.0), ball, radius, 1.0)
+    assert len(calls) < 65
+    assert (np.abs(point) <= 1).all()
+    np.testing.assert_allclose(multiplier, 2.0, rtol=1e-15)

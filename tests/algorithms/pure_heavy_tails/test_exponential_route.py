@@ -11,6 +11,7 @@ from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net, net_size, smoothed_gradient
 from dpcheck.algorithms.solvers import Task, certified
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem, Sample
@@ -112,8 +113,11 @@ def test_accountant_and_the_explicit_distance_bound():
     out = algorithm.execute(Run(schedule, 300, np.random.default_rng(5)), work, data, np.zeros((1, 1)))
     exact = certified(Task(workload=work, sample=data.read(), weight=2.0, centre=np.zeros((1, 1)))).point
     # Promised with probability 0.7; a true 0.95 falls below 0.7 in 300 trials with probability < 1e-40.
-    assert np.mean(np.abs(out - exact)[:, 0] <= algorithm.distance_bound(given, 400)) >= 0.7
-    assert EMPGM(gamma=0.1).distance_bound(given, 400) is None
+    assert (
+        np.mean(np.abs(out - exact)[:, 0] <= bound_of("pure_heavy_tails/thm-2-1@solver", algorithm, given, 400)) >= 0.7
+    )
+    with pytest.raises(InvalidInput, match="needs a value for c_erm"):
+        bound_of("pure_heavy_tails/thm-2-1@solver", EMPGM(gamma=0.1), given, 400)
 
 
 @pytest.mark.parametrize(("n", "epsilon", "gap"), [(20, 2.84, 0.948), (100, 21.49, 0.945), (400, 93.54, 0.940)])
@@ -174,7 +178,7 @@ def test_smoothed_runs_and_reports_its_reading():
     algorithm = SmoothedEMPGM(**SmoothedEMPGM.readings["corrected"], lambda_=5.0, eta=0.01)
     out = algorithm.fit(work, Fresh(work, 30, 50, 10), problem(work), rng=np.random.default_rng(11), trials=30)
     assert np.all(np.abs(out) <= 0.5)
-    assert algorithm.distance_bound(problem(work), 50) is None
+    assert "c_erm" not in algorithm.terms(problem(work), 50)
     assert SmoothedEMPGM().gamma_rule == "data"
     plane = HeavyHinge()
     small = SmoothedEMPGM(gamma_rule="public", eta=0.3, lambda_=3.0, nodes=16)

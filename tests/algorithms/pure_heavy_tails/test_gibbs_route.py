@@ -17,6 +17,7 @@ from dpcheck.algorithms.pure_heavy_tails.sampling import (
     hit_and_run,
 )
 from dpcheck.algorithms.solvers import Task, certified, value
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem, Schedule
@@ -180,7 +181,7 @@ def test_distance_bound_of_algorithm_7():
     start = np.array([[-0.3]])
     out = algorithm.execute(Run(algorithm.schedule(given, m), trials, np.random.default_rng(10)), work, data, start)
     exact = certified(Task(workload=work, sample=data.read(), weight=3000.0, centre=start)).point
-    assert np.mean(np.abs(out - exact) <= algorithm.distance_bound(given, m)) >= 0.65
+    assert np.mean(np.abs(out - exact) <= bound_of("pure_heavy_tails/thm-2-1@solver", algorithm, given, m)) >= 0.65
     assert 400 < algorithm.c_erm(given, m) < 640
 
 

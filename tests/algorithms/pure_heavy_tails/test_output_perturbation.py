@@ -18,6 +18,7 @@ from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace, noise_qua
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointSubgradient
 from dpcheck.algorithms.solvers import Pushed, Task, certified
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem
@@ -155,7 +156,7 @@ def test_distance_bound_6(kind, k, d):
     out = algorithm.execute(Run(algorithm.schedule(given, m), trials, np.random.default_rng(8)), work, data, start)
     exact = certified(Task(workload=work, sample=data.read(), weight=weight, centre=start)).point
     distance = np.linalg.norm(out - exact, axis=1)
-    bound = algorithm.distance_bound(given, m)
+    bound = bound_of("pure_heavy_tails/thm-2-1@solver", algorithm, given, m)
     # Promised with probability 0.7; below 0.7 in 400 trials while the truth is above 0.95 has probability < 1e-60.
     assert np.mean(distance <= bound) >= 0.7
     assert np.quantile(distance, 0.7) >= bound / 50  # and the bound is not idle
@@ -168,8 +169,8 @@ def test_constants_of_the_distance_bound():
     assert DoubleOutputPert().c_erm(given, 100) <= 48
     assert SingleOutputPert().c_erm(given, 100) == pytest.approx(27.07, abs=0.01)
     assert SingleOutputPert(calibration="paper").c_erm(given, 100) == pytest.approx(34.82, abs=0.01)
-    assert DoubleOutputPert(C=1.0).distance_bound(given, 100) is None
-    assert DoubleOutputPert(noise_dial=0.5).distance_bound(given, 100) is None
+    assert "c_erm" not in DoubleOutputPert(C=1.0).terms(given, 100)
+    assert "c_erm" not in DoubleOutputPert(noise_dial=0.5).terms(given, 100)
 
 
 def test_single_is_half_the_distance_of_double_at_equal_sensitivity():

@@ -22,6 +22,7 @@ from dpcheck.algorithms.pure_heavy_tails import (
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
 from dpcheck.algorithms.solvers import Task, certified
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem, Schedule
@@ -168,16 +169,16 @@ def test_explicit_bound_and_its_refusals():
     given_problem = problem(work)
     outer = algorithm.outer()
     rows = list(outer.phases(given_problem, n))
-    bound = algorithm.risk_bound(given_problem, n)
+    bound = bound_of("pure_heavy_tails/thm-2-1@summed", algorithm, given_problem, n)
     D, G_1 = 1.0, work.constants.moment(1.0, 1)
     coarse = 20.1 * D * rows[0][4] + 3 * G_1 * rows[-1][4] / rows[-1][3]
     assert 0.8 * coarse <= bound <= coarse
     assert rows[0][3] == pytest.approx(20 * rows[0][4] / D)
-    assert LocalizedOutputPert(solver="single").risk_bound(given_problem, n) < bound
-    assert LocalizedOutputPert(blocks=9).risk_bound(given_problem, n) is None
-    assert LocalizedOutputPert(noise_dial=0.1).risk_bound(given_problem, n) is None
-    assert LocalizedOutputPert(c_erm=1.0).risk_bound(given_problem, n) > bound
-    assert Constant().risk_bound(given_problem, n) == pytest.approx(G_1)
+    assert bound_of("pure_heavy_tails/thm-2-1@summed", LocalizedOutputPert(solver="single"), given_problem, n) < bound
+    assert LocalizedOutputPert(blocks=9).terms(given_problem, n) == {}
+    assert LocalizedOutputPert(noise_dial=0.1).terms(given_problem, n) == {}
+    assert bound_of("pure_heavy_tails/thm-2-1@summed", LocalizedOutputPert(c_erm=1.0), given_problem, n) > bound
+    assert bound_of("pure_heavy_tails/fact-trivial", Constant(), given_problem, n) == pytest.approx(G_1)
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ def test_theorem_2_1_with_the_worst_solver_that_it_allows(theta):
     algorithm, given_problem = PopLocalize(erm=WorstAllowed()), problem(work, 1.0, delta)
     assert algorithm.repetitions(given_problem, n) == math.ceil(200 * math.log(math.ceil(math.log2(n)) / delta))
     out = algorithm.fit(work, Fresh(work, 25, n, 8), given_problem, rng=np.random.default_rng(9), trials=25)
-    bound = algorithm.risk_bound(given_problem, n)
+    bound = bound_of("pure_heavy_tails/thm-2-1@summed", algorithm, given_problem, n)
     # The bound holds with probability 0.8 by Hoeffding's inequality, in truth nearly surely: fewer than 20 of 25 would
     # have probability below 1e-8 at a true 0.99.
     assert np.mean(work.excess_risk(out) <= bound) >= 0.8
@@ -238,7 +239,7 @@ def test_the_trivial_algorithm():
     work = RareSpikes()
     out = Constant().fit(work, Fresh(work, 5, 10, 12), problem(work), rng=np.random.default_rng(13), trials=5)
     assert np.array_equal(out, np.zeros((5, 1)))
-    assert work.excess_risk(out).max() <= Constant().risk_bound(problem(work), 10)
+    assert work.excess_risk(out).max() <= bound_of("pure_heavy_tails/fact-trivial", Constant(), problem(work), 10)
 
 
 def test_default_solver_is_algorithm_4():

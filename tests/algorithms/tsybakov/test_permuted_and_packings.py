@@ -14,6 +14,7 @@ from dpcheck.algorithms.tsybakov.accelerated import IteratedAccelerated, Permute
 from dpcheck.algorithms.tsybakov.baseline import MinibatchSGD
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance, sign_packing, statistical_instance
 from dpcheck.algorithms.tsybakov.mechanisms import local_law, local_randomiser, printed_gaussian
+from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Problem
 from dpcheck.privacy import ApproxDP
@@ -85,7 +86,7 @@ def test_risk_of_algorithm_6_is_below_its_bound() -> None:
     method, n = PermutedAccelerated(), 4096
     w = method.fit(WORK, Fresh(WORK, 200, n, 3), problem(1.0), rng=np.random.default_rng(1), trials=200)
     risk = WORK.excess_risk(w)
-    assert risk.mean() + 6 * risk.std() / math.sqrt(200) < method.risk_bound(problem(1.0), n)
+    assert risk.mean() + 6 * risk.std() / math.sqrt(200) < bound_of("tsybakov/thm-6@derived", method, problem(1.0), n)
 
 
 def test_printed_weights_keep_the_start() -> None:

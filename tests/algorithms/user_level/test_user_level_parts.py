@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +18,13 @@ from dpcheck.algorithms.user_level.concentration import (
     neighbour_counts,
     outlier_removal,
 )
-from dpcheck.algorithms.user_level.descent import Leg, movement, phased_bound, sgd
+from dpcheck.algorithms.user_level.descent import movement, sgd
 from dpcheck.algorithms.user_level.erm import regularised_erm
 from dpcheck.algorithms.user_level.sizes import best_q, phase_size, smallest_users
 from dpcheck.algorithms.user_level.smoothing import smoothed_gradients, uniform_ball
 from dpcheck.algorithms.user_level.subsample import subsampled
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold, ThresholdTest
+from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
 from dpcheck.harness.runtime import CountingWorkload
@@ -127,15 +129,15 @@ def test_two_sequences_part_by_at_most_their_movement_and_reach_it() -> None:
     assert abs(float(ends[0, 0, 0] - ends[0, 1, 0])) == pytest.approx(movement(0.3, 1.0, 12))
 
 
-def test_phased_bound_of_one_phase_is_the_sharp_regret_bound() -> None:
-    legs = [Leg(0.1, 40, 0.02)]
-    assert phased_bound(legs, lipschitz=2.0, distance=3.0, d=4, projected=True) == pytest.approx(
-        9 / (2 * 0.1 * 40) + 0.1 * 4 / 2 + 2 * 2 * 0.02
-    )
+def test_the_bound_of_one_phase_is_the_sharp_regret_bound() -> None:
+    def bound(**values: Any) -> float:
+        return stated("user_level/thm-b1@summed", xi=0.0, **values)
+
+    one = {"eta[i]": [0.1], "T[i]": [40], "sigma[i]": [0.02], "l": 1}
+    assert bound(**one, L=2.0, D=3.0, R=3.0, d=4) == pytest.approx(9 / (2 * 0.1 * 40) + 0.1 * 4 / 2 + 2 * 2 * 0.02)
     # The noise of a phase counts for the next one, and never for more than the diameter where iterates are projected.
-    two = [Leg(0.1, 40, 50.0), Leg(0.05, 20, 0.0)]
-    near = phased_bound(two, lipschitz=1.0, distance=1.0, d=1, projected=True)
-    far = phased_bound(two, lipschitz=1.0, distance=1.0, d=1, projected=False)
+    two = {"eta[i]": [0.1, 0.05], "T[i]": [40, 20], "sigma[i]": [50.0, 0.0], "l": 2}
+    near, far = (bound(**two, L=1.0, D=1.0, R=wide, d=1) for wide in (1.0, math.inf))
     assert near == pytest.approx(1 / 8 + 0.05 + 1 / 2 + 0.025)
     assert far == pytest.approx(near + (2500 - 1) / 2)
 

@@ -1,0 +1,120 @@
+"""Steps of a proof, by SymPy: identities and inequalities between expressions of positive symbols, and their sides."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+import sympy as sp
+
+from dpcheck.errors import InvalidInput
+
+Found = Literal["follows", "fails", "open"]
+"""Proved; wrong at a point that is named; neither."""
+Where = Mapping[sp.Basic, Any]
+"""Symbols or parts replaced before a step is checked: a choice of parameters, or an assumption (`{d: epsilon + t}`)."""
+Side = Any | Callable[[], Any]
+"""One side of a step: an expression, or a function of no arguments that builds one. SymPy simplifies what it builds, so
+that an expression is shown as far as that went; a function is called once more without, and is shown as it is written
+(`lambda: 32 * lambda_ / 2 * (3 * Delta / lambda_) ** 2`). Sums and integrals stay undone there."""
+
+
+def tidy(expression: Any) -> sp.Expr:
+    """A sum of terms in which powers of products are taken apart and equal bases joined; for positive symbols."""
+    terms = sp.Add.make_args(sp.expand_multinomial(sp.expand_mul(expression, deep=False), deep=False))
+    taken = (sp.powdenest(sp.expand_power_base(term, force=True), force=True) for term in terms)
+    return sp.Add(*(sp.powsimp(term, force=True) for term in taken))
+
+
+def built(side: Side) -> tuple[sp.Expr, sp.Expr]:
+    """A side as it is shown and as it is compared."""
+    if isinstance(side, sp.Basic) or not callable(side):
+        value = sp.sympify(side)
+        return value, value.doit(conds="none")
+    try:
+        with sp.evaluate(False):
+            shown = sp.sympify(side())
+    except RecursionError as error:  # what SymPy's algorithms make of an expression that it may not simplify
+        raise InvalidInput(
+            "a side that is given as a function is to be written out only; differentiate, solve and simplify before it"
+        ) from error
+    return shown, sp.sympify(side()).doit(conds="none")
+
+
+def under(where: Where | None, detail: str) -> str:
+    """What a step found, led by what was put in for it."""
+    put_in = f"with {said(where)}" if where else ""
+    return "; ".join(part for part in (put_in, detail) if part)
+
+
+def resolution(here: sp.Expr, there: sp.Expr, relation: str, looser: bool) -> str:
+    """What another claim a conclusion tells from its own: any, or one that is too strong by the smallest of a few
+    factors; that one is seen at points, so it is seen for sure."""
+    if relation == "=" or not looser:
+        return "any other value"
+    word = "smaller" if relation == "<=" else "larger"
+    for factor in (sp.Rational(1001, 1000), sp.Rational(11, 10), sp.Integer(2), sp.Integer(10), sp.Integer(1000)):
+        missing = there * factor - here if relation == ">=" else here - there / factor
+        if any(value > sp.Float(10) ** -15 for _, value in _values(missing)):
+            return f"a bound {word} by the factor {sp.N(factor, 4).round(3)}"
+    return f"a bound {word} than the one reached"
+
+
+def equality(left: sp.Expr, right: sp.Expr) -> tuple[Found, str]:
+    rest = left - right
+    for simpler in (tidy, lambda x: tidy(sp.expand(x)), lambda x: sp.simplify(sp.expand_log(x, force=True))):
+        rest = simpler(rest)
+        if rest == 0:
+            return "follows", ""
+    if right != 0 and not (left.is_Add or right.is_Add):  # monomials: their logarithms are linear in the exponents
+        exponents = sp.expand_log(sp.log(left), force=True) - sp.expand_log(sp.log(right), force=True)
+        if sp.simplify(exponents) == 0:
+            return "follows", ""
+    for point, value in _values(rest):
+        if abs(value) > sp.Float(10) ** -15:
+            return "fails", f"the two sides differ by {short(value)} at {said(point)}"
+    return "open", f"SymPy leaves {rest}"
+
+
+def inequality(smaller: sp.Expr, larger: sp.Expr) -> tuple[Found, str]:
+    gap = tidy(larger - smaller)
+    logs_apart = lambda x: sp.expand(sp.expand_log(x, force=True))  # noqa: E731
+    for simpler in (lambda x: x, sp.expand, sp.factor, logs_apart, sp.simplify, lambda x: tidy(sp.expand(x))):
+        form = simpler(gap)
+        if form.is_nonnegative:
+            return "follows", "equal" if form == 0 else ""
+    if not (smaller == 0 or smaller.is_Add or larger.is_Add):  # products: their logarithms are sums
+        quotient = sp.expand_log(sp.log(larger), force=True) - sp.expand_log(sp.log(smaller), force=True)
+        if any(simpler(quotient).is_nonnegative for simpler in (sp.expand, sp.factor)):
+            return "follows", ""
+    for point, value in _values(gap):
+        if value < -(sp.Float(10) ** -15):
+            return "fails", f"short by {short(-value)} at {said(point)}"
+    return "open", f"SymPy does not decide the sign of {gap}"
+
+
+def _values(expression: sp.Expr) -> Iterator[tuple[Where, sp.Expr]]:
+    """The value at a few exact points at which it is real."""
+    for point in _points(expression):
+        try:
+            value = sp.N(expression.subs(point, simultaneous=True), 30)
+        except (ValueError, TypeError):  # a maximum of numbers that are not real
+            continue
+        if value.is_number and value.is_real:
+            yield point, value
+
+
+def _points(expression: sp.Expr) -> list[Where]:
+    """A few exact points, the same at every run; small and large values alike."""
+    symbols = sorted(expression.free_symbols, key=str)
+    draw = random.Random(0)
+    return [{s: sp.Rational(draw.randint(1, 60), draw.choice((1, 7, 40))) for s in symbols} for _ in range(12)]
+
+
+def said(point: Where) -> str:
+    return ", ".join(f"{s} = {v}" for s, v in point.items())
+
+
+def short(value: Any) -> str:
+    return str(sp.N(value, 4))

@@ -1,0 +1,60 @@
+"""`dpcheck new`: a small complete paper of one's own to begin from."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from dpcheck.errors import InvalidInput
+
+TEMPLATE = Path(__file__).parents[1] / "template"
+KEY = "my_paper"
+"""What the template calls itself, in names of files and in their text."""
+
+
+@click.command("new")
+@click.argument("paper")
+@click.option("--in", "parent", metavar="DIR", default=".", help="Folder in which it is made.  [default: here]")
+def new_command(paper: str, parent: str) -> None:
+    """Writes a small complete paper of your own, PAPER its key: algorithm, claims, derivations, checks, a seeded bug.
+
+    Everything in it runs as it stands; replace it piece by piece.
+    """
+    from dpcheck.engine.algorithms import modules
+
+    if not re.fullmatch("[a-z][a-z0-9_]*", paper):
+        raise InvalidInput(f"a paper's key is of small letters, digits and underscores, such as {KEY}; got {paper!r}")
+    if f"dpcheck.algorithms.{paper}" in modules():
+        raise InvalidInput(f"{paper} is the key of a paper of dpcheck; take another one")
+    folder = Path(parent) / paper
+    if folder.exists():
+        raise InvalidInput(f"{folder} exists already; `dpcheck new` writes to a new folder only")
+    try:
+        for file in sorted(each for each in TEMPLATE.rglob("*") if each.is_file() and each.suffix != ".pyc"):
+            place = folder / file.relative_to(TEMPLATE).as_posix().replace(KEY, paper)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(file.read_text(encoding="utf-8").replace(KEY, paper), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InvalidInput(f"cannot write {folder}: {error.strerror or error}") from error
+    click.echo(f"{folder} holds a paper that runs as it stands:")
+    for command in _next(paper, folder):
+        click.echo(f"  {command}")
+
+
+def _next(paper: str, folder: Path) -> list[str]:
+    """What to try, as typed here."""
+    from dpcheck.engine.layout import typed
+
+    where = typed(folder.resolve())
+    return [
+        f"dpcheck run {where}",
+        f"dpcheck plan {paper}/alg-1 --n 1000 --epsilon 1 --also {where}",
+        f"dpcheck mutants {paper} --also {where}",
+        f"dpcheck report --only {paper} --also {where}",
+        f"pip install -e {where}    # and no command needs --also any more",
+    ]
+
+
+COMMANDS = (new_command,)

@@ -1,0 +1,149 @@
+"""A catalogue that imports a file when something is asked that the file may hold."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dpcheck.claims import Claim
+from dpcheck.engine import collect
+from dpcheck.engine.catalogue import Catalogue, in_force, kinds_of_content, load_from, opened
+from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.layout import Layout, packaged
+from dpcheck.engine.shelf import Shelf
+from dpcheck.engine.sources import Snapshot
+from dpcheck.labels import LABEL
+
+
+def lazily(found: Layout, paths: Sequence[Path | str] = ()) -> Catalogue:
+    """The catalogue of `load_from`, of which a file is imported when something is asked that it may hold.
+
+    Whoever looks at all of a table gets all of it, validated as by `load`. Until then `errors` speaks of the files
+    that were needed, and of nothing else.
+    """
+    if paths or found.papers or found.installed:  # what these hold is known once they are imported
+        return load_from(found, paths)
+    catalogue = Catalogue(found)
+    fetch = Fetch(catalogue)
+    for table, kind in (("claims", "states"), ("derivations", "states"), ("underived", "states"), ("checks", "checks")):
+        setattr(catalogue, table, Shelf(functools.partial(fetch, kind)))
+    catalogue.unchecked = Shelf(functools.partial(fetch, "checks"))
+    for table in ("papers", "findings", "panels", "contests", "sizes"):
+        setattr(catalogue, table, Shelf(functools.partial(fetch, "all")))
+    return catalogue
+
+
+class _Heads(NamedTuple):
+    """The statements whose labels head something in a file or its helpers: checks, and anything else."""
+
+    states: set[str]
+    checks: set[str]
+    makes_claims: bool
+    papers: set[str]
+    """Of which it may hold anything; "": of any."""
+    named: set[str]
+    """Papers of which it names a statement."""
+
+
+class Fetch:
+    """Fills a lazy catalogue: which file may hold a label is told by the labels in it, without importing it."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._whole = False
+        self._begin()
+
+    def _begin(self) -> None:
+        here = self._catalogue
+        here.folders.clear()
+        here.errors.clear()
+        here._places.clear()
+        for table in self._tables():
+            dict.clear(table)
+        self._imported: set[Path] = set()
+        self._asked: set[tuple[str, str]] = set()
+        self.files: list[ContentFile] = []
+        for folder in here.layout.content:
+            if opened(here, folder):
+                self.files += collect.files(folder)
+        here._order.update((file.path, place) for place, file in enumerate(self.files))
+        self._generation = collect.generation(self._catalogue.layout.content)
+
+    def _tables(self) -> list[dict[str, Any]]:
+        here = self._catalogue
+        tables: list[Any] = [here.papers, here.claims, here.checks, here.unchecked, here.derivations, here.underived]
+        return [*tables, here.findings, here.panels, here.contests, here.sizes, here.files]
+
+    def __call__(self, kind: str, name: str) -> None:
+        """Imports what may hold a row of this name; `kind` is "states", "checks", as in `sources.Facts`, or "all"."""
+        if self._whole:
+            return
+        if collect.generation(self._catalogue.layout.content) != self._generation:  # another load dropped its modules
+            had = self._imported
+            self._begin()
+            self._import([file for file in self.files if file.path in had])
+        if kind == "all" or not name:
+            self._all()
+            return
+        if name.endswith("/") and (kind, name) not in self._asked:
+            self._asked.add((kind, name))
+            self._import([f for f in self.files if (has := self._found.get(f.path)) is None or name[:-1] in has.named])
+        statement = name.partition("::")[0].partition("@")[0]
+        if LABEL.fullmatch(statement) and (kind, statement) not in self._asked:
+            self._asked.add((kind, statement))
+            self._import([file for file in self.files if self.may_hold(file, kind, statement)])
+
+    def _import(self, files: Iterable[ContentFile]) -> None:
+        with in_force(self._catalogue):
+            for file in files:
+                if file.path not in self._imported:
+                    self._imported.add(file.path)
+                    self._catalogue.collect(file, kinds_of_content())
+
+    def _all(self) -> None:
+        """Everything in its order; what was imported before is the same object."""
+        self._whole = True
+        here = self._catalogue
+        here.errors.clear()
+        here._places.clear()
+        for table in self._tables():
+            dict.clear(table)
+        with in_force(here):
+            for file in self.files:
+                here.collect(file, kinds_of_content())
+            here.conform()
+
+    def may_hold(self, file: ContentFile, kind: str, statement: str) -> bool:
+        found = self._found.get(file.path)
+        if found is not None and kind == "states" and not found.makes_claims:
+            return False
+        if found is None or "" in found.papers or statement.partition("/")[0] in found.papers:
+            return True
+        return statement in (found.states if kind == "states" else found.checks | found.states)
+
+    @functools.cached_property
+    def _found(self) -> dict[Path, _Heads]:
+        """What every file may hold; of one that does not parse nobody knows."""
+        snapshot, found = Snapshot(), {}
+        for file in self.files:
+            with contextlib.suppress(SyntaxError, ValueError, OSError):
+                near = [snapshot.facts(helper) for helper in snapshot.helpers(file.path.resolve())]
+                states = {label.partition("@")[0] for facts in near for label in facts.states}
+                checks = {label.partition("@")[0] for facts in near for label in facts.checks}
+                papers = {paper for facts in near for paper in facts.computes}
+                makes = any(facts.makes_claims for facts in near)
+                named = papers | {label.partition("/")[0] for facts in near for label in facts.labels}
+                found[file.path] = _Heads(states, checks, makes, papers, named if makes else set())
+        snapshot.keep()
+        return found
+
+
+def with_packaged(own: Iterable[Claim], papers: Iterable[str]) -> list[Claim]:
+    """These claims, and those that dpcheck brings along of the papers of which there are none."""
+    found = list(own)
+    missing = set(papers) - {claim.paper.key for claim in found}
+    more = lazily(packaged(Path.cwd())).naming(missing) if missing else ()
+    return found + [claim for claim in more if claim.paper.key in missing]

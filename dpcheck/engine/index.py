@@ -1,0 +1,240 @@
+"""What `dpcheck list` and `dpcheck show` know of a layout, kept on disk: cards of its claims and checks.
+
+An index is kept under the hash of every file that it was made from, content and package alike, so one that is found is
+that of the sources as they are. Where there is none, the whole is loaded and validated, or the files of one label are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcheck.engine import memo
+from dpcheck.engine.cards import CheckCard, ClaimCard, TranscriptCard
+from dpcheck.engine.layout import PACKAGE, Layout
+from dpcheck.engine.shelves import Quotes, Shelves
+from dpcheck.engine.sources import Snapshot
+from dpcheck.errors import CollectionError
+
+if TYPE_CHECKING:
+    from dpcheck.engine.catalogue import Catalogue
+
+
+@dataclass
+class Index(Shelves[ClaimCard, CheckCard]):
+    """Cards of a whole collection, or of what bears on one statement.
+
+    Attributes:
+        unchecked, underived: label -> the reason.
+        papers: keys.
+    """
+
+    unchecked: dict[str, str] = field(default_factory=dict)
+    underived: dict[str, str] = field(default_factory=dict)
+    papers: list[str] = field(default_factory=list)
+    _derived: dict[str, list[str]] = field(default_factory=dict)
+    _fingerprints: dict[str, str] = field(default_factory=dict)
+    _quotes: tuple[Quotes, Quotes] = field(default_factory=lambda: ({}, {}))
+
+    def fingerprints(self, ids: Iterable[str] | None = None) -> dict[str, str]:
+        """Check id -> `Record.sources` as of now."""
+        return self._fingerprints if ids is None else {id: self._fingerprints[id] for id in ids}
+
+    def derived(self, label: str) -> list[str]:
+        return self._derived.get(label, [])
+
+    def digest(self, label: str) -> str:
+        return self.claims[label].digest
+
+    def assumptions(self, label: str) -> tuple[Any, ...]:
+        """Those of a claim, as SymPy relations: its file is imported for them."""
+        claim = self._lazily.claims.get(label)
+        return () if claim is None else tuple(claim.assumptions)
+
+    def transcript(self, label: str) -> TranscriptCard | None:
+        """The executed derivation of a statement, or of a reading that has its own."""
+        name = next(iter(self.derived(label)), None)
+        if name is None:
+            return None
+        key = self._of_derivation(name)
+        kept = memo.read("transcript", name, *key)
+        if kept is None:
+            from dpcheck.engine import catalogue
+
+            with catalogue.in_force(self._lazily):
+                found = self._lazily.transcript(name)
+            if found is None:
+                return None
+            kept = asdict(TranscriptCard.of(found))
+            memo.write(kept, "transcript", name, *key)
+        return TranscriptCard.read(kept)
+
+    def _of_derivation(self, name: str) -> tuple[str, str]:
+        """On what a transcript depends: what its file imports, and the files of the claims that these name."""
+        here = Snapshot()
+        files = here.closure(self._places[f"derivation {name}"][0].resolve()) | here.of_modules("dpcheck.derivations")
+        stated = {self._places[label][0].resolve() for label in here.labels(files) if label in self._places}
+        files = files.union(*map(here.closure, stated), here.of_modules("dpcheck.printing"))
+        return memo.digest(sorted(files)), memo.versions()
+
+    @functools.cached_property
+    def _lazily(self) -> Catalogue:
+        from dpcheck.engine.fetching import lazily
+
+        return lazily(self.layout, self.paths)
+
+    @functools.cached_property
+    def _code(self) -> Quotes:
+        return self._quotes[0]
+
+    @functools.cached_property
+    def _bugs(self) -> Quotes:
+        return self._quotes[1]
+
+    # -- made, kept and found -----------------------------------------------------------------------------------
+
+    @classmethod
+    def of(cls, catalogue: Catalogue, label: str = "") -> Index:
+        """The index of a catalogue, or of what it says of the statement of a label."""
+        claims = catalogue.readings(label) if label else list(catalogue.claims.values())
+        checks = list({c.id: c for each in claims for c in catalogue.checks_of(each.label)}.values())
+        if not label:
+            checks = list(catalogue.checks.values())
+        own = {claim.label for claim in claims}
+        names = dict.fromkeys(n for c in claims for n in (c.label, c.statement_label))
+        # A check may bear on this statement and be of another.
+        others = dict.fromkeys(check.label for check in checks if check.label not in own)
+        claims += [catalogue.claims[other] for other in others if other in catalogue.claims]
+        reasons = (
+            {name: table[name].reason for name in (names if label else table) if name in table}
+            for table in (catalogue.unchecked, catalogue.underived)
+        )
+        unchecked, underived = reasons
+        derived = {claim.label: catalogue.derived(claim.label) for claim in claims}
+        steps = (f"derivation {name}" for found in derived.values() for name in found)
+        placed = {*(c.label for c in claims), *(c.id for c in checks), *steps}
+        return cls(
+            layout=catalogue.layout,
+            paths=catalogue.paths,
+            claims={claim.label: ClaimCard.of(claim) for claim in claims},
+            checks={check.id: CheckCard.of(check) for check in checks},
+            errors=list(catalogue.errors),
+            folders=list(catalogue.folders),
+            _places={name: place for name, place in catalogue._places.items() if name in placed},
+            unchecked=unchecked,
+            underived=underived,
+            papers=[] if label else list(catalogue.papers),
+            _derived=derived,
+            _fingerprints=catalogue.fingerprints([check.id for check in checks]),
+            _quotes=(catalogue._code, catalogue._bugs),
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON keeps it; `read` is the way back."""
+        return {
+            "claims": [asdict(claim) for claim in self.claims.values()],
+            "checks": [check.plain() for check in self.checks.values()],
+            "errors": list(map(str, self.errors)),
+            "folders": list(map(str, self.folders)),
+            "paths": list(map(str, self.paths)),
+            "places": {name: (str(path), line) for name, (path, line) in self._places.items()},
+            "unchecked": self.unchecked,
+            "underived": self.underived,
+            "papers": self.papers,
+            "derived": self._derived,
+            "fingerprints": self._fingerprints,
+            "quotes": [{k: [(str(p), n) for p, n in v] for k, v in quotes.items()} for quotes in self._quotes],
+        }
+
+    @classmethod
+    def read(cls, layout: Layout, plain: Mapping[str, Any]) -> Index:
+        claims, checks = map(ClaimCard.read, plain["claims"]), map(CheckCard.read, plain["checks"])
+        code, bugs = ({k: [(Path(p), n) for p, n in v] for k, v in quotes.items()} for quotes in plain["quotes"])
+        return cls(
+            layout=layout,
+            paths=tuple(map(Path, plain["paths"])),
+            claims={claim.label: claim for claim in claims},
+            checks={check.id: check for check in checks},
+            errors=[CollectionError(text) for text in plain["errors"]],
+            folders=list(map(Path, plain["folders"])),
+            _places={name: (Path(path), line) for name, (path, line) in plain["places"].items()},
+            unchecked=plain["unchecked"],
+            underived=plain["underived"],
+            papers=plain["papers"],
+            _derived=plain["derived"],
+            _fingerprints=plain["fingerprints"],
+            _quotes=(code, bugs),
+        )
+
+
+def whole(found: Layout, paths: Sequence[str] = ()) -> Index:
+    """The index of everything: as it was kept, or of a full load, which validates everything."""
+    key = _state(found, paths)
+    kept = memo.read("index", *key)
+    if kept is None:
+        from dpcheck.engine import catalogue
+
+        index = Index.of(catalogue.load_from(found, paths))
+        if _state(found, paths) == key:  # nobody edited meanwhile
+            memo.write(index.plain(), "index", *key)
+        return index
+    return Index.read(found, kept)
+
+
+def of_label(found: Layout, label: str, paths: Sequence[str] = ()) -> Index:
+    """The index of everything if it was kept, else of one statement alone, from the files that it needs.
+
+    Its `errors` then speak of these files only. A label that nobody states has the index of everything.
+    """
+    key, statement = _state(found, paths), label.partition("@")[0]
+    for name in ("index", "page"):
+        kept = memo.read(name, *key, *([statement] if name == "page" else []))
+        if kept is not None:
+            return Index.read(found, kept)
+    if not paths:
+        from dpcheck.engine.fetching import lazily
+
+        index = Index.of(lazily(found), label)
+        if index.claims:
+            if _state(found, paths) == key:
+                memo.write(index.plain(), "page", *key, statement)
+            return index
+    return whole(found, paths)
+
+
+def algorithms() -> list[str]:
+    """The labels of all algorithms; what does not import has none."""
+    key = memo.digest(list(_files(PACKAGE))), memo.versions()
+    kept = memo.read("algorithms", *key)
+    if kept is None:
+        from dpcheck.engine import algorithms
+
+        kept = []
+        for name in algorithms.modules():
+            with contextlib.suppress(CollectionError):
+                kept += algorithms.classes(name)
+        memo.write(kept, "algorithms", *key)
+    return list(kept)
+
+
+def _state(found: Layout, paths: Sequence[str]) -> tuple[str, ...]:
+    """Everything on which an index depends."""
+    folders = dict.fromkeys([*found.content, *found.mutants, *(Path(p).resolve() for p in paths), PACKAGE])
+    folders |= dict.fromkeys([*found.papers, *(place for _, place in found.installed)])
+    files = [file for folder in folders for file in _files(folder)]
+    return memo.digest(files), repr(found), os.getcwd() if paths else "", repr(list(paths)), memo.versions()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """A file itself; of a folder, all Python and Markdown files."""
+    if folder.is_file():
+        yield folder
+        return
+    for base, inside, names in os.walk(folder):
+        inside[:] = sorted(name for name in inside if name != "__pycache__" and not name.startswith("."))
+        yield from (Path(base, name) for name in sorted(names) if name.endswith((".py", ".md")))

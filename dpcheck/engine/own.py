@@ -1,0 +1,140 @@
+"""What papers of one's own bring besides claims and checks: their algorithms and the verifiers of their witnesses."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcheck import witnesses
+from dpcheck.claims import Paper
+from dpcheck.engine import collect, layout, papers
+from dpcheck.errors import CollectionError
+from dpcheck.interfaces import Algorithm
+from dpcheck.labels import split_label
+
+if TYPE_CHECKING:
+    from dpcheck.engine.catalogue import Catalogue
+
+
+@dataclass
+class Own:
+    """The papers of one's own that a catalogue has collected.
+
+    Attributes:
+        folders: where each stands -> the keys of the papers there.
+        algorithms: label -> class; code: key of a paper -> the files of its algorithms.
+        verifiers: first part of a witness's kind -> the file with its verifiers.
+    """
+
+    folders: dict[Path, set[str]] = field(default_factory=dict)
+    algorithms: dict[str, type[Algorithm[Any]]] = field(default_factory=dict)
+    code: dict[str, list[Path]] = field(default_factory=dict)
+    verifiers: dict[str, Path] = field(default_factory=dict)
+
+    def add(self, folder: Path) -> Iterator[CollectionError]:
+        """Takes up a paper's algorithms and verifiers; yields what could not be."""
+        for file in papers.files(folder, papers.CODE):
+            try:
+                for kind in _algorithms(collect.imported(file)):
+                    self._algorithm(kind, file.path)
+            except CollectionError as error:
+                yield error
+        yield from self.add_verifiers(folder)
+
+    def add_verifiers(self, folder: Path) -> list[CollectionError]:
+        """Takes up the files of a paper's verifiers; returns those whose names are taken."""
+        self.folders.setdefault(folder, set())
+        errors = []
+        for file in papers.files(folder, papers.VERIFIERS):
+            name = file.path.stem
+            if witnesses.is_ours(name) or self.verifiers.setdefault(name, file.path) != file.path:
+                said = f"{file.path}: verifiers of {name} stand elsewhere already; name the file by the paper's key"
+                errors.append(CollectionError(said))
+        return errors
+
+    def _algorithm(self, kind: type[Algorithm[Any]], path: Path) -> None:
+        from dpcheck.engine.algorithms import ours
+
+        line, label = inspect.getsourcelines(kind)[1], kind.label
+        paper = split_label(label)[0]
+        first = {**ours(paper), **self.algorithms}.get(label, kind)
+        if first is not kind:
+            raise CollectionError(f"{path}:{line}: {label} is an algorithm of {first.__module__} already; rename one")
+        self.algorithms[label] = kind
+        if path not in self.code.setdefault(paper, []):
+            self.code[paper].append(path)
+
+
+def _algorithms(module: Any) -> Iterator[type[Algorithm[Any]]]:
+    """The algorithms that a module defines: concrete classes with a label, no helpers."""
+    for name, value in vars(module).items():
+        own = inspect.isclass(value) and value.__module__ == module.__name__ and not name.startswith("_")
+        if own and issubclass(value, Algorithm) and not inspect.isabstract(value) and hasattr(value, "label"):
+            yield value
+
+
+_IN_FORCE: ContextVar[Own | None] = ContextVar("papers of one's own in force", default=None)
+
+
+@contextlib.contextmanager
+def in_force(own: Own) -> Iterator[None]:
+    """Makes the algorithms and verifiers of these papers known."""
+    token = _IN_FORCE.set(own)
+    try:
+        with witnesses.known(own.verifiers):
+            yield
+    finally:
+        _IN_FORCE.reset(token)
+
+
+def current() -> Own:
+    """The papers in force; else, without their errors, those of the working directory and the installed ones."""
+    found = _IN_FORCE.get()
+    if found is None:
+        found, here = Own(), layout.find()
+        for folder in dict.fromkeys([*here.papers, *(place for _, place in here.installed)]):
+            list(found.add(folder))
+    return found
+
+
+# -- into a catalogue --------------------------------------------------------------------------------------------------
+
+
+def collect_paper(catalogue: Catalogue, folder: Path, kinds: tuple[type, ...]) -> None:
+    """Collects a paper, all of it or, where another paper has its key, nothing but that error."""
+    if folder in catalogue.own.folders:
+        return
+    collect.forget(folder)
+    content = [file for part in papers.CONTENT for file in papers.files(folder, part)]
+    keys: set[str] = set()
+    for file in content:
+        with contextlib.suppress(CollectionError):  # said when its claims and checks are collected
+            keys |= {paper.key for paper in collect.content_of(file, (Paper,))}
+    if taken := sorted(keys & catalogue.papers.keys()):
+        other = catalogue.papers[taken[0]].title
+        said = f"{folder}: its paper has the key {taken[0]!r}, as {other!r} has already; give it another key"
+        catalogue.errors.append(CollectionError(said))
+        return
+    catalogue.folders += [folder, *(folder / part for part in papers.CONTENT)]
+    catalogue.own.folders[folder] = keys
+    catalogue.errors.extend(catalogue.own.add(folder))
+    for file in content:
+        catalogue.collect(file, kinds)
+
+
+def collect_guest(catalogue: Catalogue, key: str, folder: Path, kinds: tuple[type, ...]) -> None:
+    """Collects an installed paper, unless a folder that was named holds it."""
+    if any(key in keys or place == folder for place, keys in catalogue.own.folders.items()):
+        return
+    known, said = set(catalogue.papers), len(catalogue.errors)
+    collect_paper(catalogue, folder, kinds)
+    found = catalogue.own.folders.get(folder, set())
+    catalogue.guests |= found - known
+    if key not in found and len(catalogue.errors) == said:
+        holds = f"it holds {', '.join(sorted(found))}" if found else "it holds none"
+        catalogue.errors.append(CollectionError(f"the installed paper {key!r} is not in {folder}; {holds}"))

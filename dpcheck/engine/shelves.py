@@ -1,0 +1,177 @@
+"""What is known of labels, as objects or as cards of an index: how they belong together and where they stand."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from dpcheck.engine import collect, homes, papers
+from dpcheck.engine.homes import Home, HomeKind
+from dpcheck.engine.layout import Layout, typed
+from dpcheck.errors import CollectionError, UnknownLabel
+from dpcheck.labels import split_label
+
+Quotes = dict[str, list[tuple[Path, int]]]
+"""Label -> the files and lines where it stands in quotes."""
+
+
+class Statement(Protocol):
+    """What is asked of a claim here."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def statement_label(self) -> str: ...
+    @property
+    def about(self) -> tuple[str, ...]: ...
+
+
+class Examined(Protocol):
+    """What is asked of a check here."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def labels(self) -> tuple[str, ...]: ...
+
+
+C = TypeVar("C", bound=Statement)
+K = TypeVar("K", bound=Examined)
+
+
+@dataclass
+class Shelves(abc.ABC, Generic[C, K]):
+    """Claims by label and checks by id, from the content of one layout.
+
+    Attributes:
+        layout, paths: what it was loaded from: the root's folders, and the user's own files and folders.
+        folders: content folders, in the order in which they were collected.
+        errors: what could not be collected, each with file and line; the rest is usable.
+    """
+
+    layout: Layout
+    paths: tuple[Path, ...] = ()
+    claims: dict[str, C] = field(default_factory=dict)
+    checks: dict[str, K] = field(default_factory=dict)
+    errors: list[CollectionError] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+    _places: dict[str, tuple[Path, int]] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Path:
+        return self.layout.root
+
+    def readings(self, label: str) -> list[C]:
+        """All readings of the statement of a label, the printed one first."""
+        statement = label.partition("@")[0]
+        return sorted(
+            (c for c in self.claims_of(statement) if c.statement_label == statement),
+            key=lambda c: (c.label != statement, c.label),
+        )
+
+    def claims_of(self, statement: str) -> list[C]:
+        """Claims among which are all readings of a statement."""
+        return list(self.claims.values())
+
+    def checks_of(self, label: str) -> list[K]:
+        """The checks that bear on a reading, its own and those of other labels that name it."""
+        return [check for check in self.checks.values() if label in check.labels]
+
+    @abc.abstractmethod
+    def fingerprints(self, ids: Iterable[str] | None = None) -> dict[str, str]:
+        """Check id -> `Record.sources` as of now, of these checks, or of every one."""
+
+    @abc.abstractmethod
+    def assumptions(self, label: str) -> tuple[Any, ...]:
+        """Those of a claim, as SymPy relations; none where there is no such claim."""
+
+    @abc.abstractmethod
+    def derived(self, label: str) -> list[str]:
+        """Names of the derivations of a reading, the nearest first."""
+
+    @abc.abstractmethod
+    def digest(self, label: str) -> str:
+        """Fingerprint of what a claim asserts. Raises `KeyError` where there is none."""
+
+    # -- where it stands ----------------------------------------------------------------------------------------
+
+    def homes(self, label: str) -> list[Home]:
+        """Every place of a label: code (its own, then of what it is about), bound, derivation, audits, mutants.
+
+        Raises:
+            UnknownLabel: neither a claim nor code has the label.
+        """
+        statement = label.partition("@")[0]
+        claim = self.claims.get(label) or self.claims.get(statement)
+        if claim is None and statement not in self._code:
+            raise UnknownLabel(label, [*self.claims, *self._code])
+        about = [other.partition("@")[0] for other in (claim.about if claim else ())]
+        found = [self._home("algorithm", *place) for name in (statement, *about) for place in self._code.get(name, [])]
+        if claim is not None:
+            found.append(self._home("bound", *self._places[claim.label]))
+        derivation = self.derivation(statement)
+        if derivation is not None:
+            found.append(self._home("derivation", *derivation))
+        found += [self._home("derivation", *self._places[f"derivation {name}"]) for name in self.derived(label)]
+        found += [self.home(check.id) for check in self.checks_of(label)]
+        found += [self._home("mutant", *place) for place in self._bugs.get(statement, [])]
+        return list(dict.fromkeys(found))
+
+    def home(self, id: str) -> Home:
+        """Where one claim (by label) or one check (by id) is defined."""
+        check = id in self.checks
+        kind: HomeKind = "bound" if not check else "derivation" if id.endswith("::derivation") else "audit"
+        return self._home(kind, *self._places[id])
+
+    def reached(self, label: str, base: Path | None = None) -> str:
+        """What `dpcheck run <label>` needs besides: "", or " --also <folder>" and such.
+
+        Args:
+            base: where it is typed, say the folder of this root; None: the working directory, with --root if need be.
+        """
+        here = self.layout.reached if base is None else ""
+        places = [self._places[label][0]] if label in self._places else []
+        places += [self._places[check.id][0] for check in self.checks_of(label)] if self.besides else []
+        for path in self.besides:
+            if any(place.is_relative_to(base) for base in (path, *papers.at(path)) for place in places):
+                here += f" --also {typed(path, base)}"
+        return here
+
+    @property
+    def besides(self) -> list[Path]:
+        """The user's own files and folders, as far as they are not in the root's content."""
+        inside = (*self.layout.content, *self.layout.papers)
+        return [path for path in self.paths if not any(path.is_relative_to(folder) for folder in inside)]
+
+    def derivation(self, label: str) -> tuple[Path, int] | None:
+        """The file and line of a statement's section in `<paper>.md` of some content folder."""
+        paper, item, _ = split_label(label)
+        for folder in self.folders:
+            line = homes.section(self._headings(folder / f"{paper}.md"), item)
+            if line is not None:
+                return folder / f"{paper}.md", line
+        return None
+
+    def _home(self, kind: HomeKind, path: Path, line: int) -> Home:
+        return Home(kind, homes.shown(path, self.root), line)
+
+    @functools.cached_property
+    def _code(self) -> Quotes:
+        return homes.quoted(homes.code_files())
+
+    @functools.cached_property
+    def _bugs(self) -> Quotes:
+        return homes.quoted(f.path for folder in self.layout.mutants for f in collect.files(folder))
+
+    @functools.cached_property
+    def _sections(self) -> dict[Path, list[tuple[str, int]]]:
+        return {}
+
+    def _headings(self, path: Path) -> list[tuple[str, int]]:
+        if path not in self._sections:
+            self._sections[path] = homes.headings(path) if path.is_file() else []
+        return self._sections[path]

@@ -1,0 +1,36 @@
+"""Labels of statements, and what a verdict under one is about."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, Protocol
+
+from dpcheck.errors import CollectionError
+
+Standing = Literal["printed", "reading", "ours"]
+"""What a verdict is about: a statement as printed, a reading of one, or a statement that the paper does not contain."""
+
+LABEL = re.compile(r"[a-z0-9_]+/[a-z]+(-[a-z0-9]+)+(@[a-z][a-z0-9-]*)?")
+
+
+class Stated(Protocol):
+    """What `standing` asks of a claim."""
+
+    @property
+    def origin(self) -> str: ...
+
+
+def split_label(label: str) -> tuple[str, str, str]:
+    """`"paper/thm-4@corrected"` -> `("paper", "thm-4", "corrected")`; the reading is "" when none is named."""
+    if not LABEL.fullmatch(label):
+        raise CollectionError(f"malformed label {label!r}; labels look like 'l1_geometry/thm-4' or '…/thm-4@corrected'")
+    statement, _, reading = label.partition("@")
+    paper, item = statement.split("/")
+    return paper, item, reading
+
+
+def standing(label: str, claim: Stated | None) -> Standing:
+    """Refutations of these three are never added up: only the first accuses a paper of its printed word."""
+    if claim is not None and claim.origin == "ours":
+        return "ours"
+    return "reading" if split_label(label)[2] else "printed"

@@ -1,0 +1,157 @@
+"""A paper of one's own through the command line, from another directory, with every printed line typed as it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "chaudhuri_2011" / "chaudhuri_2011"
+Cli = Callable[..., Result]
+
+
+@pytest.fixture
+def noisy(cli: Cli, root: Path, tmp_path: Path) -> Path:
+    """What `dpcheck new` writes, beside a tiny root in which the commands are typed; its folder has a blank."""
+    parent = tmp_path / "my papers"
+    said = cli("new", "noisy", "--in", str(parent)).stdout
+    assert f"dpcheck run {shlex.quote(str(parent / 'noisy'))}" in said
+    return parent / "noisy"
+
+
+def typed(cli: Cli, line: str, code: int = 0) -> Result:
+    """A printed command, typed."""
+    name, *arguments = shlex.split(line)
+    assert name == "dpcheck"
+    return cli(*arguments, code=code)
+
+
+class TestNew:
+    def test_it_runs_green_and_its_rerun_line_works(self, cli: Cli, noisy: Path) -> None:
+        said = cli("run", str(noisy)).stdout
+        assert "every verdict as expected" in said
+        typed(cli, re.search(r"next: (dpcheck report .*)", said)[1])  # type: ignore[index]
+        shown = cli("show", "noisy/thm-2", "--also", str(noisy)).stdout
+        assert "code" in shown
+        rerun = json.loads(cli("show", "noisy/thm-2", "--also", str(noisy), "--json").stdout)["rerun"]
+        assert shlex.quote(str(noisy)) in rerun
+        assert "within_the_bound" in typed(cli, rerun.replace("standard", "smoke")).stdout
+
+    def test_every_command_knows_it(self, cli: Cli, noisy: Path) -> None:
+        also = ("--also", str(noisy))
+        size = ("--n", "100", "--epsilon", "1", "--D", "2")
+        plan = json.loads(cli("plan", "noisy/alg-1", *size, *also, "--json").stdout)
+        assert plan["privacy"]["certified"] == "1-DP"
+        bounds = {row["source"]: row["value"] for row in plan["bounds"]}
+        assert bounds["noisy/thm-2"] == pytest.approx(4 / 800 + 4 / 100**2)
+        rows = json.loads(cli("compare-bounds", *size, "--only", "noisy/alg-1", *also, "--json").stdout)
+        assert rows["algorithms"][0]["source"] == "noisy/thm-2"
+        assert "killed 1 of 1 mutant" in cli("mutants", "noisy", *also).stdout
+        assert "noisy/thm-1" in cli("list", "--paper", "noisy", *also).stdout
+
+    def test_a_report_of_it_alone(self, cli: Cli, noisy: Path, root: Path) -> None:
+        cli("run", "noisy/thm-1::exactly", "--also", str(noisy))
+        cli("report", "--only", "noisy", "--also", str(noisy))
+        folder = root / ".dpcheck" / "reports" / "noisy"
+        assert sorted(page.name for page in folder.glob("*.md")) == ["index.md", "noisy.md"]
+        text = (folder / "noisy.md").read_text()
+        assert "toy/" not in (folder / "records.jsonl").read_text()
+        line = re.search(r"`(dpcheck run noisy/thm-1::exactly .*?)`", text)
+        assert line is not None
+        typed(cli, line[1])
+        assert not (root / "reports").exists()
+
+    def test_unknown_without_its_folder(self, cli: Cli, noisy: Path) -> None:
+        for arguments in (("show", "noisy/thm-1"), ("plan", "noisy/alg-1", "--n", "9", "--epsilon", "1")):
+            assert "--also" in cli(*arguments, code=2).stderr
+        assert "unknown label 'nobody'" in cli("report", "--only", "nobody", code=2).stderr
+
+    def test_as_a_root(self, cli: Cli, noisy: Path) -> None:
+        shown = json.loads(cli("show", "noisy/thm-1", "--root", str(noisy / "noisy"), "--json").stdout)
+        assert f"--root {shlex.quote(str(noisy / 'noisy'))}" in shown["rerun"]
+        assert "exactly" in typed(cli, shown["rerun"].replace("standard", "smoke")).stdout
+
+    @pytest.mark.parametrize("key", ["My-Paper", "l1_geometry", ""])
+    def test_a_key_that_will_not_do(self, cli: Cli, root: Path, key: str) -> None:
+        assert "key" in cli("new", key, code=2).stderr
+        assert not list(root.glob("*/*/algorithms"))
+
+    def test_nothing_is_overwritten(self, cli: Cli, root: Path) -> None:
+        cli("new", "fresh")
+        assert "fresh exists already" in cli("new", "fresh", code=2).stderr
+
+
+def test_the_file_in_contributing_runs_as_printed(cli: Cli, root: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    (whole,) = [block for block in blocks if "dpcheck run mine.py" in block]
+    (root / "mine.py").write_text(whole)
+    assert "consistent 1" in cli("run", "mine.py").stdout
+    (root / "mine.py").write_text(whole.replace("scale=1 / len(data)", "scale=0.5 / len(data)"))
+    found = json.loads(cli("run", "mine.py", "--json", code=1).stdout)["records"][0]["verdict"]
+    assert found["outcome"] == "refuted"
+    assert found["witness"]["label"] == "mine/thm-1"
+
+
+class TestSixthPaper:
+    """`examples/chaudhuri_2011` as an outsider has it: a copy, in a folder that knows nothing of this repository."""
+
+    @pytest.fixture
+    def copy(self, tmp_path: Path) -> Path:
+        for file in EXAMPLE.rglob("*"):
+            if file.is_file() and file.suffix != ".pyc":
+                place = tmp_path / "sixth" / "chaudhuri_2011" / file.relative_to(EXAMPLE)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(file.read_bytes())
+        return tmp_path / "sixth" / "chaudhuri_2011"
+
+    def test_it_is_small(self) -> None:
+        files = [file for file in EXAMPLE.parent.rglob("*") if file.suffix in (".py", ".md", ".toml")]
+        lines = [line for file in files for line in file.read_text().splitlines() if line.strip()]
+        assert len(lines) <= 500
+
+    def test_from_the_first_check_to_its_report(self, cli: Cli, root: Path, copy: Path) -> None:
+        also = ("--also", str(copy))
+        said = cli("run", "chaudhuri_2011", *also).stdout
+        assert "every verdict as expected" in said
+        (witness,) = (root / ".dpcheck").glob("witness-*.json")
+        assert "verified: chaudhuri_2011/rem-any-rank" in cli("verify", str(witness), *also).stdout
+        assert "killed 2 of 2 mutants · 1 of 1 look-alike not flagged" in cli("mutants", *also, "chaudhuri_2011").stdout
+        cli("report", "--only", "chaudhuri_2011", *also)
+        report = root / ".dpcheck" / "reports" / "chaudhuri_2011"
+        assert (report / "witnesses" / "chaudhuri_2011" / "rem-any-rank-full_rank_breaks_it.json").is_file()
+        line = re.search(r"`(dpcheck verify .*?)`", (report / "chaudhuri_2011.md").read_text())
+        assert line is not None
+        typed(cli, line[1])
+
+    def test_where_hessians_have_full_rank_no_guarantee_stands(self, cli: Cli, root: Path, copy: Path) -> None:
+        sizes = ("--n", "1000", "--d", "5", "--epsilon", "1", "--also", str(copy))
+        plan = json.loads(cli("plan", "chaudhuri_2011/alg-2", *sizes, "--json", code=8).stdout)
+        assert plan["privacy"]["refuted"] == ["chaudhuri_2011/rem-any-rank"]
+        assert plan["private_readings"] == [{"label": "chaudhuri_2011/alg-2@corrected", "certified": "1-DP"}]
+        assert not [row for row in plan["bounds"] if row["what"] == "spent"]
+        cli("plan", "chaudhuri_2011/alg-2", *sizes, "--hessian-rank", "1")
+
+    EDITS = (
+        ("bounds", "2 * L / (n * lambda_), 2 * L /", "L / (n * lambda_), 2 * L /", "cor-8"),
+        ("bounds", "explicit=epsilon_1 + step,", "explicit=epsilon_1,", "thm-9"),
+        ("bounds", "(1 + d * (d + 1) / (n", "(d * (d + 1) / (n", "prop-output-risk::derivation"),
+        ("algorithms", "2 * L / (n * weight * epsilon)", "L / (n * weight * epsilon)", "thm-6"),
+        ("algorithms", "2 * L / left", "L / left", "thm-9@derived::objective_perturbation_exactly"),
+        ("algorithms", "b / stage.records", "b / 2 / stage.records", "thm-9@derived::outputs_have_that_density"),
+        ("algorithms", "stage.weight, still))", "1e9, still))", "cor-8"),
+    )
+
+    @pytest.mark.parametrize(("part", "right", "wrong", "notices"), EDITS)
+    def test_an_edited_line_is_noticed(
+        self, cli: Cli, root: Path, copy: Path, part: str, right: str, wrong: str, notices: str
+    ) -> None:
+        file = copy / part / "chaudhuri_2011.py"
+        assert file.read_text().count(right) == 1
+        file.write_text(file.read_text().replace(right, wrong))
+        cli("run", f"chaudhuri_2011/{notices}", "--root", str(copy), code=1)

@@ -1,0 +1,87 @@
+"""What legend and caption call the marks, the bars and the dashes, and what tables call their numbers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import sympy as sp
+
+from dpcheck import symbols
+from dpcheck.report import phases, tables
+from dpcheck.report.model import Result
+from dpcheck.verdicts import Point, Verdict, holds
+
+CURVE = [Point(x=float(n), value=1 / n, bound=2 / n) for n in (10, 100, 1000)]
+
+
+def result(verdict: Verdict, kind: str = "risk", relation: str = "<=") -> Result:
+    check: Any = SimpleNamespace(kind=kind, label="toy/thm-1", name="a_check")
+    record: Any = SimpleNamespace(verdict=verdict)
+    claim: Any = SimpleNamespace(relation=relation, quantity="excess risk")
+    return Result(check, record, False, SimpleNamespace(), claim)  # type: ignore[arg-type]
+
+
+def told(kind: str = "risk", relation: str = "<=", evidence: Any = "exact", **fields: Any) -> str:
+    spent = {"failure_probability": 1e-6} if evidence == "sampled" else {}
+    return result(
+        holds("so it is", evidence, axes=("n", "risk"), **{"points": CURVE, **spent, **fields}), kind, relation
+    ).caption
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("risk", "Dashed: bound."), ("privacy", "Dashed: claimed."), ("lower-bound", "Dashed: lower bound.")],
+)
+def test_dashes_are_what_the_check_compares_with(kind, said):
+    assert said in told(kind)
+    assert "Dashed: equal risk." in told(kind, dashed="equal risk")
+
+
+def test_an_order_is_named_only_where_one_was_fitted():
+    assert "order" not in told("risk")
+    assert "over the order at each point" in told("rate")
+    assert "constant that the order hides" in told("rate")
+    assert "constant that the order hides" not in told("rate", dashed="explicit lower bound")
+    assert "a lower bound forbids that it falls" in told("rate", relation=">=")
+
+
+def test_marks_are_measured_counted_or_computed():
+    assert told(evidence="sampled").startswith("Measured values.")
+    assert told(evidence="counted").startswith("Counted values.")
+    assert told(evidence="exact").startswith("Computed values.")
+    exact = [Point(x=p.x, value=p.value, lower=p.value, upper=p.value, bound=p.bound) for p in CURVE]
+    assert told("rate", evidence="sampled", points=exact).startswith("Computed values over")
+
+
+def test_bars_say_what_they_are():
+    barred = [Point(x=p.x, value=p.value, upper=2 * p.value, bound=p.bound) for p in CURVE]
+    assert "bars" not in told(evidence="sampled")
+    assert "up to their upper confidence bounds" in told(evidence="sampled", points=barred)
+    assert "of one standard error" in told("rate", evidence="sampled", points=barred)
+    assert "of two standard errors" in told(evidence="sampled", points=barred, bars="of two standard errors")
+    assert told(points=barred, bars="of two standard errors").startswith("Measured")
+
+
+def test_no_series_of_a_rate_is_lost():
+    """A series without an order has no quotient: then all are shown as they are."""
+    points = [*CURVE, *(Point(x=p.x, value=3 * p.value, series="without an order") for p in CURVE)]
+    shown = result(holds("so", "exact", points=points, axes=("n", "risk")), "rate")
+    assert "without an order" in shown.svg
+    bare = [Point(x=p.x, value=p.value) for p in CURVE]
+    assert result(holds("so", "exact", points=bare, axes=("n", "risk")), "rate").svg
+
+
+def test_numbers_have_names_in_words():
+    assert tables.named("right", {"left", "right"}) == "right side"
+    assert tables.named("right", {"epsilon_lower", "right"}) == "right guesses of the last stage"
+    assert tables.named("se", {"mean", "se"}) == "standard error"
+    assert tables.named("noise over tau", {"noise over tau"}) == "noise over tau"
+    assert tables.number(0.123456, 4) == "0.1235"
+
+
+def test_axes_of_phase_diagrams_are_exponents():
+    a, b = sp.symbols("a b")
+    axes = [(symbols.d, symbols.n**a), (symbols.epsilon, symbols.n**-b)]
+    assert [label[:5] for label in phases.axis_labels(axes)] == ["a in ", "b in "]
