@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import sympy as sp
@@ -97,6 +97,17 @@ class Claim:
             raise CollectionError(f"{self.label}: measures {self.measures!r} is not one of {known}")
         if self.relation != "is" and self.order is None and self.explicit is None:
             raise CollectionError(f"{self.label}: the relation {self.relation!r} needs `order` or `explicit`")
+
+    def as_read(self, label: str, title: str, statement: str, **changes: Any) -> Claim:
+        """Another reading of this statement: what `changes` do not name is as it is here, but for grade and remark.
+
+        A bound is inherited whole: one that gives `order` or `explicit` has none of the other but what it gives.
+        """
+        if label.partition("@")[0] != self.statement_label:
+            raise CollectionError(f"{label} is no reading of {self.statement_label}")
+        bounds = {"order": None, "explicit": None} if {"order", "explicit"} & changes.keys() else {}
+        kept: dict[str, Any] = {"grade": "", "remark": "", **bounds, **changes}
+        return replace(self, label=label, title=title, statement=statement, **kept)
 
     @property
     def statement_label(self) -> str:
@@ -212,8 +223,10 @@ def evaluate(
     if missing:
         raise InvalidInput(f"{label} needs a value for {', '.join(missing)}")
     given = [parameters[s.name.rstrip("_")] for s in symbols]
-    # Terms are numbered from 1 on.
-    values = [[math.nan, *v] if s.name.endswith(SEQUENCE) else v for s, v in zip(symbols, given, strict=True)]
+    import numpy as np
+
+    # Terms are numbered from 1 on; an array, so that one formula may speak of all of them at once.
+    values = [np.array([math.nan, *v]) if s.name.endswith(SEQUENCE) else v for s, v in zip(symbols, given, strict=True)]
     for assumption in assumptions:
         held = _compiled(assumption, symbols)(*values)
         if not (held.all() if hasattr(held, "all") else held):

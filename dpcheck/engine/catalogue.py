@@ -223,6 +223,8 @@ class Catalogue(Shelves["Claim", "Check"]):
         elif isinstance(item, Check):
             code = getattr(inspect.unwrap(item.function), "__code__", None)
             where, line = (Path(code.co_filename), code.co_firstlineno) if code else (file.path, 1)
+            if where.is_relative_to(layout.PACKAGE / "engine"):  # `settings` made it; the content file asked for it
+                where, line = file.path, collect.line_of(file.path, item.label)
             if self._once(self.checks, item.id, item, where, line):
                 self.files[item.id] = file
         elif isinstance(item, Unchecked):
