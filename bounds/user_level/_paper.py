@@ -7,7 +7,7 @@ minibatch (or records of a pool), N the users of a group (or of a pool), C the n
 import sympy as sp
 
 from dpcheck.claims import Paper
-from dpcheck.symbols import D, H, L, d, delta, epsilon, m, n, positive, q
+from dpcheck.symbols import D, H, L, d, delta, epsilon, m, n, positive, q, sequences
 
 PAPER = Paper(
     key="user_level",
@@ -17,7 +17,9 @@ PAPER = Paper(
 )
 claim = PAPER.claim
 
-N, K, r, h, i = positive("N K r h i")
+N, K, V, U, h, r, s, u, x, ell = positive("N K V U h r s u x ell")
+etas, Ts, sigmas, lambdas, ns, gaps = sequences("eta T sigma lambda n Delta")
+"""Of the phases of a schedule: `etas[index]`."""
 LOG = sp.log(1 / delta)
 CONDITION = sp.log(20 * n * m * sp.exp(epsilon) / delta)
 """log(20nme^ε/δ), which sets the number of groups."""

@@ -2,12 +2,11 @@
 
 import sympy as sp
 
-from dpcheck.symbols import B, C, D, H, L, T, d, delta, epsilon, eta, m, n, p, positive, q, sigma, tau, zeta
+from dpcheck.symbols import B, C, D, H, L, T, d, delta, epsilon, eta, m, n, p, q, sigma, tau, zeta
 
-from ._paper import ETA, GROUPS, LINEAR_TIME, LOG_RATIO, SHARE, claim
+from ._paper import ETA, GROUPS, LINEAR_TIME, LOG_RATIO, SHARE, claim, s
 from .section_1_2 import DRIFT
 
-(s,) = positive("s")
 LOGS = 1000 * sp.log(n * d * m) * LOG_RATIO
 """σ_i over η_iL√T_i."""
 FIRST = D**2 * 2 ** (p + q) * GROUPS / (2 * ETA * SHARE * n * m)

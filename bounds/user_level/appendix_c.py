@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from dpcheck.symbols import D, H, L, T, d, delta, epsilon, gamma, lambda_, m, n, p, positive, q, sigma, tau, zeta
+from dpcheck.symbols import D, H, L, T, d, delta, epsilon, gamma, lambda_, m, n, p, q, sigma, tau, zeta
 
 from ._paper import (
     CONDITION_D,
@@ -11,10 +11,12 @@ from ._paper import (
     SHARE,
     K,
     N,
+    U,
+    V,
     claim,
+    s,
 )
 
-V, U, s = positive("V U s")
 THREE = (sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1))
 STAGES = 4 * sp.sqrt(2 * H / lambda_)
 LOG_SIGMA = sp.log(n * d * sp.exp(epsilon) / delta)

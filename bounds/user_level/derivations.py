@@ -23,11 +23,14 @@ from ._paper import (
     STATISTICAL,
     K,
     N,
+    ell,
     r,
+    s,
+    u,
+    x,
 )  # fmt: skip
 
-ell, x, u, s = positive("ell x u s")
-LOGS = {LOG: ell}
+AT_LOG = {LOG: ell}
 SIZES = [d >= 1, n >= 1, m >= 1]
 FREE = Regime(base=None, others="free", where=SIZES)
 LEGAL = Regime(base=None, others="free", where=[*SIZES, epsilon <= 1, ell >= 1])
@@ -57,7 +60,7 @@ def statistical_half(proof: Proof) -> None:
 
 
 @derivation("user_level/fact-prior-rates")
-def group_privacy(proof: Proof) -> None:
+def rate_of_group_privacy(proof: Proof) -> None:
     """An optimal item-level algorithm on nm records at ε/m is ε-private for groups of m, that is for users."""
     total, item = positive("M epsilon_1")
     rate = proof.argues(
@@ -84,7 +87,7 @@ def phased(proof: Proof) -> sp.Expr:
 @derivation("user_level/thm-2-1", LEGAL)
 def one_pass(proof: Proof) -> None:
     """η balances the start against the noise of √d ηL√T a phase; ε/log of the records make up one group."""
-    proof.concludes("user_level/thm-2-1", phased(proof), where=LOGS, looser=True)
+    proof.concludes("user_level/thm-2-1", phased(proof), where=AT_LOG, looser=True)
 
 
 @derivation("user_level/thm-b1", LEGAL, also=("user_level/thm-b1@tail-exact", "user_level/thm-b1@corrected"))
@@ -115,7 +118,7 @@ def one_pass_in_full(proof: Proof) -> None:
     )
     wide = proof.equal("that event: e^{−Cε/100}", lambda: sp.exp(-CONDITION), delta / (20 * n * m * sp.exp(epsilon)))
     proof.concludes("user_level/thm-b1@corrected", 2 * wide)
-    proof.concludes("user_level/thm-b1", phased(proof), where=LOGS, looser=True)
+    proof.concludes("user_level/thm-b1", phased(proof), where=AT_LOG, looser=True)
 
 
 @derivation("user_level/claim-2-2")
@@ -166,7 +169,7 @@ def regularised(proof: Proof) -> sp.Expr:
 @derivation("user_level/thm-3-2", LEGAL, also=("user_level/thm-3-2@derived", "user_level/thm-3-2@gradients"))
 def regularised_phases(proof: Proof) -> None:
     """λ balances bias against sampling and noise; T = √(β/λ) steps of K = 1/ε + nε/√T + n/T users give the count."""
-    proof.concludes("user_level/thm-3-2", regularised(proof), where=LOGS)
+    proof.concludes("user_level/thm-3-2", regularised(proof), where=AT_LOG)
     ratio = H * D / L
     steps = sp.sqrt(ratio) * sp.Min((n * m) ** sp.Rational(1, 4), (epsilon**2 * n**2 * m / d) ** sp.Rational(1, 4))
     counted = proof.argues(
@@ -189,13 +192,13 @@ def regularised_phases_in_full(proof: Proof) -> None:
         {n: 10**4, m: 100, epsilon: 1, delta: sp.Rational(1, 10**9)},
         stands="with K_i = min(n_i, …) a full batch needs no amplification",
     )
-    proof.concludes("user_level/thm-c3", regularised(proof), where=LOGS)
+    proof.concludes("user_level/thm-c3", regularised(proof), where=AT_LOG)
 
 
 @derivation("user_level/lem-d2", LEGAL)
 def general_batches(proof: Proof) -> None:
     """The same balance for any K_i and T_i that cover the sample and converge."""
-    proof.concludes("user_level/lem-d2", regularised(proof), where=LOGS)
+    proof.concludes("user_level/lem-d2", regularised(proof), where=AT_LOG)
 
 
 SQUARE = Regime(base=None, others="free", where=[n >= 1, m >= 1, H**2 * m * n >= 1])
@@ -248,7 +251,7 @@ def restarts(proof: Proof) -> None:
         "strong convexity: a risk DE on diameter D leaves the distance √(2DE/μ)", "D", "<=", sp.sqrt(2 * D * s / mu)
     )
     rest = proof.equal("the fixed point", lambda: sp.sqrt(2 * (2 * s / mu) * s / mu), 2 * s / mu)
-    proof.concludes("user_level/claim-3-6", (rest * s).subs(s, per), where=LOGS)
+    proof.concludes("user_level/claim-3-6", (rest * s).subs(s, per), where=AT_LOG)
 
 
 # Section 4: without smoothness --------------------------------------------------------------------------------------
@@ -275,7 +278,7 @@ def without_smoothness(proof: Proof) -> None:
     """Theorem 3.2 on f_r with r = R√d/(εn√m); the risk stands, the printed count misses a term."""
     smoothed(proof)
     proof.concludes("user_level/thm-4-1@corrected", SMOOTHED_DERIVED)
-    proof.concludes("user_level/thm-4-1@risk", regularised(proof), where=LOGS)
+    proof.concludes("user_level/thm-4-1@risk", regularised(proof), where=AT_LOG)
 
 
 @derivation("user_level/thm-d3@derived", LEGAL, also=("user_level/thm-d3@corrected", "user_level/thm-d3@risk"))
@@ -292,7 +295,7 @@ def without_smoothness_in_full(proof: Proof) -> None:
     )
     smoothed(proof)
     proof.concludes("user_level/thm-d3@corrected", SMOOTHED_DERIVED)
-    proof.concludes("user_level/thm-d3@risk", regularised(proof), where=LOGS)
+    proof.concludes("user_level/thm-d3@risk", regularised(proof), where=AT_LOG)
 
 
 @derivation("user_level/claim-4-2@corrected")
@@ -319,10 +322,10 @@ def mean_of_the_ball(proof: Proof) -> None:
     proof.concludes("user_level/lem-d1@corrected", moved)
 
 
-asm_1_1 = underived("user_level/asm-1-1", "an assumption")
-asm_1_2 = underived("user_level/asm-1-2", "an assumption")
-lem_a6 = underived("user_level/lem-a6", "cited; the audits hold it against the exact curve of Gaussian noise")
-lem_a7 = underived("user_level/lem-a7", "cited; the audits hold it against exact composition")
-lem_a8 = underived(
+asm_1_1_underived = underived("user_level/asm-1-1", "an assumption")
+asm_1_2_underived = underived("user_level/asm-1-2", "an assumption")
+lem_a6_underived = underived("user_level/lem-a6", "cited; the audits hold it against the exact curve of Gaussian noise")
+lem_a7_underived = underived("user_level/lem-a7", "cited; the audits hold it against exact composition")
+lem_a8_underived = underived(
     "user_level/lem-a8", "cited; the audits hold it against exact mixtures, with and without replacement"
 )

@@ -2,31 +2,29 @@
 
 import sympy as sp
 
-from dpcheck.symbols import D, L, R, d, index, last, m, sequences, xi
+from dpcheck.symbols import D, L, R, d, index, last, m, xi
 
-from ._paper import claim, r
-
-eta, T, sigma, lambda_, n, gap = sequences("eta T sigma lambda n Delta")
+from ._paper import Ts, claim, etas, gaps, lambdas, ns, r, sigmas
 
 
 def _noise(i: sp.Expr) -> sp.Expr:
     """How far the output of phase i lies from its average: √d σ_i, at most R where outputs are projected."""
-    return sp.Min(R, sp.sqrt(d) * sigma[i])
+    return sp.Min(R, sp.sqrt(d) * sigmas[i])
 
 
 def _leg(i: sp.Expr, start: sp.Expr) -> sp.Expr:
     """Regret of phase i of SGD, whose start is so far from the comparator."""
-    return start**2 / (2 * eta[i] * T[i]) + eta[i] * L**2 / 2
+    return start**2 / (2 * etas[i] * Ts[i]) + etas[i] * L**2 / 2
 
 
 def _left(i: sp.Expr) -> sp.Expr:
     """A_i: squared distance of the output of a regularised phase from its minimiser."""
-    return sp.Min(D**2, 2 / lambda_[i] * gap[i])
+    return sp.Min(D**2, 2 / lambdas[i] * gaps[i])
 
 
 def _phase(i: sp.Expr, squared: sp.Expr) -> sp.Expr:
     """Stability and regulariser of phase i."""
-    return 2 * L**2 / (lambda_[i] * n[i] * m) + lambda_[i] / 2 * squared
+    return 2 * L**2 / (lambdas[i] * ns[i] * m) + lambdas[i] / 2 * squared
 
 
 LEGS = _leg(1, D) + sp.Sum(_leg(index, _noise(index - 1)), (index, 2, last)) + L * _noise(last)
