@@ -17,7 +17,7 @@ from ._paper import (
     s,
 )
 
-THREE = (sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1))
+BUDGET = (sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1))
 STAGES = 4 * sp.sqrt(2 * H / lambda_)
 LOG_SIGMA = sp.log(n * d * sp.exp(epsilon) / delta)
 PHASES = sp.Rational(342) * 2**p * tau**2 / lambda_
@@ -176,7 +176,7 @@ thm_c3 = claim(
     measures="excess risk",
     relation="<=",
     order=OPTIMAL,
-    assumptions=THREE,
+    assumptions=BUDGET,
     about=("user_level/alg-3",),
     grade="proof gap",
     remark="The union bound needs δ well below 1/(mn) once T_1 > √(nm) (S25); K_i <= n_i, as the proof says, is false "
@@ -192,7 +192,7 @@ thm_c3_literal = claim(
     quantity="K_i/n_i",
     relation="<=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH_USERS, *THREE),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/alg-3",),
     grade="slip",
     remark="569 at n = 10^6, m = d = 100, ε = 1, δ = 10^{−9}, T = 100 (S5).",
@@ -206,7 +206,7 @@ thm_c3_passes = claim(
     quantity="K_1T_1/n_1",
     relation=">=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH_USERS, *THREE),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/alg-3",),
     grade="slip",
     remark="0.069 at n = 10^16, m = d = 1, ε = 10^{−7}, δ = 1/(2n), T = 40; Lemma D.2 has it as a hypothesis (S5).",
@@ -220,7 +220,7 @@ thm_c3_union = claim(
     quantity="T_1 δ",
     relation="<=",
     explicit=1 / (n * m),
-    assumptions=THREE,
+    assumptions=BUDGET,
     about=("user_level/alg-3",),
     grade="proof gap",
     remark="At δ = 1/(2nm) it is T_1/2 times that; the additive risk LR·T_1δ then exceeds LR/√(nm) once T_1 > 2√(nm) "
@@ -236,7 +236,7 @@ thm_c3_weight = claim(
     quantity="2^p",
     relation="<=",
     explicit=sp.Integer(64),
-    assumptions=(ENOUGH_USERS, *THREE),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/alg-3",),
     grade="proof gap",
     remark="The paper names no constant: 64 is ours, and stands for any. It is m^{1/(2 log_2 n)} times a constant: "

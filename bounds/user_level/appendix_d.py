@@ -2,11 +2,10 @@
 
 import sympy as sp
 
-from dpcheck.symbols import D, L, d, delta, epsilon, m, n
+from dpcheck.symbols import D, L, d, delta, epsilon
 
 from ._paper import ENOUGH_USERS, OPTIMAL, PRIVATE, SMOOTHED, SMOOTHED_DERIVED, claim, r
-
-THREE = (sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1))
+from .appendix_c import BUDGET
 
 smoothing = claim(
     "user_level/proc-randomized-smoothing",
@@ -99,7 +98,7 @@ thm_d3 = claim(
     measures="gradients",
     relation="<=",
     order=SMOOTHED,
-    assumptions=(ENOUGH_USERS, *THREE),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
     grade="refuted",
     remark="The gradient count misses the term min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} of T_iK_im: along m = "
@@ -116,7 +115,7 @@ thm_d3_risk = claim(
     measures="excess risk",
     relation="<=",
     order=OPTIMAL,
-    assumptions=(ENOUGH_USERS, *THREE),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
 )
 thm_d3_corrected = claim(
@@ -130,7 +129,7 @@ thm_d3_corrected = claim(
     measures="gradients",
     relation="<=",
     order=SMOOTHED_DERIVED,
-    assumptions=(ENOUGH_USERS, *THREE),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
 )
 thm_d3_literal = claim(
@@ -142,7 +141,7 @@ thm_d3_literal = claim(
     quantity="d/(ε²n²m) over λ = 1/√(nm), in units of √d/(εn√m)",
     relation="<=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH_USERS, *THREE),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
     grade="slip",
     remark="The quotient is √d/(ε√n), above 1 for d > ε²n; with Theorem C.3's λ it is at most 1 (S7).",

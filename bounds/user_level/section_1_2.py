@@ -17,7 +17,6 @@ from ._paper import (
     r,
 )
 
-BS23 = 1 / sp.sqrt(n * m * epsilon) + sp.sqrt(d) / (sp.sqrt(n * m) * epsilon)
 DRIFT = 4 + 8 * sp.sqrt(2 * sp.log(1 / zeta))
 
 asm_1_1 = claim(
