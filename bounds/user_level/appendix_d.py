@@ -1,11 +1,28 @@
-"""Appendix D: randomised smoothing, and Algorithm 3 on non-smooth losses."""
+"""Appendix D: randomised smoothing, and the accelerated algorithm on it."""
+
+from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import D, L, d, delta, epsilon
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import D, L, d, delta, epsilon, m, n
 
-from ._paper import ENOUGH_USERS, OPTIMAL, PRIVATE, SMOOTHED, SMOOTHED_DERIVED, claim, r
-from .appendix_c import BUDGET
+from ._paper import (
+    ACCELERATED,
+    AT_LOG,
+    BUDGET,
+    ENOUGH_USERS,
+    LEGAL,
+    OPTIMAL,
+    PRIVATE,
+    SMOOTHED,
+    SMOOTHED_DERIVED,
+    claim,
+    r,
+    s,
+)
+from .section_3 import regularised
+from .section_4 import smoothed
 
 smoothing = claim(
     "user_level/proc-randomized-smoothing",
@@ -18,6 +35,8 @@ smoothing = claim(
     relation="=",
     explicit=r * d / (d + 1),
 )
+
+
 lem_d1 = claim(
     "user_level/lem-d1",
     "Lemma D.1",
@@ -34,6 +53,8 @@ lem_d1 = claim(
     remark="The first bullet is printed as f_r <= f <= f_r + Lr; by Jensen it is f <= f_r <= f + Lr (S9). Only the "
     "distance is used.",
 )
+
+
 lem_d1_literal = claim(
     "user_level/lem-d1@literal",
     "First bullet of Lemma D.1",
@@ -47,6 +68,8 @@ lem_d1_literal = claim(
     grade="slip",
     remark="It is 1/2 (S9).",
 )
+
+
 lem_d1_corrected = claim(
     "user_level/lem-d1@corrected",
     "First bullet of Lemma D.1, reversed",
@@ -59,6 +82,17 @@ lem_d1_corrected = claim(
     explicit=L * r * d / (d + 1),
     about=("user_level/proc-randomized-smoothing",),
 )
+
+
+@derivation("user_level/lem-d1@corrected")
+def mean_of_the_ball(proof: Proof) -> None:
+    """|f_r − f| is at most L times the mean length of a point of the ball of radius r."""
+    mean = sp.Integral(s * d * s ** (d - 1) / r**d, (s, 0, r))
+    length = proof.equal("the radius has density d s^{d−1}/r^d", mean, r * d / (d + 1))
+    moved = proof.argues("f is L-Lipschitz, so f_r is within L times it", "f_r − f", "<=", L * length)
+    proof.concludes("user_level/lem-d1@corrected", moved)
+
+
 lem_d2 = claim(
     "user_level/lem-d2",
     "Lemma D.2",
@@ -75,6 +109,8 @@ lem_d2 = claim(
     grade="proof gap",
     remark="As Theorems C.1 and C.3; it is silent on λ.",
 )
+
+
 lem_d2_literal = claim(
     "user_level/lem-d2@literal",
     "K_i of the proof of Theorem D.3, with constant 1",
@@ -87,6 +123,14 @@ lem_d2_literal = claim(
     grade="slip",
     remark="It is 0.34: the 500 of Algorithm 3 is needed (S36).",
 )
+
+
+@derivation("user_level/lem-d2", LEGAL)
+def general_batches(proof: Proof) -> None:
+    """The same balance for any K_i and T_i that cover the sample and converge."""
+    proof.concludes("user_level/lem-d2", regularised(proof), where=AT_LOG)
+
+
 thm_d3 = claim(
     "user_level/thm-d3",
     "Theorem D.3",
@@ -105,6 +149,8 @@ thm_d3 = claim(
     "n^k with k > 5/2, d <= n, ε = 1 it is exceeded by a power of n (S6). The printed count is right for m <="
     " max{n^{5/2}ε³, dn^{3/2}ε}. The proof also prints λ without L/R and its private part (S7).",
 )
+
+
 thm_d3_risk = claim(
     "user_level/thm-d3@risk",
     "Excess risk of Theorem D.3",
@@ -118,6 +164,8 @@ thm_d3_risk = claim(
     assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
 )
+
+
 thm_d3_corrected = claim(
     "user_level/thm-d3@corrected",
     "Gradient count of Theorem D.3 with all its terms",
@@ -132,6 +180,8 @@ thm_d3_corrected = claim(
     assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
 )
+
+
 thm_d3_literal = claim(
     "user_level/thm-d3@literal",
     "λ = (L/R)/√(mn) in the proof of Theorem D.3",
@@ -146,6 +196,8 @@ thm_d3_literal = claim(
     grade="slip",
     remark="The quotient is √d/(ε√n), above 1 for d > ε²n; with Theorem C.3's λ it is at most 1 (S7).",
 )
+
+
 thm_d3_derived = claim(
     "user_level/thm-d3@derived",
     "Radius, smoothness and the bias of smoothing",
@@ -158,3 +210,35 @@ thm_d3_derived = claim(
     explicit=L * D * PRIVATE,
     about=("user_level/proc-smoothed-alg-3",),
 )
+
+
+thm_d3_summed = claim(
+    "user_level/thm-d3@summed",
+    "Risk of Algorithm 3 on smoothed losses, phase by phase",
+    "As `thm-c3@summed` for the smoothed losses, which lie within Lr of the others: 2Lr more, at most LD.",
+    kind="theorem",
+    section="D",
+    origin="ours",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    explicit=sp.Min(L * D, ACCELERATED + 2 * L * r),
+    about=("user_level/proc-smoothed-alg-3",),
+)
+
+
+@derivation("user_level/thm-d3@derived", LEGAL, also=("user_level/thm-d3@corrected", "user_level/thm-d3@risk"))
+def without_smoothness_in_full(proof: Proof) -> None:
+    """As Theorem 4.1; and λ needs its private part, which the proof leaves out."""
+    width = D * sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
+    proof.concludes("user_level/thm-d3@derived", L * width)
+    proof.gap(
+        "with λ = 1/√(nm) alone the noise costs at most √d/(εn√m)",
+        d / (epsilon**2 * n**2 * m) * sp.sqrt(n * m),
+        PRIVATE,
+        {n: 10, m: 10, d: 1000, epsilon: 1},
+        stands="with the λ of Theorem C.3 it does",
+    )
+    smoothed(proof)
+    proof.concludes("user_level/thm-d3@corrected", SMOOTHED_DERIVED)
+    proof.concludes("user_level/thm-d3@risk", regularised(proof), where=AT_LOG)

@@ -1,0 +1,167 @@
+"""Section 1: the setting, the rates before this paper, and the baseline of group privacy."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from dpcheck.derivations import Proof, derivation, underived
+from dpcheck.symbols import D, L, R, d, delta, epsilon, m, n, positive
+
+from ._paper import FREE, LEGS, LOWER, STATISTICAL, TRIVIAL, claim
+
+asm_1_1 = claim(
+    "user_level/asm-1-1",
+    "Assumption 1.1",
+    "The domain is convex and compact, of diameter R; f(·, z) is convex and L-Lipschitz on it for every z.",
+    kind="assumption",
+    section="1.2",
+)
+
+
+asm_1_1_underived = underived("user_level/asm-1-1", "an assumption")
+
+
+asm_1_2 = claim(
+    "user_level/asm-1-2",
+    "Assumption 1.2",
+    "f(·, z) is β-smooth for every z (in all sections but 4).",
+    kind="assumption",
+    section="1.2",
+)
+
+
+asm_1_2_underived = underived("user_level/asm-1-2", "an assumption")
+
+
+def_1_3 = claim(
+    "user_level/def-1-3",
+    "Definition 1.3",
+    "(ε, δ)-user-level differential privacy: neighbours differ in one user's whole set of m samples, which may change "
+    "to any values.",
+    kind="definition",
+    section="1.2",
+)
+
+
+lower_bound = claim(
+    "user_level/fact-lower-bound",
+    "Lower bound of LSA+21",
+    "The excess risk of every (ε, δ)-user-level private algorithm is Ω(LR(1/√(nm) + √d/(εn√m))).",
+    kind="proposition",
+    section="1",
+    origin="cited",
+    quantity="excess risk",
+    measures="excess risk",
+    relation=">=",
+    order=LOWER,
+    remark="Quoted without proof. Checked here: an exact Bayes risk for its statistical half; for the private half "
+    "only an indicative instance.",
+)
+
+
+lower_bound_derived = claim(
+    "user_level/fact-lower-bound@derived",
+    "Statistical half, by an exact Bayes risk",
+    "On linear losses with z_j = ±L/√d, P(+) = (1 + v_j/√(nm))/2 and v uniform over signs, on the cube of diameter R, "
+    "every algorithm has an average excess of at least (R L/(2√(nm)))(1 − TV(Bin(nm, +), Bin(nm, −))).",
+    kind="proposition",
+    section="1",
+    origin="ours",
+    quantity="average excess risk, as nm → ∞",
+    relation=">=",
+    explicit=D * L * STATISTICAL / 2 * (1 - sp.erf(1 / sp.sqrt(2))),
+    remark="The total variation tends to 2Φ(1) − 1 = 0.683, so the constant tends to 0.1587.",
+)
+
+
+@derivation("user_level/fact-lower-bound@derived")
+def statistical_half(proof: Proof) -> None:
+    """Signs of bias 1/√(nm) on a cube of diameter R: every coordinate costs RL/(d√(nm)) when its sign is missed.
+
+    The private half is quoted by the paper without proof, and stays without one here.
+    """
+    side, slope = D / sp.sqrt(d), L / sp.sqrt(d)
+    missed = proof.equal(
+        "a missed sign costs the side times the mean", lambda: side * slope * STATISTICAL, D * L * STATISTICAL / d
+    )
+    half = proof.argues(
+        "its probability is (1 − TV)/2, and TV tends to 2Φ(1) − 1",
+        "risk",
+        ">=",
+        d * missed * (1 - sp.erf(sp.sqrt(2) / 2)) / 2,
+    )
+    proof.concludes("user_level/fact-lower-bound@derived", half)
+
+
+prior_rates = claim(
+    "user_level/fact-prior-rates",
+    "Prior rates and runtimes (Section 1, footnotes 2 and 3)",
+    "BS23: rate 1/√(nmε) + √d/(√(nm)ε) in linear time for β < (Lε³/R)√(n³/(md³)); optimal risk in mn^{3/2} gradients "
+    "for m <= max(√d, nε²/√d). AL24: optimal risk in β(nm)^{3/2} gradients, or (nm)³ + (mn)²√d without smoothness. "
+    "Group privacy: 1/√(nm) + √d/(εn). At ε = 1, n = d the new algorithms are (nm)^{3/8}β^{3/4} times faster than AL24 "
+    "where n^7 >= m, and n^{13/8}m^{7/4} times without smoothness.",
+    kind="proposition",
+    section="1",
+    origin="cited",
+    quantity="excess risk of group privacy",
+    measures="excess risk",
+    relation="<=",
+    order=TRIVIAL,
+    remark="The speed-up n^{13/8}m^{7/4} rests on the gradient count of Theorem 4.1 and fails for m > n^{5/2} (S6).",
+)
+
+
+@derivation("user_level/fact-prior-rates")
+def rate_of_group_privacy(proof: Proof) -> None:
+    """An optimal item-level algorithm on nm records at ε/m is ε-private for groups of m, that is for users."""
+    total, item = positive("M epsilon_1")
+    rate = proof.argues(
+        "the item-level rate for M records",
+        "excess risk",
+        "<=",
+        D * L * (1 / sp.sqrt(total) + sp.sqrt(d) / (item * total)),
+    )
+    proof.concludes("user_level/fact-prior-rates", rate.subs({total: n * m, item: epsilon / m}), regime=FREE)
+
+
+group_privacy = claim(
+    "user_level/proc-group-privacy",
+    "Group-privacy baseline (footnote 3)",
+    "An optimal item-level algorithm at (ε/m, δ/(me^ε)) is (ε, δ)-user-level private, with risk "
+    "Õ(LR(1/√(nm) + √d/(εn))) in linear time.",
+    kind="procedure",
+    section="1",
+    origin="cited",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=D * L * (STATISTICAL + sp.sqrt(d * sp.log(m * sp.exp(epsilon) / delta)) / (epsilon * n)),
+)
+
+
+group_privacy_derived = claim(
+    "user_level/proc-group-privacy@derived",
+    "Group privacy of size m",
+    "m replacements at (ε/m, δ_0) each are (ε, δ_0 (e^ε − 1)/(e^{ε/m} − 1))-close, at most (ε, m e^ε δ_0).",
+    kind="procedure",
+    section="1",
+    origin="ours",
+    quantity="δ over δ_0",
+    relation="<=",
+    explicit=(sp.exp(epsilon) - 1) / (sp.exp(epsilon / m) - 1),
+)
+
+
+group_privacy_summed = claim(
+    "user_level/proc-group-privacy@summed",
+    "Risk of the group-privacy baseline, phase by phase",
+    "As `thm-b1@summed` with projected outputs; nothing can halt.",
+    kind="procedure",
+    section="1",
+    origin="ours",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    explicit=sp.Min(L * R, LEGS),
+    about=("user_level/proc-group-privacy",),
+)
