@@ -16,14 +16,13 @@ from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Ball
 from dpcheck.harness import risk
 from dpcheck.harness.budget import REDUCED, calibrated, judge_account, with_budget
+from dpcheck.harness.controls import told_apart
 from dpcheck.harness.runtime import CountingWorkload
 from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fresh, Run
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import LinearMean, QuadraticMean, SignHuber, Users
-
-from ._controls import told_apart
 
 REDUCED_1 = PhasedSGD(c_step=8.0, groups=8, q=1.0, p=1.5, phases=3, c_radius=8.0, c_noise=2.5e-4, c_score=0.02)
 """Algorithm 1 with reduced noise, so little that its rate can be seen: 3 phases, 8 groups."""
@@ -47,6 +46,11 @@ def quadratic(d: int, m: int, bias: float = 0.25) -> Users:
     """W2: |x - z|^2/2 with |z| = 1/2 on a ball of radius 1/2: L = 1, beta = mu = 1."""
     size = np.full(d, 0.5 / math.sqrt(d))
     return Users(QuadraticMean(size, bias * size, Ball(d, 0.5), radius=0.5), m)
+
+
+def tilted(n: int, m: int, d: int) -> Users:
+    """W1 with a mean of 3 sqrt(d/(nm)), on which LR/sqrt(nm) is the right order: the hardest family at that size."""
+    return linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
 
 
 def huber(d: int, m: int, kappa: float = 0.5) -> Users:

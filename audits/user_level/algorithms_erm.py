@@ -16,11 +16,11 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, rate, risk
 from dpcheck.harness.budget import REDUCED, budget, with_budget
+from dpcheck.harness.controls import conclude, row, told_apart
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
 from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 
-from ._controls import conclude, row, told_apart
 from ._runs import (
     REDUCED_3,
     REDUCED_4,
@@ -35,11 +35,12 @@ from ._runs import (
     promised,
     quadratic,
     risk_verdict,
+    tilted,
     top,
     with_certified_noise,
 )
 
-SIZES = {
+ACCELERATED_SIZES = {
     "n = 3e5, m = d = 10, epsilon = 1": (300_000, 10, 10, 1.0, 1e-7),
     "n = 1e5, m = 100, d = 5, epsilon = 8": (100_000, 100, 5, 8.0, 1e-8),
     "n = 4e6, m = 10, d = 100, epsilon = 0.1": (4_000_000, 10, 100, 0.1, 1e-9),
@@ -49,10 +50,10 @@ SIZES = {
 # Privacy --------------------------------------------------------------------------------------------------------------
 
 
-@check("user_level/alg-3", kind="privacy", grid={"size": tuple(SIZES)}, also=("user_level/lem-d2",))
+@check("user_level/alg-3", kind="privacy", grid={"size": tuple(ACCELERATED_SIZES)}, also=("user_level/lem-d2",))
 def account_of_algorithm_3(context: Context, *, size: str) -> Verdict:
     """Full batches (the capped K_i): the accountant keeps (epsilon, delta), failures of the movement included."""
-    return _certified(PhasedERM(), size)
+    return account_at(PhasedERM(), size)
 
 
 SUBSAMPLED = {
@@ -88,7 +89,7 @@ def theorem_3_1_at_its_border(context: Context, *, epsilon: float, H: float) -> 
 @check("user_level/thm-c1", kind="privacy", grid={"epsilon": (1.0,)})
 def bits_and_means_each_keep_their_half(context: Context, *, epsilon: float) -> Verdict:
     """The bits of a phase cost epsilon/2 exactly, whatever T_i, and its means at most epsilon/2 at delta."""
-    n, m, d, _, delta = SIZES["n = 3e5, m = d = 10, epsilon = 1"]
+    n, m, d, _, delta = ACCELERATED_SIZES["n = 3e5, m = d = 10, epsilon = 1"]
     plan = PhasedERM().schedule(plain(d, m, epsilon, delta), n)
     verdicts = []
     for bit, mean in zip(plan.releases[::2], plan.releases[1::2], strict=True):
@@ -103,10 +104,10 @@ def bits_and_means_each_keep_their_half(context: Context, *, epsilon: float) -> 
     return combine(verdicts)
 
 
-@check("user_level/proc-smoothed-alg-3", kind="privacy", grid={"size": tuple(SIZES)})
+@check("user_level/proc-smoothed-alg-3", kind="privacy", grid={"size": tuple(ACCELERATED_SIZES)})
 def account_of_the_smoothed_algorithm(context: Context, *, size: str) -> Verdict:
     """The smoothed version at printed constants, with the 500 of Algorithm 3 in K_i."""
-    return _certified(SmoothedERM(), size)
+    return account_at(SmoothedERM(), size)
 
 
 @check("user_level/thm-d3@risk", kind="privacy")
@@ -127,8 +128,8 @@ def theorem_4_1_is_certified(context: Context) -> Verdict:
     return promised(SmoothedERM(), told, n)
 
 
-def _certified(algorithm: PhasedERM, size: str) -> Verdict:
-    n, m, d, epsilon, delta = SIZES[size]
+def account_at(algorithm: PhasedERM, size: str) -> Verdict:
+    n, m, d, epsilon, delta = ACCELERATED_SIZES[size]
     return promised(algorithm, plain(d, m, epsilon, delta), n)
 
 
@@ -384,10 +385,9 @@ def slope_of_the_restarts(context: Context, *, n: int) -> Any:
 # Rates ----------------------------------------------------------------------------------------------------------------
 
 
-def _rate(context: Context, label: str, n: int, m: int, trials: int) -> Any:
-    """The family with a mean of 3 sqrt(d/(nm)), on which LR/sqrt(nm) is the right order."""
+def rate_of_algorithm_3(context: Context, label: str, n: int, m: int, trials: int) -> Any:
     d = 2
-    work = linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
+    work = tilted(n, m, d)
     told = problem(work)
     values = risk.excess_risks(REDUCED_3, work, told, n, trials, context.seed, "rate", n, m)
     bound = stated(label, n=n, m=m, d=d, epsilon=1.0, delta=1e-6, D=1.0, L=1.0)
@@ -403,7 +403,7 @@ def _rate(context: Context, label: str, n: int, m: int, trials: int) -> Any:
 )
 def slope_in_users(context: Context, *, n: int) -> Any:
     """Mean excess risk over n at m = 8 (reduced noise) against the optimal rate."""
-    return _rate(context, "user_level/thm-3-2", n, 8, context.scale(60, 200))
+    return rate_of_algorithm_3(context, "user_level/thm-3-2", n, 8, context.scale(60, 200))
 
 
 @check(
@@ -415,4 +415,4 @@ def slope_in_users(context: Context, *, n: int) -> Any:
 )
 def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
     """The same over m at n = 256 users (reduced noise)."""
-    return _rate(context, "user_level/thm-3-2", 256, m, context.scale(60, 200))
+    return rate_of_algorithm_3(context, "user_level/thm-3-2", 256, m, context.scale(60, 200))

@@ -17,6 +17,7 @@ from dpcheck.engine.statements import bound_of, stated
 from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, privacy, risk, runtime, sensitivity
 from dpcheck.harness.budget import budget, sentence
+from dpcheck.harness.controls import conclude, row, told_apart
 from dpcheck.harness.losses import compose
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords, UserRecords
@@ -25,8 +26,7 @@ from dpcheck.interfaces import Problem
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads import LinearMean, Users
 
-from ._controls import conclude, row, told_apart
-from ._runs import REDUCED_1, REDUCED_3, REDUCED_4, SUMMED, WORKLOADS, counted, linear, plain, problem, top
+from ._runs import REDUCED_1, REDUCED_3, REDUCED_4, SUMMED, WORKLOADS, counted, linear, plain, problem, tilted, top
 
 # The baseline ---------------------------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ def risk_of_the_baseline(context: Context, *, loss: str, n: int) -> Verdict:
 def slope_of_the_baseline(context: Context, *, n: int) -> Any:
     """Mean excess risk over n against 1/sqrt(nm) + sqrt(d log)/(eps n), epsilon = 8: private, unlike the others."""
     d, m = 2, 8
-    work = linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
+    work = tilted(n, m, d)
     told = problem(work, 8.0)
     values = risk.excess_risks(GroupPrivacy(), work, told, n, context.scale(80, 300), context.seed, "slope", n, m)
     bound = stated("user_level/proc-group-privacy", n=n, m=m, d=d, epsilon=8.0, delta=1e-6, D=1.0, L=1.0)
@@ -121,7 +121,7 @@ def slope_of_the_baseline(context: Context, *, n: int) -> Any:
 
 # Where what is feasible, and where it is better -----------------------------------------------------------------------
 
-DELTA = 1e-40
+TINY_DELTA = 1e-40
 """So small that T_i K_i delta is no matter: the bad event of Theorem C.3 asks for that (S25)."""
 SAMPLES = (1, 100, 10**4, 10**16, 10**24)
 SCANNED = (2**20, 2**30, 2**40)
@@ -129,17 +129,17 @@ PATIENT = PhasedERM(c_steps=16.0)
 """With 16 times the steps, a constant that T_i = Theta(...) leaves open; the privacy is the same."""
 
 
-def _grid(context: Context) -> list[tuple[int, int, float]]:
+def shapes(context: Context) -> list[tuple[int, int, float]]:
     """(m, d, epsilon)."""
     budgets = context.scale((1.0,), (0.1, 1.0, 10.0))
     return [(m, d, epsilon) for m in SAMPLES for d in (1, 100) for epsilon in budgets]
 
 
-def _first(algorithm: Any, told: Problem) -> int | None:
+def first_feasible(algorithm: Any, told: Problem) -> int | None:
     return smallest_users(lambda n: algorithm.feasible(told, n))
 
 
-def _beats(algorithm: Any, told: Problem, first: int) -> int | None:
+def first_better(algorithm: Any, told: Problem, first: int) -> int | None:
     """The first of the scanned n at which its bound is below the baseline's."""
     for n in SCANNED:
         if n < first or not algorithm.feasible(told, n):
@@ -150,15 +150,15 @@ def _beats(algorithm: Any, told: Problem, first: int) -> int | None:
     return None
 
 
-def _map(algorithm: Any, context: Context) -> tuple[dict[str, Any], tuple[Point, ...]]:
+def map_of_feasible_sizes(algorithm: Any, context: Context) -> tuple[dict[str, Any], tuple[Point, ...]]:
     numbers: dict[str, Any] = {}
     points = []
-    for m, d, epsilon in _grid(context):
-        told = plain(d, m, epsilon, DELTA)
-        first = _first(algorithm, told)
+    for m, d, epsilon in shapes(context):
+        told = plain(d, m, epsilon, TINY_DELTA)
+        first = first_feasible(algorithm, told)
         if first is None:
             continue
-        better = _beats(algorithm, told, first)
+        better = first_better(algorithm, told, first)
         said = f"better than the baseline at {better:.2g}" if better else f"not better at n <= {max(SCANNED):.2g}"
         numbers[f"m = {m:g}, d = {d}, epsilon = {epsilon:g}"] = f"feasible from {first:,}, {said}"
         points.append(Point(x=float(m), value=float(first), series=f"d = {d}, epsilon = {epsilon:g}"))
@@ -171,9 +171,9 @@ def where_algorithm_1_beats_group_privacy(context: Context) -> Verdict:
 
     Orders alone: the proved rate is below the private part of the baseline exactly where m > eps n (S13).
     """
-    numbers, points = _map(PhasedSGD(), context)
+    numbers, points = map_of_feasible_sizes(PhasedSGD(), context)
     agreed = []
-    for m, d, epsilon in _grid(context):
+    for m, d, epsilon in shapes(context):
         for n in SCANNED:
             proved = stated("user_level/thm-2-1@derived", n=n, m=float(m), d=d, epsilon=epsilon, D=1.0, L=1.0)
             private = math.sqrt(d) / (epsilon * n)
@@ -187,11 +187,11 @@ def where_algorithm_1_beats_group_privacy(context: Context) -> Verdict:
 @check("user_level/thm-3-2", kind="symbolic")
 def where_algorithm_3_beats_group_privacy(context: Context) -> Verdict:
     """The same for Algorithm 3 with patience: by orders alone it is never worse, and better for m > 1."""
-    numbers, points = _map(PATIENT, context)
+    numbers, points = map_of_feasible_sizes(PATIENT, context)
     left, right = [], []
-    for m, d, epsilon in _grid(context):
-        for n in (n for n in SCANNED if 1 / (m * n) > DELTA):  # as the theorem assumes
-            values = {"n": n, "m": float(m), "d": d, "epsilon": epsilon, "D": 1.0, "L": 1.0, "delta": DELTA}
+    for m, d, epsilon in shapes(context):
+        for n in (n for n in SCANNED if 1 / (m * n) > TINY_DELTA):  # as the theorem assumes
+            values = {"n": n, "m": float(m), "d": d, "epsilon": epsilon, "D": 1.0, "L": 1.0, "delta": TINY_DELTA}
             left.append(stated("user_level/thm-3-2", **values))
             right.append(stated("user_level/proc-group-privacy", **values))
     verdict = accuracy.never_violated(
@@ -203,9 +203,9 @@ def where_algorithm_3_beats_group_privacy(context: Context) -> Verdict:
 @check("user_level/claim-3-4@derived", kind="runtime", grid={"epsilon": (0.1, 1.0), "m": (1, 100)})
 def users_that_suffice(context: Context, *, epsilon: float, m: int) -> Verdict:
     """Just below the planner's smallest n of Algorithm 3, n/(e (1 + log_2 n)) is below what a phase needs."""
-    told = plain(10, m, epsilon, DELTA)
+    told = plain(10, m, epsilon, TINY_DELTA)
     algorithm = PhasedERM()
-    first = _first(algorithm, told)
+    first = first_feasible(algorithm, told)
     assert first is not None
     needed = algorithm.enough(told, first)
     # One user below the smallest n the last phase is short, so that the closed form is below the need.

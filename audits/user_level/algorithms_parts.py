@@ -73,22 +73,22 @@ def a_replaced_sample_moves_the_average(context: Context, *, loss: str) -> Verdi
 )
 def regret_of_the_average(context: Context, *, loss: str, eta: float) -> Verdict:
     """Mean excess risk of x~ after T = 100 steps from the origin, against D^2/(2 eta T) + eta L^2/2 at D = |x*|."""
-    return _regret(context, loss, eta, "user_level/lem-b3@derived")
+    return regret(context, loss, eta, "user_level/lem-b3@derived")
 
 
 @check("user_level/lem-b3", kind="risk", grid={"loss": ("linear", "huber"), "eta": (0.1,)})
 def regret_of_the_average_as_printed(context: Context, *, loss: str, eta: float) -> Verdict:
     """The printed bound, twice as large."""
-    return _regret(context, loss, eta, "user_level/lem-b3")
+    return regret(context, loss, eta, "user_level/lem-b3")
 
 
 @check("user_level/proc-sgd", kind="risk", grid={"eta": (0.02, 0.1)})
 def risk_of_the_average(context: Context, *, eta: float) -> Verdict:
     """The average of x_0, ..., x_{T-1} keeps the regret bound on the absolute loss, which is not smooth."""
-    return _regret(context, "absolute", eta, "user_level/lem-b3@derived")
+    return regret(context, "absolute", eta, "user_level/lem-b3@derived")
 
 
-def _regret(context: Context, loss: str, eta: float, label: str) -> Verdict:
+def regret(context: Context, loss: str, eta: float, label: str) -> Verdict:
     d, T, trials = 3, 100, context.scale(8_000, 20_000)
     work = (WORKLOADS["huber"](d, 1, 0.0) if loss == "absolute" else WORKLOADS[loss](d, 1)).each
     x = {"linear": np.full(d, 0.5 / math.sqrt(d)), "quadratic": 0.25 * 0.5 / math.sqrt(d)}.get(loss)

@@ -17,12 +17,12 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, risk, runtime, sensitivity
 from dpcheck.harness.budget import REDUCED, budget, with_budget
+from dpcheck.harness.controls import conclude, row
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array
 from dpcheck.laws import Laplace
 from dpcheck.verdicts import Point, Verdict, consistent, differs, holds
 
-from ._controls import conclude, row
 from ._runs import (
     REDUCED_1,
     WORKLOADS,
@@ -33,10 +33,11 @@ from ._runs import (
     problem,
     promised,
     risk_verdict,
+    tilted,
     with_certified_noise,
 )
 
-SIZES = {
+PHASED_SIZES = {
     "n = 2e5, m = 10, epsilon = 1": (200_000, 10, 1.0, 1e-6),
     "n = 1e5, m = 10, epsilon = 10": (100_000, 10, 10.0, 1e-6),
     "n = 4e6, m = 10, epsilon = 0.1": (4_000_000, 10, 0.1, 1e-8),
@@ -52,7 +53,7 @@ def wide(groups: int) -> PhasedSGD:
 # Privacy and sensitivity ----------------------------------------------------------------------------------------------
 
 
-@check("user_level/alg-1", kind="privacy", grid={"size": tuple(SIZES)}, also=("user_level/thm-b1",))
+@check("user_level/alg-1", kind="privacy", grid={"size": tuple(PHASED_SIZES)}, also=("user_level/thm-b1",))
 def account_of_the_printed_constants(context: Context, *, size: str) -> Verdict:
     """The accountant, with the certified movement of Lemma B.2 and all its failures, keeps (epsilon, delta).
 
@@ -73,7 +74,7 @@ def theorem_2_1_is_certified(context: Context, *, epsilon: float) -> Verdict:
 
 
 def _certified(size: str) -> Verdict:
-    n, m, epsilon, delta = SIZES[size]
+    n, m, epsilon, delta = PHASED_SIZES[size]
     plan = PhasedSGD().schedule(plain(10, m, epsilon, delta), n)
     left = {
         "users over n": sum(p.users for p in plan.phases) / n,
@@ -160,7 +161,7 @@ def removal_never_acts_at_printed_constants(context: Context) -> Verdict:
     movement of eta L (T - 1)/C, a small part of what it is made for.
     """
     left, right, numbers = [], [], {}
-    for name, (n, m, epsilon, delta) in SIZES.items():
+    for name, (n, m, epsilon, delta) in PHASED_SIZES.items():
         for phase in PhasedSGD().schedule(plain(10, m, epsilon, delta), n).phases:
             reach = movement(phase.eta, 1.0, phase.steps)
             left.append(reach)
@@ -288,12 +289,12 @@ def counted_gradients_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     return with_budget(verdict, REDUCED_1, problem(work), n)
 
 
-@check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(SIZES)})
+@check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(PHASED_SIZES)})
 def planned_gradients_of_phased_sgd(context: Context, *, size: str) -> Verdict:
     """Gradients over nm at printed constants: at most 2^-q, less by the users that rounding leaves out."""
     from dpcheck.algorithms.user_level.sizes import best_q
 
-    n, m, epsilon, delta = SIZES[size]
+    n, m, epsilon, delta = PHASED_SIZES[size]
     plan = PhasedSGD().schedule(plain(10, m, epsilon, delta), n)
     return accuracy.never_violated(
         [plan.gradients / (n * m)],
@@ -304,10 +305,10 @@ def planned_gradients_of_phased_sgd(context: Context, *, size: str) -> Verdict:
     )
 
 
-@check("user_level/thm-b1", kind="runtime", grid={"size": tuple(SIZES)})
+@check("user_level/thm-b1", kind="runtime", grid={"size": tuple(PHASED_SIZES)})
 def linear_time(context: Context, *, size: str) -> Verdict:
     """At most nm gradients at printed constants."""
-    n, m, epsilon, delta = SIZES[size]
+    n, m, epsilon, delta = PHASED_SIZES[size]
     spent = float(PhasedSGD().schedule(plain(10, m, epsilon, delta), n).gradients)
     return runtime.verdict(spent, float(n * m), what="planned gradients", x=float(n * m), variable="nm")
 
@@ -430,13 +431,8 @@ NS = [128, 181, 256, 362, 512, 724, 1024, 1448, 2048, 2896, 4096]
 MS = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
 
 
-def _tilted(n: int, m: int, d: int) -> Any:
-    """W1 with a mean of 3 sqrt(d/(nm)): the hardest family at that size."""
-    return linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
-
-
-def _rate(context: Context, n: int, m: int) -> Any:
-    work = _tilted(n, m, 2)
+def rate_of_algorithm_1(context: Context, n: int, m: int) -> Any:
+    work = tilted(n, m, 2)
     told = problem(work)
     values = risk.excess_risks(REDUCED_1, work, told, n, context.scale(60, 2400), context.seed, "rate", n, m)
     bound = stated("user_level/thm-2-1@derived", n=n, m=m, d=2, epsilon=1.0, D=1.0, L=1.0)
@@ -452,7 +448,7 @@ def _rate(context: Context, n: int, m: int) -> Any:
 )
 def slope_in_users(context: Context, *, n: int) -> Any:
     """Mean excess risk over n at m = 8, 3 phases of 8 groups (reduced noise), against LR sqrt(d/(nm eps))."""
-    return _rate(context, n, 8)
+    return rate_of_algorithm_1(context, n, 8)
 
 
 @check(
@@ -464,4 +460,4 @@ def slope_in_users(context: Context, *, n: int) -> Any:
 )
 def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
     """The same over m at n = 256 users (reduced noise)."""
-    return _rate(context, 256, m)
+    return rate_of_algorithm_1(context, 256, m)

@@ -120,7 +120,7 @@ def kept_mean_against_six_tau(context: Context, *, d: int) -> Verdict:
 @check("user_level/lem-b2", kind="sensitivity")
 def derived_bound_is_of_the_stated_order(context: Context) -> Verdict:
     """12 tau (1 + B)/C at the tail 6(e - 1) + log(1/zeta) of B is at most 148 times the stated order, zeta <= 1/e."""
-    return _of_the_order(explicit_of("user_level/lem-b2@derived"), order_of("user_level/lem-b2"), "C", 148)
+    return of_the_order(explicit_of("user_level/lem-b2@derived"), order_of("user_level/lem-b2"), "C", 148)
 
 
 @check("user_level/lem-c2", kind="sensitivity")
@@ -128,10 +128,10 @@ def derived_bound_at_equal_radii_is_of_the_stated_order(context: Context) -> Ver
     """8 tau (1 + B)/|S| at |S| = 0.4 K and the same tail is at most 250 times the stated order, zeta <= 1/e."""
     order = order_of("user_level/lem-c2")
     K, tau = (next(s for s in order.free_symbols if s.name == name) for name in ("K", "tau"))
-    return _of_the_order(8 * tau * (1 + B) / (sp.Rational(2, 5) * K), order, "K", 250)
+    return of_the_order(8 * tau * (1 + B) / (sp.Rational(2, 5) * K), order, "K", 250)
 
 
-def _of_the_order(derived: sp.Expr, order: sp.Expr, points: str, factor: int) -> Verdict:
+def of_the_order(derived: sp.Expr, order: sp.Expr, points: str, factor: int) -> Verdict:
     """A bound in B at the tail of B against `factor` times an order in log(1/zeta)."""
     x = sp.Symbol("x", positive=True)  # log(1/zeta)
     tail = explicit_of("user_level/lem-b2@tail")

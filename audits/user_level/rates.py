@@ -8,18 +8,17 @@ from dpcheck.asymptotics import Regime
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.harness import domain
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import agree, no_larger, proved
 from dpcheck.symbols import BY_NAME, D, H, L, d, delta, epsilon, m, mu, n, rho
 from dpcheck.verdicts import Verdict, combine, differs
 
-from ._statements import no_larger, unit
+from ._statements import unit
 
-a, b = sp.symbols("a b", real=True)
 LOG = sp.Symbol("ell", positive=True)
 UNITS = (L, D)
 
 
-def plain(expression: object) -> sp.Expr:
+def without_log(expression: object) -> sp.Expr:
     """Without the logarithm of 1/delta."""
     return sp.sympify(expression).subs(sp.log(1 / delta), 1).subs(delta, sp.exp(-1))
 
@@ -31,7 +30,10 @@ def plain(expression: object) -> sp.Expr:
 def optimal_risk_meets_the_lower_bound(context: Context) -> Verdict:
     """The optimal risk of Theorem 3.2 without its logarithm is the lower bound."""
     return proved(
-        {"Theorem 3.2 - lower bound": plain(order_of("user_level/thm-3-2")) - order_of("user_level/fact-lower-bound")}
+        {
+            "Theorem 3.2 - lower bound": without_log(order_of("user_level/thm-3-2"))
+            - order_of("user_level/fact-lower-bound")
+        }
     )
 
 
@@ -74,7 +76,7 @@ def linear_time_rates_against_group_privacy(context: Context) -> Verdict:
 @check("user_level/thm-2-1@derived", kind="symbolic")
 def proved_rate_against_the_printed_one(context: Context) -> Verdict:
     """It is sqrt(epsilon) times the printed second term without its logarithm: at most sqrt 10 of it."""
-    second = plain(order_of("user_level/thm-2-1")) - D * L / sp.sqrt(n * m * epsilon)
+    second = without_log(order_of("user_level/thm-2-1")) - D * L / sp.sqrt(n * m * epsilon)
     quotient = order_of("user_level/thm-2-1@derived") / second - sp.sqrt(epsilon)
     room = domain.never_positive(sp.sqrt(epsilon) - sp.sqrt(10), {"epsilon": (0, 10)}, statement="quotient <= sqrt 10")
     return combine([proved({"quotient": sp.simplify(quotient)}), room])
@@ -138,9 +140,9 @@ def gradients_from_steps_and_minibatches(context: Context) -> Verdict:
 @check("user_level/thm-c3", kind="symbolic")
 def summands_of_the_recursion_are_optimal(context: Context) -> Verdict:
     """tau = L/sqrt m and either part of lambda dominant: each summand of the derived bound, without logarithms."""
+    a, b, c = sp.symbols("a b c", real=True)
     rate = 1 / sp.sqrt(n * m) + sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
     free = {m: n**a, epsilon: n**-b}
-    c = sp.Symbol("c", real=True)
     ties = {**free, d: n**c}
     inside = [a >= 0, b >= 0, b <= 1, c >= 0]
     rows = {}
@@ -200,15 +202,13 @@ def fixed_point_of_the_restarts(context: Context) -> Verdict:
 # Section 4 ------------------------------------------------------------------------------------------------------------
 
 
-C = sp.Symbol("c", real=True)
-
-
 @check("user_level/claim-4-2@corrected", kind="symbolic")
 def true_speed_up(context: Context) -> Verdict:
     """(nm)^3 over the corrected count, eps = 1, d <= n: as printed for m <= n^(5/2), n^(9/4) m^(3/2) beyond."""
+    a, c = sp.symbols("a c", real=True)
     count = order_of("user_level/thm-d3@corrected").subs(epsilon, 1) - m * n
-    few = Regime(ties={m: n**a, d: n**C}, where=[a >= 0, C >= 0, C <= 1, a <= sp.Rational(5, 2)])
-    many = Regime(ties={m: n**a, d: n**C}, where=[C >= 0, C <= 1, a >= sp.Rational(5, 2)])
+    few = Regime(ties={m: n**a, d: n**c}, where=[a >= 0, c >= 0, c <= 1, a <= sp.Rational(5, 2)])
+    many = Regime(ties={m: n**a, d: n**c}, where=[c >= 0, c <= 1, a >= sp.Rational(5, 2)])
     rows = {
         "count for m <= n^(5/2)": (count, (n * m) ** 3 / order_of("user_level/claim-4-2"), few),
         "count beyond": (count, (n * m) ** 3 / (n ** sp.Rational(9, 4) * m ** sp.Rational(3, 2)), many),

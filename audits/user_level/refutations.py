@@ -13,12 +13,13 @@ from dpcheck.checks import Context, check
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.symbolic import at_most
 from dpcheck.symbols import d, epsilon, m, n
 from dpcheck.verdicts import Point, Verdict, differs, holds
 
-from ._statements import at_most, log_ratio
+from ._statements import log_ratio
 
-USERS = 10**12
+MANY_USERS = 10**12
 CURVES = (2.0, 2.5, 3.0, 4.0, 6.0)
 
 
@@ -40,7 +41,7 @@ def fewest_gradients(users: int, samples: int, eps: float, dlt: float) -> float:
     return (1 + steps) * math.log(users * samples) * log_ratio(float(users * samples), eps, dlt) / eps * samples
 
 
-def without_logs(users: float, samples: float) -> float:
+def gradients_without_logs(users: float, samples: float) -> float:
     """The count of phase 1 over the stated one at epsilon = 1, all logarithms dropped."""
     steps, _ = first_steps(users, samples, 1.0)
     count = users * samples + steps * samples * (users / math.sqrt(steps) + 1)
@@ -50,7 +51,7 @@ def without_logs(users: float, samples: float) -> float:
 def rays() -> tuple[Point, ...]:
     """The quotient along m = n^k for several k."""
     return tuple(
-        Point(x=10.0**e, value=without_logs(10.0**e, 10.0 ** (k * e)), series=f"m = n^{k:g}", bound=1.0)
+        Point(x=10.0**e, value=gradients_without_logs(10.0**e, 10.0 ** (k * e)), series=f"m = n^{k:g}", bound=1.0)
         for k in CURVES
         for e in range(6, 37, 3)
     )
@@ -64,8 +65,8 @@ def growth(k: float) -> float:
 
 PLACES: dict[str, tuple[int, int, int, int, int]] = {
     "n = 10^14, m = 10^20, epsilon = 10^-7": (10**14, 10**20, 10**7, 1, 2),
-    "n = 10^12, m = n^4, epsilon = 1": (USERS, USERS**4, 1, 1000, 2),
-    "n = 10^12, m = n^10, epsilon = 1": (USERS, USERS**10, 1, 10**6, 4),
+    "n = 10^12, m = n^4, epsilon = 1": (MANY_USERS, MANY_USERS**4, 1, 1000, 2),
+    "n = 10^12, m = n^10, epsilon = 1": (MANY_USERS, MANY_USERS**10, 1, 10**6, 4),
 }
 """n, m, 1/epsilon, and the constant and the power of log(nmd e^epsilon/delta) that an upper bound might hide.
 
@@ -116,14 +117,14 @@ def gradients_of_the_informal_statement(context: Context, *, place: str) -> Verd
 @check("user_level/claim-4-2", kind="runtime", expect="refuted")
 def speed_up_over_al24(context: Context) -> Verdict:
     """AL24's count over that of phase 1, times 10^6 log^2, against n^(13/8) m^(7/4): n = 10^12, m = n^7, d = 1."""
-    samples, constant, power = USERS**7, 10**6, 2
-    dlt = 0.5 / (USERS * samples)
-    theirs = (float(USERS) * samples) ** 3 + (float(USERS) * samples) ** 2
-    hidden = constant * log_ratio(float(USERS * samples), 1.0, dlt) ** power
-    found = hidden * theirs / fewest_gradients(USERS, samples, 1.0, dlt)
-    q = first_steps(USERS, samples, 1.0)[1]
-    claimed = stated("user_level/claim-4-2", n=float(USERS), m=float(samples), d=1.0, delta=dlt, q=q)
-    parameters: dict[str, Any] = {"n": USERS, "m": samples, "d": 1, "delta": f"1/{2 * USERS * samples}"}
+    samples, constant, power = MANY_USERS**7, 10**6, 2
+    dlt = 0.5 / (MANY_USERS * samples)
+    theirs = (float(MANY_USERS) * samples) ** 3 + (float(MANY_USERS) * samples) ** 2
+    hidden = constant * log_ratio(float(MANY_USERS * samples), 1.0, dlt) ** power
+    found = hidden * theirs / fewest_gradients(MANY_USERS, samples, 1.0, dlt)
+    q = first_steps(MANY_USERS, samples, 1.0)[1]
+    claimed = stated("user_level/claim-4-2", n=float(MANY_USERS), m=float(samples), d=1.0, delta=dlt, q=q)
+    parameters: dict[str, Any] = {"n": MANY_USERS, "m": samples, "d": 1, "delta": f"1/{2 * MANY_USERS * samples}"}
     return accuracy.never_violated(
         claimed,
         found,

@@ -61,7 +61,7 @@ def second_moment_of_linear_runs(context: Context, *, d: int) -> Verdict:
     return consistent(said, "sampled", notices=seen, severity=off / allowed, **fields)
 
 
-SETTINGS = {
+TWO_RUNS = {
     "linear": lambda d: (fair(d, 50.0), 0.1),
     "huber": lambda d: (SignHuber(a=0.5, kappa=0.5, dimension=d), 0.5 * math.sqrt(d)),
 }
@@ -71,11 +71,11 @@ SETTINGS = {
 @check(
     "user_level/lem-2-3@derived",
     kind="stability",
-    grid={"loss": tuple(SETTINGS), "d": (1, 10, 100), "T": by_size((100,), (100, 400, 1600))},
+    grid={"loss": tuple(TWO_RUNS), "d": (1, 10, 100), "T": by_size((100,), (100, 400, 1600))},
 )
 def two_runs_without_the_dimension(context: Context, *, loss: str, d: int, T: int) -> Verdict:
     """P(|difference| <= eta L sqrt T (4 + 8 sqrt(2 log 20))) >= 0.95: the event of zeta = 1/20 for this loss."""
-    work, step_size = SETTINGS[loss](d)
+    work, step_size = TWO_RUNS[loss](d)
     found = distances(work, context, context.scale(400, 800), T, step_size)
     bound = stated("user_level/lem-2-3@derived", eta=1.0, L=1.0, T=1.0, H=1.0, zeta=0.05)
     return accuracy.probability(
@@ -90,13 +90,13 @@ def two_runs_without_the_dimension(context: Context, *, loss: str, d: int, T: in
 @check(
     "user_level/lem-2-3",
     kind="rate",
-    grid={"T": (16, 32, 64, 128, 256, 512, 1024), "loss": tuple(SETTINGS), "d": by_size((30,), (1, 30))},
+    grid={"T": (16, 32, 64, 128, 256, 512, 1024), "loss": tuple(TWO_RUNS), "d": by_size((30,), (1, 30))},
     conclude=rate.conclude("T", axis="distance"),
     expect=("consistent", "undecided"),
 )
 def distance_grows_like_the_root_of_T(context: Context, *, T: int, loss: str, d: int) -> dict[str, float]:
     """Mean distance against eta L sqrt T, without the printed logarithm."""
-    work, step_size = SETTINGS[loss](d)
+    work, step_size = TWO_RUNS[loss](d)
     found = distances(work, context, context.scale(1000, 4000), T, step_size) * math.sqrt(T)
     se = float(found.std()) / math.sqrt(len(found))
     return {"mean": float(found.mean()), "se": se, "bound": _without_logarithm(T), "exponent": 0.5}
@@ -113,13 +113,13 @@ def _without_logarithm(steps: int) -> float:
 @check(
     "user_level/lem-2-3",
     kind="accuracy",
-    grid={"d": (1, 2, 5, 10, 20, 50, 100, 200), "loss": tuple(SETTINGS)},
+    grid={"d": (1, 2, 5, 10, 20, 50, 100, 200), "loss": tuple(TWO_RUNS)},
     conclude=rate.conclude("d", axis="distance"),
     expect=("consistent", "undecided"),
 )
 def distance_does_not_grow_with_the_dimension(context: Context, *, d: int, loss: str) -> dict[str, float]:
     """Mean distance at T = 50 against eta L sqrt T: the dimension under the printed logarithm is not needed."""
-    work, step_size = SETTINGS[loss](d)
+    work, step_size = TWO_RUNS[loss](d)
     found = distances(work, context, context.scale(1000, 4000), 50, step_size)
     return {"mean": float(found.mean()), "se": float(found.std()) / math.sqrt(len(found)), "bound": 1.0}
 
@@ -186,7 +186,7 @@ def gradient_steps_contract_up_to_two_over_beta(context: Context) -> Verdict:
 @check("user_level/lem-b4", kind="accuracy", grid={"T": (200,), "d": (1, 10)}, expect="consistent")
 def printed_bound_with_constant_twenty(context: Context, *, T: int, d: int) -> Verdict:
     """Largest distance of 400 pairs of Huber runs against 20 eta L sqrt(T log(dT/zeta)) at zeta = 1/400."""
-    work, step_size = SETTINGS["huber"](d)
+    work, step_size = TWO_RUNS["huber"](d)
     found = distances(work, context, 400, T, step_size)
     bound = (
         20

@@ -18,14 +18,14 @@ from dpcheck.verdicts import Point, Verdict, combine
 from ._runs import linear, plain
 from ._statements import log_ratio
 
-SETTINGS = {
+SHAPES = {
     "m = d = 10, epsilon = 1": (10, 10, 1.0),
     "m = 10^6, d = 10, epsilon = 1": (10**6, 10, 1.0),
     "m = d = 10, epsilon = 10": (10, 10, 10.0),
     "m = 100, d = 10^4, epsilon = 1": (100, 10**4, 1.0),
 }
 """m, d, epsilon; delta = 1/(nm), and beta R = L where the smoothness enters."""
-SAYS = {"dashed": "LR, beyond which a bound is vacuous"}
+DASHED = {"dashed": "LR, beyond which a bound is vacuous"}
 J = 0.2
 
 
@@ -130,10 +130,10 @@ def said_from(name: str, bound: Callable[[float], float], crosses: float, refere
     )
 
 
-@check("user_level/thm-b1@derived", kind="risk", grid={"setting": tuple(SETTINGS)})
+@check("user_level/thm-b1@derived", kind="risk", grid={"setting": tuple(SHAPES)})
 def smallest_n_of_theorem_b1(context: Context, *, setting: str) -> Verdict:
     """First n at which the bound, as printed and with projected iterates, is below L R, q best, J = 1/5."""
-    m, d, eps = SETTINGS[setting]
+    m, d, eps = SHAPES[setting]
     first = setting == "m = d = 10, epsilon = 1"
     verdicts, numbers = [], {}
     for clipped, reference in ((False, 2.5e27), (True, 1.2e20)):
@@ -150,13 +150,13 @@ def smallest_n_of_theorem_b1(context: Context, *, setting: str) -> Verdict:
         for c, name in ((False, "as printed"), (True, "with projection"))
         for k in range(6, 34, 3)
     )
-    return replace(found, numbers=numbers, points=points, axes=("n", "bound over LR"), **SAYS)
+    return replace(found, numbers=numbers, points=points, axes=("n", "bound over LR"), **DASHED)
 
 
-@check("user_level/thm-b1@derived", kind="accuracy", grid={"setting": tuple(SETTINGS)})
+@check("user_level/thm-b1@derived", kind="accuracy", grid={"setting": tuple(SHAPES)})
 def closed_form_is_above_the_recursion(context: Context, *, setting: str) -> Verdict:
     """The recursion summed phase by phase against the closed form of the claim, n from 10^6 to 10^36."""
-    m, d, eps = SETTINGS[setting]
+    m, d, eps = SHAPES[setting]
     sizes = [10.0**k for k in range(6, 37, 2)]
     left = [linear_time_bound(x, m, d, eps, clipped=False) for x in sizes]
     right = [closed_linear_time_bound(x, m, d, eps) for x in sizes]
@@ -165,10 +165,10 @@ def closed_form_is_above_the_recursion(context: Context, *, setting: str) -> Ver
     return accuracy.never_violated(left, right, statement="recursion <= closed form", covers=covers)
 
 
-@check("user_level/thm-c3@derived", kind="risk", grid={"setting": tuple(SETTINGS)})
+@check("user_level/thm-c3@derived", kind="risk", grid={"setting": tuple(SHAPES)})
 def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
     """First n at which the derived bound of Theorem C.3 is below L R, with the printed constants."""
-    m, d, eps = SETTINGS[setting]
+    m, d, eps = SHAPES[setting]
 
     def bound(x: float) -> float:
         return accelerated_bound(x, m, d, eps)
@@ -177,7 +177,7 @@ def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
     found = said_from("Theorem C.3", bound, crosses)
     points = tuple(Point(x=10.0**k, value=bound(10.0**k), series=setting, bound=1.0) for k in range(4, 28, 2))
     axes = ("n", "bound over LR")
-    return replace(found, numbers={"smallest n": crosses}, points=points, axes=axes, **SAYS)
+    return replace(found, numbers={"smallest n": crosses}, points=points, axes=axes, **DASHED)
 
 
 @check("user_level/thm-2-1", kind="risk")
@@ -185,7 +185,7 @@ def table_of_smallest_n(context: Context) -> Verdict:
     """For every theorem: first n at which its hypothesis can hold, and at which its derived bound is below L R."""
     numbers: dict[str, float] = {}
     verdicts = []
-    for setting, (m, d, eps) in SETTINGS.items():
+    for setting, (m, d, eps) in SHAPES.items():
         rows = {
             "Theorem 3.1 feasible": lambda x: last_phase(x, m, d, eps),  # noqa: B023
             "Theorem B.1 feasible": lambda x: last_phase(x, m, 1, eps),  # noqa: B023
