@@ -18,7 +18,6 @@ def_a1 = claim(
     origin="cited",
 )
 
-
 def_a2 = claim(
     "user_level/def-a2",
     "Definition A.2",
@@ -31,10 +30,7 @@ def_a2 = claim(
     explicit=sp.exp(-t / b) / (2 * b),
 )
 
-
 Delta, delta_prime = positive("Delta delta_prime")
-
-
 def_a3 = claim(
     "user_level/def-a3",
     "Definition A.3",
@@ -47,7 +43,6 @@ def_a3 = claim(
     explicit=Delta / epsilon,
 )
 
-
 lem_a4 = claim(
     "user_level/lem-a4",
     "Lemma A.4",
@@ -59,8 +54,6 @@ lem_a4 = claim(
     relation="<=",
     explicit=epsilon,
 )
-
-
 lem_a4_derived = claim(
     "user_level/lem-a4@derived",
     "Exact curve of the Laplace mechanism",
@@ -73,7 +66,6 @@ lem_a4_derived = claim(
     explicit=sp.Max(0, 1 - sp.exp((t - epsilon) / 2)),
 )
 
-
 def_a5 = claim(
     "user_level/def-a5",
     "Definition A.5",
@@ -85,7 +77,6 @@ def_a5 = claim(
     relation="=",
     explicit=2 * Delta**2 * sp.log(2 / delta) / epsilon**2,
 )
-
 
 lem_a6 = claim(
     "user_level/lem-a6",
@@ -102,8 +93,6 @@ lem_a6 = claim(
     remark="Stated for every ε > 0; true for ε <= 1, and false from 7.91 on at δ = 0.01 (S14). The paper uses it at "
     "ε/4 <= 2.5.",
 )
-
-
 lem_a6_literal = claim(
     "user_level/lem-a6@literal",
     "Lemma A.6 for every ε",
@@ -117,8 +106,6 @@ lem_a6_literal = claim(
     grade="slip",
     remark="At ε = 10, δ = 0.01 the true δ is 0.0245 (S14).",
 )
-
-
 lem_a6_corrected = claim(
     "user_level/lem-a6@corrected",
     "Lemma A.6 where the paper uses it",
@@ -131,10 +118,7 @@ lem_a6_corrected = claim(
     explicit=delta,
     assumptions=(sp.Le(epsilon, sp.Rational(5, 2)), sp.Le(delta, sp.Rational(1, 2))),
 )
-
-
 lem_a6_underived = underived("user_level/lem-a6", "cited; the audits hold it against the exact curve of Gaussian noise")
-
 
 lem_a7 = claim(
     "user_level/lem-a7",
@@ -147,10 +131,7 @@ lem_a7 = claim(
     relation="<=",
     explicit=sp.sqrt(2 * T * sp.log(1 / delta_prime)) * epsilon + T * epsilon * (sp.exp(epsilon) - 1),
 )
-
-
 lem_a7_underived = underived("user_level/lem-a7", "cited; the audits hold it against exact composition")
-
 
 lem_a8 = claim(
     "user_level/lem-a8",
@@ -164,8 +145,6 @@ lem_a8 = claim(
     explicit=(sp.exp(epsilon) - 1) * K / N,
     about=("user_level/proc-subsample",),
 )
-
-
 lem_a8_derived = claim(
     "user_level/lem-a8@derived",
     "Lemma A.8 in its sharp form",
@@ -178,8 +157,6 @@ lem_a8_derived = claim(
     explicit=sp.log(1 + (sp.exp(epsilon) - 1) * K / N),
     about=("user_level/proc-subsample",),
 )
-
-
 lem_a8_literal = claim(
     "user_level/lem-a8@literal",
     "Lemma A.8 for users drawn with replacement",
@@ -192,8 +169,6 @@ lem_a8_literal = claim(
     grade="slip",
     remark="A Gaussian sum calibrated to (1/2, 10^{−6}) has δ' = 1.19·10^{−6} at M = N = 100 (S4).",
 )
-
-
 lem_a8_corrected = claim(
     "user_level/lem-a8@corrected",
     "Lemma A.8 with replacement, with its factor",
@@ -206,12 +181,9 @@ lem_a8_corrected = claim(
     relation="<=",
     explicit=sp.exp((sp.exp(epsilon) - 1) * K / N) * delta * K / N,
 )
-
-
 lem_a8_underived = underived(
     "user_level/lem-a8", "cited; the audits hold it against exact mixtures, with and without replacement"
 )
-
 
 subsample = claim(
     "user_level/proc-subsample",
@@ -221,7 +193,6 @@ subsample = claim(
     section="A.1",
     origin="cited",
 )
-
 
 alg_4 = claim(
     "user_level/alg-4",
@@ -234,7 +205,6 @@ alg_4 = claim(
     relation="<=",
     explicit=epsilon,
 )
-
 
 lem_a9 = claim(
     "user_level/lem-a9",
@@ -249,8 +219,6 @@ lem_a9 = claim(
     about=("user_level/alg-4",),
     probability=1 - gamma,
 )
-
-
 lem_a9_derived = claim(
     "user_level/lem-a9@derived",
     "Failure probability of AboveThreshold, with constants",

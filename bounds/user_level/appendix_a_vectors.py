@@ -19,8 +19,6 @@ def_a10 = claim(
     relation="<=",
     explicit=2 * sp.exp(-(t**2) / (2 * zeta**2)),
 )
-
-
 def_a10_derived = claim(
     "user_level/def-a10@derived",
     "Bounded vectors",
@@ -32,7 +30,6 @@ def_a10_derived = claim(
     relation="=",
     explicit=b / sp.sqrt(2 * sp.log(2)),
 )
-
 
 thm_a11 = claim(
     "user_level/thm-a11",
@@ -48,8 +45,6 @@ thm_a11 = claim(
     grade="slip",
     remark="With log(d/γ) false at d = 1 as γ → 1 for any c; log(2d/γ) is right (S17).",
 )
-
-
 thm_a11_literal = claim(
     "user_level/thm-a11@literal",
     "Theorem A.11 with log(d/γ)",
@@ -63,8 +58,6 @@ thm_a11_literal = claim(
     grade="slip",
     remark="A fair sign exceeds it with probability 1 for γ > 0.9863 (S17).",
 )
-
-
 thm_a11_corrected = claim(
     "user_level/thm-a11@corrected",
     "A sum of bounded martingale differences in any dimension",
@@ -77,7 +70,6 @@ thm_a11_corrected = claim(
     explicit=b * sp.sqrt(2 * n * sp.log(2 / gamma)),
     probability=1 - gamma,
 )
-
 
 lem_a12 = claim(
     "user_level/lem-a12",

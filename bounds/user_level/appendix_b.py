@@ -11,11 +11,7 @@ from ._paper import AT_LOG, CONDITION, ETA, GROUPS, LEGAL, LEGS, LINEAR_TIME, LO
 from .section_2 import phased
 
 ENOUGH = sp.Ge(n ** (1 - q), 100 * sp.log(n / delta) / (epsilon * SHARE))
-
-
 SMOOTH = sp.Le(H, L / D * sp.sqrt(d * m * n * epsilon))
-
-
 thm_b1 = claim(
     "user_level/thm-b1",
     "Theorem B.1",
@@ -33,8 +29,6 @@ thm_b1 = claim(
     remark="A line of the privacy proof is false for δ < 20e^ε/(nm)² (S1), and the conclusion survives with another "
     "event: `@corrected`. The hypothesis is too weak by a constant for the last phase (S2): `@literal`.",
 )
-
-
 thm_b1_literal = claim(
     "user_level/thm-b1@literal",
     "The hypothesis of Theorem B.1 and the last phase",
@@ -49,8 +43,6 @@ thm_b1_literal = claim(
     grade="slip",
     remark="n = 10^6, m = 10^3, ε = 10, δ = 10^{−6}, q = 1/2: N_l = 0.85. Theorem 3.1 has the right form (S2).",
 )
-
-
 thm_b1_enough = claim(
     "user_level/thm-b1@enough-users",
     "A hypothesis that gives the last phase its users",
@@ -64,8 +56,6 @@ thm_b1_enough = claim(
     assumptions=(sp.Ge(n ** (1 - q), GROUPS / SHARE),),
     about=("user_level/alg-1",),
 )
-
-
 thm_b1_tail = claim(
     "user_level/thm-b1@tail",
     "The Laplace tail in the privacy proof of Theorem B.1",
@@ -81,8 +71,6 @@ thm_b1_tail = claim(
     remark="A tail is (δ/(20nme^ε))^{2/3}: true where δ >= 20e^ε/(nm)² (up to the square of the tail), false below, "
     "and below δ itself at δ = 10^{−20} (S1).",
 )
-
-
 thm_b1_tail_exact = claim(
     "user_level/thm-b1@tail-exact",
     "Where the tail line is true",
@@ -95,8 +83,6 @@ thm_b1_tail_exact = claim(
     explicit=20 * sp.exp(epsilon) / (n * m) ** 2,
     about=("user_level/alg-1",),
 )
-
-
 thm_b1_corrected = claim(
     "user_level/thm-b1@corrected",
     "Privacy of Algorithm 1 by another event",
@@ -111,20 +97,11 @@ thm_b1_corrected = claim(
     about=("user_level/alg-1",),
 )
 
-
 FIRST = D**2 * 2 ** (p + q) * GROUPS / (2 * ETA * SHARE * n * m)
-
-
 LOGS = 1000 * sp.log(n * d * m) * LOG_RATIO
 """σ_i over η_iL√T_i."""
-
-
 LATER = ETA * L**2 / (2 * (2**p - 1)) * (1 + 2 ** (p + q) * d * LOGS**2)
-
-
 LAST = ETA * L**2 * sp.sqrt(d) * LOGS * (2 / n) ** p * sp.sqrt(2**q * SHARE * n ** (1 - q) * m / GROUPS)
-
-
 thm_b1_derived = claim(
     "user_level/thm-b1@derived",
     "Risk of Algorithm 1 with constants",
@@ -142,8 +119,6 @@ thm_b1_derived = claim(
     remark="Below LR only from about n = 2.5·10^{27} on at m = d = 10, ε = 1; with projected iterates, where dσ² may "
     "be replaced by min(R², dσ²), from 1.2·10^{20} on (S15). A statement about this bound, not about the risk.",
 )
-
-
 thm_b1_travel = claim(
     "user_level/thm-b1@travel",
     "Algorithm 1 with the printed constants learns nothing below n = 2^36",
@@ -161,8 +136,6 @@ thm_b1_travel = claim(
     "is 117, 2,886 and 10,016 times the stated order with constant 1. No refutation: the order hides "
     "logarithms and constants of 10^3, and the derived bound proves it from 10^{20} users on.",
 )
-
-
 thm_b1_summed = claim(
     "user_level/thm-b1@summed",
     "Risk of Algorithm 1, phase by phase",

@@ -23,8 +23,6 @@ lem_b2 = claim(
     about=("user_level/alg-1", "user_level/proc-outlier-removal"),
     probability=1 - zeta,
 )
-
-
 lem_b2_derived = claim(
     "user_level/lem-b2@derived",
     "Lemma B.2 with constants",
@@ -38,8 +36,6 @@ lem_b2_derived = claim(
     explicit=12 * tau * (1 + B) / C,
     about=("user_level/alg-1", "user_level/proc-outlier-removal"),
 )
-
-
 lem_b2_sharper = claim(
     "user_level/lem-b2@sharper",
     "Lemma B.2, sharper",
@@ -52,8 +48,6 @@ lem_b2_sharper = claim(
     explicit=6 * tau * (2 + B) / C,
     about=("user_level/alg-1", "user_level/proc-outlier-removal"),
 )
-
-
 lem_b2_tail = claim(
     "user_level/lem-b2@tail",
     "Number of differing inclusions",
@@ -68,7 +62,6 @@ lem_b2_tail = claim(
     probability=1 - zeta,
 )
 
-
 lem_b3 = claim(
     "user_level/lem-b3",
     "Lemma B.3",
@@ -82,8 +75,6 @@ lem_b3 = claim(
     assumptions=(sp.Le(eta * H, 1),),
     about=("user_level/proc-sgd",),
 )
-
-
 lem_b3_derived = claim(
     "user_level/lem-b3@derived",
     "Lemma B.3, sharp",
@@ -96,7 +87,6 @@ lem_b3_derived = claim(
     explicit=D**2 / (2 * eta * T) + eta * L**2 / 2,
     about=("user_level/proc-sgd",),
 )
-
 
 lem_b4 = claim(
     "user_level/lem-b4",
@@ -114,8 +104,6 @@ lem_b4 = claim(
     remark="4L² holds in conditional expectation; pointwise it is 16L² (S21). Probabilities and indices are mixed up "
     "(S22). Both are constants.",
 )
-
-
 lem_b4_literal = claim(
     "user_level/lem-b4@literal",
     "Line (6), pointwise",
@@ -128,8 +116,6 @@ lem_b4_literal = claim(
     grade="slip",
     remark="With opposite rare slopes at two far points it is 16(1 − p)²: 15.97 at p = 10^{−3} (S21).",
 )
-
-
 lem_b4_corrected = claim(
     "user_level/lem-b4@corrected",
     "Line (6) with its constant",
@@ -141,8 +127,6 @@ lem_b4_corrected = claim(
     relation="<=",
     explicit=16 * L**2,
 )
-
-
 lem_b4_derived = claim(
     "user_level/lem-b4@derived",
     "The induction of Lemma B.4 by stopping",
@@ -158,7 +142,6 @@ lem_b4_derived = claim(
     probability=1 - zeta,
 )
 
-
 eq_7 = claim(
     "user_level/fact-eq-7",
     "Equation (7)",
@@ -170,8 +153,6 @@ eq_7 = claim(
     explicit=d * sigma**2 / (eta * T) + eta * L**2,
     about=("user_level/alg-1",),
 )
-
-
 eq_7_derived = claim(
     "user_level/fact-eq-7@derived",
     "Equation (7), sharp and clipped",

@@ -25,8 +25,6 @@ thm_c1 = claim(
     remark="As Theorem 3.1 (S28, S8). The final display adds up to more than δ as printed for ε < 0.2766, and to at "
     "most δ/2 when recomputed (S27); the comparison is printed with 4K_i/5 instead of the noisy threshold (S11).",
 )
-
-
 thm_c1_tail = claim(
     "user_level/thm-c1@tail",
     "Laplace event of Theorem C.1",
@@ -40,8 +38,6 @@ thm_c1_tail = claim(
     explicit=(delta / (N**2 * m**2 * sp.exp(epsilon))) ** sp.Rational(25, 16),
     about=("user_level/alg-3",),
 )
-
-
 thm_c1_halt = claim(
     "user_level/thm-c1@halt",
     "Probability of one false halt",
@@ -54,8 +50,6 @@ thm_c1_halt = claim(
     explicit=(4 * sp.exp(-K * epsilon / 80) - sp.exp(-K * epsilon / 40)) / 6,
     about=("user_level/alg-2",),
 )
-
-
 thm_c1_literal = claim(
     "user_level/thm-c1@literal",
     "Final display of Theorem C.1",
@@ -70,8 +64,6 @@ thm_c1_literal = claim(
     grade="slip",
     remark="1.19 at ε = 0.01 (S27).",
 )
-
-
 thm_c1_corrected = claim(
     "user_level/thm-c1@corrected",
     "Final display of Theorem C.1, recomputed",
@@ -84,8 +76,6 @@ thm_c1_corrected = claim(
     explicit=(2 * sp.exp(-epsilon) + 1 + sp.exp(-epsilon / 2)) / 10 + sp.exp(-epsilon) / (10 * T),
     about=("user_level/alg-3",),
 )
-
-
 thm_c1_dimension = claim(
     "user_level/thm-c1@dimension",
     "Minibatches that the proof of Theorem C.1 uses",
@@ -102,8 +92,6 @@ thm_c1_dimension = claim(
     remark="What the proof uses, in our words. The algorithm has log(n_i²m²e^ε/δ), which is smaller once d > n_i²m/n"
     " and T_i is large (S26); the tail bound itself needs no d.",
 )
-
-
 thm_c1_conditional = claim(
     "user_level/thm-c1@conditional",
     "Amplification given the comparison bits",
@@ -119,7 +107,6 @@ thm_c1_conditional = claim(
     "the sample (S28). The witness is of this step by itself, with ten users, fewer than the theorem asks for. Not "
     "shown to break privacy; full batches need no amplification.",
 )
-
 
 lem_c2 = claim(
     "user_level/lem-c2",
@@ -138,8 +125,6 @@ lem_c2 = claim(
     remark="The bits are defined with 4K_i/5 instead of the noisy threshold (S11). Its radii are equal, Algorithm 1's "
     "are not: at equal radii a high score does not give a core, so fewer points are kept (S10).",
 )
-
-
 lem_c2_literal = claim(
     "user_level/lem-c2@literal",
     "Lemma B.2's argument at equal radii",
@@ -153,8 +138,6 @@ lem_c2_literal = claim(
     grade="slip",
     remark="A third at the centre and four clusters of a sixth at distance 2τ: s = 2K/3, and 1/3 is kept (S10).",
 )
-
-
 lem_c2_derived = claim(
     "user_level/lem-c2@derived",
     "Lemma C.2 with constants",
@@ -168,7 +151,6 @@ lem_c2_derived = claim(
     explicit=2 * s / K - 1,
     about=("user_level/proc-outlier-removal",),
 )
-
 
 thm_c3 = claim(
     "user_level/thm-c3",
@@ -188,8 +170,6 @@ thm_c3 = claim(
     "with the printed constants (S5): `@literal`; no condition on n and q is stated; 2^p is a constant only for m <= "
     "poly(n) (S33).",
 )
-
-
 thm_c3_literal = claim(
     "user_level/thm-c3@literal",
     "Minibatches of Theorem C.3",
@@ -204,8 +184,6 @@ thm_c3_literal = claim(
     grade="slip",
     remark="569 at n = 10^6, m = d = 100, ε = 1, δ = 10^{−9}, T = 100 (S5).",
 )
-
-
 thm_c3_passes = claim(
     "user_level/thm-c3@passes",
     "Passes over the users",
@@ -220,8 +198,6 @@ thm_c3_passes = claim(
     grade="slip",
     remark="0.069 at n = 10^16, m = d = 1, ε = 10^{−7}, δ = 1/(2n), T = 40; Lemma D.2 has it as a hypothesis (S5).",
 )
-
-
 thm_c3_union = claim(
     "user_level/thm-c3@union",
     "Union bound of Theorem C.3",
@@ -237,8 +213,6 @@ thm_c3_union = claim(
     remark="At δ = 1/(2nm) it is T_1/2 times that; the additive risk LR·T_1δ then exceeds LR/√(nm) once T_1 > 2√(nm) "
     "(S25). A smaller δ mends it.",
 )
-
-
 thm_c3_weight = claim(
     "user_level/thm-c3@weight",
     "2^p as a constant",
@@ -255,8 +229,6 @@ thm_c3_weight = claim(
     remark="The paper names no constant: 64 is ours, and stands for any. It is m^{1/(2 log_2 n)} times a constant: "
     "bounded for m <= poly(n), which the theorem does not assume (S33).",
 )
-
-
 thm_c3_corrected = claim(
     "user_level/thm-c3@corrected",
     "Minibatches that fit",
@@ -271,17 +243,10 @@ thm_c3_corrected = claim(
     about=("user_level/alg-3",),
 )
 
-
 PHASES = sp.Rational(342) * 2**p * tau**2 / lambda_
 """342 · 2^p τ²/λ: what the inexactness of one phase costs the next."""
-
-
 LOG_SIGMA = sp.log(n * d * sp.exp(epsilon) / delta)
-
-
 NOISE = 1000 * LOG_SIGMA / (epsilon * SHARE)
-
-
 thm_c3_derived = claim(
     "user_level/thm-c3@derived",
     "Risk of Algorithm 3 with constants",
@@ -308,8 +273,6 @@ thm_c3_derived = claim(
     remark="Half of the T_i steps must pay for the stages of the accelerated method: ⌈log_2⌉ of them, each of "
     "1 + 4√(2β/λ_i) steps or fewer.",
 )
-
-
 thm_c3_summed = claim(
     "user_level/thm-c3@summed",
     "Risk of Algorithm 3, phase by phase",

@@ -24,10 +24,7 @@ lem_c4 = claim(
     "covers it (S18).",
 )
 
-
 STAGES = 4 * sp.sqrt(2 * H / lambda_)
-
-
 lem_c4_derived = claim(
     "user_level/lem-c4@derived",
     "Multi-stage AC-SA with constants",
@@ -41,7 +38,6 @@ lem_c4_derived = claim(
     about=("user_level/proc-multistage-ac-sa",),
 )
 
-
 ac_sa = claim(
     "user_level/proc-ac-sa",
     "AC-SA, one stage (GL12)",
@@ -54,8 +50,6 @@ ac_sa = claim(
     explicit=2 * H * D**2 / (T * (T + 1)),
     remark="Reconstructed from the cited paper; stated here for υ = β and exact gradients.",
 )
-
-
 ac_sa_derived = claim(
     "user_level/proc-ac-sa@derived",
     "AC-SA with noise",
@@ -67,7 +61,6 @@ ac_sa_derived = claim(
     relation="<=",
     explicit=4 * H * D**2 / (T * (T + 1)) + V**2 * (2 * T + 1) / (12 * H),
 )
-
 
 multistage = claim(
     "user_level/proc-multistage-ac-sa",
@@ -83,7 +76,6 @@ multistage = claim(
     remark="Reconstructed from the cited paper.",
 )
 
-
 claim_c5 = claim(
     "user_level/claim-c5",
     "Remark C.5",
@@ -92,7 +84,6 @@ claim_c5 = claim(
     section="C",
     about=("user_level/alg-3", "user_level/proc-multistage-ac-sa"),
 )
-
 
 lem_c6 = claim(
     "user_level/lem-c6",
@@ -108,7 +99,6 @@ lem_c6 = claim(
     remark="The proof ends with log² where the lemma has log (S20), and uses (12) with its indicator reversed (S19).",
 )
 
-
 eq_12 = claim(
     "user_level/fact-eq-12",
     "Equation (12)",
@@ -122,8 +112,6 @@ eq_12 = claim(
     grade="slip",
     remark="Printed with 1(K = n), which would claim a zero variance for every proper minibatch (S19).",
 )
-
-
 eq_12_literal = claim(
     "user_level/fact-eq-12@literal",
     "Equation (12) with its printed indicator",
@@ -136,8 +124,6 @@ eq_12_literal = claim(
     grade="slip",
     remark="It is 1/3 at K = 2 of N = 4 (S19).",
 )
-
-
 eq_12_derived = claim(
     "user_level/fact-eq-12@derived",
     "Finite-population variance",
@@ -151,7 +137,6 @@ eq_12_derived = claim(
     assumptions=(sp.Le(K, N), sp.Gt(N, 1)),
 )
 
-
 dp_stability = claim(
     "user_level/fact-dp-stability",
     "Stability of user-level privacy, equation (13)",
@@ -164,8 +149,6 @@ dp_stability = claim(
     relation="<=",
     explicit=sp.exp(2 * epsilon) * gamma + delta,
 )
-
-
 dp_stability_derived = claim(
     "user_level/fact-dp-stability@derived",
     "The same with e^ε",
@@ -178,7 +161,6 @@ dp_stability_derived = claim(
     explicit=sp.exp(epsilon) * gamma + delta,
 )
 
-
 rerm = claim(
     "user_level/proc-rerm",
     "Regularised empirical minimiser x_i* (proof of Theorem C.3)",
@@ -189,7 +171,6 @@ rerm = claim(
     relation="<=",
     explicit=2 * L / (lambda_ * N),
 )
-
 
 eq_15 = claim(
     "user_level/fact-eq-15",
@@ -203,8 +184,6 @@ eq_15 = claim(
     order=L**2 / (lambda_ * N * m) + lambda_ * D**2,
     about=("user_level/proc-rerm",),
 )
-
-
 eq_15_derived = claim(
     "user_level/fact-eq-15@derived",
     "Equation (15) with constants",
@@ -217,7 +196,6 @@ eq_15_derived = claim(
     explicit=2 * L**2 / (lambda_ * N * m) + lambda_ * D**2 / 2,
     about=("user_level/proc-rerm",),
 )
-
 
 eq_17 = claim(
     "user_level/fact-eq-17",
@@ -233,8 +211,6 @@ eq_17 = claim(
     remark="The middle of (17) has λ_i where λ_i² is meant, and the last display a spurious √T_l (S24); (18) has an "
     "L² too many (S23).",
 )
-
-
 eq_17_derived = claim(
     "user_level/fact-eq-17@derived",
     "Equation (17) with constants",

@@ -36,7 +36,6 @@ smoothing = claim(
     explicit=r * d / (d + 1),
 )
 
-
 lem_d1 = claim(
     "user_level/lem-d1",
     "Lemma D.1",
@@ -53,8 +52,6 @@ lem_d1 = claim(
     remark="The first bullet is printed as f_r <= f <= f_r + Lr; by Jensen it is f <= f_r <= f + Lr (S9). Only the "
     "distance is used.",
 )
-
-
 lem_d1_literal = claim(
     "user_level/lem-d1@literal",
     "First bullet of Lemma D.1",
@@ -68,8 +65,6 @@ lem_d1_literal = claim(
     grade="slip",
     remark="It is 1/2 (S9).",
 )
-
-
 lem_d1_corrected = claim(
     "user_level/lem-d1@corrected",
     "First bullet of Lemma D.1, reversed",
@@ -109,8 +104,6 @@ lem_d2 = claim(
     grade="proof gap",
     remark="As Theorems C.1 and C.3; it is silent on λ.",
 )
-
-
 lem_d2_literal = claim(
     "user_level/lem-d2@literal",
     "K_i of the proof of Theorem D.3, with constant 1",
@@ -149,8 +142,6 @@ thm_d3 = claim(
     "n^k with k > 5/2, d <= n, ε = 1 it is exceeded by a power of n (S6). The printed count is right for m <="
     " max{n^{5/2}ε³, dn^{3/2}ε}. The proof also prints λ without L/R and its private part (S7).",
 )
-
-
 thm_d3_risk = claim(
     "user_level/thm-d3@risk",
     "Excess risk of Theorem D.3",
@@ -164,8 +155,6 @@ thm_d3_risk = claim(
     assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
 )
-
-
 thm_d3_corrected = claim(
     "user_level/thm-d3@corrected",
     "Gradient count of Theorem D.3 with all its terms",
@@ -180,8 +169,6 @@ thm_d3_corrected = claim(
     assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
 )
-
-
 thm_d3_literal = claim(
     "user_level/thm-d3@literal",
     "λ = (L/R)/√(mn) in the proof of Theorem D.3",
@@ -196,8 +183,6 @@ thm_d3_literal = claim(
     grade="slip",
     remark="The quotient is √d/(ε√n), above 1 for d > ε²n; with Theorem C.3's λ it is at most 1 (S7).",
 )
-
-
 thm_d3_derived = claim(
     "user_level/thm-d3@derived",
     "Radius, smoothness and the bias of smoothing",
@@ -210,8 +195,6 @@ thm_d3_derived = claim(
     explicit=L * D * PRIVATE,
     about=("user_level/proc-smoothed-alg-3",),
 )
-
-
 thm_d3_summed = claim(
     "user_level/thm-d3@summed",
     "Risk of Algorithm 3 on smoothed losses, phase by phase",

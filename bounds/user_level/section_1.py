@@ -16,10 +16,7 @@ asm_1_1 = claim(
     kind="assumption",
     section="1.2",
 )
-
-
 asm_1_1_underived = underived("user_level/asm-1-1", "an assumption")
-
 
 asm_1_2 = claim(
     "user_level/asm-1-2",
@@ -28,10 +25,7 @@ asm_1_2 = claim(
     kind="assumption",
     section="1.2",
 )
-
-
 asm_1_2_underived = underived("user_level/asm-1-2", "an assumption")
-
 
 def_1_3 = claim(
     "user_level/def-1-3",
@@ -41,7 +35,6 @@ def_1_3 = claim(
     kind="definition",
     section="1.2",
 )
-
 
 lower_bound = claim(
     "user_level/fact-lower-bound",
@@ -57,8 +50,6 @@ lower_bound = claim(
     remark="Quoted without proof. Checked here: an exact Bayes risk for its statistical half; for the private half "
     "only an indicative instance.",
 )
-
-
 lower_bound_derived = claim(
     "user_level/fact-lower-bound@derived",
     "Statistical half, by an exact Bayes risk",
@@ -137,8 +128,6 @@ group_privacy = claim(
     relation="<=",
     order=D * L * (STATISTICAL + sp.sqrt(d * sp.log(m * sp.exp(epsilon) / delta)) / (epsilon * n)),
 )
-
-
 group_privacy_derived = claim(
     "user_level/proc-group-privacy@derived",
     "Group privacy of size m",
@@ -150,8 +139,6 @@ group_privacy_derived = claim(
     relation="<=",
     explicit=(sp.exp(epsilon) - 1) / (sp.exp(epsilon / m) - 1),
 )
-
-
 group_privacy_summed = claim(
     "user_level/proc-group-privacy@summed",
     "Risk of the group-privacy baseline, phase by phase",

@@ -27,8 +27,6 @@ alg_1 = claim(
     "the smallest n: at n = 2·10^5, m = 10, ε = 1 a plan reads 87,264 of them (pooling what is left over "
     "would mend it).",
 )
-
-
 alg_1_derived = claim(
     "user_level/alg-1@derived",
     "Users consumed by Algorithm 1",
@@ -40,8 +38,6 @@ alg_1_derived = claim(
     relation="<=",
     explicit=2**-q,
 )
-
-
 alg_1_literal = claim(
     "user_level/alg-1@literal",
     "Algorithm 1 without projection",
@@ -56,8 +52,6 @@ alg_1_literal = claim(
     remark="A sentence of ours: the paper does not say it, it only evaluates f at x_i. At m = d = 10, ε = 1, n = "
     "10^6 the noise of the first phase alone is hundreds of diameters long (S12).",
 )
-
-
 alg_1_corrected = claim(
     "user_level/alg-1@corrected",
     "Algorithm 1 with projected iterates",
@@ -70,7 +64,6 @@ alg_1_corrected = claim(
     relation="=",
     explicit=sp.sqrt(d) * LOG_RATIO,
 )
-
 
 thm_2_1 = claim(
     "user_level/thm-2-1",
@@ -88,8 +81,6 @@ thm_2_1 = claim(
     remark="Formal version: Theorem B.1. What the proof gives is LR√d/√(nmε) times logarithms. It improves on group "
     "privacy only for m > εn (S13).",
 )
-
-
 thm_2_1_derived = claim(
     "user_level/thm-2-1@derived",
     "The rate that the proof gives",

@@ -22,7 +22,6 @@ sgd = claim(
     remark="Which average is left open; that of x_0, …, x_{T−1} has the regret bound of Lemma B.3.",
 )
 
-
 score = claim(
     "user_level/proc-concentration-score",
     "Concentration score (Algorithms 1 and 2)",
@@ -35,8 +34,6 @@ score = claim(
     relation="<=",
     explicit=sp.Integer(2),
 )
-
-
 score_derived = claim(
     "user_level/proc-concentration-score@derived",
     "Exact sensitivity of the score",
@@ -52,7 +49,6 @@ score_derived = claim(
     remark="The r changed points must stay equal among themselves, as copies of one user are.",
 )
 
-
 removal = claim(
     "user_level/proc-outlier-removal",
     "Outlier removal (Algorithms 1 and 2)",
@@ -65,8 +61,6 @@ removal = claim(
     explicit=sp.Max(0, sp.Min(1, 6 * h / C - 3)),
     remark="An empty set is not provided for: a fixed point is returned here.",
 )
-
-
 removal_derived = claim(
     "user_level/proc-outlier-removal@derived",
     "Change of a keeping probability",
@@ -78,7 +72,6 @@ removal_derived = claim(
     relation="<=",
     explicit=6 / C,
 )
-
 
 lem_2_3 = claim(
     "user_level/lem-2-3",
@@ -96,10 +89,7 @@ lem_2_3 = claim(
     remark="Neither d nor T is needed inside the logarithm.",
 )
 
-
 DRIFT = 4 + 8 * sp.sqrt(2 * sp.log(1 / zeta))
-
-
 lem_2_3_derived = claim(
     "user_level/lem-2-3@derived",
     "Lemma 2.3 without dimension",
@@ -114,8 +104,6 @@ lem_2_3_derived = claim(
     about=("user_level/proc-sgd",),
     probability=1 - zeta,
 )
-
-
 lem_2_3_linear = claim(
     "user_level/lem-2-3@linear",
     "Lemma 2.3 for linear losses, exactly",

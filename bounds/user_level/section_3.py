@@ -47,7 +47,6 @@ alg_3 = claim(
     "or so: nothing but LR is proved of the risk there.",
 )
 
-
 thm_3_1 = claim(
     "user_level/thm-3-1",
     "Theorem 3.1",
@@ -92,8 +91,6 @@ thm_3_2 = claim(
     about=("user_level/alg-3",),
     remark="Formal version: Theorem C.3.",
 )
-
-
 thm_3_2_gradients = claim(
     "user_level/thm-3-2@gradients",
     "Gradient complexity of Theorem 3.2",
@@ -107,8 +104,6 @@ thm_3_2_gradients = claim(
     order=GRADIENTS,
     about=("user_level/alg-3",),
 )
-
-
 thm_3_2_derived = claim(
     "user_level/thm-3-2@derived",
     "Gradient complexity, both parts of λ",
@@ -170,7 +165,6 @@ claim_3_3 = claim(
     "that reads its data is.",
 )
 
-
 SQUARE = Regime(base=None, others="free", where=[n >= 1, m >= 1, H**2 * m * n >= 1])
 
 
@@ -197,8 +191,6 @@ claim_3_4 = claim(
     order=sp.log(n) * CONDITION_D / epsilon,
     about=("user_level/alg-3",),
 )
-
-
 claim_3_4_derived = claim(
     "user_level/claim-3-4@derived",
     "How many users suffice",
@@ -264,8 +256,6 @@ strongly_convex_meta = claim(
     about=("user_level/alg-3",),
     remark="Reconstructed: the paper only cites it.",
 )
-
-
 strongly_convex_meta_derived = claim(
     "user_level/proc-strongly-convex-meta@derived",
     "The recursion of the restart scheme",

@@ -11,8 +11,6 @@ from dpcheck.symbols import L, T, d, delta, epsilon, m, n
 from ._paper import K, N, claim
 
 SIGMA_OVER_TAU = 1000 * sp.sqrt(T) * sp.log(n * d * sp.exp(epsilon) / delta) / (epsilon * N)
-
-
 alg_2 = claim(
     "user_level/alg-2",
     "Algorithm 2 (user-level DP accelerated minibatch SGD)",
@@ -28,8 +26,6 @@ alg_2 = claim(
     remark="The noisy threshold is printed inside the loop, but drawn once by its index and its proof (S3); 'with "
     "replacement' contradicts the proof (S4); the last iterate is dropped (S30).",
 )
-
-
 alg_2_literal = claim(
     "user_level/alg-2@literal",
     "Algorithm 2 with a fresh threshold in every round",
@@ -42,8 +38,6 @@ alg_2_literal = claim(
     grade="slip",
     remark="At ε = 1, T = 10, for scores at the threshold and 2 above it, the log-ratio is 0.80; it grows with T (S3).",
 )
-
-
 alg_2_replacement = claim(
     "user_level/alg-2@replacement",
     "Algorithm 2 with users drawn with replacement",
@@ -56,8 +50,6 @@ alg_2_replacement = claim(
     grade="slip",
     remark="A user drawn twice among 30 changes it by 56/15 (S4).",
 )
-
-
 alg_2_corrected = claim(
     "user_level/alg-2@corrected",
     "Algorithm 2 as its proof reads",
@@ -69,7 +61,6 @@ alg_2_corrected = claim(
     relation="<=",
     explicit=epsilon / 2,
 )
-
 
 lem_3_5 = claim(
     "user_level/lem-3-5",
@@ -83,8 +74,6 @@ lem_3_5 = claim(
     order=L**2 * sp.log(n * d * m) / (K * m),
     about=("user_level/alg-2",),
 )
-
-
 lem_3_5_derived = claim(
     "user_level/lem-3-5@derived",
     "Lemma 3.5 at a point that does not depend on the data",

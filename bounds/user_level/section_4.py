@@ -41,8 +41,6 @@ thm_4_1 = claim(
     "min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} is missing, which Theorem 3.2 has (S6). The risk and the "
     "privacy are not touched.",
 )
-
-
 thm_4_1_risk = claim(
     "user_level/thm-4-1@risk",
     "Excess risk of Theorem 4.1",
@@ -56,8 +54,6 @@ thm_4_1_risk = claim(
     assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
     about=("user_level/proc-smoothed-alg-3",),
 )
-
-
 thm_4_1_corrected = claim(
     "user_level/thm-4-1@corrected",
     "Gradient count of Theorem 4.1 with all its terms",
@@ -114,8 +110,6 @@ claim_4_2 = claim(
     remark="The same conclusion as Theorem 4.1's: for m > max{n^{5/2}, dn^{3/2}} the speed-up is n^{9/4}m^{3/2} (d "
     "<= n), which is less (S6).",
 )
-
-
 claim_4_2_corrected = claim(
     "user_level/claim-4-2@corrected",
     "Remark 4.2 with all terms",
