@@ -11,7 +11,7 @@ from dpcheck.verdicts import Verdict, combine
 
 def crossing(bound: Callable[[float], float]) -> float:
     """Smallest n (to 1 %) from which the bound stays below 1 on a grid of half octaves; inf beyond 10^36."""
-    grid = [math.sqrt(2) ** k for k in range(2, 240)]
+    grid = [float(2.0 ** (k / 2)) for k in range(2, 240)]
     above = [x for x in grid if bound(x) >= 1]
     if not above:
         return grid[0]
