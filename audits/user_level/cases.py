@@ -31,6 +31,13 @@ from dpcheck.symbols import delta
 from dpcheck.verdicts import Point, Verdict, differs
 from dpcheck.workloads import LinearMean, QuadraticMean, SignHuber, Users
 
+BESIDE = {
+    "i": "the number of the phase",
+    "start": "where its users begin",
+    "moves": "the certified movement, held against brute force under lem-b2 and lem-c2",
+    "failure": "the chance that this certificate fails",
+}
+"""What a schedule fixes and the paper does not set."""
 REDUCED_1 = PhasedSGD(c_step=8.0, groups=8, q=1.0, p=1.5, phases=3, c_radius=8.0, c_noise=2.5e-4, c_score=0.02)
 """Algorithm 1 with reduced noise, so little that its rate can be seen: 3 phases, 8 groups."""
 REDUCED_3 = PhasedERM(**PhasedERM.readings["dialled"])

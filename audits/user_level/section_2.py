@@ -16,6 +16,7 @@ from dpcheck.algorithms.user_level.descent import movement
 from dpcheck.algorithms.user_level.sizes import best_q, log_ratio
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated, unassumed
 from dpcheck.harness import accuracy, domain, runtime, sensitivity
 from dpcheck.harness.budget import REDUCED, with_budget
@@ -30,6 +31,7 @@ from dpcheck.symbols import D, L, epsilon, m, n
 from dpcheck.verdicts import Verdict, combine, consistent, differs
 
 from .cases import (
+    BESIDE,
     PHASED_SIZES,
     REDUCED_1,
     SCANNED,
@@ -48,6 +50,25 @@ from .cases import (
     risk_verdict,
     shapes,
     without_log,
+)
+
+ALG_1 = {
+    "phases": "user_level/alg-1@phases",
+    "groups": "user_level/alg-1@groups",
+    "members": "user_level/alg-1@users",
+    "steps": "user_level/alg-1@steps",
+    "eta": "user_level/alg-1@eta",
+    "tau": "user_level/alg-1@tau",
+    "test": "user_level/alg-1@test",
+    "sigma": "user_level/alg-1@sigma",
+    "gradients": "user_level/alg-1@gradients",
+}
+settings_of_alg_1 = settings(
+    "user_level/alg-1",
+    {"as printed": ALG_1, "literal": ALG_1, "corrected": ALG_1},
+    symbols={"groups": "C", "members": "N", "steps": "T"},
+    beside=BESIDE,
+    problems=drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8)),
 )
 
 

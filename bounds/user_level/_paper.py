@@ -6,10 +6,12 @@ minibatch (or records of a pool), N the users of a group (or of a pool), C the n
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy as sp
 
 from dpcheck.asymptotics import Regime
-from dpcheck.claims import Paper
+from dpcheck.claims import Claim, Paper
 from dpcheck.symbols import D, H, L, R, d, delta, epsilon, index, last, m, n, positive, q, sequences, xi
 
 PAPER = Paper(
@@ -21,13 +23,20 @@ PAPER = Paper(
 claim = PAPER.claim
 N, K, V, U, h, r, s, u, x, ell = positive("N K V U h r s u x ell")
 etas, Ts, sigmas, lambdas, ns, gaps = sequences("eta T sigma lambda n Delta")
+Cs, Ks, radii = sequences("C K R")
 """Of the phases of a schedule: `etas[index]`."""
+BEST_Q = sp.log(1 + 1 / sp.log(n, 2), 2)
+"""The exponent of the phases' sizes that makes the last one largest (`claim-3-4@derived`)."""
+LAST_PHASE = sp.floor(sp.log(n, 2))
+"""l."""
 LOG = sp.log(1 / delta)
 CONDITION = sp.log(20 * n * m * sp.exp(epsilon) / delta)
 """log(20nme^ε/δ), which sets the number of groups."""
 CONDITION_D = sp.log(20 * n * m * d * sp.exp(epsilon) / delta)
 SHARE = 1 - 2**-q
 """n_i = (1 − 2^(−q)) n/2^(iq)."""
+USERS = (SHARE * n / 2 ** (index * q)).subs(q, BEST_Q)
+"""n_i at that exponent, before rounding."""
 GROUPS = 100 * CONDITION / epsilon
 ENOUGH_USERS = sp.Gt(n ** (1 - q), 100 * CONDITION_D / (epsilon * SHARE))
 STATISTICAL = 1 / sp.sqrt(n * m)
@@ -66,6 +75,12 @@ SIZES = [d >= 1, n >= 1, m >= 1]
 FREE = Regime(base=None, others="free", where=SIZES)
 LEGAL = Regime(base=None, others="free", where=[*SIZES, epsilon <= 1, ell >= 1])
 WITH_LOG = sp.sqrt(d * ell) / (epsilon * n * sp.sqrt(m))
+
+
+def setting(of: Claim, label: str, title: str, statement: str, value: sp.Expr, **changes: Any) -> Claim:
+    """What the algorithm of a claim sets one of its parameters to."""
+    given = {"quantity": title, "measures": "", "relation": "=", "explicit": value, "about": (of.label,)}
+    return of.as_read(label, f"{of.title.partition(' (')[0]}: {title}", statement, **given | changes)
 
 
 def _noise(i: sp.Expr) -> sp.Expr:

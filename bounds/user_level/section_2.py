@@ -5,9 +5,24 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, d, epsilon, eta, m, n, q
+from dpcheck.symbols import C, D, H, L, T, d, delta, epsilon, eta, index, last, m, n, q, tau
 
-from ._paper import AT_LOG, LEGAL, LINEAR_TIME, LINEAR_TIME_PROVED, LOG_RATIO, claim
+from ._paper import (
+    AT_LOG,
+    ETA,
+    GROUPS,
+    LAST_PHASE,
+    LEGAL,
+    LINEAR_TIME,
+    LINEAR_TIME_PROVED,
+    LOG_RATIO,
+    USERS,
+    Cs,
+    N,
+    Ts,
+    claim,
+    setting,
+)
 
 alg_1 = claim(
     "user_level/alg-1",
@@ -63,6 +78,53 @@ alg_1_corrected = claim(
     quantity="√d σ_i over τ_i",
     relation="=",
     explicit=sp.sqrt(d) * LOG_RATIO,
+)
+
+alg_1_phases = setting(alg_1, "user_level/alg-1@phases", "l", "l = ⌊log_2 n⌋ phases.", LAST_PHASE)
+alg_1_groups = setting(
+    alg_1,
+    "user_level/alg-1@groups",
+    "C",
+    "C = 100 log(20nme^ε/δ)/ε groups in every phase, rounded up.",
+    sp.ceiling(GROUPS),
+)
+alg_1_users = setting(
+    alg_1,
+    "user_level/alg-1@users",
+    "N_i",
+    "N_i = n_i/C users a group, rounded down; n_i = (1 − 2^{−q})n/2^{iq}, at q = log_2(1 + 1/log_2 n) of all q > 0.",
+    sp.floor(USERS / C),
+)
+alg_1_steps = setting(alg_1, "user_level/alg-1@steps", "T_i", "T_i = N_im steps: one pass.", N * m)
+alg_1_eta = setting(
+    alg_1,
+    "user_level/alg-1@eta",
+    "η_i",
+    "η_i = η/2^{pi} with Theorem B.1's η = R/(L√(dmnε)) and p = J + 3/2 at the least J with m <= n^J.",
+    ETA / 2 ** (index * (sp.log(m) / sp.log(n) + sp.Rational(3, 2))),
+)
+alg_1_tau = setting(
+    alg_1,
+    "user_level/alg-1@tau",
+    "τ_i",
+    "τ_i = 1000η_iL√T_i log(ndm), the radius of the score; h counts within twice of it.",
+    1000 * eta * L * sp.sqrt(T) * sp.log(n * d * m),
+)
+alg_1_test = setting(alg_1, "user_level/alg-1@test", "scale of the noise on the score", "Lap(20/ε).", 20 / epsilon)
+alg_1_sigma = setting(
+    alg_1,
+    "user_level/alg-1@sigma",
+    "σ_i",
+    "σ_i = 100τ_i log²(n/δ)/(εC).",
+    100 * tau * sp.log(n / delta) ** 2 / (epsilon * C),
+)
+alg_1_gradients = setting(
+    alg_1,
+    "user_level/alg-1@gradients",
+    "gradients",
+    "One a sample: Σ_i CT_i.",
+    sp.Sum(Cs[index] * Ts[index], (index, 1, last)),
+    measures="gradients",
 )
 
 thm_2_1 = claim(

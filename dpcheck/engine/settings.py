@@ -23,7 +23,9 @@ from dpcheck.symbols import index
 from dpcheck.verdicts import Verdict, differs, holds, undecided
 
 Stated = Mapping[str, str]
-"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, or "gradients"."""
+"""Setting -> label of the claim that states it: of a field of the algorithm's phases, of "gradients", or of "phases",
+their number."""
+Problems = Callable[[Rng], tuple[Problem, int]]
 PRINTED = "as printed"
 DRAWS = by_size(40, 200, 1000)
 LEAST = 10
@@ -38,13 +40,13 @@ def settings(
     *,
     symbols: Mapping[str, str] | None = None,
     beside: Mapping[str, str] | None = None,
-    problems: Callable[[Rng], tuple[Problem, int]] | None = None,
+    problems: Problems | Mapping[str, Problems] | None = None,
     fields: Mapping[str, Sequence[Any]] | None = None,
 ) -> Check:
     """The check that an algorithm is planned as its claims say, at problems that are drawn.
 
     Formulas may speak of all that is known of the problem and the algorithm, of i, the number of the phase, and of
-    the fields of its phases: `eta[i]`, or `eta` where there is one phase.
+    the fields of its phases: `eta[i]`, or `eta` for that of the phase itself, unless the problem has that letter.
 
     Args:
         label: of the algorithm.
@@ -52,13 +54,15 @@ def settings(
             `Algorithm.readings`, with "as printed" for the fields that it has by itself.
         symbols: setting -> name of its symbol in the claims, where that is another.
         beside: field of the phases that no claim states -> the reason.
-        problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again.
+        problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again. A reading that
+            is planned as stated at some problems only has its own.
         fields: field of the algorithm -> values, one of which is drawn with each problem.
     """
     printed = all(isinstance(each, str) for each in stated.values())
     readings: Mapping[str, Any] = {PRINTED: stated} if printed else stated
     also = tuple(dict.fromkeys(name for of in readings.values() for name in of.values() if name != label))
-    plans = _Plans(label, problems or drawn(), dict(fields or {}), dict(symbols or {}))
+    at = problems if isinstance(problems, Mapping) else dict.fromkeys(readings, problems or drawn())
+    plans = _Plans(label, at, dict(fields or {}), dict(symbols or {}))
 
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
@@ -73,7 +77,7 @@ class _Plans:
     """Schedules of an algorithm at drawn problems."""
 
     label: str
-    problems: Callable[[Rng], tuple[Problem, int]]
+    problems: Mapping[str, Problems]
     fields: Mapping[str, Sequence[Any]]
     symbols: Mapping[str, str]
 
@@ -86,27 +90,32 @@ class _Plans:
                 **own,
                 **{name: values[int(rng.integers(len(values)))] for name, values in self.fields.items()},
             )
-            problem, n = self.problems(rng)
+            problem, n = self.problems[reading](rng)
             try:
                 schedule = chosen.schedule(problem, n)
             except (Infeasible, InvalidInput):
                 continue
             fixed = fixes(schedule)
-            values = known(chosen, problem, n)
+            values = known(chosen, problem, n) | {"n": float(n)}  # a product of integers may outgrow 64 bits
             for name, value in fixed.items():
                 symbol = self.symbols.get(name, name)
                 values |= {f"{symbol}{SEQUENCE}": value} if np.ndim(value) else {symbol: value}
                 if np.size(value) == 1:
                     values[symbol] = float(np.ravel(value)[0])
+                elif np.ndim(value):
+                    values.setdefault(symbol, value)
             yield f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}", fixed, values
 
 
 def fixes(schedule: Schedule[Any]) -> dict[str, Any]:
-    """Every number that a schedule fixes: of its phases, one for each, by field; and its gradients."""
+    """Every number that a schedule fixes: of its phases, one for each, by field; their number; and its gradients."""
     names = [field.name for field in dataclasses.fields(schedule.phases[0])] if schedule.phases else []
     columns = {name: [getattr(phase, name) for phase in schedule.phases] for name in names}
     numbers = {name: values for name, values in columns.items() if all(_number(value) for value in values)}
-    return {name: np.array(values, dtype=float) for name, values in numbers.items()} | {"gradients": schedule.gradients}
+    return {name: np.array(values, dtype=float) for name, values in numbers.items()} | {
+        "gradients": schedule.gradients,
+        "phases": len(schedule.phases),
+    }
 
 
 def _number(value: Any) -> bool:
@@ -120,7 +129,7 @@ def _compared(
     symbols: Mapping[str, str],
 ) -> Verdict:
     for where, fixed, values in planned:
-        missing = sorted(fixed.keys() - stated.keys() - beside - {"gradients"})
+        missing = sorted(fixed.keys() - stated.keys() - beside - {"gradients", "phases"})
         if missing:
             return differs(f"the schedule fixes {', '.join(missing)}, which no claim states")
         for name, label in stated.items():
@@ -152,7 +161,12 @@ def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any]) ->
 
 
 def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[sp.Expr, dict[str, Any]]:
-    """The formula with `eta[i]` and `eta[i - 1]` as symbols of their own, and the values of these in all phases."""
+    """The formula with `eta[i]` and `eta[i - 1]` as symbols of their own, and the values of these in all phases.
+
+    The i of a sum over the phases is no phase by itself.
+    """
+    if index not in bound.free_symbols:
+        return bound, {}
     numbers = np.arange(1, phases + 1)
     found: dict[str, Any] = {index.name: numbers.astype(float)}
     for term in bound.atoms(sp.Indexed):
@@ -177,7 +191,7 @@ def drawn(
     family: Family = "",
     smooth: bool = True,
     extra: Mapping[str, tuple[float, float]] | None = None,
-) -> Callable[[Rng], tuple[Problem, int]]:
+) -> Problems:
     """Problems with constants that differ from norm to norm and from moment to moment, so that none stands for another.
 
     Args:
