@@ -16,6 +16,7 @@ from dpcheck.algorithms.user_level import ThresholdTest
 from dpcheck.algorithms.user_level.subsample import subsampled
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import explicit_of, stated
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import witnessed
@@ -27,6 +28,12 @@ from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, combine, differs, refuted
 
 from .cases import linear, plain
+
+settings_of_alg_4 = settings(
+    "user_level/alg-4",
+    {"threshold": "user_level/alg-4@threshold", "query": "user_level/alg-4@query"},
+    beside={"count": "the queries are handed to it", "level": "the threshold is handed to it"},
+)
 
 
 @check("user_level/def-a1", kind="sensitivity", grid={"p": (1.0, 2.0)})

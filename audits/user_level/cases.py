@@ -38,6 +38,14 @@ BESIDE = {
     "failure": "the chance that this certificate fails",
 }
 """What a schedule fixes and the paper does not set."""
+NAMES = {"users": "N", "batch": "K", "steps": "T", "weight": "lambda", "shift": "r"}
+"""Field of a phase of Algorithms 2 and 3 -> its letter."""
+STAGES = {
+    "gap": "user_level/proc-multistage-ac-sa@gap",
+    "variance": "user_level/proc-multistage-ac-sa@variance",
+    "smooth": "user_level/proc-multistage-ac-sa@smoothness",
+}
+"""What multi-stage AC-SA is told in each phase."""
 REDUCED_1 = PhasedSGD(c_step=8.0, groups=8, q=1.0, p=1.5, phases=3, c_radius=8.0, c_noise=2.5e-4, c_score=0.02)
 """Algorithm 1 with reduced noise, so little that its rate can be seen: 3 phases, 8 groups."""
 REDUCED_3 = PhasedERM(**PhasedERM.readings["dialled"])

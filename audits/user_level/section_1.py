@@ -19,6 +19,7 @@ from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.auditing.finite_laws import product, randomised_response
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, order_of, stated
 from dpcheck.geometry import Box
 from dpcheck.harness import lower_bound, privacy, risk, runtime, sensitivity
@@ -35,7 +36,36 @@ from dpcheck.symbols import D, H, L, d, epsilon, m, n
 from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads import LinearMean, QuadraticMean, Users
 
-from .cases import REDUCED_1, REDUCED_3, REDUCED_4, WORKLOADS, counted, linear, plain, problem, tilted, top, without_log
+from .cases import (
+    BESIDE,
+    REDUCED_1,
+    REDUCED_3,
+    REDUCED_4,
+    WORKLOADS,
+    counted,
+    linear,
+    plain,
+    problem,
+    tilted,
+    top,
+    without_log,
+)
+
+settings_of_group_privacy = settings(
+    "user_level/proc-group-privacy",
+    {
+        "phases": "user_level/proc-group-privacy@phases",
+        "users": "user_level/proc-group-privacy@users",
+        "steps": "user_level/proc-group-privacy@steps",
+        "eta": "user_level/proc-group-privacy@eta",
+        "sigma": "user_level/proc-group-privacy@sigma",
+        "moves": "user_level/proc-group-privacy@movement",
+        "gradients": "user_level/proc-group-privacy@gradients",
+    },
+    symbols={"users": "N", "steps": "T"},
+    beside=BESIDE,
+    problems=drawn(users=True, epsilon=(0.05, 8)),
+)
 
 
 @check("user_level/asm-1-1", kind="symbolic", grid={"d": (2, 6)})

@@ -12,6 +12,7 @@ import sympy as sp
 from dpcheck.algorithms.user_level import PhasedERM, StronglyConvex
 from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, domain, rate, risk
 from dpcheck.harness.budget import REDUCED, budget, with_budget
@@ -23,10 +24,13 @@ from dpcheck.verdicts import Verdict, combine, consistent, differs
 
 from .cases import (
     ACCELERATED_SIZES,
+    BESIDE,
+    NAMES,
     REDUCED_3,
     REDUCED_4,
     REDUCED_FULL_3,
     SCANNED,
+    STAGES,
     TINY_DELTA,
     WORKLOADS,
     account_at,
@@ -42,6 +46,48 @@ from .cases import (
     rate_of_algorithm_3,
     risk_verdict,
     shapes,
+)
+
+ALG_3 = {
+    "phases": "user_level/alg-3@phases",
+    "users": "user_level/alg-3@users",
+    "weight": "user_level/alg-3@weight",
+    "steps": "user_level/alg-3@steps",
+    "tau": "user_level/alg-3@corrected-tau",
+    "batch": "user_level/alg-3@corrected-minibatches",
+    "sigma": "user_level/alg-2",
+    "test": "user_level/alg-2@test",
+    **STAGES,
+    "gradients": "user_level/alg-3@gradients",
+}
+ALG_3_PRINTED = ALG_3 | {"tau": "user_level/alg-3@tau", "batch": "user_level/alg-3@minibatches"}
+REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
+MANY = drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8))
+settings_of_alg_3 = settings(
+    "user_level/alg-3",
+    {"as printed": ALG_3_PRINTED, "literal": ALG_3, "replacement": ALG_3 | REPLACED, "corrected": ALG_3},
+    symbols=NAMES,
+    beside=BESIDE | {"shift": "nothing is smoothed"},
+    # As printed only where the printed minibatches fit into their phases: small epsilon, and more users than there are.
+    problems={
+        "as printed": drawn(users=True, n=(2.0**50, 2.0**60), epsilon=(5e-5, 2e-4)),
+        "literal": MANY,
+        "replacement": MANY,
+        "corrected": MANY,
+    },
+    fields={"distance": (None, 0.5, 2.0)},
+)
+settings_of_the_restarts = settings(
+    "user_level/proc-strongly-convex-meta",
+    {
+        "phases": "user_level/proc-strongly-convex-meta@rounds",
+        "users": "user_level/proc-strongly-convex-meta@users",
+        "radius": "user_level/proc-strongly-convex-meta@distance",
+    },
+    symbols={"users": "N", "radius": "R"},
+    beside=BESIDE,
+    problems=drawn(users=True, n=(2.0**28, 2.0**50), epsilon=(0.05, 8)),
+    fields={"mu": (0.01, 0.1, 1.0)},
 )
 
 

@@ -16,6 +16,7 @@ from dpcheck.algorithms.user_level import MinibatchSGD
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.auditing.exact import hockey_stick
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, risk, sensitivity
 from dpcheck.harness.budget import judge_account, with_budget
@@ -28,7 +29,18 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, combine, differs, undecided
 
-from .cases import REDUCED_DIALS, WORKLOADS, counted, difference_of_laplace, linear, plain, problem
+from .cases import (
+    BESIDE,
+    NAMES,
+    REDUCED_DIALS,
+    STAGES,
+    WORKLOADS,
+    counted,
+    difference_of_laplace,
+    linear,
+    plain,
+    problem,
+)
 
 
 def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
@@ -45,6 +57,31 @@ def _users(gradients: Array, m: int, d: int) -> Array:
     found = np.zeros((1, len(gradients), m, d))
     found[0, :, :, 0] = -gradients[:, None]
     return found
+
+
+ALG_2 = {
+    "sigma": "user_level/alg-2",
+    "test": "user_level/alg-2@test",
+    **STAGES,
+    "gradients": "user_level/alg-2@gradients",
+}
+REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
+settings_of_alg_2 = settings(
+    "user_level/alg-2",
+    {"as printed": ALG_2, "literal": ALG_2, "replacement": ALG_2 | REPLACED, "corrected": ALG_2},
+    symbols=NAMES,
+    beside=BESIDE
+    | {
+        "users": "all of them",
+        "batch": "K_i is handed to it",
+        "steps": "T_i is handed to it",
+        "weight": "lambda_i is handed to it",
+        "tau": "handed to it",
+        "shift": "nothing is smoothed",
+    },
+    problems=drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8)),
+    fields={"K": (30, 1000, 10**9), "steps": (3, 70), "tau_": (0.1, 2.0), "weight": (0.3, 5.0)},
+)
 
 
 @check("user_level/alg-2", kind="sensitivity", grid={"K": by_size([100], [100, 1000])})
@@ -109,7 +146,7 @@ def halts_at_full_score(context: Context, *, K: int) -> Verdict:
 def noise_of_the_plan(context: Context, *, n: int, epsilon: float, d: int) -> Verdict:
     """sigma/tau of a planned Algorithm 2 against the printed 1000 sqrt(T) log(nde^eps/delta)/(eps n_i)."""
     (row,) = MinibatchSGD().schedule(plain(d, 10, epsilon, 1e-7), n * 4).phases
-    printed = stated("user_level/alg-2", T=row.steps, n=n * 4, d=d, epsilon=epsilon, delta=1e-7, N=row.users)
+    printed = stated("user_level/alg-2", T=row.steps, n=n * 4, d=d, epsilon=epsilon, delta=1e-7, N=row.users, tau=1)
     return agree([row.sigma / row.tau], [printed], "sigma over tau")
 
 

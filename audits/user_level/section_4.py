@@ -12,6 +12,7 @@ from dpcheck.algorithms.user_level import SmoothedERM
 from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
 from dpcheck.asymptotics import Regime
 from dpcheck.checks import Context, check
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.budget import with_budget
@@ -22,10 +23,13 @@ from dpcheck.verdicts import Verdict
 
 from .cases import (
     ACCELERATED_SIZES,
+    BESIDE,
     MANY_USERS,
+    NAMES,
     PLACES,
     REDUCED_4,
     REDUCED_FULL_4,
+    STAGES,
     account_at,
     counted,
     fewest_gradients,
@@ -36,6 +40,31 @@ from .cases import (
     problem,
     promised,
     risk_verdict,
+)
+
+PRINTED = {
+    "phases": "user_level/alg-3@phases",
+    "users": "user_level/alg-3@users",
+    "weight": "user_level/alg-3@weight",
+    "steps": "user_level/proc-smoothed-alg-3@steps",
+    "tau": "user_level/alg-3@corrected-tau",
+    "batch": "user_level/proc-smoothed-alg-3@minibatches",
+    "sigma": "user_level/alg-2",
+    "test": "user_level/alg-2@test",
+    **STAGES,
+    "smooth": "user_level/proc-multistage-ac-sa@smoothed-smoothness",
+    "shift": "user_level/proc-smoothed-alg-3@radius",
+    "gradients": "user_level/alg-3@gradients",
+}
+CORRECTED = PRINTED | {"batch": "user_level/proc-smoothed-alg-3@corrected-minibatches"}
+REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
+settings_of_the_smoothed_algorithm = settings(
+    "user_level/proc-smoothed-alg-3",
+    {"as printed": CORRECTED, "literal": PRINTED, "replacement": CORRECTED | REPLACED, "corrected": CORRECTED},
+    symbols=NAMES,
+    beside=BESIDE,
+    problems=drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8)),
+    fields={"distance": (None, 0.5, 2.0)},
 )
 
 

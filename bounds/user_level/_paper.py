@@ -12,7 +12,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.claims import Claim, Paper
-from dpcheck.symbols import D, H, L, R, d, delta, epsilon, index, last, m, n, positive, q, sequences, xi
+from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, index, last, m, n, positive, q, sequences, xi
 
 PAPER = Paper(
     key="user_level",
@@ -21,9 +21,9 @@ PAPER = Paper(
     reference="NeurIPS 2024, as extracted from its HTML version",
 )
 claim = PAPER.claim
-N, K, V, U, h, r, s, u, x, ell = positive("N K V U h r s u x ell")
+N, K, V, U, Delta, h, r, s, u, x, ell = positive("N K V U Delta h r s u x ell")
 etas, Ts, sigmas, lambdas, ns, gaps = sequences("eta T sigma lambda n Delta")
-Cs, Ks, radii = sequences("C K R")
+Cs, Ks, Ns, radii = sequences("C K N R")
 """Of the phases of a schedule: `etas[index]`."""
 BEST_Q = sp.log(1 + 1 / sp.log(n, 2), 2)
 """The exponent of the phases' sizes that makes the last one largest (`claim-3-4@derived`)."""
@@ -37,6 +37,10 @@ SHARE = 1 - 2**-q
 """n_i = (1 − 2^(−q)) n/2^(iq)."""
 USERS = (SHARE * n / 2 ** (index * q)).subs(q, BEST_Q)
 """n_i at that exponent, before rounding."""
+GAUSSIAN_VARIANCE = 2 * Delta**2 * sp.log(2 / delta) / epsilon**2
+"""σ² of Definition A.5."""
+BALL_SMOOTHNESS = L * sp.sqrt(d) / r
+"""Of a mean over the ball of radius r."""
 GROUPS = 100 * CONDITION / epsilon
 ENOUGH_USERS = sp.Gt(n ** (1 - q), 100 * CONDITION_D / (epsilon * SHARE))
 STATISTICAL = 1 / sp.sqrt(n * m)
@@ -81,6 +85,16 @@ def setting(of: Claim, label: str, title: str, statement: str, value: sp.Expr, *
     """What the algorithm of a claim sets one of its parameters to."""
     given = {"quantity": title, "measures": "", "relation": "=", "explicit": value, "about": (of.label,)}
     return of.as_read(label, f"{of.title.partition(' (')[0]}: {title}", statement, **given | changes)
+
+
+def steps(smoothness: sp.Expr) -> sp.Expr:
+    """T_i."""
+    return sp.ceiling((1 + sp.sqrt(smoothness / lambdas[index])) * sp.log(n * d * m))
+
+
+def that_fit(batch: sp.Expr) -> sp.Expr:
+    """K_i, rounded up, at most the N users of the phase, and at least N/T of them."""
+    return sp.Min(N, sp.Max(sp.ceiling(batch), sp.ceiling(N / T)))
 
 
 def _noise(i: sp.Expr) -> sp.Expr:

@@ -7,7 +7,7 @@ import sympy as sp
 from dpcheck.derivations import underived
 from dpcheck.symbols import T, b, delta, epsilon, gamma, positive, t
 
-from ._paper import K, N, claim
+from ._paper import GAUSSIAN_VARIANCE, Delta, K, N, claim, setting
 
 def_a1 = claim(
     "user_level/def-a1",
@@ -30,7 +30,7 @@ def_a2 = claim(
     explicit=sp.exp(-t / b) / (2 * b),
 )
 
-Delta, delta_prime = positive("Delta delta_prime")
+(delta_prime,) = positive("delta_prime")
 def_a3 = claim(
     "user_level/def-a3",
     "Definition A.3",
@@ -75,7 +75,7 @@ def_a5 = claim(
     origin="cited",
     quantity="σ²",
     relation="=",
-    explicit=2 * Delta**2 * sp.log(2 / delta) / epsilon**2,
+    explicit=GAUSSIAN_VARIANCE,
 )
 
 lem_a6 = claim(
@@ -206,6 +206,12 @@ alg_4 = claim(
     explicit=epsilon,
 )
 
+alg_4_threshold = setting(
+    alg_4, "user_level/alg-4@threshold", "scale of the noise on the threshold", "Lap(2/ε).", 2 / epsilon, origin="cited"
+)
+alg_4_query = setting(
+    alg_4, "user_level/alg-4@query", "scale of the noise on a query", "Lap(4/ε).", 4 / epsilon, origin="cited"
+)
 lem_a9 = claim(
     "user_level/lem-a9",
     "Lemma A.9",

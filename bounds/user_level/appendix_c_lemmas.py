@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import D, H, L, T, d, delta, epsilon, gamma, lambda_, m, n, sigma
+from dpcheck.symbols import D, H, L, T, d, delta, epsilon, gamma, index, lambda_, m, n, sigma, tau
 
-from ._paper import K, N, U, V, claim
+from ._paper import BALL_SMOOTHNESS, K, N, U, V, claim, lambdas, setting
 
 lem_c4 = claim(
     "user_level/lem-c4",
@@ -76,6 +76,46 @@ multistage = claim(
     remark="Reconstructed from the cited paper.",
 )
 
+multistage_gap = setting(
+    multistage,
+    "user_level/proc-multistage-ac-sa@gap",
+    "Δ_0",
+    "Δ_0 = min(LR, L²/(2λ_i)): a start is no worse, on the domain and by strong convexity.",
+    sp.Min(L * D, L**2 / (2 * lambdas[index])),
+    about=("user_level/alg-2",),
+)
+multistage_variance = setting(
+    multistage,
+    "user_level/proc-multistage-ac-sa@variance",
+    "V²",
+    "V² = dσ² + min(τ²(N − K)/(N − 1), L²)/K for K distinct users of N, all within τ of their mean.",
+    d * sigma**2 + sp.Min(tau**2 * (N - K) / (N - 1), L**2) / K,
+    about=("user_level/alg-2",),
+)
+multistage_replacement = setting(
+    multistage,
+    "user_level/proc-multistage-ac-sa@replacement-variance",
+    "V²",
+    "V² = dσ² + min(τ², L²)/K for K users drawn with replacement.",
+    d * sigma**2 + sp.Min(tau**2, L**2) / K,
+    about=("user_level/alg-2",),
+)
+multistage_smoothness = setting(
+    multistage,
+    "user_level/proc-multistage-ac-sa@smoothness",
+    "smoothness",
+    "β + λ_i, of the regularised objective.",
+    H + lambdas[index],
+    about=("user_level/alg-2",),
+)
+multistage_ball_smoothness = setting(
+    multistage,
+    "user_level/proc-multistage-ac-sa@smoothed-smoothness",
+    "smoothness",
+    "β_r + λ_i, of the smoothed and regularised objective.",
+    BALL_SMOOTHNESS + lambdas[index],
+    about=("user_level/proc-smoothed-alg-3",),
+)
 claim_c5 = claim(
     "user_level/claim-c5",
     "Remark C.5",

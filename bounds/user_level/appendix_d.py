@@ -10,6 +10,7 @@ from dpcheck.symbols import D, L, d, delta, epsilon, m, n
 from ._paper import (
     ACCELERATED,
     AT_LOG,
+    BALL_SMOOTHNESS,
     BUDGET,
     ENOUGH_USERS,
     LEGAL,
@@ -46,7 +47,7 @@ lem_d1 = claim(
     origin="cited",
     quantity="smoothness",
     relation="<=",
-    explicit=L * sp.sqrt(d) / r,
+    explicit=BALL_SMOOTHNESS,
     about=("user_level/proc-randomized-smoothing",),
     grade="slip",
     remark="The first bullet is printed as f_r <= f <= f_r + Lr; by Jensen it is f <= f_r <= f + Lr (S9). Only the "

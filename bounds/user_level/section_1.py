@@ -5,9 +5,24 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import D, L, R, d, delta, epsilon, m, n, positive
+from dpcheck.symbols import D, H, L, R, d, delta, epsilon, index, last, m, n, positive
 
-from ._paper import FREE, LEGS, LOWER, STATISTICAL, TRIVIAL, claim
+from ._paper import (
+    FREE,
+    GAUSSIAN_VARIANCE,
+    LAST_PHASE,
+    LEGS,
+    LOG,
+    LOWER,
+    STATISTICAL,
+    TRIVIAL,
+    Delta,
+    N,
+    Ts,
+    claim,
+    etas,
+    setting,
+)
 
 asm_1_1 = claim(
     "user_level/asm-1-1",
@@ -138,6 +153,49 @@ group_privacy_derived = claim(
     quantity="δ over δ_0",
     relation="<=",
     explicit=(sp.exp(epsilon) - 1) / (sp.exp(epsilon / m) - 1),
+)
+ITEM = {epsilon: epsilon / m, delta: delta / (m * sp.exp(epsilon))}
+"""The budget of one sample."""
+QUIET = epsilon / (2 * sp.sqrt(d * LOG))
+MOVED = 2 * L * etas[index]
+"""How far one sample moves the average of a phase."""
+group_privacy_phases = setting(
+    group_privacy, "user_level/proc-group-privacy@phases", "l", "l = ⌊log_2 n⌋ phases.", LAST_PHASE
+)
+group_privacy_users = setting(
+    group_privacy, "user_level/proc-group-privacy@users", "n_i", "n_i = ⌊n/2^i⌋ users.", sp.floor(n / 2**index)
+)
+group_privacy_steps = setting(
+    group_privacy, "user_level/proc-group-privacy@steps", "T_i", "T_i = n_im steps: one pass.", N * m
+)
+group_privacy_eta = setting(
+    group_privacy,
+    "user_level/proc-group-privacy@eta",
+    "η_i",
+    "η_i = η/4^i, η = min((R/L) min(4/√(nm), ε_0/(2√(d log(1/δ_0)))), 4/β) at (ε_0, δ_0) = (ε/m, δ/(me^ε)).",
+    sp.Min(D / L * 4 * STATISTICAL, D / L * QUIET.subs(ITEM, simultaneous=True), 4 / H) / 4**index,
+)
+group_privacy_sigma = setting(
+    group_privacy,
+    "user_level/proc-group-privacy@sigma",
+    "σ_i",
+    "Definition A.5's at sensitivity 2Lη_i and (ε_0, δ_0).",
+    sp.sqrt(GAUSSIAN_VARIANCE.subs(ITEM, simultaneous=True).subs(Delta, MOVED)),
+)
+group_privacy_movement = setting(
+    group_privacy,
+    "user_level/proc-group-privacy@movement",
+    "movement by one user",
+    "m samples, 2Lη_i each: 2mLη_i.",
+    m * MOVED,
+)
+group_privacy_gradients = setting(
+    group_privacy,
+    "user_level/proc-group-privacy@gradients",
+    "gradients",
+    "One a sample: Σ_i T_i.",
+    sp.Sum(Ts[index], (index, 1, last)),
+    measures="gradients",
 )
 group_privacy_summed = claim(
     "user_level/proc-group-privacy@summed",

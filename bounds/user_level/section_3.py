@@ -6,25 +6,36 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, d, delta, epsilon, lambda_, m, mu, n, q, rho
+from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, index, lambda_, last, m, mu, n, q, rho
 
 from ._paper import (
     AT_LOG,
+    BEST_Q,
     CONDITION_D,
     ENOUGH_USERS,
     FREE,
     GRADIENTS,
     GRADIENTS_TIGHT,
+    LAST_PHASE,
     LEGAL,
     LOG,
     OPTIMAL,
     PRIVATE,
     SHARE,
     STATISTICAL,
+    USERS,
     WITH_LOG,
+    Ks,
+    N,
+    Ns,
+    Ts,
     claim,
     ell,
+    radii,
     s,
+    setting,
+    steps,
+    that_fit,
     u,
     x,
 )
@@ -47,6 +58,60 @@ alg_3 = claim(
     "or so: nothing but LR is proved of the risk there.",
 )
 
+alg_3_phases = setting(alg_3, "user_level/alg-3@phases", "l", "l = ⌊log_2 n⌋ phases.", LAST_PHASE)
+alg_3_users = setting(
+    alg_3,
+    "user_level/alg-3@users",
+    "n_i",
+    "n_i = (1 − 2^{−q})n/2^{iq} users, rounded down, at q = log_2(1 + 1/log_2 n) of all q > 0.",
+    sp.floor(USERS),
+)
+alg_3_weight = setting(
+    alg_3,
+    "user_level/alg-3@weight",
+    "λ_i",
+    "λ_i = λ2^{pi} with Theorem C.3's λ = (L/R)(1/√(nm) + √d/(εn√m)) and its least p = 3q + 5/2 + log_n √m.",
+    L / R * (STATISTICAL + PRIVATE) * 2 ** (index * (3 * BEST_Q + sp.Rational(5, 2) + sp.log(m) / (2 * sp.log(n)))),
+)
+alg_3_steps = setting(
+    alg_3, "user_level/alg-3@steps", "T_i", "T_i = (1 + √(β/λ_i)) log(ndm), rounded up: Lemma D.2's.", steps(H)
+)
+RADIUS = L * sp.log(n * d * m) / sp.sqrt(m)
+alg_3_tau = setting(
+    alg_3, "user_level/alg-3@tau", "τ", "τ = L log(ndm)/√m, with constant 1 for the one that O(·) leaves open.", RADIUS
+)
+alg_3_corrected_tau = setting(
+    alg_3,
+    "user_level/alg-3@corrected-tau",
+    "τ",
+    "At least 2L√(2 log(2n²mlT_1)/m), which holds all users' gradients at lT_1 points with probability 1 − 1/(nm).",
+    sp.Max(RADIUS, 2 * L * sp.sqrt(2 * sp.log(2 * n**2 * m * last * Ts[1]) / m)),
+    origin="ours",
+)
+BATCH = 500 * sp.log(N**2 * m**2 * sp.exp(epsilon) / delta) * (1 / epsilon + N * epsilon / sp.sqrt(T * LOG))
+alg_3_minibatches = setting(
+    alg_3,
+    "user_level/alg-3@minibatches",
+    "K_i",
+    "K_i = 500 log(n_i²m²e^ε/δ)(1/ε + n_iε/√(T_i log(1/δ))) users, rounded up.",
+    sp.ceiling(BATCH),
+)
+alg_3_corrected_minibatches = setting(
+    alg_3,
+    "user_level/alg-3@corrected-minibatches",
+    "K_i",
+    "At most all n_i users, and at least n_i/T_i, so that T_i steps pass over them.",
+    that_fit(BATCH),
+    origin="ours",
+)
+alg_3_gradients = setting(
+    alg_3,
+    "user_level/alg-3@gradients",
+    "gradients",
+    "Σ_i T_iK_im.",
+    m * sp.Sum(Ts[index] * Ks[index], (index, 1, last)),
+    measures="gradients",
+)
 thm_3_1 = claim(
     "user_level/thm-3-1",
     "Theorem 3.1",
@@ -267,4 +332,30 @@ strongly_convex_meta_derived = claim(
     quantity="excess risk at the fixed point",
     relation="=",
     explicit=2 * L**2 * rho**2 / mu,
+)
+before = radii[index - 1]
+RATE = OPTIMAL.subs({n: Ns[index - 1], L: 1, D: 1})
+strongly_convex_meta_rounds = setting(
+    strongly_convex_meta,
+    "user_level/proc-strongly-convex-meta@rounds",
+    "rounds",
+    "⌈log_2 log_2 n⌉ of them.",
+    sp.ceiling(sp.log(sp.log(n, 2), 2)),
+    origin="ours",
+)
+strongly_convex_meta_users = setting(
+    strongly_convex_meta,
+    "user_level/proc-strongly-convex-meta@users",
+    "n_i",
+    "n_i = 2^{i−2}n/log_2 n users, rounded down.",
+    sp.floor(2 ** (index - 2) * n / sp.log(n, 2)),
+    origin="ours",
+)
+strongly_convex_meta_distance = setting(
+    strongly_convex_meta,
+    "user_level/proc-strongly-convex-meta@distance",
+    "D_i",
+    "D_1 = R, D_{i+1} = min(D_i, √((2L/μ)ρ_iD_i)), ρ_i the rate of Theorem C.3 at n_i users and L = R = 1.",
+    sp.Piecewise((D, index < 2), (sp.Min(before, sp.sqrt(2 * L / mu * RATE * before)), True)),
+    origin="ours",
 )

@@ -6,11 +6,10 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import L, T, d, delta, epsilon, m, n
+from dpcheck.symbols import L, T, d, delta, epsilon, m, n, tau
 
-from ._paper import K, N, claim
+from ._paper import K, N, claim, setting
 
-SIGMA_OVER_TAU = 1000 * sp.sqrt(T) * sp.log(n * d * sp.exp(epsilon) / delta) / (epsilon * N)
 alg_2 = claim(
     "user_level/alg-2",
     "Algorithm 2 (user-level DP accelerated minibatch SGD)",
@@ -18,9 +17,9 @@ alg_2 = claim(
     "removal, Gaussian noise of deviation 1000τ√T_i log(nde^ε/δ)/(εn_i), and an accelerated step.",
     kind="algorithm",
     section="3",
-    quantity="noise deviation over τ, N users in the phase",
+    quantity="noise deviation, N users in the phase",
     relation="=",
-    explicit=SIGMA_OVER_TAU,
+    explicit=1000 * tau * sp.sqrt(T) * sp.log(n * d * sp.exp(epsilon) / delta) / (epsilon * N),
     about=("user_level/proc-ac-sa", "user_level/proc-concentration-score", "user_level/proc-outlier-removal"),
     grade="slip",
     remark="The noisy threshold is printed inside the loop, but drawn once by its index and its proof (S3); 'with "
@@ -62,6 +61,14 @@ alg_2_corrected = claim(
     explicit=epsilon / 2,
 )
 
+alg_2_test = setting(
+    alg_2,
+    "user_level/alg-2@test",
+    "scale of the noise on the threshold",
+    "Lap(8/ε); a score has twice as much.",
+    8 / epsilon,
+)
+alg_2_gradients = setting(alg_2, "user_level/alg-2@gradients", "gradients", "TKm.", T * K * m, measures="gradients")
 lem_3_5 = claim(
     "user_level/lem-3-5",
     "Lemma 3.5",

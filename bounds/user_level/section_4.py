@@ -6,20 +6,26 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, d, delta, epsilon, m, n
+from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, m, n
 
 from ._paper import (
     AT_LOG,
+    BALL_SMOOTHNESS,
     ENOUGH_USERS,
     GRADIENTS_TIGHT,
     LEGAL,
     OMITTED,
     OPTIMAL,
+    PRIVATE,
     SIZES,
     SMOOTHED,
     SMOOTHED_DERIVED,
+    N,
     claim,
     r,
+    setting,
+    steps,
+    that_fit,
 )
 from .section_3 import regularised
 
@@ -154,4 +160,30 @@ smoothed_alg_3 = claim(
     remark="How the gradient of f_r is drawn is not said; one draw per user, shared by its samples, would lose the "
     "1/√m of the concentration, so an independent draw is made for every sample and step (S16). λ = 1/√(mn) in the "
     "proof lacks L/R and the private part (S7).",
+)
+smoothed_alg_3_radius = setting(
+    smoothed_alg_3, "user_level/proc-smoothed-alg-3@radius", "r", "r = R√d/(εn√m).", R * PRIVATE
+)
+smoothed_alg_3_steps = setting(
+    smoothed_alg_3,
+    "user_level/proc-smoothed-alg-3@steps",
+    "T_i",
+    "T_i = (1 + √(β_r/λ_i)) log(ndm), rounded up, at β_r = L√d/r.",
+    steps(BALL_SMOOTHNESS),
+)
+BATCH = N * epsilon / sp.sqrt(T) + sp.log(n * m * d * sp.exp(epsilon) / delta) / epsilon
+smoothed_alg_3_minibatches = setting(
+    smoothed_alg_3,
+    "user_level/proc-smoothed-alg-3@minibatches",
+    "K_i",
+    "K_i = n_iε/√T_i + log(nmde^ε/δ)/ε as the proof of Theorem D.3 prints it, rounded up; n_i/T_i to n_i users.",
+    that_fit(BATCH),
+)
+smoothed_alg_3_corrected_minibatches = setting(
+    smoothed_alg_3,
+    "user_level/proc-smoothed-alg-3@corrected-minibatches",
+    "K_i",
+    "500 times as many, as in Algorithm 3: with constant 1 the test halts too often (S36).",
+    that_fit(500 * BATCH),
+    origin="ours",
 )
