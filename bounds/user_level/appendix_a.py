@@ -54,12 +54,10 @@ lem_a4 = claim(
     relation="<=",
     explicit=epsilon,
 )
-lem_a4_derived = claim(
+lem_a4_derived = lem_a4.as_read(
     "user_level/lem-a4@derived",
     "Exact curve of the Laplace mechanism",
     "δ(t) = 1 − exp((t − ε)/2) for 0 <= t <= ε, and 0 beyond.",
-    kind="lemma",
-    section="A.1",
     origin="ours",
     quantity="δ at t",
     relation="=",
@@ -93,28 +91,20 @@ lem_a6 = claim(
     remark="Stated for every ε > 0; true for ε <= 1, and false from 7.91 on at δ = 0.01 (S14). The paper uses it at "
     "ε/4 <= 2.5.",
 )
-lem_a6_literal = claim(
+lem_a6_literal = lem_a6.as_read(
     "user_level/lem-a6@literal",
     "Lemma A.6 for every ε",
     "The same without a bound on ε.",
-    kind="lemma",
-    section="A.1",
-    origin="cited",
-    quantity="δ that is spent at ε",
-    relation="<=",
     explicit=delta,
     grade="slip",
     remark="At ε = 10, δ = 0.01 the true δ is 0.0245 (S14).",
+    assumptions=(),
 )
-lem_a6_corrected = claim(
+lem_a6_corrected = lem_a6.as_read(
     "user_level/lem-a6@corrected",
     "Lemma A.6 where the paper uses it",
     "The Gaussian mechanism of Definition A.5 is (ε, δ)-private for ε <= 5/2 and δ <= 1/2.",
-    kind="lemma",
-    section="A.1",
     origin="ours",
-    quantity="δ that is spent at ε",
-    relation="<=",
     explicit=delta,
     assumptions=(sp.Le(epsilon, sp.Rational(5, 2)), sp.Le(delta, sp.Rational(1, 2))),
 )
@@ -145,41 +135,33 @@ lem_a8 = claim(
     explicit=(sp.exp(epsilon) - 1) * K / N,
     about=("user_level/proc-subsample",),
 )
-lem_a8_derived = claim(
+lem_a8_derived = lem_a8.as_read(
     "user_level/lem-a8@derived",
     "Lemma A.8 in its sharp form",
     "The same with ε' = log(1 + (M/N)(e^ε − 1)).",
-    kind="lemma",
-    section="A.1",
     origin="ours",
-    quantity="ε after subsampling, K of N",
-    relation="<=",
     explicit=sp.log(1 + (sp.exp(epsilon) - 1) * K / N),
-    about=("user_level/proc-subsample",),
 )
-lem_a8_literal = claim(
+lem_a8_literal = lem_a8.as_read(
     "user_level/lem-a8@literal",
     "Lemma A.8 for users drawn with replacement",
     "The same ε' and δM/N when the M users are drawn with replacement.",
-    kind="lemma",
-    section="A.1",
     quantity="δ after subsampling, K of N",
-    relation="<=",
     explicit=delta * K / N,
     grade="slip",
     remark="A Gaussian sum calibrated to (1/2, 10^{−6}) has δ' = 1.19·10^{−6} at M = N = 100 (S4).",
+    origin="own",
+    about=(),
 )
-lem_a8_corrected = claim(
+lem_a8_corrected = lem_a8.as_read(
     "user_level/lem-a8@corrected",
     "Lemma A.8 with replacement, with its factor",
     "With replacement, changing the M places one by one gives ε' = M log(1 + (e^ε − 1)/N) <= (e^ε − 1)M/N and "
     "δ' = e^{ε'}δM/N.",
-    kind="lemma",
-    section="A.1",
     origin="ours",
     quantity="δ after subsampling, K of N",
-    relation="<=",
     explicit=sp.exp((sp.exp(epsilon) - 1) * K / N) * delta * K / N,
+    about=(),
 )
 lem_a8_underived = underived(
     "user_level/lem-a8", "cited; the audits hold it against exact mixtures, with and without replacement"
@@ -225,15 +207,13 @@ lem_a9 = claim(
     about=("user_level/alg-4",),
     probability=1 - gamma,
 )
-lem_a9_derived = claim(
+lem_a9_derived = lem_a9.as_read(
     "user_level/lem-a9@derived",
     "Failure probability of AboveThreshold, with constants",
     "P(|threshold noise| > α/2) + T P(|query noise| > α/2) = (γ/(2T))² + γ/2 <= γ.",
-    kind="lemma",
-    section="A.1",
     origin="ours",
     quantity="failure probability",
     relation="<=",
     explicit=gamma / 2 + (gamma / (2 * T)) ** 2,
-    about=("user_level/alg-4",),
+    probability=None,
 )

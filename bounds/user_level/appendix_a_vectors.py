@@ -19,12 +19,10 @@ def_a10 = claim(
     relation="<=",
     explicit=2 * sp.exp(-(t**2) / (2 * zeta**2)),
 )
-def_a10_derived = claim(
+def_a10_derived = def_a10.as_read(
     "user_level/def-a10@derived",
     "Bounded vectors",
     "‖X − EX‖ <= b is nSG(b/√(2 log 2)), and in one dimension SG(b).",
-    kind="definition",
-    section="A.2",
     origin="ours",
     quantity="ζ",
     relation="=",
@@ -45,30 +43,23 @@ thm_a11 = claim(
     grade="slip",
     remark="With log(d/γ) false at d = 1 as γ → 1 for any c; log(2d/γ) is right (S17).",
 )
-thm_a11_literal = claim(
+thm_a11_literal = thm_a11.as_read(
     "user_level/thm-a11@literal",
     "Theorem A.11 with log(d/γ)",
     "The same with log(d/γ), for c = 10, at d = 1 and every γ < 1.",
-    kind="theorem",
-    section="A.2",
-    origin="cited",
     quantity="P(‖X‖ >= 10ζ√log(1/γ))",
-    relation="<=",
     explicit=gamma,
     grade="slip",
     remark="A fair sign exceeds it with probability 1 for γ > 0.9863 (S17).",
+    probability=None,
 )
-thm_a11_corrected = claim(
+thm_a11_corrected = thm_a11.as_read(
     "user_level/thm-a11@corrected",
     "A sum of bounded martingale differences in any dimension",
     "‖X_i‖ <= b: P(‖Σ_{i<=n} X_i‖ >= b√(2n log(2/γ))) <= γ in every dimension (Pinelis).",
-    kind="theorem",
-    section="A.2",
     origin="ours",
     quantity="‖Σ X_i‖",
-    relation="<=",
     explicit=b * sp.sqrt(2 * n * sp.log(2 / gamma)),
-    probability=1 - gamma,
 )
 
 lem_a12 = claim(

@@ -29,72 +29,59 @@ thm_b1 = claim(
     remark="A line of the privacy proof is false for δ < 20e^ε/(nm)² (S1), and the conclusion survives with another "
     "event: `@corrected`. The hypothesis is too weak by a constant for the last phase (S2): `@literal`.",
 )
-thm_b1_literal = claim(
+thm_b1_literal = thm_b1.as_read(
     "user_level/thm-b1@literal",
     "The hypothesis of Theorem B.1 and the last phase",
     "n^{1−q} >= 100 log(n/δ)/(ε(1 − 2^{−q})) leaves at least one user a group in the last phase: n_l >= C.",
-    kind="theorem",
-    section="B",
     quantity="C/n_l",
-    relation="<=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH, SMOOTH),
-    about=("user_level/alg-1",),
     grade="slip",
     remark="n = 10^6, m = 10^3, ε = 10, δ = 10^{−6}, q = 1/2: N_l = 0.85. Theorem 3.1 has the right form (S2).",
+    measures="",
 )
-thm_b1_enough = claim(
+thm_b1_enough = thm_b1.as_read(
     "user_level/thm-b1@enough-users",
     "A hypothesis that gives the last phase its users",
     "n^{1−q} >= 100 log(20nme^ε/δ)/(ε(1 − 2^{−q})) implies N_i >= 1 for every phase, before rounding.",
-    kind="theorem",
-    section="B",
     origin="ours",
     quantity="n_l/C",
     relation=">=",
     explicit=n ** (1 - q) * SHARE / GROUPS,
     assumptions=(sp.Ge(n ** (1 - q), GROUPS / SHARE),),
-    about=("user_level/alg-1",),
+    measures="",
 )
-thm_b1_tail = claim(
+thm_b1_tail = thm_b1.as_read(
     "user_level/thm-b1@tail",
     "The Laplace tail in the privacy proof of Theorem B.1",
     "P(E_i ∩ E_i') >= 1 − δ/(10e^ε) for E_i = {|Lap(20/ε)| < 2C/15}, C = 100 log(20nme^ε/δ)/ε.",
-    kind="theorem",
-    section="B",
     quantity="P(not both)",
-    relation="<=",
     explicit=delta / (10 * sp.exp(epsilon)),
-    assumptions=(ENOUGH, SMOOTH),
-    about=("user_level/alg-1",),
     grade="proof gap",
     remark="A tail is (δ/(20nme^ε))^{2/3}: true where δ >= 20e^ε/(nm)² (up to the square of the tail), false below, "
     "and below δ itself at δ = 10^{−20} (S1).",
+    measures="",
 )
-thm_b1_tail_exact = claim(
+thm_b1_tail_exact = thm_b1.as_read(
     "user_level/thm-b1@tail-exact",
     "Where the tail line is true",
     "P(not both) = 2t − t² with t = (δ/(20nme^ε))^{2/3}; 2t <= δ/(10e^ε) exactly where δ >= 20e^ε/(nm)².",
-    kind="theorem",
-    section="B",
     origin="ours",
     quantity="smallest δ for which 2t <= δ/(10e^ε)",
     relation="=",
     explicit=20 * sp.exp(epsilon) / (n * m) ** 2,
-    about=("user_level/alg-1",),
+    measures="",
+    assumptions=(),
 )
-thm_b1_corrected = claim(
+thm_b1_corrected = thm_b1.as_read(
     "user_level/thm-b1@corrected",
     "Privacy of Algorithm 1 by another event",
     "With E_i = {|Lap(20/ε)| < C/5} the tail is δ/(20nme^ε), the score stays at 3C/5 or above, and the printed σ_i "
     "exceeds what Definition A.5 asks of the kept mean at (ε/4, δ/n): no change of the algorithm.",
-    kind="theorem",
-    section="B",
     origin="ours",
     quantity="P(not both)",
-    relation="<=",
     explicit=delta / (10 * n * m * sp.exp(epsilon)),
-    about=("user_level/alg-1",),
+    measures="",
+    assumptions=(),
 )
 
 FIRST = D**2 * 2 ** (p + q) * GROUPS / (2 * ETA * SHARE * n * m)
@@ -102,53 +89,38 @@ LOGS = 1000 * sp.log(n * d * m) * LOG_RATIO
 """σ_i over η_iL√T_i."""
 LATER = ETA * L**2 / (2 * (2**p - 1)) * (1 + 2 ** (p + q) * d * LOGS**2)
 LAST = ETA * L**2 * sp.sqrt(d) * LOGS * (2 / n) ** p * sp.sqrt(2**q * SHARE * n ** (1 - q) * m / GROUPS)
-thm_b1_derived = claim(
+thm_b1_derived = thm_b1.as_read(
     "user_level/thm-b1@derived",
     "Risk of Algorithm 1 with constants",
     "R²/(2η_1T_1) + Σ_{i>=2} dσ_{i−1}²/(2η_iT_i) + Σ η_iL²/2 + L√dσ_l + 3LR/(nm), summed with the printed constants, "
     "before rounding N_i.",
-    kind="theorem",
-    section="B",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=FIRST + LATER + LAST + 3 * L * D / (n * m),
     assumptions=(SMOOTH,),
-    about=("user_level/alg-1",),
     remark="Below LR only from about n = 2.5·10^{27} on at m = d = 10, ε = 1; with projected iterates, where dσ² may "
     "be replaced by min(R², dσ²), from 1.2·10^{20} on (S15). A statement about this bound, not about the risk.",
 )
-thm_b1_travel = claim(
+thm_b1_travel = thm_b1.as_read(
     "user_level/thm-b1@travel",
     "Algorithm 1 with the printed constants learns nothing below n = 2^36",
     "Projected, from the centre of a ball of diameter R, on f(x, z) = <z, x>, z = ±Lu: for one of the two signs the "
     "excess is at least LR/2 − Ls, s = Σ_i η_iL(T_i − 1)/2 what SGD can travel in all phases together.",
-    kind="theorem",
-    section="B",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
     relation=">=",
     explicit=sp.Max(0, L * D / 2 - L * s),
-    about=("user_level/alg-1",),
     remark="m = d = 10, ε = 1, δ = 1/(nm): at least 0.497 LR at n = 2^{20}, 0.451 at 2^{30}, 0.211 at 2^{36}, which "
     "is 117, 2,886 and 10,016 times the stated order with constant 1. No refutation: the order hides "
     "logarithms and constants of 10^3, and the derived bound proves it from 10^{20} users on.",
+    assumptions=(),
 )
-thm_b1_summed = claim(
+thm_b1_summed = thm_b1.as_read(
     "user_level/thm-b1@summed",
     "Risk of Algorithm 1, phase by phase",
     "D²/(2η_1T_1) + Σ_{i>=2} s_{i−1}²/(2η_iT_i) + Σ η_iL²/2 + Ls_l with s_i = min(R, √d σ_i), and LD times the chance "
     "ξ that some phase halts or removes an iterate; at most LR. R is D with projected iterates, ∞ without.",
-    kind="theorem",
-    section="B",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=sp.Min(L * R, LEGS + L * D * xi),
-    about=("user_level/alg-1",),
+    assumptions=(),
 )
 
 

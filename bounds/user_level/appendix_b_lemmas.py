@@ -23,43 +23,31 @@ lem_b2 = claim(
     about=("user_level/alg-1", "user_level/proc-outlier-removal"),
     probability=1 - zeta,
 )
-lem_b2_derived = claim(
+lem_b2_derived = lem_b2.as_read(
     "user_level/lem-b2@derived",
     "Lemma B.2 with constants",
     "If s >= 2C/3 on both sides, the coupled kept means are within 12τ(1 + B)/C, B the number of other points on which "
     "the coupling differs, a sum of C − 1 independent Bernoulli(<= 6/C).",
-    kind="lemma",
-    section="B",
     origin="ours",
-    quantity="distance of the kept means",
-    relation="<=",
     explicit=12 * tau * (1 + B) / C,
-    about=("user_level/alg-1", "user_level/proc-outlier-removal"),
+    probability=None,
 )
-lem_b2_sharper = claim(
+lem_b2_sharper = lem_b2.as_read(
     "user_level/lem-b2@sharper",
     "Lemma B.2, sharper",
     "The same with 6τ(2 + B)/C, by way of the points that both sides keep.",
-    kind="lemma",
-    section="B",
     origin="ours",
-    quantity="distance of the kept means",
-    relation="<=",
     explicit=6 * tau * (2 + B) / C,
-    about=("user_level/alg-1", "user_level/proc-outlier-removal"),
+    probability=None,
 )
-lem_b2_tail = claim(
+lem_b2_tail = lem_b2.as_read(
     "user_level/lem-b2@tail",
     "Number of differing inclusions",
     "B < 6(e − 1) + log(1/ζ) = 10.31 + log(1/ζ) with probability 1 − ζ, since E e^B <= exp(6(e − 1)).",
-    kind="lemma",
-    section="B",
     origin="ours",
     quantity="B",
-    relation="<=",
     explicit=6 * (sp.E - 1) + sp.log(1 / zeta),
     about=("user_level/proc-outlier-removal",),
-    probability=1 - zeta,
 )
 
 lem_b3 = claim(
@@ -75,17 +63,13 @@ lem_b3 = claim(
     assumptions=(sp.Le(eta * H, 1),),
     about=("user_level/proc-sgd",),
 )
-lem_b3_derived = claim(
+lem_b3_derived = lem_b3.as_read(
     "user_level/lem-b3@derived",
     "Lemma B.3, sharp",
     "Half of both terms, for the average of x_0, …, x_{T−1} and without smoothness.",
-    kind="lemma",
-    section="B",
     origin="ours",
-    quantity="excess over y",
-    relation="<=",
     explicit=D**2 / (2 * eta * T) + eta * L**2 / 2,
-    about=("user_level/proc-sgd",),
+    assumptions=(),
 )
 
 lem_b4 = claim(
@@ -127,19 +111,14 @@ lem_b4_corrected = claim(
     relation="<=",
     explicit=16 * L**2,
 )
-lem_b4_derived = claim(
+lem_b4_derived = lem_b4.as_read(
     "user_level/lem-b4@derived",
     "The induction of Lemma B.4 by stopping",
     "ηL√T(4 + 8√(2 log(1/ζ))), as Lemma 2.3 without dimension.",
-    kind="lemma",
-    section="B",
     origin="ours",
     quantity="largest distance of the iterates",
-    relation="<=",
     explicit=eta * L * sp.sqrt(T) * DRIFT,
     assumptions=(sp.Le(eta * H, 2),),
-    about=("user_level/proc-sgd",),
-    probability=1 - zeta,
 )
 
 eq_7 = claim(
@@ -153,15 +132,10 @@ eq_7 = claim(
     explicit=d * sigma**2 / (eta * T) + eta * L**2,
     about=("user_level/alg-1",),
 )
-eq_7_derived = claim(
+eq_7_derived = eq_7.as_read(
     "user_level/fact-eq-7@derived",
     "Equation (7), sharp and clipped",
     "Half of both terms; with projected iterates the first is at most R²/(2η_iT_i) as well.",
-    kind="proposition",
-    section="B",
     origin="ours",
-    quantity="excess over the previous phase",
-    relation="<=",
     explicit=sp.Min(D**2, d * sigma**2) / (2 * eta * T) + eta * L**2 / 2,
-    about=("user_level/alg-1",),
 )

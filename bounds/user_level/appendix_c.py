@@ -25,79 +25,64 @@ thm_c1 = claim(
     remark="As Theorem 3.1 (S28, S8). The final display adds up to more than δ as printed for ε < 0.2766, and to at "
     "most δ/2 when recomputed (S27); the comparison is printed with 4K_i/5 instead of the noisy threshold (S11).",
 )
-thm_c1_tail = claim(
+thm_c1_tail = thm_c1.as_read(
     "user_level/thm-c1@tail",
     "Laplace event of Theorem C.1",
     "With K_i >= 500 log(n_i²m²e^ε/δ)/ε a draw Lap(16/ε) exceeds K_i/20 with probability at most "
     "(δ/(n_i²m²e^ε))^{25/16}.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="P(|Lap(16/ε)| > K/20)",
     relation="<=",
     explicit=(delta / (N**2 * m**2 * sp.exp(epsilon))) ** sp.Rational(25, 16),
-    about=("user_level/alg-3",),
+    assumptions=(),
 )
-thm_c1_halt = claim(
+thm_c1_halt = thm_c1.as_read(
     "user_level/thm-c1@halt",
     "Probability of one false halt",
     "At full score s = K, P(Lap(8/ε) − Lap(16/ε) > K/5) = (4e^{−Kε/80} − e^{−Kε/40})/6.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="P(halt at one step)",
     relation="=",
     explicit=(4 * sp.exp(-K * epsilon / 80) - sp.exp(-K * epsilon / 40)) / 6,
     about=("user_level/alg-2",),
+    assumptions=(),
 )
-thm_c1_literal = claim(
+thm_c1_literal = thm_c1.as_read(
     "user_level/thm-c1@literal",
     "Final display of Theorem C.1",
     "The additive terms 4Tζ(2e^{ε/2} + 1), ζ = δ/(10Te^ε), are at most δ.",
-    kind="theorem",
-    section="C",
     quantity="additive part over δ",
     relation="<=",
     explicit=sp.Integer(1),
     assumptions=(sp.Le(epsilon, 10),),
-    about=("user_level/alg-3",),
     grade="slip",
     remark="1.19 at ε = 0.01 (S27).",
 )
-thm_c1_corrected = claim(
+thm_c1_corrected = thm_c1.as_read(
     "user_level/thm-c1@corrected",
     "Final display of Theorem C.1, recomputed",
     "Tζ + (T + 1)ζ + (e^ε + e^{ε/2})Tζ = (δ/10)(2e^{−ε} + 1 + e^{−ε/2}) + ζ <= δ/2.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="additive part over δ",
     relation="=",
     explicit=(2 * sp.exp(-epsilon) + 1 + sp.exp(-epsilon / 2)) / 10 + sp.exp(-epsilon) / (10 * T),
-    about=("user_level/alg-3",),
+    assumptions=(),
 )
-thm_c1_dimension = claim(
+thm_c1_dimension = thm_c1.as_read(
     "user_level/thm-c1@dimension",
     "Minibatches that the proof of Theorem C.1 uses",
     "The printed K_i is at least 500 log(nmde^ε/δ)/ε.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="K_1",
-    relation=">=",
     explicit=500 * sp.log(n * m * d * sp.exp(epsilon) / delta) / epsilon,
-    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10)),
-    about=("user_level/alg-3",),
     grade="proof gap",
     remark="What the proof uses, in our words. The algorithm has log(n_i²m²e^ε/δ), which is smaller once d > n_i²m/n"
     " and T_i is large (S26); the tail bound itself needs no d.",
 )
-thm_c1_conditional = claim(
+thm_c1_conditional = thm_c1.as_read(
     "user_level/thm-c1@conditional",
     "Amplification given the comparison bits",
     "Given the bits, every user is in the minibatch with probability K/N.",
-    kind="theorem",
-    section="C",
     quantity="P(a given user is sampled | the test passed)",
     relation="=",
     explicit=K / N,
@@ -106,6 +91,7 @@ thm_c1_conditional = claim(
     remark="A user whose gradient lies apart lowers the score, so the test that passed makes it less likely to be in "
     "the sample (S28). The witness is of this step by itself, with ten users, fewer than the theorem asks for. Not "
     "shown to break privacy; full batches need no amplification.",
+    assumptions=(),
 )
 
 lem_c2 = claim(
@@ -138,18 +124,17 @@ lem_c2_literal = claim(
     grade="slip",
     remark="A third at the centre and four clusters of a sixth at distance 2τ: s = 2K/3, and 1/3 is kept (S10).",
 )
-lem_c2_derived = claim(
+lem_c2_derived = lem_c2.as_read(
     "user_level/lem-c2@derived",
     "Lemma C.2 with constants",
     "K distinct users with s >= 7K/10: ‖h − h'‖ <= 8τ(1 + B)/max(|S|, |S'|), where E|S| >= (2s/K − 1)K >= 0.4K and "
     "|S| >= 0.4K − √(K log(1/ζ)/2) with probability 1 − ζ.",
-    kind="lemma",
-    section="C",
     origin="ours",
     quantity="mean share of kept points at mean degree s of K",
     relation=">=",
     explicit=2 * s / K - 1,
     about=("user_level/proc-outlier-removal",),
+    probability=None,
 )
 
 thm_c3 = claim(
@@ -170,95 +155,77 @@ thm_c3 = claim(
     "with the printed constants (S5): `@literal`; no condition on n and q is stated; 2^p is a constant only for m <= "
     "poly(n) (S33).",
 )
-thm_c3_literal = claim(
+thm_c3_literal = thm_c3.as_read(
     "user_level/thm-c3@literal",
     "Minibatches of Theorem C.3",
     "K_i = 500 log(n_i²m²e^ε/δ)(1/ε + n_iε/√(T_i log(1/δ))) is at most n_i.",
-    kind="theorem",
-    section="C",
     quantity="K_i/n_i",
-    relation="<=",
     explicit=sp.Integer(1),
     assumptions=(ENOUGH_USERS, *BUDGET),
-    about=("user_level/alg-3",),
     grade="slip",
     remark="569 at n = 10^6, m = d = 100, ε = 1, δ = 10^{−9}, T = 100 (S5).",
+    measures="",
 )
-thm_c3_passes = claim(
+thm_c3_passes = thm_c3.as_read(
     "user_level/thm-c3@passes",
     "Passes over the users",
     "K_iT_i >= n_i, which the proof uses, follows from the printed K_i.",
-    kind="theorem",
-    section="C",
     quantity="K_1T_1/n_1",
     relation=">=",
     explicit=sp.Integer(1),
     assumptions=(ENOUGH_USERS, *BUDGET),
-    about=("user_level/alg-3",),
     grade="slip",
     remark="0.069 at n = 10^16, m = d = 1, ε = 10^{−7}, δ = 1/(2n), T = 40; Lemma D.2 has it as a hypothesis (S5).",
+    measures="",
 )
-thm_c3_union = claim(
+thm_c3_union = thm_c3.as_read(
     "user_level/thm-c3@union",
     "Union bound of Theorem C.3",
     "T_1δ is at most 1/(nm) for δ < 1/(mn).",
-    kind="theorem",
-    section="C",
     quantity="T_1 δ",
-    relation="<=",
     explicit=1 / (n * m),
-    assumptions=BUDGET,
-    about=("user_level/alg-3",),
     grade="proof gap",
     remark="At δ = 1/(2nm) it is T_1/2 times that; the additive risk LR·T_1δ then exceeds LR/√(nm) once T_1 > 2√(nm) "
     "(S25). A smaller δ mends it.",
+    measures="",
 )
-thm_c3_weight = claim(
+thm_c3_weight = thm_c3.as_read(
     "user_level/thm-c3@weight",
     "2^p as a constant",
     "λ_1/λ = 2^p, p = 3q + 5/2 + log_n √m, is at most 64.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="2^p",
-    relation="<=",
     explicit=sp.Integer(64),
     assumptions=(ENOUGH_USERS, *BUDGET),
-    about=("user_level/alg-3",),
     grade="proof gap",
     remark="The paper names no constant: 64 is ours, and stands for any. It is m^{1/(2 log_2 n)} times a constant: "
     "bounded for m <= poly(n), which the theorem does not assume (S33).",
+    measures="",
 )
-thm_c3_corrected = claim(
+thm_c3_corrected = thm_c3.as_read(
     "user_level/thm-c3@corrected",
     "Minibatches that fit",
     "With K_i = min(n_i, max(printed, ⌈n_i/T_i⌉)) both K_i <= n_i and K_iT_i >= n_i hold, and a capped K_i = n_i is a "
     "full batch, which needs no amplification.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="gradients of a phase over n_im",
     relation=">=",
     explicit=sp.Integer(1),
-    about=("user_level/alg-3",),
+    measures="",
+    assumptions=(),
 )
 
 PHASES = sp.Rational(342) * 2**p * tau**2 / lambda_
 """342 · 2^p τ²/λ: what the inexactness of one phase costs the next."""
 LOG_SIGMA = sp.log(n * d * sp.exp(epsilon) / delta)
 NOISE = 1000 * LOG_SIGMA / (epsilon * SHARE)
-thm_c3_derived = claim(
+thm_c3_derived = thm_c3.as_read(
     "user_level/thm-c3@derived",
     "Risk of Algorithm 3 with constants",
     "On the event that every gradient is within τ of ∇F and no step halts: 2L²/(λ_1n_1m) + λ_1R²/2 + Σ_{i>=2} "
     "[2L²/(λ_in_im) + λ_iA_{i−1}/2] + L√A_l with A_i = 684V_i²/(λ_i²T_i), V_i² <= dσ_i² + τ²/K_i, summed before "
     "rounding.",
-    kind="theorem",
-    section="C",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=2 * L**2 / (lambda_ * SHARE * n * m * (2 ** (p - q) - 1))
     + lambda_ * 2**p * D**2 / 2
     + PHASES * (d * NOISE**2 / (n**2 * (2 ** (p - 2 * q) - 1)) + 1 / (SHARE * n * (2 ** (p - q) - 1)))
@@ -269,24 +236,18 @@ thm_c3_derived = claim(
     * (2 / n) ** p
     * (sp.sqrt(d) * NOISE * n ** (q - 1) + n ** ((q - 1) / 2) / sp.sqrt(SHARE)),
     assumptions=(sp.Gt(p, 2 * q),),
-    about=("user_level/alg-3",),
     remark="Half of the T_i steps must pay for the stages of the accelerated method: ⌈log_2⌉ of them, each of "
     "1 + 4√(2β/λ_i) steps or fewer.",
 )
-thm_c3_summed = claim(
+thm_c3_summed = thm_c3.as_read(
     "user_level/thm-c3@summed",
     "Risk of Algorithm 3, phase by phase",
     "Σ [2L²/(λ_in_im) + λ_iA_{i−1}/2] + L√A_l with A_0 = R², A_i = min(D², 2Δ_i/λ_i), Δ_i the gap that the stages of "
     "phase i leave (∞ where it has none), and LD times the chance ξ that some step halts or removes a gradient; at "
     "most LD.",
-    kind="theorem",
-    section="C",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=sp.Min(L * D, ACCELERATED),
-    about=("user_level/alg-3",),
+    assumptions=(),
 )
 
 

@@ -25,17 +25,13 @@ lem_c4 = claim(
 )
 
 STAGES = 4 * sp.sqrt(2 * H / lambda_)
-lem_c4_derived = claim(
+lem_c4_derived = lem_c4.as_read(
     "user_level/lem-c4@derived",
     "Multi-stage AC-SA with constants",
     "U stages end with excess at most Δ_02^{−U} after at most U(1 + 4√(2β/λ)) + 171V²2^U/(λΔ_0) steps.",
-    kind="lemma",
-    section="C",
     origin="ours",
     quantity="steps, Δ_0 = LD",
-    relation="<=",
     explicit=U * (1 + STAGES) + 171 * V**2 * 2**U / (lambda_ * L * D),
-    about=("user_level/proc-multistage-ac-sa",),
 )
 
 ac_sa = claim(
@@ -50,15 +46,12 @@ ac_sa = claim(
     explicit=2 * H * D**2 / (T * (T + 1)),
     remark="Reconstructed from the cited paper; stated here for υ = β and exact gradients.",
 )
-ac_sa_derived = claim(
+ac_sa_derived = ac_sa.as_read(
     "user_level/proc-ac-sa@derived",
     "AC-SA with noise",
     "E excess <= 2υD²/(T(T + 1)) + V²(2T + 1)/(6υ) for υ >= 2β, without strong convexity.",
-    kind="procedure",
-    section="C",
     origin="ours",
     quantity="excess after T steps, from distance D, at υ = 2β",
-    relation="<=",
     explicit=4 * H * D**2 / (T * (T + 1)) + V**2 * (2 * T + 1) / (12 * H),
 )
 
@@ -152,26 +145,21 @@ eq_12 = claim(
     grade="slip",
     remark="Printed with 1(K = n), which would claim a zero variance for every proper minibatch (S19).",
 )
-eq_12_literal = claim(
+eq_12_literal = eq_12.as_read(
     "user_level/fact-eq-12@literal",
     "Equation (12) with its printed indicator",
     "The variance is at most 1(K = n)/K times the mean square deviation.",
-    kind="proposition",
-    section="C",
     quantity="variance over the mean square deviation, K < N",
-    relation="<=",
     explicit=sp.Integer(0),
     grade="slip",
     remark="It is 1/3 at K = 2 of N = 4 (S19).",
+    origin="own",
 )
-eq_12_derived = claim(
+eq_12_derived = eq_12.as_read(
     "user_level/fact-eq-12@derived",
     "Finite-population variance",
     "Exactly (N − K)/((N − 1)K) times the mean square deviation.",
-    kind="proposition",
-    section="C",
     origin="ours",
-    quantity="variance over the mean square deviation, K of N",
     relation="=",
     explicit=(N - K) / ((N - 1) * K),
     assumptions=(sp.Le(K, N), sp.Gt(N, 1)),
@@ -189,15 +177,11 @@ dp_stability = claim(
     relation="<=",
     explicit=sp.exp(2 * epsilon) * gamma + delta,
 )
-dp_stability_derived = claim(
+dp_stability_derived = dp_stability.as_read(
     "user_level/fact-dp-stability@derived",
     "The same with e^ε",
     "e^εγ + δ: replace the user by an independent copy inside the algorithm.",
-    kind="proposition",
-    section="C",
     origin="ours",
-    quantity="P(bad for one user)",
-    relation="<=",
     explicit=sp.exp(epsilon) * gamma + delta,
 )
 
@@ -224,17 +208,13 @@ eq_15 = claim(
     order=L**2 / (lambda_ * N * m) + lambda_ * D**2,
     about=("user_level/proc-rerm",),
 )
-eq_15_derived = claim(
+eq_15_derived = eq_15.as_read(
     "user_level/fact-eq-15@derived",
     "Equation (15) with constants",
     "2L²/(λ_in_im) + (λ_i/2)E‖x_{i−1} − y‖².",
-    kind="proposition",
-    section="C",
     origin="ours",
     quantity="excess over y at distance D, N users",
-    relation="<=",
     explicit=2 * L**2 / (lambda_ * N * m) + lambda_ * D**2 / 2,
-    about=("user_level/proc-rerm",),
 )
 
 eq_17 = claim(
@@ -251,15 +231,10 @@ eq_17 = claim(
     remark="The middle of (17) has λ_i where λ_i² is meant, and the last display a spurious √T_l (S24); (18) has an "
     "L² too many (S23).",
 )
-eq_17_derived = claim(
+eq_17_derived = eq_17.as_read(
     "user_level/fact-eq-17@derived",
     "Equation (17) with constants",
     "684V²/(λ²T), when half of the T steps pay for the noise and half for the stages.",
-    kind="proposition",
-    section="C",
     origin="ours",
-    quantity="squared distance to the regularised minimiser",
-    relation="<=",
     explicit=684 * V**2 / (lambda_**2 * T),
-    about=("user_level/alg-2", "user_level/proc-rerm"),
 )

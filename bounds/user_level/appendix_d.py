@@ -53,30 +53,23 @@ lem_d1 = claim(
     remark="The first bullet is printed as f_r <= f <= f_r + Lr; by Jensen it is f <= f_r <= f + Lr (S9). Only the "
     "distance is used.",
 )
-lem_d1_literal = claim(
+lem_d1_literal = lem_d1.as_read(
     "user_level/lem-d1@literal",
     "First bullet of Lemma D.1",
     "f_r <= f.",
-    kind="lemma",
-    section="D",
-    origin="cited",
     quantity="f_r(0) − f(0), f = |x|, r = 1",
-    relation="<=",
     explicit=sp.Integer(0),
     grade="slip",
     remark="It is 1/2 (S9).",
+    about=(),
 )
-lem_d1_corrected = claim(
+lem_d1_corrected = lem_d1.as_read(
     "user_level/lem-d1@corrected",
     "First bullet of Lemma D.1, reversed",
     "f <= f_r <= f + Lr·d/(d + 1).",
-    kind="lemma",
-    section="D",
     origin="ours",
     quantity="f_r − f",
-    relation="<=",
     explicit=L * r * d / (d + 1),
-    about=("user_level/proc-randomized-smoothing",),
 )
 
 
@@ -143,71 +136,51 @@ thm_d3 = claim(
     "n^k with k > 5/2, d <= n, ε = 1 it is exceeded by a power of n (S6). The printed count is right for m <="
     " max{n^{5/2}ε³, dn^{3/2}ε}. The proof also prints λ without L/R and its private part (S7).",
 )
-thm_d3_risk = claim(
+thm_d3_risk = thm_d3.as_read(
     "user_level/thm-d3@risk",
     "Excess risk of Theorem D.3",
     "LR·Õ(1/√(mn) + √(d log(1/δ))/(εn√m)) for convex, L-Lipschitz losses.",
-    kind="theorem",
-    section="D",
     quantity="excess risk",
     measures="excess risk",
-    relation="<=",
     order=OPTIMAL,
-    assumptions=(ENOUGH_USERS, *BUDGET),
-    about=("user_level/proc-smoothed-alg-3",),
 )
-thm_d3_corrected = claim(
+thm_d3_corrected = thm_d3.as_read(
     "user_level/thm-d3@corrected",
     "Gradient count of Theorem D.3 with all its terms",
     "mn + n^{11/8}m^{5/4}ε^{5/4} + min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}}, up to logarithms.",
-    kind="theorem",
-    section="D",
     origin="ours",
-    quantity="gradients",
-    measures="gradients",
-    relation="<=",
     order=SMOOTHED_DERIVED,
-    assumptions=(ENOUGH_USERS, *BUDGET),
-    about=("user_level/proc-smoothed-alg-3",),
 )
-thm_d3_literal = claim(
+thm_d3_literal = thm_d3.as_read(
     "user_level/thm-d3@literal",
     "λ = (L/R)/√(mn) in the proof of Theorem D.3",
     "With the statistical part of λ alone, the private part of (18) stays below LR√d/(εn√m).",
-    kind="theorem",
-    section="D",
     quantity="d/(ε²n²m) over λ = 1/√(nm), in units of √d/(εn√m)",
-    relation="<=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH_USERS, *BUDGET),
-    about=("user_level/proc-smoothed-alg-3",),
     grade="slip",
     remark="The quotient is √d/(ε√n), above 1 for d > ε²n; with Theorem C.3's λ it is at most 1 (S7).",
+    measures="",
 )
-thm_d3_derived = claim(
+thm_d3_derived = thm_d3.as_read(
     "user_level/thm-d3@derived",
     "Radius, smoothness and the bias of smoothing",
     "r = R√d/(εn√m) costs at most Lr·d/(d + 1) twice, of the order of the private risk, and gives β_r = (L/R)εn√m.",
-    kind="theorem",
-    section="D",
     origin="ours",
     quantity="L r",
     relation="=",
     explicit=L * D * PRIVATE,
-    about=("user_level/proc-smoothed-alg-3",),
+    measures="",
+    assumptions=(),
 )
-thm_d3_summed = claim(
+thm_d3_summed = thm_d3.as_read(
     "user_level/thm-d3@summed",
     "Risk of Algorithm 3 on smoothed losses, phase by phase",
     "As `thm-c3@summed` for the smoothed losses, which lie within Lr of the others: 2Lr more, at most LD.",
-    kind="theorem",
-    section="D",
     origin="ours",
     quantity="excess risk",
     measures="excess risk",
-    relation="<=",
     explicit=sp.Min(L * D, ACCELERATED + 2 * L * r),
-    about=("user_level/proc-smoothed-alg-3",),
+    assumptions=(),
 )
 
 

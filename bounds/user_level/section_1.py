@@ -65,18 +65,16 @@ lower_bound = claim(
     remark="Quoted without proof. Checked here: an exact Bayes risk for its statistical half; for the private half "
     "only an indicative instance.",
 )
-lower_bound_derived = claim(
+lower_bound_derived = lower_bound.as_read(
     "user_level/fact-lower-bound@derived",
     "Statistical half, by an exact Bayes risk",
     "On linear losses with z_j = ±L/√d, P(+) = (1 + v_j/√(nm))/2 and v uniform over signs, on the cube of diameter R, "
     "every algorithm has an average excess of at least (R L/(2√(nm)))(1 − TV(Bin(nm, +), Bin(nm, −))).",
-    kind="proposition",
-    section="1",
     origin="ours",
     quantity="average excess risk, as nm → ∞",
-    relation=">=",
     explicit=D * L * STATISTICAL / 2 * (1 - sp.erf(1 / sp.sqrt(2))),
     remark="The total variation tends to 2Φ(1) − 1 = 0.683, so the constant tends to 0.1587.",
+    measures="",
 )
 
 
@@ -143,16 +141,14 @@ group_privacy = claim(
     relation="<=",
     order=D * L * (STATISTICAL + sp.sqrt(d * sp.log(m * sp.exp(epsilon) / delta)) / (epsilon * n)),
 )
-group_privacy_derived = claim(
+group_privacy_derived = group_privacy.as_read(
     "user_level/proc-group-privacy@derived",
     "Group privacy of size m",
     "m replacements at (ε/m, δ_0) each are (ε, δ_0 (e^ε − 1)/(e^{ε/m} − 1))-close, at most (ε, m e^ε δ_0).",
-    kind="procedure",
-    section="1",
     origin="ours",
     quantity="δ over δ_0",
-    relation="<=",
     explicit=(sp.exp(epsilon) - 1) / (sp.exp(epsilon / m) - 1),
+    measures="",
 )
 ITEM = {epsilon: epsilon / m, delta: delta / (m * sp.exp(epsilon))}
 """The budget of one sample."""
@@ -197,16 +193,11 @@ group_privacy_gradients = setting(
     sp.Sum(Ts[index], (index, 1, last)),
     measures="gradients",
 )
-group_privacy_summed = claim(
+group_privacy_summed = group_privacy.as_read(
     "user_level/proc-group-privacy@summed",
     "Risk of the group-privacy baseline, phase by phase",
     "As `thm-b1@summed` with projected outputs; nothing can halt.",
-    kind="procedure",
-    section="1",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=sp.Min(L * R, LEGS),
     about=("user_level/proc-group-privacy",),
 )

@@ -42,30 +42,28 @@ alg_1 = claim(
     "the smallest n: at n = 2·10^5, m = 10, ε = 1 a plan reads 87,264 of them (pooling what is left over "
     "would mend it).",
 )
-alg_1_derived = claim(
+alg_1_derived = alg_1.as_read(
     "user_level/alg-1@derived",
     "Users consumed by Algorithm 1",
     "Σ n_i = n 2^{−q}(1 − 2^{−ql}) < n 2^{−q} users, and m times as many gradients, before rounding.",
-    kind="algorithm",
-    section="2",
     origin="ours",
     quantity="gradients over nm",
-    relation="<=",
     explicit=2**-q,
+    measures="",
+    about=(),
 )
-alg_1_literal = claim(
+alg_1_literal = alg_1.as_read(
     "user_level/alg-1@literal",
     "Algorithm 1 without projection",
     "The printed iterates x_i stay in the domain.",
-    kind="algorithm",
-    section="2",
     origin="ours",
     quantity="√d σ_1 over the diameter",
-    relation="<=",
     explicit=sp.Integer(1),
     grade="slip",
     remark="A sentence of ours: the paper does not say it, it only evaluates f at x_i. At m = d = 10, ε = 1, n = "
     "10^6 the noise of the first phase alone is hundreds of diameters long (S12).",
+    measures="",
+    about=(),
 )
 alg_1_corrected = claim(
     "user_level/alg-1@corrected",
@@ -143,18 +141,13 @@ thm_2_1 = claim(
     remark="Formal version: Theorem B.1. What the proof gives is LR√d/√(nmε) times logarithms. It improves on group "
     "privacy only for m > εn (S13).",
 )
-thm_2_1_derived = claim(
+thm_2_1_derived = thm_2_1.as_read(
     "user_level/thm-2-1@derived",
     "The rate that the proof gives",
     "LR√(d/(nmε)) times logarithms, at most √10 times the second printed term for ε <= 10, and √ε times it for ε <= 1.",
-    kind="theorem",
-    section="2",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=LINEAR_TIME_PROVED,
-    about=("user_level/alg-1",),
+    assumptions=(),
 )
 
 

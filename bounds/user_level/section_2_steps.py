@@ -34,16 +34,13 @@ score = claim(
     relation="<=",
     explicit=sp.Integer(2),
 )
-score_derived = claim(
+score_derived = score.as_read(
     "user_level/proc-concentration-score@derived",
     "Exact sensitivity of the score",
     "Replacing r of K points changes s by at most 2r(K − r)/K for r <= K/2, attained when r equal outliers join K − r "
     "equal points: 2(C − 1)/C for one point of C.",
-    kind="procedure",
-    section="2-3",
     origin="ours",
     quantity="sensitivity to r of K points",
-    relation="<=",
     explicit=2 * r * (K - r) / K,
     assumptions=(sp.Le(r, K / 2),),
     remark="The r changed points must stay equal among themselves, as copies of one user are.",
@@ -61,12 +58,10 @@ removal = claim(
     explicit=sp.Max(0, sp.Min(1, 6 * h / C - 3)),
     remark="An empty set is not provided for: a fixed point is returned here.",
 )
-removal_derived = claim(
+removal_derived = removal.as_read(
     "user_level/proc-outlier-removal@derived",
     "Change of a keeping probability",
     "Replacing one point changes h_j of every other point by at most 1 and its probability by at most 6/C.",
-    kind="procedure",
-    section="2-3",
     origin="ours",
     quantity="change of p_j",
     relation="<=",
@@ -90,31 +85,25 @@ lem_2_3 = claim(
 )
 
 DRIFT = 4 + 8 * sp.sqrt(2 * sp.log(1 / zeta))
-lem_2_3_derived = claim(
+lem_2_3_derived = lem_2_3.as_read(
     "user_level/lem-2-3@derived",
     "Lemma 2.3 without dimension",
     "With probability 1 − ζ all iterates of the two runs stay within ηL√T(4 + 8√(2 log(1/ζ))).",
-    kind="lemma",
-    section="2",
     origin="ours",
     quantity="largest distance of the iterates",
-    relation="<=",
     explicit=eta * L * sp.sqrt(T) * DRIFT,
     assumptions=(sp.Le(eta * H, 2),),
-    about=("user_level/proc-sgd",),
-    probability=1 - zeta,
 )
-lem_2_3_linear = claim(
+lem_2_3_linear = lem_2_3.as_read(
     "user_level/lem-2-3@linear",
     "Lemma 2.3 for linear losses, exactly",
     "Without projection, E‖x̃ − ỹ‖² = 2η²v(T − 1)(2T − 1)/(6T), v = E‖z − Ez‖² <= L²: the √T is necessary.",
-    kind="lemma",
-    section="2",
     origin="ours",
     quantity="mean squared distance, at v = L²",
     relation="=",
     explicit=eta**2 * L**2 * (T - 1) * (2 * T - 1) / (3 * T),
-    about=("user_level/proc-sgd",),
+    assumptions=(),
+    probability=None,
 )
 
 

@@ -156,31 +156,25 @@ thm_3_2 = claim(
     about=("user_level/alg-3",),
     remark="Formal version: Theorem C.3.",
 )
-thm_3_2_gradients = claim(
+thm_3_2_gradients = thm_3_2.as_read(
     "user_level/thm-3-2@gradients",
     "Gradient complexity of Theorem 3.2",
     "mn(1 + ε(βR/L)^{1/4}((mn)^{1/8} ∧ (ε²n²m/d)^{1/8})) + √(βR/L)(n^{1/4}m^{5/4}/ε + n^{1/2}m^{5/4}/(d^{1/4}√ε)) "
     "gradients, up to logarithms.",
-    kind="theorem",
-    section="3",
     quantity="gradients",
     measures="gradients",
-    relation="<=",
     order=GRADIENTS,
-    about=("user_level/alg-3",),
+    assumptions=(),
 )
-thm_3_2_derived = claim(
+thm_3_2_derived = thm_3_2.as_read(
     "user_level/thm-3-2@derived",
     "Gradient complexity, both parts of λ",
     "The last bracket may be a minimum instead of a sum: λ is at least each of its two parts.",
-    kind="theorem",
-    section="3",
     origin="ours",
     quantity="gradients",
     measures="gradients",
-    relation="<=",
     order=GRADIENTS_TIGHT,
-    about=("user_level/alg-3",),
+    assumptions=(),
 )
 
 
@@ -256,17 +250,16 @@ claim_3_4 = claim(
     order=sp.log(n) * CONDITION_D / epsilon,
     about=("user_level/alg-3",),
 )
-claim_3_4_derived = claim(
+claim_3_4_derived = claim_3_4.as_read(
     "user_level/claim-3-4@derived",
     "How many users suffice",
     "q = log_2(1 + 1/log_2 n) is the best exponent, and (1 − 2^{−q})n^{−q} >= 1/(e(1 + log_2 n)) there: "
     "n > 100e(1 + log_2 n) log(20nmde^ε/δ)/ε suffices.",
-    kind="proposition",
-    section="3",
     origin="ours",
     quantity="n^{1−q}(1 − 2^{−q})",
     relation=">=",
     explicit=n / (sp.E * (1 + sp.log(n, 2))),
+    about=(),
 )
 
 

@@ -25,40 +25,37 @@ alg_2 = claim(
     remark="The noisy threshold is printed inside the loop, but drawn once by its index and its proof (S3); 'with "
     "replacement' contradicts the proof (S4); the last iterate is dropped (S30).",
 )
-alg_2_literal = claim(
+alg_2_literal = alg_2.as_read(
     "user_level/alg-2@literal",
     "Algorithm 2 with a fresh threshold in every round",
     "With the noisy threshold drawn anew in each of the T rounds, the comparison bits together are (ε/2, 0)-private.",
-    kind="algorithm",
-    section="3",
     quantity="log-ratio of 'never halts'",
     relation="<=",
     explicit=epsilon / 2,
     grade="slip",
     remark="At ε = 1, T = 10, for scores at the threshold and 2 above it, the log-ratio is 0.80; it grows with T (S3).",
+    about=(),
 )
-alg_2_replacement = claim(
+alg_2_replacement = alg_2.as_read(
     "user_level/alg-2@replacement",
     "Algorithm 2 with users drawn with replacement",
     "Replacing one user changes the score of a minibatch that is drawn with replacement by at most 2.",
-    kind="algorithm",
-    section="3",
     quantity="sensitivity of the score",
     relation="<=",
     explicit=sp.Integer(2),
     grade="slip",
     remark="A user drawn twice among 30 changes it by 56/15 (S4).",
+    about=(),
 )
-alg_2_corrected = claim(
+alg_2_corrected = alg_2.as_read(
     "user_level/alg-2@corrected",
     "Algorithm 2 as its proof reads",
     "One threshold draw a phase and K_i distinct users a round: the bits of all rounds together are (ε/2, 0)-private.",
-    kind="algorithm",
-    section="3",
     origin="ours",
     quantity="ε of the bits",
     relation="<=",
     explicit=epsilon / 2,
+    about=(),
 )
 
 alg_2_test = setting(
@@ -81,18 +78,17 @@ lem_3_5 = claim(
     order=L**2 * sp.log(n * d * m) / (K * m),
     about=("user_level/alg-2",),
 )
-lem_3_5_derived = claim(
+lem_3_5_derived = lem_3_5.as_read(
     "user_level/lem-3-5@derived",
     "Lemma 3.5 at a point that does not depend on the data",
     "Exactly (1 − K/n_i)v/(Km) for K distinct users of n_i, and (1 − 1/n_i)v/(Km) with replacement, v = "
     "E‖∇f(x, z) − ∇F(x)‖² <= L².",
-    kind="lemma",
-    section="3",
     origin="ours",
     quantity="variance of a minibatch gradient, without replacement, v = L²",
     relation="=",
     explicit=(1 - K / N) * L**2 / (K * m),
     assumptions=(sp.Le(K, N),),
+    about=(),
 )
 
 

@@ -47,32 +47,20 @@ thm_4_1 = claim(
     "min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} is missing, which Theorem 3.2 has (S6). The risk and the "
     "privacy are not touched.",
 )
-thm_4_1_risk = claim(
+thm_4_1_risk = thm_4_1.as_read(
     "user_level/thm-4-1@risk",
     "Excess risk of Theorem 4.1",
     "LR·Õ(1/√(mn) + √(d log(1/δ))/(εn√m)) for convex, L-Lipschitz losses.",
-    kind="theorem",
-    section="4",
     quantity="excess risk",
     measures="excess risk",
-    relation="<=",
     order=OPTIMAL,
-    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
-    about=("user_level/proc-smoothed-alg-3",),
 )
-thm_4_1_corrected = claim(
+thm_4_1_corrected = thm_4_1.as_read(
     "user_level/thm-4-1@corrected",
     "Gradient count of Theorem 4.1 with all its terms",
     "mn + n^{11/8}m^{5/4}ε^{5/4} + min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}}, up to logarithms.",
-    kind="theorem",
-    section="4",
     origin="ours",
-    quantity="gradients",
-    measures="gradients",
-    relation="<=",
     order=SMOOTHED_DERIVED,
-    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1)),
-    about=("user_level/proc-smoothed-alg-3",),
 )
 
 
@@ -116,17 +104,14 @@ claim_4_2 = claim(
     remark="The same conclusion as Theorem 4.1's: for m > max{n^{5/2}, dn^{3/2}} the speed-up is n^{9/4}m^{3/2} (d "
     "<= n), which is less (S6).",
 )
-claim_4_2_corrected = claim(
+claim_4_2_corrected = claim_4_2.as_read(
     "user_level/claim-4-2@corrected",
     "Remark 4.2 with all terms",
     "(nm)³ over the larger of n^{11/8}m^{5/4} and min{n^{3/4}m^{3/2}, nm^{3/2}d^{−1/4}}.",
-    kind="proposition",
-    section="4",
     origin="ours",
     quantity="gradients of AL24 over those of the smoothed algorithm, d <= (nm)²",
-    relation=">=",
     order=(n * m) ** 3 / (n ** sp.Rational(11, 8) * m ** sp.Rational(5, 4) + OMITTED.subs(epsilon, 1)),
-    about=("user_level/proc-smoothed-alg-3",),
+    assumptions=(),
 )
 
 
