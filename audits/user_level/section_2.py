@@ -18,6 +18,7 @@ from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated, unassumed
+from dpcheck.errors import Infeasible
 from dpcheck.harness import accuracy, domain, runtime, sensitivity
 from dpcheck.harness.budget import REDUCED, with_budget
 from dpcheck.harness.controls import conclude
@@ -472,3 +473,22 @@ def proved_rate_against_the_printed_one(context: Context) -> Verdict:
     quotient = order_of("user_level/thm-2-1@derived") / second - sp.sqrt(epsilon)
     room = domain.never_positive(sp.sqrt(epsilon) - sp.sqrt(10), {"epsilon": (0, 10)}, statement="quotient <= sqrt 10")
     return combine([proved({"quotient": sp.simplify(quotient)}), room])
+
+
+@check("user_level/claim-2-2", kind="symbolic", also=("user_level/fact-prior-rates@bs23-smoothness",))
+def smoothness_at_which_algorithm_1_is_planned(context: Context) -> Verdict:
+    """The largest beta at which Algorithm 1 can be planned, by bisection, over BS23's; p -> 0, so that eta_1 = eta."""
+    algorithm, found, wanted = PhasedSGD(p=1e-9), [], []
+    for users, samples, dimension, eps in ((10**6, 10, 10, 1.0), (10**7, 1000, 3, 0.5), (10**6, 2, 10**4, 4.0)):
+        low, high = 1e-6, 1e18
+        while high > low * (1 + 1e-9):
+            middle = math.sqrt(low * high)
+            try:
+                algorithm.schedule(plain(dimension, samples, eps, 1e-9, smooth=middle), users)
+                low = middle
+            except Infeasible:
+                high = middle
+        sizes = {"n": users, "m": samples, "d": dimension, "epsilon": eps}
+        found.append(low / stated("user_level/fact-prior-rates@bs23-smoothness", **sizes, L=1.0, D=1.0))
+        wanted.append(stated("user_level/claim-2-2", **sizes))
+    return agree(found, wanted, "quotient of the two largest smoothness parameters", tolerance=1e-7)

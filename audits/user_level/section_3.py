@@ -68,12 +68,14 @@ settings_of_alg_3 = settings(
     {"as printed": ALG_3_PRINTED, "literal": ALG_3, "replacement": ALG_3 | REPLACED, "corrected": ALG_3},
     symbols=NAMES,
     beside=BESIDE | {"shift": "nothing is smoothed"},
-    # As printed only where the printed minibatches fit into their phases: small epsilon, and more users than there are.
     problems={
+        # As printed only where the printed minibatches fit into their phases: small epsilon, more users than there are.
         "as printed": drawn(users=True, n=(2.0**50, 2.0**60), epsilon=(5e-5, 2e-4)),
-        "literal": MANY,
+        # So small an epsilon that the printed minibatches would miss users.
+        "literal": drawn(users=True, n=(2.0**54, 2.0**60), epsilon=(1e-7, 1e-6)),
         "replacement": MANY,
-        "corrected": MANY,
+        # So few records that the printed radius would not hold all users.
+        "corrected": drawn(users=True, n=(2.0**14, 2.0**22), d=(1, 4), epsilon=(2, 8)),
     },
     fields={"distance": (None, 0.5, 2.0)},
 )
@@ -425,4 +427,42 @@ def fixed_point_of_the_restarts(context: Context) -> Verdict:
             "fixed point": mu / 2 * x**2 - L * rho * x,
             "risk": L * rho * x - explicit_of("user_level/proc-strongly-convex-meta@derived"),
         }
+    )
+
+
+LEGAL_CORNERS = ((0, -0.5), (0, 0.5), (1, -1), (1, 0))
+"""b, c of m = n^b, beta = n^c: of the range m <= n, 1/sqrt(nm) <= beta <= sqrt(n/m)."""
+FAR_CORNERS = ((0, -0.5), (4, -2.5), (0, 4), (4, 4))
+"""Of AL24's range, which ends at its floor 1/sqrt(nm) alone."""
+MEETING = ((3, 0), (0, -0.5), (1, -1))
+"""Where the remark lets the counts meet: BS23's at m = n^3, AL24's at its floor."""
+
+
+@check(
+    "user_level/claim-3-3",
+    kind="runtime",
+    also=("user_level/fact-prior-rates@bs23-gradients", "user_level/fact-prior-rates@al24-gradients"),
+)
+def counts_at_the_corners_of_their_ranges(context: Context) -> Verdict:
+    """The printed count is at most four times the others, having four terms, and no smaller where it meets them."""
+
+    def quotient(label: str, users: float, b: float, c: float) -> float:
+        sizes = {"n": users, "m": users**b, "H": users**c}
+        count = stated("user_level/thm-3-2@gradients", **sizes, d=users, epsilon=1.0, L=1.0, D=1.0)
+        return count / stated(label, **sizes)
+
+    most, least = [], []
+    for users in (1e4, 1e8, 1e16):
+        for label in ("user_level/claim-3-3", "user_level/fact-prior-rates@bs23-gradients"):
+            most += [quotient(label, users, *at) for at in LEGAL_CORNERS]
+        most += [quotient("user_level/fact-prior-rates@al24-gradients", users, *at) for at in FAR_CORNERS]
+        meeting = [quotient("user_level/claim-3-3", users, *at) for at in MEETING]
+        meeting.append(quotient("user_level/fact-prior-rates@bs23-gradients", users, *MEETING[0]))
+        most, least = most + meeting, least + meeting
+    return accuracy.never_violated(
+        [*most, *[4 / x for x in least]],
+        4.0,
+        statement="quotient of the counts <= 4, and >= 1 where they meet",
+        covers="the corners, between which every term is monotone in log m and log beta, and is a power of n",
+        evidence="certificate",
     )

@@ -8,6 +8,9 @@ from dpcheck.derivations import Proof, derivation, underived
 from dpcheck.symbols import D, H, L, R, d, delta, epsilon, index, last, m, n, positive
 
 from ._paper import (
+    AL24_GRADIENTS,
+    BS23_GRADIENTS,
+    BS23_SMOOTHNESS,
     FREE,
     GAUSSIAN_VARIANCE,
     LAST_PHASE,
@@ -112,6 +115,30 @@ prior_rates = claim(
     relation="<=",
     order=TRIVIAL,
     remark="The speed-up n^{13/8}m^{7/4} rests on the gradient count of Theorem 4.1 and fails for m > n^{5/2} (S6).",
+)
+bs23_smoothness = prior_rates.as_read(
+    "user_level/fact-prior-rates@bs23-smoothness",
+    "Smoothness that BS23's linear time allows",
+    "β < (Lε³/R)√(n³/(md³)), and m <= d/ε² <= n.",
+    quantity="β",
+    measures="",
+    explicit=BS23_SMOOTHNESS,
+)
+bs23_gradients = prior_rates.as_read(
+    "user_level/fact-prior-rates@bs23-gradients",
+    "Gradients of BS23",
+    "Optimal risk in mn^{3/2} gradients.",
+    quantity="gradients",
+    measures="gradients",
+    order=BS23_GRADIENTS,
+)
+al24_gradients = prior_rates.as_read(
+    "user_level/fact-prior-rates@al24-gradients",
+    "Gradients of AL24",
+    "Optimal risk in β(nm)^{3/2} gradients, L = R = 1.",
+    quantity="gradients",
+    measures="gradients",
+    order=AL24_GRADIENTS,
 )
 
 

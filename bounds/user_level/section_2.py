@@ -9,6 +9,7 @@ from dpcheck.symbols import C, D, H, L, T, d, delta, epsilon, eta, index, last, 
 
 from ._paper import (
     AT_LOG,
+    BS23_SMOOTHNESS,
     ETA,
     GROUPS,
     LAST_PHASE,
@@ -185,5 +186,5 @@ claim_2_2 = claim(
 def smoothness_allowed(proof: Proof) -> None:
     """The quotient of the two largest smoothness parameters."""
     own = L / D * sp.sqrt(d * m * n * epsilon)
-    theirs = proof.argues("BS23's linear time needs", "β", "<=", L * epsilon**3 / D * sp.sqrt(n**3 / (m * d**3)))
+    theirs = proof.argues("BS23's linear time needs", "β", "<=", BS23_SMOOTHNESS)
     proof.concludes("user_level/claim-2-2", own / theirs)

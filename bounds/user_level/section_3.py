@@ -9,8 +9,10 @@ from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, index, lambda_, last, m, mu, n, q, rho
 
 from ._paper import (
+    AL24_GRADIENTS,
     AT_LOG,
     BEST_Q,
+    BS23_GRADIENTS,
     CONDITION_D,
     ENOUGH_USERS,
     FREE,
@@ -218,7 +220,7 @@ claim_3_3 = claim(
     section="3",
     quantity="gradients, n = d, ε = 1, L = R = 1",
     relation="<=",
-    order=sp.Min(m * n ** sp.Rational(3, 2), H * (n * m) ** sp.Rational(3, 2)),
+    order=sp.Min(BS23_GRADIENTS, AL24_GRADIENTS),
     about=("user_level/alg-3",),
     remark="Up to the floor nm: for β below 1/√(nm) AL24's formula β(nm)^{3/2} is below nm, which no algorithm "
     "that reads its data is.",
@@ -232,10 +234,8 @@ def fewer_gradients_than_before(proof: Proof) -> None:
     """At n = d, ε = 1, L = R = 1 the count of Theorem 3.2 against BS23's where that is legal, and against AL24's."""
     here = proof.uses("user_level/thm-3-2@derived", GRADIENTS_TIGHT).subs({d: n, epsilon: 1, D: 1, L: 1})
     legal = Regime(base=None, others="free", where=[n >= 1, m >= 1, H**2 * m * n >= 1, m <= n, H**2 * m <= n])
-    proof.order_at_most("BS23, legal for m <= n and β <= √(n/m)", here, m * n ** sp.Rational(3, 2), legal)
-    proof.order_at_most(
-        "AL24, for β >= 1/√(nm): below that its formula is less than one pass", here, H * (n * m) ** sp.Rational(3, 2)
-    )
+    proof.order_at_most("BS23, legal for m <= n and β <= √(n/m)", here, BS23_GRADIENTS, legal)
+    proof.order_at_most("AL24, for β >= 1/√(nm): below that its formula is less than one pass", here, AL24_GRADIENTS)
     proof.concludes("user_level/claim-3-3", here, regime=legal, looser=True)
 
 
