@@ -239,7 +239,7 @@ def privacy_survives_over_the_legal_range(context: Context) -> Verdict:
     )
 
 
-@check("user_level/thm-b1@derived", kind="symbolic")
+@check("user_level/thm-b1@derived", kind="symbolic", also=("user_level/thm-b1@on-the-event",))
 def recursion_against_its_closed_form(context: Context) -> Verdict:
     """The recursion of the code without clipping against the claim's geometric sums, n up to 10^28."""
     from dpcheck.algorithms.user_level.sizes import best_q
@@ -250,7 +250,7 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
         told = plain(10, 10, 1.0, 1 / (10 * n))
         algorithm = PhasedSGD(project=False)
         J = math.log(10) / math.log(n)
-        found = bound_of("user_level/thm-b1@summed", algorithm, told, n) - algorithm.bad_event(told, n)
+        found = bound_of("user_level/thm-b1@on-the-event", algorithm, told, n)
         closed = stated(
             "user_level/thm-b1@derived",
             n=float(n),

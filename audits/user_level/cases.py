@@ -477,11 +477,13 @@ def linear_time_bound(users: float, m: float, d: float, eps: float, *, clipped: 
     eta = [2.0 ** (-p * i) / math.sqrt(d * m * users * eps) for i in range(1, len(sizes) + 1)]
     steps = [size * m / groups for size in sizes]
     noise = [spread * step * math.sqrt(count) for step, count in zip(eta, steps, strict=True)]
-    return stated(
-        "user_level/thm-b1@summed",
+    risk = stated(
+        "user_level/thm-b1@on-the-event",
         **{"eta[i]": eta, "T[i]": steps, "sigma[i]": noise, "l": len(sizes)},
-        **{"L": 1.0, "D": 1.0, "R": 1.0 if clipped else math.inf, "d": d, "xi": 3 / (users * m)},
+        **{"L": 1.0, "D": 1.0, "R": 1.0 if clipped else math.inf, "d": d},
     )
+    risk += 3 / (users * m)
+    return min(1.0, risk) if clipped else risk
 
 
 def accelerated_bound(users: float, m: float, d: float, eps: float) -> float:

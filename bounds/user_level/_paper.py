@@ -12,7 +12,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.claims import Claim, Paper
-from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, index, last, m, n, positive, q, sequences, xi
+from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, gamma, index, last, m, n, positive, q, sequences
 
 PAPER = Paper(
     key="user_level",
@@ -23,7 +23,7 @@ PAPER = Paper(
 claim = PAPER.claim
 N, K, V, U, Delta, h, r, s, u, x, ell = positive("N K V U Delta h r s u x ell")
 etas, Ts, sigmas, lambdas, ns, gaps = sequences("eta T sigma lambda n Delta")
-Cs, Ks, Ns, radii = sequences("C K N R")
+Cs, Ks, Ns, radii, taus, bs = sequences("C K N R tau b")
 """Of the phases of a schedule: `etas[index]`."""
 BEST_Q = sp.log(1 + 1 / sp.log(n, 2), 2)
 """The exponent of the phases' sizes that makes the last one largest (`claim-3-4@derived`)."""
@@ -39,6 +39,10 @@ USERS = (SHARE * n / 2 ** (index * q)).subs(q, BEST_Q)
 """n_i at that exponent, before rounding."""
 GAUSSIAN_VARIANCE = 2 * Delta**2 * sp.log(2 / delta) / epsilon**2
 """σ² of Definition A.5."""
+HALT = (4 * sp.exp(-K * epsilon / 80) - sp.exp(-K * epsilon / 40)) / 6
+"""P(Lap(8/ε) − Lap(16/ε) > K/5)."""
+OWN_USER = sp.exp(epsilon) * gamma + delta
+"""P(an (ε, δ)-private point is bad for one of its own users), γ for a fresh one."""
 BALL_SMOOTHNESS = L * sp.sqrt(d) / r
 """Of a mean over the ball of radius r."""
 GROUPS = 100 * CONDITION / epsilon
@@ -121,6 +125,18 @@ def _phase(i: sp.Expr, squared: sp.Expr) -> sp.Expr:
 
 
 LEGS = _leg(1, D) + sp.Sum(_leg(index, _noise(index - 1)), (index, 2, last)) + L * _noise(last)
-ACCELERATED = (
-    _phase(1, R**2) + sp.Sum(_phase(index, _left(index - 1)), (index, 2, last)) + L * sp.sqrt(_left(last)) + L * D * xi
-)
+ACCELERATED = _phase(1, R**2) + sp.Sum(_phase(index, _left(index - 1)), (index, 2, last)) + L * sp.sqrt(_left(last))
+
+# Scores and thresholds are noised by Laplace variables of scale b_i, which is 20/ε and 8/ε in print.
+APART = (taus[index] / (etas[index] * L * sp.sqrt(Ts[index])) - 4) / 8
+"""√(2 log(1/ζ)) of Lemma 2.3 without dimension, at the distance τ_i."""
+PAIRS = Cs[index] * (Cs[index] - 1) / 2 * sp.exp(-(sp.Max(0, APART) ** 2) / 2)
+REMOVED_ITERATE = sp.Piecewise((0, etas[index] * L * (Ts[index] - 1) <= taus[index]), (PAIRS, True))
+BAD_PHASES = sp.Min(1, sp.Sum(sp.exp(-Cs[index] / (5 * bs[index])) / 2 + REMOVED_ITERATE, (index, 1, last)))
+"""ξ of Algorithm 1: a full score halts by the tail of its noise; all pairs of averages are within τ_i by Lemma 2.3."""
+FAR = 2 * sp.exp(-m * taus[index] ** 2 / (8 * L**2))
+"""P(a user is farther than τ_i/2 from the mean gradient at a point that does not depend on him), by Pinelis."""
+REMOVED_GRADIENT = sp.Piecewise((0, taus[index] >= L), (Ks[index] * OWN_USER.subs(gamma, FAR), True))
+HALTED = HALT.subs({epsilon: 8 / bs[index], K: Ks[index]}, simultaneous=True)
+BAD_STEPS = sp.Min(1, sp.Sum(Ts[index] * (REMOVED_GRADIENT + HALTED), (index, 1, last)))
+"""ξ of Algorithm 3: all pairs are within 2τ when all users are within τ of the mean."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, R, d, delta, epsilon, m, n, p, q, xi
+from dpcheck.symbols import D, H, L, R, d, delta, epsilon, m, n, p, q
 
-from ._paper import AT_LOG, CONDITION, ETA, GROUPS, LEGAL, LEGS, LINEAR_TIME, LOG_RATIO, SHARE, claim, s
+from ._paper import AT_LOG, BAD_PHASES, CONDITION, ETA, GROUPS, LEGAL, LEGS, LINEAR_TIME, LOG_RATIO, SHARE, claim, s
 from .section_2 import phased
 
 ENOUGH = sp.Ge(n ** (1 - q), 100 * sp.log(n / delta) / (epsilon * SHARE))
@@ -113,13 +113,21 @@ thm_b1_travel = thm_b1.as_read(
     "logarithms and constants of 10^3, and the derived bound proves it from 10^{20} users on.",
     assumptions=(),
 )
+thm_b1_on_the_event = thm_b1.as_read(
+    "user_level/thm-b1@on-the-event",
+    "Risk of Algorithm 1 where nothing halts or is removed",
+    "D²/(2η_1T_1) + Σ_{i>=2} s_{i−1}²/(2η_iT_i) + Σ η_iL²/2 + Ls_l with s_i = min(R, √d σ_i).",
+    origin="ours",
+    explicit=LEGS,
+    assumptions=(),
+)
 thm_b1_summed = thm_b1.as_read(
     "user_level/thm-b1@summed",
     "Risk of Algorithm 1, phase by phase",
     "D²/(2η_1T_1) + Σ_{i>=2} s_{i−1}²/(2η_iT_i) + Σ η_iL²/2 + Ls_l with s_i = min(R, √d σ_i), and LD times the chance "
     "ξ that some phase halts or removes an iterate; at most LR. R is D with projected iterates, ∞ without.",
     origin="ours",
-    explicit=sp.Min(L * R, LEGS + L * D * xi),
+    explicit=sp.Min(L * R, LEGS + L * D * BAD_PHASES),
     assumptions=(),
 )
 

@@ -7,7 +7,22 @@ import sympy as sp
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import D, L, T, d, delta, epsilon, lambda_, m, n, p, q, tau, zeta
 
-from ._paper import ACCELERATED, AT_LOG, BUDGET, CONDITION_D, ENOUGH_USERS, LEGAL, OPTIMAL, SHARE, K, N, claim, s
+from ._paper import (
+    ACCELERATED,
+    AT_LOG,
+    BAD_STEPS,
+    BUDGET,
+    CONDITION_D,
+    ENOUGH_USERS,
+    HALT,
+    LEGAL,
+    OPTIMAL,
+    SHARE,
+    K,
+    N,
+    claim,
+    s,
+)
 from .section_3 import regularised
 
 thm_c1 = claim(
@@ -43,7 +58,7 @@ thm_c1_halt = thm_c1.as_read(
     origin="ours",
     quantity="P(halt at one step)",
     relation="=",
-    explicit=(4 * sp.exp(-K * epsilon / 80) - sp.exp(-K * epsilon / 40)) / 6,
+    explicit=HALT,
     about=("user_level/alg-2",),
     assumptions=(),
 )
@@ -246,7 +261,7 @@ thm_c3_summed = thm_c3.as_read(
     "phase i leave (∞ where it has none), and LD times the chance ξ that some step halts or removes a gradient; at "
     "most LD.",
     origin="ours",
-    explicit=sp.Min(L * D, ACCELERATED),
+    explicit=sp.Min(L * D, ACCELERATED + L * D * BAD_STEPS),
     assumptions=(),
 )
 

@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.symbols import D, H, L, T, d, delta, epsilon, gamma, index, lambda_, m, n, sigma, tau
 
-from ._paper import BALL_SMOOTHNESS, K, N, U, V, claim, lambdas, setting
+from ._paper import BALL_SMOOTHNESS, OWN_USER, K, N, U, V, claim, lambdas, setting
 
 lem_c4 = claim(
     "user_level/lem-c4",
@@ -182,7 +182,7 @@ dp_stability_derived = dp_stability.as_read(
     "The same with e^ε",
     "e^εγ + δ: replace the user by an independent copy inside the algorithm.",
     origin="ours",
-    explicit=sp.exp(epsilon) * gamma + delta,
+    explicit=OWN_USER,
 )
 
 rerm = claim(

@@ -10,6 +10,7 @@ from dpcheck.symbols import D, L, d, delta, epsilon, m, n
 from ._paper import (
     ACCELERATED,
     AT_LOG,
+    BAD_STEPS,
     BALL_SMOOTHNESS,
     BUDGET,
     ENOUGH_USERS,
@@ -179,7 +180,7 @@ thm_d3_summed = thm_d3.as_read(
     origin="ours",
     quantity="excess risk",
     measures="excess risk",
-    explicit=sp.Min(L * D, ACCELERATED + 2 * L * r),
+    explicit=sp.Min(L * D, ACCELERATED + L * D * BAD_STEPS + 2 * L * r),
     assumptions=(),
 )
 
