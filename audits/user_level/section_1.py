@@ -64,7 +64,7 @@ settings_of_group_privacy = settings(
     },
     symbols={"users": "N", "steps": "T"},
     beside=BESIDE,
-    problems=drawn(users=True, n=(4, 2.0**14), d=(1, 4), epsilon=(0.5, 8)),  # beta binds at some of them
+    problems=drawn(users=(1, 4), n=(4, 2.0**10), d=(1, 4), epsilon=(2, 9)),  # 4/beta is the least at some of them
 )
 
 

@@ -184,7 +184,7 @@ def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[s
 def drawn(
     *,
     budget: type[Guarantee] = ApproxDP,
-    users: bool = False,
+    users: bool | tuple[float, float] = False,
     n: tuple[float, float] = (2.0**6, 2.0**40),
     d: tuple[float, float] = (1, 1000),
     epsilon: tuple[float, float] = (1 / 64, 0.99),
@@ -196,7 +196,7 @@ def drawn(
 
     Args:
         budget: kind of the promise; `epsilon` is rho for a zCDP.
-        users: with samples a user, 1 to 2^20.
+        users: with samples a user, 1 to 2^20, or in this range.
         n, d, epsilon, extra: the ranges from which each is drawn, evenly in its logarithm.
         smooth: with a finite smoothness.
     """
@@ -222,7 +222,8 @@ def drawn(
             family=family,
         )
         chance = 10 ** rng.uniform(-4, -1)
-        size = int(math.exp(rng.uniform(0, math.log(2.0**20)))) if users else 0
+        low, high = users if isinstance(users, tuple) else (1, 2.0**20)
+        size = int(math.exp(rng.uniform(math.log(low), math.log(high)))) if users else 0
         return Problem(
             constants=constants, privacy=promise, failure_probability=float(chance), samples_per_user=size
         ), int(at["n"])
