@@ -64,7 +64,7 @@ settings_of_group_privacy = settings(
     },
     symbols={"users": "N", "steps": "T"},
     beside=BESIDE,
-    problems=drawn(users=(1, 4), n=(4, 2.0**10), d=(1, 4), epsilon=(2, 9)),  # 4/beta is the least at some of them
+    problems=drawn(users=(1, 3), n=(4, 2.0**8), d=(1, 3), epsilon=(4, 10)),  # 4/beta is the least at some of them
 )
 
 
