@@ -12,6 +12,7 @@ from fractions import Fraction
 from mpmath import mp, mpf, quad, workdps
 
 from dpcheck.witnesses import Violation
+from dpcheck.witnesses.numbers import DIGITS, Rational, count, exact, real
 
 __all__ = [
     "alg_2_steps",
@@ -30,37 +31,14 @@ __all__ = [
     "thm_12_step",
 ]
 
-Rational = int | str
-DIGITS = 50
 SCALE = 2**200
 """One, for probabilities that are kept as integers."""
-
-
-def _exact(name: str, value: Rational, *, most: Rational | None = None) -> Fraction:
-    """The parameter as a fraction in (0, most]."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise TypeError(f"{name} must be an integer or a string such as '1/3', got {value!r}")
-    number = Fraction(value)
-    if number <= 0 or (most is not None and number > Fraction(most)):
-        raise ValueError(f"{name} must lie in (0, {'inf' if most is None else most}], got {value}")
-    return number
-
-
-def _count(name: str, value: int, least: int = 1) -> int:
-    """The parameter as an integer that is not below `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-    return value
-
-
-def _real(value: Fraction | int) -> mpf:
-    return mpf(value.numerator) / value.denominator
 
 
 def _root(value: Fraction) -> mpf:
     """The square root with more digits than hypotheses are compared with."""
     with workdps(DIGITS + 30):
-        return mp.sqrt(_real(value))
+        return mp.sqrt(real(value))
 
 
 # Section 3 ----------------------------------------------------------------------------------------------------------
@@ -72,8 +50,8 @@ def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
     Lower bound on the excess: the recursion is monotone in x, so every state may be rounded down to a grid; halved
     probabilities are integers rounded down, what is lost counting as x = 0. E f(avg) >= f(E avg) by Jensen.
     """
-    slope, width = _exact("m", m), _exact("R", R)
-    steps, cells = _count("T", T), _count("grid", grid, 2)
+    slope, width = exact("m", m), exact("R", R)
+    steps, cells = count("T", T), count("grid", grid, 2)
     # x = i width/cells. One step: i -> floor(((k-1) i - 2 (m +- 1) cells/width)/(k+1)), clipped to [0, cells].
     moves = [2 * (slope + sign) * cells / width for sign in (1, -1)]
     mass = [0] * (cells + 1)
@@ -99,8 +77,8 @@ def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
     claimed = ((width + slope) ** 2 + 1) / (steps + 1)
     with workdps(DIGITS):
         return Violation(
-            claimed=_real(claimed),
-            found=_real(found),
+            claimed=real(claimed),
+            found=real(found),
             statement="E f(average weighted by k) - f* <= L^2/(lambda (T + 1))",
             violated=found > claimed,
             label="l1_geometry/lem-3-2",
@@ -111,7 +89,7 @@ def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
 
 def fact_gauss_max(d: int) -> Violation:
     """l1_geometry/fact-gauss-max@literal: E max zeta_j^2 against 2 sigma^2 log d (natural), sigma = 1."""
-    size = _count("d", d)
+    size = count("d", d)
     with workdps(DIGITS):
         found = quad(lambda u: 1 - (1 - mp.erfc(mp.sqrt(u / 2))) ** size, [0, 1, 4, 16, 64, 256])
         claimed = 2 * mp.log(size)
@@ -127,11 +105,11 @@ def fact_gauss_max(d: int) -> Violation:
 
 def alg_2_steps(n: int, d: int, epsilon: Rational) -> Violation:
     """l1_geometry/alg-2@literal: steps of the last of the ceil(log2 n) phases."""
-    size, dimension, budget = _count("n", n, 2), _count("d", d, 2), _exact("epsilon", epsilon, most=1)
+    size, dimension, budget = count("n", n, 2), count("d", d, 2), exact("epsilon", epsilon, most=1)
     last = (size - 1).bit_length()
     with workdps(DIGITS):
         records = mpf(size) / 2**last
-        squared = max(records / mp.log(dimension, 2), dimension * 2**last / _real(budget))
+        squared = max(records / mp.log(dimension, 2), dimension * 2**last / real(budget))
         found = records**2 / squared
         return Violation(
             claimed=mpf(1),
@@ -147,14 +125,14 @@ def thm_4_gradients(n: int, d: int, epsilon: Rational, constant: Rational) -> Vi
     """l1_geometry/thm-4@literal with a given hidden constant and base-2 logarithms, which make it larger: the first
     phase alone makes T_1 = n_1^2/b_1^2 steps of b_1 gradients, n_1 = n/2, b_1^2 = max(n_1/log d, 2d/eps).
     """
-    size, dimension = _count("n", n, 2), _count("d", d, 2)
-    budget, factor = _exact("epsilon", epsilon, most=1), _exact("constant", constant)
+    size, dimension = count("n", n, 2), count("d", d, 2)
+    budget, factor = exact("epsilon", epsilon, most=1), exact("constant", constant)
     with workdps(DIGITS):
         log_d, records = mp.log(dimension, 2), mpf(size) / 2
-        batch = mp.sqrt(max(records / log_d, 2 * dimension / _real(budget)))
+        batch = mp.sqrt(max(records / log_d, 2 * dimension / real(budget)))
         found = records**2 / batch
-        least = min(mpf(size) ** mpf("1.5") * mp.sqrt(log_d), mpf(size) ** 2 * _real(budget) / mp.sqrt(dimension))
-        claimed = _real(factor) * mp.log(size, 2) * least
+        least = min(mpf(size) ** mpf("1.5") * mp.sqrt(log_d), mpf(size) ** 2 * real(budget) / mp.sqrt(dimension))
+        claimed = real(factor) * mp.log(size, 2) * least
         return Violation(
             claimed=claimed,
             found=found,
@@ -198,7 +176,7 @@ def _cross(v: tuple[mpf, mpf]) -> list[mpf]:
 
 def _second_leaf(b: int, scale: mpf, tilt: Fraction) -> mpf:
     """log-ratio of 'w_1 = e_2' between the two records of S_{1,1}, given w_0 = e_1: v = (0, tilt), (0, tilt + 8/b)."""
-    low, high = mpf(0), _real(tilt)
+    low, high = mpf(0), real(tilt)
     near = _wins(_cross((low, high)), 1, scale)
     far = _wins(_cross((low, high + mpf(8) / b)), 1, scale)
     return mp.log(near / far)
@@ -222,16 +200,16 @@ def lem_4_1_fixed(b: int, epsilon: Rational, tilt: Rational) -> Violation:
     times (x_1 - x_2)^2/2, and the record, either of the two: all 1-Lipschitz and 1-smooth on X. Both data sets
     share everything but the law of w_1, where w_0 = e_1.
     """
-    size, budget, slope = _count("b", b, 8), _exact("epsilon", epsilon, most=1), _exact("tilt", tilt, most=1)
+    size, budget, slope = count("b", b, 8), exact("epsilon", epsilon, most=1), exact("tilt", tilt, most=1)
     if size % 8:
         raise ValueError(f"b must be a multiple of 8, got {b}")
     with workdps(DIGITS):
-        found = _second_leaf(size, 8 / (size * _real(budget)), slope)
+        found = _second_leaf(size, 8 / (size * real(budget)), slope)
         return Violation(
-            claimed=_real(budget),
+            claimed=real(budget),
             found=found,
             statement="the log-ratio of the output (1/3) e_1 + (2/3) e_2 is at most epsilon",
-            violated=bool(found > _real(budget)),
+            violated=bool(found > real(budget)),
             label="l1_geometry/lem-4-1",
             at={"b": size, "epsilon": budget, "T": 1, "L": 1, "H": 1, "D": 2, **_of_plane_losses(slope)},
         )
@@ -243,11 +221,11 @@ def lem_4_1_random(b: int, epsilon: Rational) -> Violation:
     f_F(x) = x_2 + psi(-0.7 x_1 - 2 x_2), psi'(u) = clip((u/0.7 + 1)/2, 0, 1), and f_G(x_1, x_2) = f_F(x_1, -x_2), from
     x_0 = (-1, 0). S' is n copies of F, S has one G. Event: w_0 = e_1, then w_1 = e_2.
     """
-    size, budget = _count("b", b, 2), _exact("epsilon", epsilon, most=1)
+    size, budget = count("b", b, 2), exact("epsilon", epsilon, most=1)
     if size % 2:
         raise ValueError(f"b must be even, got {b}")
     with workdps(DIGITS):
-        scale, root, step = 8 / (size * _real(budget)), mpf(-7) / 10, mpf(2) / size
+        scale, root, step = 8 / (size * real(budget)), mpf(-7) / 10, mpf(2) / size
 
         def event(first: mpf, second: mpf) -> mpf:
             return _wins(_cross((root, first)), 0, scale) * _wins(_cross((mpf(0), second)), 1, scale)
@@ -263,10 +241,10 @@ def lem_4_1_random(b: int, epsilon: Rational) -> Violation:
         mixed = (2 * event(-1 + step, 1 + step) + event(mpf(-1), 1 - 4 * step)) / 3
         found = mp.log(mixed / plain)
         return Violation(
-            claimed=_real(budget),
+            claimed=real(budget),
             found=abs(found),
             statement="the log-ratio of 'w_0 = e_1, w_1 = e_2' is at most epsilon",
-            violated=bool(abs(found) > _real(budget)),
+            violated=bool(abs(found) > real(budget)),
             label="l1_geometry/lem-4-1",
             at=at,
         )
@@ -278,7 +256,7 @@ def thm_6_fixed(n: int, tilt: Rational) -> Violation:
     Base-2 logarithms, m = 4; n must make b = n/log(n)^2 and T = log(b)/2 whole numbers. The event is x_K = (1 - w, w),
     w the weight of the second leaf; it is decoded uniquely, which is checked.
     """
-    size, slope = _count("n", n, 4), _exact("tilt", tilt, most=1)
+    size, slope = count("n", n, 4), exact("tilt", tilt, most=1)
     log_n = size.bit_length() - 1
     if size != 2**log_n or size % log_n**2:
         raise ValueError(f"n must be a power of two and a multiple of log2(n)^2, got {n}")
@@ -330,13 +308,13 @@ def thm_8_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -
     f = z x_1 + lambda |x|_2^2 on {|x|_1 <= 1}, z = +-1 with probability (1 +- gamma)/2, gamma = 1/(2 sqrt n), lambda =
     gamma/4. `found` bounds the worst of both excess risks from below, by Pinsker's inequality.
     """
-    size, budget, leak = _count("n", n, 4), _exact("epsilon", epsilon, most=1), _exact("delta", delta, most="1/2")
-    factor = _exact("constant", constant)
+    size, budget, leak = count("n", n, 4), exact("epsilon", epsilon, most=1), exact("delta", delta, most="1/2")
+    factor = exact("constant", constant)
     with workdps(DIGITS):
         found, of = _two_point(size)
         log_d = mp.log(2)
-        private = 2 * log_d**3 * mp.log(1 / _real(leak)) / (size * _real(budget)) ** 2
-        claimed = _real(factor) * of["L"] * of["D"] * (log_d / size + private)
+        private = 2 * log_d**3 * mp.log(1 / real(leak)) / (size * real(budget)) ** 2
+        claimed = real(factor) * of["L"] * of["D"] * (log_d / size + private)
         return Violation(
             claimed=claimed,
             found=found,
@@ -349,13 +327,13 @@ def thm_8_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -
 
 def thm_9_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
     """l1_geometry/thm-9@literal on the same family, m = 4, beta = 2 lambda."""
-    size, budget, leak = _count("n", n, 4), _exact("epsilon", epsilon, most=1), _exact("delta", delta)
-    factor = _exact("constant", constant)
+    size, budget, leak = count("n", n, 4), exact("epsilon", epsilon, most=1), exact("delta", delta)
+    factor = exact("constant", constant)
     with workdps(DIGITS):
         found, of = _two_point(size)
         log_n, log_m = mp.log(size), mp.log(4)
-        private = (mp.log(1 / _real(leak)) * log_m * log_n**2 / (size * _real(budget))) ** (mpf(4) / 3)
-        claimed = _real(factor) * of["L"] * of["D"] * (mp.log(2) * log_n**2 / size + private)
+        private = (mp.log(1 / real(leak)) * log_m * log_n**2 / (size * real(budget))) ** (mpf(4) / 3)
+        claimed = real(factor) * of["L"] * of["D"] * (mp.log(2) * log_n**2 / size + private)
         return Violation(
             claimed=claimed,
             found=found,
@@ -370,14 +348,14 @@ def thm_9_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -
 
 
 def _rate(n: int, d: int, epsilon: Rational, constant: Rational) -> mpf:
-    budget = _real(_exact("epsilon", epsilon, most=1))
-    return _real(_exact("constant", constant)) * mp.sqrt(d) / (n * budget * mp.log(d))
+    budget = real(exact("epsilon", epsilon, most=1))
+    return real(exact("constant", constant)) * mp.sqrt(d) / (n * budget * mp.log(d))
 
 
 def lem_6_1_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
     """l1_geometry/lem-6-1@literal: random signs err by (1/2) sum |mean of z_j| <= D/2 on every data set; D = 1."""
     with workdps(DIGITS):
-        claimed = _rate(_count("n", n), _count("d", d, 2), epsilon, constant)
+        claimed = _rate(count("n", n), count("d", d, 2), epsilon, constant)
         return Violation(
             claimed=claimed,
             found=mpf(1) / 2,
@@ -391,7 +369,7 @@ def lem_6_1_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Viol
 def thm_10_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
     """l1_geometry/thm-10@literal: x = 0 has excess L sum |mean of z_j| <= L D on every data set; L = D = 1."""
     with workdps(DIGITS):
-        claimed = _rate(_count("n", n), _count("d", d, 2), epsilon, constant)
+        claimed = _rate(count("n", n), count("d", d, 2), epsilon, constant)
         return Violation(
             claimed=claimed,
             found=mpf(1),
@@ -404,11 +382,11 @@ def thm_10_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Viola
 
 def thm_11_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Violation:
     """l1_geometry/thm-11@literal: no excess exceeds L times the diameter 2 D; L = D = 1, whatever beta <= L/D."""
-    size, dimension, budget = _count("n", n), _count("d", d), _exact("epsilon", epsilon, most=1)
-    factor = _exact("constant", constant)
+    size, dimension, budget = count("n", n), count("d", d), exact("epsilon", epsilon, most=1)
+    factor = exact("constant", constant)
     with workdps(DIGITS):
-        product = size * _real(budget)
-        claimed = _real(factor) * min(product ** (-mpf(2) / 3), mp.sqrt(dimension) / product)
+        product = size * real(budget)
+        claimed = real(factor) * min(product ** (-mpf(2) / 3), mp.sqrt(dimension) / product)
         return Violation(
             claimed=claimed,
             found=mpf(2),
@@ -421,12 +399,12 @@ def thm_11_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Viola
 
 def prop_1_samples(d: int, alpha: Rational, epsilon: Rational, constant: Rational) -> Violation:
     """l1_geometry/prop-1@literal: from alpha = 1/2 on one record is enough, by random signs (0-DP, error <= 1/2)."""
-    dimension, accuracy = _count("d", d, 2), _exact("alpha", alpha, most=1)
-    budget, factor = _exact("epsilon", epsilon, most=1), _exact("constant", constant)
+    dimension, accuracy = count("d", d, 2), exact("alpha", alpha, most=1)
+    budget, factor = exact("epsilon", epsilon, most=1), exact("constant", constant)
     if accuracy < Fraction(1, 2):
         raise ValueError(f"random signs reach errors from 1/2 on, got alpha = {alpha}")
     with workdps(DIGITS):
-        claimed = _real(factor) * mp.sqrt(dimension) / (_real(accuracy * budget) * mp.log(dimension))
+        claimed = real(factor) * mp.sqrt(dimension) / (real(accuracy * budget) * mp.log(dimension))
         return Violation(
             claimed=claimed,
             found=mpf(1),
@@ -447,21 +425,21 @@ def thm_12_step(n: int, b: int, d: int, epsilon: Rational, delta: Rational, cons
     ball shrinks: by Minkowski's inequality the root of E <x_{k+1}, e_1>^2 is at most k eta g + sqrt(k) eta sigma.
     Averaged over the iterates, `found` bounds the excess g (1 + E <x_bar, e_1>) from below.
     """
-    size, batch, dimension = _count("n", n), _count("b", b), _count("d", d, 2)
-    budget, leak = _exact("epsilon", epsilon, most=1), _exact("delta", delta, most="1/2")
-    factor = _exact("constant", constant)
+    size, batch, dimension = count("n", n), count("b", b), count("d", d, 2)
+    budget, leak = exact("epsilon", epsilon, most=1), exact("delta", delta, most="1/2")
+    factor = exact("constant", constant)
     if size % batch:
         raise ValueError(f"b must divide n, got b = {b}, n = {n}")
     with workdps(DIGITS):
         root, reach = mpf(size) / batch, 1 / mp.sqrt(2)  # sqrt T, D
-        logs = mp.log(1 / _real(leak))
-        sigma = 100 * mp.sqrt(logs) / (batch * _real(budget))  # d^(1 - 2/q) = 1
+        logs = mp.log(1 / real(leak))
+        sigma = 100 * mp.sqrt(logs) / (batch * real(budget))  # d^(1 - 2/q) = 1
         s = mp.sqrt(1 + 4 * dimension * sigma**2 * mp.log(dimension))
         eta, slope = reach / (s * root), s / (reach * root)
         moved = eta * slope * (root**2 - 1) / 2 + mpf(2) / 3 * root * eta * sigma
         found = slope * (1 - moved)
-        rate = mpf(batch) / size + mp.sqrt(dimension * logs) / (size * _real(budget))
-        claimed = _real(factor) * reach * rate
+        rate = mpf(batch) / size + mp.sqrt(dimension * logs) / (size * real(budget))
+        claimed = real(factor) * reach * rate
         at = {"n": size, "b": batch, "d": dimension, "epsilon": budget, "delta": leak, "L": 1, "g_q": slope}
         return Violation(
             claimed=claimed,

@@ -11,6 +11,7 @@ from fractions import Fraction
 from mpmath import findroot, mp, mpf, workdps
 
 from dpcheck.witnesses import Value, Violation
+from dpcheck.witnesses.numbers import DIGITS, Rational, count, exact, gaussian_delta, real
 
 __all__ = [
     "def_3",
@@ -29,29 +30,6 @@ __all__ = [
     "thm_10",
 ]
 
-Rational = int | str
-DIGITS = 50
-
-
-def _exact(name: str, value: Rational, *, above: Rational = 0, below: Rational | None = None) -> Fraction:
-    """The parameter as a fraction in (above, below)."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise TypeError(f"{name} must be an integer or a string such as '1/3', got {value!r}")
-    number = Fraction(value)
-    if number <= Fraction(above) or (below is not None and number >= Fraction(below)):
-        raise ValueError(f"{name} must lie in ({above}, {'inf' if below is None else below}), got {value}")
-    return number
-
-
-def _count(name: str, value: int, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-    return value
-
-
-def _real(value: Fraction | int) -> mpf:
-    return mpf(value.numerator) / value.denominator
-
 
 def _between(low: mpf, high: mpf, deviation: mpf) -> mpf:
     """P(low <= G <= high) for G ~ N(0, deviation^2), both tails kept."""
@@ -60,16 +38,16 @@ def _between(low: mpf, high: mpf, deviation: mpf) -> mpf:
 
 
 def _first_noise(L: Fraction, epsilon: Fraction, delta: Fraction) -> mpf:
-    return mp.sqrt(128 * mp.log(mpf(5) / (2 * _real(delta)))) * _real(L) / _real(epsilon)
+    return mp.sqrt(128 * mp.log(mpf(5) / (2 * real(delta)))) * real(L) / real(epsilon)
 
 
 def def_3(d: int, p: Rational) -> Violation:
     """lp_spaces/def-3@literal at the ones: |x|_r^2 <= (kappa/kappa_+) |x|_q^2, kappa = min{1/(p-1), 2 log d}."""
-    size, exponent = _count("d", d, 2), _exact("p", p, above=1, below=2)
+    size, exponent = count("d", d, 2), exact("p", p, above=1, below=2)
     with workdps(DIGITS):
-        q = _real(exponent / (exponent - 1))
+        q = real(exponent / (exponent - 1))
         r = min(q, 2 * mp.log(size) + 1)
-        claimed = min(_real(1 / (exponent - 1)), 2 * mp.log(size)) / (r - 1) * mpf(size) ** (2 / q)
+        claimed = min(real(1 / (exponent - 1)), 2 * mp.log(size)) / (r - 1) * mpf(size) ** (2 / q)
         found = mpf(size) ** (2 / r)
     return Violation(
         claimed=claimed,
@@ -87,9 +65,9 @@ def def_4(r: Rational) -> Violation:
     r = 1 is the square of side sqrt 2; for 1 < r the curve y = (1 - x^r)^(1/r) is measured between its diagonals by
     symmetry, over which it is smooth.
     """
-    exponent = _exact("r", r, above="99/100")
+    exponent = exact("r", r, above="99/100")
     with workdps(DIGITS):
-        power = _real(exponent)
+        power = real(exponent)
         claimed = 8 * mp.gamma(1 + 1 / power) ** 2 / mp.gamma(1 + 2 / power)
         if exponent == 1:
             found = 4 * mp.sqrt(2)
@@ -110,14 +88,14 @@ def def_4(r: Rational) -> Violation:
 
 def lem_2(epsilon: Rational, delta: Rational) -> Violation:
     """lp_spaces/lem-2@literal: the exact delta of variance 2 log(1.25/delta)/epsilon^2 at sensitivity 1."""
-    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
+    eps, dlt = exact("epsilon", epsilon), exact("delta", delta, below=1)
     with workdps(DIGITS):
-        found = _gaussian(mp.sqrt(2 * mp.log(mpf(5) / (4 * _real(dlt)))) / _real(eps), _real(eps))
+        found = gaussian_delta(real(eps), real(eps) / mp.sqrt(2 * mp.log(mpf(5) / (4 * real(dlt)))))
     return Violation(
-        claimed=_real(dlt),
+        claimed=real(dlt),
         found=found,
         statement="delta(epsilon) of the Gaussian mechanism is at most delta",
-        violated=bool(found > _real(dlt)),
+        violated=bool(found > real(dlt)),
         label="lp_spaces/lem-2@literal",
         at={"epsilon": eps, "delta": dlt},
     )
@@ -125,23 +103,17 @@ def lem_2(epsilon: Rational, delta: Rational) -> Violation:
 
 def lem_3_large_epsilon(epsilon: Rational, delta: Rational) -> Violation:
     """lp_spaces/lem-3@large-epsilon for the Euclidean norm, kappa = 1: Gaussian, variance 2 log(1/delta)/epsilon^2."""
-    eps, dlt = _exact("epsilon", epsilon), _exact("delta", delta, below=1)
+    eps, dlt = exact("epsilon", epsilon), exact("delta", delta, below=1)
     with workdps(DIGITS):
-        found = _gaussian(mp.sqrt(2 * mp.log(1 / _real(dlt))) / _real(eps), _real(eps))
+        found = gaussian_delta(real(eps), real(eps) / mp.sqrt(2 * mp.log(1 / real(dlt))))
     return Violation(
-        claimed=_real(dlt),
+        claimed=real(dlt),
         found=found,
         statement="delta(epsilon) of the mechanism is at most delta",
-        violated=bool(found > _real(dlt)),
+        violated=bool(found > real(dlt)),
         label="lp_spaces/lem-3@large-epsilon",
         at={"epsilon": eps, "delta": dlt, "kappa": 1},
     )
-
-
-def _gaussian(sigma: mpf, epsilon: mpf) -> mpf:
-    """Exact delta of N(0, sigma^2) at sensitivity 1."""
-    left, right = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
-    return mp.ncdf(left) - mp.exp(epsilon) * mp.ncdf(right)
 
 
 def mirror_map(p: Rational, d: int, t: Rational) -> Violation:
@@ -149,11 +121,11 @@ def mirror_map(p: Rational, d: int, t: Rational) -> Violation:
 
     p > 3/2: x = e_1, y = e_1 + t e_2. p <= 3/2: x = (1, ..., 1), y = x + t (1, -1, 1, ...), d even.
     """
-    exponent, size, step = _exact("p", p, above=1, below=2), _count("d", d, 2), _exact("t", t)
+    exponent, size, step = exact("p", p, above=1, below=2), count("d", d, 2), exact("t", t)
     with workdps(2 * DIGITS):
-        kappa = min(_real(1 / (exponent - 1)), 2 * mp.log(size))
-        a, move = kappa / (kappa - 1), _real(step)
-        power = _real(exponent)
+        kappa = min(real(1 / (exponent - 1)), 2 * mp.log(size))
+        a, move = kappa / (kappa - 1), real(step)
+        power = real(exponent)
         if exponent > Fraction(3, 2):
             found = kappa / 2 * ((1 + move**a) ** (2 / a) - 1)
             claimed = move**2 / 2
@@ -187,26 +159,26 @@ def thm_2_cone(n: int, d: int, radius: Rational, epsilon: Rational, delta: Ratio
     The excess is t. theta_1 has t = 0 unless |G_v| > n + G_0, theta_2 = theta_1 is legal, and the projection of theta_2
     + H has t = radius when |H_v| + H_0 >= 2 radius: both by the concentration of the norm of a Gaussian vector.
     """
-    size, dimension, reach = _count("n", n), _count("d", d), _exact("radius", radius)
-    eps, dlt = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1)
-    hidden = _exact("constant", constant)
+    size, dimension, reach = count("n", n), count("d", d), exact("radius", radius)
+    eps, dlt = exact("epsilon", epsilon, below=1), exact("delta", delta, below=1)
+    hidden = exact("constant", constant)
     with workdps(DIGITS):
-        rho, root, log = _real(reach), mp.sqrt(dimension), mp.log(1 / _real(dlt))
+        rho, root, log = real(reach), mp.sqrt(dimension), mp.log(1 / real(dlt))
         diameter = mp.sqrt(1 + 4 * rho**2)
         # E|xi|/2 + rho E(|xi_v| + xi_0)_+; a larger width makes alpha smaller and the bound larger.
         width = (1 + rho) / mp.sqrt(2 * mp.pi) + rho * root
-        second = _real(eps) ** 2 * diameter**3 / (width**2 * log * mpf(size) ** mpf("1.5"))
+        second = real(eps) ** 2 * diameter**3 / (width**2 * log * mpf(size) ** mpf("1.5"))
         alpha = min(mpf(1), diameter / mpf(size) ** mpf("1.5"), second)
         lam = 1 / (mp.sqrt(size) * diameter)
         sigma_1 = _first_noise(Fraction(1), eps, dlt)
-        sigma_2 = 8 * mp.sqrt(alpha * mp.log(mpf(5) / (2 * _real(dlt))) / lam) / _real(eps)
+        sigma_2 = 8 * mp.sqrt(alpha * mp.log(mpf(5) / (2 * real(dlt))) / lam) / real(eps)
         # |xi| <= sqrt d + sqrt(2x) and xi_0 >= -sqrt(2x), each but for e^-x; E|xi| >= d/sqrt(d + 1).
         room = size / sigma_1 - root, dimension / mp.sqrt(dimension + 1) - 2 * rho / sigma_2
         if min(room) <= 0:
             raise ValueError("needs sigma_1 sqrt d < n, so that theta_1 = 0, and a radius that the second noise passes")
         missed = sum(2 * mp.exp(-((each / 2) ** 2) / 2) for each in room)
         found = rho * max(mpf(0), 1 - missed)
-        claimed = _real(hidden) * (width * mp.sqrt(log) / (size * _real(eps)) + diameter / mp.sqrt(size))
+        claimed = real(hidden) * (width * mp.sqrt(log) / (size * real(eps)) + diameter / mp.sqrt(size))
         farthest = mp.sqrt(mpf(1) / 4 + 2 * rho**2)
     return Violation(
         claimed=claimed,
@@ -223,16 +195,16 @@ def thm_2_uncentred(n: int, c: Rational, epsilon: Rational, delta: Rational, con
 
     `constant` is the hidden constant; `found` is a lower bound on the expected excess, without the second noise.
     """
-    size, place = _count("n", n), _exact("c", c, above="1/2")
-    eps, dlt = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1)
-    hidden = _exact("constant", constant)
+    size, place = count("n", n), exact("c", c, above="1/2")
+    eps, dlt = exact("epsilon", epsilon, below=1), exact("delta", delta, below=1)
+    hidden = exact("constant", constant)
     with workdps(DIGITS):
         sigma, root = _first_noise(Fraction(1), eps, dlt), mp.sqrt(size)
         # theta_1 = Proj((1 - G/n) sqrt n/2) is the left end iff G >= n (1 - 2 (c - 1/2)/sqrt n).
-        need = size * (1 - 2 * _real(place - Fraction(1, 2)) / root)
+        need = size * (1 - 2 * real(place - Fraction(1, 2)) / root)
         found = mp.erfc(need / (sigma * mp.sqrt(2))) / 2
         width = 1 / mp.sqrt(2 * mp.pi)
-        claimed = _real(hidden) * (width * mp.sqrt(mp.log(1 / _real(dlt))) / (size * _real(eps)) + 1 / root)
+        claimed = real(hidden) * (width * mp.sqrt(mp.log(1 / real(dlt))) / (size * real(eps)) + 1 / root)
     return Violation(
         claimed=claimed,
         found=found,
@@ -245,16 +217,16 @@ def thm_2_uncentred(n: int, c: Rational, epsilon: Rational, delta: Rational, con
 
 def thm_2_fixed_sample(n: int, mean: Rational, epsilon: Rational, delta: Rational, constant: Rational) -> Violation:
     """lp_spaces/thm-2@fixed-sample: ell = -x theta on [-1/2, 1/2], n records x = -1 though E x = mean > 0."""
-    size, average = _count("n", n), _exact("mean", mean, below=1)
-    eps, dlt = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1)
-    hidden = _exact("constant", constant)
+    size, average = count("n", n), exact("mean", mean, below=1)
+    eps, dlt = exact("epsilon", epsilon, below=1), exact("delta", delta, below=1)
+    hidden = exact("constant", constant)
     with workdps(DIGITS):
         sigma, root = _first_noise(Fraction(1), eps, dlt), mp.sqrt(size)
         # theta_1 = Proj((-1 - G/n) sqrt n/2) is -1/2 iff G >= n (1/sqrt n - 1).
         probability = mp.erfc(size * (1 / root - 1) / (sigma * mp.sqrt(2))) / 2
-        found = _real(average) * probability
+        found = real(average) * probability
         width = 1 / mp.sqrt(2 * mp.pi)
-        claimed = _real(hidden) * (width * mp.sqrt(mp.log(1 / _real(dlt))) / (size * _real(eps)) + 1 / root)
+        claimed = real(hidden) * (width * mp.sqrt(mp.log(1 / real(dlt))) / (size * real(eps)) + 1 / root)
     return Violation(
         claimed=claimed,
         found=found,
@@ -271,8 +243,8 @@ def thm_3_wide(n: int, R: Rational, epsilon: Rational, delta: Rational, ramp: Ra
     The bump is a trapezoid of height H - 1/R^2, H = epsilon n, area A = 1/R, whose two ramps are the share `ramp` of
     its flat part each; the event is its support. `found` is P - e^epsilon Q, exactly.
     """
-    size, radius = _count("n", n, 2), _exact("R", R)
-    eps, dlt, share = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("ramp", ramp)
+    size, radius = count("n", n, 2), exact("R", R)
+    eps, dlt, share = exact("epsilon", epsilon, below=1), exact("delta", delta, below=1), exact("ramp", ramp)
     curvature, smoothness, area = 1 / radius**2, eps * size, 1 / radius
     if smoothness <= 2 * curvature:
         raise ValueError("the bump needs epsilon n > 2/R^2")
@@ -282,10 +254,10 @@ def thm_3_wide(n: int, R: Rational, epsilon: Rational, delta: Rational, ramp: Ra
     with workdps(DIGITS):
         # |gradients| <= 1/R + A/2 <= L = 2/R.
         sigma = _first_noise(2 / radius, eps, dlt)
-        base = _real(size * curvature * half)
-        inside = _between(-base - _real(area) / 2, base + _real(area) / 2, sigma)
+        base = real(size * curvature * half)
+        inside = _between(-base - real(area) / 2, base + real(area) / 2, sigma)
         outside = _between(-base, base, sigma)
-        found = inside - mp.exp(_real(eps)) * outside
+        found = inside - mp.exp(real(eps)) * outside
     steepest, loss = 1 / radius + area / 2, {"L": 2 / radius, "H": smoothness, "H_ell": smoothness}
     return _thm_3(dlt, found, {"n": size, "epsilon": eps, "L_ell": steepest, "mu_ell": curvature * radius**2, **loss})
 
@@ -299,23 +271,23 @@ def thm_3_bump(
     (M - A/2) theta plus a trapezoidal bump of area A and height H - 1/R^2 around k sigma_1 R^2/n; L = M + 1/R. The
     event is the bump; `found` is P - e^epsilon Q of it.
     """
-    size, radius, slope, bump = _count("n", n, 2), _exact("R", R), _exact("M", M), _exact("area", area)
-    eps, dlt, share = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("ramp", ramp)
-    place = _exact("k", k, above=-10)
+    size, radius, slope, bump = count("n", n, 2), exact("R", R), exact("M", M), exact("area", area)
+    eps, dlt, share = exact("epsilon", epsilon, below=1), exact("delta", delta, below=1), exact("ramp", ramp)
+    place = exact("k", k, above=-10)
     smoothness, curvature = eps * size, 1 / radius**2
     if bump > 2 * slope or smoothness <= 2 * curvature:
         raise ValueError("the bump needs area <= 2 M and epsilon n > 2/R^2")
     half = bump / (smoothness - curvature) / (1 + share) * (1 + 2 * share) / 2
     with workdps(DIGITS + len(str(dlt.denominator))):
         sigma = _first_noise(slope + 1 / radius, eps, dlt)
-        centre = _real(place) * sigma / _real(size * curvature)
-        if abs(centre) + _real(half) >= _real(radius):
+        centre = real(place) * sigma / real(size * curvature)
+        if abs(centre) + real(half) >= real(radius):
             raise ValueError("the bump must lie inside C")
-        low, high = _real(size * curvature) * (centre - _real(half)), _real(size * curvature) * (centre + _real(half))
-        tilt = -_real(slope - bump / 2)
-        inside = _between(low + tilt - _real(bump) / 2, high + tilt + _real(bump) / 2, sigma)
-        outside = _between(low + _real(slope), high + _real(slope), sigma)
-        found = inside - mp.exp(_real(eps)) * outside
+        low, high = real(size * curvature) * (centre - real(half)), real(size * curvature) * (centre + real(half))
+        tilt = -real(slope - bump / 2)
+        inside = _between(low + tilt - real(bump) / 2, high + tilt + real(bump) / 2, sigma)
+        outside = _between(low + real(slope), high + real(slope), sigma)
+        found = inside - mp.exp(real(eps)) * outside
     # |b'| <= 1/R; the bump takes the slope -(M - A/2) from -M to -(M - A).
     steepest = max(slope, abs(slope - bump)) + 1 / radius
     sizes: dict[str, Value] = {"n": size, "epsilon": eps, "L": slope + 1 / radius, "L_ell": steepest, "H": smoothness}
@@ -325,10 +297,10 @@ def thm_3_bump(
 def _thm_3(delta: Fraction, found: mpf, at: dict[str, Value]) -> Violation:
     """`at`: of the pair; mu_ell is its modulus in the norm of C = [-R, R], where |v|_C = |v|/R."""
     return Violation(
-        claimed=_real(delta),
+        claimed=real(delta),
         found=found,
         statement="P(E) - e^epsilon Q(E) is at most delta",
-        violated=bool(found > _real(delta)),
+        violated=bool(found > real(delta)),
         label="lp_spaces/thm-3",
         at={**at, "delta": delta, "mu": 1},
     )
@@ -339,15 +311,15 @@ def thm_5_range(d: int, n: int, epsilon: Rational, power: Rational, constant: Ra
 
     G_C = E|xi|/2 >= sqrt(d - 1)/2. `found` is the largest excess risk that any output in C can have.
     """
-    dimension, size = _count("d", d, 2), _count("n", n, 2)
-    eps, rate, hidden = _exact("epsilon", epsilon), _exact("power", power, above=1), _exact("constant", constant)
+    dimension, size = count("d", d, 2), count("n", n, 2)
+    eps, rate, hidden = exact("epsilon", epsilon), exact("power", power, above=1), exact("constant", constant)
     with workdps(DIGITS):
-        log = _real(rate) * mp.log(size)
-        if size > mp.sqrt(dimension * log) / _real(eps):
+        log = real(rate) * mp.log(size)
+        if size > mp.sqrt(dimension * log) / real(eps):
             raise ValueError("n lies outside the range of the statement")
         width = mpf(dimension - 1) / 4
-        allowed = 1 / mpf(size) ** _real(rate)
-        claimed = _real(hidden) * width * log / (mp.log(2 * dimension) ** 4 * (_real(eps) * size) ** 2)
+        allowed = 1 / mpf(size) ** real(rate)
+        claimed = real(hidden) * width * log / (mp.log(2 * dimension) ** 4 * (real(eps) * size) ** 2)
     return Violation(
         claimed=claimed,
         found=mpf(1),
@@ -363,8 +335,8 @@ def thm_5_quantifiers(d: int, n: int, epsilon: Rational, power: Rational) -> Vio
 
     delta = n^-power; a constant output is (0, 0)-DP.
     """
-    dimension, size = _count("d", d), _count("n", n, 2)
-    eps, rate = _exact("epsilon", epsilon), _exact("power", power, above=1)
+    dimension, size = count("d", d), count("n", n, 2)
+    eps, rate = exact("epsilon", epsilon), exact("power", power, above=1)
     with workdps(DIGITS):
         return Violation(
             claimed=mpf(1) / size,
@@ -372,7 +344,7 @@ def thm_5_quantifiers(d: int, n: int, epsilon: Rational, power: Rational) -> Vio
             statement="on that data set every private algorithm has an excess of order 1/n at least",
             violated=True,
             label="lp_spaces/thm-5@quantifiers",
-            at={"n": size, "d": dimension, "epsilon": eps, "delta": 1 / mpf(size) ** _real(rate)},
+            at={"n": size, "d": dimension, "epsilon": eps, "delta": 1 / mpf(size) ** real(rate)},
         )
 
 
@@ -381,11 +353,11 @@ def thm_8(n: int, m: Rational, epsilon: Rational, delta: Rational, constant: Rat
 
     At m = 0 the bound is 0 and forces the output 0 on every data set; `found` is the excess of 0 at this m.
     """
-    size, mean = _count("n", n), _exact("m", m, below=1)
-    eps, dlt = _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1)
-    hidden = _exact("constant", constant)
+    size, mean = count("n", n), exact("m", m, below=1)
+    eps, dlt = exact("epsilon", epsilon, below=1), exact("delta", delta, below=1)
+    hidden = exact("constant", constant)
     with workdps(DIGITS):
-        up, down = (1 + _real(mean)) / 2, (1 - _real(mean)) / 2
+        up, down = (1 + real(mean)) / 2, (1 - real(mean)) / 2
 
         def risk(theta: mpf) -> mpf:
             return up * mp.sqrt(1 + (theta - 1) ** 2) + down * mp.sqrt(1 + (theta + 1) ** 2)
@@ -396,8 +368,8 @@ def thm_8(n: int, m: Rational, epsilon: Rational, delta: Rational, constant: Rat
 
         best = findroot(slope, (mpf(0), mpf(1)), solver="anderson", tol=mpf(10) ** -80)
         found = risk(mpf(0)) - risk(best)
-        spread = 1 / mp.sqrt(size) + mp.sqrt(mp.log(1 / _real(dlt))) / (size * _real(eps))
-        claimed = _real(hidden) * best**2 * spread
+        spread = 1 / mp.sqrt(size) + mp.sqrt(mp.log(1 / real(dlt))) / (size * real(eps))
+        claimed = real(hidden) * best**2 * spread
     return Violation(
         claimed=claimed,
         found=found,
@@ -416,15 +388,15 @@ def thm_10(
 
     The output is symmetric about 0, so the expected excess is |v|_q M/2 = lambda.
     """
-    size, dimension, regular = _count("n", n), _count("d", d), _exact("kappa", kappa, above="99/100")
+    size, dimension, regular = count("n", n), count("d", d), exact("kappa", kappa, above="99/100")
     eps, dlt, fails = (
-        _exact("epsilon", epsilon, below=1), _exact("delta", delta, below=1), _exact("beta", beta, below=1),
+        exact("epsilon", epsilon, below=1), exact("delta", delta, below=1), exact("beta", beta, below=1),
     )  # fmt: skip
-    hidden = _exact("constant", constant)
+    hidden = exact("constant", constant)
     with workdps(DIGITS):
-        root = (_real(regular) ** 2 * dimension * mp.log(1 / _real(dlt))) ** mpf("0.25")
-        found = mp.sqrt(size * _real(eps)) / root
-        claimed = _real(hidden) * root * mp.log(1 / _real(fails)) / mp.sqrt(size * _real(eps))
+        root = (real(regular) ** 2 * dimension * mp.log(1 / real(dlt))) ** mpf("0.25")
+        found = mp.sqrt(size * real(eps)) / root
+        claimed = real(hidden) * root * mp.log(1 / real(fails)) / mp.sqrt(size * real(eps))
     return Violation(
         claimed=claimed,
         found=found,

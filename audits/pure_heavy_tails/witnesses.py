@@ -12,6 +12,7 @@ from fractions import Fraction
 from mpmath import mp, mpf, quad, workdps
 
 from dpcheck.witnesses import Violation
+from dpcheck.witnesses.numbers import DIGITS, Rational, count, exact, real
 
 __all__ = [
     "alg_1_phases",
@@ -29,30 +30,6 @@ __all__ = [
     "thm_b_1",
     "thm_e_1_identity",
 ]
-
-Rational = int | str
-DIGITS = 50
-
-
-def _exact(name: str, value: Rational, *, above: Rational | None = 0, most: Rational | None = None) -> Fraction:
-    """The parameter as a fraction in (above, most]."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise TypeError(f"{name} must be an integer or a string such as '1/3', got {value!r}")
-    number = Fraction(value)
-    if (above is not None and number <= Fraction(above)) or (most is not None and number > Fraction(most)):
-        raise ValueError(f"{name} must lie in ({above}, {'inf' if most is None else most}], got {value}")
-    return number
-
-
-def _count(name: str, value: int, least: int = 1) -> int:
-    """The parameter as an integer that is not below `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be an integer >= {least}, got {value!r}")
-    return value
-
-
-def _real(value: Fraction | int) -> mpf:
-    return mpf(value.numerator) / value.denominator
 
 
 def prop_c_3(
@@ -75,10 +52,10 @@ def prop_c_3(
     should hold with probability 0.8 - e^-3 = 0.75. The second stage of Algorithm 4 meets the hypothesis with c1 = 28
     when epsilon <= 1 and d = 1, so a smaller c1 is refused.
     """
-    size, order = _count("n", n), _count("k", k, 2)
-    a, chance = _exact("spike", spike), _exact("p", p, most=1)
-    moment, clip, weight = _exact("G_k", G_k), _exact("C", C), _exact("lambda_", lambda_)
-    budget, width, constant = _exact("epsilon", epsilon, most=1), _exact("D", D), _exact("c1", c1, above="2799/100")
+    size, order = count("n", n), count("k", k, 2)
+    a, chance = exact("spike", spike), exact("p", p, most=1)
+    moment, clip, weight = exact("G_k", G_k), exact("C", C), exact("lambda_", lambda_)
+    budget, width, constant = exact("epsilon", epsilon, most=1), exact("D", D), exact("c1", c1, above="2799/100")
     if chance * a**order > moment**order:
         raise ValueError(f"the moment condition fails: p spike^k = {chance * a**order} > G_k^k = {moment**order}")
     if a / weight > width / 2:
@@ -87,11 +64,11 @@ def prop_c_3(
     with workdps(DIGITS):
         # Two tails of probability 1/200 each: Hoeffding for the number of spikes, exact for the Laplace noise.
         slack = mp.sqrt(mp.log(200) / (2 * size)) if chance < 1 else mpf(0)
-        gap = _real(max(a - clip, Fraction(0)) / weight) * max(mpf(0), _real(chance) - slack)
-        noise = 12 * _real(unit) * mp.log(200)
-        found = max(mpf(0), gap - _real(unit * budget) - noise - 600 * _real(unit))
+        gap = real(max(a - clip, Fraction(0)) / weight) * max(mpf(0), real(chance) - slack)
+        noise = 12 * real(unit) * mp.log(200)
+        found = max(mpf(0), gap - real(unit * budget) - noise - 600 * real(unit))
         squared = 60000 * moment**order / ((order - 1) * weight**2 * size * budget * clip ** (order - 2))
-        claimed = _real(constant * unit) + mp.sqrt(_real(squared))
+        claimed = real(constant * unit) + mp.sqrt(real(squared))
     return Violation(
         claimed=claimed,
         found=found,
@@ -120,19 +97,19 @@ def prop_3_2_budget(epsilon: Rational, m: int, D: Rational, lambda_: Rational, c
     from the minimiser, which its gap C^2/(2 lambda m^2) allows. `found` is a distance that *every* point of W_0 exceeds
     with probability 0.995, whatever the second stage does; `claimed` is the radius (6), due with probability 0.7.
     """
-    size, budget, constant = _count("m", m), _exact("epsilon", epsilon), _exact("c_erm", c_erm)
-    weight, width = _exact("lambda_", lambda_), _exact("D", D)
+    size, budget, constant = count("m", m), exact("epsilon", epsilon), exact("c_erm", c_erm)
+    weight, width = exact("lambda_", lambda_), exact("D", D)
     if size * budget < 1:
         raise ValueError(f"the extension is the loss for C = sqrt(m epsilon) >= 1, got {size * budget}")
     with workdps(DIGITS):
-        cap = mp.sqrt(_real(size * budget))
-        unit = cap / (_real(weight) * size)
+        cap = mp.sqrt(real(size * budget))
+        unit = cap / (real(weight) * size)
         # The noise of the first stage has scale 12 unit/epsilon, the ball a radius of 600 unit/epsilon.
-        spread = (600 + 12 * mp.log(200)) * unit / _real(budget)
-        if 1 / _real(weight) + unit + spread > _real(width) / 2:
+        spread = (600 + 12 * mp.log(200)) * unit / real(budget)
+        if 1 / real(weight) + unit + spread > real(width) / 2:
             raise ValueError(f"W_0 may reach the end of W: D = {width} is too small for lambda_ = {weight}, m = {size}")
         found = max(mpf(0), unit - spread)
-        claimed = _real(constant / weight) * (1 / mp.sqrt(_real(size * budget)) + 1 / mp.sqrt(size))
+        claimed = real(constant / weight) * (1 / mp.sqrt(real(size * budget)) + 1 / mp.sqrt(size))
     return Violation(
         claimed=claimed,
         found=found,
@@ -159,7 +136,7 @@ def _log_pmf(points: Sequence[Fraction], gamma: mpf, weight: mpf, coefficient: m
     half = mpf(1) / 2
     scores = []
     for point in points:
-        w = _real(point)
+        w = real(point)
         step = w - gamma * (1 + weight * w)
         scores.append(abs(w - min(half, max(-half, step))) / gamma)
     best = min(scores)
@@ -175,17 +152,17 @@ def prop_e_4(n: int, points: int, high: Rational, epsilon: Rational, lambda_: Ra
     `smoothness` says which H: "bound" is the printed (d/tau) max L_i, with f = a |w + 5|; "exact" is the true constant
     mean(a_i)/tau of the smoothed f = a max(w, 3w - 4/5).
     """
-    size, count = _count("n", n), _count("points", points, 2)
-    top = _exact("high", high)
+    size, places = count("n", n), count("points", points, 2)
+    top = exact("high", high)
     if top < 1:
         raise ValueError(f"high must be at least the clip level 1, got {high}")
     if smoothness not in ("bound", "exact"):
         raise ValueError(f"smoothness must be 'bound' or 'exact', got {smoothness!r}")
-    net = [Fraction(i, count - 1) - Fraction(1, 2) for i in range(count)]
+    net = [Fraction(i, places - 1) - Fraction(1, 2) for i in range(places)]
     slopes = (Fraction(1), top if smoothness == "bound" else (top + size - 1) / size)
     with workdps(DIGITS):
-        budget, weight = _real(_exact("epsilon", epsilon)), _real(_exact("lambda_", lambda_))
-        steps = [1 / (weight + mp.sqrt(size) * _real(slope)) for slope in slopes]
+        budget, weight = real(exact("epsilon", epsilon)), real(exact("lambda_", lambda_))
+        steps = [1 / (weight + mp.sqrt(size) * real(slope)) for slope in slopes]
         # C = G_k (epsilon n/d)^(1/k) = 1 at k = 2 says which G_k is public; privacy asks nothing else of it.
         scale = 1 / mp.sqrt(budget * size)
         # epsilon/(2 Delta) with Delta = 2 C/n and C = 1.
@@ -216,25 +193,25 @@ def thm_4_1_literal(
     f(w, z) = z w on [-D/2, D/2] with z on `atoms`; the algorithm returns -sgn(E z) D/2 and reads no data. `found` is
     the probability that its excess risk reaches the printed bound with constant c; `claimed` is the printed delta.
     """
-    values = [_exact("atoms", a, above=None) for a in atoms]
-    shares = [_exact("weights", w) for w in weights]
+    values = [exact("atoms", a, above=None) for a in atoms]
+    shares = [exact("weights", w) for w in weights]
     if len(values) != len(shares) or sum(shares) != 1:
         raise ValueError(f"weights must sum to 1, one for each of the {len(values)} atoms; they sum to {sum(shares)}")
-    size, order = _count("n", n), _count("k", k, 2)
-    width, constant = _exact("D", D), _exact("c", c)
-    budget, failure = _exact("epsilon", epsilon, most=1), _exact("delta", delta, most="199/1000")
+    size, order = count("n", n), count("k", k, 2)
+    width, constant = exact("D", D), exact("c", c)
+    budget, failure = exact("epsilon", epsilon, most=1), exact("delta", delta, most="199/1000")
     mean = sum((w * a for w, a in zip(shares, values, strict=True)), Fraction(0))
     point = -width / 2 if mean > 0 else width / 2
     excess = mean * point + abs(mean) * width / 2
     with workdps(DIGITS):
         moments = {
-            j: mp.root(_real(sum((w * abs(a) ** j for w, a in zip(shares, values, strict=True)), Fraction(0))), j)
+            j: mp.root(real(sum((w * abs(a) ** j for w, a in zip(shares, values, strict=True)), Fraction(0))), j)
             for j in (1, 2, order)
         }
-        log = mp.log(1 / _real(failure))
-        private = moments[order] * ((1 + log) / (size * _real(budget))) ** (1 - mpf(1) / order)
-        bound = _real(constant * width) * min(moments[1], moments[2] * mp.sqrt(log / size) + private)
-        found, claimed = mpf(int(_real(excess) >= bound)), _real(failure)
+        log = mp.log(1 / real(failure))
+        private = moments[order] * ((1 + log) / (size * real(budget))) ** (1 - mpf(1) / order)
+        bound = real(constant * width) * min(moments[1], moments[2] * mp.sqrt(log / size) + private)
+        found, claimed = mpf(int(real(excess) >= bound)), real(failure)
     return Violation(
         claimed=claimed,
         found=found,
@@ -257,16 +234,16 @@ def thm_4_1_literal(
 
 def fact_gamma_tail(d: int, t: Rational) -> Violation:
     """pure_heavy_tails/fact-gamma-tail@literal: Pr(||b|| > beta (d + t)) where ||b||/beta ~ Gamma(d), a finite sum."""
-    dimension, excess = _count("d", d), _exact("t", t, above=None)
+    dimension, excess = count("d", d), exact("t", t, above=None)
     if excess < 0:
         raise ValueError(f"t must be >= 0, got {t}")
     with workdps(DIGITS):
-        x = _real(dimension + excess)
+        x = real(dimension + excess)
         term = total = mpf(1)
         for j in range(1, dimension):
             term = term * x / j
             total += term
-        found, claimed = mp.exp(-x) * total, mp.exp(-_real(excess))
+        found, claimed = mp.exp(-x) * total, mp.exp(-real(excess))
     return Violation(
         claimed=claimed,
         found=found,
@@ -283,15 +260,15 @@ def lem_c_2_epsilon(epsilon: Rational, zeta: Rational) -> Violation:
     In units of C/(lambda n) the approximate minimiser lies at distance 1, the Laplace scale is 6/epsilon and the
     radius 100 zeta/epsilon; the minimiser is contained when |1 + b| is at most the radius.
     """
-    budget, tail = _exact("epsilon", epsilon), _exact("zeta", zeta)
+    budget, tail = exact("epsilon", epsilon), exact("zeta", zeta)
     if tail < 1:
         raise ValueError(f"Algorithm 2 takes zeta >= 1, got {zeta}")
     radius = 100 * tail / budget
     with workdps(DIGITS):
-        near = mp.exp(-_real(abs(radius - 1) * budget / 6)) / 2
-        far = mp.exp(-_real((radius + 1) * budget / 6)) / 2
+        near = mp.exp(-real(abs(radius - 1) * budget / 6)) / 2
+        far = mp.exp(-real((radius + 1) * budget / 6)) / 2
         found = 1 - near - far if radius >= 1 else near - far
-        claimed = 1 - mp.exp(-_real(tail))
+        claimed = 1 - mp.exp(-real(tail))
     return Violation(
         claimed=claimed,
         found=found,
@@ -304,18 +281,18 @@ def lem_c_2_epsilon(epsilon: Rational, zeta: Rational) -> Violation:
 
 def lem_g_1_display(mean: Sequence[Rational], point: Sequence[Rational], D: Rational) -> Violation:
     """pure_heavy_tails/lem-g-1@literal: the proof's lower bound (Dm/2)(1 - <u, -A/||A||>) on the excess risk of A."""
-    mu = [_exact("mean", v, above=None) for v in mean]
-    out = [_exact("point", v, above=None) for v in point]
-    width = _exact("D", D)
+    mu = [exact("mean", v, above=None) for v in mean]
+    out = [exact("point", v, above=None) for v in point]
+    width = exact("D", D)
     if len(mu) != len(out) or not any(mu) or not any(out) or sum(v * v for v in out) > width**2 / 4:
         raise ValueError(
             "mean and point must be non-zero vectors of one length, the point within the ball of radius D/2"
         )
     inner = sum((u * v for u, v in zip(mu, out, strict=True)), Fraction(0))
     with workdps(DIGITS):
-        m, length = (mp.sqrt(_real(sum((v * v for v in vector), Fraction(0)))) for vector in (mu, out))
-        found = _real(inner) + _real(width) * m / 2
-        claimed = _real(width) / 2 * (m + _real(inner) / length)
+        m, length = (mp.sqrt(real(sum((v * v for v in vector), Fraction(0)))) for vector in (mu, out))
+        found = real(inner) + real(width) * m / 2
+        claimed = real(width) / 2 * (m + real(inner) / length)
     return Violation(
         claimed=claimed,
         found=found,
@@ -332,15 +309,15 @@ def thm_b_1(C: Rational, a: Rational, G_k: Rational, beta0: Rational, beta1: Rat
     The first query is 0, where the gradient is -a v; the second is v/2, read off it. `found` is the difference of the
     two function values there, (beta1 - beta0) phi(1/2); the proof says that it is 0.
     """
-    cap, slope, moment = _exact("C", C), _exact("a", a), _exact("G_k", G_k)
-    low, high = _exact("beta0", beta0), _exact("beta1", beta1)
+    cap, slope, moment = exact("C", C), exact("a", a), exact("G_k", G_k)
+    low, high = exact("beta0", beta0), exact("beta1", beta1)
     with workdps(DIGITS):
         top = mp.exp(-1) - mp.sqrt(mp.pi) * mp.erfc(1)
-        if not (cap < slope and low < high and _real(slope) + _real(high) * top <= _real(moment)):
+        if not (cap < slope and low < high and real(slope) + real(high) * top <= real(moment)):
             raise ValueError("the construction needs C < a, beta0 < beta1 and a + beta1 M <= G_k with M = 0.08907")
         half, queries = mpf(1) / 2, 2
         phi = quad(lambda r: (half - r) * mp.exp(-1 / r**2) if r else mpf(0), [0, half / 4, half / 2, half])
-        found = _real(high - low) * phi
+        found = real(high - low) * phi
     return Violation(
         claimed=mpf(0),
         found=found,
@@ -353,7 +330,7 @@ def thm_b_1(C: Rational, a: Rational, G_k: Rational, beta0: Rational, beta1: Rat
 
 def alg_1_phases(n: int, J: int) -> Violation:
     """pure_heavy_tails/alg-1@literal: T = ceil(log2 n) phases; the last block holds floor(floor(n/2^T)/J) records."""
-    size, blocks = _count("n", n), _count("J", J)
+    size, blocks = count("n", n), count("J", J)
     phases = (size - 1).bit_length()
     found = mpf(size // 2**phases // blocks)
     return Violation(
@@ -368,13 +345,13 @@ def alg_1_phases(n: int, J: int) -> Violation:
 
 def alg_7_diameter(C: Rational, lambda_: Rational, epsilon: Rational, m: int, d: int, D: Rational) -> Violation:
     """pure_heavy_tails/alg-7@literal: D_0 = 600 C d/(lambda epsilon m) against the diameter of W_0 about the centre."""
-    cap, weight, budget = _exact("C", C), _exact("lambda_", lambda_), _exact("epsilon", epsilon)
-    size, dimension, width = _count("m", m), _count("d", d), _exact("D", D)
+    cap, weight, budget = exact("C", C), exact("lambda_", lambda_), exact("epsilon", epsilon)
+    size, dimension, width = count("m", m), count("d", d), exact("D", D)
     unit = cap * dimension / (weight * budget * size)
     # Algorithm 2 with budget epsilon/2 and zeta = 3: radius 100 zeta C d/(lambda m (epsilon/2)).
     radius = 100 * 3 * unit * 2
     with workdps(DIGITS):
-        claimed, found = _real(600 * unit), _real(min(width, 2 * radius))
+        claimed, found = real(600 * unit), real(min(width, 2 * radius))
     return Violation(
         claimed=claimed,
         found=found,
@@ -398,7 +375,7 @@ def prop_c_5_oracle(first: Rational, alpha: Rational) -> Violation:
     K = [0, 1], Phi(x) = x, x_1 = 0; every g <= 1 is a subgradient at 0 relative to K, and the oracle returns -`first`
     there. Then S_t >= first^2, so that 3 D sqrt(S_t) <= alpha t needs t >= 3 first/alpha; no subgradient is 0.
     """
-    length, target = _exact("first", first), _exact("alpha", alpha)
+    length, target = exact("first", first), exact("alpha", alpha)
     found, claimed = -(-3 * length // target), -(-9 // target**2)
     return Violation(
         claimed=mpf(int(claimed)),
@@ -416,13 +393,13 @@ def thm_2_1_runtime(n: int, J: int, power: int) -> Violation:
     That is how the step bound of Algorithm 4 depends on lambda and m. `claimed` is (log2 n)^power, the reading of the
     printed O~ with that power; phases end before blocks are empty.
     """
-    size, blocks, exponent = _count("n", n, 2), _count("J", J), _count("power", power, 0)
+    size, blocks, exponent = count("n", n, 2), count("J", J), count("power", power, 0)
     ratio, t = Fraction(0), 1
     while size // 2**t // blocks:
         ratio += blocks * 32 ** (2 * (t - 1)) * Fraction(size // 2**t // blocks, size) ** 5
         t += 1
     with workdps(DIGITS):
-        found, claimed = _real(ratio), mp.log(size, 2) ** exponent
+        found, claimed = real(ratio), mp.log(size, 2) ** exponent
     return Violation(
         claimed=claimed,
         found=found,
@@ -440,14 +417,14 @@ def thm_e_1_identity(w: Rational, gradient: Rational, gamma: Rational, D: Ration
     slope, which are H-smooth for every H, C no smaller than it, centre w_0 = w, and lambda = H = 1/(2 gamma), so that
     gamma is the theorem's 1/(lambda + H).
     """
-    half = _exact("D", D) / 2
-    point, step = _exact("w", w, above=None), _exact("gamma", gamma)
+    half = exact("D", D) / 2
+    point, step = exact("w", w, above=None), exact("gamma", gamma)
     if abs(point) > half:
         raise ValueError(f"w must lie in W = [-{half}, {half}], got {w}")
-    moved = point - step * _exact("gradient", gradient, above=None)
+    moved = point - step * exact("gradient", gradient, above=None)
     projected = min(half, max(-half, moved))
     with workdps(DIGITS):
-        claimed, found = _real((moved - projected) / step), _real((point - projected) / step)
+        claimed, found = real((moved - projected) / step), real((point - projected) / step)
     return Violation(
         claimed=claimed,
         found=found,
@@ -460,10 +437,10 @@ def thm_e_1_identity(w: Rational, gradient: Rational, gamma: Rational, D: Ration
 
 def prop_g_4_inequality(size: int, d: int, zeta: Rational) -> Violation:
     """pure_heavy_tails/prop-g-4@literal: log((|V|-1)/(4 e zeta)) >= c (d + log(1/zeta)) > 0 for every |V| >= 2^d."""
-    dimension = _count("d", d)
-    packing, tail = _count("size", size, 2**dimension), _exact("zeta", zeta, most="1/4")
+    dimension = count("d", d)
+    packing, tail = count("size", size, 2**dimension), exact("zeta", zeta, most="1/4")
     with workdps(DIGITS):
-        found = mp.log((packing - 1) / (4 * mp.e * _real(tail)))
+        found = mp.log((packing - 1) / (4 * mp.e * real(tail)))
     return Violation(
         claimed=mpf(0),
         found=found,

@@ -11,19 +11,7 @@ from fractions import Fraction
 from mpmath import mp, mpf, workdps
 
 from dpcheck.witnesses import Violation
-from dpcheck.witnesses._tsybakov_descent import (
-    DIGITS,
-    Rational,
-    count,
-    exact,
-    gaussian_delta,
-    real,
-    rem_2,
-    rem_2_privacy,
-    thm_1_in_order,
-    thm_1_reversed,
-)
-from dpcheck.witnesses._tsybakov_risk import thm_1_risk, thm_2_risk, thm_3_risk, thm_10_risk, thm_11_risk
+from dpcheck.witnesses.numbers import DIGITS, Rational, count, exact, gaussian_delta, real
 
 __all__ = [
     "alg_5_sizes",
@@ -33,16 +21,7 @@ __all__ = [
     "fact_tnc_monotone",
     "lem_5",
     "lem_7",
-    "rem_2",
-    "rem_2_privacy",
-    "thm_1_in_order",
-    "thm_1_reversed",
-    "thm_1_risk",
-    "thm_2_risk",
-    "thm_3_risk",
     "thm_4_moment",
-    "thm_10_risk",
-    "thm_11_risk",
 ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dpcheck.engine.layout import PACKAGE
+from dpcheck.carried import PACKAGE
 
 HomeKind = Literal["algorithm", "bound", "derivation", "audit", "mutant"]
 CODE = ("algorithms", "workloads", "geometry", "laws", "accounting", "accounting.py")

@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcheck.carried import PACKAGE
 from dpcheck.engine import memo
 from dpcheck.engine.cards import CheckCard, ClaimCard, TranscriptCard
-from dpcheck.engine.layout import PACKAGE, Layout
+from dpcheck.engine.layout import Layout
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError

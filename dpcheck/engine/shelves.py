@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from dpcheck.engine import collect, homes, papers
+from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.homes import Home, HomeKind
 from dpcheck.engine.layout import Layout, typed
 from dpcheck.errors import CollectionError, UnknownLabel
@@ -97,6 +98,11 @@ class Shelves(abc.ABC, Generic[C, K]):
     def digest(self, label: str) -> str:
         """Fingerprint of what a claim asserts. Raises `KeyError` where there is none."""
 
+    def bugs(self) -> Iterator[ContentFile]:
+        """The files of seeded bugs: of no paper, then of papers, which stand beside their checks."""
+        yield from (file for folder in self.layout.mutants for file in collect.files(folder))
+        yield from (file for folder in self.layout.content for file in collect.bugs(folder))
+
     # -- where it stands ----------------------------------------------------------------------------------------
 
     def homes(self, label: str) -> list[Home]:
@@ -165,7 +171,7 @@ class Shelves(abc.ABC, Generic[C, K]):
 
     @functools.cached_property
     def _bugs(self) -> Quotes:
-        return homes.quoted(f.path for folder in self.layout.mutants for f in collect.files(folder))
+        return homes.quoted(f.path for f in self.bugs())
 
     @functools.cached_property
     def _sections(self) -> dict[Path, list[tuple[str, int]]]:

@@ -9,7 +9,7 @@ from dpcheck.privacy import PureDP
 from dpcheck.testing import kill_by_number
 
 from ..algorithms.my_paper import NoisyMean
-from ..audits.my_paper import WORK
+from .my_paper import WORK
 
 
 def halved() -> float:

@@ -11,7 +11,7 @@ from dpcheck.privacy import PureDP
 from dpcheck.testing import kill_by_number
 
 from ..algorithms.chaudhuri_2011 import HUBER, Directions, ObjectivePerturbation, OutputPerturbation
-from ..audits.chaudhuri_2011 import largest_loss
+from .chaudhuri_2011 import largest_loss
 
 
 def halved() -> float:
