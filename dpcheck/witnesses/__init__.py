@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -174,10 +176,11 @@ def _homes(module: str) -> Iterator[ModuleType]:
 @functools.lru_cache(maxsize=64)
 def _loaded(path: Path, modified: int) -> ModuleType:
     """A file of verifiers, imported by its path: it stands alone."""
-    spec = importlib.util.spec_from_file_location(f"dpcheck_verifiers_{path.stem}", path)
+    name = f"dpcheck_verifiers_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # where dataclasses look for their module
     spec.loader.exec_module(module)
     return module
 
