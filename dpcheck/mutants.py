@@ -1,7 +1,7 @@
 """Seeded bugs: broken mechanisms that some check must refute, and correct look-alikes that none may.
 
-`mutants.py` beside the checks of a paper exposes `Mutant` instances at module level, as do the files of mechanisms of no
-paper under `tests/mutants/`; `dpcheck mutants` collects and runs them.
+`mutants.py` beside the checks of a paper exposes `Mutant` instances at module level, as do the files under
+`tests/mutants/`, for mechanisms of no paper; `dpcheck mutants` collects and runs them.
 """
 
 from __future__ import annotations
