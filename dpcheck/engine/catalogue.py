@@ -188,6 +188,19 @@ class Catalogue(Shelves["Claim", "Check"]):
     def _code(self) -> Quotes:
         return homes.quoted([*homes.code_files(), *dict.fromkeys(f for each in self.own.code.values() for f in each)])
 
+    @functools.cached_property
+    def _implementing(self) -> Quotes:
+        return homes.implementing([*homes.code_files(), *(file for files in self.own.code.values() for file in files)])
+
+    def helpers(self, path: Path) -> list[Path]:
+        path = path.resolve()
+        found = (file for file in self._snapshot.helpers(path) if file.is_relative_to(path.parent) and file != path)
+        return sorted(file for file in found if not collect.is_verifier(file))
+
+    @functools.cached_property
+    def _snapshot(self) -> Snapshot:
+        return Snapshot()
+
     def bugs(self) -> Iterator[ContentFile]:
         yield from super().bugs()
         yield from (file for folder in self.own.folders for file in papers.bugs(folder))

@@ -59,6 +59,11 @@ def bugs(folder: Path) -> Iterator[ContentFile]:
     yield from (file for file in _files(folder) if _kind(file.path) == BUGS)
 
 
+def is_verifier(path: Path) -> bool:
+    """Whether a file holds verifiers of witnesses."""
+    return _kind(path) == VERIFIERS
+
+
 def _kind(path: Path) -> str:
     """The name of a file without its section."""
     return path.stem.partition("_")[0]
