@@ -1,61 +1,18 @@
-"""Appendices B and C of arXiv 2604.06492: what cannot be computed, and the proofs of Section 2."""
+"""Appendix C of arXiv 2604.06492: the proofs of Section 2."""
+
+from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import C, D, G_k, L, R, T, alpha, d, epsilon, k, lambda_, n, t, xi, zeta
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import C, D, G_k, L, R, alpha, d, epsilon, k, lambda_, n, t, xi, zeta
 
-from ._paper import claim
+from ._paper import c_1, claim
+from .section_2_4 import step_bound
 
-c_1, r = sp.symbols("c_1 r", positive=True)
+r = sp.Symbol("r", positive=True)
+
 BIAS = D * G_k**k / ((k - 1) * C ** (k - 1))
-
-# Appendix B --------------------------------------------------------------------------------------------------------
-
-thm_b_1 = claim(
-    "pure_heavy_tails/thm-b-1",
-    "Theorem B.1",
-    "For 0 < C < G_k and T ≥ 1, every deterministic algorithm with at most T local queries has two convex C^∞ "
-    "functions on a unit ball of dimension d ≥ T + 1, with gradients at most G_k, that answer all its queries alike "
-    "and whose extensions differ at 0.",
-    kind="theorem",
-    section="B",
-    quantity="difference of the two extensions at 0",
-    assumptions=(sp.Lt(C, G_k), sp.Ge(d, T + 1)),
-    about=("pure_heavy_tails/proc-lip-ext",),
-    grade="proof gap",
-    remark="True, in every dimension, by a resisting oracle. The printed pair does not show it for adaptive "
-    "queries: the answers reveal the hidden direction v, and two queries tell f_0 and f_1 apart (S9).",
-)
-
-thm_b_1_literal = claim(
-    "pure_heavy_tails/thm-b-1@literal",
-    "Theorem B.1, step 3 of the proof",
-    "The printed f_0, f_1 with v orthogonal to the query points give identical transcripts for every deterministic "
-    "algorithm with two queries.",
-    kind="theorem",
-    section="B",
-    quantity="difference of the answers at the second query",
-    relation="=",
-    explicit=sp.Integer(0),
-    assumptions=(sp.Lt(C, G_k), sp.Ge(d, T + 1)),
-    about=("pure_heavy_tails/proc-lip-ext",),
-    grade="proof gap",
-    remark="The gradient at the first query is −a v; the algorithm that then queries v/2 sees values that differ.",
-)
-
-thm_b_1_corrected = claim(
-    "pure_heavy_tails/thm-b-1@corrected",
-    "Theorem B.1 by a resisting oracle",
-    "For 0 < C < G_k, every d ≥ 1 and every deterministic algorithm with finitely many local queries on the unit "
-    "ball there are two convex C^∞ functions f(y) = g(⟨e_1,y⟩) with gradients below G_k, equal near every query, "
-    "whose extensions differ at 0.",
-    kind="theorem",
-    section="B",
-    origin="ours",
-    about=("pure_heavy_tails/proc-lip-ext",),
-)
-
-# Appendix C.1 ------------------------------------------------------------------------------------------------------
 
 lem_c_1 = claim(
     "pure_heavy_tails/lem-c-1",
@@ -86,7 +43,28 @@ lem_c_1_derived = claim(
     about=("pure_heavy_tails/proc-lip-ext",),
 )
 
-# Appendix C.2 ------------------------------------------------------------------------------------------------------
+
+@derivation("pure_heavy_tails/lem-c-1", also=("pure_heavy_tails/lem-c-1@derived",))
+def bias_of_the_extension(proof: Proof) -> None:
+    """E(A − C)₊ is an integral of the tail, or Pr-weighted at its worst single size kC/(k−1)."""
+    s, a = sp.symbols("s a", positive=True)
+    extra = sp.Symbol("k0", positive=True)
+    tail = sp.Integral(G_k**k / s**k, (s, C, sp.oo))
+    proof.argues("Markov: Pr(A > s) ≤ G_kᵏ/sᵏ, and E(A − C)₊ is the integral of that tail", "Pr", "<=", G_k**k / s**k)
+    bound = proof.equal("Markov's tail, integrated", tail, G_k**k / ((k - 1) * C ** (k - 1)), {k: 2 + extra})
+    proof.concludes("pure_heavy_tails/lem-c-1", D * bound)
+    worst = k * C / (k - 1)
+    ratio = (a - C) / a**k
+    slope = sp.diff(ratio, a)
+    proof.equal("(a − C)/aᵏ is stationary at kC/(k−1)", lambda: slope.xreplace({a: worst}), 0, {k: 2 + extra})
+    sharp = proof.equal(
+        "its value there",
+        lambda: ratio.xreplace({a: worst}),
+        (k - 1) ** (k - 1) / (k**k * C ** (k - 1)),
+        {k: 2 + extra},
+    )
+    proof.concludes("pure_heavy_tails/lem-c-1@derived", D * G_k**k * sharp)
+
 
 lem_c_2 = claim(
     "pure_heavy_tails/lem-c-2",
@@ -233,7 +211,23 @@ prop_c_3_corrected = claim(
     probability=sp.Rational(4, 5) - sp.exp(-3),
 )
 
-# Appendix C.3 ------------------------------------------------------------------------------------------------------
+
+@derivation("pure_heavy_tails/prop-c-3@corrected")
+def any_clip_level(proof: Proof) -> None:
+    """As Proposition 2.5 with C left free; the printed first display rests on a step that does not follow."""
+    proof.gap(
+        "over W_0 the bias is at most diam(W_0)(A − C)₊ (here f = w, A ≡ 1, W = [−D/2, D/2], at ŵ_C = −C/λ)",
+        (1 - C) * (D / 2 - C / lambda_),
+        1200 * C * d / (lambda_ * n * epsilon) * (1 - C),
+        {C: sp.Rational(1, 2), D: 10, lambda_: 1, d: 1, n: 10**6, epsilon: 1},
+        "D(A − C)₊ is right, because f_C takes its infimum over W (S1)",
+    )
+    bias = proof.uses("pure_heavy_tails/prop-2-5@corrected", 2 * G_k**k / (lambda_ * C ** (k - 1)))
+    bound = proof.master(
+        "‖w_DP − ŵ_λ‖", {"noise and solver": c_1 * C * d / (lambda_ * n * epsilon), "bias, by Markov": 10 * bias}
+    )
+    proof.concludes("pure_heavy_tails/prop-c-3@corrected", bound)
+
 
 lem_c_4 = claim(
     "pure_heavy_tails/lem-c-4",
@@ -290,6 +284,17 @@ prop_c_5_derived = claim(
     explicit=3 * alpha / 4,
     about=("pure_heavy_tails/alg-3",),
 )
+
+
+@derivation("pure_heavy_tails/prop-c-5", also=("pure_heavy_tails/prop-c-5@derived",))
+def adaptive_steps_in_full(proof: Proof) -> None:
+    """As Proposition 2.9; at the stop half of α is left for the average, a quarter for the projections."""
+    alpha = sp.Symbol("alpha", positive=True)
+    step_bound(proof, "pure_heavy_tails/prop-c-5")
+    regret = proof.argues("(3D/2)√S_t/t at the stop, where 3D√S_t ≤ αt", "regret", "<=", alpha / 2)
+    projections = proof.argues("projections exact to αη_t/(6D)", "their cost", "<=", alpha / 4)
+    proof.concludes("pure_heavy_tails/prop-c-5@derived", regret + projections)
+
 
 lem_c_6 = claim(
     "pure_heavy_tails/lem-c-6",
