@@ -13,19 +13,17 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, PopLocalize, SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.erm import Stage
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
-from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.geometry import Ball
 from dpcheck.harness.replay import Case
+from dpcheck.harness.selection import Pair
 from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Workload
-from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
-from dpcheck.verdicts import Point, Verdict, holds, refuted
+from dpcheck.verdicts import Verdict, holds, refuted
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes
 
 from ._instances import BLOCKS, problem
 
-Pair = tuple[Array, Array]
 FAR = 1e6
 """A record so large that every clip level is below it."""
 
@@ -108,47 +106,6 @@ def balanced(n: int, shares: Iterable[float], size: float = FAR) -> list[Pair]:
         neighbour[0, 0] = -size
         pairs.append((data, neighbour))
     return pairs
-
-
-def selection_laws(case: Case, data: Array, neighbour: Array, release: str = "point") -> tuple[Array, Array]:
-    """Exact probabilities of every candidate on D and on D', from the cores that the implementation releases."""
-    seen = case.replay(data, neighbour, 1)
-    (movement,) = [m for m in seen.movements if m.release.name == release]
-    law = movement.release.law
-    assert isinstance(law, Exponential)
-    assert float(seen.leak.max()) == 0
-    return law.probabilities(movement.core)[0], law.probabilities(movement.other)[0]
-
-
-def realised(case: Case, pairs: Iterable[Pair]) -> tuple[float, int]:
-    """Largest exact epsilon of the selection over these pairs, and how many they are."""
-    found = [exact_epsilon(*selection_laws(case, *pair)) for pair in pairs]
-    return max(found), len(found)
-
-
-def score_movement(case: Case, pairs: Iterable[Pair]) -> float:
-    """Largest change of a score over its claim, over these pairs."""
-    return max(float(case.replay(*pair, 1).ratios()["point"].max()) for pair in pairs)
-
-
-def selection_verdict(
-    case: Case, n: int, pairs: Iterable[Pair], because: str, *, series: str = "", x: float | None = None
-) -> Verdict:
-    """Judges the privacy claim of a selection: the claimed sensitivity certified, the worst pairs by exact laws."""
-    plan = case.planned(n)
-    spent = account(plan, n).epsilon(0.0)
-    assert isinstance(case.problem.privacy, PureDP)
-    allowed = case.problem.privacy.epsilon
-    tried = list(pairs)
-    (worst, count), moved = realised(case, tried), score_movement(case, tried)
-    numbers = {"realised": worst, "claimed": allowed, "accounted": spent, "pairs": count, "score over its claim": moved}
-    points = [Point(x=n if x is None else x, value=worst, bound=allowed, series=series)]
-    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("n", "epsilon")}
-    fields["severity"] = worst / allowed
-    said = f"exact epsilon {worst:.6g} on the worst of {count} pairs, {allowed:g} claimed, {spent:.6g} accounted"
-    if worst > allowed * (1 + 1e-9) or moved > 1 + 1e-6 or spent > allowed * (1 + 1e-9):
-        return refuted(f"{said}; a score moves by {moved:.4g} of its claim", "exact", **fields)
-    return holds(f"{said}; no pair exceeds the account ({because})", "certificate", **fields)
 
 
 def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:

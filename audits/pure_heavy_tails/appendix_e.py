@@ -18,6 +18,7 @@ from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, BoxRecords
+from dpcheck.harness.selection import selection_verdict
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.laws import Exponential
@@ -33,7 +34,6 @@ from ._exponential import (
     accounted,
     balanced,
     empgm_case,
-    selection_verdict,
 )
 from ._instances import problem
 

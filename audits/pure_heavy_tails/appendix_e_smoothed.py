@@ -15,6 +15,7 @@ from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.selection import selection_laws, selection_verdict
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import PureDP
@@ -30,8 +31,6 @@ from ._exponential import (
     SHARES,
     accounted,
     balanced,
-    selection_laws,
-    selection_verdict,
     smoothed_case,
     steeper,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import stated
+from dpcheck.harness.controls import conclude
 from dpcheck.harness.replay import Case
 from dpcheck.verdicts import Verdict
 
-from ._class import coarse, conclude, worst_of
+from ._class import CONTROLS, coarse, worst_of
 from ._instances import opposite_spikes, problem, shifts, slack_verdict, wide
 
 LABEL = "pure_heavy_tails/proc-noisy-subgradient"
@@ -31,7 +32,7 @@ def steps_share_the_budget(context: Context, *, n: int, epsilon: float) -> Verdi
     LABEL,
     kind="rate",
     grid={"k": by_size([2.0], [2.0, 4.0]), "n": by_size([2**j for j in (8, 10, 12)], [2**j for j in range(8, 15)])},
-    conclude=conclude("n", axis="0.9-quantile of the excess risk"),
+    conclude=conclude("n", CONTROLS, axis="0.9-quantile of the excess risk"),
     expect=("consistent", "undecided"),
 )
 def baseline_risk_in_n(context: Context, *, k: float, n: int) -> dict[str, float]:

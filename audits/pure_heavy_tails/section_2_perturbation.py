@@ -17,6 +17,7 @@ from dpcheck.algorithms.solvers import Pushed, certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, sensitivity
+from dpcheck.harness.controls import APART
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
@@ -29,7 +30,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._class import APART, worst_of
+from ._class import worst_of
 from ._instances import (
     DELTA,
     opposite_spikes,
@@ -44,7 +45,7 @@ from ._instances import (
 SOLVERS: dict[str, Any] = {"exact": certified, "worst legal": Pushed()}
 UNITS = {"exact": 2.0, "worst legal": 4.0}
 """Sensitivity of Algorithm 2 in units of C/(lambda n): by hand for every pair (alg-2@derived), attained by spikes."""
-BECAUSE = (
+BY_STRONG_CONVEXITY = (
     "by hand: 2C/(λn) from strong convexity and the C-Lipschitz extension, and C/(λn) for the gap of either solution"
 )
 
@@ -58,7 +59,7 @@ def localisation_slack(context: Context, solver: str, M: float, share: float) ->
     found = shifts(case, *opposite_spikes(n, M))
     certified_shift = {"point": UNITS[solver] * C / (lambda_ * n)}
     told = f"{solver} solver, M = {M:g}"
-    return slack_verdict(case.planned(n), found, certified_shift, share * epsilon, BECAUSE, case=told)
+    return slack_verdict(case.planned(n), found, certified_shift, share * epsilon, BY_STRONG_CONVEXITY, case=told)
 
 
 @check(
@@ -91,7 +92,7 @@ def localisation_sensitivity(context: Context, solver: str, units: float, *, ext
         steps=context.scale(10, 60),
         seed=context.seed,  # type: ignore[list-item]
     )
-    certificate = sensitivity.Certificate(UNITS[solver] / units, BECAUSE) if extended else None
+    certificate = sensitivity.Certificate(UNITS[solver] / units, BY_STRONG_CONVEXITY) if extended else None
     return sensitivity.judge(found, certificate=certificate, confirm=sensitivity.by_replay(case))
 
 

@@ -250,7 +250,7 @@ GRID = {"function": NAMES, "alpha": by_size([0.4], [0.4, 0.2])}
 LONG = {**GRID, "alpha": by_size([0.4, 0.2], [0.4, 0.2, 0.1])}
 
 
-def _gap_within(context: Context, function: str, alpha: float, label: str, allowed: float) -> Verdict:
+def gap_within(context: Context, function: str, alpha: float, label: str, allowed: float) -> Verdict:
     gaps, _, _ = _halted(context, function, alpha)
     found = accuracy.never_violated(
         gaps, allowed, statement=f"gap <= {label}", failure_probability=context.failure_probability
@@ -268,13 +268,13 @@ def _gap_within(context: Context, function: str, alpha: float, label: str, allow
 )
 def gap_of_the_average(context: Context, *, function: str, alpha: float) -> Verdict:
     """With projections wrong by all of xi the returned average is an alpha-minimiser."""
-    return _gap_within(context, function, alpha, "alpha", alpha)
+    return gap_within(context, function, alpha, "alpha", alpha)
 
 
 @check("pure_heavy_tails/prop-c-5@derived", kind="accuracy", grid=GRID, expect=("consistent", "undecided"))
 def three_quarters_of_alpha(context: Context, *, function: str, alpha: float) -> Verdict:
     """The gap is in fact at most 3 alpha/4."""
-    return _gap_within(context, function, alpha, "3 alpha/4", stated("pure_heavy_tails/prop-c-5@derived", alpha=alpha))
+    return gap_within(context, function, alpha, "3 alpha/4", stated("pure_heavy_tails/prop-c-5@derived", alpha=alpha))
 
 
 def _steps(context: Context, function: str, alpha: float, label: str) -> Verdict:

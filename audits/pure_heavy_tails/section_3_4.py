@@ -6,9 +6,10 @@ from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.statements import order_of
+from dpcheck.harness.controls import conclude
 from dpcheck.verdicts import Verdict
 
-from ._class import conclude, within_constants, worst_of
+from ._class import CONTROLS, within_constants, worst_of
 from ._instances import DELTA, practical
 
 RECORDS = 2**36
@@ -34,7 +35,7 @@ def order_at(label: str, n: float, epsilon: float, k: float) -> dict[str, float]
         "k": by_size([2.0], [2.0, 4.0]),
         "n": by_size([2**j for j in (16, 20, 24)], [2**j for j in range(12, 41, 4)]),
     },
-    conclude=conclude("n"),
+    conclude=conclude("n", CONTROLS),
     expect=("consistent", "undecided"),
 )
 def excess_risk_in_n(context: Context, *, solver: str, k: float, n: int) -> dict[str, float]:
@@ -52,7 +53,7 @@ def excess_risk_in_n(context: Context, *, solver: str, k: float, n: int) -> dict
         "k": by_size([2.0], [2.0, 4.0]),
         "epsilon": by_size([2.0**j for j in (-24, -20, -16)], [2.0**j for j in range(-28, -15, 2)]),
     },
-    conclude=conclude("epsilon"),
+    conclude=conclude("epsilon", CONTROLS),
     expect=("consistent", "undecided"),
 )
 def excess_risk_in_epsilon(context: Context, *, solver: str, k: float, epsilon: float) -> dict[str, float]:

@@ -17,6 +17,7 @@ from dpcheck.algorithms.solvers import Task
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import risk, runtime, sensitivity
+from dpcheck.harness.controls import conclude
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
@@ -29,7 +30,6 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._class import conclude
 from ._instances import opposite_spikes, practical, problem, radial_spikes, shifts, slack_verdict, wide
 from .section_2_perturbation import SOLVERS, distance_within, distances
 
@@ -149,7 +149,7 @@ RARITIES = tuple(0.999 / 16**i for i in range(8))
     "pure_heavy_tails/prop-3-2",
     kind="rate",
     grid={"k": by_size([2.0], [2.0, 4.0]), "m": by_size([2**12, 2**16, 2**20], [2**j for j in range(8, 29, 4)])},
-    conclude=conclude("m", controls=("the start",), axis="0.75-quantile of the distance"),
+    conclude=conclude("m", ("the start",), axis="0.75-quantile of the distance"),
     expect=("consistent", "undecided"),
 )
 def distance_in_m(context: Context, *, k: float, m: int) -> dict[str, float]:
@@ -247,7 +247,7 @@ def same_rate(label: str) -> Verdict:
     return proved({"order as printed": printed - wanted, "order of Theorem 3.1": main - printed})
 
 
-def localised_slack(context: Context, solver: str, label: str) -> Verdict:
+def _slack_by_phase(context: Context, solver: str, label: str) -> Verdict:
     """Exact shifts of every release of the localised algorithm when a record of phase 1, 2, … is switched."""
     n, epsilon, work = 400, 1.0, RareSpikes(D=1.0, p=0.1, theta=0.3)
     algorithm = practical(2.0, solver)
@@ -284,7 +284,7 @@ def localised_slack(context: Context, solver: str, label: str) -> Verdict:
 )
 def slack_of_the_localised_algorithm(context: Context, *, solver: str) -> Verdict:
     """The epsilon that a record of each phase really costs, next to the one promised: a third, or two thirds."""
-    return localised_slack(context, solver, context.label)
+    return _slack_by_phase(context, solver, context.label)
 
 
 @check("pure_heavy_tails/alg-4", kind="transcription")
