@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import Constant, DoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
@@ -24,18 +22,28 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Read, Sample
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
+from dpcheck.verdicts import Verdict, combine, refuted
 from dpcheck.workloads.amplitudes import Pareto
-from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import opposite_spikes, practical, problem, radial_spikes, shifts, slack_verdict, wide
-from .section_2_perturbation import SOLVERS, distance_within, distances
+from .cases import (
+    SOLVERS,
+    distance_within,
+    distances,
+    opposite_spikes,
+    problem,
+    radial_spikes,
+    shifts,
+    slack_verdict,
+    wide,
+)
 
 STAGES = {"exact": (2.0, 2.0), "worst legal": (4.0, 7 / 3)}
 """Sensitivity of the two cores of Algorithm 4 in units of C/(lambda m)."""
+
 SHARE = {"exact": 1 / 3, "worst legal": 19 / 36}
+
 BECAUSE = "by hand: 2C/(λm) from strong convexity, and twice the reach of either stage's gap: C/(λm) and C/(6λm)"
 
 
@@ -230,61 +238,6 @@ def target_from_its_parts(context: Context) -> Verdict:
         numbers=numbers,
         reason=f"{found.reason}; the step bound is not polynomial in G_k alone: it grows as G_k falls",
     )
-
-
-# The main algorithm -------------------------------------------------------------------------------------------------
-
-
-def same_rate(label: str) -> Verdict:
-    """The order of a restatement is that of Theorem 3.1, and at J = log(1/delta)/2 the derived form reduces to it."""
-    from dpcheck.engine.catalogue import claim
-
-    G, G_2, D, d, n, e, k, b = (BY_NAME[x] for x in ("G_k", "G_2", "D", "d", "n", "epsilon", "k", "beta"))
-    L = sp.Symbol("L_log", positive=True)
-    printed = claim(label).order.subs(sp.log(1 / b), L)
-    wanted = G * D * (d * L / (n * e)) ** (1 - 1 / k) + G_2 * D * sp.sqrt(L / n)
-    main = claim("pure_heavy_tails/thm-3-1").order.subs(sp.log(1 / b), L)
-    return proved({"order as printed": printed - wanted, "order of Theorem 3.1": main - printed})
-
-
-def _slack_by_phase(context: Context, solver: str, label: str) -> Verdict:
-    """Exact shifts of every release of the localised algorithm when a record of phase 1, 2, … is switched."""
-    n, epsilon, work = 400, 1.0, RareSpikes(D=1.0, p=0.1, theta=0.3)
-    algorithm = practical(2.0, solver)
-    setting = problem(work, epsilon)
-    plan = algorithm.schedule(setting, n)
-    case, points, spent, worst = Case(algorithm, work, setting), [], {}, 0.0
-    for t in sorted({row.t for row in plan.phases}):
-        first = next(row.first for row in plan.phases if row.t == t)
-        seen = case.replay(*opposite_spikes(n, 1e6, first), context.scale(32, 400))
-        found = {name: max(uses) for name, uses in seen.distances().items()}
-        laws = {release.name: release.law for release in plan.releases}
-        moved = {name: laws[name].pure(apart) for name, apart in found.items() if apart > 1e-9 * work.D}
-        spent[t] = math.fsum(moved.values())
-        worst = max(worst, *(float(r.max()) for r in seen.ratios().values()))
-        points.append(Point(x=t, value=spent[t], bound=epsilon, series=solver))
-    total = max(stretch.pure for stretch in account(plan, n).stretches)
-    share = {"double": 1 / 3, "single": 2 / 3}[solver] * epsilon
-    numbers: dict[str, Any] = {"charged": total, "realised at most": max(spent.values()), "exact solver's share": share}
-    numbers |= {f"realised by a record of phase {t}": value for t, value in spent.items()} | {
-        "largest ratio to a claim": worst
-    }
-    said = f"a record costs {max(spent.values()):.6g} in the runs replayed, {total:.6g} charged, {epsilon:g} promised"
-    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("phase of the record", "epsilon")}
-    if total > epsilon * (1 + 1e-9) or worst > 1 + 1e-6 or max(spent.values()) > share * (1 + 1e-6):
-        return refuted(said, "exact", **fields)
-    return holds(f"{said}; the accountant's worst stretch of records certifies the promise", "certificate", **fields)
-
-
-@check(
-    "pure_heavy_tails/proc-localized-double-op",
-    kind="privacy",
-    grid={"solver": ("double", "single")},
-    also=("pure_heavy_tails/thm-3-1",),
-)
-def slack_of_the_localised_algorithm(context: Context, *, solver: str) -> Verdict:
-    """The epsilon that a record of each phase really costs, next to the one promised: a third, or two thirds."""
-    return _slack_by_phase(context, solver, context.label)
 
 
 @check("pure_heavy_tails/alg-4", kind="transcription")

@@ -185,7 +185,7 @@ def _class() -> Any:
         next(
             each.__globals__
             for each in used
-            if hasattr(each, "__globals__") and str(getattr(each, "__module__", "")).endswith("._class")
+            if hasattr(each, "__globals__") and str(getattr(each, "__module__", "")).endswith(".cases")
         )
     )
 

@@ -1,16 +1,45 @@
-"""Section 1's remark on clipping: subgradient descent with a budget for each step, beside localisation."""
+"""Section 1: neighbours, and what clipping costs beside localisation."""
 
 from __future__ import annotations
+
+import itertools
+
+import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import stated
+from dpcheck.errors import InvalidInput
 from dpcheck.harness.controls import conclude
-from dpcheck.harness.replay import Case
-from dpcheck.verdicts import Verdict
+from dpcheck.harness.replay import Case, changed_record
+from dpcheck.privacy import PureDP
+from dpcheck.verdicts import Verdict, holds, refuted
 
-from ._class import CONTROLS, coarse, worst_of
-from ._instances import opposite_spikes, problem, shifts, slack_verdict, wide
+from .cases import CONTROLS, coarse, opposite_spikes, problem, shifts, slack_verdict, wide, worst_of
+
+# Section 1.2 --------------------------------------------------------------------------------------------------------
+
+
+@check("pure_heavy_tails/def-1-2", kind="privacy")
+def neighbours_differ_in_one_record(context: Context) -> Verdict:
+    """The validator of neighbours accepts exactly the pairs of equal size that differ in at most one record."""
+    wrong, pairs = 0, 0
+    for size, other in itertools.product(range(1, 5), repeat=2):
+        for left, right in itertools.product(
+            itertools.product((0.0, 1.0), repeat=size), itertools.product((0.0, 1.0), repeat=other)
+        ):
+            legal = size == other and sum(a != b for a, b in zip(left, right, strict=False)) <= 1
+            try:
+                changed_record(np.array(left).reshape(1, -1, 1), np.array(right).reshape(1, -1, 1), 1)
+                accepted = True
+            except InvalidInput:
+                accepted = False
+            wrong, pairs = wrong + (accepted != legal), pairs + 1
+    pure = max(PureDP(epsilon).delta_at(epsilon) for epsilon in (0.01, 0.3, 1.0, 7.0))
+    numbers = {"pairs": pairs, "misjudged": wrong, "delta of pure DP at its epsilon": pure}
+    said = f"{wrong} of {pairs:,} pairs of data sets of at most four bits misjudged; pure DP has delta {pure:g}"
+    return (refuted if wrong or pure else holds)(said, "exact", numbers=numbers)
+
 
 LABEL = "pure_heavy_tails/proc-noisy-subgradient"
 

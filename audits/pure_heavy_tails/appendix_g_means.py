@@ -1,4 +1,4 @@
-"""Appendix G: hard instances, their reductions and decoders, and the lower bounds on mean estimation."""
+"""Appendix G: hard instances, their reductions and decoders, and the bounds on mean estimation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dpcheck.symbols import zeta
 from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
 from dpcheck.workloads.linear import TwoPoint
 
-from ._hard import ROOT, ZETAS, drawn
+from .cases import ROOT, ZETAS, drawn
 
 # Risks, reduction, decoder -----------------------------------------------------------------------------------------
 

@@ -31,13 +31,13 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from ._exponential import potential
-from ._instances import BLOCKS, opposite_spikes, problem, radial_spikes, wide
+from .cases import BLOCKS, opposite_spikes, potential, problem, radial_spikes, wide
 
 EVALUATORS = {"exact": "exact evaluator", "alg-6": "Algorithm 6 as evaluator"}
 
 SURROGATE = "with a selection among cells in place of the sampler of [LL25, Theorem 3.9]: "
 """Algorithm 7's own sampler is a cited black box; the cells have its Gibbs law up to the width of a cell."""
+
 
 # Algorithm 7 ---------------------------------------------------------------------------------------------------------
 
@@ -265,12 +265,16 @@ prop_f_5_open = unchecked(
     "its running time is that of the sampler of [LL25, Theorem 3.9], which is not implemented; and the rate of its "
     "distance is not measured, because weights that are rescaled with m have it whatever is run",
 )
+
 thm_f_6_open = unchecked(
     "pure_heavy_tails/thm-f-6",
     "its running time is that of the cited sampler of [LL25], a polynomial without constants. Its rate is not "
     "measured: over a third of the class of rare spikes (k = 2, epsilon = 1, J = 9, 110 trials) the worst 0.9-quantile "
     "is 1.6, 1.3 and 0.6 times the risk of the start at n = 2^12, 2^16, 2^20; three sizes beyond take too long",
 )
+
+
+# The main algorithm -------------------------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/thm-f-6", kind="transcription")

@@ -17,25 +17,25 @@ from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords, BoxRecords
 from dpcheck.harness.selection import selection_verdict
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.interfaces import Array, Objective, Sample
+from dpcheck.interfaces import Array, Objective, Problem, Sample
 from dpcheck.laws import Exponential
+from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
+from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 
-from ._exponential import (
-    FAR,
-    NONEXPANSIVE,
-    SHARES,
-    accounted,
-    balanced,
-    empgm_case,
-)
-from ._instances import problem
+from .cases import FAR, NONEXPANSIVE, SHARES, accounted, balanced, problem
+
+
+def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
+    """Algorithm 5 on a smooth workload."""
+    return Case(EMPGM(**fields), work, Problem(constants=work.constants, privacy=PureDP(epsilon)))
 
 
 def _mean() -> HeavyMean:
