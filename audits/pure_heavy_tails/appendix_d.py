@@ -16,6 +16,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient,
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
 from dpcheck.harness import accuracy, runtime
@@ -30,7 +31,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import opposite_spikes, problem, shifts, slack_verdict
+from .cases import NO_MAPPING, PLANNED, STAGE, WEIGHTS, opposite_spikes, problem, shifts, slack_verdict
 from .section_3_solver import double_sensitivity
 
 
@@ -465,4 +466,23 @@ thm_d_4_risk = unchecked(
     "pure_heavy_tails/thm-d-4",
     "its risk is not measured: its own steps are too many at sizes where a bound says anything, and with an exact "
     "solver in their place it is the algorithm of thm-3-1@derived, which is measured there",
+)
+
+
+settings_of_the_structured_variant = settings(
+    "pure_heavy_tails/proc-structured-double-op",
+    {
+        "records": "pure_heavy_tails/alg-4@records",
+        "C": "pure_heavy_tails/alg-4@cap",
+        "epsilon": "pure_heavy_tails/alg-4@epsilon",
+        "noise": "pure_heavy_tails/alg-4",
+        "gap": "pure_heavy_tails/alg-4@gap",
+        "radius": "pure_heavy_tails/alg-4@radius",
+        "xi": "pure_heavy_tails/alg-4@xi",
+        "gradients": "pure_heavy_tails/proc-structured-double-op@gradients",
+    },
+    symbols=STAGE,
+    beside=NO_MAPPING,
+    problems=PLANNED,
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
 )

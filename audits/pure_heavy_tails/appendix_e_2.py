@@ -13,6 +13,7 @@ from dpcheck.algorithms.pure_heavy_tails import SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.erm import Stage
 from dpcheck.algorithms.pure_heavy_tails.exponential import smoothed_gradient
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, risk
@@ -31,7 +32,7 @@ from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import FAR, NONEXPANSIVE, SHARES, accounted, balanced
+from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced
 
 
 @dataclass(frozen=True)
@@ -297,4 +298,25 @@ thm_e_5_risk = unchecked(
     "its rate: over a fifth of the class of rare spikes (k = 2, epsilon = 1, J = 9, eta = 1/1000, 110 trials) the "
     "worst 0.9-quantile is 0.91, 0.79, 0.56 and 0.20 of the risk of the start at n = 2^10, 2^12, 2^14, 2^16; the "
     "sizes beyond, where a rate could be told from none, take too long over the whole class",
+)
+
+
+settings_of_smoothed_em_pgm = settings(
+    "pure_heavy_tails/proc-smoothed-em-pgm",
+    {
+        reading: {
+            "records": "pure_heavy_tails/alg-2@records",
+            "C": "pure_heavy_tails/alg-2@cap",
+            "epsilon": "pure_heavy_tails/alg-2@epsilon",
+            "noise": "pure_heavy_tails/alg-5@noise",
+            "radius": "pure_heavy_tails/proc-smoothed-em-pgm@corrected-eta",
+            "step": "pure_heavy_tails/proc-smoothed-em-pgm@corrected-gamma",
+            "gradients": "pure_heavy_tails/proc-smoothed-em-pgm@derived-gradients",
+        }
+        for reading in ("as printed", "corrected")  # they part in the step of a run: the data's own, or this one
+    },
+    symbols=ON_A_NET,
+    beside=NO_MINIMISER,
+    problems=drawn(budget=PureDP, n=(1, 2.0**12), d=(1, 3)),
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0), "rho": (0.01, 0.05, 0.15)},
 )

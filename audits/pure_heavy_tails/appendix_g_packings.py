@@ -32,7 +32,7 @@ from dpcheck.symbols import BY_NAME, G_k, k, p, zeta
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.linear import SparseDirection
 
-from .cases import ZETAS, drawn, problem, solvers
+from .cases import ZETAS, problem, solvers, with_figure
 
 
 def private_decoder_error(size: int, n: int, epsilon: float, p: float) -> float:
@@ -126,7 +126,7 @@ def decoders_err(context: Context) -> Verdict:
             points.append(Point(x=n, value=private, bound=bound, series=f"epsilon = {eps:g}"))
             points.append(Point(x=n, value=open_, bound=bound, series=f"without privacy, epsilon = {eps:g}"))
     facts.append(Fact("settings in which the decoder without privacy is below the bound", beaten, ">", 0))
-    return drawn(lower_bound.verdict(facts), points, "n", "average decoding error")
+    return with_figure(lower_bound.verdict(facts), points, "n", "average decoding error")
 
 
 @check(
@@ -148,7 +148,7 @@ def algorithms_decode(context: Context, *, d: int, solver: str) -> Verdict:
     facts = [Fact("bound", bound, ">=", level)]
     answer = lower_bound.verdict(facts, [tried])
     point = Point(x=d, value=wrong / trials, bound=bound, series=name)
-    return drawn(answer, [point], "d", "average decoding error")
+    return with_figure(answer, [point], "d", "average decoding error")
 
 
 @check("pure_heavy_tails/prop-g-4", kind="symbolic")

@@ -22,6 +22,7 @@ from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
 from dpcheck.algorithms.solvers import Pushed, certified
 from dpcheck.checks import Context
+from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy, privacy, replay, risk, sensitivity
 from dpcheck.harness.losses import compose
@@ -464,6 +465,21 @@ def solvers(d: int, k: float = 2.0) -> dict[str, PopLocalize]:
     return {"single": practical(k, "single").outer(), **second}
 
 
-def drawn(answer: Verdict, points: list[Point], x: str, y: str) -> Verdict:
+def with_figure(answer: Verdict, points: list[Point], x: str, y: str) -> Verdict:
     """The verdict with a figure."""
     return replace(answer, points=points, axes=(x, y))
+
+
+# Settings -----------------------------------------------------------------------------------------------------------
+
+STAGE = {"records": "m", "lambda_": "lambda", "epsilon": "share", "step": "gamma"}
+"""Fields of a stage -> symbols of claims; `epsilon` is that of the whole algorithm there."""
+WEIGHTS = {"lambda_": (0.3, 1.0, 20.0)}
+PLANNED = drawn(budget=PureDP, n=(1, 2.0**30))
+"""Problems for a solver of regularised empirical risks on n records."""
+LONG = drawn(budget=PureDP, n=(2.0**12, 2.0**40))
+"""Problems for Algorithm 1."""
+NO_MAPPING = {"step": "a projected gradient mapping has one; here it is 0"}
+NO_BALL = {**NO_MAPPING, "radius": "no ball is left; inf", "xi": "projections are exact; 0"}
+ON_A_NET = {**STAGE, "records": "n", "radius": "eta"}
+NO_MINIMISER = {"gap": "scores are exact; 0", "xi": NO_BALL["xi"]}

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.controls import conclude
@@ -15,7 +16,7 @@ from dpcheck.harness.replay import Case, changed_record
 from dpcheck.privacy import PureDP
 from dpcheck.verdicts import Verdict, holds, refuted
 
-from .cases import CONTROLS, coarse, opposite_spikes, problem, shifts, slack_verdict, wide, worst_of
+from .cases import CONTROLS, PLANNED, coarse, opposite_spikes, problem, shifts, slack_verdict, wide, worst_of
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
 
@@ -75,4 +76,18 @@ beside_localisation = unchecked(
     "nothing is claimed of its risk beside that of localisation at one n, so that a comparison has no outcome: where "
     "the localised algorithms are told apart from their start (n from 2^16 on) its n epsilon full-batch steps are too "
     "many to run",
+)
+
+
+settings_of_the_baseline = settings(
+    LABEL,
+    {
+        "T": "pure_heavy_tails/proc-noisy-subgradient@steps",
+        "C": "pure_heavy_tails/proc-noisy-subgradient@cap",
+        "noise": "pure_heavy_tails/proc-noisy-subgradient@noise",
+        "eta": "pure_heavy_tails/proc-noisy-subgradient@eta",
+        "gradients": "pure_heavy_tails/proc-noisy-subgradient@gradients",
+    },
+    problems=PLANNED,
+    fields={"k": (2.0, 3.0, 4.0)},
 )

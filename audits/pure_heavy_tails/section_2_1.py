@@ -17,7 +17,8 @@ from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
-from dpcheck.engine.statements import stated
+from dpcheck.engine.settings import settings
+from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
@@ -29,7 +30,7 @@ from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import BLOCKS, DELTA, opposite_spikes, problem, within_constants
+from .cases import BLOCKS, DELTA, LONG, NO_BALL, STAGE, opposite_spikes, problem, within_constants
 
 # Algorithm 1 --------------------------------------------------------------------------------------------------------
 
@@ -245,7 +246,7 @@ class _Allowed(PrivateErm):
         return self.constant
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
-        distance = self.precision(problem, n) / self.lambda_
+        distance = bound_of("pure_heavy_tails/thm-2-1@solver", self, problem, n)
         stage = Stage(stage="point", records=n, lambda_=self.lambda_, C=1.0, epsilon=1.0, noise=0.0, radius=distance)
         return Schedule(phases=(stage,), releases=(), gradients=n, floats_per_trial=4, claimed=None)
 
@@ -312,3 +313,35 @@ def monotone_solver_time(context: Context) -> Verdict:
     return accuracy.never_violated(
         found, allowed, statement="total time <= T J Time(n)", covers=covers, evidence="certificate"
     )
+
+
+IN_PHASES = {
+    "phases": "pure_heavy_tails/alg-1@corrected-phases",
+    "first": "pure_heavy_tails/alg-1@first",
+    "records": "pure_heavy_tails/alg-1@records",
+    "epsilon": "pure_heavy_tails/alg-2@epsilon",
+    "C": "pure_heavy_tails/alg-4@cap",
+    "noise": "pure_heavy_tails/proc-single-op@derived-noise",
+    "gap": "pure_heavy_tails/proc-single-op@derived-gap",
+}
+settings_of_algorithm_1 = settings(
+    "pure_heavy_tails/alg-1",
+    {
+        "as printed": {
+            **IN_PHASES,
+            "blocks": "pure_heavy_tails/alg-1@derived-blocks",
+            "lambda_": "pure_heavy_tails/proc-localized-double-op@corrected-lambda",
+            "reach": "pure_heavy_tails/proc-localized-double-op@corrected-reach",
+        },
+        "practical": {
+            **IN_PHASES,
+            "lambda_": "pure_heavy_tails/alg-1@derived-lambda",
+            "reach": "pure_heavy_tails/alg-1@derived-reach",
+        },
+    },
+    symbols={**STAGE, "blocks": "J"},
+    beside={**NO_BALL, "t": "it numbers the phases"},
+    problems=LONG,
+    # Phases that move less than floats can tell are left out; not here.
+    fields={"erm": (SingleOutputPert(), SingleOutputPert(k=4.0)), "resolution": (1e-300,)},
+)

@@ -15,6 +15,7 @@ from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, sensitivity
 from dpcheck.harness.controls import APART
@@ -31,8 +32,13 @@ from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import (
     DELTA,
+    NO_BALL,
+    NO_MAPPING,
+    PLANNED,
     SOLVERS,
+    STAGE,
     UNITS,
+    WEIGHTS,
     distance_within,
     distances,
     localisation_sensitivity,
@@ -336,3 +342,40 @@ def one_stage_against_two(context: Context, *, k: float, n: int) -> Verdict:
         return refuted(said, "sampled", **fields)
     seen = f"a worst risk of one stage more than {1 + 7 * error / two:.3g} times that of two"
     return consistent(said, "sampled", notices=seen, **fields)
+
+
+settings_of_algorithm_2 = settings(
+    "pure_heavy_tails/alg-2",
+    {
+        "records": "pure_heavy_tails/alg-2@records",
+        "C": "pure_heavy_tails/alg-2@cap",
+        "epsilon": "pure_heavy_tails/alg-2@epsilon",
+        "noise": "pure_heavy_tails/alg-2",
+        "gap": "pure_heavy_tails/alg-2@gap",
+        "radius": "pure_heavy_tails/alg-2@radius",
+    },
+    symbols=STAGE,
+    beside={**NO_MAPPING, "xi": NO_BALL["xi"]},
+    problems=PLANNED,
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0), "zeta": (1.0, 3.0, 7.0)},
+)
+SINGLE = {
+    "records": "pure_heavy_tails/alg-2@records",
+    "C": "pure_heavy_tails/alg-2@cap",
+    "epsilon": "pure_heavy_tails/alg-2@epsilon",
+}
+settings_of_single_perturbation = settings(
+    "pure_heavy_tails/proc-single-op",
+    {
+        "as printed": {
+            **SINGLE,
+            "noise": "pure_heavy_tails/proc-single-op@derived-noise",
+            "gap": "pure_heavy_tails/proc-single-op@derived-gap",
+        },
+        "paper-noise": {**SINGLE, "noise": "pure_heavy_tails/alg-2", "gap": "pure_heavy_tails/alg-2@gap"},
+    },
+    symbols=STAGE,
+    beside=NO_BALL,
+    problems=PLANNED,
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
+)

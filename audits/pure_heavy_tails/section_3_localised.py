@@ -19,6 +19,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import order_of, unassumed
 from dpcheck.harness import risk
 from dpcheck.harness.controls import conclude
@@ -28,7 +29,19 @@ from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
 
-from .cases import BLOCKS, CONTROLS, DELTA, opposite_spikes, practical, problem, within_constants, worst_of
+from .cases import (
+    BLOCKS,
+    CONTROLS,
+    DELTA,
+    LONG,
+    NO_BALL,
+    STAGE,
+    opposite_spikes,
+    practical,
+    problem,
+    within_constants,
+    worst_of,
+)
 
 
 def _slack_by_phase(context: Context, solver: str, label: str) -> Verdict:
@@ -253,3 +266,49 @@ def risk_on_real_records(context: Context, *, data: str, solver: str, n: int) ->
     points = [Point(x=n, value=typical, series=name), Point(x=n, value=start, series=f"{SHORT[data]}, start")]
     axes = ("n", "0.9-quantile of the excess risk")
     return replace(found, reason=reason, numbers=numbers, points=points, axes=axes)
+
+
+DOUBLE = {
+    "records": "pure_heavy_tails/alg-1@records",
+    "first": "pure_heavy_tails/alg-1@first",
+    "epsilon": "pure_heavy_tails/alg-4@epsilon",
+    "C": "pure_heavy_tails/alg-4@cap",
+    "noise": "pure_heavy_tails/alg-4",
+    "gap": "pure_heavy_tails/alg-4@gap",
+    "radius": "pure_heavy_tails/alg-4@radius",
+    "xi": "pure_heavy_tails/alg-4@xi",
+}
+SINGLE = {
+    "records": "pure_heavy_tails/alg-1@records",
+    "first": "pure_heavy_tails/alg-1@first",
+    "epsilon": "pure_heavy_tails/alg-2@epsilon",
+    "C": "pure_heavy_tails/alg-4@cap",
+    "noise": "pure_heavy_tails/proc-single-op@derived-noise",
+    "gap": "pure_heavy_tails/proc-single-op@derived-gap",
+    "blocks": "pure_heavy_tails/alg-1@derived-blocks",
+    "lambda_": "pure_heavy_tails/proc-localized-double-op@corrected-lambda",
+    "reach": "pure_heavy_tails/proc-localized-double-op@corrected-reach",
+}
+
+
+settings_of_the_localised_algorithm = settings(
+    "pure_heavy_tails/proc-localized-double-op",
+    {
+        "as printed": {
+            **DOUBLE,
+            "blocks": "pure_heavy_tails/proc-localized-double-op@derived-blocks",
+            "lambda_": "pure_heavy_tails/proc-localized-double-op@derived-lambda",
+            "reach": "pure_heavy_tails/proc-localized-double-op@derived-reach",
+        },
+        "corrected": SINGLE,
+        "practical": {
+            **DOUBLE,
+            "lambda_": "pure_heavy_tails/alg-1@derived-lambda",
+            "reach": "pure_heavy_tails/alg-1@derived-reach",
+        },
+    },
+    symbols={**STAGE, "blocks": "J"},
+    beside={**NO_BALL, "t": "it numbers the phases"},
+    problems=LONG,
+    fields={"k": (2.0, 3.0, 4.0)},
+)

@@ -13,6 +13,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.algorithms.solvers import Task
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import risk, runtime, sensitivity
 from dpcheck.harness.controls import conclude
@@ -28,7 +29,11 @@ from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import (
+    NO_MAPPING,
+    PLANNED,
     SOLVERS,
+    STAGE,
+    WEIGHTS,
     distance_within,
     distances,
     opposite_spikes,
@@ -251,3 +256,21 @@ def noise_of_the_second_stage(context: Context) -> Verdict:
         found += [first.noise, second.noise, first.radius, first.gap, second.gap]
         wanted += [scale, scale, 50 * scale * d, C**2 / (2 * lam * m**2), C**2 / (72 * lam * m**2)]
     return agree(found, wanted, "noise, radius and gaps of the schedule as printed")
+
+
+settings_of_algorithm_4 = settings(
+    "pure_heavy_tails/alg-4",
+    {
+        "records": "pure_heavy_tails/alg-4@records",
+        "C": "pure_heavy_tails/alg-4@cap",
+        "epsilon": "pure_heavy_tails/alg-4@epsilon",
+        "noise": "pure_heavy_tails/alg-4",
+        "gap": "pure_heavy_tails/alg-4@gap",
+        "radius": "pure_heavy_tails/alg-4@radius",
+        "xi": "pure_heavy_tails/alg-4@xi",
+    },
+    symbols=STAGE,
+    beside=NO_MAPPING,
+    problems=PLANNED,
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
+)

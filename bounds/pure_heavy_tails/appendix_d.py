@@ -5,12 +5,13 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import G_2, B, C, D, G_k, J, L, T, alpha, beta, d, epsilon, eta, k, lambda_, m, n, xi
+from dpcheck.symbols import G_2, B, C, D, G_k, J, L, T, alpha, beta, d, epsilon, eta, k, lambda_, m, n, sequences, xi
 
 from ._paper import RATE, claim, m_1
 from .section_2_1 import LARGE_SAMPLE, LOG, localised
 
 A_Z = sp.Symbol("A_Z", positive=True)
+cap, gap, weight, records = sequences("C gap lambda m")
 
 prop_d_1 = claim(
     "pure_heavy_tails/prop-d-1",
@@ -138,6 +139,16 @@ proc_structured_double_op = claim(
     kind="procedure",
     section="D.3",
     about=("pure_heavy_tails/alg-4",),
+)
+
+proc_structured_double_op_gradients = proc_structured_double_op.as_read(
+    "pure_heavy_tails/proc-structured-double-op@gradients",
+    "Modified Algorithm 4, gradients",
+    "⌈(4DL/α)²⌉ full-batch steps in each stage, L = 2C + λD and α the gap of the stage.",
+    quantity="gradients",
+    relation="=",
+    explicit=records[1] * sum(sp.ceiling((4 * D * (2 * cap[i] + weight[i] * D) / gap[i]) ** 2) for i in (1, 2)),
+    about=("pure_heavy_tails/proc-structured-double-op",),
 )
 
 lem_d_5 = claim(

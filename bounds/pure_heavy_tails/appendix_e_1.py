@@ -15,6 +15,8 @@ from ._paper import claim, m_1
 from .section_2_1 import LARGE_SAMPLE, LOG, localised
 
 lambda_max = sp.Symbol("lambda_max", positive=True)
+GRID = sp.Piecewise((1 + sp.ceiling(D / (2 * eta)), sp.Eq(d, 1)), (sp.ceiling(D * sp.sqrt(d) / (2 * eta)) ** d, True))
+"""Points of a grid of the domain that every point of it is within eta of."""
 
 TAIL = G_k * (d / (epsilon * n)) ** (1 - 1 / k)
 
@@ -48,6 +50,41 @@ alg_5 = claim(
     relation="<=",
     explicit=2 * C / n,
     remark="Net and step size γ must be public.",
+)
+
+alg_5_noise = alg_5.as_read(
+    "pure_heavy_tails/alg-5@noise",
+    "Algorithm 5, law",
+    "Probability ∝ exp(−ε s_Z/(2Δ)), Δ = 2C/n: one over the coefficient is 4C/(nε).",
+    quantity="one over the coefficient of the scores",
+    relation="=",
+    explicit=4 * C / (n * epsilon),
+    about=("pure_heavy_tails/alg-5",),
+)
+
+alg_5_eta = alg_5_noise.as_read(
+    "pure_heavy_tails/alg-5@eta",
+    "Theorem E.1, net",
+    "η = Cd/(εn(λ + H)).",
+    quantity="radius of the net",
+    explicit=C * d / (epsilon * n * (lambda_ + H)),
+)
+
+alg_5_gamma = alg_5_noise.as_read(
+    "pure_heavy_tails/alg-5@gamma",
+    "Theorem E.1, step size",
+    "γ = 1/(λ + H).",
+    quantity="step size of the mapping",
+    explicit=1 / (lambda_ + H),
+)
+
+alg_5_gradients = alg_5_noise.as_read(
+    "pure_heavy_tails/alg-5@derived-gradients",
+    "Algorithm 5, gradients",
+    "n gradients at every point of the grid: 1 + ⌈D/(2η)⌉ points on a line, ⌈D√d/(2η)⌉ᵈ in d ≥ 2.",
+    origin="ours",
+    quantity="gradients",
+    explicit=n * GRID,
 )
 
 proc_pgm = claim(

@@ -13,6 +13,7 @@ from dpcheck.symbols import G_2, C, D, G_k, H, beta, d, epsilon, k, lambda_, n, 
 
 from ._paper import claim
 from .appendix_e_1 import (
+    GRID,
     LONG,
     TAIL,
     explicit_distance,
@@ -34,6 +35,33 @@ proc_smoothed_em_pgm = claim(
     section="E.2",
     about=("pure_heavy_tails/alg-5",),
     remark="As printed γ, and through it the net, depend on the data (S3).",
+)
+
+proc_smoothed_em_pgm_gamma = proc_smoothed_em_pgm.as_read(
+    "pure_heavy_tails/proc-smoothed-em-pgm@corrected-gamma",
+    "Ball-smoothed EM-PGM, public step size",
+    "γ = 1/(λ + dG_2√(n/ρ)/τ), τ = D/√n.",
+    origin="ours",
+    quantity="step size of the mapping",
+    relation="=",
+    explicit=1 / (lambda_ + H_TAU.subs(tau, D / sp.sqrt(n))),
+    about=("pure_heavy_tails/proc-smoothed-em-pgm",),
+)
+
+proc_smoothed_em_pgm_eta = proc_smoothed_em_pgm_gamma.as_read(
+    "pure_heavy_tails/proc-smoothed-em-pgm@corrected-eta",
+    "Ball-smoothed EM-PGM, public net",
+    "η = Cdγ/(εn) for the public γ.",
+    quantity="radius of the net",
+    explicit=C * d / (epsilon * n * (lambda_ + H_TAU.subs(tau, D / sp.sqrt(n)))),
+)
+
+proc_smoothed_em_pgm_gradients = proc_smoothed_em_pgm_gamma.as_read(
+    "pure_heavy_tails/proc-smoothed-em-pgm@derived-gradients",
+    "Ball-smoothed EM-PGM, losses",
+    "A smoothed gradient takes two losses on a line, 64 on a circle of nodes in the plane.",
+    quantity="losses asked for",
+    explicit=n * GRID * sp.Piecewise((2, sp.Eq(d, 1)), (64, True)),
 )
 
 fact_smoothing = claim(

@@ -11,10 +11,11 @@ from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import C, G_k, beta, d, epsilon, k, kappa, lambda_, m, n
 
-from ._paper import RATE, TARGET, c_1, claim
+from ._paper import FIRST_STAGE, RATE, TARGET, c_1, claim
 from .appendix_d import localised_rate
 from .appendix_f_scores import D_0, DELTA_0
 from .section_2_1 import LARGE_SAMPLE
+from .section_3_solver import alg_4, alg_4_gap
 
 alg_7 = claim(
     "pure_heavy_tails/alg-7",
@@ -44,6 +45,44 @@ alg_7_literal = claim(
     probability=1 - sp.exp(-3),
     grade="slip",
     remark="Algorithm 2 is run with ε/2 and ζ = 3: the radius is 600Cd/(λεm), the diameter up to 1200Cd/(λεm).",
+)
+
+alg_7_budget = alg_7.as_read(
+    "pure_heavy_tails/alg-7@epsilon",
+    "Algorithm 7, budgets",
+    "Algorithm 2 may spend ε/2, the exponential mechanism ε_EM = ε/4; the rest is slack.",
+    quantity="epsilon of a stage",
+    relation="=",
+    explicit=sp.Piecewise((epsilon / 2, FIRST_STAGE), (epsilon / 4, True)),
+    about=("pure_heavy_tails/alg-7",),
+)
+
+alg_7_noise = alg_7_budget.as_read(
+    "pure_heavy_tails/alg-7@noise",
+    "Algorithm 7, noise and law",
+    "Algorithm 2 adds noise of scale 12C/(λmε); the density of the second stage is ∝ exp(−ε_EM F̂_{C,λ}/(2Δ_0)): one "
+    "over the coefficient is 8Δ_0/ε.",
+    quantity="scale of the noise, or one over the coefficient of the potential",
+    explicit=sp.Piecewise((alg_4.explicit, FIRST_STAGE), (8 * DELTA_0 / epsilon, True)),
+)
+
+alg_7_gap = alg_7_budget.as_read(
+    "pure_heavy_tails/alg-7@gap",
+    "Algorithm 7, exact evaluation",
+    "Line 1 of Algorithm 2 has the gap C²/(2λm²); an exact evaluator has none.",
+    quantity="gap of the minimiser, or error of a score",
+    explicit=sp.Piecewise((alg_4_gap.explicit, FIRST_STAGE), (0, True)),
+)
+
+alg_7_accuracy = alg_7_budget.as_read(
+    "pure_heavy_tails/alg-7@inner-gap",
+    "Algorithm 7, α_in",
+    "Scores err by α_in/2 at most, α_in = min{Δ_0/512, CD_0d/(c_100mε)}; the text leaves c_100 open, here it is 512.",
+    quantity="gap of the minimiser, or error of a score",
+    explicit=sp.Piecewise(
+        (alg_4_gap.explicit, FIRST_STAGE),
+        (sp.Min(DELTA_0 / 512, C * D_0 * d / (512 * m * epsilon)) / 2, True),
+    ),
 )
 
 fact_gibbs = claim(

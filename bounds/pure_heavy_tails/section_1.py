@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import D, G_k, d, epsilon, k, n
+from dpcheck.symbols import C, D, G_k, T, d, epsilon, k, n
 
 from ._paper import claim
 
@@ -51,4 +51,47 @@ proc_noisy_subgradient = claim(
     assumptions=(sp.Ge(k, 2),),
     about=("pure_heavy_tails/proc-noisy-subgradient",),
     remark="The paper remarks that clipping is suboptimal under pure DP; this is what that costs.",
+)
+
+proc_noisy_subgradient_steps = proc_noisy_subgradient.as_read(
+    "pure_heavy_tails/proc-noisy-subgradient@steps",
+    "Noisy clipped subgradient descent, steps",
+    "T = nε/d, to the nearest whole number, one at least.",
+    quantity="steps",
+    measures="",
+    relation="=",
+    explicit=sp.Max(1, sp.floor(n * epsilon / d + sp.Rational(1, 2))),
+    remark="",
+)
+
+proc_noisy_subgradient_cap = proc_noisy_subgradient_steps.as_read(
+    "pure_heavy_tails/proc-noisy-subgradient@cap",
+    "Noisy clipped subgradient descent, clip level",
+    "C = G_k(nε/d)^{1/(2k)}.",
+    quantity="clip level",
+    explicit=G_k * (n * epsilon / d) ** (1 / (2 * k)),
+)
+
+proc_noisy_subgradient_noise = proc_noisy_subgradient_steps.as_read(
+    "pure_heavy_tails/proc-noisy-subgradient@noise",
+    "Noisy clipped subgradient descent, noise",
+    "Isotropic Laplace noise of scale 2CT/(nε) at every step.",
+    quantity="scale of the noise",
+    explicit=2 * C * T / (n * epsilon),
+)
+
+proc_noisy_subgradient_eta = proc_noisy_subgradient_steps.as_read(
+    "pure_heavy_tails/proc-noisy-subgradient@eta",
+    "Noisy clipped subgradient descent, step size",
+    "η = D/(√T √(C² + d(d + 1)β²)), β the scale of the noise: D over the root of the summed squares of the steps.",
+    quantity="step size",
+    explicit=D / sp.sqrt(T * (C**2 + d * (d + 1) * proc_noisy_subgradient_noise.explicit**2)),
+)
+
+proc_noisy_subgradient_gradients = proc_noisy_subgradient_steps.as_read(
+    "pure_heavy_tails/proc-noisy-subgradient@gradients",
+    "Noisy clipped subgradient descent, gradients",
+    "T full-batch steps take Tn gradients.",
+    quantity="gradients",
+    explicit=T * n,
 )

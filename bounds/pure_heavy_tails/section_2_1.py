@@ -13,7 +13,20 @@ from dpcheck.symbols import G_1, G_2, D, G_k, J, R, beta, d, epsilon, index, k, 
 
 from ._paper import RATE, c_erm, claim, m_1
 
-weight, precision = sequences("lambda Delta")
+weight, precision, phases, begins, blocks, records = sequences("lambda Delta t first J m")
+phase = sp.Symbol("t", positive=True)
+
+
+def precision_of(constant: sp.Expr) -> sp.Expr:
+    """Δ_t of a block of m records around a solver with that constant of (6)."""
+    solver = constant * (G_k * (d / (m * epsilon)) ** (1 - 1 / k) + G_2 / sp.sqrt(m))
+    return solver + sp.sqrt(20) * G_2 / sp.sqrt(m)
+
+
+def weight_of(constant: sp.Expr) -> sp.Expr:
+    """λ_t = 32^{t−1}·20Δ_1/D."""
+    return 32 ** (phase - 1) * 20 * precision_of(constant).subs(m, records[1]) / D
+
 
 alg_1 = claim(
     "pure_heavy_tails/alg-1",
@@ -55,6 +68,74 @@ alg_1_corrected = claim(
     relation="<=",
     explicit=77 * G_1 * D * (J / n) ** 4,
     assumptions=(sp.Ge(n, 2 * J),),
+    about=("pure_heavy_tails/alg-1",),
+)
+
+alg_1_records = alg_1.as_read(
+    "pure_heavy_tails/alg-1@records",
+    "Algorithm 1, lines 7 and 11",
+    "A block of phase t holds m_t = ⌊⌊n/2ᵗ⌋/J⌋ records.",
+    quantity="records of a block",
+    relation="=",
+    explicit=sp.floor(n / (2**phase * J)),
+    about=("pure_heavy_tails/alg-1",),
+)
+
+alg_1_first = alg_1.as_read(
+    "pure_heavy_tails/alg-1@first",
+    "Algorithm 1, line 7",
+    "The batches of the phases are disjoint: that of phase t begins where the ⌊n/2ᵗ⁻¹⌋ records of the one before end.",
+    quantity="index of a phase's first record",
+    relation="=",
+    explicit=sp.Piecewise(
+        (0, sp.Eq(phase, 1)),
+        (begins[index - 1] + (phase - phases[index - 1]) * sp.floor(n / 2 ** phases[index - 1]), True),
+    ),
+    about=("pure_heavy_tails/alg-1",),
+)
+
+alg_1_phases = alg_1.as_read(
+    "pure_heavy_tails/alg-1@corrected-phases",
+    "Algorithm 1 with T = ⌊log₂(n/J)⌋",
+    "T = ⌊log₂(n/J)⌋ phases: all in which every block holds a record.",
+    origin="ours",
+    quantity="phases",
+    relation="=",
+    explicit=sp.floor(sp.log(n / blocks[1], 2)),
+    about=("pure_heavy_tails/alg-1",),
+)
+
+alg_1_blocks = alg_1.as_read(
+    "pure_heavy_tails/alg-1@derived-blocks",
+    "Algorithm 1, line 3, with its constant",
+    "J = ⌈8 log(⌈log₂ n⌉/δ)⌉ for a solver that meets (6) with probability 0.8: 8 = 1/(2·0.25²), and J = Θ(log(T/δ)).",
+    origin="ours",
+    quantity="blocks of a phase",
+    relation="=",
+    explicit=sp.ceiling(8 * sp.log(sp.ceiling(sp.log(n, 2)) / beta)),
+    about=("pure_heavy_tails/alg-1", "pure_heavy_tails/proc-single-op"),
+)
+
+alg_1_weights = alg_1.as_read(
+    "pure_heavy_tails/alg-1@derived-lambda",
+    "Algorithm 1, lines 5 and 10, with λ_1",
+    "λ_t = 32^{t−1}λ_1, as printed, with λ_1 = 20Δ_1/D, which the text leaves open.",
+    origin="ours",
+    quantity="weight of the regulariser",
+    relation="=",
+    explicit=weight_of(c_erm),
+    about=("pure_heavy_tails/alg-1",),
+)
+
+alg_1_reach = alg_1.as_read(
+    "pure_heavy_tails/alg-1@derived-reach",
+    "Algorithm 1, distance of a good block",
+    "A good block's point lies within Δ_t/λ_t of the regularised population minimiser, Δ_t = "
+    "c_erm(G_k(d/(m_tε))^{1−1/k} + G_2/√m_t) + √20 G_2/√m_t.",
+    origin="ours",
+    quantity="distance that is allowed to a good block",
+    relation="=",
+    explicit=precision_of(c_erm) / lambda_,
     about=("pure_heavy_tails/alg-1",),
 )
 
@@ -230,12 +311,11 @@ def localised(proof: Proof, precision: sp.Expr) -> sp.Expr:
 @derivation("pure_heavy_tails/thm-2-1", LARGE_SAMPLE, also=("pure_heavy_tails/thm-2-1@derived",))
 def localisation(proof: Proof) -> None:
     """Centres of a solver's precision Δ_t/λ_t cost 144Δ_t²/λ_t each; λ_1 balances their sum against λ_1D²/2."""
-    solver = c_erm * (G_k * (d / (m * epsilon)) ** (1 - 1 / k) + G_2 / sp.sqrt(m))
     block = proof.argues(
         "more than half of the blocks are within Δ_t/λ_t of the regularised minimiser (Chebyshev, Hoeffding)",
         "Δ_t",
         "=",
-        solver + sp.sqrt(20) * G_2 / sp.sqrt(m),
+        precision_of(c_erm),
     )
     risk = localised(proof, block.subs(m, m_1))
     proof.concludes("pure_heavy_tails/thm-2-1@derived", risk)

@@ -39,6 +39,51 @@ alg_2_derived = claim(
     about=("pure_heavy_tails/alg-2",),
 )
 
+alg_2_records = alg_2.as_read(
+    "pure_heavy_tails/alg-2@records",
+    "Algorithm 2, input",
+    "One release, of all n records.",
+    quantity="records read",
+    explicit=n,
+    about=("pure_heavy_tails/alg-2",),
+)
+
+alg_2_budget = alg_2.as_read(
+    "pure_heavy_tails/alg-2@epsilon",
+    "Algorithm 2, line 2",
+    "The release may spend the whole of ε.",
+    quantity="epsilon of the release",
+    explicit=epsilon,
+    about=("pure_heavy_tails/alg-2",),
+)
+
+alg_2_cap = alg_2.as_read(
+    "pure_heavy_tails/alg-2@cap",
+    "Proposition 2.5, Lipschitz constant",
+    "C = G_k(nε/d)^{1/k}; any C > 0 is private.",
+    quantity="Lipschitz constant of the extension",
+    explicit=G_k * (n * epsilon / d) ** (1 / k),
+    about=("pure_heavy_tails/alg-2",),
+)
+
+alg_2_gap = alg_2.as_read(
+    "pure_heavy_tails/alg-2@gap",
+    "Algorithm 2, line 1",
+    "w̃ is within C²/(2λn²) of the minimum of F̂_{C,λ}.",
+    quantity="gap of the approximate minimiser",
+    explicit=C**2 / (2 * lambda_ * n**2),
+    about=("pure_heavy_tails/alg-2",),
+)
+
+alg_2_radius = alg_2.as_read(
+    "pure_heavy_tails/alg-2@radius",
+    "Algorithm 2, output",
+    "W_0 = W ∩ B(w_loc, 100ζCd/(λnε)).",
+    quantity="radius of the ball",
+    explicit=100 * zeta * C * d / (lambda_ * n * epsilon),
+    about=("pure_heavy_tails/alg-2",),
+)
+
 proc_iso_laplace = claim(
     "pure_heavy_tails/proc-iso-laplace",
     "Isotropic Laplace noise",
@@ -165,4 +210,26 @@ proc_single_op_derived = claim(
     assumptions=(sp.Le(epsilon, d), sp.Ge(k, 2)),
     about=("pure_heavy_tails/proc-single-op",),
     probability=sp.Rational(4, 5),
+)
+
+proc_single_op_noise = proc_single_op.as_read(
+    "pure_heavy_tails/proc-single-op@derived-noise",
+    "Single output perturbation, noise",
+    "Isotropic Laplace noise of scale 3C/(λmε).",
+    origin="ours",
+    quantity="scale of the noise",
+    relation="=",
+    explicit=3 * C / (lambda_ * m * epsilon),
+    about=("pure_heavy_tails/proc-single-op",),
+)
+
+proc_single_op_gap = proc_single_op.as_read(
+    "pure_heavy_tails/proc-single-op@derived-gap",
+    "Single output perturbation, gap",
+    "The minimiser over W is exact to C²/(72λm²).",
+    origin="ours",
+    quantity="gap of the approximate minimiser",
+    relation="=",
+    explicit=C**2 / (72 * lambda_ * m**2),
+    about=("pure_heavy_tails/proc-single-op",),
 )

@@ -11,7 +11,10 @@ from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import G_1, G_2, D, G_k, J, beta, d, epsilon, k, lambda_, m, n
 
 from ._paper import RATE, claim, m_1
-from .section_2_1 import LARGE_SAMPLE, LOG, localised
+from .section_2_1 import LARGE_SAMPLE, LOG, localised, precision_of, weight_of
+
+QUANTILE = sp.Function("gammaincinv")(d, sp.Rational(9, 10))
+"""The 0.9-quantile of Gamma(d), by the name that SciPy has for it."""
 
 proc_localized_double_op = claim(
     "pure_heavy_tails/proc-localized-double-op",
@@ -20,6 +23,56 @@ proc_localized_double_op = claim(
     kind="procedure",
     section="3",
     about=("pure_heavy_tails/alg-1", "pure_heavy_tails/alg-4"),
+)
+
+proc_localized_double_op_blocks = proc_localized_double_op.as_read(
+    "pure_heavy_tails/proc-localized-double-op@derived-blocks",
+    "Localized Double Output Perturbation with their constant",
+    "J = ⌈(200/9) log(⌈log₂ n⌉/δ)⌉: 200/9 = 1/(2·0.15²), as Algorithm 4 meets (6) with probability 0.7.",
+    origin="ours",
+    quantity="blocks of a phase",
+    relation="=",
+    explicit=sp.ceiling(sp.Rational(200, 9) * sp.log(sp.ceiling(sp.log(n, 2)) / beta)),
+    about=("pure_heavy_tails/proc-localized-double-op",),
+)
+
+DOUBLE, SINGLE = (noise * QUANTILE / d + epsilon / (share * d) + 20 for noise, share in ((12, 3), (3, 6)))
+"""c_erm: the noise at its 0.9 quantile, the distance that the gaps allow, and the bias."""
+
+proc_localized_double_op_weights = proc_localized_double_op.as_read(
+    "pure_heavy_tails/proc-localized-double-op@derived-lambda",
+    "Localized Double Output Perturbation, weights",
+    "λ_t = 32^{t−1}·20Δ_1/D with c_erm = 12q/d + ε/(3d) + 20, q the 0.9-quantile of Gamma(d).",
+    origin="ours",
+    quantity="weight of the regulariser",
+    relation="=",
+    explicit=weight_of(DOUBLE),
+    about=("pure_heavy_tails/proc-localized-double-op",),
+)
+
+proc_localized_double_op_reach = proc_localized_double_op.as_read(
+    "pure_heavy_tails/proc-localized-double-op@derived-reach",
+    "Localized Double Output Perturbation, distance of a good block",
+    "Δ_t/λ_t with c_erm = 12q/d + ε/(3d) + 20, q the 0.9-quantile of Gamma(d).",
+    origin="ours",
+    quantity="distance that is allowed to a good block",
+    relation="=",
+    explicit=precision_of(DOUBLE) / lambda_,
+    about=("pure_heavy_tails/proc-localized-double-op",),
+)
+
+proc_localized_double_op_corrected_weights = proc_localized_double_op_weights.as_read(
+    "pure_heavy_tails/proc-localized-double-op@corrected-lambda",
+    "Localised single output perturbation, weights",
+    "λ_t = 32^{t−1}·20Δ_1/D with c_erm = 3q/d + ε/(6d) + 20, q the 0.9-quantile of Gamma(d).",
+    explicit=weight_of(SINGLE),
+)
+
+proc_localized_double_op_corrected_reach = proc_localized_double_op_reach.as_read(
+    "pure_heavy_tails/proc-localized-double-op@corrected-reach",
+    "Localised single output perturbation, distance of a good block",
+    "Δ_t/λ_t with c_erm = 3q/d + ε/(6d) + 20, q the 0.9-quantile of Gamma(d).",
+    explicit=precision_of(SINGLE) / lambda_,
 )
 
 thm_3_1 = claim(

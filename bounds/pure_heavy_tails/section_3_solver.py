@@ -8,7 +8,7 @@ from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import C, G_k, d, epsilon, k, lambda_, m
 
-from ._paper import TARGET, claim
+from ._paper import FIRST_STAGE, TARGET, claim
 
 alg_4 = claim(
     "pure_heavy_tails/alg-4",
@@ -34,6 +34,60 @@ alg_4_derived = claim(
     measures="epsilon spent",
     relation="<=",
     explicit=19 * epsilon / 36,
+    about=("pure_heavy_tails/alg-4",),
+)
+
+alg_4_records = alg_4.as_read(
+    "pure_heavy_tails/alg-4@records",
+    "Algorithm 4, input",
+    "Both stages read all m records.",
+    quantity="records read by a stage",
+    explicit=m,
+    about=("pure_heavy_tails/alg-4",),
+)
+
+alg_4_budget = alg_4.as_read(
+    "pure_heavy_tails/alg-4@epsilon",
+    "Algorithm 4, lines 3 and 7",
+    "Each of the two stages may spend ε/2.",
+    quantity="epsilon of a stage",
+    explicit=epsilon / 2,
+    about=("pure_heavy_tails/alg-4",),
+)
+
+alg_4_cap = alg_4.as_read(
+    "pure_heavy_tails/alg-4@cap",
+    "Proposition 3.2, Lipschitz constant",
+    "C = G_k(mε/d)^{1/k} in both stages, ε that of the two together; any C > 0 is private.",
+    quantity="Lipschitz constant of the extension",
+    explicit=G_k * (m * epsilon / d) ** (1 / k),
+    about=("pure_heavy_tails/alg-4",),
+)
+
+alg_4_gap = alg_4.as_read(
+    "pure_heavy_tails/alg-4@gap",
+    "Algorithm 4, lines 2 and 3",
+    "Line 1 of Algorithm 2 has the gap C²/(2λm²), the second stage α = C²/(72λm²).",
+    quantity="gap of a stage's approximate minimiser",
+    explicit=sp.Piecewise((C**2 / (2 * lambda_ * m**2), FIRST_STAGE), (C**2 / (72 * lambda_ * m**2), True)),
+    about=("pure_heavy_tails/alg-4",),
+)
+
+alg_4_radius = alg_4.as_read(
+    "pure_heavy_tails/alg-4@radius",
+    "Algorithm 4, line 3",
+    "Algorithm 2 with ε/2 and ζ = 3 leaves a ball of radius 600Cd/(λmε) to the second stage, which leaves none.",
+    quantity="radius of the ball that a stage leaves",
+    explicit=sp.Piecewise((600 * C * d / (lambda_ * m * epsilon), FIRST_STAGE), (sp.oo, True)),
+    about=("pure_heavy_tails/alg-4",),
+)
+
+alg_4_xi = alg_4.as_read(
+    "pure_heavy_tails/alg-4@xi",
+    "Algorithm 4, lines 2 and 8",
+    "The second release is projected onto W_0 up to ξ = C/(6λm), the first one onto W exactly.",
+    quantity="accuracy of a stage's projection",
+    explicit=sp.Piecewise((0, FIRST_STAGE), (C / (6 * lambda_ * m), True)),
     about=("pure_heavy_tails/alg-4",),
 )
 

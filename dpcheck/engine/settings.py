@@ -67,7 +67,7 @@ def settings(
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
         planned = list(plans.draw(reading, DRAWS.at(context.size), context.rng()))
-        return _compared(planned, readings[reading], frozenset(beside or {}), plans.symbols)
+        return _compared(planned, readings[reading], frozenset(beside or {}))
 
     return check(label, kind="transcription", grid={"reading": tuple(readings)}, also=also)(settings)
 
@@ -148,12 +148,12 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _compared(planned: Sequence[_Plan], stated: Stated, beside: frozenset[str], symbols: Mapping[str, str]) -> Verdict:
+def _compared(planned: Sequence[_Plan], stated: Stated, beside: frozenset[str]) -> Verdict:
     for plan in planned:
         wrong = plan.wrong(stated, beside)
         if wrong:
             return differs(wrong)
-    said = f"{', '.join(symbols.get(name, name) for name in stated)} {'is' if len(stated) == 1 else 'are'} as stated"
+    said = f"{', '.join(stated)} {'is' if len(stated) == 1 else 'are'} as stated"
     if len(planned) < LEAST:
         return undecided(f"{said} at the {len(planned)} drawn problems that can be planned", "exact")
     return holds(f"{said} at {len(planned)} drawn problems", "exact", numbers={"problems": len(planned)})
