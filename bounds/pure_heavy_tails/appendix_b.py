@@ -25,32 +25,27 @@ thm_b_1 = claim(
     "queries: the answers reveal the hidden direction v, and two queries tell f_0 and f_1 apart (S9).",
 )
 
-thm_b_1_literal = claim(
+thm_b_1_literal = thm_b_1.as_read(
     "pure_heavy_tails/thm-b-1@literal",
     "Theorem B.1, step 3 of the proof",
     "The printed f_0, f_1 with v orthogonal to the query points give identical transcripts for every deterministic "
     "algorithm with two queries.",
-    kind="theorem",
-    section="B",
     quantity="difference of the answers at the second query",
     relation="=",
     explicit=sp.Integer(0),
-    assumptions=(sp.Lt(C, G_k), sp.Ge(d, T + 1)),
-    about=("pure_heavy_tails/proc-lip-ext",),
     grade="proof gap",
     remark="The gradient at the first query is −a v; the algorithm that then queries v/2 sees values that differ.",
 )
 
-thm_b_1_corrected = claim(
+thm_b_1_corrected = thm_b_1.as_read(
     "pure_heavy_tails/thm-b-1@corrected",
     "Theorem B.1 by a resisting oracle",
     "For 0 < C < G_k, every d ≥ 1 and every deterministic algorithm with finitely many local queries on the unit "
     "ball there are two convex C^∞ functions f(y) = g(⟨e_1,y⟩) with gradients below G_k, equal near every query, "
     "whose extensions differ at 0.",
-    kind="theorem",
-    section="B",
     origin="ours",
-    about=("pure_heavy_tails/proc-lip-ext",),
+    quantity="",
+    assumptions=(),
 )
 
 thm_b_1_underived = underived(

@@ -28,19 +28,13 @@ lem_c_1 = claim(
     about=("pure_heavy_tails/proc-lip-ext",),
 )
 
-lem_c_1_derived = claim(
+lem_c_1_derived = lem_c_1.as_read(
     "pure_heavy_tails/lem-c-1@derived",
     "Lemma C.1 with the sharp constant",
     "E(A − C)₊ ≤ ((k−1)^{k−1}/kᵏ) G_kᵏ/C^{k−1}, with equality for A = kC/(k−1) with probability p = "
     "((k−1)G_k/(kC))ᵏ ≤ 1 and 0 otherwise.",
-    kind="lemma",
-    section="C.1",
     origin="ours",
-    quantity="expected bias of the extension over W",
-    relation="<=",
     explicit=(k - 1) ** (k - 1) / k**k * D * G_k**k / C ** (k - 1),
-    assumptions=(sp.Ge(k, 2),),
-    about=("pure_heavy_tails/proc-lip-ext",),
 )
 
 
@@ -83,34 +77,26 @@ lem_c_2 = claim(
     "ε ≤ ζd (S6), which is not stated and holds in the paper's use; the assumption is added here.",
 )
 
-lem_c_2_literal = claim(
+lem_c_2_literal = lem_c_2.as_read(
     "pure_heavy_tails/lem-c-2@literal",
     "Lemma C.2 for every ε",
     "Pr(ŵ_C ∈ W_0) ≥ 1 − e^{−ζ} for every ε > 0 and ζ ≥ 1.",
-    kind="lemma",
-    section="C.2",
-    quantity="Pr(ŵ_C ∈ W_0)",
-    relation=">=",
-    explicit=1 - sp.exp(-zeta),
     assumptions=(sp.Ge(zeta, 1),),
-    about=("pure_heavy_tails/alg-2",),
     grade="slip",
     remark="For d = 1 false from ε > 98.2 (ζ = 1), 286.2 (ζ = 3); the condition ε ≤ ζd is missing (S6).",
 )
 
-lem_c_2_derived = claim(
+lem_c_2_derived = lem_c_2.as_read(
     "pure_heavy_tails/lem-c-2@derived",
     "Privacy that Algorithm 2 really has",
     "With noise of scale 6C/(λnε) the exact minimiser (sensitivity 2C/(λn), attained) makes Algorithm 2 exactly "
     "(ε/3)-DP; over all approximate minimisers that it allows it is (2ε/3)-DP, attained.",
-    kind="lemma",
-    section="C.2",
     origin="ours",
     quantity="worst-case ε of Algorithm 2",
     measures="epsilon spent",
     relation="<=",
     explicit=2 * epsilon / 3,
-    about=("pure_heavy_tails/alg-2",),
+    assumptions=(),
 )
 
 fact_erm_sensitivity = claim(
@@ -144,33 +130,26 @@ fact_gamma_tail = claim(
     remark="Both conclusions hold; the display in between does not (@literal, S4).",
 )
 
-fact_gamma_tail_literal = claim(
+fact_gamma_tail_literal = fact_gamma_tail.as_read(
     "pure_heavy_tails/fact-gamma-tail@literal",
     "Isotropic Laplace tail, as displayed",
     "Pr(‖b‖ > β(d + t)) ≤ e^{−t} for every t ≥ 0.",
-    kind="lemma",
-    section="C.2",
-    origin="cited",
     quantity="Pr(‖b‖ > β(d + t))",
-    relation="<=",
     explicit=sp.exp(-t),
-    about=("pure_heavy_tails/proc-iso-laplace",),
     grade="proof gap",
     remark="True for d = 1 only; for d = 2 false from t = 4.39, for d = 3 at t = log 10 and t = 3 (0.062 > 0.050) "
     "(S4).",
+    assumptions=(),
 )
 
-fact_gamma_tail_corrected = claim(
+fact_gamma_tail_corrected = fact_gamma_tail.as_read(
     "pure_heavy_tails/fact-gamma-tail@corrected",
     "Isotropic Laplace tail",
     "Pr(‖b‖ > β(d + √(2dt) + t)) ≤ e^{−t} for every t ≥ 0.",
-    kind="lemma",
-    section="C.2",
     origin="ours",
     quantity="Pr(‖b‖ > β(d + √(2dt) + t))",
-    relation="<=",
     explicit=sp.exp(-t),
-    about=("pure_heavy_tails/proc-iso-laplace",),
+    assumptions=(),
 )
 
 prop_c_3 = claim(
@@ -194,21 +173,14 @@ prop_c_3 = claim(
     "side vanishes as nε grows, ‖ŵ_C − ŵ_λ‖ does not (S1). The second display is true.",
 )
 
-prop_c_3_corrected = claim(
+prop_c_3_corrected = prop_c_3.as_read(
     "pure_heavy_tails/prop-c-3@corrected",
     "Proposition C.3 with the bias of the minimiser",
     "Under the hypotheses of Proposition 2.5 and for any C > 0, ‖w_DP − ŵ_λ‖ ≤ c_1Cd/(λεn) + 20G_kᵏ/(λC^{k−1}) with "
     "probability at least 0.8 − e^{−3}.",
-    kind="proposition",
-    section="C.2",
     origin="ours",
-    quantity="distance to the regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
     explicit=c_1 * C * d / (lambda_ * epsilon * n) + 20 * G_k**k / (lambda_ * C ** (k - 1)),
     assumptions=(sp.Ge(k, 2), sp.Le(epsilon, 6 * d)),
-    about=("pure_heavy_tails/alg-2", "pure_heavy_tails/proc-two-step"),
-    probability=sp.Rational(4, 5) - sp.exp(-3),
 )
 
 
@@ -258,31 +230,21 @@ prop_c_5 = claim(
     "K at its boundary (S12).",
 )
 
-prop_c_5_literal = claim(
+prop_c_5_literal = prop_c_5.as_read(
     "pure_heavy_tails/prop-c-5@literal",
     "Proposition C.5 for any subgradient relative to K",
     "The bound on the number of steps holds for every oracle with Φ(y) ≥ Φ(x) + ⟨g(x), y − x⟩ on K, however long g(x).",
-    kind="proposition",
-    section="C.3",
-    quantity="steps",
-    relation="<=",
-    explicit=sp.ceiling((3 * D * L / alpha) ** 2),
-    about=("pure_heavy_tails/alg-3",),
     grade="slip",
     remark="Φ(x) = x on [0,1]: −M is a subgradient at 0 for every M ≥ 0, and then at least 3M/α steps are made.",
 )
 
-prop_c_5_derived = claim(
+prop_c_5_derived = prop_c_5.as_read(
     "pure_heavy_tails/prop-c-5@derived",
     "Proposition C.5, the gap",
     "If the oracle's answers have norm at most L, the returned point is a (3α/4)-minimiser.",
-    kind="proposition",
-    section="C.3",
     origin="ours",
     quantity="gap of the returned point",
-    relation="<=",
     explicit=3 * alpha / 4,
-    about=("pure_heavy_tails/alg-3",),
 )
 
 

@@ -165,17 +165,12 @@ lem_d_5 = claim(
     about=("pure_heavy_tails/proc-biased-psgd",),
 )
 
-lem_d_5_derived = claim(
+lem_d_5_derived = lem_d_5.as_read(
     "pure_heavy_tails/lem-d-5@derived",
     "Lemma D.5, last display",
     "Under the last conditions of Lemma D.5 the gap is at most 3α/4.",
-    kind="lemma",
-    section="D.3",
     origin="ours",
-    quantity="gap of the average",
-    relation="<=",
     explicit=3 * alpha / 4,
-    about=("pure_heavy_tails/proc-biased-psgd",),
 )
 
 proc_biased_psgd = claim(

@@ -109,18 +109,13 @@ fact_clip_bias = claim(
     probability=sp.Rational(4, 5),
 )
 
-fact_clip_bias_derived = claim(
+fact_clip_bias_derived = fact_clip_bias.as_read(
     "pure_heavy_tails/fact-clip-bias@derived",
     "Equation (21) with constants",
     "b_Z ≤ (1/n) Σ (A(z_i) − C)₊, hence b_Z ≤ 5G_kᵏ/((k−1)C^{k−1}) with probability at least 4/5.",
-    kind="lemma",
-    section="E.1",
     origin="ours",
-    quantity="bias of the clipped mean gradient",
-    relation="<=",
     explicit=5 * G_k**k / ((k - 1) * C ** (k - 1)),
     assumptions=(sp.Ge(k, 2),),
-    probability=sp.Rational(4, 5),
 )
 
 fact_em_utility = claim(
@@ -185,22 +180,15 @@ thm_e_1_literal = claim(
     remark="The two differ by g_{C,Z}(w) + λ(w − w_0).",
 )
 
-thm_e_1_derived = claim(
+thm_e_1_derived = thm_e_1.as_read(
     "pure_heavy_tails/thm-e-1@derived",
     "Theorem E.1 with constants",
     "With u = G_k(d/(εn))^{1−1/k} ≤ D(λ+H): ‖ŵ − ŵ_λ‖ ≤ (u/λ)(10/(k−1) + 2 + 4 log(3D(λ+H)/u) + 4 log(10)/d) with "
     "probability at least 0.7.",
-    kind="theorem",
-    section="E.1",
     origin="ours",
-    quantity="distance to the regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
     order=printed_distance(H),
     explicit=explicit_distance(H),
     assumptions=(sp.Ge(k, 2), sp.Le(TAIL, D * (lambda_ + H))),
-    about=("pure_heavy_tails/alg-5",),
-    probability=sp.Rational(7, 10),
 )
 
 logarithm = sp.Symbol("logarithm", positive=True)

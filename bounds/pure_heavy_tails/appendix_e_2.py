@@ -98,37 +98,28 @@ prop_e_4 = claim(
     "printed γ because H_Z^τ is computed from the data (@literal, S3); a public γ repairs it (@corrected).",
 )
 
-prop_e_4_literal = claim(
+prop_e_4_literal = prop_e_4.as_read(
     "pure_heavy_tails/prop-e-4@literal",
     "Proposition E.4, first paragraph of the proof",
     "EM-PGM on smoothed gradients with γ = 1/(λ + H_Z^τ) is ε-DP, its net being public.",
-    kind="proposition",
-    section="E.2",
     quantity="privacy loss",
-    relation="<=",
     explicit=epsilon,
     assumptions=(sp.Ge(k, 2), sp.Eq(C, G_k * (epsilon * n / d) ** (1 / k))),
-    about=("pure_heavy_tails/proc-smoothed-em-pgm",),
     grade="proof gap",
     remark="One record changes γ by any factor: realised ε 2.84, 21.5, 93.5 at ε = 1 and n = 20, 100, 400.",
+    measures="",
+    probability=None,
 )
 
-prop_e_4_corrected = claim(
+prop_e_4_corrected = prop_e_4.as_read(
     "pure_heavy_tails/prop-e-4@corrected",
     "Proposition E.4 with a public step size",
     "With γ = 1/(λ + dG_2√(n/ρ)/τ) and η = Cdγ/(εn) EM-PGM on smoothed gradients is ε-DP, and meets the distance of "
     "Theorem E.1 (constants included) with H = dG_2√(n/ρ)/τ with probability at least 0.7 − ρ.",
-    kind="proposition",
-    section="E.2",
     origin="ours",
-    quantity="distance to the smoothed regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
     order=printed_distance(H_TAU),
     explicit=explicit_distance(H_TAU),
     assumptions=(sp.Ge(k, 2), sp.Le(TAIL, D * (lambda_ + H_TAU))),
-    about=("pure_heavy_tails/proc-smoothed-em-pgm",),
-    probability=sp.Rational(7, 10) - rho,
 )
 
 

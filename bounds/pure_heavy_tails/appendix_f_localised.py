@@ -32,14 +32,12 @@ alg_7 = claim(
     "for the anchor w_loc, and the law does not depend on the anchor.",
 )
 
-alg_7_literal = claim(
+alg_7_literal = alg_7.as_read(
     "pure_heavy_tails/alg-7@literal",
     "Equation (30)",
     "diam(W_0) ≤ D_0 = 600Cd/(λεm), with probability at least 1 − e^{−3}.",
-    kind="algorithm",
     section="F.1",
     quantity="diameter of W_0",
-    relation="<=",
     explicit=D_0,
     about=("pure_heavy_tails/alg-7", "pure_heavy_tails/alg-2"),
     probability=1 - sp.exp(-3),
@@ -116,20 +114,14 @@ prop_f_5 = claim(
     "(S1); both conclusions stand, with c_em = 640.",
 )
 
-prop_f_5_derived = claim(
+prop_f_5_derived = prop_f_5.as_read(
     "pure_heavy_tails/prop-f-5@derived",
     "Proposition F.5 with constants",
     "For ε ≤ min(6d, 22) and C = G_k(mε/d)^{1/k}, Algorithm 7 is ε-DP and within 640 (G_k/λ)(d/(mε))^{1−1/k} of ŵ_λ "
     "with probability at least 0.8 − e^{−3}: 620 from the Gibbs law, 20 from the bias.",
-    kind="proposition",
-    section="F.4",
     origin="ours",
-    quantity="distance to the regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
     explicit=640 * G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k),
     assumptions=(sp.Ge(k, 2), sp.Le(epsilon, 6 * d), sp.Le(epsilon, 22)),
-    about=("pure_heavy_tails/alg-7",),
     probability=sp.Rational(4, 5) - sp.exp(-3),
 )
 

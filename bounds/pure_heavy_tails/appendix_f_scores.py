@@ -23,19 +23,15 @@ lem_f_1 = claim(
     about=("pure_heavy_tails/alg-7",),
 )
 
-lem_f_1_derived = claim(
+lem_f_1_derived = lem_f_1.as_read(
     "pure_heavy_tails/lem-f-1@derived",
     "Lemma F.1, by range and by radius",
     "q_Z − q_{Z'} has range at most 2C D_U/m on U, so that the exponential mechanism with coefficient ε/(2Δ_U) is "
     "(ε/2)-DP; and if U lies in a ball of radius R about u_0, the score centred at u_0 has sensitivity at most "
     "2CR/m.",
-    kind="lemma",
-    section="F.1",
     origin="ours",
     quantity="sensitivity of the score centred at the ball's centre",
-    relation="<=",
     explicit=2 * C * R / m,
-    about=("pure_heavy_tails/alg-7",),
 )
 
 alg_6 = claim(
@@ -75,17 +71,13 @@ lem_f_3 = claim(
     about=("pure_heavy_tails/proc-logconcave-sampler",),
 )
 
-lem_f_3_derived = claim(
+lem_f_3_derived = lem_f_3.as_read(
     "pure_heavy_tails/lem-f-3@derived",
     "Lemma F.3, elementary half",
     "Potentials within ζ of each other have Gibbs laws at most 2ζ apart in two-sided max-divergence.",
-    kind="lemma",
-    section="F.3",
     origin="ours",
     quantity="two-sided max-divergence of the Gibbs laws",
-    relation="<=",
     explicit=2 * zeta,
-    about=("pure_heavy_tails/proc-logconcave-sampler",),
 )
 
 proc_logconcave_sampler = claim(

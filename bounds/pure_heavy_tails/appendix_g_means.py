@@ -59,16 +59,15 @@ lem_g_1 = claim(
     remark="True, and 8 is sharp; the display of the proof fails when ⟨u,A⟩ > 0 and ‖A‖ < D/2 (S17).",
 )
 
-lem_g_1_literal = claim(
+lem_g_1_literal = lem_g_1.as_read(
     "pure_heavy_tails/lem-g-1@literal",
     "Lemma G.1, display of the proof",
     "F_P(A) − min F_P ≥ (Dm/2)(1 − ⟨u, −A/‖A‖⟩) for every A ≠ 0 in the ball.",
-    kind="lemma",
-    section="G",
     quantity="excess risk of the point A",
-    about=("pure_heavy_tails/proc-mean-reduction",),
     grade="proof gap",
     remark="Equivalent to ⟨u,A⟩(D/(2‖A‖) − 1) ≤ 0.",
+    relation="is",
+    order=None,
 )
 
 proc_mean_reduction = claim(
@@ -93,19 +92,12 @@ prop_g_2 = claim(
     probability=zeta,
 )
 
-prop_g_2_derived = claim(
+prop_g_2_derived = prop_g_2.as_read(
     "pure_heavy_tails/prop-g-2@derived",
     "Proposition G.2 with constants",
     "c = c_0² = log(4/3)/(4 log 4) = 0.0518, for ρ = c_0 min{√(log(1/ζ)/n), 1}.",
-    kind="proposition",
-    section="G",
     origin="ours",
-    quantity="(1−ζ)-quantile of the squared error",
-    relation=">=",
     explicit=C0_SQUARED * G_2**2 * TWO_POINT,
-    assumptions=(QUARTER,),
-    about=("pure_heavy_tails/proc-hard-bdd",),
-    probability=zeta,
 )
 
 SMALL = Regime(base=None, others="free", where=[zeta <= 1, epsilon <= 1, d >= 1, n >= 1])

@@ -79,20 +79,14 @@ prop_g_4_literal = claim(
     remark="−1 at |V| = 2, d = 1, ζ = 1/4.",
 )
 
-prop_g_4_derived = claim(
+prop_g_4_derived = prop_g_4.as_read(
     "pure_heavy_tails/prop-g-4@derived",
     "Proposition G.4 with constants",
     "For d ≥ 2 and |V| = 2ᵈ: R^mean ≥ G_k²p^{2−2/k}/16, p = min{log((2ᵈ−1)/(4eζ))/(nε), 1}. For d = 1 take V = "
     "{−1,−½,0,½,1} and log(1/(eζ)) in place of the logarithm.",
-    kind="proposition",
-    section="G",
     origin="ours",
-    quantity="(1−ζ)-quantile of the squared error",
-    relation=">=",
     explicit=G_k**2 * PACKING ** (2 - 2 / k) / 16,
     assumptions=(QUARTER, sp.Le(epsilon, 1), sp.Ge(k, 2), sp.Ge(d, 2)),
-    about=("pure_heavy_tails/proc-hard-pack",),
-    probability=zeta,
 )
 
 
@@ -139,19 +133,13 @@ thm_g_5 = claim(
     probability=zeta,
 )
 
-thm_g_5_derived = claim(
+thm_g_5_derived = thm_g_5.as_read(
     "pure_heavy_tails/thm-g-5@derived",
     "Theorem G.5 with constants",
     "For d ≥ 2 the larger of 0.0518 G_2² min{log(1/ζ)/n, 1} and G_k²p^{2−2/k}/16, p as in Proposition G.4.",
-    kind="theorem",
-    section="G",
     origin="ours",
-    quantity="squared error",
-    relation=">=",
     explicit=sp.Max(C0_SQUARED * G_2**2 * TWO_POINT, G_k**2 * PACKING ** (2 - 2 / k) / 16),
     assumptions=(QUARTER, sp.Le(epsilon, 1), sp.Ge(k, 2), sp.Ge(d, 2)),
-    about=("pure_heavy_tails/proc-hard-bdd", "pure_heavy_tails/proc-hard-pack"),
-    probability=zeta,
 )
 
 

@@ -36,42 +36,29 @@ thm_g_6 = claim(
     "is not a bound for {E‖z‖² ≤ G_2², E‖z‖ᵏ ≤ G_kᵏ} (S19).",
 )
 
-thm_g_6_derived = claim(
+thm_g_6_derived = thm_g_6.as_read(
     "pure_heavy_tails/thm-g-6@derived",
     "Theorem G.6 with constants",
     "For d ≥ 2 the excess risk is, for some P and with probability at least ζ, at least the larger of 0.0284 D G_2 "
     "min{√(log(1/ζ)/n), 1} and D G_kp^{1−1/k}/128, p as in Proposition G.4 with V on the sphere.",
-    kind="theorem",
-    section="G",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation=">=",
     explicit=D
     * sp.Max(
         sp.sqrt(C0_SQUARED) / 8 * G_2 * sp.Min(sp.sqrt(LOG / n), 1),
         G_k * PACKING ** (1 - 1 / k) / 128,
     ),
     assumptions=(QUARTER, sp.Le(epsilon, 1), sp.Ge(k, 2), sp.Ge(d, 2)),
-    about=("pure_heavy_tails/proc-hard-bdd", "pure_heavy_tails/proc-hard-pack"),
-    probability=zeta,
 )
 
-thm_g_6_corrected = claim(
+thm_g_6_corrected = thm_g_6.as_read(
     "pure_heavy_tails/thm-g-6@corrected",
     "Theorem G.6 for d = 1",
     "For d = 1 and V = {±1} the excess risk is, for some P and with probability at least ζ, at least D "
     "G_kp^{1−1/k}/2, p = min{log(1/(2ζ))/(nε), 1}.",
-    kind="theorem",
-    section="G",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation=">=",
     explicit=D * G_k * sp.Min(sp.log(1 / (2 * zeta)) / (n * epsilon), 1) ** (1 - 1 / k) / 2,
     assumptions=(QUARTER, sp.Ge(k, 2)),
     about=("pure_heavy_tails/proc-hard-pack",),
-    probability=zeta,
 )
 
 

@@ -40,13 +40,10 @@ alg_1 = claim(
     remark="T = ⌈log₂ n⌉ leaves empty blocks in the last phases (S5); J = Θ(log(T/δ)) and λ_1 are left open.",
 )
 
-alg_1_literal = claim(
+alg_1_literal = alg_1.as_read(
     "pure_heavy_tails/alg-1@literal",
     "Algorithm 1, line 1",
     "With T = ⌈log₂ n⌉ phases every block of every phase holds a record: ⌊⌊n/2ᵀ⌋/J⌋ ≥ 1.",
-    kind="algorithm",
-    section="2.1",
-    origin="cited",
     quantity="records in the smallest block",
     relation=">=",
     explicit=sp.Integer(1),
@@ -56,13 +53,11 @@ alg_1_literal = claim(
     remark="False unless n is a power of two and J = 1.",
 )
 
-alg_1_corrected = claim(
+alg_1_corrected = alg_1.as_read(
     "pure_heavy_tails/alg-1@corrected",
     "Algorithm 1 with T = ⌊log₂(n/J)⌋",
     "With T = ⌊log₂(n/J)⌋ ≥ 1 phases every block holds a record and is at most halved, up to one record: m_{t+1} ≥ "
     "m_t/3. The residual 3G_1Δ_T/λ_T of the last phase is at most 77 G_1 D (J/n)⁴ for λ_1 = 20Δ_1/D.",
-    kind="algorithm",
-    section="2.1",
     origin="ours",
     quantity="residual of the last phase, 3 G_1 Δ_T/λ_T",
     relation="<=",
@@ -149,13 +144,11 @@ proc_geom_agg = claim(
     about=("pure_heavy_tails/alg-1",),
 )
 
-proc_geom_agg_derived = claim(
+proc_geom_agg_derived = proc_geom_agg.as_read(
     "pure_heavy_tails/proc-geom-agg@derived",
     "Minimum-median-radius point",
     "Return the candidate whose smallest ball around it with ⌊J/2⌋+1 candidates has the smallest radius. If more "
     "than J/2 candidates lie within R of a point v, the output lies within 3R of v.",
-    kind="procedure",
-    section="2.1",
     origin="ours",
     quantity="distance of the output to v",
     relation="<=",
@@ -199,19 +192,14 @@ thm_2_1_literal = claim(
     "times longer in every later phase.",
 )
 
-thm_2_1_derived = claim(
+thm_2_1_derived = thm_2_1.as_read(
     "pure_heavy_tails/thm-2-1@derived",
     "Theorem 2.1 with constants",
     "A solver that meets (6) with probability at least 0.7, T = ⌊log₂(n/J)⌋, J ≥ 22.3 log(log₂(n)/δ), "
     "minimum-median-radius aggregation and λ_1 = 20Δ_1/D give F(ŵ) − F* ≤ 20.1 D Δ_1 + 77 G_1 D (J/n)⁴, where Δ_1 = "
     "c_erm(G_k(d/(m_1ε))^{1−1/k} + G_2/√m_1) + √20 G_2/√m_1 and m_1 = ⌊n/(2J)⌋. (At 0.6 in place of 0.7: J ≥ 200 "
     "log(log₂(n)/δ).)",
-    kind="theorem",
-    section="2.1",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=RATE,
     explicit=sp.Rational(201, 10)
     * D
@@ -223,40 +211,29 @@ thm_2_1_derived = claim(
         sp.Ge(k, 2),
         sp.Lt(beta, sp.Rational(1, 2)),
     ),
-    about=("pure_heavy_tails/alg-1",),
-    probability=1 - beta,
 )
 
-thm_2_1_summed = claim(
+thm_2_1_summed = thm_2_1.as_read(
     "pure_heavy_tails/thm-2-1@summed",
     "Theorem 2.1, phase by phase",
     "λ_1D²/2 + 144 Σ_{t<T} Δ_t²/λ_t + 3G_1Δ_T/λ_T, Δ_t the precision that is proved of phase t's blocks: a solver that "
     "meets (6) with probability at least 0.7, as many blocks as `thm-2-1@derived` asks for, any weights λ_t.",
-    kind="theorem",
-    section="2.1",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=weight[1] * D**2 / 2
     + 144 * sp.Sum(precision[index] ** 2 / weight[index], (index, 1, last - 1))
     + 3 * G_1 * precision[last] / weight[last],
     assumptions=(sp.Lt(beta, sp.Rational(1, 2)),),
     about=("pure_heavy_tails/alg-1", "pure_heavy_tails/proc-localized-double-op"),
-    probability=1 - beta,
 )
 
-thm_2_1_solver = claim(
+thm_2_1_solver = thm_2_1.as_read(
     "pure_heavy_tails/thm-2-1@solver",
     "The accuracy (6) of a solver",
     "‖A_ERM(Z, ε, λ, w_0) − ŵ_λ‖ ≤ (c_erm/λ)(G_k(d/(mε))^{1−1/k} + G_2/√m) with probability at least 0.7, c_erm the "
     "constant that is proved of the solver.",
-    kind="theorem",
-    section="2.1",
     origin="ours",
     quantity="distance to the regularised empirical minimiser",
     measures="distance",
-    relation="<=",
     explicit=c_erm / lambda_ * (G_k * (d / (m * epsilon)) ** (1 - 1 / k) + G_2 / sp.sqrt(m)),
     assumptions=(sp.Ge(k, 2), sp.Le(epsilon, d)),
     about=(

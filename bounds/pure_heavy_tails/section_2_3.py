@@ -26,12 +26,11 @@ alg_2 = claim(
     remark="The noise allows for a sensitivity of 6C/(λn).",
 )
 
-alg_2_derived = claim(
+alg_2_derived = alg_2.as_read(
     "pure_heavy_tails/alg-2@derived",
     "Sensitivity of Algorithm 2",
     "Every point that line 1 allows lies within C/(λn) of ŵ_C, so that Z ↦ w̃ has ℓ₂-sensitivity at most 4C/(λn); "
     "with an exact solver 2C/(λn), attained.",
-    kind="algorithm",
     section="2.3, C.2",
     quantity="sensitivity of the approximate minimiser",
     relation="<=",
@@ -129,35 +128,27 @@ prop_2_5 = claim(
     remark="True, with c_2 = c_1 + 20; the bias step of the proof fails, because f_C takes its infimum over W (S1).",
 )
 
-prop_2_5_corrected = claim(
+prop_2_5_corrected = prop_2_5.as_read(
     "pure_heavy_tails/prop-2-5@corrected",
     "Bias of the minimiser, in place of the bias of the value",
     "For every data set ‖ŵ_C − ŵ_λ‖ ≤ (1/(λn)) Σ_i (A(z_i) + C) 1{A(z_i) > C}, with (A(z_i) − C)₊ in its place for "
     "d = 1; hence E‖ŵ_C − ŵ_λ‖ ≤ 2G_kᵏ/(λC^{k−1}).",
-    kind="proposition",
-    section="2.3",
     origin="ours",
     quantity="expected distance of the two minimisers",
-    relation="<=",
     explicit=2 * G_k**k / (lambda_ * C ** (k - 1)),
-    assumptions=(sp.Ge(k, 2),),
     about=("pure_heavy_tails/proc-lip-ext",),
+    measures="",
+    probability=None,
 )
 
-prop_2_5_derived = claim(
+prop_2_5_derived = prop_2_5.as_read(
     "pure_heavy_tails/prop-2-5@derived",
     "Proposition 2.5 with constants",
     "Under the hypotheses of Proposition 2.5, ‖w_DP − ŵ_λ‖ ≤ (c_1 + 20)(G_k/λ)(d/(nε))^{1−1/k} with probability at "
     "least 0.8 − e^{−3} = 0.750.",
-    kind="proposition",
-    section="2.3",
     origin="ours",
-    quantity="distance to the regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
     explicit=(c_1 + 20) * G_k / lambda_ * (d / (n * epsilon)) ** (1 - 1 / k),
     assumptions=(sp.Ge(k, 2), sp.Le(epsilon, 6 * d)),
-    about=("pure_heavy_tails/alg-2", "pure_heavy_tails/proc-two-step"),
     probability=sp.Rational(4, 5) - sp.exp(-3),
 )
 
@@ -194,14 +185,12 @@ proc_single_op = claim(
     remark="It does suffice (S1): see the @derived reading. The sentence holds of the function-value bound (7) alone.",
 )
 
-proc_single_op_derived = claim(
+proc_single_op_derived = proc_single_op.as_read(
     "pure_heavy_tails/proc-single-op@derived",
     "Single output perturbation",
     "A C²/(72λm²)-minimiser of F̂_{C,λ} over W plus isotropic Laplace noise of scale 3C/(λmε), projected onto W, is "
     "ε-DP; with C = G_k(mε/d)^{1/k} and ε ≤ d it is within 27.1 (G_k/λ)(d/(mε))^{1−1/k} of ŵ_λ with probability at "
     "least 0.8.",
-    kind="procedure",
-    section="2.3",
     origin="ours",
     quantity="distance to the regularised empirical minimiser",
     measures="distance",

@@ -94,17 +94,12 @@ thm_3_1 = claim(
     remark="Stands, up to what Theorem 2.1 leaves open (S7); its constants are worked out in the @derived reading.",
 )
 
-thm_3_1_derived = claim(
+thm_3_1_derived = thm_3_1.as_read(
     "pure_heavy_tails/thm-3-1@derived",
     "Theorem 3.1 with constants",
     "With T = ⌊log₂(n/J)⌋, J ≥ 22.3 log(log₂(n)/δ), minimum-median-radius aggregation, λ_1 = 20Δ_1/D and ε ≤ d: "
     "F(ŵ) − F* ≤ 20.1 D Δ_1 + 77 G_1 D (J/n)⁴, Δ_1 = 48 G_k(d/(m_1ε))^{1−1/k} + √20 G_2/√m_1, m_1 = ⌊n/(2J)⌋.",
-    kind="theorem",
-    section="3",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=RATE,
     explicit=sp.Rational(201, 10)
     * D
@@ -117,8 +112,6 @@ thm_3_1_derived = claim(
         sp.Le(epsilon, d),
         sp.Lt(beta, sp.Rational(1, 5)),
     ),
-    about=("pure_heavy_tails/proc-localized-double-op",),
-    probability=1 - beta,
 )
 
 

@@ -22,13 +22,11 @@ alg_4 = claim(
     explicit=12 * C / (lambda_ * m * epsilon),
 )
 
-alg_4_derived = claim(
+alg_4_derived = alg_4.as_read(
     "pure_heavy_tails/alg-4@derived",
     "Privacy that Algorithm 4 really has",
     "With exact solvers the two releases are (ε/6)-DP each, ε/3 together; with the worst solvers that the algorithm "
     "allows ε/3 + 7ε/36 = 19ε/36. Both are attained.",
-    kind="algorithm",
-    section="3",
     origin="ours",
     quantity="worst-case ε of Algorithm 4",
     measures="epsilon spent",
@@ -111,40 +109,26 @@ prop_3_2 = claim(
     "and a false tail bound (S4). 1/G_k is missing from the list of the running time (S11).",
 )
 
-prop_3_2_literal = claim(
+prop_3_2_literal = prop_3_2.as_read(
     "pure_heavy_tails/prop-3-2@literal",
     "Proposition 3.2 for every ε",
     "With one constant c_erm for all ε > 0, and whatever the solvers return within their gaps, Algorithm 4 is within "
     "(c_erm/λ)(G_k(d/(mε))^{1−1/k} + G_2/√m) of ŵ_λ with probability at least 0.7. (Taken here at c_erm = 48.)",
-    kind="proposition",
-    section="3",
-    quantity="distance to the regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
     order=TARGET,
     explicit=48 * TARGET,
-    assumptions=(sp.Ge(k, 2),),
-    about=("pure_heavy_tails/alg-4",),
-    probability=sp.Rational(7, 10),
     grade="slip",
     remark="The solvers' gaps are in units of C/(λm), and C grows with ε: for k = 2 false from ε = 3,600 on, and for "
     "every constant at some ε (S20). True for ε ≤ d, where the paper is used.",
 )
 
-prop_3_2_derived = claim(
+prop_3_2_derived = prop_3_2.as_read(
     "pure_heavy_tails/prop-3-2@derived",
     "Proposition 3.2 with constants",
     "For ε ≤ d and C = G_k(mε/d)^{1/k}, Algorithm 4 is within 48 (G_k/λ)(d/(mε))^{1−1/k} of ŵ_λ with probability at "
     "least 0.8 − e^{−3} = 0.750: at most 28 from the noise and the solver, 20 from the bias.",
-    kind="proposition",
-    section="3",
     origin="ours",
-    quantity="distance to the regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
     explicit=48 * G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k),
     assumptions=(sp.Le(epsilon, d), sp.Ge(k, 2)),
-    about=("pure_heavy_tails/alg-4",),
     probability=sp.Rational(4, 5) - sp.exp(-3),
 )
 

@@ -36,19 +36,11 @@ thm_4_1 = claim(
     "quantifiers in the order given here (S8).",
 )
 
-thm_4_1_literal = claim(
+thm_4_1_literal = thm_4_1.as_read(
     "pure_heavy_tails/thm-4-1@literal",
     "Theorem 4.1, quantifiers as printed",
     "There is an instance (P,f) on which every ε-DP algorithm has, with probability at least δ, an excess risk of "
     "at least cD min{G_1, …}.",
-    kind="theorem",
-    section="4",
-    quantity="excess risk",
-    measures="excess risk",
-    relation=">=",
-    order=LOWER,
-    assumptions=(sp.Lt(beta, sp.Rational(1, 5)), sp.Le(epsilon, 1), sp.Ge(k, 2)),
-    probability=beta,
     grade="slip",
     remark="The constant algorithm that returns the instance's minimiser is 0-DP and has no excess risk.",
 )
