@@ -15,6 +15,7 @@ from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM, PopLocalize
 from dpcheck.algorithms.pure_heavy_tails.sampling import cells
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import witnessed
@@ -31,13 +32,13 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from ._exponential import potential
-from ._instances import BLOCKS, opposite_spikes, problem, radial_spikes, wide
+from .cases import BLOCKS, NO_BALL, NO_MAPPING, STAGE, WEIGHTS, opposite_spikes, potential, problem, radial_spikes, wide
 
 EVALUATORS = {"exact": "exact evaluator", "alg-6": "Algorithm 6 as evaluator"}
 
 SURROGATE = "with a selection among cells in place of the sampler of [LL25, Theorem 3.9]: "
 """Algorithm 7's own sampler is a cited black box; the cells have its Gibbs law up to the width of a cell."""
+
 
 # Algorithm 7 ---------------------------------------------------------------------------------------------------------
 
@@ -265,12 +266,16 @@ prop_f_5_open = unchecked(
     "its running time is that of the sampler of [LL25, Theorem 3.9], which is not implemented; and the rate of its "
     "distance is not measured, because weights that are rescaled with m have it whatever is run",
 )
+
 thm_f_6_open = unchecked(
     "pure_heavy_tails/thm-f-6",
     "its running time is that of the cited sampler of [LL25], a polynomial without constants. Its rate is not "
     "measured: over a third of the class of rare spikes (k = 2, epsilon = 1, J = 9, 110 trials) the worst 0.9-quantile "
     "is 1.6, 1.3 and 0.6 times the risk of the start at n = 2^12, 2^16, 2^20; three sizes beyond take too long",
 )
+
+
+# The main algorithm -------------------------------------------------------------------------------------------------
 
 
 @check("pure_heavy_tails/thm-f-6", kind="transcription")
@@ -298,3 +303,24 @@ def localised_privacy(context: Context, *, epsilon: float) -> Verdict:
     if spent > epsilon * (1 + 1e-9) or moved > 1 + 1e-6:
         return refuted(said, "exact", numbers=numbers)
     return holds(f"{said}; blocks are disjoint", "certificate", numbers=numbers)
+
+
+ALGORITHM_7 = {
+    "records": "pure_heavy_tails/alg-4@records",
+    "C": "pure_heavy_tails/alg-4@cap",
+    "epsilon": "pure_heavy_tails/alg-7@epsilon",
+    "noise": "pure_heavy_tails/alg-7@noise",
+    "radius": "pure_heavy_tails/alg-4@radius",
+}
+settings_of_algorithm_7 = settings(
+    "pure_heavy_tails/alg-7",
+    {
+        "as printed": {**ALGORITHM_7, "gap": "pure_heavy_tails/alg-7@gap"},
+        "printed-evaluator": {**ALGORITHM_7, "gap": "pure_heavy_tails/alg-7@inner-gap"},
+        "any-dimension": {**ALGORITHM_7, "gap": "pure_heavy_tails/alg-7@gap"},
+    },
+    symbols=STAGE,
+    beside={**NO_MAPPING, "xi": NO_BALL["xi"]},
+    problems=drawn(budget=PureDP, n=(1, 2.0**30), d=(1, 4)),
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
+)

@@ -1,4 +1,4 @@
-"""Sections 1.2 and 2.1: neighbours, and the reduction to regularised ERM."""
+"""Section 2.1: population localisation, and the reduction to regularised ERM."""
 
 from __future__ import annotations
 
@@ -17,46 +17,20 @@ from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
-from dpcheck.engine.statements import stated
-from dpcheck.errors import InvalidInput
+from dpcheck.engine.settings import settings
+from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.replay import Case, changed_record
+from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Data, Objective, Problem, Schedule, Solution, Workload
-from dpcheck.privacy import PureDP
 from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from ._class import within_constants
-from ._instances import BLOCKS, DELTA, opposite_spikes, problem
-
-# Section 1.2 --------------------------------------------------------------------------------------------------------
-
-
-@check("pure_heavy_tails/def-1-2", kind="privacy")
-def neighbours_differ_in_one_record(context: Context) -> Verdict:
-    """The validator of neighbours accepts exactly the pairs of equal size that differ in at most one record."""
-    wrong, pairs = 0, 0
-    for size, other in itertools.product(range(1, 5), repeat=2):
-        for left, right in itertools.product(
-            itertools.product((0.0, 1.0), repeat=size), itertools.product((0.0, 1.0), repeat=other)
-        ):
-            legal = size == other and sum(a != b for a, b in zip(left, right, strict=False)) <= 1
-            try:
-                changed_record(np.array(left).reshape(1, -1, 1), np.array(right).reshape(1, -1, 1), 1)
-                accepted = True
-            except InvalidInput:
-                accepted = False
-            wrong, pairs = wrong + (accepted != legal), pairs + 1
-    pure = max(PureDP(epsilon).delta_at(epsilon) for epsilon in (0.01, 0.3, 1.0, 7.0))
-    numbers = {"pairs": pairs, "misjudged": wrong, "delta of pure DP at its epsilon": pure}
-    said = f"{wrong} of {pairs:,} pairs of data sets of at most four bits misjudged; pure DP has delta {pure:g}"
-    return (refuted if wrong or pure else holds)(said, "exact", numbers=numbers)
-
+from .cases import BLOCKS, DELTA, LONG, NO_BALL, STAGE, opposite_spikes, problem, within_constants
 
 # Algorithm 1 --------------------------------------------------------------------------------------------------------
 
@@ -147,7 +121,6 @@ practical_risk = unchecked(
     "its risk with J = 9 blocks is set against no bound, because none is proved for that J, and 20.1 D Delta_1 taken "
     "at J = 9 would be passed by risks of 1e-11 of it; the rate with J = 9 is measured at thm-3-1",
 )
-
 
 GRID_N = (64, 100, 1000, 1024, 10**5, 2**20, 10**9)
 
@@ -273,7 +246,7 @@ class _Allowed(PrivateErm):
         return self.constant
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
-        distance = self.precision(problem, n) / self.lambda_
+        distance = bound_of("pure_heavy_tails/thm-2-1@solver", self, problem, n)
         stage = Stage(stage="point", records=n, lambda_=self.lambda_, C=1.0, epsilon=1.0, noise=0.0, radius=distance)
         return Schedule(phases=(stage,), releases=(), gradients=n, floats_per_trial=4, claimed=None)
 
@@ -340,3 +313,35 @@ def monotone_solver_time(context: Context) -> Verdict:
     return accuracy.never_violated(
         found, allowed, statement="total time <= T J Time(n)", covers=covers, evidence="certificate"
     )
+
+
+IN_PHASES = {
+    "phases": "pure_heavy_tails/alg-1@corrected-phases",
+    "first": "pure_heavy_tails/alg-1@first",
+    "records": "pure_heavy_tails/alg-1@records",
+    "epsilon": "pure_heavy_tails/alg-2@epsilon",
+    "C": "pure_heavy_tails/alg-4@cap",
+    "noise": "pure_heavy_tails/proc-single-op@derived-noise",
+    "gap": "pure_heavy_tails/proc-single-op@derived-gap",
+}
+settings_of_algorithm_1 = settings(
+    "pure_heavy_tails/alg-1",
+    {
+        "as printed": {
+            **IN_PHASES,
+            "blocks": "pure_heavy_tails/alg-1@derived-blocks",
+            "lambda_": "pure_heavy_tails/proc-localized-double-op@corrected-lambda",
+            "reach": "pure_heavy_tails/proc-localized-double-op@corrected-reach",
+        },
+        "practical": {
+            **IN_PHASES,
+            "lambda_": "pure_heavy_tails/alg-1@derived-lambda",
+            "reach": "pure_heavy_tails/alg-1@derived-reach",
+        },
+    },
+    symbols={**STAGE, "blocks": "J"},
+    beside={**NO_BALL, "t": "it numbers the phases"},
+    problems=LONG,
+    # Phases that move less than floats can tell are left out; not here.
+    fields={"erm": (SingleOutputPert(), SingleOutputPert(k=4.0)), "resolution": (1e-300,)},
+)

@@ -13,15 +13,16 @@ from scipy import stats
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize, SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
-from dpcheck.algorithms.solvers import Pushed, certified
+from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, sensitivity
+from dpcheck.harness.controls import APART
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Array, Objective, Read, Sample
-from dpcheck.running import Fresh, Run
+from dpcheck.interfaces import Objective, Sample
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, consistent, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
@@ -29,9 +30,19 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._class import APART, worst_of
-from ._instances import (
+from .cases import (
     DELTA,
+    NO_BALL,
+    NO_MAPPING,
+    PLANNED,
+    SOLVERS,
+    STAGE,
+    UNITS,
+    WEIGHTS,
+    distance_within,
+    distances,
+    localisation_sensitivity,
+    localisation_slack,
     opposite_spikes,
     practical,
     problem,
@@ -39,26 +50,8 @@ from ._instances import (
     shifts,
     slack_verdict,
     wide,
+    worst_of,
 )
-
-SOLVERS: dict[str, Any] = {"exact": certified, "worst legal": Pushed()}
-UNITS = {"exact": 2.0, "worst legal": 4.0}
-"""Sensitivity of Algorithm 2 in units of C/(lambda n): by hand for every pair (alg-2@derived), attained by spikes."""
-BECAUSE = (
-    "by hand: 2C/(λn) from strong convexity and the C-Lipschitz extension, and C/(λn) for the gap of either solution"
-)
-
-
-def localisation_slack(context: Context, solver: str, M: float, share: float) -> Verdict:
-    """Algorithm 2 on the worst pair, against a share of epsilon."""
-    epsilon, n, C, lambda_ = 1.0, 20, 2.0, 0.5
-    work = wide()
-    algorithm = OutputPertLocalize(lambda_=lambda_, C=C, zeta=3.0, minimiser=SOLVERS[solver])
-    case = Case(algorithm, work, problem(work, epsilon))
-    found = shifts(case, *opposite_spikes(n, M))
-    certified_shift = {"point": UNITS[solver] * C / (lambda_ * n)}
-    told = f"{solver} solver, M = {M:g}"
-    return slack_verdict(case.planned(n), found, certified_shift, share * epsilon, BECAUSE, case=told)
 
 
 @check(
@@ -70,29 +63,6 @@ def localisation_slack(context: Context, solver: str, M: float, share: float) ->
 def localisation_is_private(context: Context, *, solver: str, M: float) -> Verdict:
     """The exact epsilon of Algorithm 2 on its worst pair, and of any pair, is at most the claimed one."""
     return localisation_slack(context, solver, M, 1.0)
-
-
-def localisation_sensitivity(context: Context, solver: str, units: float, *, extended: bool = True) -> Verdict:
-    """Search, and the bound by hand, for the movement of Algorithm 2's core, against units C/(lambda n)."""
-    n, C, lambda_, M = 5, 2.0, 0.5, 1e6
-    work = wide()
-    algorithm = OutputPertLocalize(lambda_=lambda_, C=C if extended else M, zeta=3.0, minimiser=SOLVERS[solver])
-    setting = problem(work, 1.0)
-    reads = (Read(start=0, stop=n, sensitivity=units * C / (lambda_ * n)),)
-    plan = algorithm.schedule(setting, n).edit("point", reads=reads)
-    case = Case(algorithm, work if extended else wide(1e9), setting, schedule=plan)
-    pair = tuple(side[0] for side in opposite_spikes(n, M))
-    found = sensitivity.search(
-        case,
-        BoxRecords(-M, M),
-        n,
-        given=[pair],
-        chains=32,
-        steps=context.scale(10, 60),
-        seed=context.seed,  # type: ignore[list-item]
-    )
-    certificate = sensitivity.Certificate(UNITS[solver] / units, BECAUSE) if extended else None
-    return sensitivity.judge(found, certificate=certificate, confirm=sensitivity.by_replay(case))
 
 
 @check(
@@ -274,49 +244,6 @@ def bias_of_the_minimiser(context: Context, *, instance: str) -> Verdict:
     )
 
 
-def distances(
-    context: Context, algorithm: Any, work: Any, epsilon: float, m: int, trials: int, *key: Any, lambda_: float = 1.0
-) -> Array:
-    """|w_DP - w_lambda| of runs on fresh data, (trials,); the data come as counts of atoms, whatever m is."""
-    setting = problem(work, epsilon)
-    plan, start = algorithm.schedule(setting, m), np.zeros((1, work.constants.d))
-    found = []
-    for number, (rng, size) in enumerate(context.chunks(trials, 64 * work.constants.d)):
-        data = Fresh(work, size, m, context.seed, context.name, dict(context.cell), number, *key)
-        out = algorithm.execute(Run(plan, size, rng), work, data, start)
-        weight = plan.phases[-1].lambda_ if plan.phases else lambda_
-        plain = Objective(workload=work, sample=data.read(), weight=weight, centre=start)
-        found.append(np.linalg.norm(out - certified(plain).point, axis=1))
-    return np.concatenate(found)
-
-
-def distance_within(
-    context: Context,
-    label: str,
-    algorithm: Any,
-    work: Any,
-    epsilon: float,
-    m: int,
-    bound: float,
-    level: float,
-    trials: int,
-    x: float,
-) -> Verdict:
-    """Judges Pr(|w_DP - w_lambda| <= bound) >= level by counting, with the level-quantile as the figure's point."""
-    found = distances(context, algorithm, work, epsilon, m, trials)
-    answer = accuracy.probability(
-        int((found <= bound).sum()), len(found), level, context.failure_probability, event=f"distance <= {bound:.4g}"
-    )
-    typical = float(np.quantile(found, level))
-    numbers = {**answer.numbers, "quantile/bound": typical / bound}
-    return replace(
-        answer,
-        numbers=numbers,
-        points=[Point(x=x, value=typical, bound=bound, series=label)],
-        axes=("m epsilon/d", f"{level:.4g}-quantile of the distance"),
-    )
-
-
 # Output perturbation once -------------------------------------------------------------------------------------------
 
 SINGLE_UNITS = {"exact": 2.0, "worst legal": 7 / 3}
@@ -415,3 +342,40 @@ def one_stage_against_two(context: Context, *, k: float, n: int) -> Verdict:
         return refuted(said, "sampled", **fields)
     seen = f"a worst risk of one stage more than {1 + 7 * error / two:.3g} times that of two"
     return consistent(said, "sampled", notices=seen, **fields)
+
+
+settings_of_algorithm_2 = settings(
+    "pure_heavy_tails/alg-2",
+    {
+        "records": "pure_heavy_tails/alg-2@records",
+        "C": "pure_heavy_tails/alg-2@cap",
+        "epsilon": "pure_heavy_tails/alg-2@epsilon",
+        "noise": "pure_heavy_tails/alg-2",
+        "gap": "pure_heavy_tails/alg-2@gap",
+        "radius": "pure_heavy_tails/alg-2@radius",
+    },
+    symbols=STAGE,
+    beside={**NO_MAPPING, "xi": NO_BALL["xi"]},
+    problems=PLANNED,
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0), "zeta": (1.0, 3.0, 7.0)},
+)
+SINGLE = {
+    "records": "pure_heavy_tails/alg-2@records",
+    "C": "pure_heavy_tails/alg-2@cap",
+    "epsilon": "pure_heavy_tails/alg-2@epsilon",
+}
+settings_of_single_perturbation = settings(
+    "pure_heavy_tails/proc-single-op",
+    {
+        "as printed": {
+            **SINGLE,
+            "noise": "pure_heavy_tails/proc-single-op@derived-noise",
+            "gap": "pure_heavy_tails/proc-single-op@derived-gap",
+        },
+        "paper-noise": {**SINGLE, "noise": "pure_heavy_tails/alg-2", "gap": "pure_heavy_tails/alg-2@gap"},
+    },
+    symbols=STAGE,
+    beside=NO_BALL,
+    problems=PLANNED,
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
+)

@@ -1,4 +1,4 @@
-"""Appendix G: hard instances, their reductions and decoders, and the lower bounds on mean estimation."""
+"""Appendix G: hard instances, their reductions and decoders, and the bounds on mean estimation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dpcheck.symbols import zeta
 from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
 from dpcheck.workloads.linear import TwoPoint
 
-from ._hard import ROOT, ZETAS, drawn
+from .cases import ROOT, ZETAS, with_figure
 
 # Risks, reduction, decoder -----------------------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ def majority_test_errs(context: Context) -> Verdict:
     """The exact error of the best test between P_+ and P_- is at least zeta; an error below rho G_2 would decide."""
     facts, points = _two_point_facts()
     answer = lower_bound.verdict(facts)
-    return drawn(answer, points, "n", "error of the best test")
+    return with_figure(answer, points, "n", "error of the best test")
 
 
 @check("pure_heavy_tails/prop-g-2", kind="symbolic")

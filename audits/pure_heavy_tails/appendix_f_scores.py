@@ -1,4 +1,4 @@
-"""Appendix F: the exponential mechanism on approximate Lipschitz-extension scores (Algorithms 6 and 7)."""
+"""Appendices F.1 to F.3: scores of the Lipschitz extension, their evaluation (Algorithm 6), and sampling."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from ._exponential import potential
-from ._instances import opposite_spikes, wide
+from .cases import opposite_spikes, potential, wide
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 

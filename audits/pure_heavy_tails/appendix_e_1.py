@@ -14,28 +14,29 @@ from dpcheck.algorithms.solvers import certified
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords, BoxRecords
+from dpcheck.harness.selection import selection_verdict
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.interfaces import Array, Objective, Sample
+from dpcheck.interfaces import Array, Objective, Problem, Sample
 from dpcheck.laws import Exponential
+from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
+from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 
-from ._exponential import (
-    FAR,
-    NONEXPANSIVE,
-    SHARES,
-    accounted,
-    balanced,
-    empgm_case,
-    selection_verdict,
-)
-from ._instances import problem
+from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced, problem
+
+
+def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
+    """Algorithm 5 on a smooth workload."""
+    return Case(EMPGM(**fields), work, Problem(constants=work.constants, privacy=PureDP(epsilon)))
 
 
 def _mean() -> HeavyMean:
@@ -445,4 +446,22 @@ thm_e_2_risk = unchecked(
     "its rate: over a fifth of the class of rare spikes (k = 2, epsilon = 1, J = 9, eta = 1/1000, 110 trials) the "
     "worst 0.9-quantile is 0.91, 0.79, 0.56 and 0.20 of the risk of the start at n = 2^10, 2^12, 2^14, 2^16; the "
     "sizes beyond, where a rate could be told from none, take too long over the whole class",
+)
+
+
+settings_of_algorithm_5 = settings(
+    "pure_heavy_tails/alg-5",
+    {
+        "records": "pure_heavy_tails/alg-2@records",
+        "C": "pure_heavy_tails/alg-2@cap",
+        "epsilon": "pure_heavy_tails/alg-2@epsilon",
+        "noise": "pure_heavy_tails/alg-5@noise",
+        "radius": "pure_heavy_tails/alg-5@eta",
+        "step": "pure_heavy_tails/alg-5@gamma",
+        "gradients": "pure_heavy_tails/alg-5@derived-gradients",
+    },
+    symbols=ON_A_NET,
+    beside=NO_MINIMISER,
+    problems=drawn(budget=PureDP, n=(1, 2.0**12), d=(1, 4)),
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
 )

@@ -1,17 +1,24 @@
-"""Appendix E of arXiv 2604.06492: the exponential mechanism with a projected-gradient score.
+"""Appendix E.1 of arXiv 2604.06492: the exponential mechanism with a projected-gradient score, smooth losses.
 
 The failure probability that the paper calls δ is β (`beta`) in the formulas; λ_max is `lambda_max`.
 """
 
+from __future__ import annotations
+
 import sympy as sp
 
-from dpcheck.symbols import G_2, C, D, G_k, H, beta, d, epsilon, eta, gamma, k, lambda_, n, rho, tau
+from dpcheck.asymptotics import Regime
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import G_2, C, D, G_k, H, beta, d, epsilon, eta, gamma, k, lambda_, m, n
 
-from ._paper import claim
+from ._paper import claim, m_1
+from .section_2_1 import LARGE_SAMPLE, LOG, localised
 
 lambda_max = sp.Symbol("lambda_max", positive=True)
+GRID = sp.Piecewise((1 + sp.ceiling(D / (2 * eta)), sp.Eq(d, 1)), (sp.ceiling(D * sp.sqrt(d) / (2 * eta)) ** d, True))
+"""Points of a grid of the domain that every point of it is within eta of."""
+
 TAIL = G_k * (d / (epsilon * n)) ** (1 - 1 / k)
-H_TAU = d * G_2 * sp.sqrt(n / rho) / tau
 
 
 def printed_distance(smoothness: sp.Expr) -> sp.Expr:
@@ -32,8 +39,6 @@ def printed_risk(smoothness: sp.Expr) -> sp.Expr:
     return G_2 * D * sp.sqrt(sp.log(1 / beta) / n) + private * logarithm
 
 
-# Appendix E.1: smooth losses ---------------------------------------------------------------------------------------
-
 alg_5 = claim(
     "pure_heavy_tails/alg-5",
     "Algorithm 5 (EM-PGM)",
@@ -45,6 +50,41 @@ alg_5 = claim(
     relation="<=",
     explicit=2 * C / n,
     remark="Net and step size γ must be public.",
+)
+
+alg_5_noise = alg_5.as_read(
+    "pure_heavy_tails/alg-5@noise",
+    "Algorithm 5, law",
+    "Probability ∝ exp(−ε s_Z/(2Δ)), Δ = 2C/n: one over the coefficient is 4C/(nε).",
+    quantity="one over the coefficient of the scores",
+    relation="=",
+    explicit=4 * C / (n * epsilon),
+    about=("pure_heavy_tails/alg-5",),
+)
+
+alg_5_eta = alg_5_noise.as_read(
+    "pure_heavy_tails/alg-5@eta",
+    "Theorem E.1, net",
+    "η = Cd/(εn(λ + H)).",
+    quantity="radius of the net",
+    explicit=C * d / (epsilon * n * (lambda_ + H)),
+)
+
+alg_5_gamma = alg_5_noise.as_read(
+    "pure_heavy_tails/alg-5@gamma",
+    "Theorem E.1, step size",
+    "γ = 1/(λ + H).",
+    quantity="step size of the mapping",
+    explicit=1 / (lambda_ + H),
+)
+
+alg_5_gradients = alg_5_noise.as_read(
+    "pure_heavy_tails/alg-5@derived-gradients",
+    "Algorithm 5, gradients",
+    "n gradients at every point of the grid: 1 + ⌈D/(2η)⌉ points on a line, ⌈D√d/(2η)⌉ᵈ in d ≥ 2.",
+    origin="ours",
+    quantity="gradients",
+    explicit=n * GRID,
 )
 
 proc_pgm = claim(
@@ -69,18 +109,13 @@ fact_clip_bias = claim(
     probability=sp.Rational(4, 5),
 )
 
-fact_clip_bias_derived = claim(
+fact_clip_bias_derived = fact_clip_bias.as_read(
     "pure_heavy_tails/fact-clip-bias@derived",
     "Equation (21) with constants",
     "b_Z ≤ (1/n) Σ (A(z_i) − C)₊, hence b_Z ≤ 5G_kᵏ/((k−1)C^{k−1}) with probability at least 4/5.",
-    kind="lemma",
-    section="E.1",
     origin="ours",
-    quantity="bias of the clipped mean gradient",
-    relation="<=",
     explicit=5 * G_k**k / ((k - 1) * C ** (k - 1)),
     assumptions=(sp.Ge(k, 2),),
-    probability=sp.Rational(4, 5),
 )
 
 fact_em_utility = claim(
@@ -145,23 +180,58 @@ thm_e_1_literal = claim(
     remark="The two differ by g_{C,Z}(w) + λ(w − w_0).",
 )
 
-thm_e_1_derived = claim(
+thm_e_1_derived = thm_e_1.as_read(
     "pure_heavy_tails/thm-e-1@derived",
     "Theorem E.1 with constants",
     "With u = G_k(d/(εn))^{1−1/k} ≤ D(λ+H): ‖ŵ − ŵ_λ‖ ≤ (u/λ)(10/(k−1) + 2 + 4 log(3D(λ+H)/u) + 4 log(10)/d) with "
     "probability at least 0.7.",
-    kind="theorem",
-    section="E.1",
     origin="ours",
-    quantity="distance to the regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
     order=printed_distance(H),
     explicit=explicit_distance(H),
     assumptions=(sp.Ge(k, 2), sp.Le(TAIL, D * (lambda_ + H))),
-    about=("pure_heavy_tails/alg-5",),
-    probability=sp.Rational(7, 10),
 )
+
+logarithm = sp.Symbol("logarithm", positive=True)
+
+u = G_k * (d / (n * epsilon)) ** (1 - 1 / k)
+
+LONG = Regime(base=None, others="free", where=[logarithm >= 1, d >= 1, n >= 1, epsilon <= d])
+
+
+@derivation("pure_heavy_tails/thm-e-1", LONG, also=("pure_heavy_tails/thm-e-1@derived",))
+def score_of_a_net_point(proof: Proof) -> None:
+    """Clipping bias against the score's noise; the printed C leaves a power of the logarithm on the table."""
+    bias = proof.uses("pure_heavy_tails/fact-clip-bias@derived", 5 * G_k**k / ((k - 1) * C ** (k - 1)))
+    noise = proof.uses(
+        "pure_heavy_tails/fact-em-utility",
+        4 * C / (epsilon * n) * (d * sp.log(3 * D / eta) + sp.log(10)),
+        {beta: sp.Rational(1, 10)},
+    )
+    net = proof.argues("the score is 2(H+λ)-Lipschitz and the net η-fine", "s", "<=", 2 * (H + lambda_) * eta)
+    proof.equal(
+        "at η = Cd/(εn(λ+H)) the net costs",
+        lambda: net.xreplace({eta: C * d / (epsilon * n * (lambda_ + H))}),
+        2 * C * d / (epsilon * n),
+    )
+    longer = sp.log(3 * D / eta) + sp.log(10) / d
+    proof.equal("write the score's noise as (4Cd/(εn)) log", noise, 4 * C * d / (epsilon * n) * longer)
+    bound = proof.master(
+        "λ‖ŵ − ŵ_λ‖",
+        {"bias, twice": 2 * bias, "net": 2 * C * d / (epsilon * n), "noise": 4 * C * d / (epsilon * n) * logarithm},
+    )
+    value = proof.chooses(
+        bound,
+        {C: G_k * (epsilon * n / d) ** (1 / k)},
+        better={C: G_k * (epsilon * n / (d * logarithm)) ** (1 / k)},
+    )
+    reached = value.subs(logarithm, sp.log(3 * D * (lambda_ + H) / u) + sp.log(10) / d) / lambda_
+    proof.concludes("pure_heavy_tails/thm-e-1@derived", reached)
+    proof.concludes(
+        "pure_heavy_tails/thm-e-1",
+        value / lambda_,
+        where={sp.log(D * epsilon * n * (H + lambda_) / (G_k * d)): logarithm},
+    )
+
 
 thm_e_2 = claim(
     "pure_heavy_tails/thm-e-2",
@@ -179,6 +249,26 @@ thm_e_2 = claim(
     probability=1 - beta,
 )
 
+
+def risk_with_logarithm(proof: Proof, label: str, smoothness: sp.Expr, extra: sp.Expr = sp.S.Zero) -> None:
+    """Theorem 2.1 with a solver whose private term carries a logarithm."""
+    block = proof.argues(
+        "a block is as precise as its solver and the empirical minimiser",
+        "Δ_t",
+        "<=",
+        logarithm * G_k * (d / (m * epsilon)) ** (1 - 1 / k) + sp.sqrt(20) * G_2 / sp.sqrt(m),
+    )
+    risk = localised(proof, block.subs(m, m_1)) + extra
+    printed = sp.log(D * epsilon * n * (smoothness + lambda_max) / (G_k * d))
+    proof.concludes(label, risk, where={printed: logarithm, **LOG})
+
+
+@derivation("pure_heavy_tails/thm-e-2", Regime(base=None, others="free", where=[*LARGE_SAMPLE.where, logarithm >= 1]))
+def smooth_risk(proof: Proof) -> None:
+    """Theorem 2.1 with Theorem E.1 as its solver; λ_max bounds the regularisation of all phases."""
+    risk_with_logarithm(proof, "pure_heavy_tails/thm-e-2", H)
+
+
 fact_e_3 = claim(
     "pure_heavy_tails/fact-e-3",
     "Remark E.3",
@@ -190,101 +280,4 @@ fact_e_3 = claim(
     explicit=(3 * D / eta) ** d,
     assumptions=(sp.Le(eta, D),),
     about=("pure_heavy_tails/alg-5",),
-)
-
-# Appendix E.2: nonsmooth losses ------------------------------------------------------------------------------------
-
-proc_smoothed_em_pgm = claim(
-    "pure_heavy_tails/proc-smoothed-em-pgm",
-    "Ball-smoothed EM-PGM",
-    "Algorithm 5 on the gradients of f^τ(w,z) = E f(w + τU, z), U uniform in the unit ball, τ = D/√n.",
-    kind="procedure",
-    section="E.2",
-    about=("pure_heavy_tails/alg-5",),
-    remark="As printed γ, and through it the net, depend on the data (S3).",
-)
-
-fact_smoothing = claim(
-    "pure_heavy_tails/fact-smoothing",
-    "Equations (27)-(29)",
-    "|F^τ − F| ≤ τG_2; f^τ(·,z) is dL_z^τ/τ-smooth; max_i L_{z_i}^τ ≤ G_2√(n/ρ) with probability at least 1 − ρ.",
-    kind="lemma",
-    section="E.2",
-    origin="cited",
-    quantity="smoothness of the smoothed empirical loss",
-    relation="<=",
-    explicit=H_TAU,
-    about=("pure_heavy_tails/proc-smoothed-em-pgm",),
-    probability=1 - rho,
-)
-
-prop_e_4 = claim(
-    "pure_heavy_tails/prop-e-4",
-    "Proposition E.4",
-    "EM-PGM on smoothed gradients with C = G_k(εn/d)^{1/k} and γ = 1/(λ + H_Z^τ) is, with probability at least 0.7 "
-    "− ρ, within the distance of Theorem E.1 with H replaced by dG_2√n/(τ√ρ) of the minimiser of the smoothed "
-    "objective.",
-    kind="proposition",
-    section="E.2",
-    quantity="distance to the smoothed regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
-    order=printed_distance(H_TAU),
-    assumptions=(sp.Ge(k, 2),),
-    about=("pure_heavy_tails/proc-smoothed-em-pgm",),
-    probability=sp.Rational(7, 10) - rho,
-    grade="proof gap",
-    remark="The utility, which is what it states, stands. Its proof also claims privacy, which fails for the "
-    "printed γ because H_Z^τ is computed from the data (@literal, S3); a public γ repairs it (@corrected).",
-)
-
-prop_e_4_literal = claim(
-    "pure_heavy_tails/prop-e-4@literal",
-    "Proposition E.4, first paragraph of the proof",
-    "EM-PGM on smoothed gradients with γ = 1/(λ + H_Z^τ) is ε-DP, its net being public.",
-    kind="proposition",
-    section="E.2",
-    quantity="privacy loss",
-    relation="<=",
-    explicit=epsilon,
-    assumptions=(sp.Ge(k, 2), sp.Eq(C, G_k * (epsilon * n / d) ** (1 / k))),
-    about=("pure_heavy_tails/proc-smoothed-em-pgm",),
-    grade="proof gap",
-    remark="One record changes γ by any factor: realised ε 2.84, 21.5, 93.5 at ε = 1 and n = 20, 100, 400.",
-)
-
-prop_e_4_corrected = claim(
-    "pure_heavy_tails/prop-e-4@corrected",
-    "Proposition E.4 with a public step size",
-    "With γ = 1/(λ + dG_2√(n/ρ)/τ) and η = Cdγ/(εn) EM-PGM on smoothed gradients is ε-DP, and meets the distance of "
-    "Theorem E.1 (constants included) with H = dG_2√(n/ρ)/τ with probability at least 0.7 − ρ.",
-    kind="proposition",
-    section="E.2",
-    origin="ours",
-    quantity="distance to the smoothed regularised empirical minimiser",
-    measures="distance",
-    relation="<=",
-    order=printed_distance(H_TAU),
-    explicit=explicit_distance(H_TAU),
-    assumptions=(sp.Ge(k, 2), sp.Le(TAIL, D * (lambda_ + H_TAU))),
-    about=("pure_heavy_tails/proc-smoothed-em-pgm",),
-    probability=sp.Rational(7, 10) - rho,
-)
-
-thm_e_5 = claim(
-    "pure_heavy_tails/thm-e-5",
-    "Theorem E.5",
-    "Smoothed EM-PGM inside Algorithm 1 is ε-DP and, for suitable parameters, has the risk of Theorem E.2 with H "
-    "replaced by dG_2√n/τ, plus τG_2; τ = D/√n.",
-    kind="theorem",
-    section="E.2",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=printed_risk(d * G_2 * sp.sqrt(n) / tau) + tau * G_2,
-    assumptions=(sp.Ge(k, 2),),
-    about=("pure_heavy_tails/alg-1", "pure_heavy_tails/proc-smoothed-em-pgm"),
-    probability=1 - beta,
-    grade="proof gap",
-    remark="Privacy rests on the data-dependent γ of Proposition E.4 (S3); with the public γ the theorem stands.",
 )

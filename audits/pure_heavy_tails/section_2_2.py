@@ -15,7 +15,6 @@ from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
-from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict
 from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
@@ -23,15 +22,19 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
+from .cases import pointwise_excess
+
 LINE: dict[str, Any] = {
     "spikes": RareSpikes(D=2.0, p=0.3),
     "median": WeightedMedian(D=2.0),
     "mean": HeavyMean(D=4.0, tail=2.5),
 }
+
 PLANE: dict[str, Any] = {
     "radial": RadialHeavyTail(b=(0.3, -0.2), D=2.0, weights=Pareto(tail=2.2)),
     "linear": SparseDirection(nu=(0.6, 0.8), D=2.0, p=0.2),
 }
+
 SINGULAR = 1e-6
 """What the polar search of the infimum may be above it, relative to the values in play."""
 
@@ -130,23 +133,6 @@ def decomposition_on_a_grid(context: Context, *, loss: str) -> Verdict:
         statement="(7)",
         covers="its two sides differ by two gaps that are never negative, by algebra",
         evidence="certificate",
-    )
-
-
-def pointwise_excess() -> Verdict:
-    """(a - C)_+ against a^k: the largest ratio over a, which bounds E(A - C)_+ for every law of A."""
-    a, s = sp.symbols("a s", positive=True)
-    C, k = BY_NAME["C"], 1 + s
-    at, ratio = k * C / (k - 1), (a - C) / a**k
-    sharp = (k - 1) ** (k - 1) / (k**k * C ** (k - 1))
-    slope = sp.diff(ratio, a) * a ** (k + 1)
-    return proved(
-        {
-            "the ratio is stationary at a = k C/(k-1) alone": slope - (k - 1) * (at - a),
-            "its value there": ratio.subs(a, at) - sharp,
-            "that is (1 - 1/k)^k of the printed constant": sharp * (k - 1) * C ** (k - 1) - (1 - 1 / k) ** k,
-        },
-        {"(1 - 1/k)^k is below 1: its base is": 1 - s / (1 + s)},
     )
 
 
