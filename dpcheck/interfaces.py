@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import fnmatch
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.errors import InvalidInput
-from dpcheck.privacy import Guarantee
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.privacy import ApproxDP, Guarantee
 
 if TYPE_CHECKING:
     from dpcheck.running import Run
@@ -233,6 +234,59 @@ class Problem:
     samples_per_user: int = 0
     """0: a record is a sample."""
 
+    @classmethod
+    def of(
+        cls, work: Workload, privacy: Guarantee, *, failure_probability: float = 0.05, samples_per_user: int = 0
+    ) -> Problem:
+        """What may be known of a workload, its constants, under a budget."""
+        return cls(
+            constants=work.constants,
+            privacy=privacy,
+            failure_probability=failure_probability,
+            samples_per_user=samples_per_user,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetRange:
+    """The budgets (epsilon, delta) that an algorithm is calibrated for.
+
+    Attributes:
+        largest_epsilon: the largest; unless `attained`, only what is below it.
+        delta_below: 0 < delta < delta_below; None where delta plays no part.
+    """
+
+    largest_epsilon: float = math.inf
+    attained: bool = True
+    delta_below: float | None = None
+
+    def __contains__(self, privacy: Guarantee) -> bool:
+        return (
+            isinstance(privacy, ApproxDP)
+            and privacy.epsilon <= self.at_most(privacy.epsilon)
+            and (self.delta_below is None or 0 < privacy.delta < self.delta_below)
+        )
+
+    def __str__(self) -> str:
+        needs = []
+        if math.isfinite(self.largest_epsilon):
+            needs.append(f"epsilon {'<=' if self.attained else '<'} {self.largest_epsilon:g}")
+        if self.delta_below is not None:
+            needs.append(f"0 < delta < {self.delta_below:g}")
+        return " with ".join(filter(None, ("(epsilon, delta)-DP", " and ".join(needs))))
+
+    def at_most(self, epsilon: float) -> float:
+        """The largest epsilon of the range that is no larger than this one."""
+        return min(epsilon, self.largest_epsilon if self.attained else math.nextafter(self.largest_epsilon, 0))
+
+
+def require_budget(problem: Problem, label: str, within: BudgetRange | None = None) -> tuple[float, float]:
+    """(epsilon, delta) of a problem; `within` defaults to every (epsilon, delta). Raises `Infeasible` for another."""
+    privacy, within = problem.privacy, within or BudgetRange()
+    if not isinstance(privacy, ApproxDP) or privacy not in within:
+        raise Infeasible(label, str(within), str(privacy), advice="pass such an epsilon and delta")
+    return privacy.epsilon, privacy.delta
+
 
 class Workload(Protocol):
     """Loss x data law x domain, with the truth in closed form."""
@@ -301,6 +355,8 @@ class Algorithm(abc.ABC, Generic[P]):
     """It only serves others: never an alternative to them."""
     wants: ClassVar[Mapping[str, str]] = {}
     """Constants of a problem (`Constants.extra`) that bounds on it need, and what they are."""
+    budgets: ClassVar[BudgetRange] = BudgetRange()
+    """What it is calibrated for; `privacy_budget` refuses the rest."""
 
     @abc.abstractmethod
     def schedule(self, problem: Problem, n: int) -> Schedule[P]:
@@ -316,6 +372,10 @@ class Algorithm(abc.ABC, Generic[P]):
         A sequence over phases, steps or leaves is named "sigma[i]"; what no claim may use here has no name, or is nan.
         """
         return {}
+
+    def privacy_budget(self, problem: Problem) -> tuple[float, float]:
+        """(epsilon, delta) of the problem. Raises `Infeasible` for a budget that it is not calibrated for."""
+        return require_budget(problem, self.label, self.budgets)
 
     def fit(self, workload: Workload, data: Data, problem: Problem, *, rng: Rng, trials: int) -> Array:
         """Plans and runs from the projection of the origin; the release of every trial, (trials, d)."""

@@ -14,7 +14,7 @@ from dpcheck.algorithms.solvers import HALVINGS, acceleration_limit
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Constants, Problem, Schedule, Solver, procedure
 from dpcheck.laws import IsotropicLaplace
-from dpcheck.privacy import ApproxDP, PureDP
+from dpcheck.privacy import PureDP
 
 P = TypeVar("P")
 
@@ -49,13 +49,6 @@ class Stage:
 def view(schedule: Schedule[Any], *phases: P) -> Schedule[P]:
     """A schedule as an inner algorithm reads it: its own rows; the releases in force are still the outer ones."""
     return replace(schedule, phases=phases)
-
-
-def pure_epsilon(problem: Problem, label: str) -> float:
-    """The ε of a pure (or weaker) promise, finite and > 0."""
-    if not isinstance(problem.privacy, ApproxDP):
-        raise InvalidInput(f"{label} is calibrated by a pure epsilon, not by {problem.privacy}; pass PureDP(epsilon)")
-    return problem.privacy.epsilon
 
 
 def moment(constants: Constants, k: float, label: str) -> float:
@@ -114,7 +107,7 @@ class PrivateErm(Algorithm[Stage]):
 
     def certified(self, problem: Problem) -> bool:
         """Whether `c_erm` and `success` are proved at these parameters."""
-        return self.C is None and self.noise_dial == 1 and pure_epsilon(problem, self.label) <= problem.constants.d
+        return self.C is None and self.noise_dial == 1 and self.privacy_budget(problem)[0] <= problem.constants.d
 
     def claimed(self, epsilon: float) -> PureDP | None:
         """The promise of the schedule; None for dialled noise."""
@@ -128,7 +121,7 @@ class PrivateErm(Algorithm[Stage]):
 
     def precision(self, problem: Problem, m: int, c_erm: float | None = None) -> float:
         """c_erm (G_k (d/(mε))^(1-1/k) + G_2/sqrt m): (6) without its 1/λ."""
-        constants, epsilon = problem.constants, pure_epsilon(problem, self.label)
+        constants, (epsilon, _) = problem.constants, self.privacy_budget(problem)
         private = moment(constants, self.k, self.label) * (constants.d / (m * epsilon)) ** (1 - 1 / self.k)
         sampling = moment(constants, 2.0, self.label) / math.sqrt(m)
         return float((self.c_erm(problem, m) if c_erm is None else c_erm) * (private + sampling))
@@ -137,13 +130,13 @@ class PrivateErm(Algorithm[Stage]):
         """C."""
         if self.C is not None:
             return self.C
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         G_k = moment(problem.constants, self.k, self.label)
         return float(G_k * (m * epsilon / problem.constants.d) ** (1 / self.k))
 
     def check(self, problem: Problem, m: int) -> float:
         """Legality that all solvers share; returns ε."""
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         if m < 1:
             raise Infeasible(self.label, "at least one record", f"{m}", 1)
         constants = problem.constants

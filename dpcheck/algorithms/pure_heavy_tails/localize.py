@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, pure_epsilon, view
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, view
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import (
     DoubleOutputPert,
     SingleOutputPert,
@@ -141,7 +141,7 @@ class PopLocalize(Algorithm[Phase]):
     # Plan
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         if not 0 < problem.failure_probability < 0.5:
             raise InvalidInput(f"{self.label} needs delta in (0, 1/2), got {problem.failure_probability}")
         self._check_size(problem, n)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.algorithms.extension import LINE_CALLS, ends, lipschitz_extension
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, oracle_calls, pure_epsilon, steepest_gradient
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, oracle_calls, steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import Ball, OutputPertLocalize, two_step
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact, iteration_bound
 from dpcheck.algorithms.solvers import certified
@@ -291,7 +291,7 @@ class LocalizedApproxEM(PrivateErm):
 
     def c_erm(self, problem: Problem, m: int) -> float:
         """sqrt(19200 q/d) + 20. On a line q = log(20 K) + εm/(8K) + 38/K² for K cells; else the Gibbs law's 20 d."""
-        d, epsilon = problem.constants.d, pure_epsilon(problem, self.label)
+        d, (epsilon, _) = problem.constants.d, self.privacy_budget(problem)
         q = 20.0 * d
         if d == 1:
             K = self.count

@@ -6,26 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Problem
-from dpcheck.privacy import ApproxDP
+from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import BudgetRange, Problem
 
-LARGEST_EPSILON = 10.0
-"""Of the informal theorems; the formal Theorem B.1 does not name it."""
-
-
-def budget(problem: Problem, label: str) -> tuple[float, float]:
-    """(epsilon, delta), 0 < epsilon <= 10 and delta > 0.
-
-    Raises:
-        InvalidInput: another kind of promise. Infeasible: a larger epsilon.
-    """
-    promise = problem.privacy
-    if not (isinstance(promise, ApproxDP) and promise.delta > 0):
-        raise InvalidInput(f"{label} needs (epsilon, delta)-DP with delta > 0, got {promise}")
-    if promise.epsilon > LARGEST_EPSILON:
-        raise Infeasible(label, f"epsilon <= {LARGEST_EPSILON:g}", f"epsilon = {promise.epsilon:g}")
-    return promise.epsilon, promise.delta
+BUDGETS = BudgetRange(largest_epsilon=10.0, delta_below=1.0)
+"""Of the informal theorems; the formal Theorem B.1 does not name the largest epsilon."""
 
 
 def samples_of(problem: Problem, label: str) -> int:

@@ -29,7 +29,7 @@ PRIVACY = ApproxDP(0.9, 1e-5)
 
 
 def problem(work: LinearMean | QuadraticMean, privacy: ApproxDP = PRIVACY) -> Problem:
-    return Problem(constants=work.constants, privacy=privacy)
+    return Problem.of(work, privacy)
 
 
 def linear(domain: Ball | L1Ball | Interval, shift: float = 0.5) -> LinearMean:
@@ -129,7 +129,7 @@ def test_too_few_records_are_infeasible_and_the_stated_number_is_enough() -> Non
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
 def test_budgets_outside_of_the_statement_are_refused(epsilon: float) -> None:
-    with pytest.raises(InvalidInput, match="pass an epsilon below 1"):
+    with pytest.raises(Infeasible, match="epsilon < 1 and 0 < delta < 1"):
         ApproximateObjectivePerturbation().schedule(problem(linear(Ball(2, 1.0)), ApproxDP(epsilon, 1e-5)), 100)
 
 

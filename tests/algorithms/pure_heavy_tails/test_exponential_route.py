@@ -21,7 +21,7 @@ from dpcheck.workloads import HeavyHinge, HeavyMean, RadialHeavyTail, RareSpikes
 
 
 def problem(work, epsilon=1.0):
-    return Problem(constants=work.constants, privacy=PureDP(epsilon))
+    return Problem.of(work, PureDP(epsilon))
 
 
 @pytest.mark.parametrize(("work", "eta"), [(WeightedMedian(D=2.0), 0.013), (HeavyHinge(), 0.07), (HeavyHinge(), 1.2)])

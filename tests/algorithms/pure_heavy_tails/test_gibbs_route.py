@@ -27,7 +27,7 @@ from dpcheck.workloads import HeavyHinge, RadialHeavyTail, RareSpikes, SparseDir
 
 
 def problem(work, epsilon=1.0):
-    return Problem(constants=work.constants, privacy=PureDP(epsilon))
+    return Problem.of(work, PureDP(epsilon))
 
 
 def potential(work, sample, kind=LocalPotential, **more):

@@ -32,7 +32,7 @@ from dpcheck.workloads import HeavyMean, RadialHeavyTail, RareSpikes, WeightedMe
 
 
 def problem(work, epsilon=0.5, delta=0.05):
-    return Problem(constants=work.constants, privacy=PureDP(epsilon), failure_probability=delta)
+    return Problem.of(work, PureDP(epsilon), failure_probability=delta)
 
 
 @settings(max_examples=100, deadline=None)

@@ -311,7 +311,7 @@ def _without_closed_forms(work):
 def test_noisy_clipped_subgradient_spends_its_budget_once():
     """T steps of epsilon/T each: the accountant's answer is epsilon; with dialled noise nothing is claimed."""
     work = RareSpikes(D=2.0, p=0.5)
-    setting = Problem(constants=work.constants, privacy=PureDP(0.7), failure_probability=0.1)
+    setting = Problem.of(work, PureDP(0.7), failure_probability=0.1)
     plan = NoisyClippedSubgradient(k=2.0).schedule(setting, 50)
     assert plan.phases[0].T == 35
     assert plan.gradients == 35 * 50
