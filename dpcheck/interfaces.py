@@ -7,7 +7,7 @@ import fnmatch
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,49 @@ class Law(Protocol):
     def delta(self, epsilon: float, sensitivity: float) -> float:
         """Exact hockey-stick divergence of the worst pair at that distance, one use."""
         ...
+
+
+# What a law may offer beyond that.
+
+
+@runtime_checkable
+class Scaled(Protocol):
+    """A law with one scale, which tables show."""
+
+    @property
+    def noise(self) -> float: ...
+
+
+@runtime_checkable
+class GaussianPrivate(Protocol):
+    """A law that is Gaussian DP."""
+
+    def mu(self, sensitivity: float, count: int = 1) -> float:
+        """The mu of `count` adaptive uses."""
+        ...
+
+
+@runtime_checkable
+class RenyiPrivate(Protocol):
+    """A law that knows its Rényi divergences better than its pure and zCDP guarantees imply them."""
+
+    def renyi(self, alpha: float, sensitivity: float) -> float:
+        """The divergence of order alpha of one use."""
+        ...
+
+
+@runtime_checkable
+class BelowLaplace(Protocol):
+    """A pure law whose privacy loss is dominated by that of Laplace noise with the same epsilon."""
+
+    below_laplace: ClassVar[bool]
+
+
+@runtime_checkable
+class OfRecords(Protocol):
+    """A law that hides each row of a core, one record, by itself: a local randomiser."""
+
+    per_record: ClassVar[bool]
 
 
 @dataclass(frozen=True)

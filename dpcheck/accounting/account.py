@@ -15,7 +15,7 @@ from dpcheck.accounting.composition import Composition, smallest_epsilon
 from dpcheck.accounting.conversion import Array, check_delta, curve_to_delta, curve_to_epsilon
 from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled, Unproved
 from dpcheck.errors import InvalidInput
-from dpcheck.interfaces import Read, Release, Schedule
+from dpcheck.interfaces import Read, Release, Scaled, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 DELTA = 1e-6
@@ -270,7 +270,7 @@ class Account:
         return Row(
             name=release.name,
             sensitivity=sensitivity,
-            noise=float(getattr(release.law, "noise", math.nan)),
+            noise=float(release.law.noise) if isinstance(release.law, Scaled) else math.nan,
             count=release.count,
             epsilon=alone.epsilon(delta),
             delta=delta,

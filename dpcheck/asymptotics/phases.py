@@ -14,8 +14,8 @@ from dpcheck.asymptotics.comparisons import read
 from dpcheck.asymptotics.envelope import Best, Envelope, Piece, line, pieces_of, with_bound
 from dpcheck.asymptotics.linear import Affine, number
 from dpcheck.asymptotics.polygons import Polygon
-from dpcheck.asymptotics.regimes import Regime
-from dpcheck.asymptotics.spaces import Growth, Space, condition_rows
+from dpcheck.asymptotics.regimes import Regime, condition_rows
+from dpcheck.asymptotics.spaces import Growth, Space
 from dpcheck.errors import InvalidInput
 
 

@@ -5,7 +5,7 @@ from dpcheck.geometry.cones import Cone, ConeCap, GeneratedCone, Orthant, Second
 from dpcheck.geometry.intersections import BallIntersection, Intersection
 from dpcheck.geometry.mirror import Entropy, Measured, PowerMap, measure_strong_convexity
 from dpcheck.geometry.polytopes import Polytope
-from dpcheck.geometry.sets import Ball, Box, Domain, Ellipsoid, Interval, L1Ball, LpBall, Simplex
+from dpcheck.geometry.sets import Ball, Box, Cornered, Domain, Ellipsoid, Interval, L1Ball, LpBall, Simplex
 from dpcheck.geometry.widths import Estimate, monte_carlo_width
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Box",
     "Cone",
     "ConeCap",
+    "Cornered",
     "Domain",
     "Ellipsoid",
     "Entropy",

@@ -16,6 +16,7 @@ from dpcheck.geometry.norms import dual_exponent
 from dpcheck.interfaces import Algorithm, Array, BudgetRange, Data, Problem, Read, Release, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
 from dpcheck.running import Run
+from dpcheck.workloads import Placed
 
 BUDGETS = BudgetRange(largest_epsilon=1.0, delta_below=0.5)
 GRADIENT = "gradient"
@@ -62,10 +63,9 @@ class Descent:
 
 def domain_of(workload: Workload) -> Domain:
     """The set that a workload lives on."""
-    domain: Domain | None = getattr(workload, "domain", None)
-    if domain is None:
+    if not isinstance(workload, Placed):
         raise InvalidInput(f"mirror descent needs a workload with a `domain`, {type(workload).__name__} has none")
-    return domain
+    return workload.domain
 
 
 def minimiser(mirror: PowerMap, domain: Domain, centre: Array, radius: float) -> Callable[[Array], Array]:

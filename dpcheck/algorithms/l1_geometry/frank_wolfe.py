@@ -14,6 +14,7 @@ from dpcheck.algorithms.l1_geometry.descent import domain_of
 from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.claims import evaluate
 from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.geometry import Cornered
 from dpcheck.interfaces import (
     Algorithm,
     Array,
@@ -270,14 +271,13 @@ class TreeFrankWolfe(Algorithm[Tree]):
             )
 
     def execute(self, run: Run[Tree], workload: Workload, data: Data, start: Array) -> Array:
-        corners = getattr(domain_of(workload), "vertices", None)
-        if corners is None:
-            name = type(domain_of(workload)).__name__
+        domain = domain_of(workload)
+        if not isinstance(domain, Cornered):
+            name = type(domain).__name__
             raise InvalidInput(f"{self.label} chooses among vertices, and {name} has none; use an L1Ball or a Simplex")
-        corners = np.asarray(corners)
         if self.allocation == "random":
             data = run.shuffle(data)
-        return self.walk(run, workload, data, corners, start)
+        return self.walk(run, workload, data, domain.vertices, start)
 
     def walk(self, run: Run[Tree], workload: Workload, data: Data, corners: Array, start: Array) -> Array:
         """The phases over the polytope of these corners, (K, d) or one polytope a trial, (trials, K, d)."""

@@ -40,6 +40,7 @@ from dpcheck.interfaces import (
 from dpcheck.laws import PerRecord
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
+from dpcheck.workloads import Placed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +180,11 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
         """Noisy mean of the gradients (trials, b, d): (trials, d)."""
 
 
-def _check_domain(workload: Any, s: float, label: str) -> None:
-    domain = getattr(workload, "domain", None)
-    ball = isinstance(domain, LpBall) and math.isclose(domain.p, s) and not np.any(domain.centre)
-    if domain is not None and not ball:
+def _check_domain(workload: Workload, s: float, label: str) -> None:
+    if not isinstance(workload, Placed):
+        return
+    domain = workload.domain
+    if not (isinstance(domain, LpBall) and math.isclose(domain.p, s) and not np.any(domain.centre)):
         raise InvalidInput(
             f"{label} has a closed-form step on l_s balls around 0 with s = {s:g}, the exponent of its mirror map; got "
             f"{domain!r}"

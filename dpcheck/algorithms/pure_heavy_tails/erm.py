@@ -6,7 +6,7 @@ import abc
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from scipy import stats
 
@@ -146,6 +146,15 @@ class PrivateErm(Algorithm[Stage]):
         return epsilon
 
 
+@runtime_checkable
+class CountsCalls(Protocol):
+    """A solver that knows how many gradients it asks for."""
+
+    def oracle_calls(self, m: int, gap: float, D: float, own: float, steepest: float, cap: float, weight: float) -> int:
+        """At most; `own` is the diameter of w's set and `steepest` a bound on all A(z_i)."""
+        ...
+
+
 def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest: float, own: float) -> int:
     """Gradients that one call of the minimiser asks for, at most.
 
@@ -153,10 +162,9 @@ def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest
         steepest: a bound on all A(z_i), which the printed solver's count depends on.
         own: diameter of the set that w ranges over.
     """
-    count = getattr(minimiser, "oracle_calls", None)
-    if count is not None:
+    if isinstance(minimiser, CountsCalls):
         D = constants.diameter(2.0)
-        return int(count(stage.records, stage.gap, D, own, steepest, stage.C, stage.lambda_))
+        return minimiser.oracle_calls(stage.records, stage.gap, D, own, steepest, stage.C, stage.lambda_)
     passes = HALVINGS + 2
     if constants.d > 1 and math.isfinite(smoothness := constants.smoothness(2.0)):
         passes = max(passes, 2 * acceleration_limit(smoothness, stage.lambda_))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from dpcheck.errors import InvalidInput
-from dpcheck.interfaces import BudgetRange, Problem
+from dpcheck.interfaces import BudgetRange, Problem, Workload
+from dpcheck.workloads import BaseWorkload, OfUsers
 
 BUDGETS = BudgetRange(largest_epsilon=10.0, delta_below=1.0)
 """Of the informal theorems; the formal Theorem B.1 does not name the largest epsilon."""
@@ -20,12 +20,11 @@ def samples_of(problem: Problem, label: str) -> int:
     return problem.samples_per_user
 
 
-def single(workload: Any, label: str) -> Any:
+def single(workload: Workload, label: str) -> BaseWorkload:
     """The workload of one sample under `Users`. Raises `InvalidInput` for records that are no users."""
-    each = getattr(workload, "each", None)
-    if each is None:
+    if not isinstance(workload, OfUsers):
         raise InvalidInput(f"{label} works on users: wrap the workload in Users(each=..., samples=m)")
-    return each
+    return workload.each
 
 
 def log_ratio(product: float, epsilon: float, delta: float) -> float:
