@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.errors import InvalidInput, ReplayDiverged
-from dpcheck.interfaces import Array, Data, Release, Rng, Sample, Schedule, Workload
+from dpcheck.problems import Array, Data, Rng, Sample, Workload
+from dpcheck.schedules import Release, Schedule
 
 P = TypeVar("P")
 Q = TypeVar("Q")
