@@ -52,7 +52,6 @@ __all__ = [
     "Workload",
     "procedure",
     "require_budget",
-    "smallest_n",
 ]
 
 P = TypeVar("P")
@@ -125,20 +124,6 @@ class Algorithm(abc.ABC, Generic[P]):
         schedule = self.schedule(problem, data.n)
         start = workload.project(np.zeros((1, problem.constants.d)))
         return self.execute(Run(schedule, trials, rng), workload, data, start)
-
-
-def smallest_n(feasible: Callable[[int], bool], limit: int = 2**62) -> int | None:
-    """Smallest n with `feasible(n)`, for a condition that stays true once it is; None above `limit`."""
-    high = 1
-    while not feasible(high):
-        high *= 2
-        if high > limit:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if feasible(middle) else (middle, high)
-    return high
 
 
 F = TypeVar("F", bound=Callable[..., Any])

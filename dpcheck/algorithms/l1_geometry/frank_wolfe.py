@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.l1_geometry.descent import domain_of
-from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.claims import evaluate
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import Cornered
@@ -30,6 +29,7 @@ from dpcheck.interfaces import (
     procedure,
 )
 from dpcheck.laws import NoisyMin
+from dpcheck.numerics import next_feasible
 from dpcheck.running import Run
 
 

@@ -20,7 +20,8 @@ from dpcheck.algorithms.l1_geometry.descent import (
 from dpcheck.claims import evaluate
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry.norms import dual_exponent
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 

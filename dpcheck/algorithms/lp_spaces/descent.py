@@ -21,7 +21,8 @@ from dpcheck.algorithms.lp_spaces.regular import (
 )
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry.norms import dual_exponent
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from dpcheck.algorithms.lp_spaces.regular import BUDGETS, steepness
-from dpcheck.algorithms.solvers import Task, certified, solve
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import (
     Algorithm,
@@ -29,6 +28,7 @@ from dpcheck.interfaces import (
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP, gaussian_delta
 from dpcheck.running import Run
+from dpcheck.solvers import Task, certified, solve
 
 
 @runtime_checkable

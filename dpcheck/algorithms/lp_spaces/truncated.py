@@ -22,7 +22,6 @@ from dpcheck.algorithms.lp_spaces.regular import (
     local_budget,
     mirror_map,
 )
-from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import LpBall
 from dpcheck.geometry.norms import dual_exponent, norm
@@ -38,6 +37,7 @@ from dpcheck.interfaces import (
     Workload,
 )
 from dpcheck.laws import PerRecord
+from dpcheck.numerics import next_feasible
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 from dpcheck.workloads import Placed

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace, moment
 from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run

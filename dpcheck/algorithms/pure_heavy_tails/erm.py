@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from scipy import stats
 
-from dpcheck.algorithms.solvers import HALVINGS, acceleration_limit
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Constants, Problem, Schedule, Solver, procedure
 from dpcheck.laws import IsotropicLaplace
 from dpcheck.privacy import PureDP
+from dpcheck.solvers import HALVINGS, acceleration_limit
 
 P = TypeVar("P")
 

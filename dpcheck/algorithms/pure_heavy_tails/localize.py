@@ -16,22 +16,12 @@ from dpcheck.algorithms.pure_heavy_tails.output_perturbation import (
     SingleOutputPert,
     StructuredDoubleOutputPert,
 )
-from dpcheck.algorithms.solvers import certified
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import (
-    Algorithm,
-    Array,
-    Data,
-    Problem,
-    Release,
-    Schedule,
-    Solver,
-    Workload,
-    procedure,
-    smallest_n,
-)
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Release, Schedule, Solver, Workload, procedure
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
+from dpcheck.solvers import certified
 
 
 @dataclass(frozen=True, kw_only=True)

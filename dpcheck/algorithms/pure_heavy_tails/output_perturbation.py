@@ -19,7 +19,6 @@ from dpcheck.algorithms.pure_heavy_tails.erm import (
 )
 from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient
-from dpcheck.algorithms.solvers import Task, certified, solve
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import (
     Array,
@@ -35,6 +34,7 @@ from dpcheck.interfaces import (
 )
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
+from dpcheck.solvers import Task, certified, solve
 
 Ball = tuple[Array, float]
 """W_0 = W ∩ B(centre, radius), as its centres (trials, d) and its radius."""

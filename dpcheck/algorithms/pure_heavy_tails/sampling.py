@@ -11,16 +11,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import stats
 
-from dpcheck.algorithms.extension import LINE_CALLS, ends, lipschitz_extension
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, oracle_calls, steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import Ball, OutputPertLocalize, two_step
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact, iteration_bound
-from dpcheck.algorithms.solvers import certified
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Array, Data, Problem, Read, Release, Sample, Schedule, Solver, Workload, procedure
 from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
+from dpcheck.solvers import certified
+from dpcheck.solvers.extension import LINE_CALLS, ends, lipschitz_extension
 
 BLOCK = 4_000_000
 """Values of f_C that are held at once."""

@@ -15,8 +15,9 @@ from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch, whole_parts
 from dpcheck.algorithms.tsybakov.localised import BUDGETS
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.accounting.calibration import smallest_noise
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov.clipped import ClippedSums
 from dpcheck.algorithms.tsybakov.localised import BUDGETS
 from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP

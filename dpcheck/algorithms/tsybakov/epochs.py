@@ -12,7 +12,8 @@ import numpy as np
 from dpcheck.algorithms.tsybakov.clipped import Restricted
 from dpcheck.algorithms.tsybakov.localised import BUDGETS, LocalisedClipped, Phase, averaged_moment
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
+from dpcheck.numerics import smallest_n
 from dpcheck.running import Run
 
 

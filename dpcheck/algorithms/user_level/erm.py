@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.solvers import certified
 from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
 from dpcheck.algorithms.user_level.sizes import best_q, phase_count, phase_size, samples_of, smallest_users
 from dpcheck.errors import Infeasible, InvalidInput
@@ -25,6 +24,7 @@ from dpcheck.interfaces import (
     procedure,
 )
 from dpcheck.running import Run
+from dpcheck.solvers import certified
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import BudgetRange, Problem, Workload
+from dpcheck.numerics import least_integer
 from dpcheck.workloads import BaseWorkload, OfUsers
 
 BUDGETS = BudgetRange(largest_epsilon=10.0, delta_below=1.0)
@@ -56,9 +57,6 @@ def smallest_users(feasible: Callable[[int], bool], least: int = 2, most: int = 
     while low.bit_length() <= most:
         high = (1 << low.bit_length()) - 1
         if feasible(high):
-            while low < high:
-                middle = (low + high) // 2
-                low, high = (low, middle) if feasible(middle) else (middle + 1, high)
-            return low
+            return least_integer(feasible, low - 1, high)
         low = high + 1
     return None

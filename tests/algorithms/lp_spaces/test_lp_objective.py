@@ -15,7 +15,6 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient, mapping_gap, optimise
-from dpcheck.algorithms.solvers import Pushed, Task, value
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import Ball, Interval, L1Ball
@@ -23,6 +22,7 @@ from dpcheck.harness import risk
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Problem, Sample
 from dpcheck.privacy import ApproxDP
+from dpcheck.solvers import Pushed, Task, value
 from dpcheck.workloads import LinearMean, QuadraticMean, signs_on
 
 PRIVACY = ApproxDP(0.9, 1e-5)

@@ -17,13 +17,13 @@ from dpcheck.algorithms.pure_heavy_tails import (
 from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace, noise_quantile
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointSubgradient
-from dpcheck.algorithms.solvers import Pushed, Task, certified
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem
 from dpcheck.privacy import GaussianDP, PureDP
 from dpcheck.running import Fresh
+from dpcheck.solvers import Pushed, Task, certified
 from dpcheck.workloads import Pareto, RadialHeavyTail, RareSpikes, Spike, WeightedMedian
 
 WIDE = RareSpikes(D=100.0, p=0.01)

@@ -21,13 +21,13 @@ from dpcheck.algorithms.pure_heavy_tails import (
 )
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
-from dpcheck.algorithms.solvers import Task, certified
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem, Schedule
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fresh
+from dpcheck.solvers import Task, certified
 from dpcheck.workloads import HeavyMean, RadialHeavyTail, RareSpikes, WeightedMedian, diabetes
 
 

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import (
@@ -25,11 +24,12 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import (
     exact,
     iteration_bound,
 )
-from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball, Box, Simplex
 from dpcheck.interfaces import Problem, Sample
 from dpcheck.privacy import PureDP
+from dpcheck.solvers import Task, certified, value
+from dpcheck.solvers.extension import extension_gradient, lipschitz_extension
 from dpcheck.workloads import HeavyHinge, RareSpikes, WeightedMedian
 
 

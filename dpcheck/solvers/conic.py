@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.extension import extension_gradient
-from dpcheck.algorithms.solvers import Mask, Task, multiplier_search, trials_of
 from dpcheck.errors import InvalidInput, MissingExtra
 from dpcheck.geometry import Box, Ellipsoid, LpBall, Simplex
 from dpcheck.interfaces import Array, Objective, Solution
+from dpcheck.solvers.extension import extension_gradient
+from dpcheck.solvers.minimisers import Mask, Task, multiplier_search, trials_of
 from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
 
 SETTINGS = {"tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13, "max_iter": 400}

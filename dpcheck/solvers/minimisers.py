@@ -1,7 +1,6 @@
 """Minimisers of regularised empirical risks that return a sure bound on their own gap.
 
-Output perturbation is private only if the gap is: no solver here stops because it grew tired. `certified` is the one
-to use; `Pushed` is the worst solver that the proofs still allow, and, with `excess > 1`, one that they do not.
+Output perturbation is private only if the gap is: no solver here stops because it grew tired.
 """
 
 from __future__ import annotations
@@ -13,11 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.algorithms.extension import ends, extension_gradient, lipschitz_extension, never_steep
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Objective, Solution, Solver
-from dpcheck.workloads.base import Extended, Minimised
-from dpcheck.workloads.ridge import RidgeWorkload
+from dpcheck.solvers.extension import ends, extension_gradient, lipschitz_extension
+from dpcheck.workloads.base import Minimised
 
 Mask = NDArray[np.bool_]
 
@@ -58,41 +56,6 @@ def solve(solver: Solver, task: Task, label: str) -> Array:
             "use a more accurate solver: the privacy proof rests on the gap"
         )
     return np.broadcast_to(solution.point, (trials_of(task), task.workload.constants.d))
-
-
-def certified(objective: Objective) -> Solution:
-    """The most exact method that applies: closed form, bisection on a line, accelerated gradients, a conic program.
-
-    Raises:
-        InvalidInput: none applies.
-        MissingExtra: only a conic program applies and the extra 'solvers' is not installed.
-    """
-    if not objective.weight > 0:
-        raise InvalidInput(f"a certified minimiser needs a strongly convex objective, got weight {objective.weight}")
-    found = closed_form(objective)
-    if found is not None:
-        return found
-    work = objective.workload
-    if work.constants.d == 1:
-        return bisected(objective)
-    if math.isfinite(work.constants.smoothness(2.0)):
-        plain = objective.cap is None or never_steep(work, objective.sample.values, objective.cap)
-        if plain:
-            return accelerated(objective)
-        if isinstance(work, Extended):
-            # The extension of a smooth loss is as smooth inside the domain; at its boundary the certificate decides.
-            try:
-                return accelerated(objective)
-            except InvalidInput:
-                pass
-    if isinstance(work, RidgeWorkload):
-        from dpcheck.algorithms.conic import conic
-
-        return conic(objective)
-    raise InvalidInput(
-        f"no certified minimiser for {type(work).__name__} in d = {work.constants.d}: give the workload a `minimiser`, "
-        "make it a `RidgeWorkload`, or pass a solver of your own"
-    )
 
 
 def closed_form(objective: Objective) -> Solution | None:
@@ -208,7 +171,7 @@ def accelerated(objective: Objective) -> Solution:
     own = objective.workload.constants.smoothness(2.0)
     smoothness, weight, limit = own + objective.weight, objective.weight, acceleration_limit(own, objective.weight)
     target = objective.gap / 2 if isinstance(objective, Task) and math.isfinite(objective.gap) else 0.0
-    project = _projection(objective)
+    project = projection(objective)
     trials = trials_of(objective)
     w = project(np.broadcast_to(objective.centre, (trials, objective.workload.constants.d)).copy())
     ahead, best, gap = w, w.copy(), np.full(trials, math.inf)
@@ -232,48 +195,8 @@ def accelerated(objective: Objective) -> Solution:
     )
 
 
-@dataclass(frozen=True)
-class Pushed:
-    """The adversarial legal solver: moves the exact minimiser away from the centre as far as the allowed gap lets it.
-
-    Attributes:
-        excess: multiple of the allowed gap that it uses. Above 1 it breaks the contract and hides it: a mutant.
-        base: the exact solver.
-    """
-
-    excess: float = 1.0
-    base: Solver = certified
-
-    def __call__(self, objective: Objective) -> Solution:
-        if not isinstance(objective, Task) or not math.isfinite(objective.gap):
-            raise InvalidInput("Pushed needs a Task: an objective with the gap that is allowed")
-        best = np.broadcast_to(self.base(objective).point, (trials_of(objective), objective.workload.constants.d))
-        allowed = self.excess * objective.gap
-        away = best - objective.centre
-        length = np.linalg.norm(away, axis=1, keepdims=True)
-        first = np.eye(best.shape[1])[0]
-        direction = np.where(length > 0, away / np.where(length > 0, length, 1.0), first)
-        project, floor = _projection(objective), value(objective, best)
-
-        def legal(step: Array) -> tuple[Array, Mask]:
-            point = project(best + step[:, None] * direction)
-            room = allowed * (1 + 1e-9) + 8 * np.spacing(np.abs(floor))
-            return point, value(objective, point) - floor <= room
-
-        high = np.full(len(best), math.sqrt(2 * allowed / objective.weight))
-        point, fits = legal(high)
-        low = np.where(fits, high, 0.0)
-        for _ in range(60 if not fits.all() else 0):
-            middle = (low + high) / 2
-            moved, ok = legal(middle)
-            point = np.where((ok & ~fits)[:, None], moved, point)
-            low, high = np.where(ok, middle, low), np.where(ok, high, middle)
-        point = np.where((low > 0)[:, None], project(best + low[:, None] * direction), best)
-        return Solution(point, objective.gap)
-
-
-def _projection(objective: Objective) -> Callable[[Array], Array]:
-    """Projection onto the domain, or its part in the ball: one point a trial."""
+def projection(objective: Objective) -> Callable[[Array], Array]:
+    """Projection onto the domain of an objective, or its part in the ball: one point a trial."""
     project = objective.workload.project
     if objective.within is None:
         return project
