@@ -25,8 +25,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.harness import lower_bound
 from dpcheck.harness.budget import budget, certified, sentence
 from dpcheck.harness.lower_bound import Fact
-from dpcheck.interfaces import Array, Rng
-from dpcheck.numerics import smallest_n
+from dpcheck.interfaces import Array, Rng, smallest_n
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted, undecided

@@ -15,6 +15,7 @@ from dpcheck.algorithms.lp_spaces import (
     StronglyConvexObjectivePerturbation,
 )
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
+from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import Ball
@@ -23,7 +24,6 @@ from dpcheck.harness.budget import with_budget
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
 from dpcheck.running import Fixed, Run
-from dpcheck.solvers import Pushed
 from dpcheck.symbols import L, T, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, differs
 from dpcheck.workloads import QuadraticMean, signs_on

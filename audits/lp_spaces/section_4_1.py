@@ -14,6 +14,7 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
+from dpcheck.algorithms.solvers import Pushed, Task, value
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Interval, L1Ball
@@ -24,7 +25,6 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
-from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, D, L, alpha, epsilon, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 

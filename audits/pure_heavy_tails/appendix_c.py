@@ -12,6 +12,7 @@ import sympy as sp
 from scipy import special, stats
 
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize
+from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, domain, sensitivity, stability
@@ -20,7 +21,6 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.running import Fresh, Run
-from dpcheck.solvers import certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto, Spike

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails import EMPGM
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net
+from dpcheck.algorithms.solvers import certified
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
@@ -21,7 +22,6 @@ from dpcheck.harness.sensitivity import Certificate
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.laws import Exponential
 from dpcheck.running import Fixed, Run
-from dpcheck.solvers import certified
 from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean

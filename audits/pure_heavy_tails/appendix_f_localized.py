@@ -13,6 +13,7 @@ from scipy import integrate
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM, PopLocalize
 from dpcheck.algorithms.pure_heavy_tails.sampling import cells
+from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, risk, runtime
@@ -23,7 +24,6 @@ from dpcheck.interfaces import Array, Objective, Problem, Sample
 from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
-from dpcheck.solvers import certified
 from dpcheck.symbols import epsilon
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.amplitudes import Pareto

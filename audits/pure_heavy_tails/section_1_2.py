@@ -15,6 +15,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, PopLocalize, SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
+from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
@@ -25,7 +26,6 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Data, Objective, Problem, Schedule, Solution, Workload
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
-from dpcheck.solvers import certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.linear import RareSpikes

@@ -13,6 +13,7 @@ from scipy import stats
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize, SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
+from dpcheck.algorithms.solvers import Pushed, certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, sensitivity
@@ -21,7 +22,6 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Objective, Read, Sample
 from dpcheck.running import Fresh, Run
-from dpcheck.solvers import Pushed, certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, consistent, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto

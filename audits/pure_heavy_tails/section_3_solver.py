@@ -13,6 +13,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import Constant, DoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
+from dpcheck.algorithms.solvers import Task
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import risk, runtime, sensitivity
@@ -21,7 +22,6 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Read, Sample
-from dpcheck.solvers import Task
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
 from dpcheck.workloads.amplitudes import Pareto

@@ -11,11 +11,11 @@ import numpy as np
 import sympy as sp
 from scipy import optimize
 
+from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov.clipped import Answer, Project, clipped_descent, clipped_gradient
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase
 from dpcheck.engine.catalogue import claim
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Rng, Sample, Schedule, Workload

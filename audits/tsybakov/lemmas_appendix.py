@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import optimize, stats
 
+from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov.accelerated import PermutedAccelerated
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_gradient, dykstra, regularised_minimiser
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, averaged_moment, corrected
@@ -17,7 +18,6 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import Ball, Box
-from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy
 from dpcheck.interfaces import Array, Problem, Sample
 from dpcheck.privacy import ApproxDP

@@ -21,6 +21,7 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian
+from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Ball, Interval
@@ -31,7 +32,6 @@ from dpcheck.interfaces import Array, Objective, Problem, Schedule, Solution, Wo
 from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.mutants import Kill, Mutant
 from dpcheck.privacy import ApproxDP
-from dpcheck.solvers import Pushed
 from dpcheck.statistics.means import refute_mean
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 

@@ -25,6 +25,7 @@ from dpcheck.algorithms.pure_heavy_tails import (
 )
 from dpcheck.algorithms.pure_heavy_tails.erm import Stage
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential, cells
+from dpcheck.algorithms.solvers import Pushed, certified
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.auditing.limits import fewest_of_any
 from dpcheck.checks import FAILURE_PROBABILITY, Context
@@ -37,7 +38,6 @@ from dpcheck.laws import Exponential, IsotropicLaplace
 from dpcheck.mutants import Kill, Mutant
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
-from dpcheck.solvers import Pushed, certified
 from dpcheck.verdicts import Outcome
 from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
