@@ -13,13 +13,15 @@ import numpy as np
 
 from dpcheck.accounting.composition import Composition, smallest_epsilon
 from dpcheck.accounting.conversion import Array, check_delta, curve_to_delta, curve_to_epsilon
-from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled, Unproved
+from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled, Unbounded, Unproved
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Read, Release, Scaled, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 DELTA = 1e-6
 """delta of the epsilons that a table shows when the claim names none."""
+BARE = "the output, which no noise hides"
+"""Stands for the releases of a schedule that has none and reads records all the same."""
 ROUNDING = 1e-9
 """Relative slack with which a claim may be met: rounding of the schedule's own arithmetic."""
 
@@ -294,6 +296,7 @@ def account(
     worst stretch counts. Parallel, sequential and tree composition are this one rule. `Read.failure` counts once for
     all `count` uses of its release. Hidden sampling amplifies only when no other sampled release touches the stretch.
 
+    A schedule that reads gradients and releases nothing hands its output out as it is: no epsilon of it is finite.
     A release that rests on a claim (`Release.rests_on`) costs infinitely much unless that claim is assumed: then the
     account is what follows *if* the claim is true, no certificate (`Account.assumed` says so).
 
@@ -306,6 +309,9 @@ def account(
         InvalidInput: two releases of one name, an empty read, or one beyond `records`.
     """
     _check(schedule.releases, records)
+    if schedule.gradients > 0 and not schedule.releases:
+        bare = Stretch(0, records or 1, (BARE,), (Unbounded(),))
+        return Account((), (bare,), schedule.claimed)
     wanted = _labels(release.rests_on for release in schedule.releases)
     assumed = tuple(label for label in wanted if assuming == "all" or label in assuming)
     known: dict[Part, Part] = {}

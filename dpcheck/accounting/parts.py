@@ -128,10 +128,8 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Unproved:
-    """A release whose sensitivity rests on claims that are not proved here: nothing is known of what it costs."""
-
-    rests_on: tuple[str, ...]
+class Unbounded:
+    """An output that depends on records and that no noise hides: nothing bounds what it costs."""
 
     integer_orders = False
 
@@ -155,6 +153,13 @@ class Unproved:
 
     def certified(self, delta: float) -> float:
         return math.inf
+
+
+@dataclass(frozen=True)
+class Unproved(Unbounded):
+    """A release whose sensitivity rests on claims that are not proved here: nothing is known of what it costs."""
+
+    rests_on: tuple[str, ...]
 
 
 @dataclass(frozen=True)
