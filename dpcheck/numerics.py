@@ -10,14 +10,37 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def bisect(above: Callable[[Array], NDArray[np.bool_]], low: Array, high: Array, halvings: int) -> tuple[Array, Array]:
-    """Brackets of where a condition sets in, of one shape: `above(middle)` says which of them it holds at.
+def edge(
+    holds: Callable[[float], bool], low: float, high: float, *, halvings: int = 5000, tolerance: float = 0.0
+) -> tuple[float, float]:
+    """A bracket of where a condition sets in: it fails at the first end, and holds at the second.
 
-    The ends are not asked: it is taken to fail at `low` and to hold at `high`.
+    Args:
+        low, high: a bracket already; the ends are not asked.
+        halvings: at most so many; otherwise down to a width of `tolerance * high`, or to neighbouring floats.
     """
     for _ in range(halvings):
         middle = (low + high) / 2
-        there = above(middle)
+        if high - low <= tolerance * high or middle in (low, high):
+            break
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
+
+
+def edges(
+    hold: Callable[[Array], NDArray[np.bool_]],
+    low: Array,
+    high: Array,
+    *,
+    halvings: int,
+    tolerance: float | None = None,
+) -> tuple[Array, Array]:
+    """`edge` on many lines at once, arrays of one shape; all halvings are made unless there is a `tolerance`."""
+    for _ in range(halvings):
+        if tolerance is not None and (high - low <= tolerance * high).all():
+            break
+        middle = (low + high) / 2
+        there = hold(middle)
         low, high = np.where(there, low, middle), np.where(there, middle, high)
     return low, high
 

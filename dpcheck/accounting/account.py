@@ -16,6 +16,7 @@ from dpcheck.accounting.conversion import Array, check_delta, curve_to_delta, cu
 from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled, Unbounded, Unproved
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Read, Release, Scaled, Schedule
+from dpcheck.numerics import edge
 from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 DELTA = 1e-6
@@ -113,11 +114,8 @@ class Stretch:
         part = self.parts[0]
         if part.certified(0.5) > epsilon:
             return 1.0
-        low, high = -300.0, math.log10(0.5)
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (low, middle) if part.certified(10**middle) <= epsilon else (middle, high)
-        return float(10**high)
+        _, exponent = edge(lambda x: part.certified(10**x) <= epsilon, -300.0, math.log10(0.5), halvings=40)
+        return float(10**exponent)
 
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon certified at `delta`; inf when there is none."""
@@ -139,7 +137,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReleaseCost:
     """One release of the plan, by itself, without amplification.
 
     Attributes:
@@ -253,23 +251,23 @@ class Account:
         raise InvalidInput(f"cannot decide a claim of type {type(claimed).__name__}")
 
     @cached_property
-    def per_release(self) -> tuple[Row, ...]:
+    def per_release(self) -> tuple[ReleaseCost, ...]:
         """One row for each release, in order, at its claimed sensitivity."""
         return tuple(self._row(r, max((read.sensitivity for read in r.reads), default=0.0)) for r in self.releases)
 
-    def realised(self, name: str, sensitivity: float) -> Row:
+    def realised(self, name: str, sensitivity: float) -> ReleaseCost:
         """The row of one release at a given exact sensitivity, beside the claimed one in `per_release`."""
         found = [release for release in self.releases if release.name == name]
         if not found:
             raise InvalidInput(f"no release {name!r}; there are {', '.join(r.name for r in self.releases[:6])}")
         return self._row(found[0], sensitivity)
 
-    def _row(self, release: Release, sensitivity: float) -> Row:
+    def _row(self, release: Release, sensitivity: float) -> ReleaseCost:
         shuffled = any(read.sampling is not None and read.sampling.kind == "shuffled" for read in release.reads)
         part = Plain(release.law, sensitivity, 1 if shuffled else release.count)
         alone = Stretch(0, 1, (release.name,), (part,))
         delta = 0.0 if math.isfinite(part.pure()) and self.reference_delta == 0 else self.reference_delta
-        return Row(
+        return ReleaseCost(
             name=release.name,
             sensitivity=sensitivity,
             noise=float(release.law.noise) if isinstance(release.law, Scaled) else math.nan,

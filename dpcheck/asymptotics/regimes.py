@@ -15,7 +15,7 @@ from dpcheck.asymptotics.linear import (
     ZERO,
     Affine,
     Contradiction,
-    Row,
+    Inequality,
     constant,
     coordinate,
     number,
@@ -172,7 +172,7 @@ def _compiled(regime: Regime, symbols: frozenset[sp.Symbol], values: Mapping[sp.
     return Space(names, growths, tuple(rows))
 
 
-def condition_rows(where: Iterable[Any], regime: Regime, space: Space) -> list[Row]:
+def condition_rows(where: Iterable[Any], regime: Regime, space: Space) -> list[Inequality]:
     """Further inequalities, as in `Regime.where`, in the coordinates of a space.
 
     Raises:
@@ -210,11 +210,11 @@ class _Condition:
     strict: bool
     text: str
 
-    def row(self, space: Space, free: tuple[sp.Symbol, ...]) -> Row:
+    def row(self, space: Space, free: tuple[sp.Symbol, ...]) -> Inequality:
         form = _affine(self.exponents, space.names, free)
         if self.ratio.kind == "monomial":
             form = form - _growth(self.ratio.powers, space.growths, space.names, free).form
-        return Row(form, self.strict, self.text)
+        return Inequality(form, self.strict, self.text)
 
 
 def _conditions(
@@ -323,19 +323,19 @@ def _tied_log(
     )
 
 
-def _sign_of_symbol(s: sp.Symbol, names: tuple[str, ...]) -> Row | None:
+def _sign_of_symbol(s: sp.Symbol, names: tuple[str, ...]) -> Inequality | None:
     """SymPy's own assumptions on a free exponent count: Symbol("a", positive=True) means a > 0."""
     form = coordinate(names, s.name)
     if s.is_nonnegative:
-        return Row(form, bool(s.is_positive), f"{s.name} is {'positive' if s.is_positive else 'nonnegative'}")
+        return Inequality(form, bool(s.is_positive), f"{s.name} is {'positive' if s.is_positive else 'nonnegative'}")
     if s.is_nonpositive:
-        return Row(
+        return Inequality(
             form.scaled(-ONE), bool(s.is_negative), f"{s.name} is {'negative' if s.is_negative else 'nonpositive'}"
         )
     return None
 
 
-def _check_feasible(rows: list[Row], dimension: int, values: Mapping[sp.Symbol, sp.Expr]) -> None:
+def _check_feasible(rows: list[Inequality], dimension: int, values: Mapping[sp.Symbol, sp.Expr]) -> None:
     if any(not isinstance(c, type(ZERO)) for r in rows for c in (*r.form.coefficients, r.form.constant)):
         return  # a parameter is open: checked at its values
     found = separate(rows, dimension)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from dpcheck.asymptotics.linear import ZERO, Affine, Number, Row, constant, number
+from dpcheck.asymptotics.linear import ZERO, Affine, Inequality, Number, constant, number
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Space:
 
     names: tuple[str, ...]
     growths: Mapping[sp.Symbol, Growth]
-    rows: tuple[Row, ...]
+    rows: tuple[Inequality, ...]
 
     @property
     def dimension(self) -> int:
@@ -65,7 +65,7 @@ class Space:
             return Affine(names, tuple(form.coefficients[i] for i in places), form.constant)
 
         growths = {s: Growth(move(g.form), g.log, g.loglog) for s, g in self.growths.items()}
-        return Space(names, growths, tuple(Row(move(r.form), r.strict, r.reason) for r in self.rows))
+        return Space(names, growths, tuple(Inequality(move(r.form), r.strict, r.reason) for r in self.rows))
 
     def power_product(self, powers: Iterable[tuple[sp.Symbol, sp.Expr]]) -> Growth:
         """Growth of a monomial without logs."""

@@ -3,7 +3,7 @@
 from dpcheck.geometry import norms
 from dpcheck.geometry.cones import Cone, ConeCap, GeneratedCone, Orthant, SecondOrderCone, minkowski_norm
 from dpcheck.geometry.intersections import BallIntersection, Intersection
-from dpcheck.geometry.mirror import Entropy, Measured, PowerMap, measure_strong_convexity
+from dpcheck.geometry.mirror import Entropy, MeasuredConvexity, PowerMap, measure_strong_convexity
 from dpcheck.geometry.polytopes import Polytope
 from dpcheck.geometry.sets import Ball, Box, Cornered, Domain, Ellipsoid, Interval, L1Ball, LpBall, Simplex
 from dpcheck.geometry.widths import Estimate, monte_carlo_width
@@ -24,7 +24,7 @@ __all__ = [
     "Interval",
     "L1Ball",
     "LpBall",
-    "Measured",
+    "MeasuredConvexity",
     "Orthant",
     "Polytope",
     "PowerMap",

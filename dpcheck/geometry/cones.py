@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
+from numpy.typing import NDArray
 from scipy import optimize
 
 from dpcheck.errors import InvalidInput
@@ -16,6 +17,7 @@ from dpcheck.geometry.polytopes import Polytope
 from dpcheck.geometry.projections import project_l2, within
 from dpcheck.geometry.sets import Box, Domain, Ellipsoid, LpBall, Mask, Supported, check_radius
 from dpcheck.interfaces import Array
+from dpcheck.numerics import edges
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
 
@@ -234,10 +236,9 @@ def _bisected(domain: Domain, v: Array) -> Array:
         high = np.where(outside, 2 * high, high)
         if high.max() > 1e15:
             raise InvalidInput(f"a point lies in no multiple of {domain!r}")
-    for _ in range(100):
-        middle = (low + high) / 2
-        inside = domain.contains(v / np.maximum(middle, 1e-300)[:, None], 0.0)
-        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
-        if (high - low <= 1e-13 * high).all():
-            break
+
+    def inside(multiple: Array) -> NDArray[np.bool_]:
+        return domain.contains(v / np.maximum(multiple, 1e-300)[:, None], 0.0)
+
+    _, high = edges(inside, low, high, halvings=100, tolerance=1e-13)
     return np.where(size > 0, high, 0.0)

@@ -11,6 +11,7 @@ from dpcheck.geometry.norms import equivalence, norm, scaled, unit
 from dpcheck.geometry.projections import project_l2, within
 from dpcheck.geometry.sets import Ball, Domain, Mask
 from dpcheck.interfaces import Array
+from dpcheck.numerics import edges
 
 
 class BallIntersection:
@@ -71,12 +72,7 @@ class BallIntersection:
             high = np.where(outside, 2 * high + 1, high)
             if high.max() > 1e15:
                 break
-        for _ in range(200):
-            middle = (low + high) / 2
-            outside = norm(point(middle) - centre) > radius
-            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-            if (high - low <= 4e-16 * high).all():
-                break
+        _, high = edges(lambda t: norm(point(t) - centre) <= radius, low, high, halvings=200, tolerance=4e-16)
         return point(high)
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:

@@ -270,7 +270,7 @@ class MirrorMap(Protocol):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredConvexity:
     """Smallest <grad(x) - grad(y), x - y> / |x - y|^2 that was found, and the pair: no modulus above it is true."""
 
     value: float
@@ -280,7 +280,7 @@ class Measured:
 
 def measure_strong_convexity(
     mirror: MirrorMap, p: float, d: int, rng: Rng, *, pairs: int = 4000, positive: bool = False
-) -> Measured:
+) -> MeasuredConvexity:
     """Searches for the pair that shows the least strong convexity in l_p: structured and random pairs, then descent.
 
     Args:
@@ -308,7 +308,7 @@ def measure_strong_convexity(
     polished = optimize.minimize(objective, start.tolist(), method="Powell")
     candidates = [(float(found[best]), x[best], y[best]), (float(polished.fun), polished.x[:d], polished.x[d:])]
     value, left, right = min(candidates, key=lambda c: c[0])
-    return Measured(value, domain(left), domain(right))
+    return MeasuredConvexity(value, domain(left), domain(right))
 
 
 def _pairs(d: int, rng: Rng, pairs: int) -> tuple[Array, Array]:

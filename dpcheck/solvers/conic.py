@@ -17,6 +17,7 @@ import numpy as np
 from dpcheck.errors import InvalidInput, MissingExtra
 from dpcheck.geometry import Box, Ellipsoid, LpBall, Simplex
 from dpcheck.interfaces import Array, Objective, Solution
+from dpcheck.numerics import edge
 from dpcheck.solvers.extension import extension_gradient
 from dpcheck.solvers.minimisers import Mask, Task, multiplier_search, trials_of
 from dpcheck.workloads.ridge import BallRidge, RidgeWorkload
@@ -268,14 +269,13 @@ class _Program:
                 found += multiplier / 2 * (((w - self.ball[0]) ** 2).sum() - self.ball[1] ** 2)
             return float(found), w
 
+        def within(multiplier: float) -> bool:
+            return self.ball is None or bool(np.linalg.norm(lagrangian(multiplier)[1] - self.ball[0]) <= self.ball[1])
+
         multiplier = 0.0
-        if self.ball is not None and np.linalg.norm(lagrangian(0.0)[1] - self.ball[0]) > self.ball[1]:
+        if not within(0.0):
             low, high = 0.0, self.weight
-            while np.linalg.norm(lagrangian(high)[1] - self.ball[0]) > self.ball[1]:
+            while not within(high):
                 low, high = high, 4 * high
-            for _ in range(90):
-                middle = (low + high) / 2
-                far = np.linalg.norm(lagrangian(middle)[1] - self.ball[0]) > self.ball[1]
-                low, high = (middle, high) if far else (low, middle)
-            multiplier = high
+            multiplier = edge(within, low, high, halvings=90)[1]
         return float(self.shares @ constant) + lagrangian(multiplier)[0]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Workload, procedure
+from dpcheck.numerics import edges
 from dpcheck.workloads.base import Bounded, Extended
 
 LINE_CALLS = 65
@@ -84,10 +86,7 @@ def _line_extension(workload: Workload, w: Array, z: Array, cap: float) -> Array
     right, left = slope < -cap, slope > cap
     low, high = np.where(left, start, w), np.where(right, stop, w)
     level = np.where(left, cap, -cap)
-    for _ in range(LINE_CALLS - 1):
-        middle = (low + high) / 2
-        above = workload.gradient(middle[..., None], z)[..., 0] > level
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    low, high = edges(lambda y: workload.gradient(y[..., None], z)[..., 0] > level, low, high, halvings=LINE_CALLS - 1)
     # Both ends of the bracket are feasible: the better one is within rounding of the infimum.
     values = [workload.loss(y[..., None], z) + cap * np.abs(w - y) for y in (low, high)]
     return np.where(right | left, np.minimum(*values), workload.loss(w[..., None], z))
@@ -114,18 +113,14 @@ def _search(workload: Workload, w: Array, z: Array, cap: float) -> Array:
         """The minimum over the ray of each angle: (N, A) -> (N, A)."""
         direction = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
-        def outside(r: Array) -> Array:
+        def outside(r: Array) -> NDArray[np.bool_]:
             y = w[:, None] + r[..., None] * direction
             return np.asarray(np.linalg.norm(workload.project(y) - y, axis=-1) > 1e-13 * reach)
 
         def value(r: Array) -> Array:
             return np.asarray(workload.loss(w[:, None] + r[..., None] * direction, z[:, None]) + cap * r)
 
-        low, high = np.zeros(angle.shape), np.full(angle.shape, reach)
-        for _ in range(50):
-            middle = (low + high) / 2
-            out = outside(middle)
-            low, high = np.where(out, low, middle), np.where(out, middle, high)
+        low, _ = edges(outside, np.zeros(angle.shape), np.full(angle.shape, reach), halvings=50)
         return value(_golden(value, np.zeros(angle.shape), low))
 
     grid = np.linspace(0, 2 * np.pi, 181)[:-1]
