@@ -1,8 +1,8 @@
 """Norms, convex sets with exact projections, and mirror maps."""
 
 from dpcheck.geometry import norms
-from dpcheck.geometry.cones import Cone, ConeCap, GeneratedCone, Orthant, SecondOrderCone, minkowski_norm
-from dpcheck.geometry.intersections import BallIntersection, Intersection
+from dpcheck.geometry.cones import Cone, ConeCap, GeneratedCone, Orthant, SecondOrderCone
+from dpcheck.geometry.intersections import BallIntersection
 from dpcheck.geometry.mirror import Entropy, MeasuredConvexity, PowerMap, measure_strong_convexity
 from dpcheck.geometry.polytopes import Polytope
 from dpcheck.geometry.sets import Ball, Box, Cornered, Domain, Ellipsoid, Interval, L1Ball, LpBall, Simplex
@@ -20,7 +20,6 @@ __all__ = [
     "Entropy",
     "Estimate",
     "GeneratedCone",
-    "Intersection",
     "Interval",
     "L1Ball",
     "LpBall",
@@ -31,7 +30,6 @@ __all__ = [
     "SecondOrderCone",
     "Simplex",
     "measure_strong_convexity",
-    "minkowski_norm",
     "monte_carlo_width",
     "norms",
 ]

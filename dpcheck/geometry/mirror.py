@@ -99,18 +99,6 @@ class PowerMap:
         bound = bound[..., None] if bound.ndim else bound
         return np.asarray(u * np.where(length > bound, bound / np.where(length > 0, length, 1.0), 1.0))
 
-    def minimiser_in_box(self, theta: Array, low: Array | float, high: Array | float) -> Array:
-        """argmin Phi(u) - <theta, u> over low <= u <= high, where low <= 0 <= high."""
-        self._require_smooth_dual()
-        theta = np.asarray(theta, dtype=float)
-        if not (np.all(np.asarray(low) <= 0) and np.all(np.asarray(high) >= 0)):
-            raise InvalidInput("the box of a mirror step must contain the centre of the map")
-
-        def clipped(tau: Array) -> Array:
-            return np.clip(self._separable(theta, tau), low, high)
-
-        return self._consistent(theta, clipped, math.inf)
-
     def minimiser_in_l1(
         self, theta: Array, l1_radius: float, centre: Array | float = 0.0, radius: float = math.inf
     ) -> Array:

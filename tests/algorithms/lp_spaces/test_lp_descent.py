@@ -69,7 +69,7 @@ def test_the_corrected_map_has_exponent_p_and_the_printed_one_runs_above_three_h
     assert printed.strong_convexity == 0
     np.testing.assert_allclose(printed.gradient(printed.inverse(y)), y, rtol=1e-9, atol=1e-12)
     with pytest.raises(InvalidInput, match="closed form"):
-        printed.minimiser_in_box(y, -1.0, 1.0)
+        printed.minimiser_in_l1(y, 1.0)
 
 
 def test_noise_length_is_chi_squared() -> None:
