@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from checkout import collected, errors
 
+from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context
-from dpcheck.solvers import Pushed
 from dpcheck.verdicts import Verdict, combine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
