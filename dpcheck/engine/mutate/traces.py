@@ -16,7 +16,7 @@ from dpcheck.claims import Claim
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
 from dpcheck.engine.catalogue import Catalogue
-from dpcheck.engine.layout import PACKAGE
+from dpcheck.carried import PACKAGE
 from dpcheck.engine.measurements import decode, encode
 from dpcheck.verdicts import Verdict
 
