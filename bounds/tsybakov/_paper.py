@@ -18,7 +18,9 @@ PAPER = Paper(
 )
 claim = PAPER.claim
 
-R_2k, c, theta_bar = positive("R_2k c theta_bar")
+R_2k, a, bias, c, epsilon_0, theta_bar = positive("R_2k a bias c epsilon_0 theta_bar")
+x, ell, E, Delta = positive("x ell E Delta")
+"""Of the derivations: one more than θ or k is x, ℓ is log(1/δ), E what a call costs per unit of its distance Δ."""
 LOG = sp.log(1 / delta)
 TAIL = sp.sqrt(sp.log(1 / beta)) / (2 ** (p + 1) * sp.sqrt(n))
 """The term without a moment in the bounds of Section 4; it has no unit of a gradient."""

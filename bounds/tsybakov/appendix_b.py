@@ -4,9 +4,9 @@ import sympy as sp
 
 from dpcheck.symbols import C, D, L, T, beta, d, epsilon, eta, k, lambda_, n, p, positive, r_2, r_2k, r_k, sigma, theta
 
-from ._paper import LOG, TAIL, R_2k, claim, growth, tau
+from ._paper import LOG, TAIL, R_2k, a, bias, claim, growth, tau
 
-bias, e, R_0, a = positive("bias e R_0 a")
+e, R_0 = positive("e R_0")
 
 lem_3 = claim(
     "tsybakov/lem-3",

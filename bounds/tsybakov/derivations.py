@@ -23,7 +23,6 @@ from dpcheck.symbols import (
     lambda_,
     n,
     p,
-    positive,
     r_2,
     r_2k,
     r_k,
@@ -31,12 +30,10 @@ from dpcheck.symbols import (
     theta,
 )  # fmt: skip
 
-from ._paper import LOG, R_2k, c
+from ._paper import LOG, Delta, E, R_2k, a, bias, c, ell, x
 
-ell, a, x, bias, E, R_0, Delta, Delta_0, steps = positive("ell a x bias E R_0 Delta Delta_0 s")
 LOGS = {LOG: ell}
 FREE = Regime(base=None, others="free", where=[d >= 1, n >= 1])
-NOISE = sp.sqrt(d * LOG) / (epsilon * n)
 
 
 def settled(error: sp.Expr) -> sp.Expr:
@@ -71,9 +68,6 @@ def conversion(proof: Proof) -> None:
     slope = sp.diff(bound, x)
     proof.equal("the derivative vanishes at the choice", lambda: slope.xreplace({x: best}), 0)
     proof.concludes("tsybakov/fact-zcdp-conversion", rho + bound.subs(x, best))
-
-
-# Section 4 ----------------------------------------------------------------------------------------------------------
 
 
 @derivation("tsybakov/thm-1@phases", FREE, also=("tsybakov/thm-1@corrected",))
@@ -214,19 +208,17 @@ def last_terms_of_the_sum(proof: Proof) -> None:
     proof.concludes("tsybakov/thm-10@balance", value)
 
 
-lem_3 = underived("tsybakov/lem-3", "cited; its constant c is not given, and its proof is not in the paper")
-lem_4 = underived("tsybakov/lem-4", "an induction over the calls; the audits run it, and thm-2 uses its last line")
-fact_thm3_recursion = underived(
+lem_3_underived = underived("tsybakov/lem-3", "cited; its constant c is not given, and its proof is not in the paper")
+lem_4_underived = underived("tsybakov/lem-4", "an induction over the calls; the audits run it, and thm-2 uses its last line")
+fact_thm3_recursion_underived = underived(
     "tsybakov/fact-thm3-recursion",
     "an induction whose constant holds |log_2 c_1|; the audits iterate it, and its premise (11) is what thm-3 lacks",
 )
-lem_5 = underived(
+lem_5_underived = underived(
     "tsybakov/lem-5", "cited, and refuted as printed; the corrected reading is Fano's at half the distance"
 )
-lem_6 = underived("tsybakov/lem-6", "cited; holds exponentials of ε_0, and its proof is not in the paper")
-def_moments = underived("tsybakov/def-moments", "a definition; lem-2 is what follows from it")
-
-# Sections 5 and 6 ---------------------------------------------------------------------------------------------------
+lem_6_underived = underived("tsybakov/lem-6", "cited; holds exponentials of ε_0, and its proof is not in the paper")
+def_moments_underived = underived("tsybakov/def-moments", "a definition; lem-2 is what follows from it")
 
 MEAN_PRIVATE = (c * sp.sqrt(d) / (n * sp.sqrt(rho))) ** ((k - 1) / k) * r_k / 2
 MEAN_STATISTICAL = c * r_k / (2 * sp.sqrt(n))

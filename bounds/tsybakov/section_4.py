@@ -19,16 +19,14 @@ from dpcheck.symbols import (
     last,
     n,
     p,
-    positive,
     r_2,
     r_2k,
     sequences,
     sigma,
 )
 
-from ._paper import CONFIDENCE, CONVEX, CONVEX_LOG, LIPSCHITZ_CONDITION, LOG, ORDERS, PHASES_STEP, claim
+from ._paper import CONFIDENCE, CONVEX, CONVEX_LOG, LIPSCHITZ_CONDITION, LOG, ORDERS, PHASES_STEP, a, claim
 
-a = positive("a")[0]
 ALL_STEPS = 1 - (1 - eta * lambda_) ** T
 _n, _lambda, _C, _eta, _sigma, _D = sequences("n lambda C eta sigma D")
 

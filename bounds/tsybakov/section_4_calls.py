@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from dpcheck.symbols import L, beta, d, epsilon, k, lambda_, n, p, positive, theta
+from dpcheck.symbols import L, beta, d, epsilon, k, lambda_, n, p, theta
 
 from ._paper import (
     CALLS_STEP,
@@ -12,13 +12,13 @@ from ._paper import (
     ORDERS,
     TAIL,
     R_2k,
+    a,
     claim,
     growth,
     tau,
     theta_bar,
 )
 
-a = positive("a")[0]
 LOG_2 = sp.log(n, 2)
 CALLS = (LIPSCHITZ_CONDITION, *ORDERS, CONFIDENCE, CALLS_STEP)
 NOT_FROM_ITS_FIRST_NOISE = (

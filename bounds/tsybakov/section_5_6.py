@@ -4,9 +4,9 @@ import sympy as sp
 
 from dpcheck.symbols import C, D, H, T, b, d, delta, epsilon, k, mu, n, p, positive, r_k, rho, sigma, theta
 
-from ._paper import LOG, LOWER_PRIVATE, LOWER_STATISTICAL, SHUFFLED_RANGE, c, claim, growth, tau
+from ._paper import LOG, LOWER_PRIVATE, LOWER_STATISTICAL, SHUFFLED_RANGE, a, c, claim, epsilon_0, growth, tau
 
-N, a, epsilon_0, Sigma = positive("N a epsilon_0 Sigma")
+N, Sigma = positive("N Sigma")
 SEPARATED = 2 ** (1 - theta) * (mu ** (1 / (theta - 1)) / (2 * sp.sqrt(2))) ** theta
 ATOM = c * sp.sqrt(d) / (n * sp.sqrt(rho))
 PACKING = d / 20 * sp.log(2)
