@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-import sympy as sp
 from scipy import optimize
 
 from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov.clipped import Answer, Project, clipped_descent, clipped_gradient
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase
-from dpcheck.engine.catalogue import claim
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
@@ -25,11 +23,6 @@ from dpcheck.verdicts import Verdict, differs
 
 PRIVACY = ApproxDP(1.0, 1e-5)
 """Promised wherever a violation is shown."""
-
-
-def formula(label: str) -> sp.Expr:
-    """The bound of a claim as an expression."""
-    return claim(label).bound
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
 from ._instances import told
+from .privacy_calls import PLANE
 
-QUADRATIC = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 QUARTIC = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=4.0, reach=2.0)
 
 # Theorem 8 ------------------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def descents(context: Context, draws: int, most: float) -> list[dict[str, float]
     """
     rng, rows = context.rng(), []
     for number in range(draws):
-        work = (QUADRATIC, QUARTIC)[number % 2]
+        work = (PLANE, QUARTIC)[number % 2]
         n, D, smooth = int(rng.integers(1, 25)), work.constants.diameter(2.0), work.constants.smoothness(2.0)
         x = 2 * rng.standard_t(3, size=(1, n, 2))
         weight = math.exp(rng.uniform(math.log(0.05), math.log(3)))
@@ -140,8 +140,8 @@ def exact_minimiser_of_quadratics(context: Context) -> Verdict:
     for _ in range(context.scale(20, 200)):
         x, centre, weight = rng.normal(size=(1, 7, 2)), QUARTIC.project(rng.normal(size=(1, 2))), rng.uniform(0.05, 4)
         sample = Sample(x, np.ones((1, 7)))
-        found = regularised_minimiser(QUADRATIC, sample, centre, weight, gap=1e-11)
-        wanted = QUADRATIC.project((x.mean(axis=1) + weight * centre) / (1 + weight))
+        found = regularised_minimiser(PLANE, sample, centre, weight, gap=1e-11)
+        wanted = PLANE.project((x.mean(axis=1) + weight * centre) / (1 + weight))
         left.append(float(np.abs(found - wanted).max()))
         four = regularised_minimiser(QUARTIC, sample, centre, weight, gap=1e-10)
 

@@ -13,6 +13,7 @@ from scipy import integrate, optimize, stats
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
 from dpcheck.algorithms.tsybakov.mechanisms import local_law, printed_gaussian
 from dpcheck.checks import Context, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.symbolic import agree, proved
@@ -23,7 +24,7 @@ from dpcheck.symbols import epsilon, lambda_, rho
 from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-from ._instances import formula, transcribed
+from ._instances import transcribed
 
 # Privacy --------------------------------------------------------------------------------------------------------------
 
@@ -219,7 +220,7 @@ def strong_convexity_at_the_minimiser(context: Context) -> Verdict:
     """F(w) - F* = (lambda/2)|w - w*|^2 for the quadratic: the constant lambda/2, and no more."""
     x, centre = sp.symbols("x c", real=True)
     F = lambda_ * (x - centre) ** 2 / 2
-    gap = F - F.subs(x, centre) - formula("tsybakov/fact-sc-tnc") * (x - centre) ** 2
+    gap = F - F.subs(x, centre) - claim("tsybakov/fact-sc-tnc").bound * (x - centre) ** 2
     slope = sp.diff(F, x).subs(x, centre)
     return proved({"excess of the quadratic": gap, "the linear term vanishes at the minimiser": slope})
 

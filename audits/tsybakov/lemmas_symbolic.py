@@ -15,8 +15,6 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import D, L, T, d, delta, epsilon, eta, k, lambda_, n, p, r_2, theta
 from dpcheck.verdicts import Verdict, differs, holds
 
-from ._instances import formula
-
 R = sp.Symbol("R_2k", positive=True)
 LOG = sp.Symbol("ℒ", positive=True)
 TAU_P = (sp.sqrt(d * LOG * sp.log(n)) / (epsilon * n)) ** ((k - 1) / k)
@@ -39,7 +37,7 @@ def first_noise_of_the_printed_step(context: Context) -> Verdict:
     n_1, eta_1 = n / 2, D * n ** (-p / 2) / (R * n ** ((p + 1) / 2) * TAU_P) / 4
     level = R * (epsilon * n_1 / sp.sqrt(d * LOG * sp.log(n))) ** (1 / k)
     sigma = 8 * level * sp.sqrt(LOG) * eta_1 * n_1 ** (2 * p) / (n_1 * epsilon)
-    return proved({"first noise over D": sp.sqrt(d) * sigma / D / formula("tsybakov/alg-3@literal") - 1})
+    return proved({"first noise over D": sp.sqrt(d) * sigma / D / claim("tsybakov/alg-3@literal").bound - 1})
 
 
 @check("tsybakov/thm-8@sharp", kind="symbolic")
@@ -47,8 +45,8 @@ def sum_of_the_recursion(context: Context) -> Verdict:
     """a' = (1 - eta lambda) a + c: its fixed point is the constant part of the bound; printed constants are larger."""
     b = sp.Symbol("bias", positive=True)
     added = eta * b**2 / lambda_ + 2 * eta**2 * (r_2**2 + lambda_**2 * D**2)
-    rest = formula("tsybakov/thm-8@sharp") - sp.exp(-lambda_ * eta * T) * D**2
-    printed = formula("tsybakov/thm-8") - sp.exp(-lambda_ * eta * T / 2) * D**2
+    rest = claim("tsybakov/thm-8@sharp").bound - sp.exp(-lambda_ * eta * T) * D**2
+    printed = claim("tsybakov/thm-8").bound - sp.exp(-lambda_ * eta * T / 2) * D**2
     return proved(
         {"fixed point of the recursion": sp.expand(added / (eta * lambda_) - rest)},
         {"printed constants less these": sp.expand(printed - rest)},
@@ -61,7 +59,7 @@ def radii_and_thresholds(context: Context) -> Verdict:
     R_0, a, e, j = sp.symbols("R_0 a e j", positive=True)
     mu = 2 ** ((theta - 1) * e) * 2 * R_0 ** (1 - theta) * a
     drift = sp.summation(2 ** (-(e + j)) * R_0 * a, (j, 0, sp.oo))
-    stated = formula("tsybakov/lem-4").subs({s: v for s in formula("tsybakov/lem-4").free_symbols
+    stated = claim("tsybakov/lem-4").bound.subs({s: v for s in claim("tsybakov/lem-4").bound.free_symbols
                                             for v in (R_0, a, e) if s.name == v.name})  # fmt: skip
     return proved(
         {
@@ -80,7 +78,7 @@ def one_step_of_the_recursion(context: Context) -> Verdict:
     left = (gap * E) ** (1 / theta) / (K * E ** (1 / (theta - 1)))
     right = (gap / (K * (2**theta * E) ** (1 / (theta - 1)))) ** (1 / theta)
     difference = sp.simplify(sp.expand_log(sp.log(left), force=True) - sp.expand_log(sp.log(right), force=True))
-    at_two = formula("tsybakov/fact-thm3-recursion").subs(theta, 2)
+    at_two = claim("tsybakov/fact-thm3-recursion").bound.subs(theta, 2)
     constant = at_two.subs(next(iter(at_two.free_symbols)), 1) / 2**18
     return proved({"one step": difference, "C = 2^18 at theta = 2, c = 1": constant - 1})
 
@@ -154,7 +152,7 @@ def worst_direction_of_clipping(context: Context) -> Verdict:
     """|A n|/(n^T A n) over unit n is (1+a)/(2 sqrt a) at n_1^2 = a/(1+a), where it is stationary, and not more."""
     a, x = sp.symbols("a x", positive=True)
     ratio = sp.sqrt(x + (1 - x) * a**2) / (x + (1 - x) * a)  # x = n_1^2
-    bound = formula("tsybakov/rem-2@derived")
+    bound = claim("tsybakov/rem-2@derived").bound
     stated = bound.subs(next(iter(bound.free_symbols)), a)
     # Kantorovich: the difference of squares is a square.
     short = (stated**2 - ratio**2) * 4 * a * (x + (1 - x) * a) ** 2
@@ -194,7 +192,7 @@ def explicit_lemma_has_the_printed_order(context: Context) -> Verdict:
     e = sp.Symbol("epsilon_0", positive=True)
     u = sp.Symbol("u", positive=True)  # exp(-e)
     share = (1 - u) / (1 + u)
-    explicit = formula("tsybakov/lem-6@derived")
+    explicit = claim("tsybakov/lem-6@derived").bound
     inside = sp.exp(explicit) - 1
     e_0 = next(s for s in explicit.free_symbols if s.name == "epsilon_0")
     tanh = (sp.exp(e_0) - 1) / (sp.exp(e_0) + 1)

@@ -10,14 +10,13 @@ from scipy import stats
 
 from dpcheck.algorithms.tsybakov.hard_instances import private_instance
 from dpcheck.checks import Context, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict
-
-from ._instances import formula
 
 
 @check("tsybakov/lem-2", kind="accuracy", grid={"k": (2, 4)})
@@ -76,7 +75,7 @@ def gaussian_noise_is_rarely_long(context: Context, *, d: int) -> Verdict:
 def chi_square_bound_implies_the_tail(context: Context) -> Verdict:
     """u = t^2/sigma^2 >= 16 log 2: (u - 1 - log u)/2 - u/16 is positive and increases; below, the bound is >= 1."""
     v, d = sp.Symbol("v", nonnegative=True), sp.Symbol("d", positive=True)
-    tail, scale = formula("tsybakov/fact-gauss-tail"), BY_NAME["sigma"]
+    tail, scale = claim("tsybakov/fact-gauss-tail").bound, BY_NAME["sigma"]
     least = 16 * sp.log(2)
     gap = (least - 1 - sp.log(least)) / 2 - least / 16
     slope = sp.diff((d - 1 - sp.log(d)) / 2 - d / 16, d)

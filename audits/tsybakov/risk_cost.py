@@ -158,7 +158,7 @@ def moments_beat_the_lipschitz_constant(context: Context, *, rarity: int) -> dic
 # Gradient counts ----------------------------------------------------------------------------------------------------
 
 
-def _counted(context: Context, algorithm: Algorithm[Any], work: Any, n: int, epsilon: float = 3.0) -> Verdict:
+def counted(context: Context, algorithm: Algorithm[Any], work: Any, n: int, epsilon: float = 3.0) -> Verdict:
     found = runtime.count(algorithm, work, problem(work, epsilon), n, 1, context.seed, context.name, n)
     return runtime.verdict(found.gradients, found.claimed, x=n)
 
@@ -176,7 +176,7 @@ def descent_reads_every_record_each_step(context: Context, *, T: int) -> Verdict
 @check("tsybakov/alg-3@corrected", kind="runtime", grid={"n": by_size((16, 64), (16, 64, 256, 1024))})
 def gradients_of_localised_phases(context: Context, *, n: int) -> Verdict:
     """Gradients of the corrected Algorithm 3 against the sum of n_i T_i."""
-    return _counted(context, LocalisedClipped(**LocalisedClipped.readings["corrected"]), well(2.0, 4.0), n)
+    return counted(context, LocalisedClipped(**LocalisedClipped.readings["corrected"]), well(2.0, 4.0), n)
 
 
 @check("tsybakov/proc-lnc-gm-fixed", kind="runtime", grid={"p": (1.0, 2.0), "n": by_size((16,), (16, 64))})
@@ -192,26 +192,26 @@ def gradients_grow_as_a_power(context: Context, *, p: float, n: int) -> Verdict:
 def gradients_of_the_approximation(context: Context, *, n: int) -> Verdict:
     """Gradients of the corrected Algorithm 4 against its schedule."""
     fields = StochasticApproximation.readings["corrected"]
-    return _counted(context, StochasticApproximation(**fields), well(2.0, 4.0), n)
+    return counted(context, StochasticApproximation(**fields), well(2.0, 4.0), n)
 
 
 @check("tsybakov/alg-5@corrected", kind="runtime", grid={"n": by_size((64,), (64, 256, 1024))})
 def gradients_of_the_iteration(context: Context, *, n: int) -> Verdict:
     """Gradients of the corrected Algorithm 5 against its schedule."""
-    return _counted(context, IteratedLocalised(**IteratedLocalised.readings["corrected"]), well(2.0, 4.0), n)
+    return counted(context, IteratedLocalised(**IteratedLocalised.readings["corrected"]), well(2.0, 4.0), n)
 
 
 @check("tsybakov/alg-6", kind="runtime", grid={"n": by_size((200,), (200, 1000, 10_000))})
 def one_pass(context: Context, *, n: int) -> Verdict:
     """Gradients of Algorithm 6 against n."""
-    found = _counted(context, PermutedAccelerated(), well(2.0, 2.0), n)
+    found = counted(context, PermutedAccelerated(), well(2.0, 2.0), n)
     return runtime.verdict(float(found.numbers["calls"]), n, x=n)
 
 
 @check("tsybakov/alg-7", kind="runtime", grid={"n": by_size((1024,), (1024, 8192))})
 def one_pass_in_parts(context: Context, *, n: int) -> Verdict:
     """Gradients of Algorithm 7 against n."""
-    found = _counted(context, IteratedAccelerated(**IteratedAccelerated.readings["corrected"]), well(2.0, 2.0), n)
+    found = counted(context, IteratedAccelerated(**IteratedAccelerated.readings["corrected"]), well(2.0, 2.0), n)
     return runtime.verdict(float(found.numbers["calls"]), n, x=n)
 
 

@@ -29,13 +29,13 @@ from dpcheck.workloads.linear import TwoPoint
 
 from ._risk import ANY, even_calls
 
-LINE = TwoPoint(D=2.0, G=1.0, rho=0.5)
+TILTED = TwoPoint(D=2.0, G=1.0, rho=0.5)
 DRAWN = 2**56
 """Larger samples are planned, and not drawn."""
 
 
 def asked(n: int) -> Problem:
-    return Problem(constants=LINE.constants, privacy=ApproxDP(1.0, 1e-5), failure_probability=1 / n)
+    return Problem(constants=TILTED.constants, privacy=ApproxDP(1.0, 1e-5), failure_probability=1 / n)
 
 
 def reach(phases: tuple[Phase, ...]) -> float:
@@ -53,7 +53,7 @@ def judged(
         left: how far from the minimiser the output is then.
     """
     label = f"tsybakov/{verifier.removesuffix('_risk').replace('_', '-')}"
-    bound = order_at(label, n, **parameters)
+    bound = order_beside(label, n, **parameters)
     numbers: dict[str, float] = {
         "n": float(n),
         "noise of phase 1 over the diameter": noisy.sigma / 2,
@@ -64,7 +64,7 @@ def judged(
     if n <= DRAWN:
         trials = context.scale(200, 2000)
         values = risk.excess_risks(
-            algorithm, LINE, asked(n), n, trials, context.seed, context.label, context.name, n, gradients=ANY
+            algorithm, TILTED, asked(n), n, trials, context.seed, context.label, context.name, n, gradients=ANY
         )
         chance, beyond = float(stats.norm.sf(2 / noisy.sigma)), int((values >= left / 2 * (1 - 1e-9)).sum())
         error = float(values.std(ddof=1)) / math.sqrt(trials)
@@ -86,7 +86,7 @@ def judged(
     return replace(found, severity=left / 2 / bound)
 
 
-def order_at(label: str, n: int, *, k: int, theta: int = 2, **rest: Any) -> float:
+def order_beside(label: str, n: int, *, k: int, theta: int = 2, **rest: Any) -> float:
     """The O-form at constant 1; (1 - w)/2 >= 2^-theta (1 - w)^theta."""
     at = {
         "n": float(n), "k": float(k), "d": 1.0, "D": 2.0, "R_2k": 1.0, "theta": float(theta), "lambda": 2.0**-theta,
@@ -156,9 +156,9 @@ def halving(context: Context, verifier: str, theta: int, instance: tuple[int, in
     )
 
 
-CALLS = together(NAMES, (12, 20, 0), (16, 100, 0), (40, 10**4, 3))
-LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))
-LAST = together("log2_log2_n factor logs", (4, 100, 0), (5, 10**5, 0), (6, 10**4, 3))
+PRINTED_CALLS = together(NAMES, (12, 20, 0), (16, 100, 0), (40, 10**4, 3))
+PRINTED_LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))
+LAST_CALLS = together("log2_log2_n factor logs", (4, 100, 0), (5, 10**5, 0), (6, 10**4, 3))
 
 
 @check(
@@ -166,7 +166,7 @@ LAST = together("log2_log2_n factor logs", (4, 100, 0), (5, 10**5, 0), (6, 10**4
     kind="risk",
     grid={
         "theta": (2, 3),
-        "instance": by_size(CALLS[:2], CALLS),
+        "instance": by_size(PRINTED_CALLS[:2], PRINTED_CALLS),
     },
     expect="refuted",
 )
@@ -178,7 +178,7 @@ def printed_calls_do_not_come_back(context: Context, *, theta: int, instance: tu
 @check(
     "tsybakov/thm-11",
     kind="risk",
-    grid={"instance": by_size(LOGS[:1], LOGS)},
+    grid={"instance": by_size(PRINTED_LOGS[:1], PRINTED_LOGS)},
     expect="refuted",
 )
 def printed_calls_miss_the_order_with_logarithms(context: Context, *, instance: tuple[int, int, int]) -> Verdict:
@@ -191,7 +191,7 @@ def printed_calls_miss_the_order_with_logarithms(context: Context, *, instance: 
     kind="risk",
     grid={
         "theta": (2, 3),
-        "instance": by_size(LAST[:2], LAST),
+        "instance": by_size(LAST_CALLS[:2], LAST_CALLS),
     },
     expect="refuted",
 )
