@@ -63,15 +63,13 @@ def localised_risk_within_constants(context: Context, *, theta: float, k: float,
     """The corrected Algorithm 3 on power wells at epsilon = 1 against its bound with every constant."""
     # The bound does not need the Lipschitz condition of Theorem 1.
     algorithm, work = localised(k, lipschitz="ignored"), well(theta, 2 * k)
-    return beside_bound(
-        context, algorithm, work, n, bound_of("tsybakov/thm-1@summed", algorithm, problem(work, 1.0), n)
-    )
+    return within(context, algorithm, work, n, bound_of("tsybakov/thm-1@summed", algorithm, problem(work, 1.0), n))
 
 
 # Algorithm 6 with its constants ------------------------------------------------------------------------------------
 
 
-def beside_bound(
+def within(
     context: Context,
     algorithm: PermutedAccelerated | LocalisedClipped,
     work: PowerWell,
@@ -107,9 +105,7 @@ def accelerated_risk_within_constants(context: Context, *, calibration: str, the
     """Algorithm 6 on power wells with spikes, at k = 2, against the bound with every constant."""
     work = well(theta, 2.0, chance=0.01, d=d)
     algorithm = PermutedAccelerated(k=2.0, calibration=calibration)  # type: ignore[arg-type]
-    return beside_bound(
-        context, algorithm, work, n, bound_of("tsybakov/thm-6@derived", algorithm, problem(work, 1.0), n)
-    )
+    return within(context, algorithm, work, n, bound_of("tsybakov/thm-6@derived", algorithm, problem(work, 1.0), n))
 
 
 @check(
@@ -124,7 +120,7 @@ def unbiased_acceleration_within_constants(context: Context, *, T: int, theta: f
     plan, c, width = algorithm.plan(problem(work, 1.0), n), work.constants, work.constants.diameter(2.0)
     noise = math.sqrt(plan.sigma**2 + c.moment(2.0, 1) ** 2 / plan.b)
     bound = stated("tsybakov/fact-acsa@derived", H=c.smoothness(2.0), D=width, T=plan.T, Sigma=noise)
-    return beside_bound(context, algorithm, work, n, bound, variable="T")
+    return within(context, algorithm, work, n, bound, variable="T")
 
 
 @check(
