@@ -10,9 +10,9 @@ import numpy as np
 from scipy import optimize, stats
 
 from dpcheck.algorithms.clipping import clip_norm
-from dpcheck.algorithms.tsybakov.accelerated import PermutedAccelerated
+from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_gradient, dykstra, regularised_minimiser
-from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, averaged_moment, corrected
+from dpcheck.algorithms.tsybakov.localised import averaged_moment, corrected
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
@@ -258,25 +258,29 @@ def first_noise_against_the_diameter(context: Context) -> Verdict:
     All records of one length, so all moments are alike; d = 5, epsilon = 1, delta = 1e-5, p = 1, k = 2, beta = 1/n.
     """
     points, numbers, least = [], {}, 1.0
-    for n in (2**8, 2**12, 2**16):
+    for size in (2**8, 2**12, 2**16):
         work = ProductTilt(v=np.ones(5), size=1 / (2 * math.sqrt(5)), bias=1.0, theta=2.0)
-        problem = Problem(constants=work.constants, privacy=ApproxDP(1.0, 1e-5), failure_probability=1 / n)
+        problem = Problem(constants=work.constants, privacy=ApproxDP(1.0, 1e-5), failure_probability=1 / size)
         algorithm = LocalisedClipped()
-        first, second = algorithm.phases(problem, n)[:2]
+        first, second = algorithm.phases(problem, size)[:2]
         D = algorithm.width(problem)
         ratio = math.sqrt(5) * first.sigma / D
         # w_1 = w^_1 + noise with w^_1 in W: beyond D + D_2 from it no point of W is within D_2 of w_1.
         empty = float(stats.chi.sf((D + second.radius) / first.sigma, 5))
         try:
-            algorithm.schedule(problem, n)
-            return differs(f"the schedule accepts n = {n:,} though sqrt(d) sigma_1/D = {ratio:.3g}")
+            algorithm.schedule(problem, size)
+            return differs(f"the schedule accepts n = {size:,} though sqrt(d) sigma_1/D = {ratio:.3g}")
         except Infeasible:
             least = min(least, empty)
-        numbers |= {f"sqrt(d) sigma_1/D at {n}": ratio, f"D_2/D at {n}": second.radius / D, f"P(empty) at {n}": empty}
-        stated_ratio = stated("tsybakov/alg-3@literal", k=2, p=1, n=n) / math.sqrt(1 - 1 / n)
+        numbers |= {
+            f"sqrt(d) sigma_1/D at {size}": ratio,
+            f"D_2/D at {size}": second.radius / D,
+            f"P(empty) at {size}": empty,
+        }
+        stated_ratio = stated("tsybakov/alg-3@literal", k=2, p=1, n=size) / math.sqrt(1 - 1 / size)
         if not math.isclose(ratio, stated_ratio, rel_tol=1e-9):
             return differs(f"{ratio:.9g} from the schedule, {stated_ratio:.9g} from the claim")
-        points.append(Point(x=float(n), value=ratio, bound=1.0, series="sqrt(d) sigma_1/D"))
+        points.append(Point(x=float(size), value=ratio, bound=1.0, series="sqrt(d) sigma_1/D"))
     said = f"W_2 is empty with probability at least {least:.6g} at n = 2^8, and more beyond; the plan refuses to run"
     return refuted(
         said, "exact", numbers=numbers, points=points, dashed="the diameter",

@@ -120,7 +120,7 @@ def calibrated(factor: float, top: float, most: float) -> tuple[float, float, fl
     return float(ratios.max()), tail, float(np.exp(-low[int(ratios.argmax())]))
 
 
-def _throughout(found: tuple[float, float, float], what: str) -> Verdict:
+def throughout(found: tuple[float, float, float], what: str) -> Verdict:
     worst, tail, where = found
     numbers = {"largest delta over claim": worst, "tail bound over claim": tail, "worst delta": where}
     said = f"{what}: exact delta is at most {worst:.4g} of the claimed one (at delta = {where:.3g}), {tail:.3g} beyond"
@@ -132,7 +132,7 @@ def _throughout(found: tuple[float, float, float], what: str) -> Verdict:
 @check("tsybakov/def-3@corrected", kind="privacy")
 def gaussian_mechanism_below_delta_099(context: Context) -> Verdict:
     """All epsilon in (0, 1] and delta in (0, 0.99]: monotonicity and cells of log(1/delta), no grid to trust."""
-    return _throughout(calibrated(4.0, 1.0, 0.99), "epsilon <= 1, delta <= 0.99")
+    return throughout(calibrated(4.0, 1.0, 0.99), "epsilon <= 1, delta <= 0.99")
 
 
 @check("tsybakov/proc-gaussian", kind="privacy")
@@ -157,7 +157,7 @@ def local_randomiser_up_to_one_half(context: Context) -> Verdict:
         return differs(f"the variance of our randomiser is not {variance:.9g}, that of the claim")
     if not math.isclose(factor, math.sqrt(2), rel_tol=1e-12):
         return differs(f"epsilon/mu is {factor:.9g} sqrt(log(1/delta)), and not sqrt(2) of it")
-    return _throughout(calibrated(math.sqrt(2), 0.5, 0.99), "epsilon_0 <= 1/2, delta_0 <= 0.99")
+    return throughout(calibrated(math.sqrt(2), 0.5, 0.99), "epsilon_0 <= 1/2, delta_0 <= 0.99")
 
 
 @check("tsybakov/fact-zcdp-conversion", kind="symbolic")

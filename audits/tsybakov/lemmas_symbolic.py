@@ -7,12 +7,13 @@ import math
 
 import sympy as sp
 
+from dpcheck import symbols
 from dpcheck.checks import Context, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of
 from dpcheck.harness.symbolic import proved
-from dpcheck.symbols import D, L, T, d, delta, epsilon, eta, k, lambda_, n, p, r_2, theta
+from dpcheck.symbols import D, L, T, d, epsilon, eta, k, lambda_, n, p, r_2, theta
 from dpcheck.verdicts import Verdict, differs, holds
 
 R = sp.Symbol("R_2k", positive=True)
@@ -196,7 +197,7 @@ def explicit_lemma_has_the_printed_order(context: Context) -> Verdict:
     inside = sp.exp(explicit) - 1
     e_0 = next(s for s in explicit.free_symbols if s.name == "epsilon_0")
     tanh = (sp.exp(e_0) - 1) / (sp.exp(e_0) + 1)
-    spread = 8 * sp.sqrt(sp.exp(e_0) * sp.log(4 / delta) / n) + 8 * sp.exp(e_0) / n
+    spread = 8 * sp.sqrt(sp.exp(e_0) * sp.log(4 / symbols.delta) / symbols.n) + 8 * sp.exp(e_0) / symbols.n
     return proved(
         {
             "share of the sensitive bit": share.subs(u, sp.exp(-e)) - (sp.exp(e) - 1) / (sp.exp(e) + 1),

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpcheck.accounting import account
+from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_mean
-from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, corrected
+from dpcheck.algorithms.tsybakov.localised import corrected
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, losses, sensitivity, stability
@@ -18,9 +19,10 @@ from dpcheck.harness.search import BallRecords, BoxRecords, Records, maximise
 from dpcheck.interfaces import Array, Constants, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Verdict, refuted
+from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from ._instances import Sheared, everywhere, told, transcribed
+from ._instances import everywhere, told, transcribed
 
 # One batch ------------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import stats
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, corrected
+from dpcheck.algorithms.tsybakov import LocalisedClipped
+from dpcheck.algorithms.tsybakov.localised import corrected
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.statements import stated, unassumed
 from dpcheck.harness import accuracy, losses, sensitivity
@@ -20,13 +21,13 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict
+from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
 from ._instances import (
     PRIVACY,
     OnePhase,
     Settling,
-    Sheared,
     atoms,
     everywhere,
     legal,

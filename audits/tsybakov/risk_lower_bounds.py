@@ -24,8 +24,10 @@ from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
 from dpcheck.verdicts import Point, Verdict
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, growth_constant
 
-R_K, C = 2.0, 0.1
-"""Moment bound, and p_a over sqrt(d)/(n sqrt(rho)): small enough for Fano's inequality to say something."""
+R_K = 2.0
+"""Moment bound of the hard instances."""
+C = 0.1
+"""p_a over sqrt(d)/(n sqrt(rho)): small enough for Fano's inequality to say something."""
 SIZES = by_size([10**3, 10**4, 10**5], [10**j for j in range(3, 8)], [10**j for j in range(3, 10)])
 
 
@@ -33,7 +35,7 @@ def _claim(label: str) -> Any:
     return claim(label)
 
 
-def _packing_size(dim: int) -> int:
+def packing_size(dim: int) -> int:
     return math.ceil(2 ** (dim / 20))
 
 
@@ -61,7 +63,7 @@ def packing_has_its_size_and_distance(context: Context, *, d: int) -> Verdict:
     found = sign_packing(d, context.rng())
     near, _, _ = closest_pair(found, "hamming")
     facts = [
-        Fact("vectors", len(found), ">=", _packing_size(d)),
+        Fact("vectors", len(found), ">=", packing_size(d)),
         Fact("least Hamming distance", near, ">=", Fraction(d, 8)),
     ]
     return lower_bound.verdict(facts)
@@ -110,7 +112,7 @@ def repaired_instance_carries_its_bound(context: Context, *, theta: float, k: fl
         h, radius = p_ ** (-1 / k_) * R_K / 2, mu ** (1 / (th - 1))
         moment = p_ * (h + mu) ** k_ + (1 - p_) * mu**k_
         fano = 1 - (rho * ((n_ * p_) ** 2 + n_ * p_ * (1 - p_)) + mpmath.log(2)) / (mpmath.mpf(d) / 20 * mpmath.log(2))
-    packing = sign_packing(d, context.rng(), min(_packing_size(d), 64))
+    packing = sign_packing(d, context.rng(), min(packing_size(d), 64))
     near, _, _ = closest_pair(packing, "hamming")
     one, other = (tuple(Fraction(int(x)) for x in v) for v in packing[:2])
     zero = tuple(Fraction(0) for _ in one)

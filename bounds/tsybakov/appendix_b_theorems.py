@@ -1,32 +1,13 @@
-"""Appendix B: Theorems 8 and 9, and Theorems 10 and 11, which are 1 and 2 with their logarithms."""
+"""Appendix B: Theorems 8 and 9, and Theorem 10, which is Theorem 1 with its logarithm."""
 
 from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, D, L, T, beta, d, epsilon, eta, k, lambda_, n, p, r_2, r_2k, r_k, theta
+from dpcheck.symbols import C, D, L, T, beta, d, epsilon, eta, k, lambda_, n, p, r_2, r_2k, r_k
 
-from ._paper import (
-    CONFIDENCE,
-    CONVEX_LOG,
-    FREE,
-    LIPSCHITZ_CONDITION,
-    LOG,
-    ORDERS,
-    PHASES_STEP,
-    TAIL,
-    R_2k,
-    a,
-    bias,
-    claim,
-    ell,
-    growth,
-    settled,
-    x,
-)
-from .section_4_calls import CALLS
+from ._paper import CONFIDENCE, CONVEX_LOG, LIPSCHITZ_CONDITION, LOG, ORDERS, PHASES_STEP, R_2k, a, bias, claim, x
 
 thm_8 = claim(
     "tsybakov/thm-8",
@@ -244,53 +225,3 @@ def last_terms_of_the_sum(proof: Proof) -> None:
     )
     value = proof.chooses(first, {lambda_: sp.sqrt(2) * L / (D * n ** sp.Rational(1, 4))})
     proof.concludes("tsybakov/thm-10@balance", value)
-
-
-thm_11 = claim(
-    "tsybakov/thm-11",
-    "Theorem 11",
-    "Theorem 2 with its logarithms, √(log n/n) and √(d log(1/δ) log³ n), and with convexity assumed.",
-    kind="theorem",
-    section="B",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(
-        R_2k * (sp.sqrt(sp.log(n) / n) + (sp.sqrt(d * LOG * sp.log(n) ** 3) / (epsilon * n)) ** ((k - 1) / k))
-        + sp.sqrt(sp.log(n)) * TAIL
-    ),
-    assumptions=(sp.Ge(theta, 2), *CALLS),
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
-    grade="refuted",
-    remark="As Theorem 2.",
-)
-
-thm_11_phases = claim(
-    "tsybakov/thm-11@phases",
-    "The rate of Theorem 11 asked of the corrected Algorithm 4",
-    "`alg-4@corrected` has the excess risk of Theorem 11.",
-    kind="theorem",
-    section="B",
-    origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=thm_11.order,
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
-)
-
-
-@derivation("tsybakov/thm-11@phases", FREE)
-def halving_balls_with_logarithms(proof: Proof) -> None:
-    """Theorem 2 at n/log n records a call: 1/n becomes log n/n, and so does the privacy term."""
-    nu = sp.Symbol("nu", positive=True)
-    call = R_2k * (sp.sqrt(nu / n) + (nu * sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
-    with_logs = R_2k * (sp.sqrt(nu / n) + (sp.sqrt(d * ell * nu**3) / (epsilon * n)) ** ((k - 1) / k))
-    larger = Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1])
-    error = proof.order_at_most("a call with its own log n_0 in the noise", call, with_logs, larger)
-    proof.argues("the calls settle where λΔ^θ = ΔE, as in Theorem 2", "excess", "<=", settled(error))
-    proof.concludes(
-        "tsybakov/thm-11@phases", settled(error), where={LOG: ell, sp.log(n): nu}, regime=larger, looser=True
-    )

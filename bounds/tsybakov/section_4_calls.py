@@ -1,9 +1,10 @@
-"""Section 4: calls of Algorithm 3 under the noise condition, Algorithms 4 and 5, Theorems 2 and 3."""
+"""Section 4: calls of Algorithm 3 under the noise condition, Algorithms 4 and 5, Theorems 2, 3 and 11."""
 
 from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import L, R, beta, d, epsilon, k, lambda_, n, p, theta
 
@@ -143,6 +144,56 @@ def halving_balls(proof: Proof) -> None:
     proof.concludes("tsybakov/thm-2@derived", excess, where={theta: 1 + x}, looser=True)
     error = R_2k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
     proof.concludes("tsybakov/thm-2@phases", settled(error), where=LOGS, looser=True)
+
+
+thm_11 = claim(
+    "tsybakov/thm-11",
+    "Theorem 11",
+    "Theorem 2 with its logarithms, √(log n/n) and √(d log(1/δ) log³ n), and with convexity assumed.",
+    kind="theorem",
+    section="B",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=growth(
+        R_2k * (sp.sqrt(sp.log(n) / n) + (sp.sqrt(d * LOG * sp.log(n) ** 3) / (epsilon * n)) ** ((k - 1) / k))
+        + sp.sqrt(sp.log(n)) * TAIL
+    ),
+    assumptions=(sp.Ge(theta, 2), *CALLS),
+    about=("tsybakov/alg-4",),
+    probability=1 - beta,
+    grade="refuted",
+    remark="As Theorem 2.",
+)
+
+thm_11_phases = claim(
+    "tsybakov/thm-11@phases",
+    "The rate of Theorem 11 asked of the corrected Algorithm 4",
+    "`alg-4@corrected` has the excess risk of Theorem 11.",
+    kind="theorem",
+    section="B",
+    origin="ours",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=thm_11.order,
+    about=("tsybakov/alg-4",),
+    probability=1 - beta,
+)
+
+
+@derivation("tsybakov/thm-11@phases", FREE)
+def halving_balls_with_logarithms(proof: Proof) -> None:
+    """Theorem 2 at n/log n records a call: 1/n becomes log n/n, and so does the privacy term."""
+    nu = sp.Symbol("nu", positive=True)
+    call = R_2k * (sp.sqrt(nu / n) + (nu * sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
+    with_logs = R_2k * (sp.sqrt(nu / n) + (sp.sqrt(d * ell * nu**3) / (epsilon * n)) ** ((k - 1) / k))
+    larger = Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1])
+    error = proof.order_at_most("a call with its own log n_0 in the noise", call, with_logs, larger)
+    proof.argues("the calls settle where λΔ^θ = ΔE, as in Theorem 2", "excess", "<=", settled(error))
+    proof.concludes(
+        "tsybakov/thm-11@phases", settled(error), where={LOG: ell, sp.log(n): nu}, regime=larger, looser=True
+    )
 
 
 rem_3 = claim(
