@@ -24,14 +24,39 @@ import numpy as np
 
 from dpcheck.algorithms.tsybakov import MinibatchSGD, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
-from dpcheck.harness import risk
+from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import certified
 from dpcheck.interfaces import Algorithm, Array, Problem, Workload
+from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, undecided
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriages, web_like
 
-from ._risk import ANY, localised, problem
+from .cases import ANY, PLANE, accounted, localised, problem, searched, told, well
+
+
+@check("tsybakov/proc-dpsgd", kind="privacy", grid={"epsilon": (0.5, 2.0), "T": by_size((8,), (1, 8, 50))})
+def account_of_dpsgd(context: Context, *, epsilon: float, T: int) -> Verdict:
+    """The noise that the accountant chose, accounted again."""
+    promise = ApproxDP(epsilon, 1e-5)
+    plan = MinibatchSGD(T=T, b=64).schedule(told(PLANE, promise), 1024)
+    return accounted(plan, promise, "subsampled Gaussian steps, by the accountant of Poisson samples")
+
+
+@check("tsybakov/proc-dpsgd", kind="sensitivity")
+def steps_of_dpsgd(context: Context) -> Verdict:
+    """Clipped sums over replayed Poisson samples, against 2C/b."""
+    because = "a record enters a sum of clipped gradients at most once, over the expected batch size"
+    return searched(context, MinibatchSGD(T=3, b=4), 8, because)
+
+
+@check("tsybakov/proc-dpsgd", kind="runtime", grid={"b": (16, 64)})
+def sampled_gradients(context: Context, *, b: int) -> Verdict:
+    """Gradients of 40 steps of DP-SGD on 256 records against Tb and six deviations of the random batch sizes."""
+    work = well(2.0, 4.0)
+    found = runtime.count(MinibatchSGD(T=40, b=b), work, problem(work, 3.0), 256, 1, context.seed, context.name, b)
+    return runtime.verdict(found.gradients, found.claimed + 6 * math.sqrt(found.claimed), x=b, variable="b")
+
 
 TABLES: dict[str, Callable[..., RegularisedPopulation]] = {
     "doctor visits": doctor_visits,
@@ -39,6 +64,7 @@ TABLES: dict[str, Callable[..., RegularisedPopulation]] = {
     "census-like": census_like,
     "web-like": web_like,
 }
+
 METHODS = ("LNC-GM", "PNCA-SGD", "DP-SGD")
 REAL, MADE_UP = ("doctor visits", "marriages"), ("census-like", "web-like")
 BUDGETS = by_size((1.0, 4.0), (0.5, 1.0, 2.0, 5.0), (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0))
@@ -105,7 +131,6 @@ def run(context: Context, loss: str, data: str, method: str, epsilon: float, n: 
 
 
 Rows = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-
 
 BETTER: dict[tuple[str, str], Sequence[tuple[str, str]]] = {
     ("exp-logistic", "others"): (("DP-SGD", "LNC-GM"), ("DP-SGD", "PNCA-SGD")),
