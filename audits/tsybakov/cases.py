@@ -37,6 +37,8 @@ from dpcheck.workloads.power_well import PowerWell, rare_spikes
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
+BECAUSE = "clipped gradients are again gradients of convex functions of curvature at most 1, so steps are non-expansive"
+"""Why clipped descent moves no further than it claims, on losses whose clipped steps contract."""
 PRIVACY = ApproxDP(1.0, 1e-5)
 """Promised wherever a violation is shown."""
 

@@ -26,14 +26,13 @@ from dpcheck.symbols import D, L, d, epsilon, k, n, p
 from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import counted, everywhere, localised, problem, told, transcribed, well, within
+from .cases import BECAUSE, PLANE, counted, everywhere, localised, problem, told, transcribed, well, within
 
 
 @check("tsybakov/alg-3", kind="transcription", grid={"p": (1.0, 2.0), "n": (16, 256)})
 def noise_of_every_phase_is_the_printed_one(context: Context, *, p: float, n: int) -> Verdict:
     """sigma_i of our Algorithm 3 against 8C_i sqrt(log(1/delta))/(n_i lambda_i epsilon); not whether it is enough."""
-    work = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reach=2.0)
-    phases = LocalisedClipped(p=p).phases(told(work), n)
+    phases = LocalisedClipped(p=p).phases(told(PLANE), n)
     printed = [
         stated("tsybakov/alg-3", C=ph.level, n=ph.records, lambda_=ph.weight, delta=1e-5, epsilon=1) for ph in phases
     ]
@@ -114,9 +113,6 @@ def bias_of_the_corrected_step(context: Context) -> Verdict:
         "cap of the sample": (1 / (R * n ** ((p - 1) / 2)), D * R / sp.sqrt(n)),
     }
     return proved({name: D**2 / (D * n ** (-p / 2) * cap * n**p) / term - 1 for name, (cap, term) in caps.items()})
-
-
-BECAUSE = "clipped gradients are again gradients of convex functions of curvature at most 1, so steps are non-expansive"
 
 
 @check("tsybakov/alg-3@corrected", kind="stability", grid={"place": (0, 2)})

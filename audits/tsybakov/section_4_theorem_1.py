@@ -29,7 +29,9 @@ from dpcheck.workloads.tilted_power import SparseTilt
 
 from .cases import (
     ANY,
+    BECAUSE,
     FAR,
+    LINE,
     NAMES,
     Settling,
     convex,
@@ -44,7 +46,6 @@ from .cases import (
     transcribed,
     well,
 )
-from .section_4_phases import BECAUSE
 
 
 @check("tsybakov/thm-1", kind="transcription")
@@ -181,7 +182,7 @@ def records_in_random_order(context: Context, *, instance: tuple[str, str, int, 
     phases = algorithm.schedule(told(work), n).phases
     drift = math.fsum(phase.level / phase.weight for phase in phases[1:])
     apart, margin = moved / sigma, drift / sigma
-    hit, missed, claimed = (_tail(cut + margin - apart), _tail(cut + margin), _tail(cut - margin))
+    hit, missed, claimed = map(float, stats.norm.sf([cut + margin - apart, cut + margin, cut - margin]))
     delta = (hit + missed) / 2 - math.e * claimed
     return refuted_by(
         "tsybakov/thm-1",
@@ -192,10 +193,6 @@ def records_in_random_order(context: Context, *, instance: tuple[str, str, int, 
         axes=("n", "lower bound on delta(1)"),
         a=a, K_0=K_0, n=n, p=6, epsilon=1, delta="1/100000", threshold=threshold,
     )  # fmt: skip
-
-
-def _tail(x: float) -> float:
-    return float(stats.norm.sf(x))
 
 
 FACTORS = together(NAMES, (8, 2, 0), (12, 8, 0), (16, 30, 0), (20, 100, 0), (40, 100_000, 0))
@@ -284,8 +281,7 @@ def descent_moves_as_claimed(context: Context, *, family: str) -> Verdict:
 @check("tsybakov/thm-1@glm", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (64, 1024)})
 def algorithm_3_on_one_record_turned_around(context: Context, *, epsilon: float, n: int) -> Verdict:
     """Linear losses, all 0 but one ±C: the exact curve of every release for the worst pair, records anywhere."""
-    work = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
-    plan = corrected().schedule(told(work, ApproxDP(epsilon, 1e-5)), n)
+    plan = corrected().schedule(told(LINE, ApproxDP(epsilon, 1e-5)), n)
     worst = 0.0
     for phase, release in zip(plan.phases, plan.releases, strict=True):
         moved = stated(
@@ -341,14 +337,9 @@ def _replayed_sensitivity(context: Context, noise: str) -> Verdict:
     pair[1][0] = [0.0, 0.0, *-work.u]
     low, high = [0.0, -1.0, -1.0, -1.0], [1.0, 1.0, 1.0, 1.0]
     found = sensitivity.search(
-        case,
-        BoxRecords(low, high),
-        n,
-        given=[pair],
-        chains=everywhere(case, n),
-        steps=context.scale(3, 30),
+        case, BoxRecords(low, high), n, given=[pair], chains=everywhere(case, n), steps=context.scale(3, 30),
         seed=context.seed,
-    )
+    )  # fmt: skip
     because = {
         "steps": "at a common point two clipped means differ by 2C/n, whatever the losses",
         "trivial": "either run ends within C/lambda of their common start",
@@ -360,6 +351,10 @@ def _replayed_sensitivity(context: Context, noise: str) -> Verdict:
 def every_step_moves_by_its_claim(context: Context) -> Verdict:
     """Every noisy step replayed on losses that shear: no clipped mean moves by more than 2C/n."""
     return _replayed_sensitivity(context, "steps")
+
+
+WALKED = by_size((64, 256, 1024), [2**j for j in range(5, 11)], [2**j for j in range(5, 14)])
+"""Sizes at which Algorithm 3 can be run step by step."""
 
 
 def _compared(context: Context, noise: str, n: int, trials: int) -> dict[str, float]:
@@ -386,7 +381,7 @@ def _compared(context: Context, noise: str, n: int, trials: int) -> dict[str, fl
 @check(
     "tsybakov/thm-1@corrected",
     kind="rate",
-    grid={"n": by_size((64, 256, 1024), [2**j for j in range(5, 11)], [2**j for j in range(5, 14)])},
+    grid={"n": WALKED},
     conclude=rate.conclude("n", axis="risk over that with the printed noise", against="share of variance, 2 log(4n_1)"),
     expect=("consistent", "undecided"),
 )
@@ -437,11 +432,6 @@ def every_phase_moves_by_twice_its_reach(context: Context) -> Verdict:
     return _replayed_sensitivity(context, "trivial")
 
 
-def with_numbers(found: Verdict, numbers: dict[str, float]) -> Verdict:
-    """The verdict with further named results."""
-    return replace(found, numbers={**found.numbers, **numbers})
-
-
 @check("tsybakov/thm-1@trivial", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (16, 1024)})
 def noise_for_the_reach_is_private_for_every_loss(context: Context, *, epsilon: float, n: int) -> Verdict:
     """The account of output noise at the reach, n_i times the printed noise."""
@@ -453,13 +443,14 @@ def noise_for_the_reach_is_private_for_every_loss(context: Context, *, epsilon: 
         account(plan).delta(epsilon), 1e-5, statement="delta(epsilon) <= delta", evidence="certificate",
         covers="a record is read by one phase, whose two outputs are at most 2C/lambda apart",
     )  # fmt: skip
-    return with_numbers(found, {"noise over n_i times the printed": max(ratios, key=lambda r: abs(r - 1))})
+    worst = max(ratios, key=lambda ratio: abs(ratio - 1))
+    return replace(found, numbers={**found.numbers, "noise over n_i times the printed": worst})
 
 
 @check(
     "tsybakov/thm-1@trivial",
     kind="rate",
-    grid={"n": by_size((64, 256, 1024), [2**j for j in range(5, 11)], [2**j for j in range(5, 14)])},
+    grid={"n": WALKED},
     conclude=rate.conclude("n", axis="risk over that with the printed noise", against="factor n_1² of its variance"),
     expect=("consistent", "undecided"),
 )

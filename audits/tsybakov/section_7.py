@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.tsybakov import MinibatchSGD, PermutedAccelerated
-from dpcheck.checks import Context, by_size, check
+from dpcheck.checks import Check, Context, by_size, check
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import certified
 from dpcheck.interfaces import Algorithm, Array, Problem, Workload
@@ -215,101 +215,42 @@ def _length(context: Context) -> int:
     return int(context.scale(2**10, 2**12, 2**13))
 
 
-@check(
-    "tsybakov/exp-logistic",
-    kind="risk",
-    grid={"data": REAL, "method": METHODS, "epsilon": BUDGETS},
-    conclude=compare("exp-logistic", "epsilon"),
-    expect=("consistent", "undecided"),
+def sweep(label: str, name: str, loss: str, said: str, tables: tuple[str, str], variable: str) -> Check:
+    """The check of that name: every method on two tables over epsilon, or over n at epsilon = 8."""
+
+    def measured(context: Context, *, data: str, method: str, **at: float) -> dict[str, float]:
+        return run(context, loss, data, method, at.get("epsilon", 8.0), int(at.get("n", _length(context))))
+
+    which = "two tables of statsmodels" if tables == REAL else "two made-up tables"
+    measured.__name__ = measured.__qualname__ = name
+    measured.__doc__ = f"{said} on the {which} as {variable} grows{', at epsilon = 8' if variable == 'n' else ''}."
+    return check(
+        label,
+        kind="risk",
+        grid={"data": tables, "method": METHODS, variable: BUDGETS if variable == "epsilon" else SIZES},
+        conclude=compare(label.partition("/")[2], variable),
+        expect=("consistent", "undecided"),
+    )(measured)
+
+
+RIDGE, FOURTH = "Ridge logistic regression", "Regression of the labels in the fourth power"
+logistic_over_epsilon_on_real_tables = sweep(
+    "tsybakov/exp-logistic", "logistic_over_epsilon_on_real_tables", "logistic", RIDGE, REAL, "epsilon"
 )
-def logistic_over_epsilon_on_real_tables(
-    context: Context, *, data: str, method: str, epsilon: float
-) -> dict[str, float]:
-    """Ridge logistic regression on the two tables of statsmodels as epsilon grows."""
-    return run(context, "logistic", data, method, epsilon, _length(context))
-
-
-@check(
-    "tsybakov/exp-logistic",
-    kind="risk",
-    grid={"data": MADE_UP, "method": METHODS, "epsilon": BUDGETS},
-    conclude=compare("exp-logistic", "epsilon"),
-    expect=("consistent", "undecided"),
+logistic_over_epsilon_on_made_up_tables = sweep(
+    "tsybakov/exp-logistic", "logistic_over_epsilon_on_made_up_tables", "logistic", RIDGE, MADE_UP, "epsilon"
 )
-def logistic_over_epsilon_on_made_up_tables(
-    context: Context, *, data: str, method: str, epsilon: float
-) -> dict[str, float]:
-    """Ridge logistic regression on the two made-up tables as epsilon grows."""
-    return run(context, "logistic", data, method, epsilon, _length(context))
-
-
-@check(
-    "tsybakov/exp-logistic",
-    kind="risk",
-    grid={"data": REAL, "method": METHODS, "n": SIZES},
-    conclude=compare("exp-logistic", "n"),
-    expect=("consistent", "undecided"),
+logistic_over_n_on_real_tables = sweep(
+    "tsybakov/exp-logistic", "logistic_over_n_on_real_tables", "logistic", RIDGE, REAL, "n"
 )
-def logistic_over_n_on_real_tables(context: Context, *, data: str, method: str, n: int) -> dict[str, float]:
-    """Ridge logistic regression on the two tables of statsmodels as n grows, at epsilon = 8."""
-    return run(context, "logistic", data, method, 8.0, n)
-
-
-@check(
-    "tsybakov/exp-logistic",
-    kind="risk",
-    grid={"data": MADE_UP, "method": METHODS, "n": SIZES},
-    conclude=compare("exp-logistic", "n"),
-    expect=("consistent", "undecided"),
+logistic_over_n_on_made_up_tables = sweep(
+    "tsybakov/exp-logistic", "logistic_over_n_on_made_up_tables", "logistic", RIDGE, MADE_UP, "n"
 )
-def logistic_over_n_on_made_up_tables(context: Context, *, data: str, method: str, n: int) -> dict[str, float]:
-    """Ridge logistic regression on the two made-up tables as n grows, at epsilon = 8."""
-    return run(context, "logistic", data, method, 8.0, n)
-
-
-@check(
-    "tsybakov/exp-l4",
-    kind="risk",
-    grid={"data": REAL, "method": METHODS, "epsilon": BUDGETS},
-    conclude=compare("exp-l4", "epsilon"),
-    expect=("consistent", "undecided"),
+l4_over_epsilon_on_real_tables = sweep(
+    "tsybakov/exp-l4", "l4_over_epsilon_on_real_tables", "l4", FOURTH, REAL, "epsilon"
 )
-def l4_over_epsilon_on_real_tables(context: Context, *, data: str, method: str, epsilon: float) -> dict[str, float]:
-    """Regression of the labels in the fourth power on the two tables of statsmodels as epsilon grows."""
-    return run(context, "l4", data, method, epsilon, _length(context))
-
-
-@check(
-    "tsybakov/exp-l4",
-    kind="risk",
-    grid={"data": MADE_UP, "method": METHODS, "epsilon": BUDGETS},
-    conclude=compare("exp-l4", "epsilon"),
-    expect=("consistent", "undecided"),
+l4_over_epsilon_on_made_up_tables = sweep(
+    "tsybakov/exp-l4", "l4_over_epsilon_on_made_up_tables", "l4", FOURTH, MADE_UP, "epsilon"
 )
-def l4_over_epsilon_on_made_up_tables(context: Context, *, data: str, method: str, epsilon: float) -> dict[str, float]:
-    """Regression of the labels in the fourth power on the two made-up tables as epsilon grows."""
-    return run(context, "l4", data, method, epsilon, _length(context))
-
-
-@check(
-    "tsybakov/exp-l4",
-    kind="risk",
-    grid={"data": REAL, "method": METHODS, "n": SIZES},
-    conclude=compare("exp-l4", "n"),
-    expect=("consistent", "undecided"),
-)
-def l4_over_n_on_real_tables(context: Context, *, data: str, method: str, n: int) -> dict[str, float]:
-    """Regression of the labels in the fourth power on the two tables of statsmodels as n grows, at epsilon = 8."""
-    return run(context, "l4", data, method, 8.0, n)
-
-
-@check(
-    "tsybakov/exp-l4",
-    kind="risk",
-    grid={"data": MADE_UP, "method": METHODS, "n": SIZES},
-    conclude=compare("exp-l4", "n"),
-    expect=("consistent", "undecided"),
-)
-def l4_over_n_on_made_up_tables(context: Context, *, data: str, method: str, n: int) -> dict[str, float]:
-    """Regression of the labels in the fourth power on the two made-up tables as n grows, at epsilon = 8."""
-    return run(context, "l4", data, method, 8.0, n)
+l4_over_n_on_real_tables = sweep("tsybakov/exp-l4", "l4_over_n_on_real_tables", "l4", FOURTH, REAL, "n")
+l4_over_n_on_made_up_tables = sweep("tsybakov/exp-l4", "l4_over_n_on_made_up_tables", "l4", FOURTH, MADE_UP, "n")

@@ -265,7 +265,7 @@ def test_checks_read_the_formula_of_their_claim(
 @pytest.mark.parametrize(("item", "name"), [("thm-7", "exponents_of_theorem_7"), ("thm-2", "exponents_of_theorem_2")])
 def test_a_wrong_exponent_of_lambda_differs(item: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At f95bebe the exponent of lambda could be doubled; that our order is not the printed one accuses nobody."""
-    names = names_of(item, name)
+    names = names_of(item, name)["exponents"].__globals__
     original = names["claim"]
     assert run(item, name).outcome == "holds"
     wrong = original(f"tsybakov/{item}")

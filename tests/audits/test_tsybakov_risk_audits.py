@@ -95,9 +95,9 @@ def test_localised_risk_against_a_bound_that_is_too_small(monkeypatch: pytest.Mo
     item = ("alg-3@corrected", "localised_risk_within_constants")
     cell = {"theta": 2.0, "k": 2.0, "n": 2**16}
     names = names_of(*item)
-    honest = names["_judged"]
+    honest = names["within"]
     assert run(*item, **cell).outcome == "holds"
-    monkeypatch.setitem(names, "_judged", lambda context, method, work, n, _: honest(context, method, work, n, 1e-3))
+    monkeypatch.setitem(names, "within", lambda context, method, work, n, _: honest(context, method, work, n, 1e-3))
     assert run(*item, **cell).outcome == "refuted"
 
 
