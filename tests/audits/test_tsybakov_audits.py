@@ -333,7 +333,7 @@ def test_plug_in_noise_is_read_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_dpsgd_account_sees_smaller_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = names_of("proc-dpsgd", "account_of_dpsgd")
+    names = names_of("proc-dpsgd", "account_of_dpsgd")["accounted"].__globals__
     original = names["account"]
     monkeypatch.setitem(
         names, "account", lambda plan: original(plan.edit("gradient", law=lambda law: Gaussian(law.sigma / 2)))

@@ -222,7 +222,7 @@ def test_the_risk_with_printed_steps_is_refuted_by_witnesses(item: str, name: st
 def test_the_printed_risk_is_that_of_our_own_class(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the corrected step, a tenth of the noise, or runs that return the minimiser, nobody is accused."""
     item = ("thm-1", "printed_step_ends_at_the_wrong_end")
-    names, cell = names_of(*item), {"instance": (12, 8, 0)}
+    names, cell = names_of(*item)["convex"].__globals__, {"instance": (12, 8, 0)}
     original = names["LocalisedClipped"]
     for fields in ({"step_caps": "corrected"}, {"noise_dial": 0.1}):
         monkeypatch.setitem(names, "LocalisedClipped", lambda fields=fields, **rest: original(**{**rest, **fields}))
