@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpcheck import symbols
 from dpcheck.accounting import shuffle_epsilon, shuffle_limit
-from dpcheck.accounting.calibration import gaussian_sigma
+from dpcheck.accounting.calibration import classical_noise, gaussian_sigma
 from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov import PermutedAccelerated
 from dpcheck.algorithms.tsybakov.accelerated import local_shuffled
@@ -25,7 +25,7 @@ from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, undecided
 
-from .cases import ANY, PLANE, QUARTIC, calibrated, problem, throughout, told, well, within
+from .cases import ANY, PLANE, QUARTIC, problem, throughout, told, well, within
 
 
 @check(
@@ -188,4 +188,4 @@ def local_randomiser_up_to_one_half(context: Context) -> Verdict:
         return differs(f"the variance of our randomiser is not {variance:.9g}, that of the claim")
     if not math.isclose(factor, math.sqrt(2), rel_tol=1e-12):
         return differs(f"epsilon/mu is {factor:.9g} sqrt(log(1/delta)), and not sqrt(2) of it")
-    return throughout(calibrated(math.sqrt(2), 0.5, 0.99), "epsilon_0 <= 1/2, delta_0 <= 0.99")
+    return throughout(classical_noise(math.sqrt(2), 0.5, 0.99), "epsilon_0 <= 1/2, delta_0 <= 0.99")

@@ -28,7 +28,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Problem, Sample, Schedule, Workload
-from dpcheck.privacy import ApproxDP, gaussian_delta
+from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, differs, holds, undecided
@@ -46,6 +46,33 @@ PRIVACY = ApproxDP(1.0, 1e-5)
 def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
     """The problem of a workload."""
     return Problem(constants=work.constants, privacy=privacy)
+
+
+LETTERS = {"records": "n", "weight": "lambda", "steps": "T", "level": "C", "radius": "R", "step": "gamma"}
+"""Fields of phases and calls -> their letters in the claims."""
+CORRECTED = {
+    "records": "tsybakov/alg-3@records",
+    "eta": "tsybakov/alg-3@corrected-eta",
+    "weight": "tsybakov/alg-3@corrected-lambda",
+    "steps": "tsybakov/alg-3@steps",
+    "radius": "tsybakov/alg-3@radius",
+    "level": "tsybakov/alg-3@level",
+    "gradients": "tsybakov/alg-3@gradients",
+    "sensitivity": "tsybakov/rem-2@corrected",
+    "sigma": "tsybakov/alg-3",
+}
+AS_PRINTED = {
+    "eta": "tsybakov/alg-3@eta", "weight": "tsybakov/alg-3@lambda", "sensitivity": "tsybakov/rem-2"
+}  # fmt: skip
+ON_STEPS = {"sensitivity": "tsybakov/fact-sens", "sigma": "tsybakov/thm-1@corrected"}
+FOR_THE_REACH = {"sensitivity": "tsybakov/alg-3@trivial-movement", "sigma": "tsybakov/alg-3@trivial-sigma"}
+PHASES = {
+    "as printed": {**CORRECTED, **AS_PRINTED},
+    "corrected": CORRECTED,
+    "private": {**CORRECTED, **ON_STEPS},
+    "trivial": {**CORRECTED, **FOR_THE_REACH},
+}
+"""Who states the settings of the phases of Algorithm 3, by reading."""
 
 
 def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
@@ -395,32 +422,6 @@ def judged(
         **parameters, p=1, epsilon=1, delta="1/100000",
     )  # fmt: skip
     return replace(found, severity=left / 2 / bound)
-
-
-def calibrated(factor: float, top: float, most: float) -> tuple[float, float, float]:
-    """Whether N(0, sigma^2), Delta/sigma = epsilon/s, s = factor sqrt(log(1/delta)), is (epsilon, delta)-DP throughout.
-
-    For epsilon <= top and delta <= most. At fixed delta the exact curve f(mu) = Phi(mu/2 - s) - e^(s mu) Phi(-mu/2 - s)
-    increases in mu = epsilon/s: f' = phi(s - mu/2) - s e^(s mu) Phi(-s - mu/2) >= phi(s - mu/2) (1 - s/(s + mu/2)) by
-    Mills' ratio, since e^(s mu) phi(s + mu/2) = phi(s - mu/2). So epsilon = top decides. There the curve decreases in
-    ℒ = log(1/delta), hence on a cell of ℒ it is largest at its lower end; and above ℒ = 4/factor^2 it is at most
-    Phi(-x), x = s - mu/2, <= e^(-s^2/2 + top/2)/(x sqrt(2 pi)).
-
-    Returns:
-        (largest ratio of curve to delta on the cells, the same of the tail bound above them, delta at which it is).
-    """
-    start, end = math.log(1 / most), 4 / factor**2
-    cells = np.geomspace(start, end, 4001) if end > start else np.array([start, start])
-    low, high = cells[:-1], cells[1:]
-    curve = np.array([gaussian_delta(top / (factor * math.sqrt(x)), top) for x in low])
-    ratios = curve / np.exp(-high)
-    s = factor * math.sqrt(max(end, start))
-    x = s - top / (2 * s)
-    # e^(-s^2/2)/e^(-ℒ) = e^(-(factor^2/2 - 1) ℒ) decreases, or is 1, for factor^2 >= 2 only; 1/x decreases.
-    shrinking = factor**2 >= 2 - 1e-12
-    beyond = math.exp(-(factor**2 / 2 - 1) * max(end, start) + top / 2) / (x * math.sqrt(2 * math.pi))
-    tail = beyond if shrinking else math.inf
-    return float(ratios.max()), tail, float(np.exp(-low[int(ratios.argmax())]))
 
 
 def throughout(found: tuple[float, float, float], what: str) -> Verdict:

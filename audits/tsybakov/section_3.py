@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 from scipy import integrate, optimize, stats
 
+from dpcheck.accounting.calibration import classical_noise
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
 from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
 from dpcheck.checks import Context, check, unchecked
@@ -25,7 +26,7 @@ from dpcheck.symbols import lambda_
 from dpcheck.verdicts import Verdict, holds, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-from .cases import calibrated, throughout, transcribed
+from .cases import throughout, transcribed
 
 
 @check("tsybakov/def-1", kind="privacy")
@@ -96,7 +97,7 @@ def printed_noise_of_the_gaussian_mechanism(context: Context) -> Verdict:
 @check("tsybakov/def-3@corrected", kind="privacy")
 def gaussian_mechanism_below_delta_099(context: Context) -> Verdict:
     """All epsilon in (0, 1] and delta in (0, 0.99]: monotonicity and cells of log(1/delta), no grid to trust."""
-    return throughout(calibrated(4.0, 1.0, 0.99), "epsilon <= 1, delta <= 0.99")
+    return throughout(classical_noise(4.0, 1.0, 0.99), "epsilon <= 1, delta <= 0.99")
 
 
 @check("tsybakov/def-3@literal", kind="privacy", expect="refuted")
@@ -117,7 +118,7 @@ def gaussian_mechanism_as_implemented(context: Context) -> Verdict:
     count = context.scale(40, 200)
     pairs = [(e, d) for e in np.linspace(0.02, 1, count) for d in np.geomspace(1e-15, 0.99, count)]
     found = [printed_gaussian(1.0, float(e), float(d)).delta(float(e), 1.0) for e, d in pairs]
-    worst, tail, _ = calibrated(4.0, 1.0, 0.99)
+    worst, tail, _ = classical_noise(4.0, 1.0, 0.99)
     return accuracy.never_violated(
         found, [d for _, d in pairs], statement="exact delta <= delta", evidence="certificate",
         covers="the curve is monotone in epsilon, and in delta cell by cell" if max(worst, tail) <= 1 else "",

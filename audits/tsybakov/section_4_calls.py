@@ -10,22 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import IteratedLocalised, PermutedAccelerated, StochasticApproximation
-from dpcheck.algorithms.tsybakov.epochs import doubling_parts, part_exponent
-from dpcheck.checks import Context, by_size, check, together, unchecked
+from dpcheck.algorithms.tsybakov import (
+    IteratedLocalised,
+    LocalisedClipped,
+    PermutedAccelerated,
+    StochasticApproximation,
+)
+from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall, doubling_parts, part_exponent
+from dpcheck.checks import Check, Context, by_size, check, together, unchecked
 from dpcheck.claims import evaluate
+from dpcheck.engine.settings import Inner, Stated, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk
 from dpcheck.harness.refutation import witnessed
-from dpcheck.interfaces import Algorithm, Constants
+from dpcheck.interfaces import Algorithm, Constants, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.power_well import PowerWell, rare_spikes
 
 from .cases import (
     ANY,
+    LETTERS,
     LINE,
     NAMES,
+    PHASES,
     SMALL,
     accounted,
     approximation,
@@ -53,6 +61,34 @@ printed_epochs = unchecked(
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
 ALWAYS = "claims of clipped means at one point, which hold for every loss"
 COVERS = {"corrected": CONTRACTS, "private": ALWAYS}
+
+
+def called(chosen: Calls, asked: Problem, epoch: LocalisedCall) -> tuple[LocalisedClipped, Problem, int]:
+    """Algorithm 3 as a call of Algorithm 4 or 5 has it."""
+    return chosen.call(epoch.radius), asked, epoch.records
+
+
+def settings_of_calls(label: str, printed: Stated, corrected: Stated, **fields: Sequence[Any]) -> Check:
+    """The settings of Algorithm 4 or 5, and those of the phases of its calls."""
+    shared = {"radius": "tsybakov/alg-4@radius", "gradients": "tsybakov/alg-4@gradients"}
+    readings = {"as printed": printed, "corrected": corrected, "private": corrected}
+    phases = {name: {**PHASES[name], "eta": "tsybakov/alg-4@eta"} for name in readings}
+    return settings(
+        label,
+        {name: {**shared, **own} for name, own in readings.items()},
+        symbols=LETTERS,
+        beside={"start": "where its records begin"},
+        fields={"p": (1.0, 2.0), "k": (2.0, 4.0), "project": (True,), "lipschitz": ("ignored",), **fields},
+        inner=Inner(called=called, stated=phases),
+    )
+
+
+PARTS_OF_4 = {"phases": "tsybakov/alg-4@calls", "records": "tsybakov/alg-4@records"}
+settings_of_algorithm_4 = settings_of_calls(
+    "tsybakov/alg-4",
+    {**PARTS_OF_4, "step": "tsybakov/alg-4@gamma"},
+    {**PARTS_OF_4, "step": "tsybakov/alg-4@corrected-gamma"},
+)
 
 
 @check("tsybakov/alg-4@corrected", kind="privacy", grid={"reading": ("corrected", "private"), "n": (64, 1024)})
@@ -327,6 +363,22 @@ def printed_parts_fit_into_the_data(context: Context) -> Verdict:
         statement="records asked for <= n",
         witness=lambda _: witnessed("tsybakov/alg-5@literal", "alg_5_sizes", 1.0, share, log_n=16, theta_bar=4),
     )
+
+
+settings_of_algorithm_5 = settings_of_calls(
+    "tsybakov/alg-5",
+    {
+        "phases": "tsybakov/alg-5@calls",
+        "records": "tsybakov/alg-5@records",
+        "step": "tsybakov/alg-4@gamma",
+    },
+    {
+        "phases": "tsybakov/alg-5@calls",
+        "records": "tsybakov/alg-5@corrected-records",
+        "step": "tsybakov/alg-5@corrected-gamma",
+    },
+    theta_bar=(1.5, 2.0, 4.0),
+)
 
 
 @check("tsybakov/alg-5@corrected", kind="privacy", grid={"reading": ("corrected", "private"), "theta_bar": (1.5, 2.0)})

@@ -14,19 +14,52 @@ from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.localised import corrected
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, stated
 from dpcheck.errors import Infeasible
 from dpcheck.harness import accuracy, runtime, sensitivity, stability
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords, maximise
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Array, Problem, Sample
+from dpcheck.interfaces import Array, Problem, Rng, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import D, L, d, epsilon, k, n, p
 from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import BECAUSE, PLANE, counted, everywhere, localised, problem, told, transcribed, well, within
+from .cases import (
+    BECAUSE,
+    LETTERS,
+    PHASES,
+    PLANE,
+    counted,
+    everywhere,
+    localised,
+    problem,
+    told,
+    transcribed,
+    well,
+    within,
+)
+
+
+def halved(rng: Rng) -> tuple[Problem, int]:
+    """A drawn problem on 2^l records, rough enough at times for the smoothness to bind."""
+    problem, n = drawn(n=(4.0, 2.0**40))(rng)
+    c, rougher = problem.constants, 4.0 ** rng.uniform(0, 5)
+    rough = replace(c, smoothness=lambda q: rougher * c.smoothness(q))
+    return replace(problem, constants=rough), 1 << (n.bit_length() - 1)
+
+
+settings_of_algorithm_3 = settings(
+    "tsybakov/alg-3",
+    PHASES,
+    symbols=LETTERS,
+    beside={"start": "where its records begin"},
+    problems=halved,
+    # With projected outputs the printed setting is planned as well; the numbers are the same.
+    fields={"p": (1.0, 1.5, 2.0), "k": (2.0, 3.0, 4.0), "project": (True,), "lipschitz": ("ignored",)},
+)
 
 
 @check("tsybakov/alg-3", kind="transcription", grid={"p": (1.0, 2.0), "n": (16, 256)})

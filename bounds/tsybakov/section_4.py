@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import C, H, T, epsilon, eta, lambda_, n
+from dpcheck.symbols import C, H, T, eta, lambda_, n
 
-from ._paper import ALL_STEPS, LOG, a, claim
-
-PRINTED_SIGMA = 8 * C * sp.sqrt(LOG) / (n * lambda_ * epsilon)
+from ._paper import ALL_STEPS, a, claim
 
 ex_l4 = claim(
     "tsybakov/ex-l4",
