@@ -15,6 +15,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated, StochasticApproximation
 from dpcheck.algorithms.tsybakov.clipped import Answer, Project, clipped_gradient
+from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Conclude, Context, by_size
 from dpcheck.claims import evaluate, local_exponent
@@ -182,6 +183,11 @@ def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, 
 LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 PLANE = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 QUARTIC = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=4.0, reach=2.0)
+
+
+def called(chosen: Any, asked: Problem, epoch: Epoch) -> tuple[Algorithm[Any], Problem, int]:
+    """The algorithm that Algorithm 4, 5 or 7 calls in an epoch, with its problem and records."""
+    return chosen.call(epoch.radius), asked, epoch.records
 
 
 def accounted(plan: Schedule[Any], promise: ApproxDP, covers: str) -> Verdict:

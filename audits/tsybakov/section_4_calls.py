@@ -12,18 +12,17 @@ import numpy as np
 
 from dpcheck.algorithms.tsybakov import (
     IteratedLocalised,
-    LocalisedClipped,
     PermutedAccelerated,
     StochasticApproximation,
 )
-from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall, doubling_parts, part_exponent
+from dpcheck.algorithms.tsybakov.epochs import doubling_parts, part_exponent
 from dpcheck.checks import Check, Context, by_size, check, together, unchecked
 from dpcheck.claims import evaluate
 from dpcheck.engine.settings import Inner, Stated, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk
 from dpcheck.harness.refutation import witnessed
-from dpcheck.interfaces import Algorithm, Constants, Problem
+from dpcheck.interfaces import Algorithm, Constants
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.power_well import PowerWell, rare_spikes
@@ -38,6 +37,7 @@ from .cases import (
     accounted,
     approximation,
     asked,
+    called,
     counted,
     even_calls,
     exponents,
@@ -61,11 +61,6 @@ printed_epochs = unchecked(
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
 ALWAYS = "claims of clipped means at one point, which hold for every loss"
 COVERS = {"corrected": CONTRACTS, "private": ALWAYS}
-
-
-def called(chosen: Calls, asked: Problem, epoch: LocalisedCall) -> tuple[LocalisedClipped, Problem, int]:
-    """Algorithm 3 as a call of Algorithm 4 or 5 has it."""
-    return chosen.call(epoch.radius), asked, epoch.records
 
 
 def settings_of_calls(label: str, printed: Stated, corrected: Stated, **fields: Sequence[Any]) -> Check:

@@ -12,6 +12,7 @@ from scipy import fft, special, stats
 
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import Inner, settings
 from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.budget import with_budget
@@ -26,6 +27,7 @@ from .cases import (
     ANY,
     PLANE,
     accounted,
+    called,
     counted,
     exponents,
     measured,
@@ -36,6 +38,30 @@ from .cases import (
     told,
     well,
     within,
+)
+
+BATCHES = {
+    "T": "tsybakov/alg-6@steps",
+    "b": "tsybakov/alg-6@batch",
+    "level": "tsybakov/alg-6@level",
+    "gamma": "tsybakov/alg-6@gamma",
+    "gradients": "tsybakov/alg-6@gradients",
+}
+VARIANCE = {**BATCHES, "sigma": "tsybakov/alg-6@literal"}
+FOUND = {"sigma": "where no claim has it, it is searched for: the least at which a batch, or the shuffle, spends delta"}
+
+settings_of_algorithm_6 = settings(
+    "tsybakov/alg-6",
+    {
+        "as printed": BATCHES,
+        "literal": VARIANCE,
+        "plain": {**BATCHES, "delta": "tsybakov/alg-6@plain-delta"},
+        "shuffle": BATCHES,
+    },
+    symbols={"level": "C"},
+    beside=FOUND,
+    fields={"k": (2.0, 3.0, 4.0)},
+    powers={"sigma": 2},
 )
 
 
@@ -147,6 +173,23 @@ LINEAR = by_size([2**j for j in (24, 36, 48)], [2**j for j in range(20, 53, 4)],
 def accelerated_risk_without_shuffling(context: Context, *, k: float, n: int) -> dict[str, float]:
     """The same with noise for disjoint batches, which costs a factor sqrt(T) in the order and less in constants."""
     return tied_risk(context, "tsybakov/thm-6", PermutedAccelerated(k=k, calibration="plain"), 4.0, k, n)
+
+
+CALLS = {
+    "phases": "tsybakov/alg-5@calls",
+    "records": "tsybakov/alg-7@corrected-records",
+    "radius": "tsybakov/alg-4@radius",
+    "gradients": "tsybakov/alg-4@gradients",
+}
+settings_of_algorithm_7 = settings(
+    "tsybakov/alg-7",
+    {"literal": {**CALLS, "records": "tsybakov/alg-7@records"}, "corrected": CALLS, "shrinking": CALLS},
+    symbols={"level": "C"},
+    beside={"start": "where its records begin", **FOUND},
+    fields={"k": (2.0, 4.0), "theta_bar": (1.5, 2.0, 4.0), "calibration": ("literal",)},
+    powers={"sigma": 2},
+    inner=Inner(called=called, stated=dict.fromkeys(("literal", "corrected", "shrinking"), VARIANCE)),
+)
 
 
 @check("tsybakov/alg-7@corrected", kind="sensitivity")

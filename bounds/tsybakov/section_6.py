@@ -5,9 +5,9 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, D, H, R, T, d, epsilon, k, n, r_k, sigma, theta
+from dpcheck.symbols import C, D, H, R, T, b, d, epsilon, index, k, m, n, r_k, sigma, theta
 
-from ._paper import FREE, LOG, LOGS, SHUFFLED_RANGE, Delta, E, claim, ell, growth, settled, tau, x
+from ._paper import FREE, LOG, LOGS, SHUFFLED_RANGE, Delta, E, claim, ell, growth, settled, tau, theta_bar, x
 
 alg_6 = claim(
     "tsybakov/alg-6",
@@ -46,6 +46,73 @@ alg_6_plain = claim(
     quantity="noise deviation",
     relation="=",
     explicit=8 * C * T * sp.sqrt(LOG) / (n * epsilon),
+)
+
+_ratio = epsilon * m / sp.sqrt(d * LOG)
+
+alg_6_steps = alg_6.as_read(
+    "tsybakov/alg-6@steps",
+    "Algorithm 6, number of batches",
+    "T = √(HD/r̃_k)·min{(εm/√(dℒ))^{(k−1)/(2k)}, m^{1/4}} on m records, rounded up, at most m.",
+    quantity="batches",
+    explicit=sp.Min(
+        m, sp.ceiling(sp.sqrt(H * D / r_k) * sp.Min(_ratio ** ((k - 1) / (2 * k)), m ** sp.Rational(1, 4)))
+    ),
+    about=("tsybakov/alg-6",),
+)
+
+alg_6_batch = alg_6_steps.as_read(
+    "tsybakov/alg-6@batch",
+    "Algorithm 6, batches",
+    "A batch is of ⌊m/T⌋ of m records; what is left over is not read, so that n = T⌊m/T⌋.",
+    quantity="records of a batch",
+    explicit=sp.floor(m / T),
+)
+
+alg_6_level = alg_6_steps.as_read(
+    "tsybakov/alg-6@level",
+    "Algorithm 6, clip level",
+    "C = r̃_k(εm/√(dℒ))^{1/k} on m records.",
+    quantity="clip level",
+    explicit=r_k * _ratio ** (1 / k),
+)
+
+alg_6_gamma = alg_6_steps.as_read(
+    "tsybakov/alg-6@gamma",
+    "Algorithm 6, weight of the prox term",
+    "γ = max{2H, (Σ/D)√(T(T+1)(2T+1)/12)} with Σ² = dσ² + r̃_k²/b, of `thm-6@derived`; the paper leaves it open.",
+    origin="ours",
+    quantity="scale of the prox weights",
+    explicit=sp.Max(
+        2 * H, sp.sqrt(d * sigma**2 + r_k**2 / b) / D * sp.sqrt(T * (T + 1) * (2 * T + 1) / sp.Integer(12))
+    ),
+)
+
+alg_6_gradients = alg_6_steps.as_read(
+    "tsybakov/alg-6@gradients",
+    "Algorithm 6, gradients",
+    "One of every record of the T batches.",
+    measures="gradients",
+    quantity="gradients",
+    explicit=T * b,
+)
+
+_mu = 2 * C / (b * sigma)
+
+
+def _upper_tail(x: sp.Expr) -> sp.Expr:
+    """P(Z > x) of a standard Gaussian Z."""
+    return sp.erfc(x / sp.sqrt(2)) / 2
+
+
+alg_6_plain_delta = alg_6_plain.as_read(
+    "tsybakov/alg-6@plain-delta",
+    "Algorithm 6 with noise for disjoint batches, what it spends",
+    "Noise of deviation σ on a batch mean of sensitivity 2C/b spends exactly δ at ε: Φ(μ/2 − ε/μ) − e^εΦ(−μ/2 − ε/μ) "
+    "with μ = 2C/(bσ).",
+    quantity="δ that a batch spends at ε",
+    explicit=_upper_tail(epsilon / _mu - _mu / 2) - sp.exp(epsilon) * _upper_tail(epsilon / _mu + _mu / 2),
+    about=("tsybakov/alg-6",),
 )
 
 alg_7 = claim(
@@ -90,6 +157,31 @@ alg_7_corrected = claim(
     measures="gradients",
     relation="<=",
     explicit=n,
+)
+
+
+def _part(exponent: sp.Expr) -> sp.Expr:
+    """⌊2^{i−1}n/(log_2 n)^E⌋."""
+    return sp.floor(2 ** (index - 1) * n / sp.log(n, 2) ** exponent)
+
+
+alg_7_records = alg_7.as_read(
+    "tsybakov/alg-7@records",
+    "Algorithm 7, parts",
+    "n_i = ⌊2^{i−1}n/(log_2 n)^E⌋ with the printed E = (log_θ̄ 2)².",
+    measures="",
+    quantity="records of call i",
+    relation="=",
+    explicit=_part((sp.log(2) / sp.log(theta_bar)) ** 2),
+    about=("tsybakov/alg-7",),
+)
+
+alg_7_corrected_records = alg_7_records.as_read(
+    "tsybakov/alg-7@corrected-records",
+    "Corrected Algorithm 7, parts",
+    "The same with E = log_θ̄ 2 of the proof.",
+    origin="ours",
+    explicit=_part(sp.log(2) / sp.log(theta_bar)),
 )
 
 thm_6 = claim(
