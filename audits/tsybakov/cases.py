@@ -20,6 +20,7 @@ from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Conclude, Context, by_size
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import order_of
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
@@ -28,7 +29,7 @@ from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Problem, Sample, Schedule, Workload
+from dpcheck.interfaces import Algorithm, Array, Problem, Rng, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.symbols import BY_NAME
@@ -62,18 +63,30 @@ CORRECTED = {
     "sensitivity": "tsybakov/rem-2@corrected",
     "sigma": "tsybakov/alg-3",
 }
-AS_PRINTED = {
-    "eta": "tsybakov/alg-3@eta", "weight": "tsybakov/alg-3@lambda", "sensitivity": "tsybakov/rem-2"
-}  # fmt: skip
-ON_STEPS = {"sensitivity": "tsybakov/fact-sens", "sigma": "tsybakov/thm-1@corrected"}
-FOR_THE_REACH = {"sensitivity": "tsybakov/alg-3@trivial-movement", "sigma": "tsybakov/alg-3@trivial-sigma"}
 PHASES = {
-    "as printed": {**CORRECTED, **AS_PRINTED},
+    "as printed": {
+        **CORRECTED, "eta": "tsybakov/alg-3@eta", "weight": "tsybakov/alg-3@lambda", "sensitivity": "tsybakov/rem-2"
+    },
     "corrected": CORRECTED,
-    "private": {**CORRECTED, **ON_STEPS},
-    "trivial": {**CORRECTED, **FOR_THE_REACH},
-}
+    "private": {**CORRECTED, "sensitivity": "tsybakov/fact-sens", "sigma": "tsybakov/thm-1@corrected"},
+    "trivial": {
+        **CORRECTED, "sensitivity": "tsybakov/alg-3@trivial-movement", "sigma": "tsybakov/alg-3@trivial-sigma"
+    },
+}  # fmt: skip
 """Who states the settings of the phases of Algorithm 3, by reading."""
+
+
+def rough(rng: Rng) -> tuple[Problem, int]:
+    """A drawn problem with constants so far apart that every cap of a step binds at times."""
+    problem, n = drawn(n=(4.0, 2.0**40))(rng)
+    c, (steep, curved, heavy) = problem.constants, 4.0 ** rng.uniform((-4, -4, -16), (1, 5, 0))
+    apart = replace(
+        c,
+        lipschitz=lambda q: steep * c.lipschitz(q),
+        smoothness=lambda q: curved * c.smoothness(q),
+        moment=lambda order, m: heavy * c.moment(order, m),
+    )
+    return replace(problem, constants=apart), n
 
 
 def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:

@@ -47,6 +47,7 @@ from .cases import (
     priced,
     problem,
     reach,
+    rough,
     searched,
     told,
     well,
@@ -73,6 +74,7 @@ def settings_of_calls(label: str, printed: Stated, corrected: Stated, **fields: 
         {name: {**shared, **own} for name, own in readings.items()},
         symbols=LETTERS,
         beside={"start": "where its records begin"},
+        problems=rough,
         fields={"p": (1.0, 2.0), "k": (2.0, 4.0), "project": (True,), "lipschitz": ("ignored",), **fields},
         inner=Inner(called=called, stated=phases),
     )

@@ -14,7 +14,7 @@ from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.localised import corrected
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import drawn, settings
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, stated
 from dpcheck.errors import Infeasible
 from dpcheck.harness import accuracy, runtime, sensitivity, stability
@@ -36,6 +36,7 @@ from .cases import (
     everywhere,
     localised,
     problem,
+    rough,
     told,
     transcribed,
     well,
@@ -44,11 +45,9 @@ from .cases import (
 
 
 def halved(rng: Rng) -> tuple[Problem, int]:
-    """A drawn problem on 2^l records, rough enough at times for the smoothness to bind."""
-    problem, n = drawn(n=(4.0, 2.0**40))(rng)
-    c, rougher = problem.constants, 4.0 ** rng.uniform(0, 5)
-    rough = replace(c, smoothness=lambda q: rougher * c.smoothness(q))
-    return replace(problem, constants=rough), 1 << (n.bit_length() - 1)
+    """A drawn problem on 2^l records."""
+    problem, n = rough(rng)
+    return problem, 1 << (n.bit_length() - 1)
 
 
 settings_of_algorithm_3 = settings(

@@ -48,7 +48,7 @@ BATCHES = {
     "gradients": "tsybakov/alg-6@gradients",
 }
 VARIANCE = {**BATCHES, "sigma": "tsybakov/alg-6@literal"}
-FOUND = {"sigma": "where no claim has it, it is searched for: the least at which a batch, or the shuffle, spends delta"}
+FOUND = {"sigma": "where no claim has it, it is searched for: the least at which delta is spent, which claims have"}
 
 settings_of_algorithm_6 = settings(
     "tsybakov/alg-6",
@@ -56,7 +56,7 @@ settings_of_algorithm_6 = settings(
         "as printed": BATCHES,
         "literal": VARIANCE,
         "plain": {**BATCHES, "delta": "tsybakov/alg-6@plain-delta"},
-        "shuffle": BATCHES,
+        "shuffle": {**BATCHES, "delta": "tsybakov/alg-6@shuffle-delta"},
     },
     symbols={"level": "C"},
     beside=FOUND,
@@ -184,11 +184,18 @@ CALLS = {
 settings_of_algorithm_7 = settings(
     "tsybakov/alg-7",
     {"literal": {**CALLS, "records": "tsybakov/alg-7@records"}, "corrected": CALLS, "shrinking": CALLS},
-    symbols={"level": "C"},
+    symbols={"level": "C", "radius": "R"},
     beside={"start": "where its records begin", **FOUND},
     fields={"k": (2.0, 4.0), "theta_bar": (1.5, 2.0, 4.0), "calibration": ("literal",)},
     powers={"sigma": 2},
-    inner=Inner(called=called, stated=dict.fromkeys(("literal", "corrected", "shrinking"), VARIANCE)),
+    inner=Inner(
+        called=called,
+        stated={
+            "literal": VARIANCE,
+            "corrected": VARIANCE,
+            "shrinking": {**VARIANCE, "D": "tsybakov/alg-7@shrinking-diameter"},
+        },
+    ),
 )
 
 

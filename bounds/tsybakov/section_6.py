@@ -7,7 +7,7 @@ import sympy as sp
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import C, D, H, R, T, b, d, epsilon, index, k, m, n, r_k, sigma, theta
 
-from ._paper import FREE, LOG, LOGS, SHUFFLED_RANGE, Delta, E, claim, ell, growth, settled, tau, theta_bar, x
+from ._paper import FREE, LOG, LOGS, SHUFFLED_RANGE, Delta, E, claim, ell, epsilon_0, growth, settled, tau, theta_bar, x
 
 alg_6 = claim(
     "tsybakov/alg-6",
@@ -97,12 +97,11 @@ alg_6_gradients = alg_6_steps.as_read(
     explicit=T * b,
 )
 
-_mu = 2 * C / (b * sigma)
 
-
-def _upper_tail(x: sp.Expr) -> sp.Expr:
-    """P(Z > x) of a standard Gaussian Z."""
-    return sp.erfc(x / sp.sqrt(2)) / 2
+def _spent(mu: sp.Expr, at: sp.Expr) -> sp.Expr:
+    """Φ(μ/2 − ε/μ) − e^εΦ(−μ/2 − ε/μ): δ at ε of Gaussian noise of which the sensitivity is μ deviations."""
+    first, second = (sp.erfc((at / mu + half) / sp.sqrt(2)) / 2 for half in (-mu / 2, mu / 2))
+    return first - sp.exp(at) * second
 
 
 alg_6_plain_delta = alg_6_plain.as_read(
@@ -111,8 +110,21 @@ alg_6_plain_delta = alg_6_plain.as_read(
     "Noise of deviation σ on a batch mean of sensitivity 2C/b spends exactly δ at ε: Φ(μ/2 − ε/μ) − e^εΦ(−μ/2 − ε/μ) "
     "with μ = 2C/(bσ).",
     quantity="δ that a batch spends at ε",
-    explicit=_upper_tail(epsilon / _mu - _mu / 2) - sp.exp(epsilon) * _upper_tail(epsilon / _mu + _mu / 2),
+    explicit=_spent(2 * C / (b * sigma), epsilon),
     about=("tsybakov/alg-6",),
+)
+
+alg_6_shuffle_delta = alg_6_plain_delta.as_read(
+    "tsybakov/alg-6@shuffle-delta",
+    "Algorithm 6 with noise for its shuffle, what it spends",
+    "Noise of deviation σ√b on a record of sensitivity 2C spends δ_0 at ε_0, and n shuffled records of it "
+    "2(e^ε + 1)(1 + e^{−ε_0}/2)nδ_0 = δ at ε.",
+    quantity="δ that the shuffle spends at ε",
+    explicit=2
+    * (sp.exp(epsilon) + 1)
+    * (1 + sp.exp(-epsilon_0) / 2)
+    * n
+    * _spent(2 * C / (sigma * sp.sqrt(b)), epsilon_0),
 )
 
 alg_7 = claim(
@@ -182,6 +194,15 @@ alg_7_corrected_records = alg_7_records.as_read(
     "The same with E = log_θ̄ 2 of the proof.",
     origin="ours",
     explicit=_part(sp.log(2) / sp.log(theta_bar)),
+)
+
+alg_7_shrinking_diameter = alg_7_records.as_read(
+    "tsybakov/alg-7@shrinking-diameter",
+    "Algorithm 7 on halving balls, diameters",
+    "A call on the ball of radius R_{t−1} takes D = 2R_{t−1}.",
+    origin="ours",
+    quantity="diameter that a call takes",
+    explicit=2 * R,
 )
 
 thm_6 = claim(

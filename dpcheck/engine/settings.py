@@ -125,6 +125,8 @@ class _Drawer:
         for phase in schedule.phases if self.inner else ():
             assert self.inner is not None
             around = {self.symbols.get(name, name): value for name, value in vars(phase).items() if _number(value)}
+            # What is called is handed on, not chosen anew: an order k of the caller is that of its calls.
+            around |= {name.rstrip("_"): value for name, value in vars(chosen).items() if _number(value)}
             yield self._plan(
                 *self.inner.called(chosen, problem, phase), phase.inner, self.inner.stated[reading], around
             )
@@ -142,7 +144,7 @@ class _Drawer:
         # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
         own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
         values = {name.rstrip("_"): value for name, value in known(chosen, problem, n).items()}
-        values |= {**around, **own_terms}
+        values |= {**own_terms, **around}
         values |= {last.name: len(schedule.phases)}
         if self.inner and hasattr(schedule.phases[0], "inner"):
             values[f"gradients{SEQUENCE}"] = [float(phase.inner.gradients) for phase in schedule.phases]
