@@ -52,6 +52,7 @@ def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
 
 LETTERS = {"records": "n", "weight": "lambda", "steps": "T", "level": "C", "radius": "R", "step": "gamma"}
 """Fields of phases and calls -> their letters in the claims."""
+
 CORRECTED = {
     "records": "tsybakov/alg-3@records",
     "eta": "tsybakov/alg-3@corrected-eta",
@@ -63,6 +64,7 @@ CORRECTED = {
     "sensitivity": "tsybakov/rem-2@corrected",
     "sigma": "tsybakov/alg-3",
 }
+
 PHASES = {
     "as printed": {
         **CORRECTED, "eta": "tsybakov/alg-3@eta", "weight": "tsybakov/alg-3@lambda", "sensitivity": "tsybakov/rem-2"
@@ -173,24 +175,6 @@ class Settling(LocalisedClipped):
             return LocalisedClipped.descend(walk, phase, workload, found, start, project, answer)
         losses: Any = getattr(workload, "workload", workload)
         return settled(losses, found, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight)
-
-
-def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, float, float]:
-    """Losses of moment 1 on a ball of radius `far` units, K = K_0 units, with a step at which Theorem 1 fails.
-
-    At that step lambda_1 = C_1/(n_1 unit); the unit is such that L_f is at most 19/20 of what Theorem 1 allows.
-
-    Returns:
-        (losses, eta, unit).
-    """
-    plain, free = Sheared(a, 1.0), LocalisedClipped(p=p, eta=1.0, lipschitz="ignored")
-    level, first = free.phases(told(plain), n)[0].level, n // 2
-    unit = 0.95 * free.largest_lipschitz(told(plain), n) / (far + K_0 + 1)
-    return (
-        replace(plain, K=K_0 * unit, radius=far * unit, steepest=level),
-        4 * unit / (level * first ** (2 * p - 1)),
-        unit,
-    )
 
 
 LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)

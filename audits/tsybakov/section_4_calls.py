@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import (
-    IteratedLocalised,
-    PermutedAccelerated,
-    StochasticApproximation,
-)
+from dpcheck.algorithms.tsybakov import IteratedLocalised, PermutedAccelerated, StochasticApproximation
 from dpcheck.algorithms.tsybakov.epochs import doubling_parts, part_exponent
-from dpcheck.checks import Check, Context, by_size, check, together, unchecked
+from dpcheck.checks import Check, Context, by_size, check, together
 from dpcheck.claims import evaluate
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import Inner, Stated, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, rate, risk
@@ -50,13 +47,8 @@ from .cases import (
     rough,
     searched,
     told,
+    transcribed,
     well,
-)
-
-printed_epochs = unchecked(
-    "tsybakov/alg-4",
-    "as printed each call is Algorithm 3 with the first weight that empties its domain; its risk with projected "
-    "outputs is checked under Theorem 2",
 )
 
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
@@ -137,10 +129,7 @@ def halving(context: Context, verifier: str, theta: int, instance: tuple[int, in
 @check(
     "tsybakov/thm-2",
     kind="risk",
-    grid={
-        "theta": (2, 3),
-        "instance": by_size(PRINTED_CALLS[:2], PRINTED_CALLS),
-    },
+    grid={"theta": (2, 3), "instance": by_size(PRINTED_CALLS[:2], PRINTED_CALLS)},
     expect="refuted",
 )
 def printed_calls_do_not_come_back(context: Context, *, theta: int, instance: tuple[int, int, int]) -> Verdict:
@@ -320,12 +309,7 @@ def theorem_11_is_theorem_2_with_logarithms(context: Context) -> Verdict:
 PRINTED_LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))
 
 
-@check(
-    "tsybakov/thm-11",
-    kind="risk",
-    grid={"instance": by_size(PRINTED_LOGS[:1], PRINTED_LOGS)},
-    expect="refuted",
-)
+@check("tsybakov/thm-11", kind="risk", grid={"instance": by_size(PRINTED_LOGS[:1], PRINTED_LOGS)}, expect="refuted")
 def printed_calls_miss_the_order_with_logarithms(context: Context, *, instance: tuple[int, int, int]) -> Verdict:
     """The same against the order of Theorem 11 at theta = 2."""
     return halving(context, "thm_11_risk", 2, instance)
@@ -343,11 +327,32 @@ def approximation_risk_with_its_logarithms(context: Context, *, theta: float, n:
     return on_a_well(context, "tsybakov/thm-11@phases", approximation(2.0), theta, 2.0, n)
 
 
-printed_parts = unchecked(
-    "tsybakov/alg-5",
-    "as printed each call is Algorithm 3 with the first weight that empties its domain; its risk with projected "
-    "outputs is checked under Theorem 3",
-)
+@check("tsybakov/rem-3", kind="transcription")
+def bound_without_the_domain(context: Context) -> Verdict:
+    """The bound of Theorem 2 at drawn values, without D, the smoothness or L_f; error^2/lambda at theta = 2."""
+    said, rng, found, wanted = claim("tsybakov/rem-3"), context.rng(), [], []
+    there = sorted({"D", "H", "L", "R"} & set(said.needs))
+    if there:
+        return differs(f"the bound of {said.title} has {', '.join(there)}, of which it is to be independent")
+    for _ in range(100):
+        at = {name: float(np.exp(rng.uniform(-3, 3))) for name in said.needs}
+        at |= {"theta": 2 + at["theta"], "k": 2 + at["k"], "n": 2 + at["n"] * 1e6, "delta": 1e-6, "beta": 1e-3}
+        found.append(evaluate(order_of("tsybakov/rem-3"), at))
+        wanted.append(evaluate(order_of("tsybakov/thm-2"), at))
+    alike = transcribed(found, wanted, "the bound of Remark 3, and that of Theorem 2")
+    return exponents("tsybakov/rem-3", 2.0) if alike.outcome == "holds" else alike
+
+
+@check("tsybakov/rem-3@derived", kind="accuracy", grid={"theta": (1.5, 2.0, 4.0)})
+def cones_attain_the_diameter(context: Context, *, theta: float) -> Verdict:
+    """The cone L|w| on a ball: its growth constant on the whole domain, and the diameter, which is the bound."""
+    rng, found, wanted = context.rng(), [], []
+    for slope, radius in np.exp(rng.uniform(-3, 3, (context.scale(20, 200), 2))):
+        w = radius * np.linspace(0, 1, 1001)[1:]
+        grows = float((slope * w / w**theta).min())
+        found.append(2 * radius)
+        wanted.append(stated("tsybakov/rem-3@derived", L=slope, lambda_=grows, theta=theta))
+    return transcribed(found, wanted, "diameter of the ball, and the largest one")
 
 
 @check("tsybakov/alg-5@literal", kind="runtime", expect="refuted")
@@ -364,11 +369,7 @@ def printed_parts_fit_into_the_data(context: Context) -> Verdict:
 
 settings_of_algorithm_5 = settings_of_calls(
     "tsybakov/alg-5",
-    {
-        "phases": "tsybakov/alg-5@calls",
-        "records": "tsybakov/alg-5@records",
-        "step": "tsybakov/alg-4@gamma",
-    },
+    {"phases": "tsybakov/alg-5@calls", "records": "tsybakov/alg-5@records", "step": "tsybakov/alg-4@gamma"},
     {
         "phases": "tsybakov/alg-5@calls",
         "records": "tsybakov/alg-5@corrected-records",
@@ -411,10 +412,7 @@ LAST_CALLS = together("log2_log2_n factor logs", (4, 100, 0), (5, 10**5, 0), (6,
 @check(
     "tsybakov/thm-3",
     kind="risk",
-    grid={
-        "theta": (2, 3),
-        "instance": by_size(LAST_CALLS[:2], LAST_CALLS),
-    },
+    grid={"theta": (2, 3), "instance": by_size(LAST_CALLS[:2], LAST_CALLS)},
     expect="refuted",
 )
 def last_printed_call_ends_at_the_wrong_end(context: Context, *, theta: int, instance: tuple[int, int, int]) -> Verdict:

@@ -315,6 +315,17 @@ rem_3_derived = claim(
     assumptions=(sp.Gt(theta, 1),),
 )
 
+
+@derivation("tsybakov/rem-3@derived")
+def two_points_and_the_minimiser(proof: Proof) -> None:
+    """By Lemma 1 λr^θ <= (L_f^θ/λ)^{1/(θ−1)} at distance r from the minimiser; two points are at most 2r apart."""
+    reach, excess = (L / lambda_) ** (1 / (theta - 1)), (L**theta / lambda_) ** (1 / (theta - 1))
+    excess = proof.uses("tsybakov/lem-1", excess)
+    proof.equal("λr^θ is that excess at r = (L_f/λ)^{1/(θ−1)}", lambda: lambda_ * reach**theta, excess, {theta: 1 + x})
+    proof.argues("the triangle inequality, where the minimiser is the nearest one of both", "diameter", "<=", 2 * reach)
+    proof.concludes("tsybakov/rem-3@derived", 2 * reach)
+
+
 alg_5 = claim(
     "tsybakov/alg-5",
     "Algorithm 5 (iterated LNC-GM)",
