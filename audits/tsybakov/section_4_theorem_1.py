@@ -317,8 +317,7 @@ def algorithm_3_on_one_record_turned_around(context: Context, *, epsilon: float,
 @check("tsybakov/thm-1@corrected", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (16, 64)})
 def noise_per_step_is_private_for_every_loss(context: Context, *, epsilon: float, n: int) -> Verdict:
     """The exact account of all noisy steps, which uses nothing of the loss but the clip level."""
-    work = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=4.0, reach=2.0)
-    schedule = corrected(noise="steps").schedule(told(work, ApproxDP(epsilon, 1e-5)), n)
+    schedule = corrected(noise="steps").schedule(told(replace(LINE, theta=4.0), ApproxDP(epsilon, 1e-5)), n)
     spent = account(schedule)
     rho = max(stretch.rho for stretch in spent.stretches)
     found = accuracy.never_violated(
@@ -347,8 +346,8 @@ def _replayed_sensitivity(context: Context, noise: str) -> Verdict:
     pair = np.tile([1.0, 1.0, 0.0, 0.0], (n, 1)), np.tile([1.0, 1.0, 0.0, 0.0], (n, 1))
     pair[1][0] = [0.0, 0.0, *-work.u]
     found = sensitivity.search(
-        case, BoxRecords([0.0, -1.0, -1.0, -1.0], [1.0] * 4), n, given=[pair], chains=everywhere(case, n), steps=context.scale(3, 30),
-        seed=context.seed,
+        case, BoxRecords([0.0, -1.0, -1.0, -1.0], [1.0] * 4), n, given=[pair], chains=everywhere(case, n),
+        steps=context.scale(3, 30), seed=context.seed,
     )  # fmt: skip
     because = {
         "steps": "at a common point two clipped means differ by 2C/n, whatever the losses",
@@ -440,8 +439,7 @@ def every_phase_moves_by_twice_its_reach(context: Context) -> Verdict:
 @check("tsybakov/thm-1@trivial", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (16, 1024)})
 def noise_for_the_reach_is_private_for_every_loss(context: Context, *, epsilon: float, n: int) -> Verdict:
     """The account of output noise at the reach, n_i times the printed noise."""
-    work = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=4.0, reach=2.0)
-    problem = told(work, ApproxDP(epsilon, 1e-5))
+    problem = told(replace(LINE, theta=4.0), ApproxDP(epsilon, 1e-5))
     plan, printed = (corrected(noise=kind).schedule(problem, n) for kind in ("trivial", "output"))
     ratios = [a.sigma / (b.sigma * b.records) for a, b in zip(plan.phases, printed.phases, strict=True)]
     found = accuracy.never_violated(

@@ -139,42 +139,28 @@ lem_7 = claim(
     assumptions=(sp.Ge(k, 2),),
 )
 
-lem_7_literal = claim(
+lem_7_literal = lem_7.as_read(
     "tsybakov/lem-7@literal",
     "The middle of Lemma 7",
     "E‖ν̂ − ν‖ <= r^(k)/((k−1)C^{k−1}).",
-    kind="lemma",
-    section="B",
-    origin="cited",
     quantity="E‖ν̂ − ν‖",
-    relation="<=",
-    explicit=r_k**k / ((k - 1) * C ** (k - 1)),
     grade="slip",
     remark="Ten fair signs, C = 100, k = 2: 0.246 against 0.01.",
-    assumptions=(sp.Ge(k, 2),),
 )
 
-lem_7_corrected = claim(
+lem_7_corrected = lem_7.as_read(
     "tsybakov/lem-7@corrected",
     "Lemma 7 with the sharp bias",
     "‖Eν̂ − ν‖ <= ((k−1)^{k−1}/k^k) r^(k)/C^{k−1}.",
-    kind="lemma",
-    section="B",
     origin="ours",
-    quantity="bias",
-    relation="<=",
     explicit=(k - 1) ** (k - 1) / k**k * r_k**k / C ** (k - 1),
-    assumptions=(sp.Ge(k, 2),),
 )
 
-lem_7_variance = claim(
+lem_7_variance = lem_7.as_read(
     "tsybakov/lem-7@variance",
     "Variance part of Lemma 7",
     "E‖ν̃ − Eν̃‖² <= dσ² + r^(2)/s.",
-    kind="lemma",
-    section="B",
-    origin="cited",
     quantity="variance",
-    relation="<=",
     explicit=d * sigma**2 + r_2**2 / n,
+    assumptions=(),
 )

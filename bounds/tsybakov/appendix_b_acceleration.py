@@ -24,18 +24,12 @@ fact_acsa = claim(
     about=("tsybakov/alg-6",),
 )
 
-fact_acsa_derived = claim(
+fact_acsa_derived = fact_acsa.as_read(
     "tsybakov/fact-acsa@derived",
     "Accelerated SGD with constants, no bias",
     "At γ = max{2H, (Σ/D)√(T(T+1)(2T+1)/12)} the expected excess is at most 4HD²/(T(T+1)) + 2DΣ√((2T+1)/(3T(T+1))).",
-    kind="lemma",
-    section="B",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=4 * H * D**2 / (T * (T + 1)) + 2 * D * Sigma * sp.sqrt((2 * T + 1) / (3 * T * (T + 1))),
-    about=("tsybakov/alg-6",),
 )
 
 claim_noise = claim(
@@ -64,15 +58,10 @@ lem_6 = claim(
     assumptions=(sp.Le(epsilon_0, sp.log(n / (16 * sp.log(2 / delta)))),),
 )
 
-lem_6_derived = claim(
+lem_6_derived = lem_6.as_read(
     "tsybakov/lem-6@derived",
     "Amplification by shuffling with constants",
     "ε <= log(1 + (e^{ε_0} − 1)/(e^{ε_0} + 1)·(8√(e^{ε_0} log(4/δ)/n) + 8e^{ε_0}/n)) when δ_0 = 0.",
-    kind="lemma",
-    section="B",
-    origin="cited",
-    quantity="ε that is spent",
-    relation="<=",
     explicit=sp.log(
         1
         + (sp.exp(epsilon_0) - 1)
@@ -81,7 +70,6 @@ lem_6_derived = claim(
     ),
     remark="The constants are those of the cited source as remembered in the field; the exact value for "
     "randomised response lies below them wherever it was computed.",
-    assumptions=(sp.Le(epsilon_0, sp.log(n / (16 * sp.log(2 / delta)))),),
 )
 
 lem_6_underived = underived("tsybakov/lem-6", "cited; holds exponentials of ε_0, and its proof is not in the paper")

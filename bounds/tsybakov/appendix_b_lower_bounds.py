@@ -28,15 +28,11 @@ lem_5 = claim(
     "orders.",
 )
 
-lem_5_corrected = claim(
+lem_5_corrected = lem_5.as_read(
     "tsybakov/lem-5@corrected",
     "Private Fano at half the distance",
     "The same with Φ(half the least distance) in the place of a/2; with a/2 when Φ∘dist is itself a pseudometric.",
-    kind="lemma",
-    section="B",
     origin="ours",
-    quantity="average risk",
-    relation=">=",
     explicit=a * (1 - (rho * (n**2 * p**2 + n * p * (1 - p)) + sp.log(2)) / sp.log(N)),
 )
 
@@ -59,32 +55,20 @@ fact_power_tnc = claim(
     assumptions=(sp.Ge(theta, 2),),
 )
 
-fact_power_tnc_literal = claim(
+fact_power_tnc_literal = fact_power_tnc.as_read(
     "tsybakov/fact-power-tnc@literal",
     "The constant 1 of the tilted power",
     "F(w) − F* >= ‖w − w*‖^θ for F = ‖w‖^θ/θ − <w, μ>.",
-    kind="lemma",
-    section="B",
-    origin="cited",
-    quantity="TNC constant",
-    relation=">=",
-    explicit=sp.Integer(1),
     grade="slip",
     remark="At θ = 2 it is 1/2 everywhere; at θ = 4 it is 1/12, at w = −2w*.",
-    assumptions=(sp.Ge(theta, 2),),
 )
 
-fact_power_tnc_corrected = claim(
+fact_power_tnc_corrected = fact_power_tnc.as_read(
     "tsybakov/fact-power-tnc@corrected",
     "Tilted power on the ball of its minimiser",
     "On ‖w‖ <= ‖w*‖ the constant of ‖w‖^θ/θ − <w, μ> is 2^{1−θ}, attained at w = −w*.",
-    kind="lemma",
-    section="B",
     origin="ours",
-    quantity="TNC constant",
-    relation=">=",
     explicit=2 ** (1 - theta),
-    assumptions=(sp.Ge(theta, 2),),
 )
 
 fact_gv = claim(

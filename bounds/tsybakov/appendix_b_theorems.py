@@ -27,35 +27,26 @@ thm_8 = claim(
     remark="r̂² in print means r̂^(2). Before simplification the last term is 8ηB̂²/λ + 4B̂²/λ².",
 )
 
-thm_8_derived = claim(
+thm_8_derived = thm_8.as_read(
     "tsybakov/thm-8@derived",
     "Sharp bias of the clipped mean",
     "B̂ <= ((k−1)^{k−1}/k^k) r̂^(k)/C^{k−1}, attained at ‖z‖ = kC/(k−1).",
-    kind="theorem",
-    section="B",
     origin="ours",
     quantity="bias",
-    relation="<=",
     explicit=(k - 1) ** (k - 1) / k**k * r_k**k / C ** (k - 1),
-    about=("tsybakov/alg-2",),
     assumptions=(sp.Ge(k, 2),),
 )
 
-thm_8_sharp = claim(
+thm_8_sharp = thm_8.as_read(
     "tsybakov/thm-8@sharp",
     "Theorem 8 with smaller constants",
     "For ηλ <= 1: ‖w_T − ŵ‖² <= e^{−ληT}‖w_0 − ŵ‖² + 2ηr̂^(2)/λ + 2ηλD² + B̂²/λ².",
-    kind="theorem",
-    section="B",
     origin="ours",
-    quantity="squared distance to the exact minimiser",
-    relation="<=",
     explicit=sp.exp(-lambda_ * eta * T) * D**2
     + 2 * eta * r_2**2 / lambda_
     + 2 * eta * lambda_ * D**2
     + bias**2 / lambda_**2,
     assumptions=(sp.Le(eta * lambda_, 1),),
-    about=("tsybakov/alg-2",),
 )
 
 
@@ -107,16 +98,12 @@ thm_9 = claim(
     ),
 )
 
-thm_9_derived = claim(
+thm_9_derived = thm_9.as_read(
     "tsybakov/thm-9@derived",
     "The cost of the last noise",
     "At n_l = 1, η_l = η/n² and η <= Dn^{−p/2}/L_f: 4L_f√d σ_l log(4/β) <= 32Dr̃_{2k} log(4/β)n^{−p/2−2}(√(d "
     "log(1/δ))/ε)^{(k−1)/k}(log n)^{−1/(2k)}.",
-    kind="theorem",
-    section="B",
     origin="ours",
-    quantity="cost of the last noise",
-    relation="<=",
     explicit=32
     * D
     * r_2k
@@ -124,12 +111,6 @@ thm_9_derived = claim(
     * n ** (-p / 2 - 2)
     * (sp.sqrt(d * LOG) / epsilon) ** ((k - 1) / k)
     * sp.log(n) ** (-1 / (2 * k)),
-    about=("tsybakov/alg-3",),
-    probability=1 - beta,
-    assumptions=(
-        sp.Ge(p, 1),
-        sp.Ge(k, 2),
-    ),
 )
 
 
@@ -164,45 +145,32 @@ thm_10 = claim(
     "moments (S4b).",
 )
 
-thm_10_phases = claim(
+thm_10_phases = thm_10.as_read(
     "tsybakov/thm-10@phases",
     "The rate of Theorem 10 asked of the corrected Algorithm 3",
     "`alg-3@corrected` has the excess risk of Theorem 10.",
-    kind="theorem",
-    section="B",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=CONVEX_LOG,
-    about=("tsybakov/alg-3",),
-    probability=1 - beta,
+    assumptions=(),
 )
 
-thm_10_derived = claim(
+thm_10_derived = thm_10_phases.as_read(
     "tsybakov/thm-10@derived",
     "The last term of the proof of Theorem 10",
     "At the printed third cap of the step, L_f²ηn^{p−1/2}√log(1/β)2^{−(p+3/2)} = 2^{−(p+3/2)}D/√log n.",
-    kind="theorem",
-    section="B",
-    origin="ours",
     quantity="last term",
     relation="=",
     explicit=2 ** (-p - sp.Rational(3, 2)) * D / sp.sqrt(sp.log(n)),
-    about=("tsybakov/alg-3",),
+    measures="",
+    probability=None,
 )
 
-thm_10_balance = claim(
+thm_10_balance = thm_10_derived.as_read(
     "tsybakov/thm-10@balance",
     "One λ_1 cannot remove L_f",
     "D²λ_1 + 2L_f²/(λ_1√n_1) >= 2√2·DL_fn_1^{−1/4} for every λ_1 > 0.",
-    kind="theorem",
-    section="B",
-    origin="ours",
     quantity="D²λ_1 + 2L_f²/(λ_1√n_1)",
     relation=">=",
     explicit=2 * sp.sqrt(2) * D * L / n ** sp.Rational(1, 4),
-    about=("tsybakov/alg-3",),
 )
 
 

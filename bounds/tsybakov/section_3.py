@@ -45,30 +45,23 @@ def_3 = claim(
     ),
 )
 
-def_3_literal = claim(
+def_3_literal = def_3.as_read(
     "tsybakov/def-3@literal",
     "Definition 3 for every δ <= 1",
     "The same for every 0 < δ < 1.",
-    kind="definition",
-    section="3",
-    origin="cited",
     grade="slip",
     remark="At ε = 1, δ = 0.999 the exact δ is 0.99987.",
-    assumptions=(
-        sp.Le(epsilon, 1),
-        sp.Lt(delta, 1),
-    ),
+    quantity="",
+    relation="is",
+    explicit=None,
 )
 
-def_3_corrected = claim(
+def_3_corrected = def_3.as_read(
     "tsybakov/def-3@corrected",
     "Definition 3 for δ <= 0.99",
     "Gaussian noise of variance 16Δ² log(1/δ)/ε² is (ε, δ)-DP for 0 < ε <= 1 and 0 < δ <= 0.99.",
-    kind="definition",
-    section="3",
     origin="ours",
     quantity="zCDP ρ",
-    relation="=",
     explicit=epsilon**2 / (32 * LOG),
     assumptions=(
         sp.Le(epsilon, 1),
@@ -147,14 +140,11 @@ fact_sc_tnc = claim(
     remark="Section 7 speaks of (2, λ)-TNC, which λ‖w‖²/2 does not satisfy (S14).",
 )
 
-fact_sc_tnc_literal = claim(
+fact_sc_tnc_literal = fact_sc_tnc.as_read(
     "tsybakov/fact-sc-tnc@literal",
     "Strong convexity in Section 7",
     "A λ-strongly convex F satisfies (2, λ)-TNC.",
-    kind="lemma",
     section="7",
-    quantity="TNC constant at θ = 2",
-    relation=">=",
     explicit=lambda_,
     grade="slip",
     remark="λ‖w‖²/2 has the constant λ/2 exactly.",
@@ -170,22 +160,18 @@ fact_tnc_monotone = claim(
     remark="Only where ‖w − w*‖ <= 1 (S14).",
 )
 
-fact_tnc_monotone_literal = claim(
+fact_tnc_monotone_literal = fact_tnc_monotone.as_read(
     "tsybakov/fact-tnc-monotone@literal",
     "Monotonicity of TNC on every domain",
     "(θ, λ)-TNC implies (θ', λ)-TNC for every θ' >= θ, whatever the diameter of W.",
-    kind="lemma",
-    section="3",
     grade="slip",
     remark="F = w² on [−2, 2], θ' = 3, w = 2: 4 < 8.",
 )
 
-fact_tnc_monotone_corrected = claim(
+fact_tnc_monotone_corrected = fact_tnc_monotone.as_read(
     "tsybakov/fact-tnc-monotone@corrected",
     "Monotonicity of TNC with the diameter",
     "(θ, λ)-TNC implies (θ + s, λD^{−s})-TNC for every s >= 0; without the factor when D <= 1.",
-    kind="lemma",
-    section="3",
     origin="ours",
 )
 
@@ -256,15 +242,12 @@ lem_2 = claim(
     remark="The end of the printed chain, r^(k), is nowhere defined; it is sup_w E‖∇f(w, x)‖^k.",
 )
 
-lem_2_derived = claim(
+lem_2_derived = lem_2.as_read(
     "tsybakov/lem-2@derived",
     "Lemma 2 for every sample size",
     "e_m^(k) does not increase in m at all, and R̃_{k,n} <= √(1 − 1/n) r̃_k.",
-    kind="lemma",
-    section="3, B",
     origin="ours",
     quantity="e_{m+1}^(k) − e_m^(k)",
-    relation="<=",
     explicit=sp.Integer(0),
 )
 

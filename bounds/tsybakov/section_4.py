@@ -18,13 +18,11 @@ ex_l4 = claim(
     remark="With label noise of variance s² the excess also contains 6s²‖Δ‖_2², so that (2, 6s²)-TNC holds as well.",
 )
 
-ex_l4_derived = claim(
+ex_l4_derived = ex_l4.as_read(
     "tsybakov/ex-l4@derived",
     "The l4 example with sign features",
     "With x uniform on signs and labels <w°, x> ± s, F − F* = 3‖Δ‖_2⁴ − 2‖Δ‖_4⁴ + 6s²‖Δ‖_2², Δ = w − w°; so F − F* >= "
     "‖Δ‖_2⁴.",
-    kind="proposition",
-    section="4",
     origin="ours",
     quantity="TNC constant at θ = 4",
     relation=">=",
@@ -67,17 +65,15 @@ alg_2 = claim(
     remark="w_1 is never set and the printed loop makes T − 1 steps; Theorem 8 counts T from w_0.",
 )
 
-alg_2_derived = claim(
+alg_2_derived = alg_2.as_read(
     "tsybakov/alg-2@derived",
     "Reach of Algorithm 2",
     "For 0 <= ηλ <= 1 and w_0 in W, ‖w_T − w_0‖ <= (1 − (1 − ηλ)^T)C/λ; two runs from one w_0 are at most twice that "
     "apart, whatever their data.",
-    kind="algorithm",
-    section="4",
     origin="ours",
     quantity="distance from the start",
-    relation="<=",
     explicit=ALL_STEPS * C / lambda_,
+    measures="",
 )
 
 proc_prox_exact = claim(
@@ -114,31 +110,20 @@ rem_2 = claim(
     "explicit instances with smoothness 1 (S1).",
 )
 
-rem_2_corrected = claim(
+rem_2_corrected = rem_2.as_read(
     "tsybakov/rem-2@corrected",
     "Remark 2 where clipped steps contract",
     "2C/(nλ) for d = 1, linear, isotropic quadratic and generalised linear losses, at steps η(α + 2λ) <= 2.",
-    kind="proposition",
-    section="4",
     origin="ours",
-    quantity="movement of the last iterate",
-    relation="<=",
-    explicit=2 * C / (n * lambda_),
-    about=("tsybakov/alg-2",),
     assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
 )
 
-rem_2_derived = claim(
+rem_2_derived = rem_2_corrected.as_read(
     "tsybakov/rem-2@derived",
     "How far clipping may stretch the movement",
     "For losses ½(w − c)ᵀ diag(1, a)(w − c) whose gradients are all clipped along ±u, the movement tends to "
     "(1+a)/(2√a) times 2C/(nλ) as λ → 0, for the worst u.",
-    kind="proposition",
-    section="4",
-    origin="ours",
     quantity="movement over 2C/(nλ)",
-    relation="<=",
     explicit=(1 + a) / (2 * sp.sqrt(a)),
     assumptions=(sp.Le(a, 1),),
-    about=("tsybakov/alg-2",),
 )

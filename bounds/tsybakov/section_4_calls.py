@@ -145,18 +145,11 @@ alg_4_gradients = alg_4_radius.as_read(
     explicit=sp.Sum(_gradients[index], (index, 1, last)),
 )
 
-alg_4_corrected = claim(
+alg_4_corrected = alg_4.as_read(
     "tsybakov/alg-4@corrected",
     "Algorithm 4 with projected outputs",
     "The same around `alg-3@corrected` with D = 2R_{e−1}, log(1/δ) in the second cap, and n_0 a power of two.",
-    kind="algorithm",
-    section="4",
     origin="ours",
-    about=("tsybakov/alg-3",),
-    quantity="gradients",
-    measures="gradients",
-    relation="<=",
-    order=n ** (p + 1) * sp.log(n),
 )
 
 thm_2 = claim(
@@ -180,35 +173,23 @@ thm_2 = claim(
     "`alg-4@corrected`. No union bound over the calls; the Lipschitz condition is stated at n and used at n_0 (S13).",
 )
 
-thm_2_derived = claim(
+thm_2_derived = thm_2.as_read(
     "tsybakov/thm-2@derived",
     "The reduction of Theorem 2",
     "If a call on a domain of radius R has excess at most R·a against every point of it, and 2R_0^{1−θ}a <= λ <= "
     "2^{(θ−1)m}·2R_0^{1−θ}a, then Algorithm 4 ends with excess at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)}.",
-    kind="theorem",
-    section="4",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=4 * growth(2 * a),
-    about=("tsybakov/alg-4",),
     assumptions=(sp.Ge(theta, 2),),
+    probability=None,
 )
 
-thm_2_phases = claim(
+thm_2_phases = thm_2.as_read(
     "tsybakov/thm-2@phases",
     "The rate of Theorem 2 asked of the corrected Algorithm 4",
     "`alg-4@corrected` has the excess risk of Theorem 2.",
-    kind="theorem",
-    section="4",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=thm_2.order,
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
+    assumptions=(),
 )
 
 
@@ -256,19 +237,12 @@ thm_11 = claim(
     remark="As Theorem 2.",
 )
 
-thm_11_phases = claim(
+thm_11_phases = thm_11.as_read(
     "tsybakov/thm-11@phases",
     "The rate of Theorem 11 asked of the corrected Algorithm 4",
     "`alg-4@corrected` has the excess risk of Theorem 11.",
-    kind="theorem",
-    section="B",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=thm_11.order,
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
+    assumptions=(),
 )
 
 
@@ -302,17 +276,16 @@ rem_3 = claim(
     "is unique.",
 )
 
-rem_3_derived = claim(
+rem_3_derived = rem_3.as_read(
     "tsybakov/rem-3@derived",
     "The diameter under the noise condition",
     "With a unique minimiser, (θ, λ)-TNC and L_f-Lipschitz risks bound the diameter of W by 2(L_f/λ)^{1/(θ−1)}.",
-    kind="proposition",
-    section="4",
     origin="ours",
     quantity="diameter",
-    relation="<=",
     explicit=2 * (L / lambda_) ** (1 / (theta - 1)),
     assumptions=(sp.Gt(theta, 1),),
+    measures="",
+    about=(),
 )
 
 
@@ -341,32 +314,24 @@ alg_5 = claim(
     remark="The printed exponent E does not match the proof's log_θ̄ 2, and may ask for more than n records (S12).",
 )
 
-alg_5_literal = claim(
+alg_5_literal = alg_5.as_read(
     "tsybakov/alg-5@literal",
     "Algorithm 5 with the printed exponent",
     "The parts of size 2^{i−1}n/(log_2 n)^{(log_θ̄ 2)²} have at most n records together.",
-    kind="algorithm",
-    section="4",
-    about=("tsybakov/alg-3",),
     quantity="records",
-    relation="<=",
     explicit=n,
     grade="slip",
     remark="With base-2 logarithms θ̄ = 4 and n = 2^16 take 1.5n.",
     assumptions=(sp.Gt(theta_bar, 1),),
+    measures="",
 )
 
-alg_5_corrected = claim(
+alg_5_corrected = alg_5_literal.as_read(
     "tsybakov/alg-5@corrected",
     "Algorithm 5 with the exponent of its proof",
     "With E = log_θ̄ 2 the parts have at most n records together, and the last one at least n/4 − 1.",
-    kind="algorithm",
-    section="4",
     origin="ours",
-    about=("tsybakov/alg-3",),
-    quantity="records",
-    relation="<=",
-    explicit=n,
+    assumptions=(),
 )
 
 alg_5_calls = alg_5.as_read(
@@ -447,21 +412,17 @@ thm_3_derived = claim(
     about=("tsybakov/alg-5",),
 )
 
-thm_3_phases = claim(
+thm_3_phases = thm_3.as_read(
     "tsybakov/thm-3@phases",
     "The rate of Theorem 3 asked of Algorithm 5 with corrected phases",
     "Algorithm 5 around `alg-3@corrected`, on the whole domain in every call, has the excess risk of Theorem 3.",
-    kind="theorem",
     section="B",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + TAIL),
-    about=("tsybakov/alg-5",),
     grade="proof gap",
     remark="On a strongly convex risk its exponents tend to −5/6 and −9/8 in the private regime at k = 2, 4, where the "
     "order has −1 and −3/2.",
+    assumptions=(),
+    probability=None,
 )
 
 

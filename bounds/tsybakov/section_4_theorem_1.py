@@ -85,112 +85,85 @@ thm_1 = claim(
     "have the bound of `@phase` in d = 1.",
 )
 
-thm_1_glm = claim(
+thm_1_glm = thm_1.as_read(
     "tsybakov/thm-1@glm",
     "Privacy of Algorithm 3 where clipped steps contract",
     "If d = 1, or the losses are linear, isotropic quadratics or generalised linear, and η_i(α + 2λ_i) <= 2, then each "
     "phase moves by at most 2C_i/(n_iλ_i) and Algorithm 3 is (ε, δ)-DP.",
-    kind="theorem",
-    section="4",
     origin="ours",
     quantity="movement of a phase",
-    relation="<=",
     explicit=ALL_STEPS * 2 * C / (n * lambda_),
     about=("tsybakov/alg-3", "tsybakov/alg-2"),
     assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
+    measures="",
+    probability=None,
 )
 
-thm_1_corrected = claim(
+thm_1_corrected = thm_1_glm.as_read(
     "tsybakov/thm-1@corrected",
     "Noise that is private for every loss",
     "With noise of deviation 8C√(T log(1/δ))/(nε) on each of the T clipped means and none on the output, a phase is "
     "ε²/(32 log(1/δ))-zCDP for every loss, convex or not, in every dimension.",
-    kind="theorem",
-    section="4",
-    origin="ours",
     quantity="noise deviation of a step",
     relation="=",
     explicit=8 * C * sp.sqrt(T * LOG) / (n * epsilon),
     about=("tsybakov/alg-3",),
+    assumptions=(),
 )
 
-thm_1_derived = claim(
+thm_1_derived = thm_1_glm.as_read(
     "tsybakov/thm-1@derived",
     "What the private noise costs",
     "With T = ⌈(2/(λη)) log(4/(λη))⌉ noisy steps the noise adds ηds²/λ to the bound of Theorem 8 on E‖w_T − "
     "ŵ‖², which is 2 log(4/(λη)) times the dσ² of the printed noise, up to the rounding of T.",
-    kind="theorem",
-    section="4",
-    origin="ours",
     quantity="added squared distance",
-    relation="<=",
     explicit=eta * d / lambda_ * sigma**2,
     assumptions=(sp.Le(eta * lambda_, 1),),
     about=("tsybakov/alg-3",),
 )
 
-thm_1_trivial = claim(
+thm_1_trivial = thm_1_glm.as_read(
     "tsybakov/thm-1@trivial",
     "Noise on the output that is private for every loss",
     "The outputs of one phase on any two batches are at most 2C/λ apart, so output noise of deviation "
     "8C√log(1/δ)/(λε), n_i times the printed one, is private for every loss.",
-    kind="theorem",
-    section="4",
-    origin="ours",
-    quantity="movement of a phase",
-    relation="<=",
     explicit=ALL_STEPS * 2 * C / lambda_,
     about=("tsybakov/alg-3",),
+    assumptions=(),
 )
 
-thm_1_phase = claim(
+thm_1_phase = thm_1_glm.as_read(
     "tsybakov/thm-1@phase",
     "Risk of a phase with constants",
     "Where clipped gradients are gradients of convex functions, the limit ŵ of a phase from w_0 has E[F(ŵ) − F(u)] <= "
     "(λ/2)E‖u − w_0‖² + 2r̃_2²/(nλ) + DB for every u in W that its batch does not see, B = ((2k−1)^{2k−1}/(2k)^{2k}) "
     "r̃_{2k}^{2k}/C^{2k−1}.",
-    kind="theorem",
-    section="4",
-    origin="ours",
     quantity="excess risk of a phase over u",
-    relation="<=",
     explicit=lambda_ * D**2 / 2 + 2 * r_2**2 / (n * lambda_) + D * _bias(C),
-    about=("tsybakov/alg-3", "tsybakov/alg-2"),
     remark="Added up over the phases, with the noise of each in the place of u − w_0, it bounds the risk of the "
     "corrected Algorithm 3 with every constant.",
+    assumptions=(),
 )
 
-thm_1_summed = claim(
+thm_1_summed = thm_1_trivial.as_read(
     "tsybakov/thm-1@summed",
     "Risk of the corrected Algorithm 3 with constants",
     "`thm-1@phase` added up over phases of n_i records from outputs projected onto W, each with the noise before it: "
     "E‖w_i − ŵ_i‖² <= s_i = min(dσ_i² + ((η_iλ_i/4)² min(D_i, D))⁴, D²), no step leads further than C_i/λ_i from the "
     "start, and a bias is never above r̃_1. One dimension.",
-    kind="theorem",
-    section="4",
-    origin="ours",
     quantity="excess risk",
     measures="excess risk",
-    relation="<=",
     explicit=_phase(1, D**2) + sp.Sum(_phase(index, _left(index - 1)), (index, 2, last)) + G_1 * sp.sqrt(_left(last)),
-    about=("tsybakov/alg-3",),
     remark="Needs projected outputs, noise on outputs alone, and d = 1: elsewhere clipped gradients need not be those "
     "of convex functions.",
 )
 
-thm_1_phases = claim(
+thm_1_phases = thm_1.as_read(
     "tsybakov/thm-1@phases",
     "The rate of Theorem 1 asked of the corrected Algorithm 3",
     "`alg-3@corrected` has the excess risk of Theorem 1.",
-    kind="theorem",
-    section="4",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=CONVEX,
-    about=("tsybakov/alg-3",),
-    probability=1 - beta,
+    assumptions=(),
 )
 
 

@@ -34,39 +34,35 @@ thm_4 = claim(
     "and a constant repair it.",
 )
 
-thm_4_literal = claim(
+thm_4_literal = thm_4.as_read(
     "tsybakov/thm-4@literal",
     "The printed instance of Theorem 4",
     "On the ball of radius (p_a^{−1/k}r̃_k/2)^{1/(θ−1)} the instance satisfies E sup_W ‖∇f‖^k <= r̃_k^k.",
-    kind="theorem",
     section="B",
     quantity="E sup ‖∇f‖^k over r̃_k^k",
     relation="<=",
     explicit=sp.Integer(1),
-    about=("tsybakov/proc-lb4-data",),
     grade="slip",
     remark="It is 1 + (1/p_a − 1)2^{−k}: 25.75 at k = 2, p_a = 0.01, and unbounded.",
     assumptions=(
         sp.Ge(k, 2),
         sp.Le(p, 1),
     ),
+    measures="",
 )
 
-thm_4_corrected = claim(
+thm_4_corrected = thm_4_literal.as_read(
     "tsybakov/thm-4@corrected",
     "Theorem 4 with constants, on the smaller ball",
     "On W = B(μ^{1/(θ−1)}) with p_a = c√d/(n√ρ) <= 1, every ρ-zCDP algorithm has average excess risk at least "
     "2^{1−θ}(μ^{1/(θ−1)}/(2√2))^θ times the Fano factor, μ = p_a^{(k−1)/k}r̃_k/2; the problems satisfy "
     "Assumption 1 and (θ, 2^{1−θ})-TNC.",
-    kind="theorem",
-    section="B",
     origin="ours",
     quantity="average excess risk over the packing",
     relation=">=",
     order=LOWER_PRIVATE,
     explicit=SEPARATED.subs(mu, ATOM ** ((k - 1) / k) * r_k / 2) * FANO,
     assumptions=(sp.Ge(theta, 2), sp.Le(ATOM, 1)),
-    about=("tsybakov/proc-lb4-data",),
 )
 
 MEAN_PRIVATE = (c * sp.sqrt(d) / (n * sp.sqrt(rho))) ** ((k - 1) / k) * r_k / 2
@@ -119,20 +115,17 @@ thm_5_literal = claim(
     remark="Each differing coordinate contributes δ log((1+δ)/(1−δ)) >= 2δ².",
 )
 
-thm_5_corrected = claim(
+thm_5_corrected = thm_5_literal.as_read(
     "tsybakov/thm-5@corrected",
     "Theorem 5 with bias c/√n",
     "If 2c²d/(1 − c²/n) + log 2 <= (d/40) log 2, then the average excess risk is at least "
     "2^{1−θ}(μ^{1/(θ−1)}/(2√2))^θ/2 with μ = cr̃_k/(2√n).",
-    kind="theorem",
-    section="B",
     origin="ours",
     quantity="average excess risk over the packing",
     relation=">=",
     order=LOWER_STATISTICAL,
     explicit=SEPARATED.subs(mu, c * r_k / (2 * sp.sqrt(n))) / 2,
     assumptions=(sp.Ge(theta, 2), sp.Le(2 * c**2 * d / (1 - c**2 / n) + sp.log(2), d / 40 * sp.log(2))),
-    about=("tsybakov/proc-lb5-data",),
 )
 
 
@@ -166,16 +159,15 @@ rem_5 = claim(
     remark="On the hard instance r̃_{2k}/r̃_k grows as p_a^{−1/(2k)}, so it lies outside that class (S5e).",
 )
 
-rem_5_derived = claim(
+rem_5_derived = rem_5.as_read(
     "tsybakov/rem-5@derived",
     "Moments of the hard instance",
     "The atoms of Theorem 4 have (E‖x‖^{2k})^{1/(2k)}/(E‖x‖^k)^{1/k} = p_a^{−1/(2k)}.",
-    kind="proposition",
-    section="5",
     origin="ours",
     quantity="ratio of moments",
     relation="=",
     explicit=p ** (-1 / (2 * k)),
+    measures="",
 )
 
 

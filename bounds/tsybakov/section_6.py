@@ -22,29 +22,23 @@ alg_6 = claim(
     remark="The proof's local noise averages to a variance that is log(n/δ) times larger (S10).",
 )
 
-alg_6_literal = claim(
+alg_6_literal = alg_6.as_read(
     "tsybakov/alg-6@literal",
     "Algorithm 6 with the printed noise at constant 64",
     "Noise of variance 64C²T log(1/δ)/(n²ε²) on shuffled batches is (ε, δ)-DP, also at the ε of the experiments.",
-    kind="algorithm",
     section="6, 7",
     origin="ours",
-    quantity="noise variance",
-    relation="=",
     explicit=64 * C**2 * T * LOG / (n**2 * epsilon**2),
     remark="At ε = 8, δ = 1e-5 it is not for T >= 60; ε = 8 is outside the range of Theorem 6, and the hidden "
     "constant is not printed, so this refutes no statement of the paper.",
 )
 
-alg_6_plain = claim(
+alg_6_plain = alg_6_literal.as_read(
     "tsybakov/alg-6@plain",
     "Algorithm 6 with noise for disjoint batches",
     "Noise of deviation 8CT√log(1/δ)/(nε) a batch is (ε, δ)-DP by parallel composition, shuffled or not.",
-    kind="algorithm",
     section="6",
-    origin="ours",
     quantity="noise deviation",
-    relation="=",
     explicit=8 * C * T * sp.sqrt(LOG) / (n * epsilon),
 )
 
@@ -143,32 +137,23 @@ alg_7 = claim(
     "have the exponent of Algorithm 5 (S12).",
 )
 
-alg_7_literal = claim(
+alg_7_literal = alg_7.as_read(
     "tsybakov/alg-7@literal",
     "The weights of Algorithm 7",
     "α_t = 2/(t+2) with α_1 = 1, so that the start has no weight in the output.",
-    kind="algorithm",
-    section="6",
-    about=("tsybakov/alg-6",),
     quantity="α_1",
     relation="=",
     explicit=sp.Integer(1),
     grade="slip",
     remark="α_1 = 2/3; the start keeps the weight 2/((T+1)(T+2)).",
+    measures="",
 )
 
-alg_7_corrected = claim(
+alg_7_corrected = alg_7.as_read(
     "tsybakov/alg-7@corrected",
     "Algorithm 7 with weights 2/(t+1)",
     "α_t = 2/(t+1), η_t = 4γ/(t(t+1)) inside, part sizes with E = log_θ̄ 2.",
-    kind="algorithm",
-    section="6",
     origin="ours",
-    about=("tsybakov/alg-6",),
-    quantity="gradients",
-    measures="gradients",
-    relation="<=",
-    explicit=n,
 )
 
 
@@ -223,21 +208,15 @@ thm_6 = claim(
     "O(√(log(1/δ)/n)) (S10). No violation is known inside the range.",
 )
 
-thm_6_derived = claim(
+thm_6_derived = thm_6.as_read(
     "tsybakov/thm-6@derived",
     "Theorem 6 with noise Σ and bias of the clipped mean",
     "With a_t = 2/(t+1), η_t = 4γ/(t(t+1)), γ = max{2H, (Σ/D)√(T(T+1)(2T+1)/12)} and Σ² = dσ² + r̃_k²T/n: "
     "excess <= 4HD²/(T(T+1)) + 2DΣ√((2T+1)/(3T(T+1))) + Dr̃_k^k/((k−1)C^{k−1}).",
-    kind="theorem",
-    section="6",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=4 * H * D**2 / (T * (T + 1))
     + 2 * D * sp.sqrt(d * sigma**2 + r_k**2 * T / n) * sp.sqrt((2 * T + 1) / (3 * T * (T + 1)))
     + D * r_k**k / ((k - 1) * C ** (k - 1)),
-    about=("tsybakov/alg-6",),
     assumptions=(sp.Ge(k, 2),),
 )
 
@@ -288,22 +267,16 @@ thm_7 = claim(
     remark="'As Theorem 3', and so with its gap (S8); the noise condition is missing among the hypotheses.",
 )
 
-thm_7_phases = claim(
+thm_7_phases = thm_7.as_read(
     "tsybakov/thm-7@phases",
     "The rate of Theorem 7 asked of Algorithm 7",
     "Algorithm 7 with weights 2/(t+1) and parts of the proof's sizes, on the whole domain or on halving balls, has the "
     "expected excess of Theorem 7.",
-    kind="theorem",
-    section="6",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(r_k * tau()),
-    about=("tsybakov/alg-7",),
     grade="proof gap",
     remark="About log log n calls are too few for either: on power wells the measured exponents are behind the "
     "order's.",
+    assumptions=(),
 )
 
 
