@@ -89,7 +89,7 @@ def settings(
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
         planned = list(drawer.draw(reading, readings[reading], DRAWS.at(context.size), context.rng()))
-        return _compared(planned, readings[reading], frozenset(beside or {}), drawer.symbols)
+        return _compared(planned, readings[reading], frozenset(beside or {}))
 
     return check(label, kind="transcription", grid={"reading": tuple(readings)}, also=also)(settings)
 
@@ -145,7 +145,7 @@ class _Drawer:
         own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
         values = {name.rstrip("_"): value for name, value in known(chosen, problem, n).items()}
         values |= {**own_terms, **around}
-        values |= {last.name: len(schedule.phases)}
+        values.setdefault(last.name, len(schedule.phases))
         if self.inner and hasattr(schedule.phases[0], "inner"):
             values[f"gradients{SEQUENCE}"] = [float(phase.inner.gradients) for phase in schedule.phases]
         fixed = fixes(schedule)
@@ -206,14 +206,12 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _compared(
-    planned: Sequence[list[_Plan]], stated: Stated, beside: frozenset[str], symbols: Mapping[str, str]
-) -> Verdict:
+def _compared(planned: Sequence[list[_Plan]], stated: Stated, beside: frozenset[str]) -> Verdict:
     for plan in itertools.chain.from_iterable(planned):
         wrong = plan.wrong(beside)
         if wrong:
             return differs(wrong)
-    said = f"{', '.join(symbols.get(name, name) for name in stated)} {'is' if len(stated) == 1 else 'are'} as stated"
+    said = f"{', '.join(stated)} {'is' if len(stated) == 1 else 'are'} as stated"
     if len(planned) < LEAST:
         return undecided(f"{said} at the {len(planned)} drawn problems that can be planned", "exact")
     return holds(f"{said} at {len(planned)} drawn problems", "exact", numbers={"problems": len(planned)})
