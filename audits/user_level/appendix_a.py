@@ -1,69 +1,39 @@
-"""Sections 1.2 and A: the setting on workloads, user-level privacy, and the cited mechanisms, by their exact curves."""
+"""Appendix A.1: tools of differential privacy."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import sympy as sp
 from scipy import integrate, optimize, stats
 
 from dpcheck.accounting import advanced_composition, optimal_delta
+from dpcheck.algorithms.user_level import ThresholdTest
+from dpcheck.algorithms.user_level.subsample import subsampled
 from dpcheck.auditing.exact import exact_epsilon
-from dpcheck.auditing.finite_laws import product, randomised_response
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import explicit_of, stated
-from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved
+from dpcheck.interfaces import Array, Problem
 from dpcheck.laws import AboveThreshold, Gaussian, Laplace
-from dpcheck.privacy import changed_records, gaussian_delta
-from dpcheck.verdicts import Verdict, refuted
-from dpcheck.workloads import LinearMean, QuadraticMean
-from dpcheck.workloads.users import Users
+from dpcheck.privacy import PureDP, gaussian_delta
+from dpcheck.running import Fixed, Run
+from dpcheck.verdicts import Verdict, combine, differs, refuted
 
-# Assumptions and neighbours -------------------------------------------------------------------------------------------
+from .cases import linear, plain
 
-
-@check("user_level/asm-1-1", kind="symbolic", grid={"d": (2, 6)})
-def diameter_and_lipschitz_constant_of_linear_losses(context: Context, *, d: int) -> Verdict:
-    """All sign records and all pairs of vertices of a cube: |gradient| = L, the longest distance = R, for users too."""
-    work = LinearMean(np.full(d, 1 / math.sqrt(d)), np.zeros(d), Box(-0.5, 0.5, d), math.sqrt(d) / 2)
-    records = np.array(list(itertools.product((-1.0, 1.0), repeat=d))) / math.sqrt(d)
-    corners = np.array(list(itertools.product((-0.5, 0.5), repeat=d)))
-    users = Users(each=work, samples=2)
-    pairs = np.stack([records[:, None] + 0 * records[None], records[None] + 0 * records[:, None]], axis=-2)
-    own = np.linalg.norm(users.gradient(corners[0], pairs.reshape(-1, 2, d)), axis=-1)
-    longest = np.linalg.norm(corners[:, None] - corners[None], axis=-1).max()
-    found = [float(np.linalg.norm(records, axis=1).max()), float(longest), float(own.max())]
-    said = [work.constants.lipschitz(2.0), work.constants.diameter(2.0), users.constants.lipschitz(2.0)]
-    return agree(found, said, "L, R and the users' L by enumeration", tolerance=1e-12)
-
-
-@check("user_level/asm-1-2", kind="symbolic", grid={"d": (2, 6)})
-def smoothness_of_quadratics(context: Context, *, d: int) -> Verdict:
-    """Gradients of |w - z|^2/2 move exactly as their point does: smoothness 1 for samples and for users."""
-    work = QuadraticMean(np.full(d, 0.2), np.zeros(d), Box(-0.5, 0.5, d), math.sqrt(d) / 2)
-    users, rng = Users(each=work, samples=3), context.rng()
-    x, y = rng.uniform(-0.5, 0.5, size=(2, 500, d))
-    z = work.rows(rng, 1, 1500)[0].reshape(500, 3, d)
-    moved = np.linalg.norm(users.gradient(x, z) - users.gradient(y, z), axis=-1) / np.linalg.norm(x - y, axis=-1)
-    return agree(moved, np.full(500, users.constants.smoothness(2.0)), "movement of a gradient over that of its point")
-
-
-@check("user_level/def-1-3", kind="privacy", grid={"m": (1, 3, 5)})
-def item_level_privacy_is_m_times_weaker_for_users(context: Context, *, m: int) -> Verdict:
-    """m randomised responses of one user, each epsilon_0 = 0.3: exactly m epsilon_0 when all m samples may change."""
-    keep = math.exp(0.3) / (1 + math.exp(0.3))
-    laws = [product(*(randomised_response(bit, 2, keep) for _ in range(m))).probabilities for bit in (0, 1)]
-    data = np.zeros((4, m))
-    neighbour = data.copy()
-    neighbour[2] = 1
-    if changed_records(data, neighbour, "user-level") != (2,):
-        return refuted("a replaced user is not recognised as a neighbour", "exact")
-    return agree([exact_epsilon(*laws)], [0.3 * m], "epsilon of one user's answers")
+settings_of_alg_4 = settings(
+    "user_level/alg-4",
+    {"threshold": "user_level/alg-4@threshold", "query": "user_level/alg-4@query"},
+    beside={"count": "the queries are handed to it", "level": "the threshold is handed to it"},
+)
 
 
 @check("user_level/def-a1", kind="sensitivity", grid={"p": (1.0, 2.0)})
@@ -76,7 +46,11 @@ def sensitivity_of_a_mean_of_users(context: Context, *, p: float) -> Verdict:
     return agree([float(moves.max())], [2 ** (1 / p) / n], f"l_{p:g} sensitivity, over all pairs of extreme users")
 
 
-# Laplace and Gaussian noise -------------------------------------------------------------------------------------------
+@check("user_level/def-a2", kind="accuracy", grid={"b": (0.5, 3.0)})
+def laplace_density_integrates_to_one(context: Context, *, b: float) -> Verdict:
+    """The density of Definition A.2 over both half-lines."""
+    total = 2 * integrate.quad(lambda t: stated("user_level/def-a2", t=t, b=b) if t > 0 else 1 / (2 * b), 0, 50 * b)[0]
+    return agree([total], [1.0], "mass", tolerance=1e-8)
 
 
 @check("user_level/def-a3", kind="privacy", grid={"epsilon": (0.1, 1.0, 10.0)})
@@ -127,13 +101,19 @@ def gaussian_share(epsilon: float, delta: float) -> float:
     return gaussian_delta(epsilon / math.sqrt(2 * math.log(2 / delta)), epsilon) / delta
 
 
-@check("user_level/lem-a6", kind="privacy", expect="consistent")
-def gaussian_mechanism_up_to_epsilon_one(context: Context) -> Verdict:
-    """The exact curve on a grid of epsilon <= 1 and delta from 1e-15 to 1/2."""
-    count = context.scale(20, 120)
-    grid = itertools.product(np.linspace(0.01, 1, count), np.geomspace(1e-15, 0.5, count))
-    found = [gaussian_share(float(e), float(dl)) for e, dl in grid]
-    return accuracy.never_violated(found, 1.0, statement="delta(epsilon)/delta <= 1", drawn=False)
+@check("user_level/lem-a6@literal", kind="privacy", grid={"delta": ("1/100", "1/10000")}, expect="refuted")
+def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdict:
+    """The exact curve at epsilon = 10; the numbers hold the first epsilon that is violated."""
+    allowed = 1 / int(delta[2:])
+    found = gaussian_share(10.0, allowed) * allowed
+    first = float(optimize.brentq(lambda e: gaussian_share(e, allowed) - 1, 5.0, 10.0))
+    verdict = accuracy.never_violated(
+        found,
+        allowed,
+        statement=f"delta(10) <= {delta} (violated from epsilon = {first:.4g} on)",
+        witness=lambda _: witnessed("user_level/lem-a6@literal", "lem_a6", allowed, found, epsilon=10, delta=delta),
+    )
+    return verdict
 
 
 @check("user_level/lem-a6@corrected", kind="privacy", expect="consistent")
@@ -143,18 +123,6 @@ def gaussian_mechanism_where_the_paper_uses_it(context: Context) -> Verdict:
     grid = itertools.product(np.linspace(0.01, 2.5, count), np.geomspace(1e-15, 0.5, count))
     found = [gaussian_share(float(e), float(dl)) for e, dl in grid]
     return accuracy.never_violated(found, 1.0, statement="delta(epsilon)/delta <= 1", drawn=False)
-
-
-@check("user_level/lem-a6", kind="symbolic")
-def tail_of_the_gaussian_mechanism(context: Context) -> Verdict:
-    """delta(epsilon) <= P(N > c - epsilon/(2c)) <= delta at c = sqrt(2 log(2/delta)), all epsilon <= 1, delta < 1."""
-    return _gaussian_tail(sp.Integer(1), sp.Integer(1), sp.Rational(7, 6))
-
-
-@check("user_level/lem-a6@corrected", kind="symbolic")
-def tail_where_the_paper_uses_it(context: Context) -> Verdict:
-    """The same for all epsilon <= 5/2 and delta <= 1/2."""
-    return _gaussian_tail(sp.Rational(5, 2), sp.Rational(1, 2), sp.Rational(497, 300))
 
 
 def _gaussian_tail(epsilon: sp.Rational, delta: sp.Rational, least: sp.Rational) -> Verdict:
@@ -178,22 +146,25 @@ def _gaussian_tail(epsilon: sp.Rational, delta: sp.Rational, least: sp.Rational)
     )
 
 
-@check("user_level/lem-a6@literal", kind="privacy", grid={"delta": ("1/100", "1/10000")}, expect="refuted")
-def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdict:
-    """The exact curve at epsilon = 10; the numbers hold the first epsilon that is violated."""
-    allowed = 1 / int(delta[2:])
-    found = gaussian_share(10.0, allowed) * allowed
-    first = float(optimize.brentq(lambda e: gaussian_share(e, allowed) - 1, 5.0, 10.0))
-    verdict = accuracy.never_violated(
-        found,
-        allowed,
-        statement=f"delta(10) <= {delta} (violated from epsilon = {first:.4g} on)",
-        witness=lambda _: witnessed("user_level/lem-a6@literal", "lem_a6", allowed, found, epsilon=10, delta=delta),
-    )
-    return verdict
+@check("user_level/lem-a6@corrected", kind="symbolic")
+def tail_where_the_paper_uses_it(context: Context) -> Verdict:
+    """The same for all epsilon <= 5/2 and delta <= 1/2."""
+    return _gaussian_tail(sp.Rational(5, 2), sp.Rational(1, 2), sp.Rational(497, 300))
 
 
-# Composition and subsampling ------------------------------------------------------------------------------------------
+@check("user_level/lem-a6", kind="privacy", expect="consistent")
+def gaussian_mechanism_up_to_epsilon_one(context: Context) -> Verdict:
+    """The exact curve on a grid of epsilon <= 1 and delta from 1e-15 to 1/2."""
+    count = context.scale(20, 120)
+    grid = itertools.product(np.linspace(0.01, 1, count), np.geomspace(1e-15, 0.5, count))
+    found = [gaussian_share(float(e), float(dl)) for e, dl in grid]
+    return accuracy.never_violated(found, 1.0, statement="delta(epsilon)/delta <= 1", drawn=False)
+
+
+@check("user_level/lem-a6", kind="symbolic")
+def tail_of_the_gaussian_mechanism(context: Context) -> Verdict:
+    """delta(epsilon) <= P(N > c - epsilon/(2c)) <= delta at c = sqrt(2 log(2/delta)), all epsilon <= 1, delta < 1."""
+    return _gaussian_tail(sp.Integer(1), sp.Integer(1), sp.Rational(7, 6))
 
 
 @check("user_level/lem-a7", kind="symbolic")
@@ -219,13 +190,6 @@ def advanced_composition_is_above_the_optimal_one(context: Context) -> Verdict:
     return accuracy.never_violated(left, right, statement="exact delta <= T delta + delta'", covers=covers)
 
 
-@check("user_level/lem-a8", kind="symbolic")
-def printed_amplification_is_above_the_sharp_one(context: Context) -> Verdict:
-    """log(1 + x) <= x at x = (e^epsilon - 1) M/N, up to e^10."""
-    x = sp.Symbol("x", positive=True)
-    return domain.never_positive(sp.log(1 + x) - x, {"x": (0, 22026)}, statement="log(1 + x) <= x")
-
-
 def sampled_delta(weights: np.ndarray, deviation: float, budget: float) -> float:
     """Hockey-stick divergence of the mixture over k of N(k, deviation^2) against N(0, deviation^2)."""
     k = np.arange(len(weights))
@@ -246,18 +210,6 @@ def sampled_delta(weights: np.ndarray, deviation: float, budget: float) -> float
 def tight_deviation(epsilon: float, delta: float) -> float:
     """Gaussian noise that is exactly (epsilon, delta)-private at sensitivity 1."""
     return float(optimize.brentq(lambda s: gaussian_delta(1 / s, epsilon) - delta, 0.05, 200 / epsilon, xtol=1e-13))
-
-
-@check("user_level/lem-a8", kind="privacy", expect="consistent")
-def amplification_of_gaussian_noise(context: Context) -> Verdict:
-    """Exact delta of Gaussian noise on a sum over M of N distinct users, at both forms of epsilon'."""
-    left, right = [], []
-    for e, dl, share in itertools.product((0.1, 0.5, 1.0, 3.0), (1e-2, 1e-6), (0.01, 0.1, 0.5, 0.9)):
-        deviation, weights = tight_deviation(e, dl), np.array([1 - share, share])
-        for label in ("user_level/lem-a8", "user_level/lem-a8@derived"):
-            left.append(sampled_delta(weights, deviation, stated(label, epsilon=e, K=share, N=1.0)))
-            right.append(dl * share)
-    return accuracy.never_violated(left, right, statement="delta after subsampling <= delta M/N", drawn=False)
 
 
 @check("user_level/lem-a8@derived", kind="privacy")
@@ -306,25 +258,110 @@ def amplification_with_replacement_and_its_factor(context: Context) -> Verdict:
     return accuracy.never_violated(found, wanted, statement=said, drawn=False)
 
 
-# AboveThreshold -------------------------------------------------------------------------------------------------------
+@check("user_level/proc-subsample", kind="privacy", grid={"M": (1, 3, 8)})
+def subsampled_laplace_sum(context: Context, *, M: int) -> Verdict:
+    """Sum of M of N = 10 users, Laplace noise at epsilon 1: exactly log(1 + (M/N)(e - 1)), which is below A.8's."""
+    N, w = 10, M / 10
+    plain = lambda x: -abs(x) - math.log(2)  # noqa: E731
 
+    def mixed(x: float) -> float:
+        return float(np.logaddexp(math.log1p(-w) if w < 1 else -math.inf, math.log(w) + abs(x) - abs(x - 1))) + plain(x)
 
-@check("user_level/lem-a9@derived", kind="symbolic")
-def failure_probability_of_the_threshold_test(context: Context) -> Verdict:
-    """exp(-alpha eps/4) + T exp(-alpha eps/8) at the printed alpha is gamma/2 + (gamma/(2T))^2, and at most gamma."""
-    T, gamma, e, u = sp.symbols("T gamma epsilon u", positive=True)
-    ratio = sp.log(2 * T / gamma)
-    tails = sp.exp(-2 * ratio) + T * sp.exp(-ratio)
-    said = explicit_of("user_level/lem-a9@derived")
-    named = {s.name: s for s in said.free_symbols}
-    said = said.subs({named["T"]: T, named["gamma"]: gamma})
-    alpha = explicit_of("user_level/lem-a9").subs(
-        {s: {"T": T, "gamma": gamma, "epsilon": e}[s.name] for s in explicit_of("user_level/lem-a9").free_symbols}
+    found = exact_epsilon(mixed, plain, breakpoints=(0.0, 1.0))
+    sharp, printed = (
+        stated(label, K=M, N=N, epsilon=1.0) for label in ("user_level/lem-a8@derived", "user_level/lem-a8")
     )
-    # gamma = 1/(1 + u) and T >= 1: gamma - gamma/2 - gamma^2/(4 T^2) >= gamma/2 - gamma^2/4.
-    room = (1 / (1 + u)) / 2 - (1 / (1 + u)) ** 2 / 4
-    return proved(
-        {"tails": tails - said, "alpha eps/8": alpha * e / 8 - ratio}, {"gamma - failure at T = 1": sp.together(room)}
+    if found > printed:
+        return differs(f"epsilon {found:.6g} after subsampling, {printed:.6g} stated", "exact")
+    return agree([found], [sharp], "epsilon after subsampling", 1e-6)
+
+
+@check("user_level/proc-subsample", kind="accuracy")
+def subsets_are_uniform_and_distinct(context: Context) -> Verdict:
+    """Every pair of 5 records equally often among subsets of 2, by chi-square."""
+    trials = context.scale(20_000, 100_000)
+    seen: list[Array] = []
+
+    def mechanism(rows: Array, rng: Any, count: int) -> Array:
+        seen.append(rows[..., 0])
+        return rows
+
+    subsampled(mechanism, 2)(np.arange(5.0)[:, None], context.rng(), trials)
+    low, high = np.sort(seen[0], axis=1).T.astype(int)
+    if (low == high).any():
+        return differs("a record was drawn twice", "exact")
+    counts = np.bincount(low * 5 + high, minlength=25)
+    counts = counts[counts > 0]
+    test = stats.chisquare(counts)
+    said = f"{len(counts)} of 10 pairs seen, chi-square p-value {test.pvalue:.3g} over {trials:,} subsets"
+    fields: dict[str, Any] = {
+        "failure_probability": context.failure_probability,
+        "numbers": {"p-value": float(test.pvalue)},
+    }
+    if len(counts) < 10 or test.pvalue < context.failure_probability:
+        return differs(said, "sampled", **fields)
+    share = context.failure_probability / 20
+    return combine(
+        accuracy.probability(int(c), trials, bound, share, relation=way, event="a pair")  # type: ignore[arg-type]
+        for c in counts
+        for bound, way in ((0.08, ">="), (0.12, "<="))
+    )
+
+
+@check("user_level/lem-a8", kind="symbolic")
+def printed_amplification_is_above_the_sharp_one(context: Context) -> Verdict:
+    """log(1 + x) <= x at x = (e^epsilon - 1) M/N, up to e^10."""
+    x = sp.Symbol("x", positive=True)
+    return domain.never_positive(sp.log(1 + x) - x, {"x": (0, 22026)}, statement="log(1 + x) <= x")
+
+
+@check("user_level/lem-a8", kind="privacy", expect="consistent")
+def amplification_of_gaussian_noise(context: Context) -> Verdict:
+    """Exact delta of Gaussian noise on a sum over M of N distinct users, at both forms of epsilon'."""
+    left, right = [], []
+    for e, dl, share in itertools.product((0.1, 0.5, 1.0, 3.0), (1e-2, 1e-6), (0.01, 0.1, 0.5, 0.9)):
+        deviation, weights = tight_deviation(e, dl), np.array([1 - share, share])
+        for label in ("user_level/lem-a8", "user_level/lem-a8@derived"):
+            left.append(sampled_delta(weights, deviation, stated(label, epsilon=e, K=share, N=1.0)))
+            right.append(dl * share)
+    return accuracy.never_violated(left, right, statement="delta after subsampling <= delta M/N", drawn=False)
+
+
+def _patterns(T: int) -> Array:
+    """All changes of T queries by -1, 0 or 1."""
+    return np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=T)))
+
+
+@check("user_level/alg-4", kind="privacy", grid={"level": (-3.0, 0.0, 3.0), "epsilon": (0.5, 2.0)})
+def threshold_test_over_all_patterns(context: Context, *, level: float, epsilon: float) -> Verdict:
+    """Exact law of the halting time for T = 4 queries, all 81 changes by at most 1, against epsilon."""
+    algorithm = ThresholdTest(level=level, count=4)
+    law = algorithm.schedule(replace(plain(1, 1), privacy=PureDP(epsilon)), 4).releases[0].law
+    assert isinstance(law, AboveThreshold)
+    before = law.halting(np.zeros((1, 4)) - level)
+    after = law.halting(_patterns(4) - level)
+    worst = float(np.abs(np.log(after) - np.log(before)).max())
+    verdict = accuracy.never_violated(
+        [worst, law.pure(1.0, 4)], [epsilon, epsilon], statement="log-ratio of the halting time <= epsilon",
+        evidence="certificate", covers="1/threshold + 2/query is epsilon for any number of queries",
+    )  # fmt: skip
+    return replace(verdict, numbers={**verdict.numbers, "worst of these patterns": worst})
+
+
+@check("user_level/alg-4", kind="accuracy", grid={"where": ("above", "below")})
+def answers_of_the_threshold_test(context: Context, *, where: str) -> Verdict:
+    """Runs of Algorithm 4, queries alpha above or below the level: all answers right with probability 1 - gamma."""
+    T, gamma, epsilon, trials = 5, 0.1, 1.0, context.scale(4000, 40_000)
+    alpha = stated("user_level/lem-a9", T=T, gamma=gamma, epsilon=epsilon)
+    side = 1.0 if where == "above" else -1.0
+    algorithm = ThresholdTest(level=-side * alpha, count=T)
+    told = Problem(constants=plain(1, 1).constants, privacy=PureDP(epsilon))
+    run: Run[Any] = Run(algorithm.schedule(told, 3), trials, context.rng())
+    bits = algorithm.execute(run, linear(1, 1), Fixed(np.zeros((1, 3, T))), np.zeros((1, 1)))
+    answered = np.isfinite(bits)
+    right = np.where(answered, bits == (1.0 if side > 0 else 0.0), True).all(axis=1)
+    return accuracy.probability(
+        int(right.sum()), trials, 1 - gamma, context.failure_probability, event=f"all answers right, {where} the level"
     )
 
 
@@ -359,4 +396,23 @@ def threshold_test_is_private(context: Context, *, T: int) -> Verdict:
         statement="|log-ratio of the halting time| <= epsilon",
         covers="moving the threshold's noise by 1 and that of the query that halts by 2 costs 1/2 + 2/4",
         evidence="certificate",
+    )
+
+
+@check("user_level/lem-a9@derived", kind="symbolic")
+def failure_probability_of_the_threshold_test(context: Context) -> Verdict:
+    """exp(-alpha eps/4) + T exp(-alpha eps/8) at the printed alpha is gamma/2 + (gamma/(2T))^2, and at most gamma."""
+    T, gamma, e, u = sp.symbols("T gamma epsilon u", positive=True)
+    ratio = sp.log(2 * T / gamma)
+    tails = sp.exp(-2 * ratio) + T * sp.exp(-ratio)
+    said = explicit_of("user_level/lem-a9@derived")
+    named = {s.name: s for s in said.free_symbols}
+    said = said.subs({named["T"]: T, named["gamma"]: gamma})
+    alpha = explicit_of("user_level/lem-a9").subs(
+        {s: {"T": T, "gamma": gamma, "epsilon": e}[s.name] for s in explicit_of("user_level/lem-a9").free_symbols}
+    )
+    # gamma = 1/(1 + u) and T >= 1: gamma - gamma/2 - gamma^2/(4 T^2) >= gamma/2 - gamma^2/4.
+    room = (1 / (1 + u)) / 2 - (1 / (1 + u)) ** 2 / 4
+    return proved(
+        {"tails": tails - said, "alpha eps/8": alpha * e / 8 - ratio}, {"gamma - failure at T = 1": sp.together(room)}
     )

@@ -1,6 +1,6 @@
 """What is measured of outputs that read no data, beside what is measured of an algorithm.
 
-On the families of these audits the start of an algorithm is often a good answer: of linear losses with a mean of
+On many families the start of an algorithm is often a good answer: of linear losses with a mean of
 3 sqrt(d/(nm)) it has the very rate that is to be shown. A bound or a rate that such an output keeps as well is no
 evidence for an algorithm, and the verdict says so.
 """
