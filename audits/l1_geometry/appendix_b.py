@@ -71,9 +71,6 @@ def steps_solve_their_mirror_problem(context: Context, *, p: float, R: float) ->
 # Theorem 12 ----------------------------------------------------------------------------------------------------------
 
 
-"""log(1/delta) and log d as positive numbers of their own."""
-
-
 @check("l1_geometry/thm-12", kind="risk", grid={"p": (1.25, 1.5)})
 def empirical_excess_in_lp(context: Context, *, p: float) -> Verdict:
     """Linear losses on the l_p ball, whose minimum is -R times the dual norm of the mean, against the explicit bound at
@@ -175,16 +172,16 @@ def regret_of_the_phases(context: Context) -> Verdict:
     No private run: at a delta that means anything the bound exceeds what the phases can move, at sizes that can be run.
     The bound of Theorem 4, y = x*, exceeds the range of the loss below n of about 10^6; near the start it does not.
     """
-    return _regret(context, LocalizedMirrorDescent(distance=1.0), 8192, context.scale(22, 40))
+    return regret(context, LocalizedMirrorDescent(distance=1.0), 8192, context.scale(22, 40))
 
 
 @check("l1_geometry/alg-6", kind="risk")
 def regret_of_the_general_phases(context: Context) -> Verdict:
     """The same at p = 2, where no norm is converted; delta = 0.4: no private run either."""
-    return _regret(context, GeneralLocalizedMirrorDescent(distance=1.0), 4096, context.scale(30, 100))
+    return regret(context, GeneralLocalizedMirrorDescent(distance=1.0), 4096, context.scale(30, 100))
 
 
-def _regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: int) -> Verdict:
+def regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: int) -> Verdict:
     slope, work = 0.95, linear(2, 0.95, R=50.0)
     told = problem(work, ApproxDP(1.0, 0.4))
     algorithm = least_private(algorithm, told, n)
@@ -210,7 +207,7 @@ def _regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials:
 # Theorems 5 and 13: gradients ----------------------------------------------------------------------------------------
 
 
-def _planned(rule: str, p: float, d: int, epsilon: float, n: int) -> float:
+def planned_gradients(rule: str, p: float, d: int, epsilon: float, n: int) -> float:
     """Gradients of Algorithm 6, by its schedule; 0 where no phase can be run."""
     algorithm = GeneralLocalizedMirrorDescent(p=p, batch_rule=rule)  # type: ignore[arg-type]
     return float(sum(row.T * row.b for row in algorithm.phases(problem(linear(d), ApproxDP(epsilon, 1e-5)), n)))
@@ -224,11 +221,11 @@ def stated_gradients_are_enough(context: Context, *, p: float, d: int, epsilon: 
     if epsilon == 1.0 and d == 4:
         algorithm, work = GeneralLocalizedMirrorDescent(p=p, batch_rule="gradients"), linear(d)
         counts = runtime.count(algorithm, work, problem(work), 256, 1, context.seed, "count", p)
-        if float(counts.gradients.max()) != _planned("gradients", p, d, epsilon, 256):
+        if float(counts.gradients.max()) != planned_gradients("gradients", p, d, epsilon, 256):
             return differs(f"{counts.gradients.max():,.0f} gradients counted, the plan differs", "counted")
     verdicts, at = [], {"d": d, "epsilon": epsilon}
     for n in SIZES:
-        spent = _planned("gradients", p, d, epsilon, n)
+        spent = planned_gradients("gradients", p, d, epsilon, n)
         bound, stated = (
             float(claim(f"l1_geometry/{of}").evaluate(n=n, **at)) for of in ("thm-4@corrected", "thm-5@derived")
         )
@@ -265,7 +262,7 @@ def gradients_of_balanced_batches(context: Context, *, p: float, d: int) -> Verd
     """
     verdicts = []
     for n in SIZES:
-        spent = _planned("balanced", p, d, 1.0, n)
+        spent = planned_gradients("balanced", p, d, 1.0, n)
         if spent:
             bound, series = 0.55 * n**1.5 / math.sqrt(p - 1), f"p = {p:g}, d = {d}"
             verdicts.append(runtime.verdict(spent, bound, what="planned gradients", x=float(n), series=series))

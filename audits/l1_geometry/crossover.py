@@ -54,7 +54,7 @@ def orders_cross(d: int, epsilon: float) -> float:
 def bounds_cross(d: int, epsilon: float) -> float:
     """The same for the explicit bounds of both algorithms, at the noise and the depth at which they are run."""
     far = 1e-12
-    told = problem(_bowl(d), ApproxDP(far, DELTA))
+    told = problem(bowl(d), ApproxDP(far, DELTA))
     harmonic = sum(1 / i for i in range(1, 2 * d + 1))
     depths = np.arange(1, 40)
 
@@ -113,7 +113,7 @@ a phase no longer reach the minimum of the bowl: at d = 8 and n eps = 2^13 d^(3/
 DESCENT = LocalizedMirrorDescent(REDUCED_SIGMA, "gradients")
 
 
-def _bowl(d: int) -> EqualRecords:
+def bowl(d: int) -> EqualRecords:
     """h |x - x*|_2^2/2 with x* = (1/d, ..., 1/d) and h + h/d = 1, as L = 1 wants."""
     return EqualRecords(z=(1 / (d + 1),) * d, curvature=d / (d + 1))
 
@@ -121,7 +121,7 @@ def _bowl(d: int) -> EqualRecords:
 def losses(d: int, scale: float, grid: Sequence[float]) -> list[EqualRecords]:
     """The bowl, and linear losses of slopes scale times the grid, at most L."""
     slopes = sorted({min(1.0, scale * share) for share in grid})
-    return [_bowl(d), *(EqualRecords(z=(slope, *[0.0] * (d - 1))) for slope in slopes)]
+    return [bowl(d), *(EqualRecords(z=(slope, *[0.0] * (d - 1))) for slope in slopes)]
 
 
 def worst(
@@ -144,7 +144,7 @@ def both(context: Context, d: int, x: float, epsilon: float) -> dict[str, float]
     """
     # In the plane the two are never far apart.
     n, trials = round(x / epsilon), context.scale(24, 288 if d == 2 else 96)
-    told = problem(_bowl(d), ApproxDP(epsilon, DELTA))
+    told = problem(bowl(d), ApproxDP(epsilon, DELTA))
     first = DESCENT.schedule(told, n).phases[0]
     # Where the first regulariser keeps the minimiser of a linear loss in the middle of the domain.
     balanced = 1 / (first.eta_i * first.records * (first.p - 1))
@@ -168,7 +168,7 @@ def both(context: Context, d: int, x: float, epsilon: float) -> dict[str, float]
 
 def chosen_depth(d: int, n: int, epsilon: float) -> int:
     """T up to `DEPTHS` that balances beta D^2/2^T and the selection gap of Theorem 7, with 2^T <= b."""
-    told, found = problem(_bowl(d), ApproxDP(epsilon, DELTA)), []
+    told, found = problem(bowl(d), ApproxDP(epsilon, DELTA)), []
     for T in range(1, DEPTHS + 1):
         tree = replace(TREE, T=T)
         if tree.sizes(told, n)[1] >= 2**T:

@@ -27,7 +27,7 @@ from dpcheck.workloads import SignLasso, SignLinear
 
 from ._instances import least_private, problem
 
-DELTA = 1e-6
+DELTA_OF_RATES = 1e-6
 
 
 # Theorem 1: sqrt(log d/n) + sqrt(d) log^1.5 d/(n eps) -----------------------------------------------------------------
@@ -42,7 +42,7 @@ def worst_linear_loss(
     Every trial has a slope of its own; all run at once.
     """
     work = SignLinear(mu=(0.5, *[0.0] * (d - 1)))
-    told = problem(work, ApproxDP(epsilon, DELTA))
+    told = problem(work, ApproxDP(epsilon, DELTA_OF_RATES))
     algorithm = least_private(LocalizedMirrorDescent(batch_rule="gradients"), told, n)
     plan = algorithm.schedule(told, n)
     first = plan.phases[0]
@@ -59,18 +59,18 @@ def worst_linear_loss(
         found.append((part * point).sum(axis=1) + part[:, 0])
     values = np.concatenate(found).reshape(len(slopes), trials) / 2
     worst = int(values.mean(axis=1).argmax())
-    found = {**_against("l1_geometry/thm-4", values[worst], context, n, d, epsilon), "slope": float(slopes[worst])}
+    found = {**against_the_rate("l1_geometry/thm-4", values[worst], context, n, d, epsilon), "slope": float(slopes[worst])}
     return found | budget(algorithm, told, n)
 
 
-def _against(label: str, values: np.ndarray, context: Context, n: int, d: int, epsilon: float) -> dict[str, float]:
+def against_the_rate(label: str, values: np.ndarray, context: Context, n: int, d: int, epsilon: float) -> dict[str, float]:
     """What `rate.conclude` wants: the mean, the symbolic rate in units of L D, and its local exponent in the variable.
 
     Theorem 2 hides log(1/delta), which comes with epsilon.
     """
-    at = {"n": float(n), "d": float(d), "epsilon": epsilon, "delta": DELTA, "L": 1.0, "D": 1.0}
+    at = {"n": float(n), "d": float(d), "epsilon": epsilon, "delta": DELTA_OF_RATES, "L": 1.0, "D": 1.0}
     if label.endswith("thm-2"):
-        at["epsilon"] /= math.log(1 / DELTA)
+        at["epsilon"] /= math.log(1 / DELTA_OF_RATES)
     variable = next(iter(context.cell)) if len(context.cell) == 1 else "epsilon"
     order = claim(label).order
     assert order is not None
@@ -123,7 +123,7 @@ TREE = TreeFrankWolfe(noise="approximate", sensitivity="safe", steps="consecutiv
 def tree_at(n: int, d: int, epsilon: float) -> tuple[TreeFrankWolfe, SignLasso]:
     """Algorithm 3 with the noise of Theorem 7, all n records, and the depth that balances drift and selection gap."""
     work = lasso(d)
-    told = problem(work, ApproxDP(epsilon, DELTA))
+    told = problem(work, ApproxDP(epsilon, DELTA_OF_RATES))
     found = []
     for T in range(1, 8):
         algorithm = replace(TREE, T=T)
@@ -142,11 +142,11 @@ def tree_on_lasso(context: Context, n: int, d: int, epsilon: float, more: int = 
     """Mean excess risk of Algorithm 3 on the sign LASSO over L D, at the depth of `tree_at` unless one is given."""
     algorithm, work = tree_at(n, d, epsilon)
     algorithm = replace(algorithm, T=depth) if depth else algorithm
-    told = problem(work, ApproxDP(epsilon, DELTA))
+    told = problem(work, ApproxDP(epsilon, DELTA_OF_RATES))
     trials = more * context.scale(24, 100)
     values = risk.excess_risks(algorithm, work, told, n, trials, context.seed, context.name, dict(context.cell))
     unit = work.constants.lipschitz(1.0) * work.constants.diameter(1.0)
-    found = {**_against("l1_geometry/thm-2", values / unit, context, n, d, epsilon), "T": algorithm.T or 0}
+    found = {**against_the_rate("l1_geometry/thm-2", values / unit, context, n, d, epsilon), "T": algorithm.T or 0}
     return found | budget(algorithm, told, n)
 
 

@@ -76,34 +76,34 @@ def total_movement(context: Context, *, loss: str) -> Verdict:
 @check("l1_geometry/alg-2@derived", kind="privacy", grid={"epsilon": (0.2, 1.0), "n": by_size([256], [256, 1024])})
 def disjoint_blocks_spend_half(context: Context, *, epsilon: float, n: int) -> Verdict:
     """The accountant certifies (eps/2, delta) for the worst record, phase by phase, at the printed constant."""
-    return _account(LocalizedMirrorDescent(), linear(4), epsilon, n, epsilon / 2)
+    return certified_account(LocalizedMirrorDescent(), linear(4), epsilon, n, epsilon / 2)
 
 
 @check("l1_geometry/alg-2", kind="privacy", grid={"n": by_size([256], [256, 1024])})
 def localised_descent_is_private(context: Context, *, n: int) -> Verdict:
     """(eps, delta)-DP, as Theorem 1 promises."""
-    return _account(LocalizedMirrorDescent(), linear(4), 1.0, n, 1.0)
+    return certified_account(LocalizedMirrorDescent(), linear(4), 1.0, n, 1.0)
 
 
 @check("l1_geometry/alg-5", kind="privacy", grid={"p": (1.5, 2.0)})
 def general_descent_is_private(context: Context, *, p: float) -> Verdict:
     """The printed noise of Algorithm 5 certifies (eps, delta)-DP."""
-    return _account(GeneralNoisyMirrorDescent(p=p), linear(4, shape="lp", p=p), 1.0, 100, 1.0)
+    return certified_account(GeneralNoisyMirrorDescent(p=p), linear(4, shape="lp", p=p), 1.0, 100, 1.0)
 
 
 @check("l1_geometry/thm-12", kind="privacy", grid={"epsilon": (0.1, 1.0)})
 def theorem_12_is_private(context: Context, *, epsilon: float) -> Verdict:
     """(eps, delta)-DP of Algorithm 5 at p = 1.25."""
-    return _account(GeneralNoisyMirrorDescent(p=1.25), linear(4, shape="lp", p=1.25), epsilon, 100, epsilon)
+    return certified_account(GeneralNoisyMirrorDescent(p=1.25), linear(4, shape="lp", p=1.25), epsilon, 100, epsilon)
 
 
 @check("l1_geometry/alg-6", kind="privacy", grid={"p": (1.5, 2.0)})
 def general_localised_descent_is_private(context: Context, *, p: float) -> Verdict:
     """(eps/2, delta)-DP on disjoint blocks."""
-    return _account(GeneralLocalizedMirrorDescent(p=p), linear(4), 1.0, 256, 0.5)
+    return certified_account(GeneralLocalizedMirrorDescent(p=p), linear(4), 1.0, 256, 0.5)
 
 
-def _account(algorithm: Any, work: Any, epsilon: float, n: int, allowed: float) -> Verdict:
+def certified_account(algorithm: Any, work: Any, epsilon: float, n: int, allowed: float) -> Verdict:
     plan = algorithm.schedule(problem(work, ApproxDP(epsilon, 1e-5)), n)
     found = judge_account(account(plan, n), ApproxDP(allowed, 1e-5))
     return replace(found, numbers={**found.numbers, "phases": len(plan.releases)})
@@ -164,13 +164,13 @@ def ratio_of_norms_stays_below_two(context: Context) -> Verdict:
 @check("l1_geometry/alg-2", kind="runtime", grid={"n": by_size([64], [64, 256])})
 def gradients_of_the_phases(context: Context, *, n: int) -> Verdict:
     """Counted gradients are the sum of T_i b_i, at most the derived count."""
-    return _counted(context, LocalizedMirrorDescent(), n, "l1_geometry/thm-4@derived")
+    return counted_phases(context, LocalizedMirrorDescent(), n, "l1_geometry/thm-4@derived")
 
 
 @check("l1_geometry/alg-6", kind="runtime", grid={"n": by_size([64], [64, 256])})
 def gradients_of_the_general_phases(context: Context, *, n: int) -> Verdict:
     """The same count for Algorithm 6."""
-    return _counted(context, GeneralLocalizedMirrorDescent(p=1.5), n, "l1_geometry/thm-4@derived")
+    return counted_phases(context, GeneralLocalizedMirrorDescent(p=1.5), n, "l1_geometry/thm-4@derived")
 
 
 @check("l1_geometry/alg-5", kind="runtime")
@@ -182,7 +182,7 @@ def gradients_of_algorithm_5(context: Context) -> Verdict:
     return runtime.verdict(counts.gradients, 36 * 36 / 6, x=36.0)
 
 
-def _counted(context: Context, algorithm: Any, n: int, label: str) -> Verdict:
+def counted_phases(context: Context, algorithm: Any, n: int, label: str) -> Verdict:
     work = linear(4)
     counts = runtime.count(algorithm, work, problem(work), n, 1, context.seed, "count", n)
     if float(counts.gradients.max()) != counts.claimed:
@@ -269,7 +269,7 @@ def risk_of_localised_descent(context: Context, *, n: int) -> Verdict:
     The sum is below the largest risk from n = 2^16 on, which takes 65,000 steps; `regret_of_the_phases` has it near
     the start, where smaller sizes do.
     """
-    return _risk(context, LocalizedMirrorDescent(distance=1.0), n, "l1")
+    return risk_of_linear_losses(context, LocalizedMirrorDescent(distance=1.0), n, "l1")
 
 
 @check(
@@ -281,17 +281,17 @@ def risk_of_localised_descent(context: Context, *, n: int) -> Verdict:
 def risk_of_general_localised_descent(context: Context, *, case: tuple[float, int]) -> Verdict:
     """The same for Algorithm 6 on the l1 ball; at p = 2 and 16,384 records the sum is below the largest risk."""
     p, n = case
-    return _risk(context, GeneralLocalizedMirrorDescent(distance=1.0, p=p), n, f"p = {p:g}")
+    return risk_of_linear_losses(context, GeneralLocalizedMirrorDescent(distance=1.0, p=p), n, f"p = {p:g}")
 
 
 @check("l1_geometry/thm-13", kind="risk", grid={"p": (1.25,), "n": by_size([256], [256, 1024])}, expect="undecided")
 def risk_with_balanced_batches(context: Context, *, p: float, n: int) -> Verdict:
     """Algorithm 6 with batches sqrt((p - 1) n_i); the sum is below the largest risk from about n = 30,000 on."""
     algorithm = GeneralLocalizedMirrorDescent(distance=1.0, p=p, batch_rule="balanced")
-    return _risk(context, algorithm, n, f"p = {p:g}, balanced")
+    return risk_of_linear_losses(context, algorithm, n, f"p = {p:g}, balanced")
 
 
-def _risk(context: Context, algorithm: Any, n: int, series: str) -> Verdict:
+def risk_of_linear_losses(context: Context, algorithm: Any, n: int, series: str) -> Verdict:
     """Linear losses in the plane, from the centre: the distance D to the minimiser, a vertex, is 1."""
     slope, trials = 0.95, 14
     work = linear(2, slope)

@@ -73,10 +73,10 @@ def risk_of_the_tree(context: Context, *, case: Any, noise: str) -> Verdict:
     dial = 1e-9 if noise == "none" else 1.0
     kind = "safe" if noise == "safe" else "printed"
     algorithm = TreeFrankWolfe(T=T, batch=b, sensitivity=kind, noise_dial=dial)  # type: ignore[arg-type]
-    return _risk(context, algorithm, record_count(b, T), f"{NOISE[noise]}, T = {T}")
+    return risk_on_the_lasso(context, algorithm, record_count(b, T), f"{NOISE[noise]}, T = {T}")
 
 
-def _risk(context: Context, algorithm: TreeFrankWolfe, n: int, series: str, privacy: Any = None) -> Verdict:
+def risk_on_the_lasso(context: Context, algorithm: TreeFrankWolfe, n: int, series: str, privacy: Any = None) -> Verdict:
     told = problem(LASSO, privacy or PureDP(1.0))
     trials = min(context.scale(200, 1000), max(60, 4 * 10**6 // n))
     values = risk.excess_risks(algorithm, LASSO, told, n, trials, context.seed, context.label, series, n)
@@ -91,7 +91,7 @@ def _risk(context: Context, algorithm: TreeFrankWolfe, n: int, series: str, priv
 @check("l1_geometry/thm-6", kind="risk", grid={"n": by_size([4096], [4096, 65536, 2**22])}, expect=EITHER)
 def risk_of_theorem_6(context: Context, *, n: int) -> Verdict:
     """At its own b, T and lambda, the mean excess risk is below the explicit bound."""
-    return _risk(context, TreeFrankWolfe(), n, "Theorem 6")
+    return risk_on_the_lasso(context, TreeFrankWolfe(), n, "Theorem 6")
 
 
 @check(
@@ -156,7 +156,7 @@ def risk_with_approximate_noise(context: Context, *, T: int, b: int) -> Verdict:
     """Free T and b at small n: mean excess risk below the explicit bound of Theorem 7."""
     n = record_count(b, T)
     algorithm = TreeFrankWolfe(noise="approximate", T=T, batch=b)
-    return _risk(context, algorithm, n, f"T = {T}", ApproxDP(1.0, 1 / n**1.5))
+    return risk_on_the_lasso(context, algorithm, n, f"T = {T}", ApproxDP(1.0, 1 / n**1.5))
 
 
 # Lemmas 4.2 and 4.3 --------------------------------------------------------------------------------------------------

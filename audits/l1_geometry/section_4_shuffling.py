@@ -228,7 +228,7 @@ def allocation_is_uniform(context: Context) -> Verdict:
 # The windows ----------------------------------------------------------------------------------------------------------
 
 
-def _ends(label: str) -> dict[str, sp.Expr]:
+def ends_of_the_window(label: str) -> dict[str, sp.Expr]:
     """What the claim assumes: ends of the window of beta, and the cap on epsilon, where it has one."""
     found: dict[str, sp.Expr] = {}
     for one in claim(label).assumptions:
@@ -240,7 +240,7 @@ def _ends(label: str) -> dict[str, sp.Expr]:
     return found
 
 
-def _steps_at_the_upper_end(noise: str) -> Verdict:
+def steps_at_the_upper_end(noise: str) -> Verdict:
     """The plan at beta = the upper end, with whole numbers: n = 65536, m = 4, b = 256 has 2^T = b."""
     n, work = 65536, LinearSquare()
     algorithm = TreeFrankWolfe(noise=noise)  # type: ignore[arg-type]
@@ -259,7 +259,7 @@ def window_of_theorem_6(context: Context) -> Verdict:
     and at the upper end the plan has 2^T = b.
     """
     n, e, D, L, H, m = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m"))
-    ends, b = _ends("l1_geometry/thm-6@literal"), n / sp.log(n, 2) ** 2
+    ends, b = ends_of_the_window("l1_geometry/thm-6@literal"), n / sp.log(n, 2) ** 2
     argument = b * e * H * D / (L * sp.log(m, 2))
     proof = proved(
         {
@@ -267,14 +267,14 @@ def window_of_theorem_6(context: Context) -> Verdict:
             "upper end: 2^T = sqrt(argument) = b": argument.subs(H, ends["high"]) / b**2 - 1,
         }
     )
-    return combine([proof, _steps_at_the_upper_end("pure")])
+    return combine([proof, steps_at_the_upper_end("pure")])
 
 
 @check("l1_geometry/asm-thm7", kind="symbolic", also=("l1_geometry/thm-9@literal",))
 def windows_of_theorem_7(context: Context) -> Verdict:
     """Ends of the window of beta: argument 1 and 2^T = b; the cap on epsilon is 2^(-T/2)."""
     n, e, D, L, H, m, delta = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m", "delta"))
-    ends, b, two_thirds = _ends("l1_geometry/thm-9@literal"), n / sp.log(n) ** 2, sp.Rational(2, 3)
+    ends, b, two_thirds = ends_of_the_window("l1_geometry/thm-9@literal"), n / sp.log(n) ** 2, sp.Rational(2, 3)
     argument = b * e * H * D / (L * sp.log(n / delta) * sp.log(m))
     # log(n/delta), log n and log m are positive numbers of their own here.
     names = {sp.log(n / delta): sp.Symbol("k", positive=True), sp.log(m): sp.Symbol("l", positive=True)}
@@ -288,4 +288,4 @@ def windows_of_theorem_7(context: Context) -> Verdict:
             "cap": argument.subs(e, cap) ** (-two_thirds / 2) / cap - 1,
         }
     )
-    return combine([proof, _steps_at_the_upper_end("approximate")])
+    return combine([proof, steps_at_the_upper_end("approximate")])
