@@ -23,7 +23,7 @@ from dpcheck.harness import rate, risk
 from dpcheck.harness.budget import budget
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.workloads import SignLasso, SignLinear
+from dpcheck.workloads.crosspolytope import SignLasso, SignLinear
 
 from ._instances import least_private, problem
 
