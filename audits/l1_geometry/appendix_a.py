@@ -17,7 +17,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.verdicts import Verdict
 
-from ._instances import linear, problem
+from .cases import linear, problem
 
 
 @check("l1_geometry/proc-eg-step", kind="accuracy")

@@ -1,9 +1,10 @@
-"""Where the private terms of Algorithms 2 and 3 cross: by orders, by bounds with their constants, and measured.
+"""Section 1: the rates of Theorems 1 and 2, and where the private terms of their algorithms cross.
 
-With all records equal nothing is left but privacy and optimisation. Both algorithms are told the class L = H = 1, D = 2
-and meet the worst of its losses: linear ones, over slopes, and a bowl with its minimiser in the middle of a face, which
-2^T Frank-Wolfe steps reach but slowly. Records are counted, so that n = x/epsilon costs nothing. The descent of these
-checks has reduced noise; rows and verdicts say what the accountant certifies of either's runs.
+By orders, by bounds with their constants, and measured. With all records equal nothing is left but privacy and
+optimisation. Both algorithms are told the class L = H = 1, D = 2 and meet the worst of its losses: linear ones, over
+slopes, and a bowl with its minimiser in the middle of a face, which 2^T Frank-Wolfe steps reach but slowly. Records are
+counted, so that n = x/epsilon costs nothing. The descent of these checks has reduced noise; rows and verdicts say what
+the accountant certifies of either's runs.
 """
 
 from __future__ import annotations
@@ -19,25 +20,64 @@ from scipy import optimize, stats
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
 from dpcheck.checks import Conclude, Context, by_size, check
 from dpcheck.engine.statements import bound_of
-from dpcheck.harness import risk
+from dpcheck.harness import rate, risk
 from dpcheck.harness.budget import CERTIFIED, LOOSE, budget
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, refuted, undecided
 from dpcheck.workloads import EqualRecords
 
-from ._instances import problem
-from .rates import TREE, tree_on_lasso, worst_linear_loss
+from .cases import TREE, problem, tree_on_lasso, worst_linear_loss
+
+
+@check(
+    "l1_geometry/thm-2",
+    kind="rate",
+    grid={"n": by_size([2**k for k in range(10, 15)], [2**k for k in range(10, 18)])},
+    conclude=rate.conclude("n"),
+    expect=("undecided", "consistent"),
+)
+def tree_in_n(context: Context, *, n: int) -> dict[str, float]:
+    """Algorithm 3 on the sign LASSO, d = 8, epsilon = 1/2."""
+    return tree_on_lasso(context, n, 8, 0.5)
+
+
+@check(
+    "l1_geometry/thm-2",
+    kind="rate",
+    grid={"epsilon": by_size([0.08, 0.16, 0.32, 0.64, 1.0], [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0])},
+    conclude=rate.conclude("epsilon"),
+    expect=("undecided", "consistent"),
+)
+def tree_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
+    """The same over epsilon at n = 8192 (65536)."""
+    return tree_on_lasso(context, context.scale(8192, 65_536), 8, epsilon)
+
+
+@check(
+    "l1_geometry/thm-2",
+    kind="rate",
+    grid={"d": by_size([4, 8, 16, 32], [4, 8, 16, 32, 64, 128])},
+    conclude=rate.conclude("d"),
+    expect=("undecided", "consistent"),
+)
+def tree_in_d(context: Context, *, d: int) -> dict[str, float]:
+    """The same over d at n = 8192 (16384), epsilon = 1/2: logarithmic growth."""
+    return tree_on_lasso(context, context.scale(8192, 16_384), d, 0.5)
+
 
 Cell = tuple[Mapping[str, Any], Mapping[str, Any]]
+
+
 DELTA = 1e-10
 """At most 1/n, as Theorem 7 asks, in every cell."""
+
+
 EPSILON = 0.01
+
+
 DEPTHS = 8
 """Of the tree, at most."""
-
-
-# Crossings of symbols -------------------------------------------------------------------------------------------------
 
 
 def orders_cross(d: int, epsilon: float) -> float:
@@ -90,9 +130,6 @@ def _crossing(vector: Any, tree: Any) -> float:
     )
 
 
-# Measured crossings ---------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class CoarseDescent(LocalizedMirrorDescent):
     """Algorithm 2 with at most `steps` steps a phase, by larger batches.
@@ -110,6 +147,8 @@ class CoarseDescent(LocalizedMirrorDescent):
 REDUCED_SIGMA = 3.0
 """In place of 100. With the least constant that is certified, 5.4, the crossing moves to sizes at which the 64 steps of
 a phase no longer reach the minimum of the bowl: at d = 8 and n eps = 2^13 d^(3/2) they are nearly all of the excess."""
+
+
 DESCENT = LocalizedMirrorDescent(REDUCED_SIGMA, "gradients")
 
 
@@ -371,8 +410,6 @@ def private_terms_cross_in_epsilon(context: Context, *, epsilon: float, k: int) 
     """The same at d = 4 over epsilon: n eps stays, so that n goes as 1/eps, but for log(n/delta)."""
     return both(context, 4, 2**k * 8.0, epsilon)
 
-
-# On drawn records -----------------------------------------------------------------------------------------------------
 
 RECORDS = 2**15
 """Statistical terms are below those of privacy up to n eps of about 1,600; beyond, the descent meets its floor."""
