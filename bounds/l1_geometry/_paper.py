@@ -1,7 +1,8 @@
 """What the files of this folder share: the paper, its conventions, and the expressions that recur.
 
-The smoothness that the paper calls β is H; D is a diameter of the domain in the norm of the section (in Section 6 the
-radius of an ℓ₁ ball). Logarithms are natural unless base 2 is written: the paper names no base.
+The arguments in words stand in `bounds/l1_geometry.md` under the labels. The smoothness that the paper calls β is H; D
+is a diameter of the domain in the norm of the section (in Section 6 the radius of an ℓ₁ ball). Logarithms are natural
+unless base 2 is written: the paper names no base.
 """
 
 import sympy as sp
@@ -23,6 +24,15 @@ LN, LOG_ND = sp.log(n), sp.log(n / delta)
 LOG2_D = sp.log(d, 2)
 g_inf, H_f, width, modulus = sp.symbols("g_inf H_f width modulus", positive=True)
 """Of an instance: the largest ‖∇f‖_∞, smoothness and ℓ₁ modulus of its losses, and diam_1 of its domain."""
+g_2, g_q, D_h = sp.symbols("g_2 g_q D_h", positive=True)
+"""The largest ‖∇f‖_2 and ‖∇f‖_q of a loss, and D_h(x*, x_0)."""
+V, A_k, Delta, lam, x, p_0, delta_0 = sp.symbols("V A_k Delta lambda_ts x p_0 delta_0", positive=True)
+n_i, eta_i, b_i, epsilon_i, n_1, b_1 = sp.symbols("n_i eta_i b_i epsilon_i n_1 b_1", positive=True)
+"""Of phase i, and of the first one."""
+n_0, alpha_0, epsilon_0 = sp.symbols("n_0 alpha_0 epsilon_0", positive=True)
+"""Where a sample complexity is transferred from."""
+X, log_d, log_n, log_m, log_delta = sp.symbols("X log_d log_n log_m log_delta", positive=True)
+"""2^T, and log d, log n, log m and log(1/δ), where a parameter is chosen."""
 NONSMOOTH = sp.sqrt(sp.log(d) / n) + sp.sqrt(d * sp.log(d) ** 3 * LOG) / (n * epsilon)
 """The rate of Theorem 4 in units of LD."""
 GENERAL = 1 / sp.sqrt((p - 1) * n) + sp.sqrt(d * sp.log(d) * LOG) / ((p - 1) * n * epsilon)

@@ -4,10 +4,13 @@ import sympy as sp
 
 from dpcheck.symbols import D, L, R, b, d, delta, epsilon, eta, n, p, q
 
-from ._paper import GENERAL, LOG, claim
-
-D_h, g_q = sp.symbols("D_h g_q", positive=True)
-"""D_h(x*, x_0), and the largest ‖∇f‖_q of a loss."""
+from ._paper import (
+    GENERAL,
+    LOG,
+    D_h,
+    claim,
+    g_q,
+)
 
 lem_a1 = claim(
     "l1_geometry/lem-a1",

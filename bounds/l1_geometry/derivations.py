@@ -10,9 +10,30 @@ from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
 from dpcheck.symbols import D, H, L, T, alpha, b, d, delta, epsilon, eta, lambda_, m, n, p, sigma, t
 
-from ._paper import GENERAL, H_M, LOG, LOG2_D, NONSMOOTH
+from ._paper import (
+    GENERAL,
+    H_M,
+    LOG,
+    LOG2_D,
+    NONSMOOTH,
+    A_k,
+    D_h,
+    Delta,
+    V,
+    X,
+    alpha_0,
+    b_i,
+    epsilon_0,
+    epsilon_i,
+    eta_i,
+    log_d,
+    log_delta,
+    log_m,
+    log_n,
+    n_0,
+    n_i,
+)
 
-log_d, log_n, log_m, log_delta, X, V, A_k, D_h = sp.symbols("log_d log_n log_m log_delta X V A_k D_h", positive=True)
 NAMED = {sp.log(d): log_d, sp.log(n): log_n, sp.log(m): log_m, LOG: log_delta}
 SIZES = [n >= 1, d >= 1, epsilon <= 1, log_d >= 1, log_n >= 1, log_m >= 1, log_delta >= 1]
 LARGE = Regime(base=None, others="free", where=SIZES)
@@ -297,7 +318,6 @@ def sample_complexity(proof: Proof) -> None:
         "for α ≤ 1/8 they are not (S15)",
     )
     constant = proof.uses("l1_geometry/lem-d1", sp.sqrt(d) / sp.log(d))
-    n_0, alpha_0, epsilon_0 = sp.symbols("n_0 alpha_0 epsilon_0", positive=True)
     scaled = proof.uses("l1_geometry/lem-d2", n_0 * alpha_0 * epsilon_0 / (alpha * epsilon))
     reached = scaled.subs({n_0: constant, alpha_0: sp.Rational(1, 4), epsilon_0: sp.Rational(1, 10)})
     proof.concludes("l1_geometry/prop-1@corrected", reached)
@@ -314,7 +334,6 @@ moments_accountant = underived(
 @derivation("l1_geometry/fact-sssss")
 def stability_of_the_minimiser(proof: Proof) -> None:
     """Strong convexity at both minimisers against two Lipschitz losses of weight 1/n."""
-    Delta = sp.Symbol("Delta", positive=True)
     proof.argues("λΔ² ≤ 2LΔ/n", lambda_ * Delta**2, "<=", 2 * L * Delta / n)
     moved = proof.equal("divide by λΔ", lambda: 2 * L * Delta / n / (lambda_ * Delta), 2 * L / (lambda_ * n))
     proof.concludes("l1_geometry/fact-sssss", moved)
@@ -352,7 +371,6 @@ def basic_composition(proof: Proof) -> None:
 @derivation("l1_geometry/lem-3-3", LARGE)
 def distance_of_a_phase(proof: Proof) -> None:
     """The weighted average of T_i = n_i²/b_i² steps, with modulus 1/2, over the strong convexity λ_i = 1/(η_in_i)."""
-    eta_i, n_i, b_i, epsilon_i = sp.symbols("eta_i n_i b_i epsilon_i", positive=True)
     strong = 1 / (eta_i * n_i)
     deviation = proof.uses(
         "l1_geometry/alg-1",
@@ -395,7 +413,6 @@ def signs_from_samples(proof: Proof) -> None:
 def accuracy_below_the_dimension(proof: Proof) -> None:
     """Lemma D.6 at α_0 = 1/d and constant ε_0, scaled by the copies of Lemma D.5."""
     hard = proof.uses("l1_geometry/lem-d6", d ** sp.Rational(3, 2))
-    n_0, alpha_0, epsilon_0 = sp.symbols("n_0 alpha_0 epsilon_0", positive=True)
     scaled = proof.uses("l1_geometry/lem-d5", n_0 * alpha_0 * epsilon_0 / (alpha * epsilon))
     reached = scaled.subs({n_0: hard, alpha_0: 1 / d, epsilon_0: sp.Rational(1, 10)})
     proof.equal(

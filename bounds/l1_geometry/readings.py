@@ -4,11 +4,20 @@ import sympy as sp
 
 from dpcheck.symbols import D, H, L, d, delta, epsilon, lambda_, m, n
 
-from ._paper import GRADIENTS, LN, LOG, LOG_ND, H_f, claim, g_inf, modulus, width
+from ._paper import (
+    GRADIENTS,
+    LN,
+    LOG,
+    LOG_ND,
+    H_f,
+    b_1,
+    claim,
+    g_inf,
+    modulus,
+    n_1,
+    width,
+)
 from .section_4_5 import SMOOTH_SQUARED
-
-n_1, b_1 = sp.symbols("n_1 b_1", positive=True)
-"""Records and batch of the first phase of Algorithm 2."""
 
 thm_4_literal = claim(
     "l1_geometry/thm-4@literal",

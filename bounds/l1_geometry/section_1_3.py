@@ -4,11 +4,22 @@ import sympy as sp
 
 from dpcheck.symbols import D, L, T, b, d, epsilon, eta, k, lambda_, n, p, sigma
 
-from ._paper import GENERAL, GRADIENTS, LOG, LOG2_D, NONSMOOTH, claim
-
-D_h, n_i, eta_i, b_i, epsilon_i, delta_0, A_k = sp.symbols("D_h n_i eta_i b_i epsilon_i delta_0 A_k", positive=True)
-g_2 = sp.Symbol("g_2", positive=True)
-"""The largest E‖g_k‖_∞² of the gradients that a descent is given."""
+from ._paper import (
+    GENERAL,
+    GRADIENTS,
+    LOG,
+    LOG2_D,
+    NONSMOOTH,
+    A_k,
+    D_h,
+    b_i,
+    claim,
+    delta_0,
+    epsilon_i,
+    eta_i,
+    g_2,
+    n_i,
+)
 
 # Section 2 -----------------------------------------------------------------------------------------------------------
 

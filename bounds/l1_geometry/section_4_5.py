@@ -8,9 +8,22 @@ import sympy as sp
 from dpcheck.algorithms.l1_geometry.regret import ESTIMATE
 from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, lambda_, m, n, t
 
-from ._paper import H_M, LN, LOG, LOG_ND, H_f, claim, g_inf, width
+from ._paper import (
+    H_M,
+    LN,
+    LOG,
+    LOG_ND,
+    Delta,
+    H_f,
+    claim,
+    epsilon_0,
+    g_inf,
+    lam,
+    p_0,
+    width,
+    x,
+)
 
-lam, x, Delta, mu, p_0, epsilon_0, j = sp.symbols("lambda_ts x Delta mu_0 p_0 epsilon_0 j", positive=True)
 LOG2_N, LOG2_M = sp.log(n, 2), sp.log(m, 2)
 
 alg_3 = claim(

@@ -4,9 +4,14 @@ import sympy as sp
 
 from dpcheck.symbols import D, H, L, alpha, d, delta, epsilon, k, n
 
-from ._paper import LOWER, claim
+from ._paper import (
+    LOWER,
+    alpha_0,
+    claim,
+    epsilon_0,
+    n_0,
+)
 
-alpha_0, epsilon_0, n_0 = sp.symbols("alpha_0 epsilon_0 n_0", positive=True)
 TWO_THIRDS = sp.Rational(2, 3)
 
 lem_6_1 = claim(

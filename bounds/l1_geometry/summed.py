@@ -5,9 +5,10 @@ import sympy as sp
 from dpcheck.algorithms.l1_geometry.regret import D_1, LEAVES, PHASES
 from dpcheck.symbols import L, T, lambda_
 
-from ._paper import claim
-
-(V,) = sp.symbols("V", positive=True, seq=True)
+from ._paper import (
+    V,
+    claim,
+)
 
 thm_3_summed = claim(
     "l1_geometry/thm-3@summed",
