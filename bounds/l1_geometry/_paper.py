@@ -5,10 +5,13 @@ is a diameter of the domain in the norm of the section (in Section 6 the radius 
 unless base 2 is written: the paper names no base.
 """
 
+from __future__ import annotations
+
 import sympy as sp
 
+from dpcheck.asymptotics import Regime
 from dpcheck.claims import Paper
-from dpcheck.symbols import D, L, d, delta, epsilon, m, n, p
+from dpcheck.symbols import D, L, alpha, d, delta, epsilon, m, n, p
 
 PAPER = Paper(
     key="l1_geometry",
@@ -18,10 +21,12 @@ PAPER = Paper(
 )
 claim = PAPER.claim
 
+
 LOG = sp.log(1 / delta)
 """log(1/δ)."""
 LN, LOG_ND = sp.log(n), sp.log(n / delta)
 LOG2_D = sp.log(d, 2)
+
 g_inf, H_f, width, modulus = sp.symbols("g_inf H_f width modulus", positive=True)
 """Of an instance: the largest ‖∇f‖_∞, smoothness and ℓ₁ modulus of its losses, and diam_1 of its domain."""
 g_2, g_q, D_h = sp.symbols("g_2 g_q D_h", positive=True)
@@ -33,6 +38,7 @@ n_0, alpha_0, epsilon_0 = sp.symbols("n_0 alpha_0 epsilon_0", positive=True)
 """Where a sample complexity is transferred from."""
 X, log_d, log_n, log_m, log_delta = sp.symbols("X log_d log_n log_m log_delta", positive=True)
 """2^T, and log d, log n, log m and log(1/δ), where a parameter is chosen."""
+
 NONSMOOTH = sp.sqrt(sp.log(d) / n) + sp.sqrt(d * sp.log(d) ** 3 * LOG) / (n * epsilon)
 """The rate of Theorem 4 in units of LD."""
 GENERAL = 1 / sp.sqrt((p - 1) * n) + sp.sqrt(d * sp.log(d) * LOG) / ((p - 1) * n * epsilon)
@@ -44,3 +50,10 @@ LOWER = sp.sqrt(d) / (n * epsilon * sp.log(d))
 H_M = 1 + sp.log(m)
 """Bounds the harmonic number 1 + 1/2 + … + 1/m, the mean of the largest of m unit exponentials."""
 UNIT = D * L
+NAMED = {sp.log(d): log_d, sp.log(n): log_n, sp.log(m): log_m, LOG: log_delta}
+
+SIZES = [n >= 1, d >= 1, epsilon <= 1, log_d >= 1, log_n >= 1, log_m >= 1, log_delta >= 1]
+LARGE = Regime(base=None, others="free", where=SIZES)
+CONSTANT_DELTA = Regime(base=None, others="free", constants=[delta], where=[n >= 1, d >= 1, epsilon <= 1])
+HALF, TWO_THIRDS = sp.Rational(1, 2), sp.Rational(2, 3)
+FEW = Regime(base=None, others="free", where=[n >= 1, d >= 1, epsilon <= 1, alpha <= 1])

@@ -1,64 +1,14 @@
-"""Appendices A and B: stability of entropic mirror descent, and ℓ_p geometry for 1 < p ≤ 2."""
+"""Appendix B: mirror descent in the ℓ_p norm, Algorithms 5 and 6, Theorems 12 and 13."""
+
+from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import D, L, R, b, d, delta, epsilon, eta, n, p, q
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import D, L, T, b, d, delta, epsilon, eta, n, p, q, sigma
 
-from ._paper import (
-    GENERAL,
-    LOG,
-    D_h,
-    claim,
-    g_q,
-)
-
-lem_a1 = claim(
-    "l1_geometry/lem-a1",
-    "Lemma A.1",
-    "Some linear f on the simplex of ℝ³ has, for every 0 < η ≤ 1, starts x_0, y_0 whose ℓ₁ distance and "
-    "divergence grow "
-    "by a factor of at least 1 + η/4 in one entropic mirror step.",
-    kind="lemma",
-    section="A",
-    quantity="growth of the distance",
-    relation=">=",
-    explicit=1 + eta / 4,
-    assumptions=(sp.Le(eta, 1),),
-    about=("l1_geometry/proc-eg-step",),
-)
-
-lem_a2 = claim(
-    "l1_geometry/lem-a2",
-    "Lemma A.2",
-    "For linear losses with ‖z‖_∞ ≤ L, T = Rn steps of Algorithm 4 from the uniform point on neighbours have ‖x_T − "
-    "y_T‖_1² ≤ KL(x_T,y_T) + KL(y_T,x_T) ≤ 4η²L²R².",
-    kind="lemma",
-    section="A",
-    quantity="symmetrised divergence",
-    relation="<=",
-    explicit=4 * eta**2 * L**2 * R**2,
-    about=("l1_geometry/alg-4",),
-)
-
-alg_4 = claim(
-    "l1_geometry/alg-4",
-    "Algorithm 4 (multi-pass stochastic mirror descent)",
-    "R passes over the records, each in a fresh uniform order, with exponentiated-gradient steps from a "
-    "positive start; "
-    "returns the average of the iterates 1..Rn. Not private.",
-    kind="algorithm",
-    section="A",
-    about=("l1_geometry/proc-eg-step",),
-)
-
-proc_eg = claim(
-    "l1_geometry/proc-eg-step",
-    "Equation (1)",
-    "The mirror step of the entropy on the simplex is x⁺ ∝ x·exp(−η∇f(x)).",
-    kind="procedure",
-    section="A",
-    origin="cited",
-)
+from ._paper import GENERAL, HALF, LARGE, LOG, NAMED, D_h, claim, g_q, log_d, log_delta
+from .section_3_1 import averaged
 
 alg_5 = claim(
     "l1_geometry/alg-5",
@@ -71,6 +21,7 @@ alg_5 = claim(
     explicit=100 * L * sp.sqrt(d ** (1 - 2 / q) * LOG) / (b * epsilon),
     remark="X is printed as the unit ℓ_p ball.",
 )
+
 
 thm_12 = claim(
     "l1_geometry/thm-12",
@@ -91,6 +42,7 @@ thm_12 = claim(
     remark="True for p < 2. At p = 2 the printed step keeps log d, which makes it too short: the excess exceeds the "
     "stated rate by √log d (@literal); L² + dσ² in the step gives the claim (@corrected, S21).",
 )
+
 
 thm_12_literal = claim(
     "l1_geometry/thm-12@literal",
@@ -117,6 +69,7 @@ thm_12_literal = claim(
     "100√log d times the private term, and so above any constant for d large (S21).",
 )
 
+
 thm_12_corrected = claim(
     "l1_geometry/thm-12@corrected",
     "Theorem 12 at p = 2",
@@ -132,6 +85,28 @@ thm_12_corrected = claim(
     about=("l1_geometry/alg-5",),
 )
 
+
+@derivation("l1_geometry/thm-12", LARGE, also=("l1_geometry/thm-12@corrected",))
+def other_norms(proof: Proof) -> None:
+    """Theorem 3 in ℓ_p: d^{2/q} of the noise and d^{1−2/q} of its calibration make d; at p = 2 the logarithm goes."""
+    q = sp.Symbol("q", positive=True)
+    deviation = proof.uses("l1_geometry/alg-5", 100 * L * d ** (HALF - 1 / q) * sp.sqrt(LOG) / (b * epsilon))
+    largest = proof.uses("l1_geometry/fact-gauss-max", 2 * sigma**2 * sp.log(d))
+    noise = 4 * d ** (2 / q) * sigma**2 * sp.log(d)
+    proof.at_most(
+        "E‖ζ‖_q² ≤ d^{2/q}E‖ζ‖_∞²", lambda: d ** (2 / q) * largest, noise, {sp.log(d): log_d, d: sp.exp(log_d)}
+    )
+    pieces = (2 * L * D * b / n, 400 * L * D * sp.sqrt(d * sp.log(d) * LOG) / (n * epsilon))
+    value = averaged(proof, sp.Add(L**2, noise.subs(sigma, deviation), evaluate=False), pieces)
+    proof.concludes("l1_geometry/thm-12", value)
+    euclidean = 2 * D * sp.sqrt(d * sigma**2 / T)
+    at = {sigma: deviation.subs(q, 2), T: n**2 / b**2}
+    reached = (
+        proof.equal("p = 2", lambda: euclidean.xreplace(at), 200 * L * D * sp.sqrt(d * LOG) / (n * epsilon)) + pieces[0]
+    )
+    proof.concludes("l1_geometry/thm-12@corrected", reached)
+
+
 alg_6 = claim(
     "l1_geometry/alg-6",
     "Algorithm 6 (localised noisy mirror descent, ℓ_p)",
@@ -144,6 +119,7 @@ alg_6 = claim(
     explicit=L * eta * n * (p - 1) / 16,
     remark="Rounding and blocks as in Algorithm 2 (S2, S4). p = 1, which the input line allows, is illegal.",
 )
+
 
 thm_13 = claim(
     "l1_geometry/thm-13",
@@ -162,6 +138,7 @@ thm_13 = claim(
     "√((p−1)n_i), or p' = 1 + 1/log₂ d, repairs it (S22).",
 )
 
+
 thm_13_corrected = claim(
     "l1_geometry/thm-13@corrected",
     "Theorem 13 with batches √((p−1)n_i)",
@@ -175,6 +152,29 @@ thm_13_corrected = claim(
     order=L * D * GENERAL,
     about=("l1_geometry/alg-6",),
 )
+
+
+@derivation("l1_geometry/thm-13@corrected", LARGE)
+def localised_in_lp(proof: Proof) -> None:
+    """As Theorem 4 with 1/(p−1) for log d in front, and batches √((p−1)n_i)."""
+    share = sp.Symbol("share", positive=True)
+    proof.gap(
+        "with the printed batches √(n_i/log d) their share L²η/((p−1) log d) is at most L²η (share = p − 1)",
+        L**2 * eta / (share * log_d),
+        L**2 * eta,
+        {share: sp.Rational(1, 100), log_d: 5, L: 1, eta: 1},
+        "with √((p−1)n_i) it is (S22)",
+    )
+    terms = {
+        "start": D**2 / (share * eta * n),
+        "stability and batches": L**2 * eta,
+        "noise": L**2 * eta * d * log_d * log_delta / (share * n * epsilon**2),
+    }
+    order = proof.master("excess risk, up to constants", terms)
+    step = D / L * sp.Min(1 / sp.sqrt(share * n), epsilon / sp.sqrt(d * log_d * log_delta))
+    value = proof.chooses(order, {eta: step}, text="choose η = (D/L) min{1/√((p−1)n), ε/√(d log d log(1/δ))}")
+    proof.concludes("l1_geometry/thm-13@corrected", value, where={**NAMED, p - 1: share, p: 1 + share})
+
 
 fact_l2_lq = claim(
     "l1_geometry/fact-l2-lq",
