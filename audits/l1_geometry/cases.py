@@ -17,7 +17,7 @@ from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, Locali
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.result import AuditResult
 from dpcheck.checks import Context
-from dpcheck.claims import evaluate, local_exponent
+from dpcheck.claims import Claim, evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import L1Ball
@@ -405,10 +405,10 @@ def risk_on_the_lasso(context: Context, algorithm: TreeFrankWolfe, n: int, serie
     return with_budget(without_bars(found), planned, told, n)
 
 
-def ends_of_the_window(label: str) -> dict[str, sp.Expr]:
+def ends_of_the_window(stated: Claim) -> dict[str, sp.Expr]:
     """What the claim assumes: ends of the window of beta, and the cap on epsilon, where it has one."""
     found: dict[str, sp.Expr] = {}
-    for one in claim(label).assumptions:
+    for one in stated.assumptions:
         sides = one.lhs, one.rhs
         for name, here, there in (("low", 1, 0), ("high", 0, 1), ("cap", 0, 1)):
             wanted = BY_NAME["epsilon" if name == "cap" else "H"]
@@ -431,8 +431,6 @@ def steps_at_the_upper_end(noise: str) -> Verdict:
 
 
 NO_CONSTANT = "lower bound, its constant set to 1"
-
-
 CONSTANT = 0.05
 """Put for the hidden constants: an algorithm far below them would be news."""
 

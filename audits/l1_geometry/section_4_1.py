@@ -200,7 +200,7 @@ def window_of_theorem_6(context: Context) -> Verdict:
     and at the upper end the plan has 2^T = b.
     """
     n, e, D, L, H, m = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m"))
-    ends, b = ends_of_the_window("l1_geometry/thm-6@literal"), n / sp.log(n, 2) ** 2
+    ends, b = ends_of_the_window(claim("l1_geometry/thm-6@literal")), n / sp.log(n, 2) ** 2
     argument = b * e * H * D / (L * sp.log(m, 2))
     proof = proved(
         {

@@ -261,7 +261,7 @@ def allocation_is_uniform(context: Context) -> Verdict:
 def windows_of_theorem_7(context: Context) -> Verdict:
     """Ends of the window of beta: argument 1 and 2^T = b; the cap on epsilon is 2^(-T/2)."""
     n, e, D, L, H, m, delta = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m", "delta"))
-    ends, b, two_thirds = ends_of_the_window("l1_geometry/thm-9@literal"), n / sp.log(n) ** 2, sp.Rational(2, 3)
+    ends, b, two_thirds = ends_of_the_window(claim("l1_geometry/thm-9@literal")), n / sp.log(n) ** 2, sp.Rational(2, 3)
     argument = b * e * H * D / (L * sp.log(n / delta) * sp.log(m))
     # log(n/delta), log n and log m are positive numbers of their own here.
     names = {sp.log(n / delta): sp.Symbol("k", positive=True), sp.log(m): sp.Symbol("l", positive=True)}
