@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _OUTSIDE = ("dpcheck.engine", "dpcheck.cli", "dpcheck.report", "dpcheck.pytest_plugin")
 """What runs checks and shows results; a check that calls `dp.claim` depends on the claim, not on these."""
-_MAKERS = frozenset({"claim", "reading", "Claim", "derivation", "Derivation", "underived", "Underived", "finding"})
-_CHECKS = frozenset({"check", "Check", "unchecked", "Unchecked"})
+_MAKERS = frozenset({"claim", "as_read", "Claim", "derivation", "Derivation", "underived", "Underived", "finding"})
+_CHECKS = frozenset({"check", "Check", "settings", "unchecked", "Unchecked"})
 _BEGUN = re.compile(r"[a-z0-9_]*[a-z][a-z0-9_]*/([a-z]+(-[a-z0-9]+)*)?-?")
 """A text that may grow into a label."""
 
@@ -270,7 +270,7 @@ def _parsed(path: Path, hashed: str, text: str) -> Facts:
     code = hashlib.sha256(_bare(text, tree).encode()).hexdigest()
     imports = tuple(sorted({str(file) for file in _imports(path, executed)}))
     derived = bool(asked & {"derived", "derivation"})
-    asks = bool(asked & {"algorithm", "algorithms"}), derived, "seeded_bugs" in asked, "audit" in asked
+    asks = bool(asked & {"algorithm", "algorithms", "settings"}), derived, "seeded_bugs" in asked, "audit" in asked
     makes = bool(asked & (_MAKERS - {"claim"} | {"Paper", "*"}))
     return Facts(code, imports, labels, *asks, makes, *_heads(tree, executed))
 
