@@ -11,6 +11,7 @@ import numpy as np
 from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, GeneralNoisyMirrorDescent
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import PowerMap, norms
 from dpcheck.geometry.norms import dual_norm
@@ -38,6 +39,51 @@ from .cases import (
     regret,
     risk_of_linear_losses,
     without_bars,
+)
+from .section_3_1 import DESCENT, GIVEN
+from .section_3_2 import PHASES, PLACES, SYMBOLS
+
+EXPONENTS = (1.25, 1.5, 2.0)
+OF_ALGORITHM_5 = {
+    **DESCENT,
+    "sigma": "l1_geometry/alg-5",
+    "sensitivity": "l1_geometry/alg-5@sensitivity",
+    "scale": "l1_geometry/alg-5@scale",
+    "D_1": "l1_geometry/alg-5@distance",
+}
+settings_of_alg_5 = settings(
+    "l1_geometry/alg-5",
+    {
+        "as printed": {**OF_ALGORITHM_5, "eta": "l1_geometry/alg-5@eta"},
+        "corrected": {**OF_ALGORITHM_5, "eta": "l1_geometry/alg-5@corrected-eta"},
+    },
+    beside={**GIVEN, "p": "given"},
+    problems=drawn(d=(2, 1000)),
+    fields={"p": EXPONENTS},
+)
+OF_ALGORITHM_6 = {
+    **PHASES,
+    "eta_i": "l1_geometry/alg-6@eta",
+    "sigma": "l1_geometry/alg-6@sigma",
+    "sensitivity": "l1_geometry/alg-6@sensitivity",
+    "weight": "l1_geometry/alg-6@lambda",
+    "scale": "l1_geometry/alg-5@scale",
+    "radius": "l1_geometry/alg-6",
+}
+settings_of_alg_6 = settings(
+    "l1_geometry/alg-6",
+    {
+        "as printed": OF_ALGORITHM_6,
+        "corrected": {
+            **OF_ALGORITHM_6,
+            "b": "l1_geometry/alg-6@corrected-batch",
+            "phases": "l1_geometry/alg-6@corrected-phases",
+        },
+    },
+    symbols=SYMBOLS,
+    beside={**PLACES, "p": "given"},
+    problems=drawn(d=(2, 1000)),
+    fields={"p": EXPONENTS},
 )
 
 

@@ -15,6 +15,7 @@ from dpcheck.accounting.amplification import copies
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import accuracy, risk, runtime, worst_pair
@@ -29,6 +30,41 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
 from .cases import Seen, audited, least_private, linear, problem, without_bars
+
+DESCENT = {
+    "T": "l1_geometry/alg-1@steps",
+    "b": "l1_geometry/alg-1@batch",
+    "gradients": "l1_geometry/alg-1@gradients",
+}
+OF_ALGORITHM_1 = {
+    **DESCENT,
+    "sigma": "l1_geometry/alg-1",
+    "sensitivity": "l1_geometry/alg-1@sensitivity",
+    "p": "l1_geometry/alg-1@exponent",
+    "scale": "l1_geometry/alg-1@scale",
+}
+GIVEN = {
+    "weight": "given, 0 without a regulariser",
+    "epsilon": "the budget itself",
+    "first": "the block is all of the data",
+    "records": "the block is all of the data",
+    "radius": "no ball is drawn around the start",
+}
+settings_of_alg_1 = settings(
+    "l1_geometry/alg-1",
+    {
+        "as printed": {
+            **OF_ALGORITHM_1,
+            "eta": "l1_geometry/alg-1@eta",
+            "V": "l1_geometry/fact-gauss-max",
+            "D_1": "l1_geometry/alg-1@distance",
+        },
+        "strongly-convex": {**OF_ALGORITHM_1, "eta": "l1_geometry/alg-1@weighted-eta"},
+    },
+    beside=GIVEN,
+    problems=drawn(d=(3, 1000)),
+)
+
 
 CELLS: dict[str, tuple[int, int]] = {"one step": (50, 50), "a hundred steps": (100, 10)}
 

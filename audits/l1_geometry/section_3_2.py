@@ -13,6 +13,7 @@ from scipy import stats
 from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, LocalizedMirrorDescent
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.geometry import PowerMap, norms
 from dpcheck.harness import accuracy, rate, risk, runtime, stability
 from dpcheck.harness.budget import with_budget
@@ -39,6 +40,42 @@ from .cases import (
     regret,
     risk_of_linear_losses,
     worst_linear_loss,
+)
+
+PHASES = {
+    "epsilon": "l1_geometry/alg-2@epsilon",
+    "records": "l1_geometry/alg-2@records",
+    "b": "l1_geometry/alg-2@batch",
+    "phases": "l1_geometry/alg-2@phases",
+    "T": "l1_geometry/alg-2@steps",
+    "eta": "l1_geometry/alg-2@step",
+    "radius": "l1_geometry/alg-2",
+    "gradients": "l1_geometry/alg-2@gradients",
+}
+SYMBOLS = {"eta": "s", "eta_i": "eta", "records": "n", "radius": "R", "scale": "h", "weight": "lambda"}
+PLACES = {"i": "the number of the phase", "first": "where its records begin"}
+OF_ALGORITHM_2 = {
+    **PHASES,
+    "eta_i": "l1_geometry/alg-2@eta",
+    "sigma": "l1_geometry/alg-2@sigma",
+    "sensitivity": "l1_geometry/alg-2@sensitivity",
+    "weight": "l1_geometry/alg-2@lambda",
+    "p": "l1_geometry/alg-1@exponent",
+    "scale": "l1_geometry/alg-2@scale",
+}
+settings_of_alg_2 = settings(
+    "l1_geometry/alg-2",
+    {
+        "as printed": OF_ALGORITHM_2,
+        "corrected": {
+            **OF_ALGORITHM_2,
+            "b": "l1_geometry/alg-2@corrected-batch",
+            "phases": "l1_geometry/alg-2@corrected-phases",
+        },
+    },
+    symbols=SYMBOLS,
+    beside=PLACES,
+    problems=drawn(d=(3, 1000)),
 )
 
 

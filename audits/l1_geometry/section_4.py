@@ -12,6 +12,7 @@ from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count
 from dpcheck.checks import Context, check, together
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
@@ -22,6 +23,40 @@ from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
 from .cases import EITHER, LASSO, printed_noise, problem, risk_on_the_lasso
+
+TREE_PHASES = {
+    "records": "l1_geometry/alg-3@records",
+    "gradients": "l1_geometry/alg-3@derived",
+    "phases": "l1_geometry/alg-3@depth",
+}
+settings_of_alg_3 = settings(
+    "l1_geometry/alg-3",
+    {
+        "as printed": {
+            **TREE_PHASES,
+            "b": "l1_geometry/alg-3@batch",
+            "scale": "l1_geometry/alg-3@noise",
+            "offset": "l1_geometry/alg-3@offset",
+        },
+        "corrected": {
+            **TREE_PHASES,
+            "b": "l1_geometry/alg-3@corrected-batch",
+            "scale": "l1_geometry/alg-3@corrected-noise",
+            "offset": "l1_geometry/alg-3@corrected-offset",
+        },
+        "approximate": {
+            **TREE_PHASES,
+            "phases": "l1_geometry/alg-3@approximate-depth",
+            "b": "l1_geometry/alg-3@approximate-batch",
+            "scale": "l1_geometry/alg-3@approximate-noise",
+            "offset": "l1_geometry/alg-3@offset",
+        },
+    },
+    symbols={"phases": "T", "scale": "lambda_ts"},
+    beside={"t": "the number of the phase", "first": "where its records begin"},
+    problems=drawn(n=(2**10, 2**36)),
+)
+
 
 NOISE = {"none": "no noise", "printed": "printed noise", "safe": "twice that noise"}
 

@@ -11,6 +11,7 @@ from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConve
 from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, check, unchecked
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
@@ -22,6 +23,21 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, holds, refuted
 
 from .cases import LASSO, LIMIT, linear, problem
+
+RUNS = {
+    "phases": "l1_geometry/proc-strongly-convex-reduction@runs",
+    "records": "l1_geometry/proc-strongly-convex-reduction@records",
+}
+settings_of_the_reduction = settings(
+    "l1_geometry/proc-strongly-convex-reduction",
+    {"as printed": RUNS, "smooth": RUNS},
+    beside={
+        "i": "the number of the run",
+        "first": "where its records begin",
+        "distance": "not in the paper; `distances_of_the_restarts` looks at it",
+    },
+    problems=drawn(n=(2**16, 2**36), extra={"strong_convexity": (0.1, 10)}),
+)
 
 
 @check("l1_geometry/thm-8@literal", kind="risk", expect="refuted")

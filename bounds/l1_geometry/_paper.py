@@ -11,7 +11,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.claims import Paper
-from dpcheck.symbols import D, L, alpha, d, delta, epsilon, m, n, p
+from dpcheck.symbols import D, L, T, alpha, b, d, delta, epsilon, m, n, p, sequences
 
 PAPER = Paper(
     key="l1_geometry",
@@ -25,7 +25,7 @@ claim = PAPER.claim
 LOG = sp.log(1 / delta)
 """log(1/δ)."""
 LN, LOG_ND = sp.log(n), sp.log(n / delta)
-LOG2_D = sp.log(d, 2)
+LOG2_D, LOG2_N, LOG2_M = sp.log(d, 2), sp.log(n, 2), sp.log(m, 2)
 
 g_inf, H_f, width, modulus = sp.symbols("g_inf H_f width modulus", positive=True)
 """Of an instance: the largest ‖∇f‖_∞, smoothness and ℓ₁ modulus of its losses, and diam_1 of its domain."""
@@ -39,6 +39,9 @@ n_0, alpha_0, epsilon_0 = sp.symbols("n_0 alpha_0 epsilon_0", positive=True)
 X, log_d, log_n, log_m, log_delta = sp.symbols("X log_d log_n log_m log_delta", positive=True)
 """2^T, and log d, log n, log m and log(1/δ), where a parameter is chosen."""
 
+eta_at, n_at, b_at, T_at, epsilon_at, lambda_at = sequences("eta n b T epsilon lambda")
+"""The same by the number of the phase: `eta_at[index]`."""
+
 NONSMOOTH = sp.sqrt(sp.log(d) / n) + sp.sqrt(d * sp.log(d) ** 3 * LOG) / (n * epsilon)
 """The rate of Theorem 4 in units of LD."""
 GENERAL = 1 / sp.sqrt((p - 1) * n) + sp.sqrt(d * sp.log(d) * LOG) / ((p - 1) * n * epsilon)
@@ -47,6 +50,8 @@ GRADIENTS = sp.log(n) * sp.Min(n ** sp.Rational(3, 2) * sp.sqrt(sp.log(d)), n**2
 """The stated number of gradients of Theorems 1, 4, 5 and 13."""
 LOWER = sp.sqrt(d) / (n * epsilon * sp.log(d))
 """The lower bound of Lemma 6.1 and Theorem 10 in units of D, LD."""
+LAMBDA_7 = L * D * 2 ** (T / 2) * LOG_ND / (b * epsilon)
+"""The noise of Theorem 7."""
 H_M = 1 + sp.log(m)
 """Bounds the harmonic number 1 + 1/2 + … + 1/m, the mean of the largest of m unit exponentials."""
 UNIT = D * L

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import L, R, eta
+from dpcheck.symbols import L, R, eta, n
 
 from ._paper import claim
 
@@ -57,4 +57,21 @@ alg_4 = claim(
     kind="algorithm",
     section="A",
     about=("l1_geometry/proc-eg-step",),
+)
+
+alg_4_steps = alg_4.as_read(
+    "l1_geometry/alg-4@steps",
+    "Algorithm 4, line 4: steps of a pass",
+    "A pass makes a step with each of the n records.",
+    quantity="steps of a pass",
+    relation="=",
+    explicit=n,
+    about=("l1_geometry/alg-4",),
+)
+alg_4_gradients = alg_4_steps.as_read(
+    "l1_geometry/alg-4@gradients",
+    "Algorithm 4, gradients",
+    "R passes of one gradient a record: Rn.",
+    quantity="gradients",
+    explicit=R * n,
 )

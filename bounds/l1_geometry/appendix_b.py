@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.algorithms.l1_geometry.regret import D_1
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, L, T, b, d, delta, epsilon, eta, n, p, q, sigma
+from dpcheck.symbols import D, L, T, b, d, delta, epsilon, eta, index, n, p, q, sigma
 
-from ._paper import GENERAL, HALF, LARGE, LOG, NAMED, D_h, claim, g_q, log_d, log_delta
+from ._paper import GENERAL, HALF, LARGE, LOG, NAMED, D_h, b_at, claim, epsilon_at, eta_at, g_q, log_d, log_delta, n_at
 from .section_3_1 import averaged
+from .section_3_2 import alg_2, running
 
 alg_5 = claim(
     "l1_geometry/alg-5",
@@ -20,6 +22,49 @@ alg_5 = claim(
     relation="=",
     explicit=100 * L * sp.sqrt(d ** (1 - 2 / q) * LOG) / (b * epsilon),
     remark="X is printed as the unit ℓ_p ball.",
+)
+
+alg_5_eta = alg_5.as_read(
+    "l1_geometry/alg-5@eta",
+    "Algorithm 5, step of Theorem 12",
+    "η = D/√T/√(L² + 4d^{2/q}σ² log d), with D² ≥ D_h(x*, x_0).",
+    quantity="step",
+    explicit=D_1 / sp.sqrt(T) / sp.sqrt(L**2 + 4 * d ** (2 / q) * sigma**2 * sp.log(d)),
+    about=("l1_geometry/alg-5",),
+)
+alg_5_corrected_eta = alg_5.as_read(
+    "l1_geometry/alg-5@corrected-eta",
+    "Algorithm 5, step at p = 2",
+    "At p = 2, η = D/√T/√(L² + dσ²); else as printed.",
+    origin="ours",
+    quantity="step",
+    explicit=sp.Piecewise((D_1 / sp.sqrt(T) / sp.sqrt(L**2 + d * sigma**2), sp.Eq(p, 2)), (alg_5_eta.explicit, True)),
+    about=("l1_geometry/alg-5",),
+)
+alg_5_distance = alg_5.as_read(
+    "l1_geometry/alg-5@distance",
+    "Algorithm 5, distance to the minimiser",
+    "From the centre of a ball of diameter D, √D_h(x*, x_0) ≤ (D/2)/√(2(p−1)) for h = ‖x‖_p²/(2(p−1)).",
+    origin="ours",
+    quantity="bound on √D_h(x*, x_0)",
+    explicit=D / 2 / sp.sqrt(2 * (p - 1)),
+    about=("l1_geometry/alg-5",),
+)
+alg_5_scale = alg_5.as_read(
+    "l1_geometry/alg-5@scale",
+    "Algorithms 5 and 6, mirror map",
+    "h = ‖x‖_p²/(2(p−1)), 1-strongly convex in ℓ_p.",
+    quantity="h over ‖x‖_p²/2",
+    explicit=1 / (p - 1),
+    about=("l1_geometry/alg-5", "l1_geometry/alg-6"),
+)
+alg_5_sensitivity = alg_5.as_read(
+    "l1_geometry/alg-5@sensitivity",
+    "Algorithm 5, sensitivity of a batch",
+    "A record that is drawn once moves the mean gradient by at most 2Ld^{1/2−1/q}/b in ℓ₂.",
+    quantity="sensitivity of the mean gradient",
+    explicit=2 * L * d ** (HALF - 1 / q) / b,
+    about=("l1_geometry/alg-5",),
 )
 
 
@@ -114,10 +159,67 @@ alg_6 = claim(
     "min{1/√((p−1)n), ε/√(d log(1/δ)(1 + log d·1{p<2}))}.",
     kind="algorithm",
     section="B.2",
-    quantity="radius of the first phase",
+    quantity="radius of phase i",
     relation="=",
-    explicit=L * eta * n * (p - 1) / 16,
+    explicit=alg_2.explicit,
     remark="Rounding and blocks as in Algorithm 2 (S2, S4). p = 1, which the input line allows, is illegal.",
+)
+
+alg_6_eta = alg_6.as_read(
+    "l1_geometry/alg-6@eta",
+    "Algorithm 6, line 3, with the η of Theorem 13",
+    "η_i = 2^{-4i}η with η = (D/L) min{1/√((p−1)n), ε/√(d log(1/δ)(1 + log d·1{p<2}))}.",
+    quantity="η of phase i",
+    explicit=D
+    / L
+    * sp.Min(
+        1 / sp.sqrt((p - 1) * n),
+        epsilon / sp.sqrt(d * LOG * (1 + sp.Piecewise((sp.log(d), p < 2), (0, True)))),
+    )
+    / 2 ** (4 * index),
+    about=("l1_geometry/alg-6",),
+)
+alg_6_corrected_batch = alg_6.as_read(
+    "l1_geometry/alg-6@corrected-batch",
+    "Algorithm 6, batch for the stated rate",
+    "b_i = max(√((p−1)n_i), √(d/ε_i)), rounded up, and no more than the records of the phase.",
+    origin="ours",
+    quantity="batch of phase i",
+    explicit=sp.Min(n_at[index], sp.ceiling(sp.sqrt(sp.Max((p - 1) * n, 4**index * d / epsilon) / 2**index))),
+    about=("l1_geometry/alg-6",),
+)
+alg_6_corrected_phases = alg_6.as_read(
+    "l1_geometry/alg-6@corrected-phases",
+    "Algorithm 6, phases that run with the batch for the stated rate",
+    "Every phase makes at least two steps, and the one after the last would not.",
+    origin="ours",
+    quantity="phases",
+    explicit=running(alg_6_corrected_batch.explicit),
+    about=("l1_geometry/alg-6",),
+)
+alg_6_sigma = alg_6.as_read(
+    "l1_geometry/alg-6@sigma",
+    "Algorithm 6, line 4: noise",
+    "The σ of Algorithm 5 at (ε_i, δ) and b_i.",
+    quantity="standard deviation of the noise of phase i",
+    explicit=alg_5.explicit.subs({b: b_at[index], epsilon: epsilon_at[index]}),
+    about=("l1_geometry/alg-6",),
+)
+alg_6_sensitivity = alg_6.as_read(
+    "l1_geometry/alg-6@sensitivity",
+    "Algorithm 6, sensitivity of a batch",
+    "That of Algorithm 5 at b_i: the regulariser reads no record.",
+    quantity="sensitivity of the mean gradient of phase i",
+    explicit=alg_5_sensitivity.explicit.subs(b, b_at[index]),
+    about=("l1_geometry/alg-6",),
+)
+alg_6_lambda = alg_6.as_read(
+    "l1_geometry/alg-6@lambda",
+    "Algorithm 6, line 4: regulariser",
+    "‖x − x_{i−1}‖_p²/(η_in_i(p−1)) = λ_ih_i with λ_i = 2/(η_in_i).",
+    quantity="λ of phase i",
+    explicit=2 / (eta_at[index] * n_at[index]),
+    about=("l1_geometry/alg-6",),
 )
 
 

@@ -6,9 +6,9 @@ import sympy as sp
 
 from dpcheck.algorithms.l1_geometry.regret import D_1
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import D, L, T, b, d, epsilon, eta, lambda_, n, sigma
+from dpcheck.symbols import D, L, T, b, d, epsilon, eta, lambda_, n, p, sigma
 
-from ._paper import LARGE, LOG, D_h, V, claim, g_2
+from ._paper import LARGE, LOG, LOG2_D, D_h, V, claim, g_2
 
 alg_1 = claim(
     "l1_geometry/alg-1",
@@ -22,6 +22,84 @@ alg_1 = claim(
     explicit=100 * L * sp.sqrt(d * LOG) / (b * epsilon),
     remark="The noise is printed as ζ_i inside the display of an average over i; one draw a step is meant (S19). "
     "x_1 = x_0 is not printed.",
+)
+
+alg_1_batch = alg_1.as_read(
+    "l1_geometry/alg-1@batch",
+    "Algorithm 1, a batch that is not given",
+    "b = ⌈√n⌉, where the input leaves it open.",
+    origin="ours",
+    quantity="size of a batch",
+    explicit=sp.ceiling(sp.sqrt(n)),
+    about=("l1_geometry/alg-1",),
+)
+alg_1_steps = alg_1.as_read(
+    "l1_geometry/alg-1@steps",
+    "Algorithm 1, number of steps",
+    "T = n²/b², in whole steps.",
+    quantity="steps",
+    explicit=sp.floor(n**2 / b**2),
+    about=("l1_geometry/alg-1", "l1_geometry/alg-5"),
+)
+alg_1_eta = alg_1.as_read(
+    "l1_geometry/alg-1@eta",
+    "Algorithm 1, step of Theorem 3",
+    "η = D/√T/√(L² + 2σ² log d), with D² ≥ D_h(x*, x_0).",
+    quantity="step",
+    explicit=D_1 / sp.sqrt(T) / sp.sqrt(L**2 + 2 * sigma**2 * sp.log(d)),
+    assumptions=(sp.Ge(d, 3),),
+    about=("l1_geometry/alg-1",),
+)
+alg_1_weighted_eta = alg_1.as_read(
+    "l1_geometry/alg-1@weighted-eta",
+    "Algorithm 1, steps of Lemma 3.2",
+    "For mean f + λh, η_k = η/(k + 1) with η = 2/λ.",
+    quantity="step, times k + 1",
+    explicit=2 / lambda_,
+    about=("l1_geometry/alg-1", "l1_geometry/alg-5"),
+)
+alg_1_distance = alg_1.as_read(
+    "l1_geometry/alg-1@distance",
+    "Algorithm 1, distance to the minimiser",
+    "From the centre of a ball of diameter D, √D_h(x*, x_0) ≤ (D/2)√(2/(p−1)) for h = 2‖x‖_p²/(p−1).",
+    origin="ours",
+    quantity="bound on √D_h(x*, x_0)",
+    explicit=D / sp.sqrt(2 * (p - 1)),
+    about=("l1_geometry/alg-1",),
+)
+alg_1_exponent = alg_1.as_read(
+    "l1_geometry/alg-1@exponent",
+    "Algorithm 1, exponent of the mirror map",
+    "h = 2‖x‖_p²/(p−1) with p = 1 + 1/log₂ d, 1-strongly convex in ℓ₁.",
+    origin="ours",
+    quantity="exponent of the mirror map",
+    explicit=1 + 1 / LOG2_D,
+    about=("l1_geometry/alg-1", "l1_geometry/alg-2"),
+)
+alg_1_scale = alg_1.as_read(
+    "l1_geometry/alg-1@scale",
+    "Algorithm 1, scale of the mirror map",
+    "h = 2‖x‖_p²/(p−1) with p = 1 + 1/log₂ d, 1-strongly convex in ℓ₁.",
+    origin="ours",
+    quantity="h over ‖x‖_p²/2",
+    explicit=4 / (p - 1),
+    about=("l1_geometry/alg-1",),
+)
+alg_1_sensitivity = alg_1.as_read(
+    "l1_geometry/alg-1@sensitivity",
+    "Algorithm 1, sensitivity of a batch",
+    "A record that is drawn once moves the mean gradient by at most 2L√d/b in ℓ₂, as ‖g‖_2 ≤ L√d.",
+    quantity="sensitivity of the mean gradient",
+    explicit=2 * L * sp.sqrt(d) / b,
+    about=("l1_geometry/alg-1",),
+)
+alg_1_gradients = alg_1.as_read(
+    "l1_geometry/alg-1@gradients",
+    "Algorithm 1, gradients",
+    "T steps on batches of b: Tb gradients.",
+    quantity="gradients",
+    explicit=T * b,
+    about=("l1_geometry/alg-1", "l1_geometry/alg-5"),
 )
 
 

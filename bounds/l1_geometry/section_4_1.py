@@ -9,9 +9,7 @@ from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
 from dpcheck.symbols import D, H, L, T, b, d, epsilon, m, n
 
-from ._paper import H_M, LN, NAMED, SIZES, X, claim, log_d, log_m, log_n, p_0
-
-LOG2_N, LOG2_M = sp.log(n, 2), sp.log(m, 2)
+from ._paper import H_M, LN, LOG2_M, LOG2_N, NAMED, SIZES, X, claim, log_d, log_m, log_n, p_0
 
 thm_6 = claim(
     "l1_geometry/thm-6",

@@ -8,11 +8,8 @@ from dpcheck.algorithms.l1_geometry.regret import ESTIMATE
 from dpcheck.derivations import Proof, derivation, underived
 from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, m, n
 
-from ._paper import H_M, LARGE, LN, LOG, LOG_ND, X, claim, epsilon_0, log_delta, log_m
+from ._paper import H_M, LAMBDA_7, LARGE, LN, LOG, LOG_ND, X, claim, epsilon_0, log_delta, log_m
 from .section_4_1 import tree
-
-LAMBDA_7 = L * D * 2 ** (T / 2) * LOG_ND / (b * epsilon)
-
 
 thm_7 = claim(
     "l1_geometry/thm-7",

@@ -6,12 +6,13 @@ import sympy as sp
 
 from dpcheck.algorithms.l1_geometry.regret import LEAVES, PHASES
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, d, delta, epsilon, lambda_, m, n
+from dpcheck.symbols import D, H, L, d, delta, epsilon, index, lambda_, m, n
 
 from ._paper import (
     LARGE,
     LN,
     LOG,
+    LOG2_N,
     LOG_ND,
     NAMED,
     NONSMOOTH,
@@ -36,6 +37,23 @@ proc_reduction = claim(
     origin="cited",
     about=("l1_geometry/alg-2", "l1_geometry/alg-3"),
     remark="The current distance bound D_i, which sets η, is not printed: D_1 = D, D²_{i+1} = (2/λ)·bound(D_i).",
+)
+
+proc_reduction_runs = proc_reduction.as_read(
+    "l1_geometry/proc-strongly-convex-reduction@runs",
+    "Reduction of Section 5, number of runs",
+    "⌈log log n⌉ runs, and at least one.",
+    quantity="runs",
+    relation="=",
+    explicit=sp.Max(1, sp.ceiling(sp.log(LOG2_N, 2))),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
+)
+proc_reduction_records = proc_reduction_runs.as_read(
+    "l1_geometry/proc-strongly-convex-reduction@records",
+    "Reduction of Section 5, records of a run",
+    "n_i = 2^{i−2}n/log n, in whole records.",
+    quantity="records of run i",
+    explicit=sp.floor(2 ** (index - 2) * n / LOG2_N),
 )
 
 

@@ -23,11 +23,14 @@ from dpcheck.symbols import index
 from dpcheck.verdicts import Verdict, differs, holds, undecided
 
 Stated = Mapping[str, str]
-"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, or "gradients"."""
+"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, a symbol of its `terms`,
+"phases" (how many there are) or "gradients"."""
 PRINTED = "as printed"
 DRAWS = by_size(40, 200, 1000)
 LEAST = 10
 """Fewer drawn problems that the schedule can be planned for show little."""
+PROBLEM = frozenset({"n", "d", "epsilon", "delta", "rho"})
+"""What a formula means by these is the problem's, even where a field of the only phase has that name."""
 CLOSE = 1e-9
 """Relative: both sides are a few operations on floats."""
 
@@ -95,18 +98,20 @@ class _Plans:
             values = known(chosen, problem, n)
             for name, value in fixed.items():
                 symbol = self.symbols.get(name, name)
-                values |= {f"{symbol}{SEQUENCE}": value} if np.ndim(value) else {symbol: value}
-                if np.size(value) == 1:
+                if np.ndim(value):
+                    values[f"{symbol}{SEQUENCE}"] = value
+                if np.size(value) == 1 and symbol not in PROBLEM:
                     values[symbol] = float(np.ravel(value)[0])
             yield f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}", fixed, values
 
 
 def fixes(schedule: Schedule[Any]) -> dict[str, Any]:
-    """Every number that a schedule fixes: of its phases, one for each, by field; and its gradients."""
+    """Every number that a schedule fixes: of its phases, one for each, by field; how many there are; its gradients."""
     names = [field.name for field in dataclasses.fields(schedule.phases[0])] if schedule.phases else []
     columns = {name: [getattr(phase, name) for phase in schedule.phases] for name in names}
     numbers = {name: values for name, values in columns.items() if all(_number(value) for value in values)}
-    return {name: np.array(values, dtype=float) for name, values in numbers.items()} | {"gradients": schedule.gradients}
+    counts = {"phases": len(schedule.phases), "gradients": schedule.gradients}
+    return {name: np.array(values, dtype=float) for name, values in numbers.items()} | counts
 
 
 def _number(value: Any) -> bool:
@@ -120,13 +125,14 @@ def _compared(
     symbols: Mapping[str, str],
 ) -> Verdict:
     for where, fixed, values in planned:
-        missing = sorted(fixed.keys() - stated.keys() - beside - {"gradients"})
+        missing = sorted(fixed.keys() - stated.keys() - beside - {"phases", "gradients"})
         if missing:
             return differs(f"the schedule fixes {', '.join(missing)}, which no claim states")
         for name, label in stated.items():
-            if name not in fixed:
+            value = fixed.get(name, values.get(name))
+            if value is None:
                 return differs(f"the schedule fixes no {name}, which {label} states")
-            wrong = _difference(name, label, fixed[name], values)
+            wrong = _difference(name, label, value, values)
             if wrong:
                 return differs(f"{wrong}, at {where}")
     said = f"{', '.join(symbols.get(name, name) for name in stated)} {'is' if len(stated) == 1 else 'are'} as stated"
