@@ -89,15 +89,10 @@ thm_12 = claim(
 )
 
 
-thm_12_literal = claim(
+thm_12_literal = thm_12.as_read(
     "l1_geometry/thm-12@literal",
     "Theorem 12 at p = 2 with the printed step",
     "At p = 2, with η = D/√T/√(L² + 4dσ² log d), E[F̂(x̄_T) − F̂*] ≤ LD·O(b/n + √(d log(1/δ))/(nε)).",
-    kind="theorem",
-    section="B.1",
-    quantity="excess empirical loss of the plain average",
-    measures="empirical suboptimality",
-    relation="<=",
     order=L * D * (b / n + sp.sqrt(d * LOG) / (n * epsilon)),
     assumptions=(
         sp.Ge(d, 2),
@@ -108,26 +103,19 @@ thm_12_literal = claim(
         sp.Le(D_h, D**2),
         sp.Le(g_q, L),
     ),
-    about=("l1_geometry/alg-5",),
     grade="slip",
     remark="On one linear loss the step is too short by √log d for the noise that there is: excess at least "
     "100√log d times the private term, and so above any constant for d large (S21).",
 )
 
 
-thm_12_corrected = claim(
+thm_12_corrected = thm_12.as_read(
     "l1_geometry/thm-12@corrected",
     "Theorem 12 at p = 2",
     "With η = D/√T/√(L² + dσ²), E[F̂(x̄_T) − F̂*] ≤ LD(2b/n + 200√(d log(1/δ))/(nε)).",
-    kind="theorem",
-    section="B.1",
     origin="ours",
-    quantity="excess empirical loss of the plain average",
-    measures="empirical suboptimality",
-    relation="<=",
     explicit=L * D * (2 * b / n + 200 * sp.sqrt(d * LOG) / (n * epsilon)),
     assumptions=(sp.Ge(b, 1), sp.Ge(n, b), sp.Le(epsilon, 1)),
-    about=("l1_geometry/alg-5",),
 )
 
 
@@ -241,18 +229,11 @@ thm_13 = claim(
 )
 
 
-thm_13_corrected = claim(
+thm_13_corrected = thm_13.as_read(
     "l1_geometry/thm-13@corrected",
     "Theorem 13 with batches √((p−1)n_i)",
     "The stated rate, for every 1 < p ≤ 2.",
-    kind="theorem",
-    section="B.2",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=L * D * GENERAL,
-    about=("l1_geometry/alg-6",),
 )
 
 

@@ -25,31 +25,21 @@ prop_1 = claim(
 )
 
 
-prop_1_literal = claim(
+prop_1_literal = prop_1.as_read(
     "l1_geometry/prop-1@literal",
     "Proposition 1 for all α ≤ 1",
     "For some c > 0, n*(α,ε) ≥ c√d/(αε log d) at every α ≤ 1 and ε ≤ 1.",
-    kind="proposition",
-    section="D.1",
-    quantity="sample complexity",
-    relation=">=",
-    order=sp.sqrt(d) / (alpha * epsilon * sp.log(d)),
     assumptions=(sp.Ge(d, 2), sp.Le(alpha, 1), sp.Le(epsilon, 1)),
     grade="slip",
     remark="Uniformly random signs are 0-DP and have error ½Σ|z̄_j| ≤ 1/2, so that n* = 1 for α ≥ 1/2.",
 )
 
 
-prop_1_corrected = claim(
+prop_1_corrected = prop_1.as_read(
     "l1_geometry/prop-1@corrected",
     "Proposition 1 for small α",
     "The bound for α ≤ 1/8 and ε ≤ 0.05, which is what the proof covers.",
-    kind="proposition",
-    section="D.1",
     origin="ours",
-    quantity="sample complexity",
-    relation=">=",
-    order=sp.sqrt(d) / (alpha * epsilon * sp.log(d)),
     assumptions=(sp.Le(alpha, sp.Rational(1, 8)), sp.Le(epsilon, sp.Rational(1, 20))),
 )
 

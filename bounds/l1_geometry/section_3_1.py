@@ -123,50 +123,37 @@ thm_3 = claim(
 )
 
 
-thm_3_derived = claim(
+thm_3_derived = thm_3.as_read(
     "l1_geometry/thm-3@derived",
     "Theorem 3, strongly convex branch, with constants",
     "By Lemma 3.2 with its right constant, E[F̂(x̂_T) − F̂*] ≤ 4L²b²/(λn²) + 8·10⁴L²d log d log(1/δ)/(λn²ε²).",
-    kind="theorem",
-    section="3.1",
     origin="ours",
     quantity="excess empirical loss of the weighted average",
-    measures="empirical suboptimality",
-    relation="<=",
     explicit=4 * L**2 * b**2 / (lambda_ * n**2) + 80000 * L**2 * d * sp.log(d) * LOG / (lambda_ * n**2 * epsilon**2),
-    assumptions=(sp.Ge(d, 3), sp.Ge(b, 1), sp.Ge(n, b), sp.Le(epsilon, 1)),
-    about=("l1_geometry/alg-1",),
 )
 
 
-thm_3_summed = claim(
+thm_3_summed = thm_3.as_read(
     "l1_geometry/thm-3@summed",
     "Theorem 3, plain average, at the step that is taken",
     "E[F̂(x̄) − F̂*] ≤ 2D_1√((L² + V)/T), V a bound on E‖ζ‖_*² of the noise and D_1² ≥ D_h(x*, x_0).",
-    kind="theorem",
-    section="3.1",
     origin="ours",
-    quantity="excess empirical loss of the plain average",
-    measures="empirical suboptimality",
-    relation="<=",
     explicit=2 * D_1 * sp.sqrt((L**2 + V) / T),
     about=("l1_geometry/alg-1", "l1_geometry/alg-5"),
+    assumptions=(),
 )
 
 
-thm_3_weighted = claim(
+thm_3_weighted = thm_3.as_read(
     "l1_geometry/thm-3@weighted",
     "Theorem 3, weighted average, at the step that is taken",
     "E[F̂(x̄) − F̂*] ≤ 4(L² + V)/(λ(T + 1)) for mean f + λh, V a bound on E‖ζ‖_*² of the noise and L one on the gradients "
     "of mean f + λh.",
-    kind="theorem",
-    section="3.1",
     origin="ours",
     quantity="excess empirical loss of the weighted average",
-    measures="empirical suboptimality",
-    relation="<=",
     explicit=4 * (L**2 + V) / (lambda_ * (T + 1)),
     about=("l1_geometry/alg-1", "l1_geometry/alg-5"),
+    assumptions=(),
 )
 
 
@@ -232,17 +219,12 @@ lem_3_2 = claim(
 )
 
 
-lem_3_2_corrected = claim(
+lem_3_2_corrected = lem_3_2.as_read(
     "l1_geometry/lem-3-2@corrected",
     "Lemma 3.2 with its constant",
     "E[f(x̂_T) − f*] ≤ 2L²/(λ(T+1)).",
-    kind="lemma",
-    section="3.1",
     origin="ours",
-    quantity="excess loss of the weighted average",
-    relation="<=",
     explicit=2 * L**2 / (lambda_ * (T + 1)),
-    assumptions=(sp.Ge(T, 1), sp.Le(g_2, L**2)),
 )
 
 
@@ -261,30 +243,21 @@ fact_gauss_max = claim(
 )
 
 
-fact_gauss_max_literal = claim(
+fact_gauss_max_literal = fact_gauss_max.as_read(
     "l1_geometry/fact-gauss-max@literal",
     "The Gaussian maximum for every d",
     "E‖ζ‖_∞² ≤ 2σ² log d for every d ≥ 1.",
-    kind="lemma",
-    section="3.1",
-    quantity="E‖ζ‖_∞²",
-    relation="<=",
-    explicit=2 * sigma**2 * sp.log(d),
     assumptions=(sp.Ge(d, 1),),
     grade="slip",
     remark="At d = 1 the left side is σ², the right side 0.",
 )
 
 
-fact_gauss_max_corrected = claim(
+fact_gauss_max_corrected = fact_gauss_max.as_read(
     "l1_geometry/fact-gauss-max@corrected",
     "The Gaussian maximum with log(2d)",
     "E‖ζ‖_∞² ≤ 2σ²(1 + log d).",
-    kind="lemma",
-    section="3.1",
     origin="ours",
-    quantity="E‖ζ‖_∞²",
-    relation="<=",
     explicit=2 * sigma**2 * (1 + sp.log(d)),
     assumptions=(sp.Ge(d, 1),),
 )

@@ -180,12 +180,10 @@ alg_2_gradients = alg_2.as_read(
 )
 
 
-alg_2_literal = claim(
+alg_2_literal = alg_2.as_read(
     "l1_geometry/alg-2@literal",
     "Algorithm 2, phases as printed",
     "Each of the ⌈log n⌉ phases makes T_i = n_i²/b_i² ≥ 1 steps.",
-    kind="algorithm",
-    section="3.2",
     quantity="steps of the last phase",
     relation=">=",
     explicit=sp.Integer(1),
@@ -195,13 +193,11 @@ alg_2_literal = claim(
 )
 
 
-alg_2_corrected = claim(
+alg_2_corrected = alg_2.as_read(
     "l1_geometry/alg-2@corrected",
     "Algorithm 2, executable",
     "Disjoint blocks of ⌊n_i⌋ records, b_i rounded into [1, n_i], T_i = ⌊n_i²/b_i²⌋, stopping at the first phase that "
     "would make a single step (its average is its start). ‖x_k − x_0‖_p ≤ (2/31)Lηn(p−1) surely.",
-    kind="algorithm",
-    section="3.2",
     origin="ours",
     quantity="‖x_k − x_0‖_p",
     relation="<=",
@@ -209,13 +205,11 @@ alg_2_corrected = claim(
 )
 
 
-alg_2_derived = claim(
+alg_2_derived = alg_2.as_read(
     "l1_geometry/alg-2@derived",
     "Privacy of Algorithm 2",
     "On disjoint blocks a record enters one phase, and the first one spends the most: (ε/2, δ)-DP if Algorithm 1 is "
     "(ε,δ)-DP.",
-    kind="algorithm",
-    section="3.2",
     origin="ours",
     quantity="epsilon at δ",
     relation="<=",
@@ -249,70 +243,56 @@ thm_4 = claim(
 )
 
 
-thm_4_literal = claim(
+thm_4_literal = thm_4.as_read(
     "l1_geometry/thm-4@literal",
     "Gradients of Algorithm 2 with its printed batches",
     "With b_i = max(√(n_i/log d), √(d/ε_i)), as printed, Algorithm 2 makes O(log n·min(n^{3/2}√log d, n²ε/√d)) calls.",
-    kind="theorem",
-    section="3.2",
     quantity="gradients",
     measures="gradients",
-    relation="<=",
     order=GRADIENTS,
     assumptions=(sp.Ge(n, 2), sp.Ge(d, 2), sp.Le(epsilon, 1), sp.Ge(n_1, b_1)),
-    about=("l1_geometry/alg-2",),
     grade="slip",
     remark="At d = √n, ε = 1/√n the first phase alone costs n^{1/4}/log n times as much, up to a constant; the rate is "
     "small there. √d/ε_i was meant, or the root lost a factor in print (S3).",
 )
 
 
-thm_4_derived = claim(
+thm_4_derived = thm_4.as_read(
     "l1_geometry/thm-4@derived",
     "Gradients of Algorithm 2 as printed",
     "The phases cost Σ n_i²/b_i ≤ min{0.55 n^{3/2}√log₂ d, 0.22 n²√(ε/d)}: no factor log n.",
-    kind="theorem",
-    section="3.2",
     origin="ours",
     quantity="gradients",
     measures="gradients",
-    relation="<=",
     explicit=sp.Min(
         sp.Rational(55, 100) * n ** sp.Rational(3, 2) * sp.sqrt(LOG2_D),
         sp.Rational(22, 100) * n**2 * sp.sqrt(epsilon / d),
     ),
-    about=("l1_geometry/alg-2",),
+    assumptions=(),
 )
 
 
-thm_4_corrected = claim(
+thm_4_corrected = thm_4.as_read(
     "l1_geometry/thm-4@corrected",
     "Gradients of Algorithm 2 with b_i = max(√(n_i/log d), √d/ε_i)",
     "Σ n_i²/b_i ≤ min{0.55 n^{3/2}√log₂ d, n²ε/(7√d)}.",
-    kind="theorem",
-    section="3.2",
     origin="ours",
     quantity="gradients",
     measures="gradients",
-    relation="<=",
     explicit=sp.Min(sp.Rational(55, 100) * n ** sp.Rational(3, 2) * sp.sqrt(LOG2_D), n**2 * epsilon / (7 * sp.sqrt(d))),
-    about=("l1_geometry/alg-2",),
+    assumptions=(),
 )
 
 
-thm_4_summed = claim(
+thm_4_summed = thm_4.as_read(
     "l1_geometry/thm-4@summed",
     "Risk of Algorithms 2 and 6, phase by phase",
     "Lemmas 3.3 and 3.4 added up over the phases that run, R_i the sure bound on the movement of phase i, κ the factor "
     "between the norms of L and of the mirror map; against any y within D_1 of the start.",
-    kind="theorem",
-    section="3.2",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=PHASES,
     about=("l1_geometry/alg-2", "l1_geometry/alg-6"),
+    assumptions=(),
 )
 
 
@@ -377,12 +357,10 @@ thm_5 = claim(
 )
 
 
-thm_5_gradients = claim(
+thm_5_gradients = thm_5.as_read(
     "l1_geometry/thm-5@derived",
     "Gradients of Theorems 1, 4, 5 and 13 as stated",
     "log n·min(n^{3/2}√log d, n²ε/√d).",
-    kind="theorem",
-    section="3.2",
     origin="ours",
     quantity="gradients",
     measures="gradients",
@@ -460,16 +438,14 @@ lem_3_4 = claim(
 )
 
 
-lem_3_4_derived = claim(
+lem_3_4_derived = lem_3_4.as_read(
     "l1_geometry/lem-3-4@derived",
     "Stability behind Lemma 3.4",
     "Replacing one record moves x̂_i by at most 2Lη_i in ℓ_p.",
-    kind="lemma",
-    section="3.2",
     origin="ours",
     quantity="‖x̂_i(S) − x̂_i(S')‖_p",
-    relation="<=",
     explicit=2 * L * eta_i,
+    about=(),
 )
 
 

@@ -25,12 +25,10 @@ alg_3 = claim(
 )
 
 
-alg_3_corrected = claim(
+alg_3_corrected = alg_3.as_read(
     "l1_geometry/alg-3@corrected",
     "Algorithm 3 with noise for differences of gradients",
     "With λ_{t,s} = 4LD2^t/(bε), twice that of Theorem 6, Algorithm 3 is ε-DP for every allocation of its records.",
-    kind="algorithm",
-    section="4",
     origin="ours",
     quantity="ε that is spent",
     relation="<=",
@@ -39,16 +37,13 @@ alg_3_corrected = claim(
 )
 
 
-alg_3_derived = claim(
+alg_3_derived = alg_3.as_read(
     "l1_geometry/alg-3@derived",
     "Gradients of Algorithm 3",
     "A right child evaluates two gradients a record: bT(T+3)/2 in all.",
-    kind="algorithm",
-    section="4",
     origin="ours",
     quantity="gradients",
     measures="gradients",
-    relation="=",
     explicit=b * T * (T + 3) / 2,
 )
 

@@ -34,14 +34,11 @@ thm_6 = claim(
 )
 
 
-thm_6_literal = claim(
+thm_6_literal = thm_6.as_read(
     "l1_geometry/thm-6@literal",
     "Theorem 6 with a fixed allocation of records",
     "With the records of every set fixed in advance, Algorithm 3 with the parameters of Theorem 6 is ε-DP.",
-    kind="theorem",
-    section="4.1",
     quantity="ε that is spent",
-    relation="<=",
     explicit=epsilon,
     assumptions=(
         sp.Le(m, 2 * d),
@@ -49,61 +46,51 @@ thm_6_literal = claim(
         sp.Le(L * LOG2_M * LOG2_N**2 / (n * epsilon * D), H),
         sp.Le(H, n * L * LOG2_M / (epsilon * D * LOG2_N**2)),
     ),
-    about=("l1_geometry/alg-3",),
     grade="proof gap",
     remark="False: log-ratio 1.777 > 1 at n = 65536, b = 256, T = 4, L = β = ε = 1, D = 2, d = 2 (S5).",
+    measures="",
 )
 
 
-thm_6_derived = claim(
+thm_6_derived = thm_6.as_read(
     "l1_geometry/thm-6@derived",
     "Theorem 6, second branch, with constants",
     "For β below the window, T = 1 and b = 2n/3 (1.5b records are read, so not b = n; n a multiple of 3), Algorithm 3 "
     "is ε·max(1, min(2, βD/L))-DP for every allocation, that is ε once nε ≥ log m log²n, and has excess risk at most "
     "D√(3 log(2d)(L² + 16β²D²)/n) + 0.6βD² + 6LD(1 + log m)/(nε).",
-    kind="theorem",
-    section="4.1",
     origin="ours",
     quantity="excess risk of the second branch, under the printed noise",
-    relation="<=",
     order=D * L * (sp.sqrt(sp.log(d) / n) + sp.log(d) / (n * epsilon)) + H * D**2,
     explicit=D * sp.sqrt(3 * sp.log(2 * d) * (L**2 + 16 * H**2 * D**2) / n)
     + sp.Rational(3, 5) * H * D**2
     + 6 * L * D * H_M / (n * epsilon),
     assumptions=(sp.Ge(n, 3), sp.Le(epsilon, 1), sp.Le(H, L * LOG2_M * LOG2_N**2 / (n * epsilon * D))),
-    about=("l1_geometry/alg-3",),
+    measures="",
 )
 
 
-thm_6_corrected = claim(
+thm_6_corrected = thm_6.as_read(
     "l1_geometry/thm-6@corrected",
     "Theorem 6 with a uniformly random allocation",
     "If the records of all sets are a uniformly random subset of a fraction p of all, Algorithm 3 with the "
     "printed λ is "
     "log(1 + p(e^{2ε} − 1))-DP, at most ε once p ≤ 1/(1 + e^ε).",
-    kind="theorem",
-    section="4.1",
     origin="ours",
     quantity="ε that is spent",
-    relation="<=",
     explicit=sp.log(1 + p_0 * (sp.exp(2 * epsilon) - 1)),
-    about=("l1_geometry/alg-3",),
+    measures="",
+    assumptions=(),
 )
 
 
-thm_6_summed = claim(
+thm_6_summed = thm_6.as_read(
     "l1_geometry/thm-6@summed",
     "Risk of Algorithm 3, leaf by leaf",
     "D times the error of Lemma 4.2, βD²Σw_is_i/2 and Σw_iλ_i(1 + 1/2 + … + 1/m), w_i the exact weight of leaf i in "
     "the output, s_i its step and λ_i its noise, whatever that is.",
-    kind="theorem",
-    section="4.1",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=LEAVES,
-    about=("l1_geometry/alg-3",),
+    assumptions=(),
 )
 
 

@@ -28,31 +28,25 @@ lem_4_1 = claim(
 )
 
 
-lem_4_1_corrected = claim(
+lem_4_1_corrected = lem_4_1.as_read(
     "l1_geometry/lem-4-1@corrected",
     "Lemma 4.1 with twice the noise",
     "With λ_{t,s} = 4LD2^t/(bε), Algorithm 3 is ε-DP for every allocation and every ε > 0.",
-    kind="lemma",
-    section="4.1",
     origin="ours",
-    quantity="ε that is spent",
-    relation="<=",
-    explicit=epsilon,
     about=("l1_geometry/alg-3",),
+    assumptions=(),
 )
 
 
-lem_4_1_derived = claim(
+lem_4_1_derived = lem_4_1.as_read(
     "l1_geometry/lem-4-1@derived",
     "Utility of report noisy min",
     "E⟨v,w⟩ ≤ E min_X⟨v,·⟩ + λ(1 + log m), with λ = 2LD2^t/(bε).",
-    kind="lemma",
-    section="4.1",
     origin="ours",
     quantity="gap of the selected vertex",
-    relation="<=",
     explicit=2 * L * D * 2**t / (b * epsilon) * H_M,
     about=("l1_geometry/proc-report-noisy-max",),
+    assumptions=(),
 )
 
 

@@ -78,17 +78,15 @@ lem_4_4 = claim(
 )
 
 
-lem_4_4_derived = claim(
+lem_4_4_derived = lem_4_4.as_read(
     "l1_geometry/lem-4-4@derived",
     "Pure privacy under Lemma 4.4",
     "With that λ and any allocation Algorithm 3 is 4·2^{T/2}ε/log(n/δ)-DP.",
-    kind="lemma",
-    section="4.2",
     origin="ours",
     quantity="ε that is spent",
-    relation="<=",
     explicit=4 * 2 ** (T / 2) * epsilon / LOG_ND,
     about=("l1_geometry/alg-3",),
+    assumptions=(),
 )
 
 

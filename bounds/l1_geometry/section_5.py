@@ -75,16 +75,10 @@ thm_8 = claim(
 )
 
 
-thm_8_literal = claim(
+thm_8_literal = thm_8.as_read(
     "l1_geometry/thm-8@literal",
     "Theorem 8 for every λ > 0",
     "One constant serves all λ, L and D: the excess risk is LD·O(log d/n + d log³d log(1/δ)/(n²ε²)).",
-    kind="theorem",
-    section="5",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=L * D * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
     assumptions=(
         sp.Ge(d, 2),
         sp.Le(epsilon, 1),
@@ -93,39 +87,29 @@ thm_8_literal = claim(
         sp.Le(width, D),
         sp.Ge(modulus, lambda_),
     ),
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
     grade="slip",
     remark="At λ = L/(4D√n), nearly, every algorithm, private or not, has excess of the order of LD/√n on one of two "
     "laws (S13).",
 )
 
 
-thm_8_corrected = claim(
+thm_8_corrected = thm_8.as_read(
     "l1_geometry/thm-8@corrected",
     "Theorem 8 with L²/λ",
     "The reduction has excess risk (L²/λ)·O(log d/n + d log³d log(1/δ)/(n²ε²)).",
-    kind="theorem",
-    section="5",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=L**2 / lambda_ * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
 )
 
 
-thm_8_derived = claim(
+thm_8_derived = thm_8.as_read(
     "l1_geometry/thm-8@derived",
     "Gradients of Theorem 8, with batches √d/ε_i",
     "The runs cost at most min{0.31 n^{3/2}√log₂ d, n²ε/(21√d)} gradients: the printed count, O(log n loglog n "
     "min(n^{3/2}√log d, n²ε/√d)), without its logarithms of n.",
-    kind="theorem",
-    section="5",
     origin="ours",
     quantity="gradients",
     measures="gradients",
-    relation="<=",
     explicit=sp.Min(
         sp.Rational(31, 100) * n ** sp.Rational(3, 2) * sp.sqrt(sp.log(d, 2)), n**2 * epsilon / (21 * sp.sqrt(d))
     ),
@@ -133,17 +117,12 @@ thm_8_derived = claim(
 )
 
 
-thm_8_summed = claim(
+thm_8_summed = thm_8.as_read(
     "l1_geometry/thm-8@summed",
     "Risk of the restarts, last run",
     "The bound `thm-4@summed` of the last run, at the distance that the earlier ones prove in expectation: D_{i+1}² = "
     "(2/λ) times the bound of run i at D_i.",
-    kind="theorem",
-    section="5",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=PHASES,
     about=("l1_geometry/proc-strongly-convex-reduction",),
 )
@@ -194,16 +173,10 @@ thm_9 = claim(
 )
 
 
-thm_9_literal = claim(
+thm_9_literal = thm_9.as_read(
     "l1_geometry/thm-9@literal",
     "Theorem 9 for every λ > 0",
     "One constant serves all λ, L and D in the windows of Theorem 7 with β ≤ L/D.",
-    kind="theorem",
-    section="5",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=L * D * SMOOTH_SQUARED,
     assumptions=(
         sp.Le(m, 2 * d),
         sp.Le(epsilon, 1),
@@ -220,54 +193,39 @@ thm_9_literal = claim(
             (L * LOG_ND * sp.log(m)) ** sp.Rational(1, 4) * sp.sqrt(LN) / (n * H * D) ** sp.Rational(1, 4),
         ),
     ),
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
     grade="slip",
     remark="The family of Theorem 8, with β = 2λ, lies in the windows of Theorem 7 at n = 10^16 (S13).",
 )
 
 
-thm_9_corrected = claim(
+thm_9_corrected = thm_9.as_read(
     "l1_geometry/thm-9@corrected",
     "Theorem 9 with L²/λ",
     "If every run is confined to the ball of its current distance bound, the excess risk is (L²/λ) times the "
     "printed rate.",
-    kind="theorem",
-    section="5",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=L**2 / lambda_ * SMOOTH_SQUARED,
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
 )
 
 
-thm_9_derived = claim(
+thm_9_derived = thm_9.as_read(
     "l1_geometry/thm-9@derived",
     "Gradients of Theorem 9",
     "Run i evaluates at most 4n_i/3 gradients on its n_i records, and Σn_i < n: at most 4n/3 in all, the printed O(n).",
-    kind="theorem",
-    section="5",
     origin="ours",
     quantity="gradients",
     measures="gradients",
-    relation="<=",
     explicit=sp.Rational(4, 3) * n,
     about=("l1_geometry/proc-strongly-convex-reduction",),
 )
 
 
-thm_9_summed = claim(
+thm_9_summed = thm_9.as_read(
     "l1_geometry/thm-9@summed",
     "Risk of the restarts, last run",
     "The bound `thm-6@summed` of the last run, at the distance that the earlier ones prove in expectation: D_{i+1}² = "
     "(2/λ) times the bound of run i at D_i.",
-    kind="theorem",
-    section="5",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=LEAVES,
     about=("l1_geometry/proc-strongly-convex-reduction",),
 )

@@ -24,30 +24,21 @@ lem_6_1 = claim(
 )
 
 
-lem_6_1_literal = claim(
+lem_6_1_literal = lem_6_1.as_read(
     "l1_geometry/lem-6-1@literal",
     "Lemma 6.1 for all n, d and ε",
     "For some c > 0 the worst error is at least cD√d/(nε log d) at every n, d and ε ≤ 1.",
-    kind="lemma",
-    section="6.1",
-    quantity="error of the signs",
-    relation=">=",
-    order=D * LOWER,
     assumptions=(sp.Ge(d, 2), sp.Ge(n, 1), sp.Le(epsilon, 1)),
     grade="slip",
     remark="Uniformly random signs have error at most D/2; at n = ε = 1 the right side grows like √d/log d.",
 )
 
 
-lem_6_1_corrected = claim(
+lem_6_1_corrected = lem_6_1.as_read(
     "l1_geometry/lem-6-1@corrected",
     "Lemma 6.1 with its cap",
     "For ε ≤ 0.05 and δ = n^{-ω(1)} the worst error is at least Ω(D min{1, √d/(nε log d)}).",
-    kind="lemma",
-    section="6.1",
     origin="ours",
-    quantity="error of the signs",
-    relation=">=",
     order=D * sp.Min(1, LOWER),
 )
 
@@ -80,32 +71,21 @@ thm_10 = claim(
 )
 
 
-thm_10_literal = claim(
+thm_10_literal = thm_10.as_read(
     "l1_geometry/thm-10@literal",
     "Theorem 10 for all n, d and ε",
     "For some c > 0 the excess is at least cLD√d/(nε log d) at every n, d and ε ≤ 1.",
-    kind="theorem",
-    section="6.1",
-    quantity="excess empirical loss",
-    measures="empirical suboptimality",
-    relation=">=",
-    order=L * D * LOWER,
     assumptions=(sp.Ge(d, 2), sp.Ge(n, 1), sp.Le(epsilon, 1)),
     grade="slip",
     remark="The constant output 0 has excess at most LD on every data set.",
 )
 
 
-thm_10_corrected = claim(
+thm_10_corrected = thm_10.as_read(
     "l1_geometry/thm-10@corrected",
     "Theorem 10 with its cap",
     "For ε ≤ 0.05 and δ = n^{-ω(1)} the excess is at least Ω(LD min{1, √d/(nε log d)}).",
-    kind="theorem",
-    section="6.1",
     origin="ours",
-    quantity="excess empirical loss",
-    measures="empirical suboptimality",
-    relation=">=",
     order=L * D * sp.Min(1, LOWER),
 )
 
@@ -152,32 +132,21 @@ thm_11 = claim(
 )
 
 
-thm_11_literal = claim(
+thm_11_literal = thm_11.as_read(
     "l1_geometry/thm-11@literal",
     "Theorem 11 for all n and ε",
     "For some c > 0 the excess is at least cLD min((nε)^{-2/3}, √d/(nε)), also for nε < 1.",
-    kind="theorem",
-    section="6.2",
-    quantity="excess empirical loss",
-    measures="empirical suboptimality",
-    relation=">=",
-    order=L * D * sp.Min((n * epsilon) ** (-TWO_THIRDS), sp.sqrt(d) / (n * epsilon)),
     assumptions=(sp.Ge(n, 1), sp.Ge(d, 1), sp.Le(epsilon, 1), sp.Le(H, L / D)),
     grade="slip",
     remark="No excess of an L-Lipschitz loss on this ball exceeds 2LD.",
 )
 
 
-thm_11_corrected = claim(
+thm_11_corrected = thm_11.as_read(
     "l1_geometry/thm-11@corrected",
     "Theorem 11 with its cap",
     "The excess is at least LD·Ω̃(min(1, (nε)^{-2/3}, √d/(nε))).",
-    kind="theorem",
-    section="6.2",
     origin="ours",
-    quantity="excess empirical loss",
-    measures="empirical suboptimality",
-    relation=">=",
     order=L * D * sp.Min(1, (n * epsilon) ** (-TWO_THIRDS), sp.sqrt(d) / (n * epsilon)),
 )
 

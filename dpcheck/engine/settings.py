@@ -23,8 +23,8 @@ from dpcheck.symbols import index
 from dpcheck.verdicts import Verdict, differs, holds, undecided
 
 Stated = Mapping[str, str]
-"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, a symbol of its `terms`,
-"phases" (how many there are) or "gradients"."""
+"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, a symbol of its
+`terms`, "phases" (how many there are) or "gradients"."""
 PRINTED = "as printed"
 DRAWS = by_size(40, 200, 1000)
 LEAST = 10
