@@ -18,16 +18,47 @@ import numpy as np
 from scipy import optimize, stats
 
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
+from dpcheck.algorithms.l1_geometry.regret import ESTIMATE
 from dpcheck.checks import Conclude, Context, by_size, check
+from dpcheck.claims import evaluate
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import rate, risk
 from dpcheck.harness.budget import CERTIFIED, LOOSE, budget
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
-from dpcheck.verdicts import Point, Verdict, consistent, refuted, undecided
+from dpcheck.symbols import BY_NAME, index
+from dpcheck.verdicts import Point, Verdict, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads import EqualRecords
 
 from .cases import TREE, problem, tree_on_lasso, worst_linear_loss
+
+LARGE = (1e40, 1e60)
+"""Dimensions between which a bound and its rate have to keep their ratio."""
+FLAT = 1e-3
+"""A root of log d too much or too little shows as a power 0.004 of d between these."""
+
+
+@check("l1_geometry/thm-1", kind="symbolic")
+def rate_of_the_phases(context: Context) -> Verdict:
+    """The stated rate against the explicit bound of Theorem 4 at its own step, with LD = 1 and delta constant, along
+    n = d^a and epsilon = d^-b: in each regime their ratio stays where it is as d grows.
+    """
+    stated, bound = claim("l1_geometry/thm-1"), claim("l1_geometry/thm-4").explicit
+    step = claim("l1_geometry/alg-2@eta").explicit * 2 ** (4 * index)
+    (last_phase,) = (symbol for symbol in bound.free_symbols if symbol.name == "A_k")
+    total = bound.subs({last_phase: 0, BY_NAME["eta"]: step})
+    slopes = {}
+    for a, b in ((1.0, 0.0), (1.0, 0.5), (1.5, 1.0), (2.0, 0.25), (3.0, 0.0), (4.0, 2.0)):
+        ratios = []
+        for d in LARGE:
+            at = {"d": d, "n": d**a, "epsilon": d**-b, "delta": math.exp(-1), "L": 1.0, "D": 1.0}
+            ratios.append(float(evaluate(total, at) / stated.evaluate(**at)))
+        grown = math.log(ratios[1] / ratios[0]) / math.log(LARGE[1] / LARGE[0])
+        slopes[f"power of d, n = d^{a:g}, epsilon = d^-{b:g}"] = grown
+    furthest = max(slopes.values(), key=abs)
+    said = f"bound over stated rate as d^{furthest:.3f} where they part most, of {len(slopes)} regimes"
+    return (holds if abs(furthest) < FLAT else differs)(said, "symbolic", numbers=slopes)
 
 
 @check(
@@ -95,8 +126,9 @@ def bounds_cross(d: int, epsilon: float) -> float:
     """The same for the explicit bounds of both algorithms, at the noise and the depth at which they are run."""
     far = 1e-12
     told = problem(bowl(d), ApproxDP(far, DELTA))
-    harmonic = sum(1 / i for i in range(1, 2 * d + 1))
-    depths = np.arange(1, 40)
+    depths = np.arange(1.0, 40.0)
+    private = claim("l1_geometry/thm-7").explicit - ESTIMATE
+    constants = {"L": 1.0, "H": 1.0, "D": told.constants.diameter(1.0), "m": 2 * d, "T": depths, "epsilon": epsilon}
 
     def vector(x: float) -> float:
         # At a vanishing epsilon and the same n epsilon nothing but the private terms is left of the bound.
@@ -105,9 +137,10 @@ def bounds_cross(d: int, epsilon: float) -> float:
         return bound_of("l1_geometry/thm-4@summed", DESCENT, told, n) if runs else start
 
     def tree(x: float) -> float:
-        # beta D^2/2^T and the gap lambda (1 + 1/2 + ... + 1/m), with the batch that T phases leave.
-        batch = x / (depths + depths * (depths + 1) / 4)
-        return float((4 / 2.0**depths + 2 * 2 ** (depths / 2) * _log_nd(x, epsilon) * harmonic / batch).min())
+        n = x / epsilon
+        batch = n / claim("l1_geometry/alg-3").evaluate(b=1.0, T=depths)
+        at = {**constants, "n": n, "b": batch, "delta": min(DELTA, 1 / n)}
+        return float(evaluate(private, at).min())
 
     return _crossing(vector, tree)
 
