@@ -15,7 +15,8 @@ from dpcheck.algorithms.lp_spaces import (
     NoisyMirrorDescent,
     ShuffledMirrorDescent,
 )
-from dpcheck.algorithms.lp_spaces.regular import dual_regularity, kappa, mirror_map
+from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
@@ -51,7 +52,7 @@ class _EqualMean:
 
 
 def of_diameter_one(name: str, d: int) -> Domain:
-    """The simplex, or one of the bodies of `_instances`."""
+    """The simplex, or one of the bodies of `body`."""
     return Simplex(d, 1 / math.sqrt(2)) if name == "simplex" else body(name, d)
 
 
@@ -92,11 +93,11 @@ def steep(d: int, p: float = 1.5) -> HeavyCoordinates:
     return HeavyCoordinates(np.full(d, 0.9 * d ** (-1 / p)), radius=1.0, s=p, smoothness=0.5)
 
 
-def _against(label: str, values: Array, work: Any, told: ApproxDP, n: int, p: float) -> dict[str, float]:
+def against_the_rate(label: str, values: Array, work: Any, told: ApproxDP, n: int, p: float) -> dict[str, float]:
     stated = order_of(label)
     at = {
         "n": float(n), "d": float(work.constants.d), "epsilon": told.epsilon, "delta": told.delta,
-        "D": work.constants.diameter(p), "kappa": kappa(p, work.constants.d, "safe"), "beta": 0.5,
+        "D": work.constants.diameter(p), "kappa": regularity(p, work.constants.d, "safe"), "beta": 0.5,
     }  # fmt: skip
     found = risk.summary(values, float(evaluate(stated, at)))
     return {**found, "exponent": local_exponent(stated, "n", at)}
@@ -116,7 +117,7 @@ def shuffled_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
     algorithm = ShuffledMirrorDescent(exponent="corrected", kappa_rule="safe", noise_dial=1e-3)
     setting = problem(work, told.epsilon)
     values = risk.excess_risks(algorithm, work, setting, n, context.scale(6, 20), context.seed, context.name, n)
-    found = _against("lp_spaces/thm-10", values, work, told, n, 1.5)
+    found = against_the_rate("lp_spaces/thm-10", values, work, told, n, 1.5)
     # epsilon falls with n: the exponent along this path.
     slope = -(1 + math.log2(later.epsilon / told.epsilon)) / 2
     return {**found, "exponent": slope, **budget(algorithm, setting, n)}
@@ -208,7 +209,7 @@ def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, floa
         point = algorithm.execute(run, work, Fixed(repeated), np.zeros((1, 3)))
         values.append(work.excess_risk(point).reshape(-1, times).mean(axis=1))
     stated = order_of("lp_spaces/claim-app10-general-eps")
-    at = {"n": float(n), "d": 3.0, "epsilon": 0.9, "delta": DELTA, "kappa": kappa(1.5, 3, "safe")}
+    at = {"n": float(n), "d": 3.0, "epsilon": 0.9, "delta": DELTA, "kappa": regularity(1.5, 3, "safe")}
     bound = float(evaluate(stated, at)) * math.log(inverse)
     return risk.quantile_summary(np.concatenate(values), level, bound)
 
@@ -224,7 +225,7 @@ def batched_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
     values = risk.excess_risks(
         BatchedMirrorDescent(), work, problem(work, 0.9), n, context.scale(20, 60), context.seed, context.name, n
     )
-    return _against("lp_spaces/claim-app10-general-eps", values, work, ApproxDP(0.9, DELTA), n, 1.5)
+    return against_the_rate("lp_spaces/claim-app10-general-eps", values, work, ApproxDP(0.9, DELTA), n, 1.5)
 
 
 # Theorem 7 ----------------------------------------------------------------------------------------------------------

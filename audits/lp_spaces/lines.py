@@ -43,7 +43,7 @@ def lines_of_algorithm_1(context: Context, *, solver: str) -> Verdict:
         lambda_=lambda_, alpha=alpha, optimizer=Pushed() if solver == "pushed" else None
     )
     second = 64 * alpha * math.log(2.5 / DELTA) / (lambda_ * 0.9**2)
-    return _perturbation(context, algorithm, quadratic(Ball(3, 0.5), 0.5), 40, lambda_, alpha, second)
+    return perturbation(context, algorithm, quadratic(Ball(3, 0.5), 0.5), 40, lambda_, alpha, second)
 
 
 @check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("paper", "diam", "fixed"), "records": (4, 200)})
@@ -60,10 +60,10 @@ def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdic
     solver = Pushed() if lambda_ > 0 else None  # it knows the curvature of the regulariser only
     algorithm = StronglyConvexObjectivePerturbation(lambda_rule=rule, optimizer=solver)  # type: ignore[arg-type]
     second = 64 * alpha * math.log(2.5 / DELTA) * D**2 / (modulus * 0.9**2)
-    return _perturbation(context, algorithm, work, m, lambda_, alpha, second)
+    return perturbation(context, algorithm, work, m, lambda_, alpha, second)
 
 
-def _perturbation(
+def perturbation(
     context: Context, algorithm: Any, work: QuadraticMean, records: int, lambda_: float, alpha: float, second: float
 ) -> Verdict:
     """One run of many trials against the printed lines, given lambda, alpha and the variance of H."""

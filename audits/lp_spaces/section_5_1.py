@@ -30,9 +30,8 @@ from dpcheck.symbols import BY_NAME, D, L, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from ._instances import CORRECTED, DELTA, certified, huber, problem, replayed
+from ._instances import CORRECTED, DELTA, FREE, certified, huber, problem, replayed
 
-COUNTS = 1e18
 p_, q_, b_, A_, sigma_, theta_ = (
     BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("p", "q", "b", "A", "sigma", "theta")
 )
@@ -160,7 +159,7 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
     )
     if bound >= start:
         return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
-    values = risk.excess_risks(algorithm, work, setting, size, 2100, context.seed, context.name, p, gradients=COUNTS)
+    values = risk.excess_risks(algorithm, work, setting, size, 2100, context.seed, context.name, p, gradients=FREE)
     found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=p, variable="p")
     return replace(found, numbers={**found.numbers, "at the start": start})
 
@@ -218,7 +217,7 @@ def risk_of_algorithm_3(context: Context, *, n: int) -> dict[str, float]:
     algorithm = NoisyMirrorDescent(**CORRECTED)
     T = algorithm.schedule(setting, n).phases[0].steps
     values = risk.excess_risks(
-        algorithm, work, setting, n, context.scale(4, 8), context.seed, context.name, n, gradients=COUNTS
+        algorithm, work, setting, n, context.scale(4, 8), context.seed, context.name, n, gradients=FREE
     )
     bound = _rate_of_7({kappa: 2.0, d: 3, BY_NAME["n"]: n, epsilon: 0.9, delta: DELTA})
     return risk.summary(values, bound * math.log2(n / T))

@@ -29,7 +29,6 @@ from dpcheck.verdicts import Verdict, differs, holds
 
 from ._instances import CORRECTED, DELTA, certified, heavy, problem, replayed
 
-COUNTS = 1e18
 p_, q_, b_, A_, sigma_, theta_ = (
     BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("p", "q", "b", "A", "sigma", "theta")
 )
@@ -41,11 +40,11 @@ LOG = sp.log(1 / delta)
 SMALL = ApproxDP(0.05, 1e-3)
 
 
-def _shuffled(steps: int = 8, level: float = 3.0) -> ShuffledMirrorDescent:
+def shuffled_case(steps: int = 8, level: float = 3.0) -> ShuffledMirrorDescent:
     return ShuffledMirrorDescent(steps=steps, threshold=level, **CORRECTED)
 
 
-def _antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:
+def antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:
     """Gradients just below the threshold, of opposite sign."""
     data = np.zeros((1, size, dimension))
     data[0, 0, 0] = 0.95 * level
@@ -58,9 +57,9 @@ def _antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:
 def truncated_gradients_move_as_claimed(context: Context) -> Verdict:
     """Two gradients below the threshold differ by twice the threshold at most; one far above it counts as 0."""
     work = heavy(3)
-    case = Case(_shuffled(), work, problem(work, SMALL.epsilon, SMALL.delta))
+    case = Case(shuffled_case(), work, problem(work, SMALL.epsilon, SMALL.delta))
     level = case.planned(4096).phases[0].level
-    return replayed(case, *_antipodal(4096, 3, level), "truncation at the level, in the dual norm")
+    return replayed(case, *antipodal(4096, 3, level), "truncation at the level, in the dual norm")
 
 
 @check("lp_spaces/alg-4", kind="runtime")
@@ -68,7 +67,7 @@ def one_pass(context: Context) -> Verdict:
     """One gradient a record."""
     work = heavy(3)
     setting = problem(work, SMALL.epsilon, SMALL.delta)
-    found = runtime.count(_shuffled(), work, setting, 4096, 1, context.seed, context.name)
+    found = runtime.count(shuffled_case(), work, setting, 4096, 1, context.seed, context.name)
     return runtime.verdict(found.gradients, min(found.claimed, 4096))
 
 
@@ -87,7 +86,7 @@ def range_of_epsilon(context: Context) -> Verdict:
 def shuffled_form_is_certified(context: Context, *, n: int) -> Verdict:
     """Shuffling theorem for (epsilon_0, delta_0) randomisers, at the schedule's own noise."""
     work, claim = heavy(3), ApproxDP(0.05 if n < 10**4 else 0.02, 1e-3)
-    return certified(_shuffled().schedule(problem(work, claim.epsilon, claim.delta), n), claim, f"n = {n}")
+    return certified(shuffled_case().schedule(problem(work, claim.epsilon, claim.delta), n), claim, f"n = {n}")
 
 
 @check("lp_spaces/thm-9", kind="sensitivity")
@@ -187,7 +186,7 @@ def batch_means_move_as_claimed(context: Context) -> Verdict:
     work = heavy(3)
     case = Case(BatchedMirrorDescent(), work, problem(work, 0.9))
     level = case.planned(800).phases[0].level
-    return replayed(case, *_antipodal(800, 3, level), "truncation at the level, in the dual norm")
+    return replayed(case, *antipodal(800, 3, level), "truncation at the level, in the dual norm")
 
 
 @check("lp_spaces/proc-batched-md", kind="privacy", grid={"epsilon": (0.1, 0.95), "delta": (1e-3, 1e-9)})
@@ -197,7 +196,7 @@ def batches_are_certified(context: Context, *, epsilon: float, delta: float) -> 
     return certified(plan, ApproxDP(epsilon, delta), "batched mirror descent")
 
 
-def _batched_risk(context: Context, p: float, n: int, label: str) -> Verdict:
+def batched_risk(context: Context, p: float, n: int, label: str) -> Verdict:
     work = heavy(4, p, smoothness=2.0)  # so curved that the largest risk exceeds the bound
     algorithm, setting = BatchedMirrorDescent(p=p), problem(work, 0.9)
     bound = bound_of("lp_spaces/thm-10@derived", algorithm, setting, n)
@@ -212,13 +211,13 @@ def _batched_risk(context: Context, p: float, n: int, label: str) -> Verdict:
 )
 def heavy_tailed_risk(context: Context, *, p: float, n: int) -> Verdict:
     """Mean excess under Student t gradients, no third moment, against the derived bound."""
-    return _batched_risk(context, p, n, context.name)
+    return batched_risk(context, p, n, context.name)
 
 
 @check("lp_spaces/thm-10@derived", kind="risk", grid={"p": (1.6,), "n": by_size([2 * 10**5], [2 * 10**4, 2 * 10**5])})
 def derived_bound_of_theorem_10(context: Context, *, p: float, n: int) -> Verdict:
     """The three-line bound with one noise vector a batch."""
-    return _batched_risk(context, p, n, context.name)
+    return batched_risk(context, p, n, context.name)
 
 
 @check("lp_spaces/claim-app10-general-eps", kind="symbolic")
