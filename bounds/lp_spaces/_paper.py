@@ -18,9 +18,11 @@ PAPER = Paper(
 )
 claim = PAPER.claim
 
-r, C_min = positive("r C_min")
-L_ell, H_ell, mu_ell = positive("L_ell H_ell mu_ell")
-"""Of the losses at hand: the largest gradient norm, the largest curvature, and the modulus in ‖·‖_C."""
+r, C_min, A, c, x = positive("r C_min A c x")
+"""A: the threshold λ of truncation; c: that of a step; x: √(d log(1/δ))/(nε), where an order is taken."""
+L_ell, H_ell, mu_ell, sigma_ell = positive("L_ell H_ell mu_ell sigma_ell")
+"""Of the losses at hand: the largest gradient norm and curvature, the modulus in ‖·‖_C, the root of the largest
+E‖∇ℓ − ∇L‖_*²."""
 LOG = sp.log(1 / delta)
 LOG_25 = sp.log(sp.Rational(5, 2) / delta)
 NOISE = sp.sqrt(d * LOG) / (n * epsilon)

@@ -31,9 +31,23 @@ from dpcheck.symbols import (
     theta,
 )
 
-from ._paper import CONVEX, HEAVY, LARGE_P, LOG, LOG_25, NOISE, SIGMA_1, SMOOTH, STRONG_WITHOUT_EPSILON, C_min, sigma_2
+from ._paper import (
+    CONVEX,
+    HEAVY,
+    LARGE_P,
+    LOG,
+    LOG_25,
+    NOISE,
+    SIGMA_1,
+    SMOOTH,
+    STRONG_WITHOUT_EPSILON,
+    A,
+    C_min,
+    c,
+    sigma_2,
+    x,
+)
 
-x, A, c = sp.symbols("x A c", positive=True)
 size = sp.Symbol("size", positive=True)
 """‖θ*‖; the symbol θ is a parameter of exponents in other papers."""
 QUARTER = (LOG_25 / LOG) ** sp.Rational(1, 4)

@@ -2,15 +2,25 @@
 
 import sympy as sp
 
-from dpcheck.symbols import C, D, H, L, T, alpha, b, beta, d, delta, epsilon, kappa, n, p, positive, sigma, theta
+from dpcheck.symbols import C, D, H, L, T, alpha, b, beta, d, delta, epsilon, kappa, n, p, sigma, theta
 
-from ._paper import HEAVY, HEAVY_ALL_EPSILON, LARGE_P, LOG, NOISE, PRIVACY, SMALL_LOSS, SMOOTH, H_ell, claim
+from ._paper import (
+    HEAVY,
+    HEAVY_ALL_EPSILON,
+    LARGE_P,
+    LOG,
+    NOISE,
+    PRIVACY,
+    SMALL_LOSS,
+    SMOOTH,
+    A,
+    H_ell,
+    c,
+    claim,
+    sigma_ell,
+)
 
-(A,) = positive("A")
-(c,) = positive("c")
 SUBOPTIMAL = alpha / 2 * C / (A - 1) + d * sigma**2 / (alpha + H)
-(sigma_ell,) = positive("sigma_ell")
-"""Of the losses at hand: the root of the largest E‖∇ℓ − ∇L‖_*²."""
 
 asm_3 = claim(
     "lp_spaces/asm-3",
