@@ -187,7 +187,7 @@ def euclidean_ball(proof: Proof) -> None:
     proof.concludes("lp_spaces/claim-rem-2", bound)
 
 
-thm_5 = underived(
+packing = underived(
     "lp_spaces/thm-5",
     "a lower bound whose proof is in the supplement, which was not at hand; nothing is chosen in it, its ranges and "
     "the order of its quantifiers are tested as separate readings",
@@ -241,7 +241,7 @@ def regularised_mirror_descent(proof: Proof) -> None:
     proof.concludes("lp_spaces/thm-7", reached.subs(x, NOISE))
 
 
-rem_3 = underived(
+remark_3 = underived(
     "lp_spaces/claim-rem-3", "cited from Bassily et al. 2021, with no parameter to choose; quoted for comparison"
 )
 
@@ -313,7 +313,7 @@ def noise_of_one_gradient(proof: Proof) -> None:
     proof.concludes("lp_spaces/claim-rem-4", noise.subs(local, epsilon * sp.sqrt(n)))
 
 
-thm_9 = underived(
+privacy_by_shuffling = underived(
     "lp_spaces/thm-9", "the range of the cited theorem on shuffling at a local budget of 1; nothing is chosen in it"
 )
 
