@@ -1,16 +1,21 @@
-"""Section 4: approximate objective perturbation over constrained Euclidean sets, by Gaussian width."""
+"""Section 4.2: its strongly convex form, and the lower bound."""
+
+from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import D, H, L, R, alpha, d, delta, epsilon, lambda_, mu, n, omega
+from dpcheck.asymptotics import Regime
+from dpcheck.derivations import Proof, derivation, underived
+from dpcheck.symbols import D, H, L, R, alpha, d, delta, epsilon, mu, n, omega
 
 from ._paper import (
-    CENTRED,
     CONVEX,
     ENOUGH,
+    HALF,
     LOG,
     LOG_25,
     PRIVACY,
+    QUARTER,
     SIGMA_1,
     SMALL_LOSS,
     STRONG,
@@ -18,221 +23,16 @@ from ._paper import (
     C_min,
     claim,
     mu_ell,
-    r,
     sigma_2,
 )
+from .section_4_1 import THRESHOLD
 
 modulus, weight = sp.Symbol("Delta", positive=True), sp.Symbol("lambda_2", nonnegative=True)
 """Δ, where λ is free (μ stands for it where λ = 0), and λ of Algorithm 2, which may be 0."""
-ALPHA_1 = L * D / n ** sp.Rational(3, 2)
-ALPHA_2 = epsilon**2 * L * D**3 / (omega**2 * LOG)
-PROJECTION = 2 * sigma_2(alpha) * omega
-THRESHOLD = r * H / (epsilon * n)
+
+
 ALPHA_STRONG = sp.Min(L**2 * D**2 / (mu * n**2), L**4 * D**6 * epsilon**2 / (mu**3 * n**4 * omega**2 * LOG))
 
-asm_1 = claim(
-    "lp_spaces/asm-1",
-    "Assumption 1",
-    "The loss is convex, twice differentiable, L-Lipschitz and β-smooth in ‖·‖_2 over C.",
-    kind="assumption",
-    section="4.1",
-)
-
-alg_1 = claim(
-    "lp_spaces/alg-1",
-    "Algorithm 1 (approximate objective perturbation, convex)",
-    "With G of variance 128L² log(2.5/δ)/ε² a coordinate and λ >= rβ/(εn), an α-minimiser over C of the empirical risk "
-    "plus <G, θ>/n + λ‖θ‖², plus Gaussian noise of variance 64α log(2.5/δ)/(λε²), is projected onto C.",
-    kind="algorithm",
-    section="4.1",
-    origin="cited",
-    quantity="variance of the first noise",
-    relation="=",
-    explicit=SIGMA_1**2,
-)
-
-alg_1_derived = claim(
-    "lp_spaces/alg-1@derived",
-    "Movement of Algorithm 1",
-    "One record moves the perturbed minimiser by at most L/(λn) for the same G, and the two α-minimisers around one "
-    "exact minimiser differ by at most 2√(α/λ).",
-    kind="algorithm",
-    section="4.1",
-    origin="ours",
-    quantity="movement of the exact minimiser",
-    relation="<=",
-    explicit=L / (lambda_ * n),
-    about=("lp_spaces/alg-1",),
-)
-
-proc_optimizer = claim(
-    "lp_spaces/proc-optimizer",
-    "Optimiser O(J, α)",
-    "A point of C whose objective value is within α of the minimum.",
-    kind="procedure",
-    section="4.1",
-    origin="cited",
-    about=("lp_spaces/alg-1", "lp_spaces/alg-2"),
-    remark="Privacy needs the accuracy surely; solvers such as SGD and SVRG, which are named as examples, reach it in "
-    "expectation only (S12).",
-)
-
-proc_exact_objpert = claim(
-    "lp_spaces/proc-exact-objpert",
-    "Exact objective perturbation",
-    "Algorithm 1 with α = 0: empirical excess risk Õ(L G_C/(nε)).",
-    kind="procedure",
-    section="4.1",
-    origin="cited",
-    quantity="empirical excess risk",
-    measures="empirical suboptimality",
-    relation="<=",
-    order=L * omega / (n * epsilon),
-)
-
-thm_1 = claim(
-    "lp_spaces/thm-1",
-    "Theorem 1",
-    "Under Assumption 1 and β <= εnλ/r, Algorithm 1 is (ε, δ)-DP for 0 < ε, δ < 1.",
-    kind="theorem",
-    section="4.1",
-    assumptions=(*PRIVACY, sp.Le(THRESHOLD, lambda_)),
-    about=("lp_spaces/alg-1",),
-    remark="Not refuted. Basic composition of its three parts gives 0.85ε when r = 2 rank but 1.10ε when r = d = rank; "
-    "taking the two Gaussians together leaves room. For losses that are not generalised linear the shift of the "
-    "gradients depends on the output, and the tail step of the cited proof does not cover it (S8).",
-)
-
-thm_1_derived = claim(
-    "lp_spaces/thm-1@derived",
-    "Theorem 1 for a constant shift",
-    "When replacing a record shifts the gradients by a constant vector, G and H are Gaussian mechanisms with μ_G = "
-    "2L/σ_1 and μ_H = 2√(α/λ)/σ_2, μ_G² + μ_H² = 3ε²/(32 log(2.5/δ)), and the Jacobian costs ε/2 at most: (ε, δ)-DP.",
-    kind="theorem",
-    section="4.1",
-    origin="ours",
-    quantity="μ²",
-    relation="<=",
-    explicit=3 * epsilon**2 / (32 * LOG_25),
-    about=("lp_spaces/alg-1",),
-)
-
-thm_2 = claim(
-    "lp_spaces/thm-2",
-    "Theorem 2",
-    "With λ = L/(√n‖C‖_2), n >= r²β²‖C‖_2²/(ε²L²) and α small enough, the expected excess risk of Algorithm 1 is "
-    "O(L G_C √log(1/δ)/(εn) + L‖C‖_2/√n).",
-    kind="theorem",
-    section="4.1",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=CONVEX,
-    assumptions=(*PRIVACY, *ENOUGH),
-    about=("lp_spaces/alg-1",),
-    grade="slip",
-    remark="The second exponent in the condition on α is 3/2 where the algebra, and Remark 1, have 5/2 (S1); 0 ∈ C, "
-    "or a regulariser centred in C, is needed (S9); the expectation is also over the data (S13).",
-)
-
-thm_2_literal = claim(
-    "lp_spaces/thm-2@literal",
-    "Theorem 2 with the printed α",
-    "The same with α = min{L‖C‖_2/n^{3/2}, ε²L‖C‖_2³/(G_C² log(1/δ) n^{3/2})}.",
-    kind="theorem",
-    section="4.1",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=CONVEX,
-    assumptions=(*PRIVACY, *ENOUGH, *SMALL_LOSS, *CENTRED),
-    about=("lp_spaces/alg-1",),
-    grade="slip",
-    remark="On an interval times a short second-order cone the excess falls as n^{-1/4}: more than 5 times the order "
-    "at n = 5000, and 1500 times at n = 1e12.",
-)
-
-thm_2_corrected = claim(
-    "lp_spaces/thm-2@corrected",
-    "Theorem 2 with the exponent 5/2",
-    "The same with α = min{L‖C‖_2/n^{3/2}, ε²L‖C‖_2³/(G_C² log(1/δ) n^{5/2})}, for C that contains 0.",
-    kind="theorem",
-    section="4.1",
-    origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=CONVEX,
-    explicit=L * D / sp.sqrt(n) * (3 + 4 * (LOG_25 / LOG) ** sp.Rational(1, 4))
-    + sp.sqrt(128 * LOG_25) * L * omega / (epsilon * n),
-    assumptions=(*PRIVACY, *ENOUGH),
-    about=("lp_spaces/alg-1",),
-)
-
-thm_2_derived = claim(
-    "lp_spaces/thm-2@derived",
-    "Theorem 2 for every α and λ",
-    "For 0 ∈ C: excess <= L²/(λn) + λR² + σ_1 G_C/n + L√(α/λ) + L√(2σ_2 G_C).",
-    kind="theorem",
-    section="4.1",
-    origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=CONVEX,
-    explicit=L**2 / (lambda_ * n)
-    + lambda_ * R**2
-    + SIGMA_1 * omega / n
-    + L * sp.sqrt(alpha / lambda_)
-    + L * sp.sqrt(PROJECTION),
-    about=("lp_spaces/alg-1",),
-)
-
-thm_2_uncentred = claim(
-    "lp_spaces/thm-2@uncentred",
-    "Theorem 2 for C away from the origin",
-    "The same bound for every bounded convex C, ‖C‖_2 being its diameter.",
-    kind="theorem",
-    section="4.1",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    explicit=L * omega * sp.sqrt(LOG) / (n * epsilon) + L * D / sp.sqrt(n),
-    assumptions=(*PRIVACY, *ENOUGH, *SMALL_LOSS),
-    about=("lp_spaces/alg-1",),
-    grade="slip",
-    remark="λ‖θ‖² pulls towards 0: with ℓ = −Lθ on an interval further than √n/2 from 0 the minimiser is the wrong "
-    "end.",
-)
-
-thm_2_fixed_sample = claim(
-    "lp_spaces/thm-2@fixed-sample",
-    "Theorem 2 in expectation over the algorithm alone",
-    "The same bound for every data set, the expectation being over G and H only, as the statement says.",
-    kind="theorem",
-    section="4.1",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    explicit=L * omega * sp.sqrt(LOG) / (n * epsilon) + L * D / sp.sqrt(n),
-    assumptions=(*PRIVACY, *ENOUGH, *SMALL_LOSS, *CENTRED),
-    about=("lp_spaces/alg-1",),
-    grade="slip",
-    remark="A data set of n equal records, which has positive probability, misleads every algorithm.",
-)
-
-rem_1 = claim(
-    "lp_spaces/claim-rem-1",
-    "Remark 1",
-    "α = O(ε² n^{-5/2}) is enough, and E‖θ̂ − θ_2‖² = O(√(α log(1/δ)/λ) G_C/ε).",
-    kind="proposition",
-    section="4.1",
-    quantity="squared movement by noise and projection",
-    relation="<=",
-    order=sp.sqrt(alpha * LOG / lambda_) * omega / epsilon,
-    explicit=16 * omega * sp.sqrt(alpha * LOG_25 / lambda_) / epsilon,
-    about=("lp_spaces/alg-1",),
-)
 
 asm_2 = claim(
     "lp_spaces/asm-2",
@@ -241,6 +41,7 @@ asm_2 = claim(
     kind="assumption",
     section="4.2",
 )
+
 
 alg_2 = claim(
     "lp_spaces/alg-2",
@@ -255,6 +56,7 @@ alg_2 = claim(
     remark="Δ is a constant of ‖·‖_C and is used as one of ‖·‖_2; the second noise has it right, as Δ/‖C‖_2² (S4).",
 )
 
+
 alg_2_corrected = claim(
     "lp_spaces/alg-2@corrected",
     "Algorithm 2 with Δ/‖C‖_2²",
@@ -267,6 +69,7 @@ alg_2_corrected = claim(
     explicit=sp.Max(THRESHOLD - mu / D**2, 0),
     about=("lp_spaces/alg-2",),
 )
+
 
 thm_3 = claim(
     "lp_spaces/thm-3",
@@ -285,6 +88,7 @@ thm_3 = claim(
     "1.97 on at δ = 1e-6, of 1.86 at 1e-12, of 1.77 at 1e-50 (S4); in between no pair is known.",
 )
 
+
 thm_3_normalised = claim(
     "lp_spaces/thm-3@normalised",
     "Theorem 3 for sets of small diameter",
@@ -300,6 +104,7 @@ thm_3_normalised = claim(
     about=("lp_spaces/alg-2",),
 )
 
+
 thm_3_corrected = claim(
     "lp_spaces/thm-3@corrected",
     "Theorem 3 with Δ/‖C‖_2²",
@@ -314,6 +119,26 @@ thm_3_corrected = claim(
     assumptions=(sp.Ge(n, 2),),
     about=("lp_spaces/alg-2",),
 )
+
+
+@derivation("lp_spaces/thm-3@corrected")
+def curvature_of_the_objective(proof: Proof) -> None:
+    """Algorithm 2 must reach the Euclidean curvature 2rβ/(εn) that Algorithm 1 demands; Δ is one in ‖·‖_C."""
+    a, t, r = sp.symbols("a t r", positive=True)
+    radius = D / 2
+    proof.gap(
+        "λ = a − Δ, a = rβ/(εn), and a curvature of Δ/R² give 2λ + (1−1/n)Δ/R² ≥ 2a",
+        2 * a,
+        2 * (a - mu) + (1 - 1 / n) * mu / R**2,
+        {a: 2, mu: 1, R: 10, n: 100},
+        "with Δ/‖C‖_2² in place of Δ (S4)",
+    )
+    total = 2 * (a - mu / D**2) + (1 - 1 / n) * mu / radius**2
+    reached = proof.at_most("with λ = a − Δ/D² and R = D/2, for n ≥ 2", 2 * a, total, {n: 2 + t})
+    alone = (1 - 1 / n) * mu / radius**2
+    proof.at_most("and with λ = 0, where a ≤ Δ/D²", 2 * a, alone, {n: 2 + t, mu: (a + r) * D**2})
+    proof.concludes("lp_spaces/thm-3@corrected", reached, where={H: a * epsilon * (2 + t) / r, n: 2 + t}, looser=True)
+
 
 thm_4 = claim(
     "lp_spaces/thm-4",
@@ -331,6 +156,7 @@ thm_4 = claim(
     remark="Stands, and is weaker than need be: 1/n without 1/ε holds, as Contribution 1 and Table 1 have it (S5).",
 )
 
+
 thm_4_derived = claim(
     "lp_spaces/thm-4@derived",
     "Theorem 4 with constants and without 1/ε",
@@ -347,6 +173,7 @@ thm_4_derived = claim(
     + 64 * L**2 * LOG_25 * (omega**2 + R**2) / (mu * epsilon**2 * n**2),
     about=("lp_spaces/alg-2",),
 )
+
 
 thm_4_any = claim(
     "lp_spaces/thm-4@any-accuracy",
@@ -368,6 +195,38 @@ thm_4_any = claim(
     remark="`thm-4@derived` is this at λ = 0 with the printed α.",
 )
 
+
+@derivation("lp_spaces/thm-4", also=("lp_spaces/thm-4@derived",))
+def strongly_convex(proof: Proof) -> None:
+    """Strong convexity regularises by itself, λ = 0: stability and noise are squared over Δ; no 1/ε beside 1/n."""
+    stability = proof.equal(
+        "LR·2LR/(nΔ) with R = D/2",
+        lambda: (L * R * 2 * L * R / (n * mu)).xreplace({R: D / 2}),
+        L**2 * D**2 / (2 * n * mu),
+    )
+    noise = proof.equal(
+        "E‖G‖²/(2Δn²), E‖G‖² ≤ σ_1²(ω² + R²)",
+        lambda: SIGMA_1**2 * (omega**2 + R**2) / (2 * mu * n**2),
+        64 * L**2 * LOG_25 * (omega**2 + R**2) / (mu * n**2 * epsilon**2),
+    )
+    optimiser = proof.equal(
+        "L√(2αD²/Δ) at α = L²D²/(n²Δ)",
+        lambda: L * sp.sqrt(2 * L**2 * D**2 / (n**2 * mu) * D**2 / mu),
+        sp.sqrt(2) * L**2 * D**2 / (n * mu),
+    )
+    accuracy = epsilon**2 * L**4 * D**6 / (omega**2 * LOG * n**4 * mu**3)
+    projection = proof.equal(
+        "L√(2·σ_2ω) with Δ/D² for λ, at the printed α = ε²L⁴D⁶/(ω²ℒn⁴Δ³)",
+        lambda: L * sp.sqrt(2 * (8 * sp.sqrt(accuracy * LOG_25 * D**2 / mu) / epsilon) * omega),
+        4 * QUARTER * L**2 * D**2 / (n * mu),
+    )
+    terms = {"stability": stability, "noise": noise, "optimiser": optimiser, "projection": projection}
+    bound = proof.master("excess risk", terms)
+    proof.concludes("lp_spaces/thm-4@derived", bound)
+    order = Regime(base=None, others="free", where=[delta <= HALF, epsilon <= 1, omega >= R, n >= 1])
+    proof.concludes("lp_spaces/thm-4", bound, regime=order, looser=True)
+
+
 rem_2 = claim(
     "lp_spaces/claim-rem-2",
     "Remark 2",
@@ -380,6 +239,7 @@ rem_2 = claim(
     order=L * sp.sqrt(d * LOG) / (n * epsilon) + L / sp.sqrt(n),
     remark="The second needs 1/n without 1/ε: `thm-4@derived`, not Theorem 4 as printed.",
 )
+
 
 rem_2_strong = claim(
     "lp_spaces/claim-rem-2@strongly-convex",
@@ -394,9 +254,19 @@ rem_2_strong = claim(
     remark="Does not follow from Theorem 4 as printed, whose first term is 1/(nε), but from `thm-4@derived` (S5).",
 )
 
+
+@derivation("lp_spaces/claim-rem-2")
+def euclidean_ball(proof: Proof) -> None:
+    """Theorem 2 on the unit ball of ℓ_2, whose Gaussian width is √d."""
+    bound = proof.uses("lp_spaces/thm-2", CONVEX.subs({omega: sp.sqrt(d), D: 1}), {omega: sp.sqrt(d), D: 1})
+    proof.concludes("lp_spaces/claim-rem-2", bound)
+
+
 LOWER = omega**2 * LOG / (sp.log(2 * d) ** 4 * epsilon**2 * n**2)
 
+
 RANGE_5 = (sp.Le(n, sp.sqrt(d * LOG) / epsilon), sp.Le(epsilon, 1), sp.Ge(delta, 2**-n), sp.Lt(delta, 1 / n))
+
 
 thm_5 = claim(
     "lp_spaces/thm-5",
@@ -416,6 +286,7 @@ thm_5 = claim(
     "that of Theorem 4 meet only for d = O(1) with its natural loss.",
 )
 
+
 thm_5_literal = claim(
     "lp_spaces/thm-5@literal",
     "Theorem 5 over the whole printed range of n",
@@ -430,6 +301,7 @@ thm_5_literal = claim(
     grade="slip",
     remark="A 1-Lipschitz loss on a set of diameter 1 has excess at most 1; the bound grows without limit in d.",
 )
+
 
 thm_5_quantifiers = claim(
     "lp_spaces/thm-5@quantifiers",
@@ -446,6 +318,14 @@ thm_5_quantifiers = claim(
     remark="The algorithm that ignores its data and always returns that data set's minimiser is (0, 0)-DP.",
 )
 
+
+packing = underived(
+    "lp_spaces/thm-5",
+    "a lower bound whose proof is in the supplement, which was not at hand; nothing is chosen in it, its ranges and "
+    "the order of its quantifiers are tested as separate readings",
+)
+
+
 after_thm_5 = claim(
     "lp_spaces/claim-after-thm-5",
     "Text after Theorem 5",
@@ -457,6 +337,15 @@ after_thm_5 = claim(
     explicit=sp.log(2 * d) ** 4 / C_min**2,
     remark="The abstract says 'up to poly(log d)'; C_min^{-2} = 4d for the cross-polytope of radius 1/2 (S11).",
 )
+
+
+@derivation("lp_spaces/claim-after-thm-5")
+def gap_between_the_bounds(proof: Proof) -> None:
+    """The second term of Theorem 4 at L = 1, Δ = C_min², over the first of Theorem 5."""
+    upper = proof.argues("of Theorem 4", "second term", "=", omega**2 * LOG / (C_min**2 * n**2 * epsilon**2))
+    lower = omega**2 * LOG / (sp.log(2 * d) ** 4 * n**2 * epsilon**2)
+    proof.concludes("lp_spaces/claim-after-thm-5", upper / lower)
+
 
 proc_lower_instance = claim(
     "lp_spaces/proc-lower-instance",
