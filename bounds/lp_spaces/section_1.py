@@ -29,16 +29,14 @@ contrib_1 = claim(
 )
 
 
-contrib_1_convex = claim(
+contrib_1_convex = contrib_1.as_read(
     "lp_spaces/claim-contrib-1@convex",
     "Introduction, contribution 1, convex losses",
     "The first of the two rates, with the logarithm of Theorem 2.",
-    kind="proposition",
-    section="1",
     quantity="excess risk, convex",
-    relation="<=",
     order=omega * sp.sqrt(LOG) / (n * epsilon) + 1 / sp.sqrt(n),
     about=("lp_spaces/alg-1",),
+    measures="",
 )
 
 
@@ -86,16 +84,14 @@ contrib_3 = claim(
 )
 
 
-contrib_3_all = claim(
+contrib_3_all = contrib_3.as_read(
     "lp_spaces/claim-contrib-3@all-epsilon",
     "Introduction, contribution 3, all ε < 1",
     "The second of the two rates.",
-    kind="proposition",
-    section="1",
     quantity="excess risk, all ε",
-    relation="<=",
     order=kappa ** sp.Rational(2, 3) * (d * LOG) ** sp.Rational(1, 6) / (n * epsilon) ** sp.Rational(1, 3),
     about=("lp_spaces/proc-batched-md",),
+    measures="",
 )
 
 
@@ -125,15 +121,14 @@ table_1 = claim(
 )
 
 
-table_1_strong = claim(
+table_1_strong = table_1.as_read(
     "lp_spaces/claim-table-1@strongly-convex",
     "Table 1, strongly convex losses, this paper",
     "The second entry of its last row: without 1/ε beside 1/n.",
-    kind="proposition",
-    section="3",
     quantity="excess risk, strongly convex",
-    relation="<=",
     order=omega**2 / (n * epsilon) ** 2 + 1 / n,
+    origin="own",
+    measures="",
 )
 
 
@@ -158,40 +153,30 @@ table_2 = claim(
 )
 
 
-table_2_unconstrained = claim(
+table_2_unconstrained = table_2.as_read(
     "lp_spaces/claim-table-2@unconstrained",
     "Table 2, unconstrained, 1 < p < 2",
     "The entry of Theorem 7.",
-    kind="proposition",
-    section="3",
     quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=kappa ** sp.Rational(4, 5) * (sp.sqrt(d) / (n * epsilon)) ** sp.Rational(2, 5),
 )
 
 
-table_2_all = claim(
+table_2_all = table_2.as_read(
     "lp_spaces/claim-table-2@all-epsilon",
     "Table 2, heavy tails, all ε < 1",
     "The entry of Appendix 10.",
-    kind="proposition",
-    section="3",
     quantity="excess risk, all ε",
-    relation="<=",
     order=kappa ** sp.Rational(2, 3) * d ** sp.Rational(1, 6) / (n * epsilon) ** sp.Rational(1, 3),
+    measures="",
 )
 
 
-table_2_large_p = claim(
+table_2_large_p = table_2.as_read(
     "lp_spaces/claim-table-2@large-p",
     "Table 2, unconstrained, p >= 2",
     "The entry of Theorem 8, at ‖θ*‖ = 1.",
-    kind="proposition",
-    section="3",
     quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=d ** (1 - 2 / p) * (1 / sp.sqrt(n) + sp.sqrt(d) / (epsilon * n)),
 )
 

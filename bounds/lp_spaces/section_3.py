@@ -81,33 +81,26 @@ def_3 = claim(
 )
 
 
-def_3_literal = claim(
+def_3_literal = def_3.as_read(
     "lp_spaces/def-3@literal",
     "κ as it is used for the dual of ℓ_p",
     "The dual ℓ_q^d of ℓ_p^d, 1 < p < 2, is κ-regular with κ = min{1/(p−1), 2 log d} and the norm ‖·‖_r.",
-    kind="definition",
-    section="3",
-    quantity="κ",
-    relation="=",
     explicit=sp.Min(1 / (p - 1), 2 * sp.log(d)),
     assumptions=(sp.Gt(p, 1), sp.Lt(p, 2), sp.Ge(d, 2)),
     grade="slip",
     remark="At x = (1, …, 1) the ratio ‖x‖_r²/‖x‖_q² is d^{2/r−2/q} > 1 = κ/κ_+ once q > 2 log d + 1.",
+    origin="own",
 )
 
 
-def_3_corrected = claim(
+def_3_corrected = def_3.as_read(
     "lp_spaces/def-3@corrected",
     "κ that Definition 3 allows",
     "With r = min{q, 2 log d + 1}, κ = (r − 1) d^{2/r−2/q} is the smallest constant for the norm ‖·‖_r, and it is at "
     "most e (r − 1).",
-    kind="definition",
-    section="3",
     origin="ours",
-    quantity="κ",
     relation="<=",
     explicit=sp.E * sp.Min(q - 1, 2 * sp.log(d)),
-    assumptions=(sp.Ge(q, 2), sp.Ge(d, 2)),
 )
 
 
@@ -130,32 +123,20 @@ lem_2 = claim(
 )
 
 
-lem_2_literal = claim(
+lem_2_literal = lem_2.as_read(
     "lp_spaces/lem-2@literal",
     "Lemma 2 for every ε",
     "The same, with no limit on ε, as printed.",
-    kind="lemma",
-    section="3",
-    origin="cited",
-    quantity="variance",
-    relation="=",
-    explicit=GAUSSIAN,
-    assumptions=(sp.Lt(delta, 1),),
     grade="slip",
     remark="At ε = 10 and δ = 1e-5 the exact δ of this noise is above 1e-5.",
 )
 
 
-lem_2_corrected = claim(
+lem_2_corrected = lem_2.as_read(
     "lp_spaces/lem-2@corrected",
     "Lemma 2 for ε <= 1 and δ <= 1/2",
     "The same for ε <= 1 and δ <= 1/2.",
-    kind="lemma",
-    section="3",
     origin="ours",
-    quantity="variance",
-    relation="=",
-    explicit=GAUSSIAN,
     assumptions=(sp.Le(epsilon, 1), sp.Le(delta, sp.Rational(1, 2))),
 )
 
@@ -174,13 +155,10 @@ def_4 = claim(
 )
 
 
-def_4_literal = claim(
+def_4_literal = def_4.as_read(
     "lp_spaces/def-4@literal",
     "Definition 4 with the surface measure",
     "The (d−1)-dimensional surface measure of the unit sphere of ‖·‖_q, q >= 2, equals d times the volume of its ball.",
-    kind="definition",
-    section="3",
-    origin="cited",
     assumptions=(sp.Ge(q, 2), sp.Ge(d, 2)),
     grade="slip",
     remark="In the plane, q = 3: perimeter 6.745 against 2·area = 7.067.",
@@ -205,62 +183,49 @@ lem_3 = claim(
 )
 
 
-lem_3_literal = claim(
+lem_3_literal = lem_3.as_read(
     "lp_spaces/lem-3@literal",
     "Lemma 3 with κ = 2 log d",
     "The same with κ = min{1/(p−1), 2 log d} for the dual of ℓ_p^d.",
-    kind="lemma",
-    section="3",
     quantity="δ at ε = 0.5 and noise for 1e-9, d = 1000, p → 1",
     relation="<=",
     explicit=delta,
     assumptions=PRIVACY,
     grade="slip",
     remark="The true δ there is about 4.5e-9.",
+    origin="own",
 )
 
 
-lem_3_large_epsilon = claim(
+lem_3_large_epsilon = lem_3.as_read(
     "lp_spaces/lem-3@large-epsilon",
     "Lemma 3 for every ε",
     "The same with no limit on ε, as printed.",
-    kind="lemma",
-    section="3",
-    origin="cited",
-    quantity="σ²",
-    relation="=",
-    explicit=2 * kappa * LOG * L**2 / epsilon**2,
     assumptions=(sp.Lt(delta, 1), sp.Ge(kappa, 1)),
     grade="slip",
     remark="For κ = 1 the noise is Gaussian, and at ε = 10, δ = 1e-5 its exact δ is 2.9e-5.",
 )
 
 
-lem_3_corrected = claim(
+lem_3_corrected = lem_3.as_read(
     "lp_spaces/lem-3@corrected",
     "Lemma 3 for ε < 1 and a true κ",
     "The same for ε < 1 and δ <= 1/2 in a space that is κ-regular by Definition 3.",
-    kind="lemma",
-    section="3",
     origin="ours",
-    quantity="σ²",
-    relation="=",
-    explicit=2 * kappa * LOG * L**2 / epsilon**2,
     assumptions=(sp.Lt(epsilon, 1), sp.Le(delta, sp.Rational(1, 2))),
 )
 
 
-lem_3_derived = claim(
+lem_3_derived = lem_3.as_read(
     "lp_spaces/lem-3@derived",
     "Lemma 3 as concentrated privacy",
     "In a κ-regular space the generalised Gaussian mechanism is ρ-zCDP with ρ = κ s²/(2σ²): it composes like a "
     "Gaussian.",
-    kind="lemma",
-    section="3",
     origin="ours",
     quantity="ρ",
     relation="<=",
     explicit=kappa * L**2 / (2 * sigma**2),
+    assumptions=(),
 )
 
 
@@ -358,15 +323,12 @@ def_12 = claim(
 )
 
 
-def_12_derived = claim(
+def_12_derived = def_12.as_read(
     "lp_spaces/def-12@derived",
     "Gaussian width of sparse unit vectors",
     "The s-sparse vectors of the unit ball have width at most √(2s log(ed/s)) + √s.",
-    kind="definition",
-    section="3",
     origin="ours",
     quantity="Gaussian width of s-sparse unit vectors",
-    relation="<=",
     explicit=sp.sqrt(2 * b * sp.log(sp.E * d / b)) + sp.sqrt(b),
     assumptions=(sp.Le(b, d),),
 )

@@ -57,15 +57,11 @@ alg_2 = claim(
 )
 
 
-alg_2_corrected = claim(
+alg_2_corrected = alg_2.as_read(
     "lp_spaces/alg-2@corrected",
     "Algorithm 2 with Δ/‖C‖_2²",
     "λ = max{rβ/(εn) − Δ/‖C‖_2², 0} (n >= 2).",
-    kind="algorithm",
-    section="4.2",
     origin="ours",
-    quantity="λ",
-    relation="=",
     explicit=sp.Max(THRESHOLD - mu / D**2, 0),
     about=("lp_spaces/alg-2",),
 )
@@ -89,35 +85,29 @@ thm_3 = claim(
 )
 
 
-thm_3_normalised = claim(
+thm_3_normalised = thm_3.as_read(
     "lp_spaces/thm-3@normalised",
     "Theorem 3 for sets of small diameter",
     "With the printed λ = max{rβ/(εn) − Δ, 0} and ‖C‖_2² <= 2(1 − 1/n), in particular for ‖C‖_2 = 1, the Euclidean "
     "curvature is what Algorithm 1 demands: 2λ + ((n−1)/n)Δ/R² >= 2rβ/(εn).",
-    kind="theorem",
-    section="4.2",
     origin="ours",
     quantity="2λ + ((n−1)/n)Δ/R², R = ‖C‖_2/2",
     relation=">=",
     explicit=2 * THRESHOLD,
     assumptions=(*PRIVACY, sp.Ge(n, 2), sp.Le(D**2, 2 * (1 - 1 / n))),
-    about=("lp_spaces/alg-2",),
 )
 
 
-thm_3_corrected = claim(
+thm_3_corrected = thm_3.as_read(
     "lp_spaces/thm-3@corrected",
     "Theorem 3 with Δ/‖C‖_2²",
     "With λ = max{rβ/(εn) − Δ/‖C‖_2², 0}, n >= 2, the Euclidean curvature is what Algorithm 1 demands, 2λ + "
     "((n−1)/n)Δ/R² >= 2rβ/(εn), and Algorithm 1's accounting applies.",
-    kind="theorem",
-    section="4.2",
     origin="ours",
     quantity="2λ + ((n−1)/n)Δ/R², R = ‖C‖_2/2",
     relation=">=",
     explicit=2 * THRESHOLD,
     assumptions=(sp.Ge(n, 2),),
-    about=("lp_spaces/alg-2",),
 )
 
 
@@ -157,42 +147,32 @@ thm_4 = claim(
 )
 
 
-thm_4_derived = claim(
+thm_4_derived = thm_4.as_read(
     "lp_spaces/thm-4@derived",
     "Theorem 4 with constants and without 1/ε",
     "For λ = 0, symmetric C with R = ‖C‖_2/2 and the printed α: excess <= (L²‖C‖_2²/(Δn))(1/2 + √2 + 4(log(2.5/δ)/"
     "log(1/δ))^{1/4}) + 64L² log(2.5/δ)(G_C² + R²)/(Δε²n²).",
-    kind="theorem",
-    section="4.2",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=STRONG_WITHOUT_EPSILON,
     explicit=L**2 * D**2 / (mu * n) * (sp.Rational(1, 2) + sp.sqrt(2) + 4 * (LOG_25 / LOG) ** sp.Rational(1, 4))
     + 64 * L**2 * LOG_25 * (omega**2 + R**2) / (mu * epsilon**2 * n**2),
-    about=("lp_spaces/alg-2",),
+    assumptions=(),
 )
 
 
-thm_4_any = claim(
+thm_4_any = thm_4.as_read(
     "lp_spaces/thm-4@any-accuracy",
     "Theorem 4 for every α and λ, with constants",
     "For symmetric C with R = ‖C‖_2/2, every accuracy α and every λ >= 0: excess <= 2L²R²/(Δn) + σ_1²(G_C² + R²)/(Δn²) "
     "+ 4λ²R⁴/Δ + LR√(2α/Δ) + L√(2σ_2G_C); the second term is halved at λ = 0.",
-    kind="theorem",
-    section="4.2",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=2 * L**2 * R**2 / (modulus * n)
     + SIGMA_1**2 * (omega**2 + R**2) / (2 * modulus * n**2) * sp.Piecewise((2, sp.Gt(weight, 0)), (1, True))
     + 4 * weight**2 * R**4 / modulus
     + L * R * sp.sqrt(2 * alpha / modulus)
     + L * sp.sqrt(2 * sigma_2(alpha, modulus / (4 * R**2)) * omega),
-    about=("lp_spaces/alg-2",),
     remark="`thm-4@derived` is this at λ = 0 with the printed α.",
+    assumptions=(),
 )
 
 
@@ -241,17 +221,15 @@ rem_2 = claim(
 )
 
 
-rem_2_strong = claim(
+rem_2_strong = rem_2.as_read(
     "lp_spaces/claim-rem-2@strongly-convex",
     "Remark 2, strongly convex losses",
     "Theorem 4 gives the second rate, d/(nε)² + 1/n, on the unit ℓ_2 ball.",
-    kind="proposition",
-    section="4.2",
     quantity="excess risk on the ℓ_2 ball, strongly convex",
-    relation="<=",
     order=d * LOG / (n * epsilon) ** 2 + 1 / n,
     grade="slip",
     remark="Does not follow from Theorem 4 as printed, whose first term is 1/(nε), but from `thm-4@derived` (S5).",
+    measures="",
 )
 
 
@@ -287,33 +265,20 @@ thm_5 = claim(
 )
 
 
-thm_5_literal = claim(
+thm_5_literal = thm_5.as_read(
     "lp_spaces/thm-5@literal",
     "Theorem 5 over the whole printed range of n",
     "The lower bound holds for all n = O(√(d log(1/δ))/ε), however small.",
-    kind="theorem",
-    section="4.2",
-    quantity="excess risk",
-    measures="excess risk",
-    relation=">=",
     order=LOWER,
-    assumptions=RANGE_5,
     grade="slip",
     remark="A 1-Lipschitz loss on a set of diameter 1 has excess at most 1; the bound grows without limit in d.",
 )
 
 
-thm_5_quantifiers = claim(
+thm_5_quantifiers = thm_5.as_read(
     "lp_spaces/thm-5@quantifiers",
     "Theorem 5 in the printed order",
     "There are a loss and a data set such that every (ε, δ)-DP algorithm has the stated excess on it.",
-    kind="theorem",
-    section="4.2",
-    quantity="excess risk",
-    measures="excess risk",
-    relation=">=",
-    order=sp.Max(LOWER, 1 / n),
-    assumptions=RANGE_5,
     grade="slip",
     remark="The algorithm that ignores its data and always returns that data set's minimiser is (0, 0)-DP.",
 )

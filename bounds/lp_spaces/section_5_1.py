@@ -36,16 +36,11 @@ alg_3 = claim(
 )
 
 
-alg_3_corrected = claim(
+alg_3_corrected = alg_3.as_read(
     "lp_spaces/alg-3@corrected",
     "Algorithm 3 with the dual exponent",
     "The same with Φ = (κ/2)‖·‖_s², s = (κ_+ + 1)/κ_+, and κ of Definition 3 in Φ and in the noise.",
-    kind="algorithm",
-    section="5.1",
     origin="ours",
-    quantity="σ²",
-    relation="=",
-    explicit=64 * L**2 * kappa * T * LOG / (n**2 * epsilon**2),
     about=("lp_spaces/alg-3",),
 )
 
@@ -64,33 +59,21 @@ proc_mirror_map = claim(
 )
 
 
-proc_mirror_map_literal = claim(
+proc_mirror_map_literal = proc_mirror_map.as_read(
     "lp_spaces/proc-mirror-map@literal",
     "Mirror map with the printed exponent",
     "The same with the exponent κ/(κ−1), κ = min{1/(p−1), 2 log d}.",
-    kind="procedure",
-    section="5.1",
-    quantity="modulus of strong convexity",
-    relation=">=",
-    explicit=sp.Integer(1),
     assumptions=(sp.Gt(p, 1), sp.Lt(p, 2), sp.Ge(d, 2)),
-    about=("lp_spaces/alg-3", "lp_spaces/alg-4"),
     grade="slip",
     remark="For p > 3/2 the exponent exceeds 2 and there is no modulus at all; for p <= 3/2 it falls with d.",
 )
 
 
-proc_mirror_map_corrected = claim(
+proc_mirror_map_corrected = proc_mirror_map.as_read(
     "lp_spaces/proc-mirror-map@corrected",
     "Mirror map with the dual exponent",
     "With s = (κ_+ + 1)/κ_+ and the factor κ of Definition 3, Φ is 1-strongly convex with respect to ‖·‖_p.",
-    kind="procedure",
-    section="5.1",
     origin="ours",
-    quantity="modulus of strong convexity",
-    relation=">=",
-    explicit=sp.Integer(1),
-    about=("lp_spaces/alg-3", "lp_spaces/alg-4"),
 )
 
 
@@ -107,17 +90,15 @@ thm_6 = claim(
 )
 
 
-thm_6_derived = claim(
+thm_6_derived = thm_6.as_read(
     "lp_spaces/thm-6@derived",
     "Theorem 6 by concentrated privacy",
     "The T steps are ρ-zCDP with ρ = ε²/(32 log(1/δ)), which converts to (0.354ε + ρ, δ)-DP.",
-    kind="theorem",
-    section="5.1",
     origin="ours",
     quantity="ρ",
     relation="<=",
     explicit=epsilon**2 / (32 * LOG),
-    about=("lp_spaces/alg-3",),
+    assumptions=(),
 )
 
 
@@ -149,54 +130,38 @@ thm_7 = claim(
 )
 
 
-thm_7_dual = claim(
+thm_7_dual = thm_7.as_read(
     "lp_spaces/thm-7@dual-exponent",
     "Theorem 7 for the corrected mirror map",
     "The same for Algorithm 3 with the dual exponent.",
-    kind="theorem",
-    section="5.1",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=SMOOTH,
-    about=("lp_spaces/alg-3",),
+    assumptions=(),
 )
 
 
-thm_7_derived = claim(
+thm_7_derived = thm_7.as_read(
     "lp_spaces/thm-7@derived",
     "Theorem 7, optimisation error",
     "For the literal step and every w: E F(ŵ) − F(w) <= (α/2)Φ(w)/(A−1) + dσ²/(α+β), where F = L̂ + αΦ and A = "
     "(1 + α/(2β))^T.",
-    kind="theorem",
-    section="5.1",
     origin="ours",
     quantity="suboptimality of the regularised empirical risk",
     measures="empirical suboptimality",
-    relation="<=",
     explicit=SUBOPTIMAL,
     assumptions=(sp.Gt(A, 1),),
-    about=("lp_spaces/alg-3",),
 )
 
 
-thm_7_risk = claim(
+thm_7_risk = thm_7.as_read(
     "lp_spaces/thm-7@risk",
     "Theorem 7 with constants, before parameters are chosen",
     "Where Φ is at most C at the population's and at the sample's minimiser: excess <= αC + S + L(2√(C/(A−1) + "
     "2dσ²/(α(α+β))) + 2L/(αn)), S the bound of `thm-7@derived`.",
-    kind="theorem",
-    section="5.1",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=alpha * C
     + SUBOPTIMAL
     + L * (2 * sp.sqrt(C / (A - 1) + 2 * d * sigma**2 / (alpha * (alpha + H))) + 2 * L / (alpha * n)),
     assumptions=(sp.Gt(A, 1),),
-    about=("lp_spaces/alg-3",),
     remark="That Φ is as small at the sample's minimiser is exact in the limit of large n only.",
 )
 
@@ -265,39 +230,27 @@ thm_8 = claim(
 )
 
 
-thm_8_literal = claim(
+thm_8_literal = thm_8.as_read(
     "lp_spaces/thm-8@literal",
     "Theorem 8 near the origin",
     "The bound with ‖θ*‖² as a factor of everything, also for θ* = 0.",
-    kind="theorem",
-    section="5.1",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=LARGE_P * theta**2,
     assumptions=(*PRIVACY, sp.Ge(p, 2), *SMALL_LOSS),
-    about=("lp_spaces/proc-phased-sgd",),
     grade="slip",
     remark="θ* = 0 forces the output 0 on every data set; then θ* = 2m has excess 2^{-5/2}θ*² for every n.",
 )
 
 
-thm_8_corrected = claim(
+thm_8_corrected = thm_8.as_read(
     "lp_spaces/thm-8@corrected",
     "Theorem 8 with the additive term",
     "Phased SGD with step c·min{1/√n, ε/√(d log(1/δ))}: excess <= (8/c)‖θ*‖_2²(1/√n + x) + cL²(1/(6√n) + 128x) + "
     "16cL²/n², x = √(d log(1/δ))/(εn), and ‖θ*‖_2² <= d^{1−2/p}‖θ*‖_p².",
-    kind="theorem",
-    section="5.1",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=LARGE_P * theta**2 + L**2 * (1 / sp.sqrt(n) + NOISE),
     explicit=8 / c * theta**2 * (1 / sp.sqrt(n) + NOISE)
     + c * L**2 * (1 / (6 * sp.sqrt(n)) + 128 * NOISE)
     + 16 * c * L**2 / n**2,
-    about=("lp_spaces/proc-phased-sgd",),
+    assumptions=(),
 )
 
 

@@ -32,16 +32,11 @@ alg_4 = claim(
 )
 
 
-alg_4_corrected = claim(
+alg_4_corrected = alg_4.as_read(
     "lp_spaces/alg-4@corrected",
     "Algorithm 4 with the dual exponent",
     "The same with Φ = (κ/2)‖·‖_s², s = (κ_+ + 1)/κ_+, and κ of Definition 3 in Φ and in the noise.",
-    kind="algorithm",
-    section="5.2",
     origin="ours",
-    quantity="σ_1²",
-    relation="<=",
-    order=sp.log(n / delta) * kappa * (H * D + A) ** 2 * LOG / (n * epsilon**2),
     about=("lp_spaces/alg-4",),
 )
 
@@ -91,45 +86,33 @@ thm_10 = claim(
 )
 
 
-thm_10_literal = claim(
+thm_10_literal = thm_10.as_read(
     "lp_spaces/thm-10@literal",
     "Theorem 10 without a stationary point",
     "The same for every loss of Assumption 4, uniformly.",
-    kind="theorem",
-    section="5.2",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=HEAVY * sp.log(1 / beta),
     assumptions=(*RANGE_10, sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n)), sp.Le(H_ell, H), sp.Le(sigma_ell, sigma)),
-    about=("lp_spaces/alg-4",),
     grade="slip",
     remark="A linear loss steeper than the threshold is never seen: the excess is ‖v‖_q M/2.",
 )
 
 
-thm_10_quiet = claim(
+thm_10_quiet = thm_10.as_read(
     "lp_spaces/thm-10@quiet",
     "Theorem 10 with a thousandth of the noise",
     "At the printed T and λ the excess of Algorithm 4 falls at the printed rate when its noise is a thousandth of what "
     "privacy asks for.",
-    kind="theorem",
-    section="5.2",
     origin="ours",
     quantity="excess risk without privacy",
-    relation="<=",
-    order=HEAVY * sp.log(1 / beta),
-    about=("lp_spaces/alg-4",),
+    measures="",
+    assumptions=(),
 )
 
 
-alg_4_own_noise = claim(
+alg_4_own_noise = alg_4.as_read(
     "lp_spaces/alg-4@own-noise",
     "Algorithm 4 with its own noise does not leave its start",
     "d = 3, p = 3/2, δ = 1e-6, the largest ε of each n: the mean excess is at least half of that at the start at n = "
     "2,048 and 16,384, and the derived bound falls below the excess at the start between n = 1e24 and 1e25.",
-    kind="algorithm",
-    section="5.2",
     origin="ours",
     quantity="excess risk over that at the start, n <= 16,384",
     relation=">=",
@@ -143,22 +126,18 @@ alg_4_own_noise = claim(
 TRUNCATION = sigma**2 / A + H * D * sigma**2 / A**2
 
 
-thm_10_derived = claim(
+thm_10_derived = thm_10.as_read(
     "lp_spaces/thm-10@derived",
     "Theorem 10 in expectation",
     "If sup over C of ‖∇L‖_* <= βM and γ = √T >= 2β: excess <= κ‖w*‖_s²/(2√T) + M t + (2/√T)(2t² + 16κ(σ² + β²M²)/b + "
     "noise), with the truncation bias t = σ²/λ + βMσ²/λ² and noise = E‖Z̄‖_*² (κ is that of Definition 3).",
-    kind="theorem",
-    section="5.2",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     order=HEAVY,
     explicit=kappa * theta**2 / (2 * sp.sqrt(T))
     + D * TRUNCATION
     + 2 / sp.sqrt(T) * (2 * TRUNCATION**2 + 16 * kappa / b * (sigma**2 + H**2 * D**2) + C),
     about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
+    assumptions=(),
 )
 
 
