@@ -16,8 +16,8 @@ from dpcheck.algorithms.user_level.sizes import best_q, log_ratio
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
 from dpcheck.harness import accuracy, domain, runtime
-from dpcheck.harness.controls import conclude
 from dpcheck.harness.crossing import crossing, judge_crossing
+from dpcheck.harness.data_free import conclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import gaussian_delta

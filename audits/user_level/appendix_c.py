@@ -19,8 +19,8 @@ from dpcheck.asymptotics import Regime
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.harness import accuracy, domain
-from dpcheck.harness.controls import conclude
 from dpcheck.harness.crossing import crossing, judge_crossing
+from dpcheck.harness.data_free import conclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, no_larger
 from dpcheck.laws import AboveThreshold

@@ -21,7 +21,7 @@ from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, domain, risk
 from dpcheck.harness.budget import REDUCED, budget, calibrated, judge_account, with_budget
-from dpcheck.harness.controls import row, told_apart
+from dpcheck.harness.data_free import row, told_apart
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.runtime import CountingWorkload
 from dpcheck.interfaces import Array, Constants, Problem, Rng

@@ -24,7 +24,7 @@ from dpcheck.engine.statements import bound_of, order_of, stated
 from dpcheck.geometry import Box
 from dpcheck.harness import lower_bound, privacy, risk, runtime, sensitivity
 from dpcheck.harness.budget import budget, sentence
-from dpcheck.harness.controls import conclude, row, told_apart
+from dpcheck.harness.data_free import conclude, row, told_apart
 from dpcheck.harness.losses import compose
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.replay import Case

@@ -21,8 +21,8 @@ from dpcheck.engine.statements import order_of, stated, unassumed
 from dpcheck.errors import Infeasible
 from dpcheck.harness import accuracy, domain, runtime, sensitivity
 from dpcheck.harness.budget import REDUCED, with_budget
-from dpcheck.harness.controls import conclude
 from dpcheck.harness.crossing import crossing, judge_crossing
+from dpcheck.harness.data_free import conclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved

@@ -16,7 +16,7 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, domain, rate, risk
 from dpcheck.harness.budget import REDUCED, budget, with_budget
-from dpcheck.harness.controls import conclude, row, told_apart
+from dpcheck.harness.data_free import conclude, row, told_apart
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.symbols import D, H, L, d, epsilon, m, mu, n, rho

@@ -1,117 +1,107 @@
-"""What is measured of outputs that read no data, beside what is measured of an algorithm.
+"""Rates told apart from those of outputs that read no data.
 
-On many families the start of an algorithm is often a good answer: of linear losses with a mean of
-3 sqrt(d/(nm)) it has the very rate that is to be shown. A bound or a rate that such an output keeps as well is no
-evidence for an algorithm, and the verdict says so.
+A member of a class that is chosen with the algorithm in mind may have the rate by itself, so that every output passes.
+So the same measurement is made of outputs that read no data; where these are not told apart nothing was measured, and
+the verdict says so.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from dpcheck.checks import Conclude
 from dpcheck.harness import rate
-from dpcheck.interfaces import Array
-from dpcheck.verdicts import Outcome, Point, Verdict, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, combine, undecided
 
-DRAWS = 4096
-"""Random points whose mean excess risk is taken; their generator is fixed, so that nothing of it is sampled anew."""
 APART = 2.0
-"""A size counts for an algorithm where its mean risk is at most this part of every control's."""
-LEAST = 3
-"""Sizes that must count."""
+"""A size counts for an algorithm where its risk is at most this part of every control's."""
 
 
-def controls(work: Any) -> dict[str, float]:
-    """Mean excess risk of the start (the projection of 0) and of a uniform point of the cube around the domain."""
-    d, half = work.constants.d, work.constants.diameter(2.0) / 2
-    rng = np.random.default_rng(0)
-    somewhere = work.project(half * rng.uniform(-1, 1, size=(DRAWS, d)))
-    return {
-        "the start": float(np.mean(work.excess_risk(work.project(np.zeros((1, d)))))),
-        "a random point": float(np.mean(work.excess_risk(somewhere))),
-    }
+def conclude(variable: str, controls: Collection[str], *, least: int = 3, axis: str = "excess risk") -> Conclude:
+    """Rates of the worst over a class, told apart from the controls or not said at all.
 
+    Of each series only those sizes count at which the algorithm is told apart from every control (`APART`); fewer than
+    `least` of them decide nothing. The controls' own rates are fitted over the same sizes, and each must be shallower
+    than the bound with certainty: a measurement that passes an output without data is no evidence.
 
-def told_apart(found: Verdict, work: Any, bound: float) -> Verdict:
-    """UNDECIDED in place of HOLDS where an output that reads no data keeps the bound as well."""
-    blind = controls(work)
-    numbers = {**found.numbers, **{f"risk of {name}": value for name, value in blind.items()}}
-    passing = [name for name, value in blind.items() if value <= bound]
-    if found.outcome is not Outcome.HOLDS or not passing:
-        return replace(found, numbers=numbers)
-    said = (
-        f"{found.reason}; but {' and '.join(passing)} ({', '.join(f'{blind[name]:.3g}' for name in passing)}), which "
-        f"{'read' if len(passing) > 1 else 'reads'} no data, {'keep' if len(passing) > 1 else 'keeps'} this bound too: "
-        "no evidence for the algorithm"
-    )
-    return undecided(
-        said, "sampled", numbers=numbers, failure_probability=found.failure_probability, points=found.points,
-        axes=found.axes, severity=found.severity,
-    )  # fmt: skip
-
-
-def row(values: Array, bound: float, work: Any) -> dict[str, float]:
-    """What `conclude` wants of one cell."""
-    from dpcheck.harness import risk
-
-    return {**risk.summary(values, bound), **controls(work)}
-
-
-def conclude(variable: str = "n") -> Conclude:
-    """A rate of R/bound over the sizes at which R is told apart from the controls, or no word of a rate.
-
-    The controls' own rates are fitted over the same sizes: one that keeps the rate makes the measurement no evidence.
+    Args:
+        controls: names of the measured values (one of each in every row) of outputs that read no data; one of them is
+            "the start". Beside them a row has "mean", its standard error "se", "bound", and the bound's "exponent".
     """
-    return functools.partial(_judge, variable)
+
+    def judge(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], failure_probability: float) -> Verdict:
+        series: dict[str, list[tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
+        for cell, found in rows:
+            name = rate.named(cell, variable)
+            series.setdefault(name, []).append((cell, found))
+        share = failure_probability / len(series)
+        cells = [{"series": name} if name else {} for name in series]
+        verdicts = [_judge_one(rows_of, variable, name, share, least, controls) for name, rows_of in series.items()]
+        return replace(combine(verdicts, cells), axes=(variable, f"{axis}, worst member"))
+
+    return judge
 
 
-Rows = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-
-
-def _judge(variable: str, rows: Rows, failure_probability: float) -> Verdict:
-    names = ("the start", "a random point")
-    told = [(c, f) for c, f in rows if f["mean"] * APART <= min(f[name] for name in names)]
-    ratios = [float(f["mean"] / f["bound"]) for _, f in rows]
-    against = [float(f["mean"] / f["the start"]) for _, f in rows]
-    level = f"R is {min(ratios):.3g} to {max(ratios):.3g} times the order"
-    numbers: dict[str, float | int | str | bool] = {
-        "sizes told apart": len(told),
-        "largest R over that of the start": max(against),
-        "smallest R over that of the start": min(against),
-    }
-    points = tuple(
-        Point(x=float(cell[variable]), value=float(found[key]) / float(found["bound"]), series=label)
+def _judge_one(
+    rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    variable: str,
+    name: str,
+    share: float,
+    least: int,
+    controls: Collection[str],
+) -> Verdict:
+    points = [
+        Point(x=float(cell[variable]), value=float(found[key]), series=f"{label}{', ' if name else ''}{name}",
+              bound=float(found["bound"]),)
         for cell, found in rows
-        for key, label in (("mean", "the algorithm, over the order"), ("the start", "the start, over the order"))
-    )
-    fields: dict[str, Any] = {
-        "failure_probability": failure_probability,
-        "points": points,
-        "axes": (variable, "mean excess risk over the order (constant 1)"),
-        "severity": max(ratios),
-    }
-    if len(told) < LEAST:
+        for key, label in (("mean", "measured"), ("the start", "the start"))
+    ]  # fmt: skip
+    told = [(c, f) for c, f in rows if f["mean"] * APART <= min(f[control] for control in controls)]
+    ratios = [float(found["mean"] / found["bound"]) for _, found in rows]
+    level = f"R is {min(ratios):.3g} to {max(ratios):.3g} times the order"
+    fields: dict[str, Any] = {"failure_probability": share, "points": points}
+    if len(told) < least:
         said = (
-            f"no evidence of a rate: at {len(rows) - len(told)} of {len(rows)} sizes the risk is more than "
-            f"1/{APART:g} of that of an output that reads no data ({min(against):.3g} to {max(against):.3g} of that of "
-            f"the start); {level}"
+            f"no evidence of a rate: at {len(rows) - len(told)} of {len(rows)} sizes the worst 0.9-quantile is more "
+            f"than 1/{APART:g} of that of an output that reads no data; {level}"
+        )
+        return undecided(said, "sampled", numbers={"sizes told apart": len(told)}, **fields)
+    fits = {key: _fit(told, variable, key, share) for key in ("mean", *controls)}  # the controls are not sampled
+    passed = [control for control in controls if fits[control].word != "shallower"]
+    numbers: dict[str, float | int | str | bool] = {"sizes told apart": len(told)}
+    numbers |= {f"slope of R/bound, {control}": fits[control].slope.slope for control in controls}
+    if passed:
+        said = (
+            f"no evidence of a rate: {passed[0]}, which reads no data, is not refuted by the same measurement; {level}"
         )
         return undecided(said, "sampled", numbers=numbers, **fields)
-    judged = rate.conclude(variable)(told, failure_probability)
-    blind = {
-        name: rate.conclude(variable)([(c, {**f, "mean": f[name], "se": 1e-9 * f[name]}) for c, f in told], 1e-6)
-        for name in names
-    }
-    passing = [name for name, found in blind.items() if found.outcome is not Outcome.REFUTED]
-    if passing:
-        said = f"no evidence of a rate: {passing[0]}, which reads no data, is not refuted by the same fit; {level}"
-        return undecided(said, "sampled", numbers=numbers, **fields)
-    if judged.outcome is Outcome.REFUTED:
-        return refuted(judged.reason, "sampled", numbers={**judged.numbers, **numbers}, **fields)
-    return replace(judged, numbers={**judged.numbers, **numbers}, points=points, axes=fields["axes"])
+    found = rate.verdict([fits["mean"]], share, variable=variable)
+    sizes = [float(cell[variable]) for cell, _ in told]
+    least_slope = min(fits[control].slope.lower for control in controls)
+    also = (
+        f"; told apart from all of {', '.join(controls)} for {variable} from {min(sizes):,.6g} to {max(sizes):,.6g}, "
+        f"where these are refuted (R/bound at least as {variable}^{least_slope:.2f})"
+    )
+    return replace(
+        found,
+        reason=f"{found.reason}{also}",
+        numbers={**found.numbers, **numbers, "smallest R/bound": min(ratios)},
+        **fields,
+    )
+
+
+def _fit(
+    rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], variable: str, key: str, share: float
+) -> rate.Fit:
+    exact = key != "mean"
+    exponents = [float(found["exponent"]) for _, found in rows if "exponent" in found]
+    return rate.fit(
+        [float(cell[variable]) for cell, _ in rows],
+        [float(found[key]) for _, found in rows],
+        [0.0 if exact else float(found["se"]) for _, found in rows],
+        [float(found["bound"]) for _, found in rows],
+        share,
+        exponents=exponents if len(exponents) == len(rows) else (),
+    )

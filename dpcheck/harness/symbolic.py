@@ -11,6 +11,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Comparison, Regime, compare, verify
 from dpcheck.errors import InvalidInput
+from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict, holds, refuted, undecided
 
@@ -79,8 +80,7 @@ def agree(
     worst = int(off.argmax())
     numbers: dict[str, float | int | str | bool] = {"compared": a.size, "largest relative difference": float(off.max())}
     said = f"{what}: {float(a.flat[worst]):.9g} against {float(b.flat[worst]):.9g} where they differ most, of {a.size}"
-    make = holds if float(off.max()) <= tolerance else refuted
-    return make(said, "exact", numbers=numbers, severity=float(off.max()))
+    return judged(float(off.max()), "<=", tolerance, said, "exact", numbers=numbers, severity=float(off.max()))
 
 
 def _sign(expression: sp.Expr) -> bool | None:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.solvers import certified
 from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
-from dpcheck.algorithms.user_level.sizes import best_q, budget, phase_count, phase_size, samples_of, smallest_users
+from dpcheck.algorithms.user_level.sizes import best_q, phase_count, phase_size, samples_of, smallest_users
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import (
     Array,
@@ -25,6 +24,7 @@ from dpcheck.interfaces import (
     procedure,
 )
 from dpcheck.running import Run
+from dpcheck.solvers import certified
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class PhasedERM(Accelerated):
         return n >= 2 and self.sizes(problem, n)[-1] >= self.enough(problem, n)
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
-        budget(problem, self.label)
+        self.privacy_budget(problem)
         samples_of(problem, self.label)
         if not self.feasible(problem, n):
             least = smallest_users(lambda size: self.feasible(problem, size), n)
