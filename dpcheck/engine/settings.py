@@ -147,7 +147,8 @@ class _Drawer:
         # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
         own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
         values = {name.rstrip("_"): value for name, value in known(chosen, problem, n).items()}
-        values |= {**own_terms, **around, "n": float(n)}  # a product of integers may outgrow 64 bits
+        values |= {**own_terms, **around}
+        values["n"] = float(values["n"])  # a product of integers may outgrow 64 bits
         values.setdefault(last.name, len(schedule.phases))
         if self.inner and hasattr(schedule.phases[0], "inner"):
             values[f"gradients{SEQUENCE}"] = [float(phase.inner.gradients) for phase in schedule.phases]
