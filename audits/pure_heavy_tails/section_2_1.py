@@ -262,12 +262,14 @@ class _Allowed(PrivateErm):
 @check(
     "pure_heavy_tails/thm-2-1@derived",
     kind="risk",
-    grid={"n": by_size([2**30], [2**24, 2**30])},
+    grid={"n": by_size([2**30], [2**24, 2**30], [2**24, 2**30, 2**36])},
 )
 def worst_allowed_solver_keeps_the_bound(context: Context, *, n: int) -> Verdict:
     """Around a solver that uses up all that (6) allows, the excess risk keeps the bound with every constant."""
     algorithm = PopLocalize(erm=_Allowed(constant=0.2))
-    return within_constants(context, algorithm, n, 1.0, 2.0, context.scale(180, 200), bound=_explicit, series="k = 2")
+    return within_constants(
+        context, algorithm, n, 1.0, 2.0, context.scale(180, 200, 600), bound=_explicit, series="k = 2"
+    )
 
 
 def _explicit(work: RareSpikes, n: int) -> float:
