@@ -13,6 +13,7 @@ from dpcheck.accounting.account import account
 from dpcheck.accounting.conversion import check_delta
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Schedule
+from dpcheck.numerics import edge
 from dpcheck.privacy import Guarantee, gaussian_delta
 
 
@@ -32,12 +33,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while gaussian_delta(high, epsilon) < delta:
         low, high = high, 2 * high
-    while high - low > 1e-14 * high:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if gaussian_delta(middle, epsilon) <= delta else (low, middle)
-    return low
+    return edge(lambda mu: gaussian_delta(mu, epsilon) > delta, low, high, tolerance=1e-14)[0]
 
 
 def gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> float:

@@ -12,7 +12,7 @@ from dpcheck.carried import PACKAGE, Verifiers
 
 HomeKind = Literal["algorithm", "bound", "derivation", "audit", "mutant"]
 Part = Literal["bounds", "algorithm", "audits", "cases", "witnesses"]
-CODE = ("algorithms", "workloads", "geometry", "laws", "accounting", "accounting.py")
+CODE = ("algorithms", "solvers", "workloads", "geometry", "laws", "accounting")
 """Parts of the package that implement statements; what audits them is found through the checks."""
 
 _QUOTED = re.compile(r"""(["'`])([a-z0-9_]+/[a-z]+(?:-[a-z0-9]+)+)(?:@[a-z0-9-]+)?\1""")

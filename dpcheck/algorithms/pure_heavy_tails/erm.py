@@ -6,15 +6,15 @@ import abc
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from scipy import stats
 
-from dpcheck.algorithms.solvers import HALVINGS, acceleration_limit
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Constants, Problem, Schedule, Solver, procedure
 from dpcheck.laws import IsotropicLaplace
-from dpcheck.privacy import ApproxDP, PureDP
+from dpcheck.privacy import PureDP
+from dpcheck.solvers import HALVINGS, acceleration_limit
 
 P = TypeVar("P")
 
@@ -51,13 +51,6 @@ class Stage:
 def view(schedule: Schedule[Any], *phases: P) -> Schedule[P]:
     """A schedule as an inner algorithm reads it: its own rows; the releases in force are still the outer ones."""
     return replace(schedule, phases=phases)
-
-
-def pure_epsilon(problem: Problem, label: str) -> float:
-    """The ε of a pure (or weaker) promise, finite and > 0."""
-    if not isinstance(problem.privacy, ApproxDP):
-        raise InvalidInput(f"{label} is calibrated by a pure epsilon, not by {problem.privacy}; pass PureDP(epsilon)")
-    return problem.privacy.epsilon
 
 
 def moment(constants: Constants, k: float, label: str) -> float:
@@ -116,7 +109,7 @@ class PrivateErm(Algorithm[Stage]):
 
     def certified(self, problem: Problem) -> bool:
         """Whether `c_erm` and `success` are proved at these parameters."""
-        return self.C is None and self.noise_dial == 1 and pure_epsilon(problem, self.label) <= problem.constants.d
+        return self.C is None and self.noise_dial == 1 and self.privacy_budget(problem)[0] <= problem.constants.d
 
     def claimed(self, epsilon: float) -> PureDP | None:
         """The promise of the schedule; None for dialled noise."""
@@ -132,13 +125,13 @@ class PrivateErm(Algorithm[Stage]):
         """C."""
         if self.C is not None:
             return self.C
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         G_k = moment(problem.constants, self.k, self.label)
         return float(G_k * (m * epsilon / problem.constants.d) ** (1 / self.k))
 
     def check(self, problem: Problem, m: int) -> float:
         """Legality that all solvers share; returns ε."""
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         if m < 1:
             raise Infeasible(self.label, "at least one record", f"{m}", 1)
         constants = problem.constants
@@ -148,6 +141,15 @@ class PrivateErm(Algorithm[Stage]):
         return epsilon
 
 
+@runtime_checkable
+class CountsCalls(Protocol):
+    """A solver that knows how many gradients it asks for."""
+
+    def oracle_calls(self, m: int, gap: float, D: float, own: float, steepest: float, cap: float, weight: float) -> int:
+        """At most; `own` is the diameter of w's set and `steepest` a bound on all A(z_i)."""
+        ...
+
+
 def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest: float, own: float) -> int:
     """Gradients that one call of the minimiser asks for, at most.
 
@@ -155,10 +157,9 @@ def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest
         steepest: a bound on all A(z_i), which the printed solver's count depends on.
         own: diameter of the set that w ranges over.
     """
-    count = getattr(minimiser, "oracle_calls", None)
-    if count is not None:
+    if isinstance(minimiser, CountsCalls):
         D = constants.diameter(2.0)
-        return int(count(stage.records, stage.gap, D, own, steepest, stage.C, stage.lambda_))
+        return minimiser.oracle_calls(stage.records, stage.gap, D, own, steepest, stage.C, stage.lambda_)
     passes = HALVINGS + 2
     if constants.d > 1 and math.isfinite(smoothness := constants.smoothness(2.0)):
         passes = max(passes, 2 * acceleration_limit(smoothness, stage.lambda_))

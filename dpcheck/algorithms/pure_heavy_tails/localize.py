@@ -10,28 +10,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, moment, pure_epsilon, view
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, moment, view
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import (
     DoubleOutputPert,
     SingleOutputPert,
     StructuredDoubleOutputPert,
 )
-from dpcheck.algorithms.solvers import certified
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import (
-    Algorithm,
-    Array,
-    Data,
-    Problem,
-    Release,
-    Schedule,
-    Solver,
-    Workload,
-    procedure,
-    smallest_n,
-)
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Release, Schedule, Solver, Workload, procedure
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
+from dpcheck.solvers import certified
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +101,7 @@ class PopLocalize(Algorithm[Phase]):
 
     def delta(self, problem: Problem, m: int, weight: float) -> float:
         """Δ_t: accuracy (6) of the solver at λ = `weight`, and of the sample's own minimiser with probability 0.95."""
-        constants, epsilon = problem.constants, pure_epsilon(problem, self.label)
+        constants, (epsilon, _) = problem.constants, self.privacy_budget(problem)
         G_2, G_k = moment(constants, 2.0, self.label), moment(constants, self.erm.k, self.label)
         private = G_k * (constants.d / (m * epsilon)) ** (1 - 1 / self.erm.k)
         c_erm = replace(self.erm, lambda_=weight).c_erm(problem, m) if self.c_erm is None else self.c_erm
@@ -144,7 +134,7 @@ class PopLocalize(Algorithm[Phase]):
     # Plan
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         if not 0 < problem.failure_probability < 0.5:
             raise InvalidInput(f"{self.label} needs delta in (0, 1/2), got {problem.failure_probability}")
         self._check_size(problem, n)

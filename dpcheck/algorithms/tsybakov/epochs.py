@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpcheck.algorithms.tsybakov.clipped import Restricted
-from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase, averaged_moment, budget
+from dpcheck.algorithms.tsybakov.localised import BUDGETS, LocalisedClipped, Phase, averaged_moment
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
+from dpcheck.numerics import smallest_n
 from dpcheck.running import Run
 
 
@@ -74,6 +75,7 @@ class Calls(Algorithm[LocalisedCall]):
     solver: Literal["descent", "limit"] = "descent"
     largest_epsilon: Literal["printed", "proved"] = "printed"
 
+    budgets = BUDGETS
     restricted: ClassVar[bool] = False
     claimed_by: ClassVar[tuple[str, ...]] = ()
     readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
@@ -100,7 +102,7 @@ class Calls(Algorithm[LocalisedCall]):
 
     def printed_step(self, problem: Problem, n: int, records: int, radius: float) -> float:
         """γ_e of line 3 of Algorithm 4, which is η_t of line 3 of Algorithm 5 with n_t for the n_0 in front."""
-        epsilon, _ = budget(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         c, p, m = problem.constants, self.p, float(records)
         L, R = c.lipschitz(2.0), averaged_moment(c, 2 * self.k, 1 << (n.bit_length() - 1))
         private = (epsilon * m / math.sqrt(c.d * math.log(n))) ** ((self.k - 1) / self.k)
@@ -109,7 +111,7 @@ class Calls(Algorithm[LocalisedCall]):
         return float(radius / m ** (p / 2) * min(caps))
 
     def schedule(self, problem: Problem, n: int) -> Schedule[LocalisedCall]:
-        budget(problem, self.label)
+        self.privacy_budget(problem)
         sizes = self.parts(n)
         if self.lipschitz == "checked":
             # Theorems 2 and 3 state the condition of Theorem 1 at n, and use it at the sizes of the parts.

@@ -21,18 +21,18 @@ from dpcheck.algorithms.pure_heavy_tails import (
 )
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
-from dpcheck.algorithms.solvers import Task, certified
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem, Schedule
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fresh
+from dpcheck.solvers import Task, certified
 from dpcheck.workloads import HeavyMean, RadialHeavyTail, RareSpikes, WeightedMedian, diabetes
 
 
 def problem(work, epsilon=0.5, delta=0.05):
-    return Problem(constants=work.constants, privacy=PureDP(epsilon), failure_probability=delta)
+    return Problem.of(work, PureDP(epsilon), failure_probability=delta)
 
 
 @settings(max_examples=100, deadline=None)
