@@ -1,4 +1,4 @@
-"""Section 3.1 and Appendix C: noisy mirror descent, its privacy and accuracy, and the two lemmas behind it."""
+"""Section 3.1: noisy mirror descent, Algorithm 1 and Theorem 3."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dpcheck.accounting.amplification import copies
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import accuracy, risk, runtime, worst_pair
@@ -28,9 +29,42 @@ from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
-from ._instances import Seen, least_private, linear, problem, without_bars
+from .cases import Seen, audited, least_private, linear, problem, without_bars
 
-# Algorithm 1: privacy -----------------------------------------------------------------------------------------------
+DESCENT = {
+    "T": "l1_geometry/alg-1@steps",
+    "b": "l1_geometry/alg-1@batch",
+    "gradients": "l1_geometry/alg-1@gradients",
+}
+OF_ALGORITHM_1 = {
+    **DESCENT,
+    "sigma": "l1_geometry/alg-1",
+    "sensitivity": "l1_geometry/alg-1@sensitivity",
+    "p": "l1_geometry/alg-1@exponent",
+    "scale": "l1_geometry/alg-1@scale",
+}
+GIVEN = {
+    "weight": "given, 0 without a regulariser",
+    "epsilon": "the budget itself",
+    "first": "the block is all of the data",
+    "records": "the block is all of the data",
+    "radius": "no ball is drawn around the start",
+}
+settings_of_alg_1 = settings(
+    "l1_geometry/alg-1",
+    {
+        "as printed": {
+            **OF_ALGORITHM_1,
+            "eta": "l1_geometry/alg-1@eta",
+            "V": "l1_geometry/fact-gauss-max",
+            "D_1": "l1_geometry/alg-1@distance",
+        },
+        "strongly-convex": {**OF_ALGORITHM_1, "eta": "l1_geometry/alg-1@weighted-eta"},
+    },
+    beside=GIVEN,
+    problems=drawn(d=(3, 1000)),
+)
+
 
 CELLS: dict[str, tuple[int, int]] = {"one step": (50, 50), "a hundred steps": (100, 10)}
 
@@ -50,6 +84,75 @@ def printed_noise_is_enough(context: Context, *, epsilon: float, n: int) -> Verd
     point = Point(x=float(n), value=spent, bound=epsilon, series=f"epsilon = {epsilon:g}")
     numbers = {**found.numbers, "steps": plan.phases[0].T}
     return replace(found, numbers=numbers, points=(point,), axes=("n", "epsilon of the transcript"))
+
+
+@check("l1_geometry/alg-1", kind="privacy")
+def auditor_of_the_returned_average(context: Context) -> Verdict:
+    """The returned average of Algorithm 1 at the printed noise on the pair +L, -L among zeros, T = 25, wide domain."""
+    work, d, n = linear(2, R=1e6), 2, 50
+    data = np.zeros((n, d))
+    neighbour = data.copy()
+    data[7], neighbour[7] = 1.0, -1.0
+    algorithm = NoisyMirrorDescent(batch=10, distance=1.0)
+    runs = context.scale(2000, 20_000)
+    return audited(context, algorithm, work, (data, neighbour, np.zeros((1, d))), ApproxDP(1.0, 1e-5), runs).verdict()
+
+
+@check("l1_geometry/alg-1", kind="sensitivity", grid={"d": (2, 5)})
+def a_draw_moves_the_gradient_by_its_claim(context: Context, *, d: int) -> Verdict:
+    """Replayed on the worst pair (+L against -L everywhere): k draws of the record move a step by k claims exactly."""
+    work, n, b = linear(d), 30, 6
+    case = Case(NoisyMirrorDescent(batch=b), work, problem(work))
+    data = np.ones((1, n, d))
+    neighbour = data.copy()
+    neighbour[0, 7] = -1.0
+    seen = case.replay(data, neighbour, context.scale(50, 400), context.seed)
+    drawn = np.stack([(chosen == 7).sum(axis=1) for chosen in seen.history.coins])
+    moved = np.stack([m.distance for m in seen.movements])
+    read = seen.schedule.releases[0].reads[0]
+    numbers = (
+        f"distance of a step against draws times {read.sensitivity:.4g} (2 L sqrt(d)/b = {2 * math.sqrt(d) / b:.4g})"
+    )
+    if not math.isclose(read.sensitivity, 2 * math.sqrt(d) / b):
+        return differs(f"the schedule claims {read.sensitivity}")
+    return agree(moved.ravel(), (drawn * read.sensitivity).ravel(), numbers)
+
+
+@check("l1_geometry/alg-1", kind="runtime", grid={"n": by_size([36, 100], [36, 100, 256]), "b": (4, 10)})
+def gradients_are_n_squared_over_b(context: Context, *, n: int, b: int) -> Verdict:
+    """Counted gradients are T b <= n^2/b."""
+    work = linear(3)
+    counts = runtime.count(NoisyMirrorDescent(batch=b), work, problem(work), n, 1, context.seed, "count", n, b)
+    if float(counts.gradients.max()) != counts.claimed:
+        return differs(f"{counts.gradients.max()} counted, the schedule says {counts.claimed}", "counted")
+    return runtime.verdict(counts.gradients, n * n / b, x=float(n), series=f"b = {b}")
+
+
+@check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4), "weight": (0.0, 3.0)})
+def dual_iterates_in_closed_form(context: Context, *, d: int, weight: float) -> Verdict:
+    """Linear losses, far constraint: of the released g_i, grad h(x_{k+1}) = -eta sum g_i, or, on f + lambda h,
+    -2/(lambda k(k+1)) sum i g_i; and the output is the plain, or the k-weighted, average of the iterates.
+    """
+    work = linear(d, R=1e6)
+    algorithm = NoisyMirrorDescent(batch=5, weight=weight, distance=1.0)
+    plan = algorithm.schedule(problem(work), 20)
+    trials = context.scale(4, 40)
+    run: Run[Any] = Run(plan, trials, context.rng("noise"))
+    seen = Seen(work)
+    out = algorithm.execute(run, seen, Fixed(work.rows(context.rng("data"), 1, 20)), np.zeros((1, d)))  # type: ignore[arg-type]
+    row, points = plan.phases[0], np.stack(seen.points)
+    mirror = PowerMap(row.p, row.scale)
+    noisy = np.stack([entry.output for entry in run.transcript.entries])[:-1]
+    k = np.arange(1, row.T)[:, None, None]
+    steps = np.cumsum(k * noisy, axis=0) * 2 / (weight * k * (k + 1)) if weight else row.eta * np.cumsum(noisy, axis=0)
+    shares = np.arange(1, row.T + 1.0) if weight else np.ones(row.T)
+    average = np.einsum("k,ktd->td", shares / shares.sum(), points)
+    return combine(
+        [
+            agree(mirror.gradient(points[1:]).ravel(), -steps.ravel(), "dual iterates", 1e-8),
+            agree((out + 10).ravel(), (average + 10).ravel(), "10 + average of the iterates", 1e-9),
+        ]
+    )
 
 
 @check("l1_geometry/thm-3", kind="privacy", grid={"case": tuple(CELLS)})
@@ -85,61 +188,6 @@ def true_epsilon_of_the_worst_pair(context: Context, *, case: str) -> Verdict:
     return consistent(said, "exact", notices=f"a constant below {low:.3g} in place of 100", **fields)
 
 
-def _of_constant(n: int, b: int, T: int, c_sigma: float) -> float:
-    """The same at sigma = c L sqrt(d log(1/delta))/(b eps), eps = 1, delta = 1e-5."""
-    return true_epsilon(n, b, T, c_sigma * math.sqrt(math.log(1e5)), 1e-5)
-
-
-@check(
-    "l1_geometry/fact-moments-accountant",
-    kind="privacy",
-    grid={"n": by_size([100], [100, 400]), "T": (10, 100), "epsilon": (0.1, 0.5)},
-)
-def a_constant_of_the_moments_accountant(context: Context, *, n: int, T: int, epsilon: float) -> Verdict:
-    """c_2 = 10 (two gradients of a replaced record) is certified for batches with replacement, q = b/n, eps < q^2 T."""
-    from dpcheck.interfaces import Read, Release, Sampling, Schedule
-    from dpcheck.laws import Gaussian
-
-    b = max(1, math.ceil(n * math.sqrt(epsilon / T)))
-    multiplier = 10 * b / n * math.sqrt(T * math.log(1e5)) / epsilon
-    read = Read(start=0, stop=n, sensitivity=1.0, sampling=Sampling("with-replacement", b))
-    release = Release(name="gradient", law=Gaussian(multiplier), reads=(read,), count=T)
-    plan: Any = Schedule(phases=(), releases=(release,), gradients=0, floats_per_trial=1, claimed=None)
-    found = judge_account(account(plan, n), ApproxDP(epsilon, 1e-5))
-    reason = f"multiplier {multiplier:.4g}: {found.reason}"
-    return replace(found, reason=reason, numbers={**found.numbers, "b": b})
-
-
-@check("l1_geometry/alg-1", kind="sensitivity", grid={"d": (2, 5)})
-def a_draw_moves_the_gradient_by_its_claim(context: Context, *, d: int) -> Verdict:
-    """Replayed on the worst pair (+L against -L everywhere): k draws of the record move a step by k claims exactly."""
-    work, n, b = linear(d), 30, 6
-    case = Case(NoisyMirrorDescent(batch=b), work, problem(work))
-    data = np.ones((1, n, d))
-    neighbour = data.copy()
-    neighbour[0, 7] = -1.0
-    seen = case.replay(data, neighbour, context.scale(50, 400), context.seed)
-    drawn = np.stack([(chosen == 7).sum(axis=1) for chosen in seen.history.coins])
-    moved = np.stack([m.distance for m in seen.movements])
-    read = seen.schedule.releases[0].reads[0]
-    numbers = (
-        f"distance of a step against draws times {read.sensitivity:.4g} (2 L sqrt(d)/b = {2 * math.sqrt(d) / b:.4g})"
-    )
-    if not math.isclose(read.sensitivity, 2 * math.sqrt(d) / b):
-        return differs(f"the schedule claims {read.sensitivity}")
-    return agree(moved.ravel(), (drawn * read.sensitivity).ravel(), numbers)
-
-
-@check("l1_geometry/alg-1", kind="runtime", grid={"n": by_size([36, 100], [36, 100, 256]), "b": (4, 10)})
-def gradients_are_n_squared_over_b(context: Context, *, n: int, b: int) -> Verdict:
-    """Counted gradients are T b <= n^2/b."""
-    work = linear(3)
-    counts = runtime.count(NoisyMirrorDescent(batch=b), work, problem(work), n, 1, context.seed, "count", n, b)
-    if float(counts.gradients.max()) != counts.claimed:
-        return differs(f"{counts.gradients.max()} counted, the schedule says {counts.claimed}", "counted")
-    return runtime.verdict(counts.gradients, n * n / b, x=float(n), series=f"b = {b}")
-
-
 @check(
     "l1_geometry/thm-3",
     kind="runtime",
@@ -158,36 +206,6 @@ def every_branch_costs_n_squared_over_b(context: Context, *, branch: str, n: int
         said = f"{counts.gradients.max():,.0f} gradients in {steps:,} steps, n^2/b = {wanted:,}"
         return differs(said, "counted")
     return runtime.verdict(counts.gradients, wanted, x=float(n), series=f"{branch}, b = {b}")
-
-
-@check("l1_geometry/alg-1", kind="accuracy", grid={"d": (2, 4), "weight": (0.0, 3.0)})
-def dual_iterates_in_closed_form(context: Context, *, d: int, weight: float) -> Verdict:
-    """Linear losses, far constraint: of the released g_i, grad h(x_{k+1}) = -eta sum g_i, or, on f + lambda h,
-    -2/(lambda k(k+1)) sum i g_i; and the output is the plain, or the k-weighted, average of the iterates.
-    """
-    work = linear(d, R=1e6)
-    algorithm = NoisyMirrorDescent(batch=5, weight=weight, distance=1.0)
-    plan = algorithm.schedule(problem(work), 20)
-    trials = context.scale(4, 40)
-    run: Run[Any] = Run(plan, trials, context.rng("noise"))
-    seen = Seen(work)
-    out = algorithm.execute(run, seen, Fixed(work.rows(context.rng("data"), 1, 20)), np.zeros((1, d)))  # type: ignore[arg-type]
-    row, points = plan.phases[0], np.stack(seen.points)
-    mirror = PowerMap(row.p, row.scale)
-    noisy = np.stack([entry.output for entry in run.transcript.entries])[:-1]
-    k = np.arange(1, row.T)[:, None, None]
-    steps = np.cumsum(k * noisy, axis=0) * 2 / (weight * k * (k + 1)) if weight else row.eta * np.cumsum(noisy, axis=0)
-    shares = np.arange(1, row.T + 1.0) if weight else np.ones(row.T)
-    average = np.einsum("k,ktd->td", shares / shares.sum(), points)
-    return combine(
-        [
-            agree(mirror.gradient(points[1:]).ravel(), -steps.ravel(), "dual iterates", 1e-8),
-            agree((out + 10).ravel(), (average + 10).ravel(), "10 + average of the iterates", 1e-9),
-        ]
-    )
-
-
-# Theorem 3: accuracy --------------------------------------------------------------------------------------------------
 
 
 @check(
@@ -253,9 +271,6 @@ def empirical_excess_of_the_weighted_average(context: Context, *, n: int, weight
     return with_budget(verdict, algorithm, told, n)
 
 
-# Lemmas 3.1 and 3.2 ---------------------------------------------------------------------------------------------------
-
-
 @check("l1_geometry/lem-3-1", kind="accuracy", expect="consistent")
 def average_of_entropic_descent(context: Context) -> Verdict:
     """Deterministic linear losses on the simplex, pathwise for every T: f(average) - f* <= KL/(T eta) + eta L^2/2."""
@@ -276,29 +291,29 @@ def average_of_entropic_descent(context: Context) -> Verdict:
     )  # fmt: skip
 
 
-@check("l1_geometry/fact-one-step", kind="accuracy", expect="consistent")
-def one_step_inequality(context: Context) -> Verdict:
-    """Equation (2) for arbitrary g_k, objective <z, x> + lambda KL(x, uniform) on the simplex, pathwise."""
-    rng, trials = context.rng(), context.scale(5000, 100_000)
-    h, lam = Entropy(), rng.uniform(0.1, 2.0, trials)
-    z, g = rng.standard_normal((trials, 4)), rng.standard_normal((trials, 4)) * rng.exponential(1.0, (trials, 1))
-    x = rng.dirichlet(np.ones(4), trials)
-    eta = rng.exponential(1.0, trials)
-    best = special.softmax(-z / lam[:, None], axis=1)
-    value = lambda w: (z * w).sum(axis=1) + lam * h.value(w)  # noqa: E731
-    slope = z + lam[:, None] * h.gradient(x)
-    after = h.step(x, g, eta[:, None])
-    left = value(x) - value(best)
-    right = (
-        eta / 2 * np.abs(g).max(axis=1) ** 2
-        + ((slope - g) * (x - best)).sum(axis=1)
-        + (h.bregman(best, x) - h.bregman(best, after)) / eta
-        - lam * h.bregman(best, x)
-    )
-    size = 1 + np.abs(left) + np.abs(right)
-    return accuracy.never_violated(
-        left / size, right / size + 1e-9, statement="equation (2)", failure_probability=context.failure_probability
-    )
+def _of_constant(n: int, b: int, T: int, c_sigma: float) -> float:
+    """The same at sigma = c L sqrt(d log(1/delta))/(b eps), eps = 1, delta = 1e-5."""
+    return true_epsilon(n, b, T, c_sigma * math.sqrt(math.log(1e5)), 1e-5)
+
+
+@check(
+    "l1_geometry/fact-moments-accountant",
+    kind="privacy",
+    grid={"n": by_size([100], [100, 400]), "T": (10, 100), "epsilon": (0.1, 0.5)},
+)
+def a_constant_of_the_moments_accountant(context: Context, *, n: int, T: int, epsilon: float) -> Verdict:
+    """c_2 = 10 (two gradients of a replaced record) is certified for batches with replacement, q = b/n, eps < q^2 T."""
+    from dpcheck.interfaces import Read, Release, Sampling, Schedule
+    from dpcheck.laws import Gaussian
+
+    b = max(1, math.ceil(n * math.sqrt(epsilon / T)))
+    multiplier = 10 * b / n * math.sqrt(T * math.log(1e5)) / epsilon
+    read = Read(start=0, stop=n, sensitivity=1.0, sampling=Sampling("with-replacement", b))
+    release = Release(name="gradient", law=Gaussian(multiplier), reads=(read,), count=T)
+    plan: Any = Schedule(phases=(), releases=(release,), gradients=0, floats_per_trial=1, claimed=None)
+    found = judge_account(account(plan, n), ApproxDP(epsilon, 1e-5))
+    reason = f"multiplier {multiplier:.4g}: {found.reason}"
+    return replace(found, reason=reason, numbers={**found.numbers, "b": b})
 
 
 def reflected_walk(m: float, R: float, T: int, cells: int, split: bool = False) -> float:
@@ -405,9 +420,6 @@ def corrected_constant_holds_on_walks(context: Context, *, T: int) -> Verdict:
             )
         )  # fmt: skip
     return combine(verdicts)
-
-
-# The Gaussian maximum -------------------------------------------------------------------------------------------------
 
 
 def gaussian_maximum(d: int) -> float:

@@ -1,4 +1,4 @@
-"""Section 4.2: Lemmas 4.4 and 4.5, Theorem 7, the allocation of records, and the windows of Theorems 6 and 7."""
+"""Section 4.2: Theorem 7, approximate differential privacy, and shuffling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count, shuffled_allocation
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
-from dpcheck.harness import accuracy, runtime
+from dpcheck.engine.statements import bound_of
+from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import NoisyMin
@@ -25,9 +26,40 @@ from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
 
-from ._instances import LASSO, LinearSquare, enumerate_selections, problem, right_child_pair, tree_case
+from .cases import (
+    EITHER,
+    LASSO,
+    ends_of_the_window,
+    enumerate_selections,
+    problem,
+    right_child_pair,
+    risk_on_the_lasso,
+    steps_at_the_upper_end,
+    tree_case,
+)
 
-# Lemmas 4.4 and 4.5, Theorem 7 ---------------------------------------------------------------------------------------
+
+@check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 16384])}, expect=EITHER)
+def risk_with_approximate_noise(context: Context, *, T: int, b: int) -> Verdict:
+    """Free T and b at small n: mean excess risk below the explicit bound of Theorem 7."""
+    n = record_count(b, T)
+    algorithm = TreeFrankWolfe(noise="approximate", T=T, batch=b)
+    return risk_on_the_lasso(context, algorithm, n, f"T = {T}", ApproxDP(1.0, 1 / n**1.5))
+
+
+@check(
+    "l1_geometry/thm-7",
+    kind="rate",
+    grid={"epsilon": by_size([0.02, 0.04, 0.08, 0.16, 0.3, 0.6], [0.01, 0.02, 0.04, 0.08, 0.16, 0.3, 0.6])},
+    conclude=rate.conclude("epsilon"),
+    expect=("undecided", "consistent", "holds"),
+)
+def rate_in_epsilon(context: Context, *, epsilon: float) -> Any:
+    """Mean excess risk over epsilon at fixed T = 2, b = 1024, against the bound."""
+    n = record_count(1024, 2)
+    algorithm, told = TreeFrankWolfe(noise="approximate", T=2, batch=1024), problem(LASSO, ApproxDP(epsilon, 1e-6))
+    values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "rate", epsilon)
+    return risk.summary(values, bound_of("l1_geometry/thm-6@summed", algorithm, told, n))
 
 
 def hidden_constant(n: int, delta: float, T: int, epsilon: float) -> float:
@@ -225,56 +257,11 @@ def allocation_is_uniform(context: Context) -> Verdict:
     return (holds if even else refuted)(spread, "exact")
 
 
-# The windows ----------------------------------------------------------------------------------------------------------
-
-
-def _ends(label: str) -> dict[str, sp.Expr]:
-    """What the claim assumes: ends of the window of beta, and the cap on epsilon, where it has one."""
-    found: dict[str, sp.Expr] = {}
-    for one in claim(label).assumptions:
-        sides = one.lhs, one.rhs
-        for name, here, there in (("low", 1, 0), ("high", 0, 1), ("cap", 0, 1)):
-            wanted = BY_NAME["epsilon" if name == "cap" else "H"]
-            if sides[here] == wanted and BY_NAME["n"] in sides[there].free_symbols:
-                found[name] = sides[there]
-    return found
-
-
-def _steps_at_the_upper_end(noise: str) -> Verdict:
-    """The plan at beta = the upper end, with whole numbers: n = 65536, m = 4, b = 256 has 2^T = b."""
-    n, work = 65536, LinearSquare()
-    algorithm = TreeFrankWolfe(noise=noise)  # type: ignore[arg-type]
-    epsilon, delta = 1.0 if noise == "pure" else 1e-3, 0.0 if noise == "pure" else 1 / n
-    log_nd = 1.0 if noise == "pure" else math.log(n / delta)
-    high = n * 2 / (2 * epsilon * 256) if noise == "pure" else math.sqrt(n) * log_nd * 2 / (epsilon * 2 * 16)
-    told = problem(work, ApproxDP(epsilon, delta))
-    told = replace(told, constants=replace(told.constants, smoothness=lambda p: high))
-    T, b = algorithm.sizes(told, n)
-    return agree([T, b], [8, 256], "T and b of the plan")
-
-
-@check("l1_geometry/asm-thm6", kind="symbolic", also=("l1_geometry/thm-6@literal",))
-def window_of_theorem_6(context: Context) -> Verdict:
-    """The ends of the window that witnesses have to satisfy: argument of the logarithm 1, and 2^T = b, b = n/log2(n)^2;
-    and at the upper end the plan has 2^T = b.
-    """
-    n, e, D, L, H, m = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m"))
-    ends, b = _ends("l1_geometry/thm-6@literal"), n / sp.log(n, 2) ** 2
-    argument = b * e * H * D / (L * sp.log(m, 2))
-    proof = proved(
-        {
-            "lower end": argument.subs(H, ends["low"]) - 1,
-            "upper end: 2^T = sqrt(argument) = b": argument.subs(H, ends["high"]) / b**2 - 1,
-        }
-    )
-    return combine([proof, _steps_at_the_upper_end("pure")])
-
-
 @check("l1_geometry/asm-thm7", kind="symbolic", also=("l1_geometry/thm-9@literal",))
 def windows_of_theorem_7(context: Context) -> Verdict:
     """Ends of the window of beta: argument 1 and 2^T = b; the cap on epsilon is 2^(-T/2)."""
     n, e, D, L, H, m, delta = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m", "delta"))
-    ends, b, two_thirds = _ends("l1_geometry/thm-9@literal"), n / sp.log(n) ** 2, sp.Rational(2, 3)
+    ends, b, two_thirds = ends_of_the_window(claim("l1_geometry/thm-9@literal")), n / sp.log(n) ** 2, sp.Rational(2, 3)
     argument = b * e * H * D / (L * sp.log(n / delta) * sp.log(m))
     # log(n/delta), log n and log m are positive numbers of their own here.
     names = {sp.log(n / delta): sp.Symbol("k", positive=True), sp.log(m): sp.Symbol("l", positive=True)}
@@ -288,4 +275,4 @@ def windows_of_theorem_7(context: Context) -> Verdict:
             "cap": argument.subs(e, cap) ** (-two_thirds / 2) / cap - 1,
         }
     )
-    return combine([proof, _steps_at_the_upper_end("approximate")])
+    return combine([proof, steps_at_the_upper_end("approximate")])
