@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+import dpcheck as dp
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import (
     ApproximateObjectivePerturbation,
@@ -20,7 +21,6 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
-from dpcheck.auditing.audit import audit
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
@@ -269,7 +269,7 @@ TRIALS = {"Algorithm 4": (2000, 10_000), "batched": (10_000, 50_000)}
 def audited(context: Context, name: str) -> Verdict:
     """The verdict of `dp.audit`, and what the accountant certifies of the same run."""
     algorithm, work, promise, data, other = case(name)
-    result = audit(
+    result = dp.audit(
         mechanism(algorithm, work, promise, len(data)),
         data,
         other,
