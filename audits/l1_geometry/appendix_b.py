@@ -26,11 +26,11 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine, differs, undecided
-from dpcheck.witnesses.l1_geometry import thm_12_step
 from dpcheck.workloads import SignLinear
 
 from ._instances import Seen, least_private, linear, problem, without_bars
 from .section_3_localised import SIZES, moves_its_phase_alone
+from .witnesses import thm_12_step
 
 # Algorithm 5 ---------------------------------------------------------------------------------------------------------
 

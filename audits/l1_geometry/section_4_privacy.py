@@ -22,7 +22,6 @@ from dpcheck.interfaces import Problem
 from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
-from dpcheck.witnesses.l1_geometry import lem_4_1_random
 
 from ._instances import (
     LASSO,
@@ -34,6 +33,7 @@ from ._instances import (
     root_pair,
     tree_case,
 )
+from .witnesses import lem_4_1_random
 
 # Report noisy min -----------------------------------------------------------------------------------------------------
 

@@ -30,9 +30,9 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
-from dpcheck.witnesses.lp_spaces import thm_3_bump
 
 from ._instances import DELTA, FREE, INRADIUS, body, enough, problem, quadratic
+from .witnesses import thm_3_bump
 
 # Algorithm 2, Theorems 3 and 4 --------------------------------------------------------------------------------------
 

@@ -23,7 +23,9 @@ from dpcheck.symbols import index
 from dpcheck.verdicts import Verdict, differs, holds, undecided
 
 Stated = Mapping[str, str]
-"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, or "gradients"."""
+"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, or of `COUNTS`."""
+COUNTS = ("gradients", "phases")
+"""What a schedule fixes beside its phases; a claim may state it, and need not."""
 PRINTED = "as printed"
 DRAWS = by_size(40, 200, 1000)
 LEAST = 10
@@ -44,7 +46,9 @@ def settings(
     """The check that an algorithm is planned as its claims say, at problems that are drawn.
 
     Formulas may speak of all that is known of the problem and the algorithm, of i, the number of the phase, and of
-    the fields of its phases: `eta[i]`, or `eta` where there is one phase.
+    the fields of its phases: `eta` (where `symbols` names it, or nothing else is called so) is that of the phase at
+    hand, `eta[i - 1]` that of the one before it, `eta[1]` of the first one. A field that has the name of a number
+    handed to the algorithm repeats that number.
 
     Args:
         label: of the algorithm.
@@ -63,7 +67,7 @@ def settings(
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
         planned = list(plans.draw(reading, DRAWS.at(context.size), context.rng()))
-        return _compared(planned, readings[reading], frozenset(beside or {}), plans.symbols)
+        return _compared(planned, readings[reading], frozenset(beside or {}))
 
     return check(label, kind="transcription", grid={"reading": tuple(readings)}, also=also)(settings)
 
@@ -77,8 +81,8 @@ class _Plans:
     fields: Mapping[str, Sequence[Any]]
     symbols: Mapping[str, str]
 
-    def draw(self, reading: str, tries: int, rng: Rng) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-        """Of each problem that can be planned: where, what its schedule fixes, and values of symbols."""
+    def draw(self, reading: str, tries: int, rng: Rng) -> Iterator[_Plan]:
+        """The schedule at each problem that can be planned."""
         own = {} if reading == PRINTED else dict(algorithms()[self.label].readings[reading])
         for _ in range(tries):
             chosen = algorithm(
@@ -92,44 +96,64 @@ class _Plans:
             except (Infeasible, InvalidInput):
                 continue
             fixed = fixes(schedule)
-            values = known(chosen, problem, n)
+            handed = {name: value for name, value in vars(chosen).items() if _number(value)}
+            # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
+            own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
+            values = {name.rstrip("_"): value for name, value in known(chosen, problem, n).items()} | own_terms
             for name, value in fixed.items():
                 symbol = self.symbols.get(name, name)
-                values |= {f"{symbol}{SEQUENCE}": value} if np.ndim(value) else {symbol: value}
-                if np.size(value) == 1:
-                    values[symbol] = float(np.ravel(value)[0])
-            yield f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}", fixed, values
+                if np.ndim(value):
+                    values[f"{symbol}{SEQUENCE}"] = value
+                if name in self.symbols or np.size(value) == 1 or symbol not in values:
+                    values[symbol] = float(np.ravel(value)[0]) if np.size(value) == 1 else value
+            yield _Plan(f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}", fixed, values, handed)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One schedule: where it was drawn, what it fixes, values of the symbols, and the numbers that were handed over."""
+
+    where: str
+    fixed: Mapping[str, Any]
+    values: Mapping[str, Any]
+    handed: Mapping[str, float]
+
+    def wrong(self, stated: Stated, beside: frozenset[str]) -> str:
+        """What is not as stated: "" where all of it is."""
+        missing = sorted(self.fixed.keys() - stated.keys() - beside - self.handed.keys() - set(COUNTS))
+        if missing:
+            return f"the schedule fixes {', '.join(missing)}, which no claim states"
+        for name in sorted((self.fixed.keys() & self.handed.keys()) - stated.keys() - beside):
+            if np.any(self.fixed[name] != self.handed[name]):
+                return f"{name} is {np.max(self.fixed[name]):.6g}, and {self.handed[name]:.6g} was handed over"
+        for name, label in stated.items():
+            if name not in self.fixed:
+                return f"the schedule fixes no {name}, which {label} states"
+            difference = _difference(name, label, self.fixed[name], self.values)
+            if difference:
+                return f"{difference}, at {self.where}"
+        return ""
 
 
 def fixes(schedule: Schedule[Any]) -> dict[str, Any]:
-    """Every number that a schedule fixes: of its phases, one for each, by field; and its gradients."""
+    """Every number that a schedule fixes: of its phases, one for each, by field; the gradients, and how many phases."""
     names = [field.name for field in dataclasses.fields(schedule.phases[0])] if schedule.phases else []
     columns = {name: [getattr(phase, name) for phase in schedule.phases] for name in names}
     numbers = {name: values for name, values in columns.items() if all(_number(value) for value in values)}
-    return {name: np.array(values, dtype=float) for name, values in numbers.items()} | {"gradients": schedule.gradients}
+    counted = {"gradients": schedule.gradients, "phases": len(schedule.phases)}
+    return {name: np.array(values, dtype=float) for name, values in numbers.items()} | counted
 
 
 def _number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _compared(
-    planned: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
-    stated: Stated,
-    beside: frozenset[str],
-    symbols: Mapping[str, str],
-) -> Verdict:
-    for where, fixed, values in planned:
-        missing = sorted(fixed.keys() - stated.keys() - beside - {"gradients"})
-        if missing:
-            return differs(f"the schedule fixes {', '.join(missing)}, which no claim states")
-        for name, label in stated.items():
-            if name not in fixed:
-                return differs(f"the schedule fixes no {name}, which {label} states")
-            wrong = _difference(name, label, fixed[name], values)
-            if wrong:
-                return differs(f"{wrong}, at {where}")
-    said = f"{', '.join(symbols.get(name, name) for name in stated)} {'is' if len(stated) == 1 else 'are'} as stated"
+def _compared(planned: Sequence[_Plan], stated: Stated, beside: frozenset[str]) -> Verdict:
+    for plan in planned:
+        wrong = plan.wrong(stated, beside)
+        if wrong:
+            return differs(wrong)
+    said = f"{', '.join(stated)} {'is' if len(stated) == 1 else 'are'} as stated"
     if len(planned) < LEAST:
         return undecided(f"{said} at the {len(planned)} drawn problems that can be planned", "exact")
     return holds(f"{said} at {len(planned)} drawn problems", "exact", numbers={"problems": len(planned)})

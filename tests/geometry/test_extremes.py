@@ -84,6 +84,7 @@ def test_dual_directions_are_unit_and_attain_the_dual_norm(g: np.ndarray, p: flo
 @example(w=np.array([5e-324, 5e-324, -5e-324]))
 @example(w=np.array([1.7e308, -1.7e308, 1e-300]))
 @example(w=np.zeros(3))
+@example(w=np.full(3, 2.0**24))
 def test_projections_lie_in_the_set_and_no_point_is_nearer(domain: Any, w: np.ndarray) -> None:
     x = domain.project(w)
     size = float(np.abs(domain.project(np.zeros(3))).max()) + domain.diameter()

@@ -33,6 +33,7 @@ class Stage:
         radius: of the ball that the release leaves as the domain of the next one, or of the net that an exponential
             mechanism selects from; inf where there is neither.
         step: step size γ of a projected gradient mapping, or 0.
+        xi: accuracy ξ of the projection onto the ball of the stage before, or 0.
     """
 
     stage: str
@@ -44,6 +45,7 @@ class Stage:
     gap: float = 0.0
     radius: float = math.inf
     step: float = 0.0
+    xi: float = 0.0
 
 
 def view(schedule: Schedule[Any], *phases: P) -> Schedule[P]:
@@ -118,13 +120,6 @@ class PrivateErm(Algorithm[Stage]):
         c = problem.constants
         known = {"m": n, "lambda": self.lambda_, "k": self.k, "G_k": c.moment(self.k, 1)}
         return known | ({"c_erm": self.c_erm(problem, n)} if self.certified(problem) else {})
-
-    def precision(self, problem: Problem, m: int, c_erm: float | None = None) -> float:
-        """c_erm (G_k (d/(mε))^(1-1/k) + G_2/sqrt m): (6) without its 1/λ."""
-        constants, (epsilon, _) = problem.constants, self.privacy_budget(problem)
-        private = moment(constants, self.k, self.label) * (constants.d / (m * epsilon)) ** (1 - 1 / self.k)
-        sampling = moment(constants, 2.0, self.label) / math.sqrt(m)
-        return float((self.c_erm(problem, m) if c_erm is None else c_erm) * (private + sampling))
 
     def cap(self, problem: Problem, m: int) -> float:
         """C."""

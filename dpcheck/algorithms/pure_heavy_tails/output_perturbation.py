@@ -133,6 +133,7 @@ class DoubleOutputPert(PrivateErm):
             epsilon=epsilon / 2,
             noise=self.noise_dial * sensitivity / (epsilon / 2),
             gap=C**2 / (72 * lambda_ * m**2),
+            xi=C / (6 * lambda_ * m),
         )
         (localised,) = first.phases
         own = min(constants.diameter(2.0), 2 * localised.radius)
@@ -147,11 +148,10 @@ class DoubleOutputPert(PrivateErm):
 
     def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
         first, stage = run.schedule.phases
-        xi = stage.C / (6 * stage.lambda_ * stage.records)
 
         def second(W_0: Ball) -> Array:
             w = solve(self.minimiser, task(workload, data, start, stage, within=W_0), self.label)
-            return inexact_projection(run.release("point", w), *W_0, workload.project, xi)
+            return inexact_projection(run.release("point", w), *W_0, workload.project, stage.xi)
 
         return two_step(run, self.localiser(first.C), second, workload, data, start)
 

@@ -206,7 +206,11 @@ class LocalizedApproxEM(PrivateErm):
     count: int = 2048
 
     label = "pure_heavy_tails/alg-7"
-    readings: ClassVar = {"any-dimension": {"sampler": "hit-and-run", "count": 200}, "dialled": {"noise_dial": 0.01}}
+    readings: ClassVar = {
+        "any-dimension": {"sampler": "hit-and-run", "count": 200},
+        "printed-evaluator": {"evaluator": "alg-6"},
+        "dialled": {"noise_dial": 0.01},
+    }
 
     @property
     def success(self) -> float:  # type: ignore[override]
