@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,21 +18,37 @@ from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.setting import known
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Constants, Family, Problem, Rng, Schedule
+from dpcheck.interfaces import Algorithm, Constants, Family, Problem, Rng, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from dpcheck.symbols import index
+from dpcheck.symbols import index, last
 from dpcheck.verdicts import Verdict, differs, holds, undecided
 
 Stated = Mapping[str, str]
-"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, or of `COUNTS`."""
+"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, one of `COUNTS`, or a
+symbol that has a value: "delta", where noise is fixed by what it spends."""
 COUNTS = ("gradients", "phases")
 """What a schedule fixes beside its phases; a claim may state it, and need not."""
 PRINTED = "as printed"
 DRAWS = by_size(40, 200, 1000)
 LEAST = 10
 """Fewer drawn problems that the schedule can be planned for show little."""
+RECORDS = f"n{SEQUENCE}"
 CLOSE = 1e-9
 """Relative: both sides are a few operations on floats."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    """What an algorithm calls in each of its phases, whose schedules stand in the field `inner` of these.
+
+    Attributes:
+        called: (algorithm, problem, phase) -> the algorithm that is called, with its problem and number of records.
+        stated: as of `settings`, of the phases of a call; its formulas may also speak of the fields of the phase that
+            it stands in.
+    """
+
+    called: Callable[[Any, Problem, Any], tuple[Algorithm[Any], Problem, int]]
+    stated: Mapping[str, Stated]
 
 
 def settings(
@@ -42,13 +59,16 @@ def settings(
     beside: Mapping[str, str] | None = None,
     problems: Callable[[Rng], tuple[Problem, int]] | None = None,
     fields: Mapping[str, Sequence[Any]] | None = None,
+    powers: Mapping[str, int] | None = None,
+    inner: Inner | None = None,
 ) -> Check:
     """The check that an algorithm is planned as its claims say, at problems that are drawn.
 
     Formulas may speak of all that is known of the problem and the algorithm, of i, the number of the phase, and of
     the fields of its phases: `eta` (where `symbols` names it, or nothing else is called so) is that of the phase at
     hand, `eta[i - 1]` that of the one before it, `eta[1]` of the first one. A field that has the name of a number
-    handed to the algorithm repeats that number.
+    handed to the algorithm repeats that number. n is the number of all records; but in a formula that has neither i
+    nor a sequence, and so speaks of one phase, it is that of the records of the phase.
 
     Args:
         label: of the algorithm.
@@ -58,68 +78,101 @@ def settings(
         beside: field of the phases that no claim states -> the reason.
         problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again.
         fields: field of the algorithm -> values, one of which is drawn with each problem.
+        powers: setting -> the power of it that its claims state: 2 for a deviation whose variance they have.
+        inner: of what stands in the phases, where that is an algorithm in its turn.
     """
     printed = all(isinstance(each, str) for each in stated.values())
     readings: Mapping[str, Any] = {PRINTED: stated} if printed else stated
     also = tuple(dict.fromkeys(name for of in readings.values() for name in of.values() if name != label))
-    plans = _Plans(label, problems or drawn(), dict(fields or {}), dict(symbols or {}))
+    drawer = _Drawer(label, problems or drawn(), dict(fields or {}), dict(symbols or {}), dict(powers or {}), inner)
 
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
-        planned = list(plans.draw(reading, DRAWS.at(context.size), context.rng()))
+        planned = list(drawer.draw(reading, readings[reading], DRAWS.at(context.size), context.rng()))
         return _compared(planned, readings[reading], frozenset(beside or {}))
 
     return check(label, kind="transcription", grid={"reading": tuple(readings)}, also=also)(settings)
 
 
 @dataclass(frozen=True)
-class _Plans:
-    """Schedules of an algorithm at drawn problems."""
+class _Drawer:
+    """Schedules of an algorithm at drawn problems; its fields are arguments of `settings`."""
 
     label: str
     problems: Callable[[Rng], tuple[Problem, int]]
     fields: Mapping[str, Sequence[Any]]
     symbols: Mapping[str, str]
+    powers: Mapping[str, int]
+    inner: Inner | None
 
-    def draw(self, reading: str, tries: int, rng: Rng) -> Iterator[_Plan]:
-        """The schedule at each problem that can be planned."""
+    def draw(self, reading: str, stated: Stated, tries: int, rng: Rng) -> Iterator[list[_Plan]]:
+        """The schedule at each problem that can be planned, followed by those of its calls."""
         own = {} if reading == PRINTED else dict(algorithms()[self.label].readings[reading])
         for _ in range(tries):
-            chosen = algorithm(
-                self.label,
-                **own,
-                **{name: values[int(rng.integers(len(values)))] for name, values in self.fields.items()},
-            )
+            drawn_fields = {name: values[int(rng.integers(len(values)))] for name, values in self.fields.items()}
+            chosen = algorithm(self.label, **{**own, **drawn_fields})
             problem, n = self.problems(rng)
             try:
                 schedule = chosen.schedule(problem, n)
             except (Infeasible, InvalidInput):
                 continue
-            fixed = fixes(schedule)
-            handed = {name: value for name, value in vars(chosen).items() if _number(value)}
-            # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
-            own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
-            values = {name.rstrip("_"): value for name, value in known(chosen, problem, n).items()} | own_terms
-            for name, value in fixed.items():
-                symbol = self.symbols.get(name, name)
-                if np.ndim(value):
-                    values[f"{symbol}{SEQUENCE}"] = value
-                if name in self.symbols or np.size(value) == 1 or symbol not in values:
-                    values[symbol] = float(np.ravel(value)[0]) if np.size(value) == 1 else value
-            yield _Plan(f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}", fixed, values, handed)
+            yield [
+                self._plan(chosen, problem, n, schedule, stated, {}),
+                *self._called(reading, chosen, problem, schedule),
+            ]
+
+    def _called(self, reading: str, chosen: Any, problem: Problem, schedule: Schedule[Any]) -> Iterator[_Plan]:
+        for phase in schedule.phases if self.inner else ():
+            assert self.inner is not None
+            around = {self.symbols.get(name, name): value for name, value in vars(phase).items() if _number(value)}
+            # What is called is handed on, not chosen anew: an order k of the caller is that of its calls.
+            around |= {name.rstrip("_"): value for name, value in vars(chosen).items() if _number(value)}
+            yield self._plan(
+                *self.inner.called(chosen, problem, phase), phase.inner, self.inner.stated[reading], around
+            )
+
+    def _plan(
+        self,
+        chosen: Algorithm[Any],
+        problem: Problem,
+        n: int,
+        schedule: Schedule[Any],
+        stated: Stated,
+        around: Mapping[str, Any],
+    ) -> _Plan:
+        handed = {name: value for name, value in vars(chosen).items() if _number(value)}
+        # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
+        own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
+        values = {name.rstrip("_"): value for name, value in known(chosen, problem, n).items()}
+        values |= {**own_terms, **around}
+        values.setdefault(last.name, len(schedule.phases))
+        if self.inner and hasattr(schedule.phases[0], "inner"):
+            values[f"gradients{SEQUENCE}"] = [float(phase.inner.gradients) for phase in schedule.phases]
+        fixed = fixes(schedule)
+        for name, value in fixed.items():
+            symbol = self.symbols.get(name, name)
+            if np.ndim(value):
+                values[f"{symbol}{SEQUENCE}"] = value
+            if symbol != "n" and (name in self.symbols or np.size(value) == 1 or symbol not in values):
+                values[symbol] = float(np.ravel(value)[0]) if np.size(value) == 1 else value
+        where = f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}"
+        return _Plan(where, stated, fixed, values, handed, self.powers)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """One schedule: where it was drawn, what it fixes, values of the symbols, and the numbers that were handed over."""
+    """One schedule: where it was drawn, who states what, what it fixes, values of symbols, numbers handed over."""
 
     where: str
+    stated: Stated
     fixed: Mapping[str, Any]
     values: Mapping[str, Any]
     handed: Mapping[str, float]
+    powers: Mapping[str, int]
 
-    def wrong(self, stated: Stated, beside: frozenset[str]) -> str:
+    def wrong(self, beside: frozenset[str]) -> str:
         """What is not as stated: "" where all of it is."""
+        stated = self.stated
         missing = sorted(self.fixed.keys() - stated.keys() - beside - self.handed.keys() - set(COUNTS))
         if missing:
             return f"the schedule fixes {', '.join(missing)}, which no claim states"
@@ -127,9 +180,14 @@ class _Plan:
             if np.any(self.fixed[name] != self.handed[name]):
                 return f"{name} is {np.max(self.fixed[name]):.6g}, and {self.handed[name]:.6g} was handed over"
         for name, label in stated.items():
-            if name not in self.fixed:
+            value = self.fixed.get(name, self.values.get(name))
+            if value is None:
                 return f"the schedule fixes no {name}, which {label} states"
-            difference = _difference(name, label, self.fixed[name], self.values)
+            power = self.powers.get(name, 1)
+            what = name if power == 1 else f"{name}^{power}"
+            # A formula of one phase may call the records of that phase n; how many they are is said in terms of all.
+            own = {} if value is self.values.get(RECORDS) else {"n": self.values.get(RECORDS)}
+            difference = _difference(what, label, value**power, self.values, own)
             if difference:
                 return f"{difference}, at {self.where}"
         return ""
@@ -148,9 +206,9 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _compared(planned: Sequence[_Plan], stated: Stated, beside: frozenset[str]) -> Verdict:
-    for plan in planned:
-        wrong = plan.wrong(stated, beside)
+def _compared(planned: Sequence[list[_Plan]], stated: Stated, beside: frozenset[str]) -> Verdict:
+    for plan in itertools.chain.from_iterable(planned):
+        wrong = plan.wrong(beside)
         if wrong:
             return differs(wrong)
     said = f"{', '.join(stated)} {'is' if len(stated) == 1 else 'are'} as stated"
@@ -159,12 +217,14 @@ def _compared(planned: Sequence[_Plan], stated: Stated, beside: frozenset[str]) 
     return holds(f"{said} at {len(planned)} drawn problems", "exact", numbers={"problems": len(planned)})
 
 
-def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any]) -> str:
+def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """What is wrong with one setting: "" where it agrees with its claim."""
     bound = claim(label).bound
     if bound is None:
         return f"{label} has no formula"
     ours = np.asarray(fixed, dtype=float)
+    if ours.ndim and index not in bound.free_symbols and not bound.atoms(sp.Indexed):
+        values = {**values, **{name: value for name, value in own.items() if value is not None}}
     bound, terms = _unrolled(bound, values, ours.size)
     theirs = np.broadcast_to(evaluate(bound, {**values, **terms}, label=label), ours.shape)
     wrong = ~np.isclose(ours, theirs, rtol=CLOSE, atol=0.0)
@@ -179,7 +239,7 @@ def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[s
     """The formula with `eta[i]` and `eta[i - 1]` as symbols of their own, and the values of these in all phases."""
     numbers = np.arange(1, phases + 1)
     found: dict[str, Any] = {index.name: numbers.astype(float)}
-    for term in bound.atoms(sp.Indexed):
+    for term in bound.atoms(sp.Indexed) if index in bound.free_symbols else ():
         shift = term.indices[0] - index
         name = f"{term.base.label}{SEQUENCE}"
         if shift.is_Integer and name in values:

@@ -162,9 +162,13 @@ class PermutedAccelerated(Algorithm[Batches]):
         return kept
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
-        """Symbols of `tsybakov/thm-6@derived`; n is what its whole batches read."""
+        """Symbols of `tsybakov/thm-6@derived` and of the settings; n is what its whole batches read."""
         plan, c = self.plan(problem, n), problem.constants
+        epsilon, delta = budget(problem, self.label)
+        shuffled = self.calibration == "shuffle"
+        local = local_shuffled(epsilon, delta, plan.T * plan.b, self.label)[0] if shuffled else math.nan
         return {
+            "epsilon_0": local,
             "n": plan.T * plan.b,
             "T": plan.T,
             "C": plan.level,

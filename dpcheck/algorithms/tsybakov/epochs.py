@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -28,6 +29,13 @@ class Epoch:
     inner: Schedule[Any]
 
 
+@dataclass(frozen=True, kw_only=True)
+class LocalisedCall(Epoch):
+    """A call of Algorithm 3 with its step: γ_e of Algorithm 4, η_t of Algorithm 5."""
+
+    step: float
+
+
 def doubling_parts(n: int, theta_bar: float, exponent: float) -> list[int]:
     """floor(2^(i-1) n/(log2 n)^exponent) for i <= log_theta_bar(2) log2 log2 n; empty when there is no part."""
     if n < 4:
@@ -44,7 +52,7 @@ def part_exponent(theta_bar: float, rule: Literal["printed", "proof"]) -> float:
 
 
 @dataclass(frozen=True)
-class Calls(Algorithm[Epoch]):
+class Calls(Algorithm[LocalisedCall]):
     """What Algorithms 4 and 5 share: calls of Algorithm 3 on disjoint parts, radius halved after each.
 
     Attributes:
@@ -102,7 +110,7 @@ class Calls(Algorithm[Epoch]):
         caps = (1 / L, private / (R * m ** ((p + 1) / 2)), 1 / (m ** ((p - 1) / 2) * L**2 * tail))
         return float(radius / m ** (p / 2) * min(caps))
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[LocalisedCall]:
         self.privacy_budget(problem)
         sizes = self.parts(n)
         if self.lipschitz == "checked":
@@ -112,11 +120,12 @@ class Calls(Algorithm[Epoch]):
         share = replace(problem, failure_probability=problem.failure_probability / len(sizes))
         epochs, start = [], 0
         for e, size in enumerate(sizes, 1):
-            call = self.call(radius)
-            if self.step_caps == "printed":
-                call = replace(call, eta=self.printed_step(problem, n, size, radius))
-            inner = call.schedule(share, size)
-            epochs.append(Epoch(name=f"epoch {e}", start=start, records=size, radius=radius, inner=inner))
+            call, printed = self.call(radius), self.step_caps == "printed"
+            step = self.printed_step(problem, n, size, radius) if printed else call.step(share, size)
+            inner = replace(call, eta=step).schedule(share, size)
+            epochs.append(
+                LocalisedCall(name=f"epoch {e}", start=start, records=size, radius=radius, step=step, inner=inner)
+            )
             start, radius = start + size, radius / 2
         return Schedule(
             phases=tuple(epochs),
@@ -127,7 +136,13 @@ class Calls(Algorithm[Epoch]):
             claimed_by=self.claimed_by,
         )
 
-    def execute(self, run: Run[Epoch], workload: Workload, data: Data, start: Array) -> Array:
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """R_{2k,n} of all records, rounded down to a power of two, and R_{2k,n_e} of those of each call."""
+        sizes = [1 << (n.bit_length() - 1), *self.parts(n)]
+        whole, *calls = (averaged_moment(problem.constants, 2 * self.k, size) for size in sizes)
+        return {"R_2k": whole, "R_2k[i]": calls}
+
+    def execute(self, run: Run[LocalisedCall], workload: Workload, data: Data, start: Array) -> Array:
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         for epoch in run.schedule.phases:
             block = data.part(epoch.start, epoch.start + epoch.records)

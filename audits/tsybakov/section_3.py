@@ -10,22 +10,23 @@ import numpy as np
 import sympy as sp
 from scipy import integrate, optimize, stats
 
+from dpcheck.accounting.calibration import classical_noise
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
-from dpcheck.algorithms.tsybakov.mechanisms import local_law, printed_gaussian
-from dpcheck.checks import Context, check
+from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
+from dpcheck.checks import Context, check, unchecked
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Constants
 from dpcheck.laws import Gaussian
-from dpcheck.privacy import changed_records, gaussian_delta, pure_delta
-from dpcheck.symbols import epsilon, lambda_, rho
-from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
+from dpcheck.privacy import changed_records, pure_delta
+from dpcheck.symbols import lambda_
+from dpcheck.verdicts import Verdict, holds, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-from ._instances import formula, transcribed
-
-# Privacy --------------------------------------------------------------------------------------------------------------
+from .cases import throughout, transcribed
 
 
 @check("tsybakov/def-1", kind="privacy")
@@ -93,45 +94,22 @@ def printed_noise_of_the_gaussian_mechanism(context: Context) -> Verdict:
     return transcribed(found, wanted, "mu and rho of our mechanism, and of the claim")
 
 
-def calibrated(factor: float, top: float, most: float) -> tuple[float, float, float]:
-    """Whether N(0, sigma^2), Delta/sigma = epsilon/s, s = factor sqrt(log(1/delta)), is (epsilon, delta)-DP throughout.
-
-    For epsilon <= top and delta <= most. At fixed delta the exact curve f(mu) = Phi(mu/2 - s) - e^(s mu) Phi(-mu/2 - s)
-    increases in mu = epsilon/s: f' = phi(s - mu/2) - s e^(s mu) Phi(-s - mu/2) >= phi(s - mu/2) (1 - s/(s + mu/2)) by
-    Mills' ratio, since e^(s mu) phi(s + mu/2) = phi(s - mu/2). So epsilon = top decides. There the curve decreases in
-    ℒ = log(1/delta), hence on a cell of ℒ it is largest at its lower end; and above ℒ = 4/factor^2 it is at most
-    Phi(-x), x = s - mu/2, <= e^(-s^2/2 + top/2)/(x sqrt(2 pi)).
-
-    Returns:
-        (largest ratio of curve to delta on the cells, the same of the tail bound above them, delta at which it is).
-    """
-    start, end = math.log(1 / most), 4 / factor**2
-    cells = np.geomspace(start, end, 4001) if end > start else np.array([start, start])
-    low, high = cells[:-1], cells[1:]
-    curve = np.array([gaussian_delta(top / (factor * math.sqrt(x)), top) for x in low])
-    ratios = curve / np.exp(-high)
-    s = factor * math.sqrt(max(end, start))
-    x = s - top / (2 * s)
-    # e^(-s^2/2)/e^(-ℒ) = e^(-(factor^2/2 - 1) ℒ) decreases, or is 1, for factor^2 >= 2 only; 1/x decreases.
-    shrinking = factor**2 >= 2 - 1e-12
-    beyond = math.exp(-(factor**2 / 2 - 1) * max(end, start) + top / 2) / (x * math.sqrt(2 * math.pi))
-    tail = beyond if shrinking else math.inf
-    return float(ratios.max()), tail, float(np.exp(-low[int(ratios.argmax())]))
-
-
-def _throughout(found: tuple[float, float, float], what: str) -> Verdict:
-    worst, tail, where = found
-    numbers = {"largest delta over claim": worst, "tail bound over claim": tail, "worst delta": where}
-    said = f"{what}: exact delta is at most {worst:.4g} of the claimed one (at delta = {where:.3g}), {tail:.3g} beyond"
-    if max(worst, tail) <= 1:
-        return holds(f"{said}; monotone in epsilon, and cell by cell in delta", "certificate", numbers=numbers)
-    return undecided(f"{said}; the bound is not sharp enough", "certificate", numbers=numbers)
-
-
 @check("tsybakov/def-3@corrected", kind="privacy")
 def gaussian_mechanism_below_delta_099(context: Context) -> Verdict:
     """All epsilon in (0, 1] and delta in (0, 0.99]: monotonicity and cells of log(1/delta), no grid to trust."""
-    return _throughout(calibrated(4.0, 1.0, 0.99), "epsilon <= 1, delta <= 0.99")
+    return throughout(classical_noise(4.0, 1.0, 0.99), "epsilon <= 1, delta <= 0.99")
+
+
+@check("tsybakov/def-3@literal", kind="privacy", expect="refuted")
+def gaussian_mechanism_near_delta_one(context: Context) -> Verdict:
+    """The exact curve at epsilon = 1, delta = 0.999."""
+    found = printed_gaussian(1.0, 1.0, 0.999).delta(1.0, 1.0)
+    return accuracy.never_violated(
+        found,
+        0.999,
+        statement="exact delta <= delta",
+        witness=lambda _: witnessed("tsybakov/def-3@literal", "def_3", 0.999, found, epsilon=1, delta="999/1000"),
+    )
 
 
 @check("tsybakov/proc-gaussian", kind="privacy")
@@ -140,63 +118,11 @@ def gaussian_mechanism_as_implemented(context: Context) -> Verdict:
     count = context.scale(40, 200)
     pairs = [(e, d) for e in np.linspace(0.02, 1, count) for d in np.geomspace(1e-15, 0.99, count)]
     found = [printed_gaussian(1.0, float(e), float(d)).delta(float(e), 1.0) for e, d in pairs]
-    worst, tail, _ = calibrated(4.0, 1.0, 0.99)
+    worst, tail, _ = classical_noise(4.0, 1.0, 0.99)
     return accuracy.never_violated(
         found, [d for _, d in pairs], statement="exact delta <= delta", evidence="certificate",
         covers="the curve is monotone in epsilon, and in delta cell by cell" if max(worst, tail) <= 1 else "",
     )  # fmt: skip
-
-
-@check("tsybakov/proc-ldp-gauss", kind="privacy")
-def local_randomiser_up_to_one_half(context: Context) -> Verdict:
-    """Variance 8C^2 log(1/delta_0)/epsilon_0^2 at sensitivity 2C, for all epsilon_0 <= 1/2 and delta_0 <= 0.99."""
-    factor = 0.4 / (3.0 / local_law(1.5, 0.4, 1e-7).sigma) / math.sqrt(math.log(1e7))
-    variance = stated("tsybakov/proc-ldp-gauss", C=1.5, epsilon_0=0.4, delta=1e-7)
-    if not math.isclose(local_law(1.5, 0.4, 1e-7).sigma ** 2, variance, rel_tol=1e-12):
-        return differs(f"the variance of our randomiser is not {variance:.9g}, that of the claim")
-    if not math.isclose(factor, math.sqrt(2), rel_tol=1e-12):
-        return differs(f"epsilon/mu is {factor:.9g} sqrt(log(1/delta)), and not sqrt(2) of it")
-    return _throughout(calibrated(math.sqrt(2), 0.5, 0.99), "epsilon_0 <= 1/2, delta_0 <= 0.99")
-
-
-@check("tsybakov/fact-zcdp-conversion", kind="symbolic")
-def order_of_the_conversion(context: Context) -> Verdict:
-    """At order 1 + sqrt(ℒ/rho) Markov's inequality gives rho + 2 sqrt(rho ℒ): the printed noise does to 20.69ℒ."""
-    logs = sp.symbols("ℒ", positive=True)
-    alpha = 1 + sp.sqrt(logs / rho)
-    at = rho * alpha + logs / (alpha - 1)
-    printed = epsilon**2 / (32 * logs)
-    limit = 32 * logs * (1 - 2 / sp.sqrt(32))
-    spent = printed + 2 * sp.sqrt(printed * logs)
-    return proved(
-        {
-            "rho alpha + ℒ/(alpha - 1)": at - (rho + 2 * sp.sqrt(rho * logs)),
-            "the order is the best": sp.diff(rho * sp.Symbol("a") + logs / (sp.Symbol("a") - 1), sp.Symbol("a")).subs(
-                sp.Symbol("a"), alpha
-            ),
-            "the printed noise spends epsilon at the limit": (spent - epsilon).subs(epsilon, limit),
-            "and its excess is a multiple of epsilon - limit": sp.expand(
-                (spent - epsilon) * 32 * logs - epsilon * (epsilon - limit)
-            ),
-        }
-    )
-
-
-@check("tsybakov/fact-zcdp-conversion", kind="privacy")
-def conversion_against_the_exact_curve(context: Context) -> Verdict:
-    """rho-zCDP of Gaussian noise, one use and four adaptive ones, converted, against the exact curve."""
-    left, right = [], []
-    for scale, count in itertools.product(np.geomspace(0.05, 20, context.scale(20, 100)), (1, 4)):
-        law = Gaussian(float(scale))
-        spent = law.zcdp(1.0, count)
-        for d in (1e-9, 1e-5, 0.1):
-            converted = stated("tsybakov/fact-zcdp-conversion", rho=spent, delta=d)
-            left.append(gaussian_delta(math.sqrt(count) / float(scale), converted))
-            right.append(d)
-    return accuracy.never_violated(left, right, statement="exact delta at the converted epsilon <= delta", drawn=False)
-
-
-# The noise condition --------------------------------------------------------------------------------------------------
 
 
 @check("tsybakov/def-8", kind="accuracy", grid={"theta": (2.0, 3.0, 4.0), "reach": (1.0, 2.0)}, expect="consistent")
@@ -219,7 +145,7 @@ def strong_convexity_at_the_minimiser(context: Context) -> Verdict:
     """F(w) - F* = (lambda/2)|w - w*|^2 for the quadratic: the constant lambda/2, and no more."""
     x, centre = sp.symbols("x c", real=True)
     F = lambda_ * (x - centre) ** 2 / 2
-    gap = F - F.subs(x, centre) - formula("tsybakov/fact-sc-tnc") * (x - centre) ** 2
+    gap = F - F.subs(x, centre) - claim("tsybakov/fact-sc-tnc").bound * (x - centre) ** 2
     slope = sp.diff(F, x).subs(x, centre)
     return proved({"excess of the quadratic": gap, "the linear term vanishes at the minimiser": slope})
 
@@ -249,6 +175,23 @@ def constant_of_section_7(context: Context) -> Verdict:
     weight = 0.01
     claimed = stated("tsybakov/fact-sc-tnc@literal", lambda_=weight)
     return accuracy.never_violated(claimed, weight / 2, statement="lambda |w|^2 <= lambda |w|^2/2")
+
+
+not_everywhere = unchecked(
+    "tsybakov/fact-tnc-monotone",
+    "true for distances up to 1 and false beyond; its literal and its corrected reading are checked",
+)
+
+
+@check("tsybakov/fact-tnc-monotone@literal", kind="accuracy", expect="refuted")
+def larger_exponents_on_every_domain(context: Context) -> Verdict:
+    """F = w^2 on [-2, 2]: |w|^3 <= w^2 at its end."""
+    return accuracy.never_violated(
+        8.0,
+        4.0,
+        statement="|w|^3 <= w^2 at w = 2",
+        witness=lambda _: witnessed("tsybakov/fact-tnc-monotone@literal", "fact_tnc_monotone", 8.0, 4.0, w=2, theta=3),
+    )
 
 
 @check("tsybakov/fact-tnc-monotone@corrected", kind="accuracy")
@@ -288,9 +231,6 @@ def distance_and_excess_of_workloads(context: Context, *, theta: float, reach: f
         left, right, statement="distance and excess within the bounds", evidence="certificate", tolerance=1e-9,
         covers="lambda r^theta <= F - F* <= L r; the last two are equalities",
     )  # fmt: skip
-
-
-# Moments --------------------------------------------------------------------------------------------------------------
 
 
 def workloads() -> dict[str, TiltedPower]:
@@ -369,6 +309,39 @@ def weights_of_the_average(context: Context) -> Verdict:
     return agree(found, wanted, "R_{k,n}", tolerance=1e-12)
 
 
+@check("tsybakov/def-moments", kind="symbolic")
+def weights_sum_to_one_less_a_share(context: Context) -> Verdict:
+    """sum of 2^-i for i <= log2 n is 1 - 1/n."""
+    i, halvings = sp.symbols("i l", positive=True, integer=True)
+    total = sp.summation(2**-i, (i, 1, halvings))
+    return proved({"sum of the weights": sp.simplify(total - (1 - 2**-halvings))})
+
+
+@check("tsybakov/fact-moment-lipschitz", kind="accuracy", grid={"work": ("atoms", "products")})
+def moments_below_the_lipschitz_constant(context: Context, *, work: str) -> Verdict:
+    """r_k for k = 1 to 64 against r_{k+1} and L_f."""
+    c = workloads()[work].constants
+    r = np.array([c.moment(float(k), 1) for k in range(1, 65)])
+    return accuracy.never_violated(
+        r, np.append(r[1:], c.lipschitz(2.0)), statement="r_k <= r_{k+1} <= L_f", evidence="certificate",
+        tolerance=1e-9, covers="power means increase with their order, up to the largest value",
+    )  # fmt: skip
+
+
+@check("tsybakov/lem-2", kind="accuracy", grid={"k": (2, 4)})
+def moments_decrease_with_the_batch(context: Context, *, k: int) -> Verdict:
+    """f = (w - x)^2/2 on [-1, 1], x a fair sign: e_m = 2^k E max(B, m - B)/m exactly, for every m up to 256."""
+    sizes = np.arange(1, context.scale(65, 257))
+    e = []
+    for m in sizes:
+        ups = np.arange(m + 1)
+        e.append(float(2.0**k * stats.binom.pmf(ups, m, 0.5) @ np.maximum(ups, m - ups) / m))
+    return accuracy.never_violated(
+        e[1:], e[:-1], statement="e_{m+1} <= e_m", evidence="certificate", tolerance=1e-9,
+        covers="a mean over m + 1 records is the average of its leave-one-out means, for every loss",
+    )  # fmt: skip
+
+
 @check("tsybakov/lem-2@derived", kind="accuracy", grid={"k": (2.0, 4.0)})
 def average_is_below_the_moment_of_one(context: Context, *, k: float) -> Verdict:
     """R_{k,n} against sqrt(1 - 1/n) r_k, n up to 4096, and e_{m+1} against e_m for every m up to 400."""
@@ -384,12 +357,12 @@ def average_is_below_the_moment_of_one(context: Context, *, k: float) -> Verdict
     )  # fmt: skip
 
 
-@check("tsybakov/fact-moment-lipschitz", kind="accuracy", grid={"work": ("atoms", "products")})
-def moments_below_the_lipschitz_constant(context: Context, *, work: str) -> Verdict:
-    """r_k for k = 1 to 64 against r_{k+1} and L_f."""
-    c = workloads()[work].constants
-    r = np.array([c.moment(float(k), 1) for k in range(1, 65)])
-    return accuracy.never_violated(
-        r, np.append(r[1:], c.lipschitz(2.0)), statement="r_k <= r_{k+1} <= L_f", evidence="certificate",
-        tolerance=1e-9, covers="power means increase with their order, up to the largest value",
-    )  # fmt: skip
+@check("tsybakov/lem-2@derived", kind="symbolic")
+def leave_one_out_means(context: Context) -> Verdict:
+    """The mean over m + 1 records is the average of the m + 1 means without one of them, shown for m up to 5."""
+    zero = {}
+    for m in range(1, 6):
+        g = sp.symbols(f"g0:{m + 1}")
+        means = [(sum(g) - left) / m for left in g]
+        zero[f"m = {m}"] = sp.expand(sum(means) / (m + 1) - sum(g) / (m + 1))
+    return proved(zero)

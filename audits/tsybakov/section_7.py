@@ -23,15 +23,40 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.tsybakov import MinibatchSGD, PermutedAccelerated
-from dpcheck.checks import Context, by_size, check
-from dpcheck.harness import risk
+from dpcheck.checks import Check, Context, by_size, check
+from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import certified
 from dpcheck.interfaces import Algorithm, Array, Problem, Workload
+from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, undecided
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriages, web_like
 
-from ._risk import ANY, localised, problem
+from .cases import ANY, PLANE, accounted, localised, problem, searched, told, well
+
+
+@check("tsybakov/proc-dpsgd", kind="privacy", grid={"epsilon": (0.5, 2.0), "T": by_size((8,), (1, 8, 50))})
+def account_of_dpsgd(context: Context, *, epsilon: float, T: int) -> Verdict:
+    """The noise that the accountant chose, accounted again."""
+    promise = ApproxDP(epsilon, 1e-5)
+    plan = MinibatchSGD(T=T, b=64).schedule(told(PLANE, promise), 1024)
+    return accounted(plan, promise, "subsampled Gaussian steps, by the accountant of Poisson samples")
+
+
+@check("tsybakov/proc-dpsgd", kind="sensitivity")
+def steps_of_dpsgd(context: Context) -> Verdict:
+    """Clipped sums over replayed Poisson samples, against 2C/b."""
+    because = "a record enters a sum of clipped gradients at most once, over the expected batch size"
+    return searched(context, MinibatchSGD(T=3, b=4), 8, because)
+
+
+@check("tsybakov/proc-dpsgd", kind="runtime", grid={"b": (16, 64)})
+def sampled_gradients(context: Context, *, b: int) -> Verdict:
+    """Gradients of 40 steps of DP-SGD on 256 records against Tb and six deviations of the random batch sizes."""
+    work = well(2.0, 4.0)
+    found = runtime.count(MinibatchSGD(T=40, b=b), work, problem(work, 3.0), 256, 1, context.seed, context.name, b)
+    return runtime.verdict(found.gradients, found.claimed + 6 * math.sqrt(found.claimed), x=b, variable="b")
+
 
 TABLES: dict[str, Callable[..., RegularisedPopulation]] = {
     "doctor visits": doctor_visits,
@@ -39,6 +64,7 @@ TABLES: dict[str, Callable[..., RegularisedPopulation]] = {
     "census-like": census_like,
     "web-like": web_like,
 }
+
 METHODS = ("LNC-GM", "PNCA-SGD", "DP-SGD")
 REAL, MADE_UP = ("doctor visits", "marriages"), ("census-like", "web-like")
 BUDGETS = by_size((1.0, 4.0), (0.5, 1.0, 2.0, 5.0), (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0))
@@ -105,7 +131,6 @@ def run(context: Context, loss: str, data: str, method: str, epsilon: float, n: 
 
 
 Rows = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-
 
 BETTER: dict[tuple[str, str], Sequence[tuple[str, str]]] = {
     ("exp-logistic", "others"): (("DP-SGD", "LNC-GM"), ("DP-SGD", "PNCA-SGD")),
@@ -190,101 +215,42 @@ def _length(context: Context) -> int:
     return int(context.scale(2**10, 2**12, 2**13))
 
 
-@check(
-    "tsybakov/exp-logistic",
-    kind="risk",
-    grid={"data": REAL, "method": METHODS, "epsilon": BUDGETS},
-    conclude=compare("exp-logistic", "epsilon"),
-    expect=("consistent", "undecided"),
+def sweep(label: str, name: str, loss: str, said: str, tables: tuple[str, str], variable: str) -> Check:
+    """The check of that name: every method on two tables over epsilon, or over n at epsilon = 8."""
+
+    def measured(context: Context, *, data: str, method: str, **at: float) -> dict[str, float]:
+        return run(context, loss, data, method, at.get("epsilon", 8.0), int(at.get("n", _length(context))))
+
+    which = "two tables of statsmodels" if tables == REAL else "two made-up tables"
+    measured.__name__ = measured.__qualname__ = name
+    measured.__doc__ = f"{said} on the {which} as {variable} grows{', at epsilon = 8' if variable == 'n' else ''}."
+    return check(
+        label,
+        kind="risk",
+        grid={"data": tables, "method": METHODS, variable: BUDGETS if variable == "epsilon" else SIZES},
+        conclude=compare(label.partition("/")[2], variable),
+        expect=("consistent", "undecided"),
+    )(measured)
+
+
+RIDGE, FOURTH = "Ridge logistic regression", "Regression of the labels in the fourth power"
+logistic_over_epsilon_on_real_tables = sweep(
+    "tsybakov/exp-logistic", "logistic_over_epsilon_on_real_tables", "logistic", RIDGE, REAL, "epsilon"
 )
-def logistic_over_epsilon_on_real_tables(
-    context: Context, *, data: str, method: str, epsilon: float
-) -> dict[str, float]:
-    """Ridge logistic regression on the two tables of statsmodels as epsilon grows."""
-    return run(context, "logistic", data, method, epsilon, _length(context))
-
-
-@check(
-    "tsybakov/exp-logistic",
-    kind="risk",
-    grid={"data": MADE_UP, "method": METHODS, "epsilon": BUDGETS},
-    conclude=compare("exp-logistic", "epsilon"),
-    expect=("consistent", "undecided"),
+logistic_over_epsilon_on_made_up_tables = sweep(
+    "tsybakov/exp-logistic", "logistic_over_epsilon_on_made_up_tables", "logistic", RIDGE, MADE_UP, "epsilon"
 )
-def logistic_over_epsilon_on_made_up_tables(
-    context: Context, *, data: str, method: str, epsilon: float
-) -> dict[str, float]:
-    """Ridge logistic regression on the two made-up tables as epsilon grows."""
-    return run(context, "logistic", data, method, epsilon, _length(context))
-
-
-@check(
-    "tsybakov/exp-logistic",
-    kind="risk",
-    grid={"data": REAL, "method": METHODS, "n": SIZES},
-    conclude=compare("exp-logistic", "n"),
-    expect=("consistent", "undecided"),
+logistic_over_n_on_real_tables = sweep(
+    "tsybakov/exp-logistic", "logistic_over_n_on_real_tables", "logistic", RIDGE, REAL, "n"
 )
-def logistic_over_n_on_real_tables(context: Context, *, data: str, method: str, n: int) -> dict[str, float]:
-    """Ridge logistic regression on the two tables of statsmodels as n grows, at epsilon = 8."""
-    return run(context, "logistic", data, method, 8.0, n)
-
-
-@check(
-    "tsybakov/exp-logistic",
-    kind="risk",
-    grid={"data": MADE_UP, "method": METHODS, "n": SIZES},
-    conclude=compare("exp-logistic", "n"),
-    expect=("consistent", "undecided"),
+logistic_over_n_on_made_up_tables = sweep(
+    "tsybakov/exp-logistic", "logistic_over_n_on_made_up_tables", "logistic", RIDGE, MADE_UP, "n"
 )
-def logistic_over_n_on_made_up_tables(context: Context, *, data: str, method: str, n: int) -> dict[str, float]:
-    """Ridge logistic regression on the two made-up tables as n grows, at epsilon = 8."""
-    return run(context, "logistic", data, method, 8.0, n)
-
-
-@check(
-    "tsybakov/exp-l4",
-    kind="risk",
-    grid={"data": REAL, "method": METHODS, "epsilon": BUDGETS},
-    conclude=compare("exp-l4", "epsilon"),
-    expect=("consistent", "undecided"),
+l4_over_epsilon_on_real_tables = sweep(
+    "tsybakov/exp-l4", "l4_over_epsilon_on_real_tables", "l4", FOURTH, REAL, "epsilon"
 )
-def l4_over_epsilon_on_real_tables(context: Context, *, data: str, method: str, epsilon: float) -> dict[str, float]:
-    """Regression of the labels in the fourth power on the two tables of statsmodels as epsilon grows."""
-    return run(context, "l4", data, method, epsilon, _length(context))
-
-
-@check(
-    "tsybakov/exp-l4",
-    kind="risk",
-    grid={"data": MADE_UP, "method": METHODS, "epsilon": BUDGETS},
-    conclude=compare("exp-l4", "epsilon"),
-    expect=("consistent", "undecided"),
+l4_over_epsilon_on_made_up_tables = sweep(
+    "tsybakov/exp-l4", "l4_over_epsilon_on_made_up_tables", "l4", FOURTH, MADE_UP, "epsilon"
 )
-def l4_over_epsilon_on_made_up_tables(context: Context, *, data: str, method: str, epsilon: float) -> dict[str, float]:
-    """Regression of the labels in the fourth power on the two made-up tables as epsilon grows."""
-    return run(context, "l4", data, method, epsilon, _length(context))
-
-
-@check(
-    "tsybakov/exp-l4",
-    kind="risk",
-    grid={"data": REAL, "method": METHODS, "n": SIZES},
-    conclude=compare("exp-l4", "n"),
-    expect=("consistent", "undecided"),
-)
-def l4_over_n_on_real_tables(context: Context, *, data: str, method: str, n: int) -> dict[str, float]:
-    """Regression of the labels in the fourth power on the two tables of statsmodels as n grows, at epsilon = 8."""
-    return run(context, "l4", data, method, 8.0, n)
-
-
-@check(
-    "tsybakov/exp-l4",
-    kind="risk",
-    grid={"data": MADE_UP, "method": METHODS, "n": SIZES},
-    conclude=compare("exp-l4", "n"),
-    expect=("consistent", "undecided"),
-)
-def l4_over_n_on_made_up_tables(context: Context, *, data: str, method: str, n: int) -> dict[str, float]:
-    """Regression of the labels in the fourth power on the two made-up tables as n grows, at epsilon = 8."""
-    return run(context, "l4", data, method, 8.0, n)
+l4_over_n_on_real_tables = sweep("tsybakov/exp-l4", "l4_over_n_on_real_tables", "l4", FOURTH, REAL, "n")
+l4_over_n_on_made_up_tables = sweep("tsybakov/exp-l4", "l4_over_n_on_made_up_tables", "l4", FOURTH, MADE_UP, "n")
