@@ -164,7 +164,7 @@ class PermutedAccelerated(Algorithm[Batches]):
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `tsybakov/thm-6@derived` and of the settings; n is what its whole batches read."""
         plan, c = self.plan(problem, n), problem.constants
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         shuffled = self.calibration == "shuffle"
         local = local_shuffled(epsilon, delta, plan.T * plan.b, self.label)[0] if shuffled else math.nan
         return {

@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from types import FrameType
 from typing import Any
 
+from dpcheck.carried import PACKAGE
 from dpcheck.checks import Check, Size
 from dpcheck.claims import Claim
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
 from dpcheck.engine.catalogue import Catalogue
-from dpcheck.carried import PACKAGE
 from dpcheck.engine.measurements import decode, encode
 from dpcheck.verdicts import Verdict
 
