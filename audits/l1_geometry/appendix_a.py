@@ -11,13 +11,22 @@ from dpcheck.algorithms.l1_geometry import MultiPassMirrorDescent
 from dpcheck.algorithms.l1_geometry.entropic import eg_step
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import settings
 from dpcheck.geometry import Entropy
 from dpcheck.harness import accuracy
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.verdicts import Verdict
 
-from ._instances import linear, problem
+from .cases import linear, problem
+
+settings_of_alg_4 = settings(
+    "l1_geometry/alg-4",
+    {"steps": "l1_geometry/alg-4@steps", "gradients": "l1_geometry/alg-4@gradients"},
+    symbols={"phases": "R"},
+    beside={"number": "the number of the pass", "eta": "given"},
+    fields={"passes": (1, 2, 5), "eta": (0.1, 0.5)},
+)
 
 
 @check("l1_geometry/proc-eg-step", kind="accuracy")

@@ -1,4 +1,4 @@
-"""Appendix B: the steps, phases, risk and cost of Algorithms 5 and 6, next to the risk of Algorithm 2."""
+"""Appendix B: mirror descent in the l_p norm, Algorithms 5 and 6, Theorems 12 and 13."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.l1_geometry import (
-    GeneralLocalizedMirrorDescent,
-    GeneralNoisyMirrorDescent,
-    LocalizedMirrorDescent,
-)
-from dpcheck.checks import Context, check
+from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, GeneralNoisyMirrorDescent
+from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
-from dpcheck.geometry import PowerMap
+from dpcheck.geometry import PowerMap, norms
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import with_budget
@@ -25,14 +22,92 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.verdicts import Point, Verdict, combine, differs, undecided
+from dpcheck.verdicts import Point, Verdict, combine, differs
 from dpcheck.workloads import SignLinear
 
-from ._instances import Seen, least_private, linear, problem, without_bars
-from .section_3_localised import SIZES, moves_its_phase_alone
+from .cases import (
+    SIZES,
+    Seen,
+    certified_account,
+    counted_phases,
+    least_private,
+    linear,
+    moves_its_phase_alone,
+    planned_gradients,
+    problem,
+    regret,
+    risk_of_linear_losses,
+    without_bars,
+)
+from .section_3_1 import DESCENT, GIVEN
+from .section_3_2 import PHASES, PLACES, SYMBOLS
 from .witnesses import thm_12_step
 
-# Algorithm 5 ---------------------------------------------------------------------------------------------------------
+EXPONENTS = (1.25, 1.5, 2.0)
+OF_ALGORITHM_5 = {
+    **DESCENT,
+    "sigma": "l1_geometry/alg-5",
+    "sensitivity": "l1_geometry/alg-5@sensitivity",
+    "scale": "l1_geometry/alg-5@scale",
+    "D_1": "l1_geometry/alg-5@distance",
+}
+settings_of_alg_5 = settings(
+    "l1_geometry/alg-5",
+    {
+        "as printed": {**OF_ALGORITHM_5, "eta": "l1_geometry/alg-5@eta"},
+        "corrected": {**OF_ALGORITHM_5, "eta": "l1_geometry/alg-5@corrected-eta"},
+    },
+    beside={**GIVEN, "p": "given"},
+    problems=drawn(d=(2, 1000)),
+    fields={"p": EXPONENTS},
+)
+OF_ALGORITHM_6 = {
+    **PHASES,
+    "eta_i": "l1_geometry/alg-6@eta",
+    "sigma": "l1_geometry/alg-6@sigma",
+    "sensitivity": "l1_geometry/alg-6@sensitivity",
+    "weight": "l1_geometry/alg-6@lambda",
+    "scale": "l1_geometry/alg-5@scale",
+    "radius": "l1_geometry/alg-6",
+}
+settings_of_alg_6 = settings(
+    "l1_geometry/alg-6",
+    {
+        "as printed": OF_ALGORITHM_6,
+        "corrected": {
+            **OF_ALGORITHM_6,
+            "b": "l1_geometry/alg-6@corrected-batch",
+            "phases": "l1_geometry/alg-6@corrected-phases",
+        },
+    },
+    symbols=SYMBOLS,
+    beside={**PLACES, "p": "given"},
+    problems=drawn(d=(2, 1000)),
+    fields={"p": EXPONENTS},
+)
+
+
+@check("l1_geometry/alg-5", kind="privacy", grid={"p": (1.5, 2.0)})
+def general_descent_is_private(context: Context, *, p: float) -> Verdict:
+    """The printed noise of Algorithm 5 certifies (eps, delta)-DP."""
+    return certified_account(GeneralNoisyMirrorDescent(p=p), linear(4, shape="lp", p=p), 1.0, 100, 1.0)
+
+
+@check("l1_geometry/alg-5", kind="sensitivity", grid={"p": (1.25, 2.0)})
+def general_sensitivity_is_attained(context: Context, *, p: float) -> Verdict:
+    """||g||_2 <= d^(1/2 - 1/q) ||g||_q is attained by the vector of ones: sensitivity 2 d^(1/2 - 1/q) L/b."""
+    work = linear(4, shape="lp", p=p)
+    row = GeneralNoisyMirrorDescent(p=p, batch=5).schedule(problem(work), 25).phases[0]
+    return agree([row.sensitivity], [2 * float(np.linalg.norm(np.ones(4))) / 5], "sensitivity of one draw")
+
+
+@check("l1_geometry/alg-5", kind="runtime")
+def gradients_of_algorithm_5(context: Context) -> Verdict:
+    """T b = n^2/b gradients."""
+    work = linear(3, shape="lp", p=1.5)
+    algorithm = GeneralNoisyMirrorDescent(p=1.5, batch=6)
+    counts = runtime.count(algorithm, work, problem(work), 36, 1, context.seed, "count")
+    return runtime.verdict(counts.gradients, 36 * 36 / 6, x=36.0)
 
 
 @check("l1_geometry/alg-5", kind="accuracy", grid={"p": (1.25, 1.5, 2.0), "R": (1e6, 0.5)})
@@ -68,10 +143,10 @@ def steps_solve_their_mirror_problem(context: Context, *, p: float, R: float) ->
     return steps if average.outcome == "holds" else average
 
 
-# Theorem 12 ----------------------------------------------------------------------------------------------------------
-
-
-"""log(1/delta) and log d as positive numbers of their own."""
+@check("l1_geometry/thm-12", kind="privacy", grid={"epsilon": (0.1, 1.0)})
+def theorem_12_is_private(context: Context, *, epsilon: float) -> Verdict:
+    """(eps, delta)-DP of Algorithm 5 at p = 1.25."""
+    return certified_account(GeneralNoisyMirrorDescent(p=1.25), linear(4, shape="lp", p=1.25), epsilon, 100, epsilon)
 
 
 @check("l1_geometry/thm-12", kind="risk", grid={"p": (1.25, 1.5)})
@@ -158,7 +233,10 @@ class Counted:
         return Sample(self.record, np.full((1, 1), float(self.n)))
 
 
-# Algorithm 6 ---------------------------------------------------------------------------------------------------------
+@check("l1_geometry/alg-6", kind="privacy", grid={"p": (1.5, 2.0)})
+def general_localised_descent_is_private(context: Context, *, p: float) -> Verdict:
+    """(eps/2, delta)-DP on disjoint blocks."""
+    return certified_account(GeneralLocalizedMirrorDescent(p=p), linear(4), 1.0, 256, 0.5)
 
 
 @check("l1_geometry/alg-6", kind="sensitivity", grid={"p": (1.25, 1.5, 2.0)})
@@ -167,81 +245,29 @@ def a_record_moves_its_general_phase_alone(context: Context, *, p: float) -> Ver
     return moves_its_phase_alone(context, GeneralLocalizedMirrorDescent(p=p, distance=1.0), linear(3, R=50.0))
 
 
-@check("l1_geometry/alg-2", kind="risk", also=("l1_geometry/thm-4@summed",))
-def regret_of_the_phases(context: Context) -> Verdict:
-    """E F(x_k) - F(y) against the phases' bound at the y = x_0 - s e_1 that makes it tightest, at the least noise
-    that is certified for delta = 0.4.
-
-    No private run: at a delta that means anything the bound exceeds what the phases can move, at sizes that can be run.
-    The bound of Theorem 4, y = x*, exceeds the range of the loss below n of about 10^6; near the start it does not.
-    """
-    return _regret(context, LocalizedMirrorDescent(distance=1.0), 8192, context.scale(22, 40))
+@check("l1_geometry/alg-6", kind="runtime", grid={"n": by_size([64], [64, 256])})
+def gradients_of_the_general_phases(context: Context, *, n: int) -> Verdict:
+    """The same count for Algorithm 6."""
+    return counted_phases(context, GeneralLocalizedMirrorDescent(p=1.5), n, "l1_geometry/thm-4@derived")
 
 
 @check("l1_geometry/alg-6", kind="risk")
 def regret_of_the_general_phases(context: Context) -> Verdict:
     """The same at p = 2, where no norm is converted; delta = 0.4: no private run either."""
-    return _regret(context, GeneralLocalizedMirrorDescent(distance=1.0), 4096, context.scale(30, 100))
-
-
-def _regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: int) -> Verdict:
-    slope, work = 0.95, linear(2, 0.95, R=50.0)
-    told = problem(work, ApproxDP(1.0, 0.4))
-    algorithm = least_private(algorithm, told, n)
-    first, reach = next(iter(algorithm.phases(told, n))), slope * algorithm.movement(told, n)
-    at_once = first.eta_i * first.records * (first.p - 1)
-    away = slope * at_once / 2  # maximises slope s - s^2/at_once
-    bound = bound_of("l1_geometry/thm-4@summed", algorithm, told, n, D_1=away)
-    rows = work.rows(context.rng("data"), trials, n)
-    point = algorithm.fit(work, Fixed(rows), told, rng=context.rng("runs"), trials=trials)
-    # Regret plus reach - slope away is F(x_k) - F(x_0) + reach, which lies in [0, 2 reach] surely.
-    raised, limit = bound - slope * away + reach, 2 * reach
-    if raised >= limit:
-        said = f"the bound {bound - slope * away:.4g} on E F(x_k) - F(x_0) is vacuous: {reach:.4g} is never exceeded"
-        return undecided(said, "exact", numbers={"bound": bound, "reach": reach, "vacuous": True})
-    found = risk.expectation(
-        np.maximum(0.0, slope * point[:, 0] + reach), raised, context.failure_probability, limit=limit * (1 + 1e-9),
-        quantity="F(x_k) - F(x_0), raised by what the phases can move,", x=float(n),
-    )  # fmt: skip
-    found = replace(found, numbers={**found.numbers, "regret bound": bound, "|y - x_0|": away, "reach": reach})
-    return with_budget(without_bars(found), algorithm, told, n)
-
-
-# Theorems 5 and 13: gradients ----------------------------------------------------------------------------------------
-
-
-def _planned(rule: str, p: float, d: int, epsilon: float, n: int) -> float:
-    """Gradients of Algorithm 6, by its schedule; 0 where no phase can be run."""
-    algorithm = GeneralLocalizedMirrorDescent(p=p, batch_rule=rule)  # type: ignore[arg-type]
-    return float(sum(row.T * row.b for row in algorithm.phases(problem(linear(d), ApproxDP(epsilon, 1e-5)), n)))
-
-
-@check("l1_geometry/thm-5", kind="runtime", grid={"p": (1.25, 2.0), "d": (4, 1024), "epsilon": (0.01, 1.0)})
-def stated_gradients_are_enough(context: Context, *, p: float, d: int, epsilon: float) -> Verdict:
-    """Algorithm 6 with batches of sqrt(d)/eps_i, planned up to n = 2^40: at most n^(3/2) sqrt(log2 d) and
-    n^2 eps/sqrt d with a constant below 1, without the stated factor log n; a run at n = 256 asks for what is planned.
-    """
-    if epsilon == 1.0 and d == 4:
-        algorithm, work = GeneralLocalizedMirrorDescent(p=p, batch_rule="gradients"), linear(d)
-        counts = runtime.count(algorithm, work, problem(work), 256, 1, context.seed, "count", p)
-        if float(counts.gradients.max()) != _planned("gradients", p, d, epsilon, 256):
-            return differs(f"{counts.gradients.max():,.0f} gradients counted, the plan differs", "counted")
-    verdicts, at = [], {"d": d, "epsilon": epsilon}
-    for n in SIZES:
-        spent = _planned("gradients", p, d, epsilon, n)
-        bound, stated = (
-            float(claim(f"l1_geometry/{of}").evaluate(n=n, **at)) for of in ("thm-4@corrected", "thm-5@derived")
-        )
-        if spent:
-            series, least = f"p = {p:g}, d = {d}, epsilon = {epsilon:g}", min(bound, stated)
-            verdicts.append(runtime.verdict(spent, least, what="planned gradients", x=float(n), series=series))
-    return combine(verdicts)
+    return regret(context, GeneralLocalizedMirrorDescent(distance=1.0), 4096, context.scale(30, 100))
 
 
 @check("l1_geometry/thm-13", kind="transcription")
 def theorem_13_is_theorem_5(context: Context) -> Verdict:
     """Both have one rate here, as they have in print."""
     return proved({"Theorem 5": claim("l1_geometry/thm-13").order - claim("l1_geometry/thm-5").order})
+
+
+@check("l1_geometry/thm-13", kind="risk", grid={"p": (1.25,), "n": by_size([256], [256, 1024])}, expect="undecided")
+def risk_with_balanced_batches(context: Context, *, p: float, n: int) -> Verdict:
+    """Algorithm 6 with batches sqrt((p - 1) n_i); the sum is below the largest risk from about n = 30,000 on."""
+    algorithm = GeneralLocalizedMirrorDescent(distance=1.0, p=p, batch_rule="balanced")
+    return risk_of_linear_losses(context, algorithm, n, f"p = {p:g}, balanced")
 
 
 @check("l1_geometry/thm-13@corrected", kind="symbolic", grid={"p": (1.01, 1.25, 2.0)})
@@ -265,8 +291,18 @@ def gradients_of_balanced_batches(context: Context, *, p: float, d: int) -> Verd
     """
     verdicts = []
     for n in SIZES:
-        spent = _planned("balanced", p, d, 1.0, n)
+        spent = planned_gradients("balanced", p, d, 1.0, n)
         if spent:
             bound, series = 0.55 * n**1.5 / math.sqrt(p - 1), f"p = {p:g}, d = {d}"
             verdicts.append(runtime.verdict(spent, bound, what="planned gradients", x=float(n), series=series))
     return combine(verdicts)
+
+
+@check("l1_geometry/fact-l2-lq", kind="sensitivity")
+def two_norm_against_q_norm(context: Context) -> Verdict:
+    """The largest ratio is that of the vector of ones, by the library's exact norm equivalence."""
+    grid = [(q, d) for q in (2.0, 3.0, 7.5, 21.0) for d in (1, 4, 100)]
+    ones = [float(norms.norm(np.ones(d), 2.0) / norms.norm(np.ones(d), q)) for q, d in grid]
+    sharp = [norms.equivalence(2.0, q, d) for q, d in grid]
+    stated = [float(claim("l1_geometry/fact-l2-lq").evaluate(d=d, q=q)) for q, d in grid]
+    return agree([*ones, *sharp], [*stated, *stated], "ratio of the norms")

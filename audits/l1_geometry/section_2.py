@@ -18,7 +18,7 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads.crosspolytope import SignLasso
 
-from ._instances import linear, location
+from .cases import linear, location
 
 SMALL = SignLasso(x_star=(0.5, -0.25, 0.0))
 

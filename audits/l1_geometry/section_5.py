@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy as sp
 
+from dpcheck.accounting import account
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConvexReduction, TreeFrankWolfe
 from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, check, unchecked
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
+from dpcheck.harness.budget import judge_account
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Problem
@@ -19,8 +22,22 @@ from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, holds, refuted
 
-from ._instances import LASSO, linear, problem
-from .section_4_risk import LIMIT
+from .cases import LASSO, LIMIT, linear, problem
+
+RUNS = {
+    "phases": "l1_geometry/proc-strongly-convex-reduction@runs",
+    "records": "l1_geometry/proc-strongly-convex-reduction@records",
+}
+settings_of_the_reduction = settings(
+    "l1_geometry/proc-strongly-convex-reduction",
+    {"as printed": RUNS, "smooth": RUNS},
+    beside={
+        "i": "the number of the run",
+        "first": "where its records begin",
+        "distance": "not in the paper; `distances_of_the_restarts` looks at it",
+    },
+    problems=drawn(n=(2**16, 2**36), extra={"strong_convexity": (0.1, 10)}),
+)
 
 
 @check("l1_geometry/thm-8@literal", kind="risk", expect="refuted")
@@ -134,8 +151,6 @@ restarted_descent = unchecked(
     "all sizes that can be run",
 )
 
-# Gradients -----------------------------------------------------------------------------------------------------------
-
 
 @check("l1_geometry/thm-8@derived", kind="runtime", grid={"d": (4, 64), "epsilon": (0.1, 1.0)})
 def gradients_of_the_restarted_descent(context: Context, *, d: int, epsilon: float) -> Verdict:
@@ -174,3 +189,19 @@ def gradients_of_the_restarted_tree(context: Context, *, noise: str) -> Verdict:
                     f"{counts.gradients.max():,.0f} gradients counted, {counts.claimed:,} planned", "counted"
                 )
     return combine(verdicts)
+
+
+@check(
+    "l1_geometry/proc-strongly-convex-reduction", kind="privacy", grid={"inner": ("tree", "descent")}
+)  # fmt: skip
+def restarts_on_disjoint_records_are_private(context: Context, *, inner: str) -> Verdict:
+    """Every restart reads records of its own: the worst record costs what its run costs, with certified claims."""
+    n = 4096 if inner == "tree" else 1024
+    if inner == "tree":
+        privacy: ApproxDP = PureDP(1.0)
+        algorithm = StronglyConvexReduction(inner=TreeFrankWolfe(sensitivity="safe", T=1, budget="economical"))
+    else:
+        privacy, algorithm = ApproxDP(1.0, 1e-5), StronglyConvexReduction()
+    plan = algorithm.schedule(problem(LASSO, privacy), n)
+    found = judge_account(account(plan, n), privacy)
+    return replace(found, numbers={**found.numbers, "runs": len(plan.phases), "releases": len(plan.releases)})

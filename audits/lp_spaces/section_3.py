@@ -1,4 +1,4 @@
-"""Sections 1 and 3: rates compared with the theorems, definitions, and the generalised Gaussian mechanism."""
+"""Section 3: definitions, and the generalised Gaussian mechanism."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import numpy as np
 import sympy as sp
 from scipy import integrate, stats
 
-from dpcheck.accounting import shuffle_delta, shuffle_epsilon
-from dpcheck.algorithms.lp_spaces.rates import constrained_rate
-from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian, local_budget, mirror_map
-from dpcheck.algorithms.lp_spaces.regular import kappa as regularity_of
+from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian, mirror_map
 from dpcheck.checks import Context, by_size, check, together
-from dpcheck.engine.statements import explicit_of, order_of
+from dpcheck.engine.statements import explicit_of
 from dpcheck.geometry import L1Ball
 from dpcheck.geometry.norms import dual_norm, norm
 from dpcheck.harness import accuracy, domain
@@ -23,70 +20,17 @@ from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import GeneralizedGaussian
 from dpcheck.statistics.means import refute_mean
-from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, kappa, mu, n
+from dpcheck.symbols import BY_NAME, delta, epsilon
 from dpcheck.verdicts import Verdict, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from ._instances import body
+from .cases import body
 
-d_, p_, theta_ = BY_NAME["d"], BY_NAME["p"], BY_NAME["theta"]
+d_, p_ = BY_NAME["d"], BY_NAME["p"]
+
+
 ROOT_TAU = sp.Rational(250662, 100_000)
 """Just below sqrt(2 pi)."""
-UNIT = {D: 1, L: 1, mu: 1}
-FAILS = BY_NAME["beta"]
-ONE_LOG = sp.Symbol("log")
-"""Stands in a list of values for log(1/delta) = 1: the tables leave logarithms out."""
-
-# Contributions and tables -------------------------------------------------------------------------------------------
-
-
-@check("lp_spaces/claim-contrib-1", kind="transcription")
-def strongly_convex_rate_without_epsilon(context: Context) -> Verdict:
-    """Contribution 1 is the derived rate of Theorem 4; Theorem 4 as printed is larger by (1/epsilon - 1)/n."""
-    printed, derived = order_of("lp_spaces/thm-4").subs(UNIT), order_of("lp_spaces/thm-4@derived").subs(UNIT)
-    here = order_of("lp_spaces/claim-contrib-1")
-    gap = sp.simplify(printed - here - (1 / epsilon - 1) / n)
-    return proved({"Contribution 1 = derived Theorem 4": derived - here, "printed - Contribution 1": gap})
-
-
-@check("lp_spaces/claim-contrib-2", kind="transcription")
-def contribution_2_is_theorem_7(context: Context) -> Verdict:
-    """Contribution 2, typed from its own page, restates Theorem 7."""
-    return proved({"difference": order_of("lp_spaces/claim-contrib-2") - order_of("lp_spaces/thm-7")})
-
-
-@check("lp_spaces/claim-table-1", kind="transcription")
-def table_1_is_theorem_2(context: Context) -> Verdict:
-    """Table 1's convex rate is Theorem 2 at unit constants, without its logarithm."""
-    printed = order_of("lp_spaces/thm-2").subs(UNIT).subs(delta, sp.exp(-1))
-    return proved({"difference": printed - order_of("lp_spaces/claim-table-1")})
-
-
-ENTRIES = (
-    ("claim-table-1@strongly-convex", "thm-4@derived", {**UNIT, ONE_LOG: 1}),
-    ("claim-table-2", "thm-10", {D: 1, FAILS: sp.exp(-1), ONE_LOG: 1}),
-    ("claim-table-2@unconstrained", "thm-7", {ONE_LOG: 1}),
-    ("claim-table-2@all-epsilon", "claim-app10-general-eps", {ONE_LOG: 1}),
-    ("claim-table-2@large-p", "thm-8", {theta_: 1, ONE_LOG: 1}),
-    ("claim-contrib-1@convex", "thm-2", UNIT),
-    ("claim-contrib-3@all-epsilon", "claim-app10-general-eps", {}),
-)
-
-
-@check("lp_spaces/claim-table-2", kind="transcription", grid={"entry": tuple(range(len(ENTRIES)))})
-def entries_restate_the_theorems(context: Context, *, entry: int) -> Verdict:
-    """The entries of both tables and the other halves of the contributions, each typed from its own page, against the
-    theorems at unit constants; in the tables without logarithms.
-    """
-    here, there, at = ENTRIES[entry]
-    whole = order_of(f"lp_spaces/{there}").subs({key: value for key, value in at.items() if key != ONE_LOG})
-    stated = order_of(f"lp_spaces/{here}")
-    if ONE_LOG in at:
-        whole = whole.subs(delta, sp.exp(-1))
-    return proved({f"{here} - {there}": stated - whole})
-
-
-# Tools --------------------------------------------------------------------------------------------------------------
 
 
 @check("lp_spaces/def-1", kind="privacy", grid={"atoms": by_size([5], [5, 10])})
@@ -267,9 +211,6 @@ def moments_of_the_radius(context: Context) -> Verdict:
     return proved({**cases, "m = 2": second})
 
 
-# Definitions --------------------------------------------------------------------------------------------------------
-
-
 def _pairs(context: Context, d: int = 4) -> tuple[CoordinateHuber, np.ndarray, np.ndarray, np.ndarray]:
     work = CoordinateHuber(np.linspace(-1, 1, d))
     rng, size = context.rng(), context.scale(1000, 10_000)
@@ -383,9 +324,6 @@ def width_of_sparse_vectors(context: Context, *, s: int) -> Verdict:
     return make(said, "sampled", failure_probability=share, numbers=numbers)
 
 
-# Procedures ---------------------------------------------------------------------------------------------------------
-
-
 @check("lp_spaces/proc-gg", kind="accuracy", grid={"p": (1.2, 1.6)}, expect="consistent")
 def sampler_follows_its_law(context: Context, *, p: float) -> Verdict:
     """The squared norm over sigma^2 against chi-square, and one coordinate's share against a Beta law (Kolmogorov)."""
@@ -429,45 +367,3 @@ def exact_privacy_of_the_noise(context: Context, *, r: float) -> Verdict:
         left, right, statement="exact divergence <= charge", tolerance=1e-5, evidence="certificate",
         covers="by quadrature; a squared norm that is (r-1)-smooth bounds every other shift",
     )  # fmt: skip
-
-
-@check("lp_spaces/proc-shuffle", kind="privacy", grid={"n": by_size([10_000], [10_000, 10**6])})
-def amplification_against_the_exact_pair(context: Context, *, n: int) -> Verdict:
-    """The closed form lies above the exact dominating pair of randomised responses, at budgets that are used."""
-    worst = 0.0
-    for epsilon0, delta_ in itertools.product((0.2, 0.6, 1.0), (1e-3, 1e-6)):
-        stated = shuffle_epsilon(epsilon0, n, delta_)
-        worst = max(worst, shuffle_delta(stated, epsilon0, n) / delta_)
-    said = f"delta of the exact pair is at most {worst:.3g} of the stated one at n = {n:,}"
-    return (holds if worst <= 1 else refuted)(said, "certificate", numbers={"largest ratio": worst})
-
-
-@check("lp_spaces/proc-shuffle", kind="privacy")
-def local_budgets_add_up(context: Context) -> Verdict:
-    """The local budget returns exactly epsilon after amplification, and its delta_0 spends the other half of delta."""
-    found, wanted = [], []
-    for n_, e in ((10**4, 0.1), (10**6, 0.01)):
-        local = local_budget(e, 1e-6, n_)
-        assert local is not None
-        found += [shuffle_epsilon(local.epsilon, n_, 5e-7)]
-        wanted += [e]
-        found += [(math.exp(e) + 1) * (1 + math.exp(-local.epsilon) / 2) * n_ * local.delta]
-        wanted += [5e-7]
-    return agree(found, wanted, "epsilon after shuffling, and the delta of the local parts", tolerance=1e-6)
-
-
-@check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
-def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
-    """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
-    found, wanted = [], []
-    for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
-        at = {n: size, d_: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
-        found.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
-        if p < 2:
-            rate = order_of("lp_spaces/proc-bassily21").subs({**at, kappa: regularity_of(p, dim, "safe")})
-        else:
-            # Theorem 8 at |theta*| = 1 over the gap of d^(1/2 - 1/p) between the two, times M.
-            gap = explicit_of("lp_spaces/claim-after-thm-8")
-            rate = (order_of("lp_spaces/thm-8").subs(theta_, 1) / gap * D).subs(at)
-        wanted.append(float(rate))
-    return agree(found, wanted, "excess risk without logarithms")

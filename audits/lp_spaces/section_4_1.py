@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.lp_spaces import (
-    ApproximateObjectivePerturbation,
-    ExactObjectivePerturbation,
-)
+from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, ExactObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.algorithms.solvers import Pushed, Task, value
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
-from dpcheck.geometry import Ball, Interval, L1Ball
+from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
@@ -25,13 +23,26 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
+from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME, D, L, alpha, epsilon, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
+from dpcheck.workloads import LinearMean, signs_on
 
-from ._cone import at_size
-from ._instances import DELTA, FREE, body, bump_excess, enough, linear, problem, quadratic
-
-# Algorithm 1 --------------------------------------------------------------------------------------------------------
+from .cases import (
+    DELTA,
+    FREE,
+    UNSEEN,
+    EqualMean,
+    at_size,
+    audited,
+    body,
+    bump_excess,
+    enough,
+    linear,
+    perturbation,
+    problem,
+    quadratic,
+)
 
 
 def _interval(width: float = 200.0) -> object:
@@ -121,9 +132,6 @@ def steps_of_the_optimiser(context: Context, *, gap: float) -> Verdict:
     return runtime.verdict(found.gradients, found.claimed, x=1 / gap, variable="1/gap")
 
 
-# Theorem 1 ----------------------------------------------------------------------------------------------------------
-
-
 @check(
     "lp_spaces/thm-1", kind="privacy", grid={"epsilon": by_size([0.1, 0.5], [0.01, 0.05, 0.1, 0.3, 0.5, 0.9])},
     also=("lp_spaces/thm-3@corrected",),
@@ -161,9 +169,6 @@ def both_releases_move_as_theorem_1_needs(context: Context) -> Verdict:
     first = 4 * L**2 / explicit_of("lp_spaces/alg-1")
     second = 4 * alpha / lam / (64 * alpha * log / (lam * eps**2))
     return proved({"mu_G^2 + mu_H^2": first + second - explicit_of("lp_spaces/thm-1@derived")})
-
-
-# Theorem 2 ----------------------------------------------------------------------------------------------------------
 
 
 def _cone(context: Context, n: int, rule: str) -> dict[str, float]:
@@ -318,3 +323,56 @@ def baseline_risk(context: Context, *, n: int) -> Verdict:
     trials = enough(context, limit, bound, 100)
     values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, n, gradients=FREE)
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+
+
+@check("lp_spaces/alg-1", kind="accuracy", grid={"solver": ("exact", "pushed")})
+def lines_of_algorithm_1(context: Context, *, solver: str) -> Verdict:
+    """Mean estimation on a ball: theta_1 = Proj((mean - G/n)/(1 + 2 lambda)), an alpha-minimiser next to it, H onto it;
+    both variances as printed, also where the optimiser uses up its alpha.
+    """
+    lambda_, alpha = 0.4, 1e-3
+    algorithm = ApproximateObjectivePerturbation(
+        lambda_=lambda_, alpha=alpha, optimizer=Pushed() if solver == "pushed" else None
+    )
+    second = 64 * alpha * math.log(2.5 / DELTA) / (lambda_ * 0.9**2)
+    return perturbation(context, algorithm, quadratic(Ball(3, 0.5), 0.5), 40, lambda_, alpha, second)
+
+
+@check("lp_spaces/alg-1", kind="privacy", expect=UNSEEN)
+def outputs_of_algorithm_1(context: Context) -> Verdict:
+    """Linear losses on a wide interval, 20 records, one of them moved from +1 to -1."""
+    return audited(context, "Algorithm 1")
+
+
+def of_diameter_one(name: str, d: int) -> Domain:
+    """The simplex, or one of the bodies of `body`."""
+    return Simplex(d, 1 / math.sqrt(2)) if name == "simplex" else body(name, d)
+
+
+@check(
+    "lp_spaces/proc-exact-objpert", kind="rate",
+    grid={"name": ("l1 ball", "simplex", "l2 ball"),
+          "d": by_size([10, 40, 160, 640, 2560], [10, 40, 160, 640, 2560, 10_240])},
+    conclude=rate.conclude("d"), expect=("consistent", "undecided"),
+)  # fmt: skip
+def gaussian_width_advantage(context: Context, *, name: str, d: int) -> dict[str, float]:
+    """Exact objective perturbation on sets of diameter 1 in growing d: the privacy part goes like the Gaussian width.
+
+    lambda = 1e-12, not that of Theorem 2: the noise alone is measured. Measured exponents in d: near 0 (a logarithm) on
+    the l1 ball and the simplex, 1/2 on the l2 ball. The mean is along e_1, as long as the noise in the set's dual norm,
+    where the excess is largest; its data are exact.
+    """
+    domain, size = of_diameter_one(name, d), 10**8
+    radius = 1 / math.sqrt(2) if name == "simplex" else 0.5
+    base = LinearMean(*signs_on(domain, 1.0, 0.5), domain, radius)
+    algorithm, setting = ExactObjectivePerturbation(lambda_=1e-12), problem(base, 0.9)
+    plan = algorithm.schedule(setting, size)
+    noise = plan.phases[0].sigma_1 * domain.gaussian_width() / size
+    mean = np.zeros(d)
+    mean[0] = noise / radius  # the support function of the set at e_1 is its radius
+    work = replace(base, mean=mean)
+    trials = context.scale(60, 200)
+    data = EqualMean(mean, size)
+    point = algorithm.execute(Run(plan, trials, context.rng()), work, data, np.zeros((1, d)))
+    wide, narrow = (of_diameter_one(name, d * k).gaussian_width() for k in (2, 1))
+    return {**risk.summary(work.excess_risk(point), noise), "exponent": math.log(wide / narrow) / math.log(2)}

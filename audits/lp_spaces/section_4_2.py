@@ -11,10 +11,9 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.lp_spaces import (
-    StronglyConvexObjectivePerturbation,
-)
+from dpcheck.algorithms.lp_spaces import StronglyConvexObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
+from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.statements import bound_of, order_of
 from dpcheck.geometry import Ball, Interval
@@ -30,11 +29,10 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
+from dpcheck.workloads import QuadraticMean, signs_on
 
-from ._instances import DELTA, FREE, INRADIUS, body, enough, problem, quadratic
+from .cases import DELTA, FREE, INRADIUS, body, enough, perturbation, problem, quadratic
 from .witnesses import thm_3_bump
-
-# Algorithm 2, Theorems 3 and 4 --------------------------------------------------------------------------------------
 
 
 @check("lp_spaces/thm-3", kind="privacy", grid={"R": ("10", "2", "6/5")}, expect="refuted")
@@ -45,6 +43,7 @@ def wide_interval(context: Context, *, R: str) -> Verdict:
 
 RULES = {"diam": "modulus/‖C‖²", "fixed": "(1 − 1/n) modulus/(2R²)"}
 """What the repaired rules take off λ."""
+
 
 PAIRS = together(
     "R epsilon delta place area n",
@@ -268,9 +267,6 @@ def ball_rate_of_strongly_convex_losses(context: Context) -> Verdict:
     return proved({"derived": derived - here, "printed - Remark 2": printed - here - (1 / epsilon - 1) / n})
 
 
-# Theorem 5 ----------------------------------------------------------------------------------------------------------
-
-
 @check("lp_spaces/thm-5@literal", kind="lower-bound", expect="refuted")
 def bound_above_the_largest_risk(context: Context) -> Verdict:
     """Within the printed range of n, at d = 10^9, the bound exceeds what any output in C can lose."""
@@ -316,3 +312,20 @@ def facts_of_the_instance(context: Context, *, body: str, d: int) -> Verdict:
         Fact("distance of 0 to the closest supporting plane tried", closest, ">=", found.inradius, 1e-9),
     ]
     return lower_bound_verdict(facts)
+
+
+@check("lp_spaces/alg-2", kind="accuracy", grid={"rule": ("paper", "diam", "fixed"), "records": (4, 200)})
+def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdict:
+    """The same for Algorithm 2 under each rule for lambda, with the alpha of Theorem 4 and its own second variance."""
+    domain, D, m = Ball(3, 1.0), 2.0, records
+    work = QuadraticMean(*signs_on(domain, 0.4, 0.5), domain, 1.0, 1.0)  # wider than 1, so that the rules differ
+    modulus, log = work.constants.extra["modulus"], math.log(1 / DELTA)
+    taken = {"paper": modulus, "diam": modulus / D**2, "fixed": (1 - 1 / m) * modulus / (D**2 / 2)}[rule]
+    size, width = work.constants.lipschitz(2.0), work.constants.extra["width"]
+    alpha = size**4 * D**6 * 0.9**2 / (modulus**3 * m**4 * width**2 * log)
+    alpha = min(1.0, size**2 * D**2 / (modulus * m**2), alpha)
+    lambda_ = max(3 / (0.9 * m) - taken, 0.0)
+    solver = Pushed() if lambda_ > 0 else None  # it knows the curvature of the regulariser only
+    algorithm = StronglyConvexObjectivePerturbation(lambda_rule=rule, optimizer=solver)  # type: ignore[arg-type]
+    second = 64 * alpha * math.log(2.5 / DELTA) * D**2 / (modulus * 0.9**2)
+    return perturbation(context, algorithm, work, m, lambda_, alpha, second)

@@ -10,13 +10,12 @@ import numpy as np
 import sympy as sp
 from scipy import optimize
 
-from dpcheck.algorithms.lp_spaces import (
-    NoisyMirrorDescent,
-    PhasedSGD,
-)
-from dpcheck.algorithms.lp_spaces.regular import mirror_map
+from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent, PhasedSGD
+from dpcheck.algorithms.lp_spaces.rates import constrained_rate
+from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity_of
 from dpcheck.checks import Context, by_size, check, together
-from dpcheck.engine.statements import bound_of, order_of
+from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import measure_strong_convexity
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import rate, risk, runtime
@@ -25,21 +24,19 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
-from dpcheck.running import Fresh, Run
-from dpcheck.symbols import BY_NAME, D, L, d, delta, epsilon, kappa, n
-from dpcheck.verdicts import Verdict, consistent, differs, holds, refuted, undecided
+from dpcheck.running import Fixed, Fresh, Run
+from dpcheck.symbols import BY_NAME, D, L, T, d, delta, epsilon, kappa, n
+from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from ._instances import CORRECTED, DELTA, certified, huber, problem, replayed
+from .cases import CORRECTED, DELTA, FREE, READINGS, UNSEEN, audited, certified, huber, inverse_map, problem, replayed
 
-COUNTS = 1e18
-p_, q_, b_, A_, sigma_, theta_ = (
-    BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("p", "q", "b", "A", "sigma", "theta")
+d_, p_, q_, b_, A_, sigma_, theta_ = (
+    BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("d", "p", "q", "b", "A", "sigma", "theta")
 )
+
+
 LOG = sp.log(1 / delta)
-
-
-# Mirror maps --------------------------------------------------------------------------------------------------------
 
 
 @check(
@@ -92,9 +89,6 @@ def closed_form_inverse(context: Context) -> Verdict:
         found.append(mirror.gradient(mirror.inverse(y)).ravel())
         wanted.append(y.ravel())
     return agree(np.concatenate(found), np.concatenate(wanted), "grad Phi(grad Phi*(y)) = y", tolerance=1e-7)
-
-
-# Algorithm 3 --------------------------------------------------------------------------------------------------------
 
 
 def _far_pair(size: int, dimension: int) -> tuple[Array, Array]:
@@ -160,7 +154,7 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
     )
     if bound >= start:
         return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
-    values = risk.excess_risks(algorithm, work, setting, size, 2100, context.seed, context.name, p, gradients=COUNTS)
+    values = risk.excess_risks(algorithm, work, setting, size, 2100, context.seed, context.name, p, gradients=FREE)
     found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=p, variable="p")
     return replace(found, numbers={**found.numbers, "at the start": start})
 
@@ -218,7 +212,7 @@ def risk_of_algorithm_3(context: Context, *, n: int) -> dict[str, float]:
     algorithm = NoisyMirrorDescent(**CORRECTED)
     T = algorithm.schedule(setting, n).phases[0].steps
     values = risk.excess_risks(
-        algorithm, work, setting, n, context.scale(4, 8), context.seed, context.name, n, gradients=COUNTS
+        algorithm, work, setting, n, context.scale(4, 8), context.seed, context.name, n, gradients=FREE
     )
     bound = _rate_of_7({kappa: 2.0, d: 3, BY_NAME["n"]: n, epsilon: 0.9, delta: DELTA})
     return risk.summary(values, bound * math.log2(n / T))
@@ -241,9 +235,6 @@ def remark_3_beats_theorem_7(context: Context) -> Verdict:
     private = (D + D**2).subs(D, 1) * kappa * noise
     ratio = (private / order_of("lp_spaces/thm-7")).subs(d, (x * n * epsilon) ** 2 / LOG)
     return proved({"fifth power": sp.simplify(ratio**5) - 32 * kappa * x**3})
-
-
-# p >= 2 -------------------------------------------------------------------------------------------------------------
 
 
 @check("lp_spaces/thm-8@literal", kind="risk", expect="refuted")
@@ -315,3 +306,124 @@ def every_phase_has_the_same_mu(context: Context) -> Verdict:
     plan = PhasedSGD().schedule(problem(huber(3), 0.7), 500)
     found = [r.reads[0].sensitivity / r.law.noise for r in plan.releases]  # type: ignore[attr-defined]
     return agree(found, [0.7 / (2 * math.sqrt(math.log(1 / DELTA)))] * len(found), "mu of the phases")
+
+
+@check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
+def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
+    """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
+    found, wanted = [], []
+    for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
+        at = {n: size, d_: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
+        found.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
+        if p < 2:
+            rate = order_of("lp_spaces/proc-bassily21").subs({**at, kappa: regularity_of(p, dim, "safe")})
+        else:
+            # Theorem 8 at |theta*| = 1 over the gap of d^(1/2 - 1/p) between the two, times M.
+            gap = explicit_of("lp_spaces/claim-after-thm-8")
+            rate = (order_of("lp_spaces/thm-8").subs(theta_, 1) / gap * D).subs(at)
+        wanted.append(float(rate))
+    return agree(found, wanted, "excess risk without logarithms")
+
+
+@check("lp_spaces/alg-3", kind="accuracy", grid={"p": (1.2, 1.5, 1.8)})
+def lines_of_algorithm_3(context: Context, *, p: float) -> Verdict:
+    """As printed: Phi with the exponent kappa/(kappa - 1), kappa = min{1/(p-1), 2 log d} in it and in the noise."""
+    return _descent(context, p, "beta", "paper")
+
+
+@check("lp_spaces/alg-3@corrected", kind="accuracy", grid={"p": (1.2, 1.5, 1.8), "step": ("beta", "two-beta")})
+def lines_with_the_dual_exponent(context: Context, *, p: float, step: str) -> Verdict:
+    """The same with the exponent (kappa + 1)/kappa and the kappa of Definition 3, and with 2 beta in the step."""
+    return _descent(context, p, step, "corrected")
+
+
+def _descent(context: Context, p: float, step: str, reading: str) -> Verdict:
+    """grad Phi(w_{t+1}) = (b grad Phi(w_t) - g_t)/(b + alpha) from the released g_t, b = beta or 2 beta: its gradients
+    are those of the w_t, its output their average with weights a^t; and the printed variance.
+    """
+    work, size, steps, trials = huber(3), 400, 12, context.scale(20, 200)
+    algorithm = NoisyMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
+    plan = algorithm.schedule(problem(work, 0.9), size)
+    run, rows = Run[Any](plan, trials, context.rng("run")), work.rows(context.rng("data"), 1, size)
+    out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
+    alpha, weight = 4 / steps * math.log2(size / steps), 1.0 if step == "beta" else 2.0
+    y, w, total, weights, cores = np.zeros((trials, 3)), np.zeros((trials, 3)), 0.0, 0.0, []
+    for t, entry in enumerate(run.transcript.entries, start=1):
+        cores.append(work.gradient(w[:, None], rows).mean(axis=1))
+        y = (weight * y - entry.output) / (weight + alpha)
+        w = inverse_map(y, p, reading)
+        total, weights = total + (1 + alpha / 2) ** t * w, weights + (1 + alpha / 2) ** t
+    released = np.stack([entry.core for entry in run.transcript.entries])
+    regular = dual_regularity(p, 3).kappa if reading == "corrected" else min(1 / (p - 1), 2 * math.log(3))
+    stated = explicit_of("lp_spaces/alg-3").subs({L: 1, kappa: regular, T: steps, n: size, epsilon: 0.9, delta: DELTA})
+    return combine(
+        [
+            agree([plan.phases[0].sigma ** 2], [float(stated)], "variance"),
+            agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + mean gradients", 1e-8),
+            agree(out.ravel() + 1, (total / weights).ravel() + 1, "1 + weighted average", 1e-8),
+        ]
+    )
+
+
+@check("lp_spaces/alg-3@corrected", kind="privacy", expect=UNSEEN)
+def outputs_of_algorithm_3(context: Context) -> Verdict:
+    """60 records on a line, one moved from far left to far right, 7 steps; only the average is seen."""
+    return audited(context, "Algorithm 3")
+
+
+@check("lp_spaces/proc-phased-sgd", kind="privacy", expect=UNSEEN)
+def outputs_of_phased_sgd(context: Context) -> Verdict:
+    """60 records on a line, one in the first phase moved from far left to far right; only the last point is seen."""
+    return audited(context, "phased SGD")
+
+
+@check("lp_spaces/thm-7@derived", kind="stability", grid={"p": by_size([1.5], [1.3, 1.5, 1.8])})
+def coupled_runs_on_neighbours(context: Context, *, p: float) -> Verdict:
+    """Algorithm 3 on two data sets that differ in one record, with the same noise: E|w - w'|_p against the bound.
+
+    2 E|w - w_alpha| + 2 L/(alpha n), the first term as derived for the minimisers of these data sets.
+    """
+    dimension, size, trials = 5, 400, context.scale(2200, 4000)
+    work, algorithm = huber(dimension), NoisyMirrorDescent(p=p, exponent="corrected", kappa_rule="safe")
+    plan = algorithm.schedule(problem(work, 0.9), size)
+    (row,) = plan.phases
+    rows = work.rows(context.rng("data"), 1, size)
+    other = rows.copy()
+    other[0, 0, :-1], other[0, 0, -1] = np.eye(dimension)[0], 1e6
+    rows[0, 0, :-1], rows[0, 0, -1] = np.eye(dimension)[0], -1e6
+    ends = [
+        algorithm.execute(Run(plan, trials, context.rng("noise")), work, Fixed(data), np.zeros((1, dimension)))
+        for data in (rows, other)
+    ]
+    apart = norm(ends[0] - ends[1], p)
+    mirror = mirror_map(p, dimension)
+    # Phi(w_alpha) <= Phi of the unregularised minimiser, which lies within |theta*| + 1 in every coordinate.
+    phi = float(mirror.value(np.full((1, dimension), 1.3))[0])
+    noise = 2 * dimension * row.sigma**2 / (row.alpha * (row.alpha + 1))
+    away = math.sqrt(phi / (row.growth**row.steps - 1) + noise)
+    bound = 2 * away + 2 / (row.alpha * size)
+    return risk.expectation(
+        apart, bound, context.failure_probability, quantity="distance of coupled outputs", x=p, variable="p"
+    )
+
+
+@check("lp_spaces/thm-7@horizon", kind="risk", grid={"n": by_size([10**8], [10**8, 10**9])}, expect="consistent")
+def excess_at_both_horizons(context: Context, *, n: int) -> Verdict:
+    """Algorithm 3 with the dual exponent and its own noise, p = 3/2, d = 3: every run at the other T beats every run at
+    the printed one.
+    """
+    work, setting, trials = huber(3), problem(huber(3), 0.9), 16
+    printed, other = (
+        risk.excess_risks(
+            NoisyMirrorDescent(horizon=rule, exponent="corrected", kappa_rule="safe"), work, setting, n, trials,
+            context.seed, context.name, rule, n, gradients=1e18,
+        )
+        for rule in ("paper", "best")
+    )  # fmt: skip
+    numbers = {"printed T": float(printed.mean()), "other T": float(other.mean()), "trials": trials}
+    said = f"mean excess {other.mean():.3g} at the other T, {printed.mean():.3g} at the printed one, n = {n:.0e}"
+    chance = 1 / math.comb(2 * trials, trials)  # of this order, if both had one law
+    if other.max() < printed.min():
+        seen = "one law of the excess at both horizons"
+        return consistent(said, "sampled", notices=seen, failure_probability=chance, numbers=numbers)
+    return undecided(said, "sampled", failure_probability=chance, numbers=numbers)

@@ -26,6 +26,7 @@ from dpcheck.verdicts import Verdict, differs, holds, undecided
 Stated = Mapping[str, str]
 """Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, one of `COUNTS`, or a
 symbol that has a value: "delta", where noise is fixed by what it spends."""
+Problems = Callable[[Rng], tuple[Problem, int]]
 COUNTS = ("gradients", "phases")
 """What a schedule fixes beside its phases; a claim may state it, and need not."""
 PRINTED = "as printed"
@@ -57,7 +58,7 @@ def settings(
     *,
     symbols: Mapping[str, str] | None = None,
     beside: Mapping[str, str] | None = None,
-    problems: Callable[[Rng], tuple[Problem, int]] | None = None,
+    problems: Problems | Mapping[str, Problems] | None = None,
     fields: Mapping[str, Sequence[Any]] | None = None,
     powers: Mapping[str, int] | None = None,
     inner: Inner | None = None,
@@ -76,7 +77,8 @@ def settings(
             `Algorithm.readings`, with "as printed" for the fields that it has by itself.
         symbols: setting -> name of its symbol in the claims, where that is another.
         beside: field of the phases that no claim states -> the reason.
-        problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again.
+        problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again. A reading that
+            is planned as stated at some problems only has its own.
         fields: field of the algorithm -> values, one of which is drawn with each problem.
         powers: setting -> the power of it that its claims state: 2 for a deviation whose variance they have.
         inner: of what stands in the phases, where that is an algorithm in its turn.
@@ -84,7 +86,8 @@ def settings(
     printed = all(isinstance(each, str) for each in stated.values())
     readings: Mapping[str, Any] = {PRINTED: stated} if printed else stated
     also = tuple(dict.fromkeys(name for of in readings.values() for name in of.values() if name != label))
-    drawer = _Drawer(label, problems or drawn(), dict(fields or {}), dict(symbols or {}), dict(powers or {}), inner)
+    at = problems if isinstance(problems, Mapping) else dict.fromkeys(readings, problems or drawn())
+    drawer = _Drawer(label, at, dict(fields or {}), dict(symbols or {}), dict(powers or {}), inner)
 
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
@@ -99,7 +102,7 @@ class _Drawer:
     """Schedules of an algorithm at drawn problems; its fields are arguments of `settings`."""
 
     label: str
-    problems: Callable[[Rng], tuple[Problem, int]]
+    problems: Mapping[str, Problems]
     fields: Mapping[str, Sequence[Any]]
     symbols: Mapping[str, str]
     powers: Mapping[str, int]
@@ -111,7 +114,7 @@ class _Drawer:
         for _ in range(tries):
             drawn_fields = {name: values[int(rng.integers(len(values)))] for name, values in self.fields.items()}
             chosen = algorithm(self.label, **{**own, **drawn_fields})
-            problem, n = self.problems(rng)
+            problem, n = self.problems[reading](rng)
             try:
                 schedule = chosen.schedule(problem, n)
             except (Infeasible, InvalidInput):
@@ -236,7 +239,12 @@ def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any], ow
 
 
 def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[sp.Expr, dict[str, Any]]:
-    """The formula with `eta[i]` and `eta[i - 1]` as symbols of their own, and the values of these in all phases."""
+    """The formula with `eta[i]` and `eta[i - 1]` as symbols of their own, and the values of these in all phases.
+
+    The i of a sum over the phases is no phase by itself.
+    """
+    if index not in bound.free_symbols:
+        return bound, {}
     numbers = np.arange(1, phases + 1)
     found: dict[str, Any] = {index.name: numbers.astype(float)}
     for term in bound.atoms(sp.Indexed) if index in bound.free_symbols else ():
@@ -261,7 +269,7 @@ def drawn(
     family: Family = "",
     smooth: bool = True,
     extra: Mapping[str, tuple[float, float]] | None = None,
-) -> Callable[[Rng], tuple[Problem, int]]:
+) -> Problems:
     """Problems with constants that differ from norm to norm and from moment to moment, so that none stands for another.
 
     Args:

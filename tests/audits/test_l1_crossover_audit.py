@@ -92,7 +92,7 @@ def test_orders_cross_where_their_terms_are_equal() -> None:
 
 def test_bounds_cross_where_the_algorithms_own_bounds_do() -> None:
     # Below it the bound of the tree, taken from the algorithm without its statistical term, is the smaller one.
-    d, tree, bowl = 4, NAMES["TREE"], NAMES["_bowl"](4)
+    d, tree, bowl = 4, NAMES["TREE"], NAMES["bowl"](4)
     x = NAMES["bounds_cross"](d, 0.01)
     for factor, ahead in ((0.1, True), (3.0, False)):
         n = round(factor * x / 0.01)

@@ -15,11 +15,11 @@ from scipy import optimize
 from dpcheck.interfaces import Sample
 from dpcheck.seeds import stream
 
-FILE = Path(__file__).resolve().parents[2] / "audits" / "lp_spaces" / "_cone.py"
+FILE = Path(__file__).resolve().parents[2] / "audits" / "lp_spaces" / "cases.py"
 
 
 def cones() -> types.ModuleType:
-    spec = importlib.util.spec_from_file_location("audits_lp_spaces_cone", FILE)
+    spec = importlib.util.spec_from_file_location("audits_lp_spaces_cases", FILE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

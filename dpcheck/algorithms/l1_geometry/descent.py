@@ -30,7 +30,7 @@ class Descent:
     Attributes:
         T, b: steps, and records drawn with replacement in each.
         sigma: standard deviation of the noise; sensitivity: how far one drawn record moves the mean gradient in l2.
-        eta: constant step, or 0 for the steps 2 / (weight (k + 1)).
+        eta: the step; with a weight the k-th step is eta/(k + 1).
         weight: lambda: descends on mean f + weight h and returns the average weighted by k.
         p, scale: the mirror map scale/2 |.|_p^2; p = 1 stands for the entropy on the simplex.
         first, records: the block that is read.
@@ -58,7 +58,7 @@ class Descent:
 
     def step(self, k: int) -> float:
         """eta_k."""
-        return self.eta if self.eta > 0 else 2 / (self.weight * (k + 1))
+        return self.eta / (k + 1) if self.weight > 0 else self.eta
 
 
 def domain_of(workload: Workload) -> Domain:
@@ -202,7 +202,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             b=b,
             sigma=sigma,
             sensitivity=2 * size / b,
-            eta=0.0 if self.weight > 0 else eta,
+            eta=2 / self.weight if self.weight > 0 else eta,
             weight=self.weight,
             p=self.exponent(problem),
             scale=self.scale(problem),
@@ -228,8 +228,9 @@ class NoisyMirrorDescent(Algorithm[Descent]):
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `l1_geometry/thm-3@summed`, or of `@weighted`, which needs L to bound the gradients of f + λh."""
-        row = self.schedule(problem, n).phases[0]
-        known = {"L": problem.constants.lipschitz(self.norm()), "V": self.squared_noise(problem, row.sigma), "T": row.T}
+        row, c, norm = self.schedule(problem, n).phases[0], problem.constants, self.norm()
+        geometry = {"L": c.lipschitz(norm), "D": c.diameter(norm), "p": row.p, "q": dual_exponent(norm)}
+        known = geometry | {"V": self.squared_noise(problem, row.sigma), "T": row.T}
         return known | ({"lambda": self.weight} if self.weight > 0 else {"D_1": self.reach(problem)})
 
 

@@ -141,6 +141,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
             T = max(1, records * records // (b * b))
             if T == 1 and self.rounding == "executable":
                 return
+            weight = 2 / (self.scale(p) * (p - 1)) / (eta_i * records)
             factor = 5.0 if self.noise == "objective" else 1.0
             yield Phase(
                 i=i,
@@ -148,9 +149,9 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
                 b=b,
                 sigma=self.c_sigma * factor * wide * math.sqrt(math.log(1 / delta)) / (b * epsilon_i),
                 sensitivity=2 * wide / b,
-                eta=0.0,
+                eta=2 / weight,
                 eta_i=eta_i,
-                weight=2 / (self.scale(p) * (p - 1)) / (eta_i * records),
+                weight=weight,
                 p=p,
                 scale=self.scale(p),
                 first=first,
@@ -224,6 +225,8 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
         c, rows, norm = problem.constants, list(self.phases(problem, n)), self.norm(problem)
         return {
             "L": c.lipschitz(norm),
+            "D": c.diameter(norm),
+            "q": dual_exponent(norm),
             "D_1": c.diameter(norm) if self.distance is None else self.distance,
             "p": self.exponent(problem),
             "kappa": self.conversion(),

@@ -191,7 +191,8 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             chance=delta / (10 * T),
             doubled=False,
         )
-        spread = tau**2 * (users - K) / ((users - 1) * K) if users > K else 0.0
+        distinct = self.sampling == "without-replacement"
+        share = (users - K) / max(1, users - 1) if distinct else 1.0
         return Batches(
             i=i,
             start=start,
@@ -205,7 +206,7 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             moves=moved.sensitivity,
             failure=min(1.0, T * moved.failure),
             gap=min(L * c.diameter(2.0), L**2 / (2 * weight)),
-            variance=c.d * sigma**2 + min(spread, L**2 / K),
+            variance=c.d * sigma**2 + min(tau**2 * share, L**2) / K,
             smooth=self.smoothness(problem, n) + weight,
             sampling=self.sampling,
             threshold=self.threshold,

@@ -263,21 +263,6 @@ class PhasedSGD(Algorithm[Phase]):
         pooled = np.broadcast_to(pooled, (run.trials, *pooled.shape[1:]))
         return np.take_along_axis(pooled, order.reshape(*order.shape, *[1] * (pooled.ndim - 3)), axis=2)
 
-    # Bounds
-
-    def bad_event(self, problem: Problem, n: int) -> float:
-        """Chance, for i.i.d. samples, that some phase halts or removes an iterate.
-
-        All pairs are within tau by Lemma 2.3 with its constants; a full score halts by the Laplace tail.
-        """
-        L, total = problem.constants.lipschitz(2.0), 0.0
-        for phase in self._phases(problem, n):
-            total += 0.5 * math.exp(-0.2 * phase.groups / phase.test)
-            if movement(phase.eta, L, phase.steps) > phase.tau:
-                wide = max(0.0, phase.tau / (phase.eta * L * math.sqrt(phase.steps)) - 4) / 8
-                total += phase.groups * (phase.groups - 1) / 2 * math.exp(-(wide**2) / 2)
-        return min(1.0, total)
-
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `user_level/thm-b1@summed`."""
         rows, wide = self.schedule(problem, n).phases, problem.constants.diameter(2.0)
@@ -285,7 +270,9 @@ class PhasedSGD(Algorithm[Phase]):
             "eta[i]": [row.eta for row in rows],
             "T[i]": [row.steps for row in rows],
             "sigma[i]": [row.sigma for row in rows],
+            "C[i]": [row.groups for row in rows],
+            "tau[i]": [row.tau for row in rows],
+            "b[i]": [row.test for row in rows],
             "l": len(rows),
             "R": wide if self.project else math.inf,
-            "xi": self.bad_event(problem, n),
         }

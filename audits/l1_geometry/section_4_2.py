@@ -1,0 +1,278 @@
+"""Section 4.2: Theorem 7, approximate differential privacy, and shuffling."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy import stats
+
+from dpcheck.accounting import account, advanced_composition, shuffle_epsilon, shuffle_limit
+from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count, shuffled_allocation
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import bound_of
+from dpcheck.harness import accuracy, rate, risk, runtime
+from dpcheck.harness.budget import judge_account
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.laws import NoisyMin
+from dpcheck.privacy import ApproxDP, PureDP
+from dpcheck.running import Fixed, Run
+from dpcheck.symbols import BY_NAME
+from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
+
+from .cases import (
+    EITHER,
+    LASSO,
+    ends_of_the_window,
+    enumerate_selections,
+    problem,
+    right_child_pair,
+    risk_on_the_lasso,
+    steps_at_the_upper_end,
+    tree_case,
+)
+
+
+@check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 16384])}, expect=EITHER)
+def risk_with_approximate_noise(context: Context, *, T: int, b: int) -> Verdict:
+    """Free T and b at small n: mean excess risk below the explicit bound of Theorem 7."""
+    n = record_count(b, T)
+    algorithm = TreeFrankWolfe(noise="approximate", T=T, batch=b)
+    return risk_on_the_lasso(context, algorithm, n, f"T = {T}", ApproxDP(1.0, 1 / n**1.5))
+
+
+@check(
+    "l1_geometry/thm-7",
+    kind="rate",
+    grid={"epsilon": by_size([0.02, 0.04, 0.08, 0.16, 0.3, 0.6], [0.01, 0.02, 0.04, 0.08, 0.16, 0.3, 0.6])},
+    conclude=rate.conclude("epsilon"),
+    expect=("undecided", "consistent", "holds"),
+)
+def rate_in_epsilon(context: Context, *, epsilon: float) -> Any:
+    """Mean excess risk over epsilon at fixed T = 2, b = 1024, against the bound."""
+    n = record_count(1024, 2)
+    algorithm, told = TreeFrankWolfe(noise="approximate", T=2, batch=1024), problem(LASSO, ApproxDP(epsilon, 1e-6))
+    values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "rate", epsilon)
+    return risk.summary(values, bound_of("l1_geometry/thm-6@summed", algorithm, told, n))
+
+
+def hidden_constant(n: int, delta: float, T: int, epsilon: float) -> float:
+    """epsilon of Lemma 4.4's chain over epsilon, with the true sensitivities: Lemma 2.2 a subtree, then shuffling."""
+    worst = 0.0
+    log_nd = math.log(n / delta)
+    for t, j in [(depth, node) for depth in range(1, T + 1) for node in range(depth + 1)]:
+        leaf = (2 if j == 0 else 4) * 2 ** (j - T / 2) * epsilon / log_nd
+        count, p = 2 ** (t - j), max(1, 2 ** (j - 1))
+        local = min(count * leaf, advanced_composition(leaf, 0.0, count, delta / n)[0])
+        worst = max(worst, shuffle_epsilon(local, p, delta) if local <= shuffle_limit(p, delta) else local)
+    return worst / epsilon
+
+
+def smallest_size(T: int) -> float:
+    """The least n, to 1 %, with 2^T <= n/log2(n)^2."""
+    n = 2.0**T
+    while n / math.log2(n) ** 2 < 2**T:
+        n *= 1.01
+    return n
+
+
+MOST = 32.0
+"""Times epsilon: a chain that costs more at some T would be news, as would one that keeps growing."""
+
+
+@check("l1_geometry/lem-4-4", kind="privacy")
+def hidden_constant_of_the_chain(context: Context) -> Verdict:
+    """At the least n that admits T, delta = n^(-3/2) and epsilon = 2^(-T/2), the chain with the right sensitivities
+    costs at most 26.1 times epsilon up to T = 60, and less and less from T = 24 on.
+    """
+    depths = (2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 50, 60)
+    found = {T: hidden_constant(n, n**-1.5, T, 2 ** (-T / 2)) for T in depths for n in [smallest_size(T)]}
+    points = [Point(x=float(T), value=c, series="epsilon over the stated one") for T, c in found.items()]
+    numbers = {f"T = {T}": c for T, c in found.items()}
+    last = [found[T] for T in depths if T >= 24]
+    worst, grows = max(found.values()), any(b >= a for a, b in itertools.pairwise(last))
+    said = f"at most {worst:.4g} times epsilon for T = 2 to {depths[-1]}, {last[-1]:.4g} at the last"
+    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("T", "epsilon_total/epsilon")}
+    if worst > MOST or grows:
+        return refuted(f"{said}: no bounded constant is in sight", "certificate", severity=worst, **fields)
+    seen = f"a constant above {MOST:g}, or one that still grows, at one of these T"
+    return consistent(f"{said}; a list of T proves no O(epsilon)", "certificate", notices=seen, **fields)
+
+
+@check("l1_geometry/lem-4-4", kind="sensitivity", grid={"b": (40, 400, 4000)}, also=("l1_geometry/lem-4-4@derived",))
+def scores_under_the_approximate_noise(context: Context, *, b: int) -> Verdict:
+    """The record of S_{1,1} moves its score by 2 D L 2^j/b, twice what the chain has, and over all outcomes the loss is
+    at most 4 2^(j - T/2) epsilon/log(n/delta): a factor that O(epsilon) hides.
+    """
+    data, neighbour, _ = right_child_pair(b)
+    printed, safe = (tree_case(b, reading, "approximate") for reading in ("printed", "safe"))
+    found = {reading: enumerate_selections(case, data, neighbour) for reading, case in (("p", printed), ("s", safe))}
+    epsilon, log_nd = safe.algorithm.budget_of(safe.problem, data.shape[1])  # type: ignore[attr-defined]
+    stated, loss = 4 * 2 ** (1 - 0.5) * epsilon / log_nd, found["s"].loss
+    said = f"{found['p'].moved:.4g} of the printed claim, {found['s'].moved:.4g} of the certified one; "
+    said += f"loss {loss:.4g} of {stated:.4g}"
+    numbers = {"over the certified claim": found["s"].moved, "over the printed claim": found["p"].moved}
+    fits = found["s"].moved <= 1 + 1e-9 and found["p"].moved <= 2 + 1e-9 and loss <= stated * (1 + 1e-9)
+    return (holds if fits else refuted)(
+        said, "certificate", numbers={**numbers, "loss": loss, "stated": stated}, severity=loss / stated
+    )
+
+
+@check("l1_geometry/lem-4-4", kind="accuracy", grid={"T": (1, 2, 4)})
+def gap_under_the_approximate_noise(context: Context, *, T: int) -> Verdict:
+    """Exact mean gaps of the selections, over the scores that runs of Algorithm 3 meet and over one score below all
+    others, against lambda (1 + log m), lambda = L D 2^(T/2) log(n/delta)/(b epsilon).
+    """
+    b, times = 64, context.scale(20, 200)
+    n = record_count(b, T)
+    told = problem(LASSO, ApproxDP(1.0, 1 / n**2))
+    algorithm = TreeFrankWolfe(T=T, batch=b, noise="approximate")
+    plan, (epsilon, log_nd) = algorithm.schedule(told, n), algorithm.budget_of(told, n)
+    c, m = LASSO.constants, len(LASSO.domain.vertices)
+    scale = c.lipschitz(1.0) * c.diameter(1.0) * 2 ** (T / 2) * log_nd / (b * epsilon)
+    run = Run[Any](plan, times, context.rng("noise"))
+    algorithm.execute(run, LASSO, Fixed(LASSO.rows(context.rng("data"), times, n)), np.zeros((1, c.d)))
+    met = [(plan.releases[i].law, entry.core) for i, entry in enumerate(run.transcript.entries)]
+    below = np.geomspace(0.1, 20, 200)[:, None] * scale * (np.arange(m) > 0)
+    gaps = []
+    for law, scores in [*met, (plan.releases[-1].law, below)]:
+        assert isinstance(law, NoisyMin)
+        gaps.append((law.probabilities(scores) * (scores - scores.min(axis=1, keepdims=True))).sum(axis=1))
+    return accuracy.never_violated(
+        np.concatenate(gaps), scale * (1 + math.log(m)), statement="mean gap <= lambda (1 + log m)",
+        covers="the gap is at most the largest of m Laplace draws, of mean lambda H_m", evidence="certificate",
+    )  # fmt: skip
+
+
+@check("l1_geometry/lem-4-4@derived", kind="privacy", grid={"T": (1, 2, 4), "n": (10**4, 10**6)})
+def pure_bound_of_the_approximate_noise(context: Context, *, T: int, n: int) -> Verdict:
+    """Composing the leaves below a node with certified sensitivities stays below 4 2^(T/2) epsilon/log(n/delta)."""
+    delta, epsilon, b = 1 / n**1.5, 2 ** (-T / 2), 64
+    algorithm = TreeFrankWolfe(T=T, batch=b, noise="approximate", sensitivity="safe")
+    told = problem(LASSO, ApproxDP(epsilon, delta))
+    plan = algorithm.schedule(told, n)
+    in_force = algorithm.budget_of(told, n)[0]
+    spent = account(plan, n).epsilon(0.0)
+    stated = float(claim("l1_geometry/lem-4-4@derived").evaluate(T=T, epsilon=in_force, n=n, delta=delta))
+    said = f"epsilon {spent:.5g}, stated {stated:.5g}, promised {in_force:.4g}"
+    return (holds if spent <= stated * (1 + 1e-9) else refuted)(
+        said, "certificate", numbers={"epsilon": spent}, severity=spent / stated
+    )
+
+
+@check("l1_geometry/thm-7", kind="privacy", grid={"n": by_size([10**5], [10**5, 10**6, 10**7])})
+def theorem_7_is_pure_for_shallow_trees(context: Context, *, n: int) -> Verdict:
+    """At these sizes its own T satisfies 4 2^(T/2) <= log(n/delta), so that it is epsilon-DP without shuffling."""
+    told = problem(LASSO, ApproxDP(1.0, 1 / n**1.5))
+    algorithm = TreeFrankWolfe(noise="approximate", sensitivity="safe")
+    plan, (in_force, log_nd) = algorithm.schedule(told, n), algorithm.budget_of(told, n)
+    T = len(plan.phases)
+    found = judge_account(account(plan, n), PureDP(in_force))
+    numbers = {**found.numbers, "T": T, "4 2^(T/2)": 4 * 2 ** (T / 2), "log(n/delta)": log_nd}
+    return replace(found, reason=f"T = {T}: {found.reason}", numbers=numbers)
+
+
+@check("l1_geometry/thm-7", kind="runtime", grid={"n": by_size([10**6], [10**6, 10**8, 10**10])})
+def gradients_of_theorem_7(context: Context, *, n: int) -> Verdict:
+    """At its own b and T, the schedule plans at most n gradients (runs count what schedules plan: alg-3)."""
+    algorithm = TreeFrankWolfe(noise="approximate")
+    plan = algorithm.schedule(problem(LASSO, ApproxDP(1.0, 1 / n**1.5)), n)
+    return runtime.verdict(float(plan.gradients), float(n), what="planned gradients", x=float(n))
+
+
+@check("l1_geometry/lem-4-5", kind="privacy")
+def shuffled_randomised_response(context: Context) -> Verdict:
+    """The exact hockey-stick of n shuffled randomised responses at the closed form's epsilon is at most delta."""
+    left, right = [], []
+    for e, n, delta in itertools.product((0.1, 0.5, 1.0), (500, context.scale(2000, 20_000)), (1e-4, 1e-6)):
+        if e > shuffle_limit(n, delta):
+            continue
+        p = 1 / (1 + math.exp(e))
+        k = np.arange(n)
+        others = stats.binom.pmf(k, n - 1, p)  # the others hold 0 and flip with probability p
+        P, Q = (np.convolve(others, [1 - q, q]) for q in (1 - p, p))
+        left.append(float(np.maximum(0.0, P - math.exp(shuffle_epsilon(e, n, delta)) * Q).sum()))
+        right.append(delta)
+    return accuracy.never_violated(left, right, statement="exact delta <= delta", drawn=False)
+
+
+@check("l1_geometry/lem-4-5", kind="symbolic")
+def closed_form_has_the_stated_order(context: Context) -> Verdict:
+    """For eps_0 <= 1 and delta <= 1/2 the accountant's form is at most 25 eps_0 sqrt(log(1/delta)/n), and spends
+    20 n delta_0 at most: by tanh(x/2) <= x/2, log(1 + x) <= x, 1/n <= 1/sqrt n.
+    """
+    x, v = sp.symbols("x v", positive=True)  # x = eps_0, v = 1/log(1/delta)
+    over = 4 * (sp.exp(x / 2) * sp.sqrt(1 + sp.log(4) * v) + sp.exp(x) * sp.sqrt(v))
+    tanh = x * (sp.exp(x) + 1) - 2 * (sp.exp(x) - 1)  # >= 0: convex, with value and slope 0 at 0
+    order = proved(
+        {"tanh at 0": tanh.subs(x, 0), "its slope at 0": sp.diff(tanh, x).subs(x, 0)},
+        {
+            "tanh is convex": sp.diff(tanh, x, 2),
+            "grows in eps_0": sp.diff(over, x),
+            "grows in v": sp.diff(over, v),
+            "at eps_0 = 1, delta = 1/2": 25 - over.subs({x: 1, v: 1 / sp.log(2)}),
+            "delta of the local parts": 20 - (sp.E + 1) * sp.Rational(3, 2),
+        },
+    )
+    grid = [(e, n, delta) for e in (0.05, 0.4, 1.0) for n in (10**4, 10**7) for delta in (1e-3, 1e-12)]
+    forms = [
+        math.tanh(e / 2) * (8 * math.sqrt(math.exp(e) * math.log(4 / t) / n) + 8 * math.exp(e) / n) for e, n, t in grid
+    ]
+    same = agree([math.expm1(shuffle_epsilon(*at)) for at in grid], forms, "e^eps - 1 of the accountant")
+    return combine([order, same])
+
+
+class _Listed:
+    """A generator whose `random` hands out listed permutations, as numbers in their order."""
+
+    def __init__(self, orders: list[np.ndarray]) -> None:
+        self.orders = orders
+
+    def random(self, shape: Any) -> np.ndarray:
+        return np.argsort(self.orders.pop(0), axis=1).astype(float)
+
+
+@check("l1_geometry/proc-shuffled-allocation", kind="privacy")
+def allocation_is_uniform(context: Context) -> Verdict:
+    """Over all permutations that the procedure may draw, the last record and every assignment come out equally
+    often.
+    """
+    n, p, r = 4, 2, 2
+    first = np.array(list(itertools.permutations(range(n - 1))))
+    second = np.array(list(itertools.permutations(range(p))))
+    pairs = [(a, b) for a in first for b in second]
+    listed = _Listed([np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])])
+    found = shuffled_allocation(listed, len(pairs), n, p, r)  # type: ignore[arg-type]
+    sets = [tuple(tuple(sorted(s)) for s in one) for one in found.tolist()]
+    counts = [sets.count(kind) for kind in set(sets)]
+    wanted = math.comb(n, r)
+    spread = f"{len(set(sets))} of {wanted} allocations, each {min(counts)} to {max(counts)} times"
+    even = len(set(sets)) == wanted and min(counts) == max(counts)
+    return (holds if even else refuted)(spread, "exact")
+
+
+@check("l1_geometry/asm-thm7", kind="symbolic", also=("l1_geometry/thm-9@literal",))
+def windows_of_theorem_7(context: Context) -> Verdict:
+    """Ends of the window of beta: argument 1 and 2^T = b; the cap on epsilon is 2^(-T/2)."""
+    n, e, D, L, H, m, delta = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m", "delta"))
+    ends, b, two_thirds = ends_of_the_window(claim("l1_geometry/thm-9@literal")), n / sp.log(n) ** 2, sp.Rational(2, 3)
+    argument = b * e * H * D / (L * sp.log(n / delta) * sp.log(m))
+    # log(n/delta), log n and log m are positive numbers of their own here.
+    names = {sp.log(n / delta): sp.Symbol("k", positive=True), sp.log(m): sp.Symbol("l", positive=True)}
+    names |= {sp.log(n): sp.Symbol("w", positive=True)}
+    argument, b = argument.subs(names), b.subs(names)
+    low, high, cap = (ends[name].subs(names) for name in ("low", "high", "cap"))
+    proof = proved(
+        {
+            "lower end": argument.subs(H, low) - 1,
+            "upper end": argument.subs(H, high) ** two_thirds / b - 1,
+            "cap": argument.subs(e, cap) ** (-two_thirds / 2) / cap - 1,
+        }
+    )
+    return combine([proof, steps_at_the_upper_end("approximate")])

@@ -1,0 +1,388 @@
+"""Instances, and what checks of several sections do with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from dpcheck.accounting import account
+from dpcheck.algorithms.lp_spaces import (
+    ApproximateObjectivePerturbation,
+    BatchedMirrorDescent,
+    NoisyMirrorDescent,
+    PhasedSGD,
+    ShuffledMirrorDescent,
+)
+from dpcheck.algorithms.lp_spaces.regular import dual_regularity
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
+from dpcheck.auditing.audit import audit
+from dpcheck.checks import Context
+from dpcheck.claims import evaluate, local_exponent
+from dpcheck.engine.statements import bound_of, explicit_of, order_of
+from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
+from dpcheck.harness import risk, sensitivity
+from dpcheck.harness.replay import Case
+from dpcheck.harness.search import Search
+from dpcheck.harness.sensitivity import Certificate
+from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Fixed, Run
+from dpcheck.symbols import L, delta, epsilon
+from dpcheck.verdicts import Verdict, combine, differs, holds, undecided
+from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
+
+DELTA = 1e-6
+
+
+CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
+"""Algorithms 3 and 4 with the dual exponent and the kappa of Definition 3."""
+
+
+def problem(work: Any, epsilon: float, delta: float = DELTA) -> Problem:
+    return Problem(constants=work.constants, privacy=ApproxDP(epsilon, delta))
+
+
+def body(name: str, d: int) -> Domain:
+    """A symmetric body of diameter 1."""
+    if name == "l1 ball":
+        return L1Ball(d, 0.5)
+    return Ball(d, 0.5) if name == "l2 ball" else Box(-0.5 / math.sqrt(d), 0.5 / math.sqrt(d), d)
+
+
+def linear(domain: Domain, shift: float = 0.5) -> LinearMean:
+    """Linear losses with |x|_2 = 1 on a set of diameter 1."""
+    return LinearMean(*signs_on(domain, 1.0, shift), domain, 0.5)
+
+
+def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
+    """Mean estimation on a set of diameter 1, with records well inside."""
+    return QuadraticMean(*signs_on(domain, 0.4 * inradius, 0.5), domain, 0.5, inradius**2)
+
+
+def enough(context: Context, limit: float, bound: float, d: int) -> int:
+    """Trials that a bet below `limit` takes to certify `bound` when the risk is far below it, within 2e7 numbers."""
+    wanted = 3 * math.log(1 / context.failure_probability) * limit / bound
+    return max(100, min(math.ceil(wanted), 20_000_000 // d))
+
+
+FREE = 1e18
+"""Gradients of these workloads are read as one mean: their number costs nothing."""
+
+
+INRADIUS = {"l2 ball": lambda d: 0.5, "l1 ball": lambda d: 0.5 / math.sqrt(d), "cube": lambda d: 0.5 / math.sqrt(d)}
+
+
+def huber(dimension: int, size: float = 0.3) -> CoordinateHuber:
+    return CoordinateHuber(np.full(dimension, size))
+
+
+def heavy(dimension: int, p: float = 1.5, smoothness: float = 0.05) -> HeavyCoordinates:
+    return HeavyCoordinates(np.full(dimension, 0.5 * dimension ** (-1 / p)), radius=1.0, s=p, smoothness=smoothness)
+
+
+def certified(plan: Any, claim: ApproxDP, what: str) -> Verdict:
+    """HOLDS when the accountant certifies the claim at the schedule's own sensitivities."""
+    found = account(plan).epsilon(claim.delta)
+    said = f"{what}: epsilon at delta = {claim.delta:g} is at most {found:.4g}, claimed {claim.epsilon:g}"
+    numbers = {"epsilon": found, "claimed": claim.epsilon}
+    return (holds if found <= claim.epsilon * (1 + 1e-9) else undecided)(said, "certificate", numbers=numbers)
+
+
+def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict:
+    """One closed-form pair by replay, next to a certificate of 1."""
+    seen = case.replay(data, neighbour, 8)
+    found = Search()
+    for name, ratios in seen.ratios().items():
+        top = np.array([float(ratios.max())])
+        found.offer(data, neighbour, {name: top}, "given")
+    return sensitivity.judge(found, certificate=Certificate(1.0, because))
+
+
+def normal_mass(low: Array, high: Array, sigma: float) -> Array:
+    """P(low <= G <= high), both tails kept: the mirrored interval is used right of 0."""
+    a, b = np.asarray(low) / sigma, np.asarray(high) / sigma
+    flip = a > 0
+    a, b = np.where(flip, -b, a), np.where(flip, -a, b)
+    return np.asarray(special.ndtr(b) - special.ndtr(a))
+
+
+def bump_excess(curvature: float, epsilon: float, delta: float) -> Array:
+    """P - e^epsilon Q on the bump interval, over widths, positions and slopes of the neighbour, L = smoothness = 1.
+
+    The n - 1 common records and the regulariser have total curvature `curvature` (times the smoothness of a record);
+    the changed record of D rises from -A/2 to A/2 + offset over the interval, that of D' is linear with slope c.
+    """
+    sigma = math.sqrt(128 * math.log(2.5 / delta)) / epsilon
+    k, A, c, s = np.meshgrid(
+        np.linspace(-6, 6, 49), np.geomspace(0.05, 2.0, 12), [-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0], indexing="ij"
+    )
+    tilt = s * (1 - A / 2)
+    half = A / 2  # width A at smoothness 1
+    centre = k * sigma / curvature
+    low, high = curvature * (centre - half), curvature * (centre + half)
+    inside = normal_mass(low + tilt - A / 2, high + tilt + A / 2, sigma)
+    outside = normal_mass(low + c, high + c, sigma)
+    return np.asarray(inside - math.exp(epsilon) * outside)
+
+
+@dataclass(frozen=True)
+class ShortCone:
+    """Loss t on C = {(s, t, v): |s| <= 1/2, |v|_2 <= t <= radius}, v in R^tail; the records do not matter.
+
+    L = 1, no curvature. The minimiser of Algorithm 1's objective is a projection, in closed form.
+
+    Attributes:
+        width: the Gaussian width, at most: E|xi|/2 + radius E(|xi_v| + xi_0)_+.
+    """
+
+    tail: int
+    radius: float
+    record_shape: tuple[int, ...] = field(default=(1,), init=False)
+
+    @property
+    def width(self) -> float:
+        return (1 + self.radius) / math.sqrt(2 * math.pi) + self.radius * math.sqrt(self.tail)
+
+    @property
+    def constants(self) -> Constants:
+        diameter = math.sqrt(1 + 4 * self.radius**2)
+        return Constants(
+            d=self.tail + 2,
+            diameter=lambda p: diameter,
+            lipschitz=lambda p: 1.0,
+            smoothness=lambda p: 0.0,
+            moment=lambda k, m: 1.0,
+            hessian_rank=0,
+            atoms=1,
+            extra={"width": self.width, "radius": math.sqrt(0.25 + 2 * self.radius**2)},
+        )
+
+    def project(self, w: Array) -> Array:
+        """Exact: the projection onto the whole cone where it is short enough, else onto its lid."""
+        s, t, v = np.clip(w[..., :1], -0.5, 0.5), w[..., 1:2], w[..., 2:]
+        size = np.linalg.norm(v, axis=-1, keepdims=True)
+        half = np.maximum(0.0, (t + size) / 2)
+        height = np.where(size <= t, t, np.where(size <= -t, 0.0, half))
+        length = np.where(size <= t, size, height)
+        lid = height > self.radius
+        height, length = np.where(lid, self.radius, height), np.where(lid, np.minimum(size, self.radius), length)
+        return np.concatenate([s, height, v * (length / np.where(size > 0, size, 1.0))], axis=-1)
+
+    def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
+        """argmin over C of t + <linear, w> + weight/2 |w|^2."""
+        up = np.zeros(self.tail + 2)
+        up[1] = 1.0
+        return self.project(-(linear + up) / weight)
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.broadcast_to(w[..., 1], np.broadcast_shapes(w.shape[:-1], z.shape[:-1]))
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        up = np.zeros(self.tail + 2)
+        up[1] = 1.0
+        return np.broadcast_to(up, np.broadcast_shapes(w.shape[:-1], z.shape[:-1]) + up.shape)
+
+    def excess_risk(self, w: Array) -> Array:
+        return np.asarray(w[..., 1])
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        return np.zeros((trials, n, 1))
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        return Sample(np.zeros((1, 1, 1)), np.full((1, 1), float(n)))
+
+
+def at_size(n: int, epsilon: float, delta: float) -> ShortCone:
+    """Tail 30 sqrt n and the radius that the second noise of the printed accuracy passes with ease.
+
+    The radius solves 2 radius = 0.8 sigma_2 sqrt(tail), the width being a function of the radius.
+    """
+    tail = math.ceil(30 * math.sqrt(n))
+    ratio = math.sqrt(math.log(2.5 / delta) / math.log(1 / delta))
+    radius = 0.1
+    for _ in range(60):
+        D = math.sqrt(1 + 4 * radius**2)
+        reached = 0.4 * 8 * D**2 * ratio * math.sqrt(tail) / (ShortCone(tail, radius).width * math.sqrt(n))
+        radius = math.sqrt(radius * min(1.0, reached))
+    return ShortCone(tail, radius)
+
+
+Mechanism = Callable[[Array, Rng, int], Array]
+
+
+PROMISE = ApproxDP(0.9, 1e-3)
+
+
+LOW = ApproxDP(0.05, 1e-3)
+"""Within the range of Algorithm 4 at 4,096 records."""
+
+
+def mechanism(algorithm: Algorithm[Any], work: Any, promise: ApproxDP, n: int) -> Mechanism:
+    """(data, rng, trials) -> outputs (trials, d)."""
+    plan = algorithm.schedule(problem(work, promise.epsilon, promise.delta), n)
+
+    def run(data: Array, rng: Rng, trials: int) -> Array:
+        start = np.zeros((1, work.constants.d))
+        return algorithm.execute(Run(plan, trials, rng), work, Fixed(np.asarray(data)[None]), start)
+
+    return run
+
+
+def case(name: str) -> tuple[Algorithm[Any], Any, ApproxDP, Array, Array]:
+    """Algorithm, workload, promise and the pair: one record moved from one extreme to the other."""
+    if name == "Algorithm 1":
+        work = linear(Interval(-100.0, 100.0))
+        data = np.ones((20, 1))
+        other = data.copy()
+        other[0] = -1.0
+        return ApproximateObjectivePerturbation(lambda_=0.05, alpha=0.01), work, PROMISE, data, other
+    if name in ("Algorithm 3", "phased SGD"):
+        data = np.zeros((60, 2))
+        data[:, 0] = 1.0
+        data[0, -1] = -1e6
+        other = data.copy()
+        other[0, -1] = 1e6
+        algorithm: Algorithm[Any] = PhasedSGD() if name == "phased SGD" else NoisyMirrorDescent(steps=7, **CORRECTED)
+        return algorithm, huber(1), PROMISE, data, other
+    shuffled = name == "Algorithm 4"
+    work, n = heavy(3), 4096 if shuffled else 800
+    algorithm = ShuffledMirrorDescent(steps=8, threshold=3.0, **CORRECTED) if shuffled else BatchedMirrorDescent()
+    promise = LOW if shuffled else PROMISE
+    row = algorithm.schedule(problem(work, promise.epsilon, promise.delta), n).phases[0]
+    data = np.zeros((n, 3))
+    data[0, 0] = 0.95 * row.level
+    other = data.copy()
+    other[0, 0] *= -1
+    return algorithm, work, promise, data, other
+
+
+TRIALS = {"Algorithm 4": (2000, 10_000), "batched": (10_000, 50_000)}
+"""Of the others 20,000 and 100,000; Algorithm 4 tosses a vector for every record."""
+
+
+def audited(context: Context, name: str) -> Verdict:
+    """The verdict of `dp.audit`, and what the accountant certifies of the same run."""
+    algorithm, work, promise, data, other = case(name)
+    result = audit(
+        mechanism(algorithm, work, promise, len(data)),
+        data,
+        other,
+        promise,
+        trials=int(context.scale(*TRIALS.get(name, (20_000, 100_000)))),
+        failure_probability=context.failure_probability,
+        seed=context.seed,
+        label=context.label,
+        chunk=400,
+    )
+    verdict = result.verdict()
+    verdict.numbers.update(certified(algorithm, problem(work, promise.epsilon, promise.delta), len(data)))
+    return verdict
+
+
+UNSEEN = ("consistent", "undecided")
+"""What an audit of a private mechanism may say."""
+
+
+READINGS = {"paper": {"exponent": "paper", "kappa_rule": "paper"}, "corrected": CORRECTED}
+
+
+def inverse_map(y: Array, p: float, exponent: str = "corrected") -> Array:
+    """grad Phi*(y) = |y|_r^(2-r) |y|^(r-1) sgn y/kappa, written out; r = kappa, the conjugate of kappa/(kappa - 1), for
+    the printed exponent.
+    """
+    found = dual_regularity(p, y.shape[-1])
+    printed = min(1 / (p - 1), 2 * math.log(y.shape[-1]))
+    r, scale = (printed, printed) if exponent == "paper" else (found.r, found.kappa)
+    size = (np.abs(y) ** r).sum(axis=-1, keepdims=True) ** (1 / r)
+    safe = np.where(size > 0, size, 1.0)
+    return np.asarray(safe ** (2 - r) * np.abs(y) ** (r - 1) * np.sign(y) / scale)
+
+
+def perturbation(
+    context: Context, algorithm: Any, work: QuadraticMean, records: int, lambda_: float, alpha: float, second: float
+) -> Verdict:
+    """One run of many trials against the printed lines, given lambda, alpha and the variance of H."""
+    radius = work.domain.diameter() / 2
+    plan, trials = algorithm.schedule(problem(work, 0.9), records), context.scale(40, 400)
+    row, rows = plan.phases[0], work.rows(context.rng("data"), trials, records)
+    run = Run[Any](plan, trials, context.rng("run"))
+    out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
+    (G,), mean = run.transcript.coins, rows.mean(axis=1)
+    first = float(explicit_of("lp_spaces/alg-1").subs({L: work.constants.lipschitz(2.0), delta: DELTA, epsilon: 0.9}))
+
+    def project(w: Array) -> Array:
+        return np.asarray(w * np.minimum(1.0, radius / np.linalg.norm(w, axis=1, keepdims=True)))
+
+    def objective(w: Array) -> Array:
+        return np.asarray(
+            ((w - mean) ** 2).sum(axis=1) / 2 + (G * w).sum(axis=1) / records + lambda_ * (w**2).sum(axis=1)
+        )
+
+    best = project((mean - G / records) / (1 + 2 * lambda_))
+    minimiser = run.transcript.entries[1]
+    gap = objective(minimiser.core) - objective(best)
+    rounding = 16 * np.finfo(float).eps * (1 + np.abs(objective(best)).max())
+    if gap.max() > alpha * (1 + 1e-6) + rounding or gap.min() < -rounding:
+        return differs(f"the optimiser is off by {gap.max():.6g}, alpha = {alpha:.6g}", "exact")
+    scales = [row.sigma_1**2, row.sigma_2**2, row.lambda_ + 1, row.alpha]
+    return combine(
+        [
+            agree(scales, [first, second, lambda_ + 1, alpha], "variances of G and H, 1 + lambda, alpha"),
+            agree((run.transcript.entries[0].core + 1).ravel(), (best + 1).ravel(), "1 + theta_1"),
+            agree((out + 1).ravel(), (project(minimiser.output) + 1).ravel(), "1 + the projected output"),
+        ]
+    )
+
+
+def antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:
+    """Gradients just below the threshold, of opposite sign."""
+    data = np.zeros((1, size, dimension))
+    data[0, 0, 0] = 0.95 * level
+    neighbour = data.copy()
+    neighbour[0, 0, 0] = -0.95 * level
+    return data, neighbour
+
+
+def batched_risk(context: Context, p: float, n: int, label: str) -> Verdict:
+    work = heavy(4, p, smoothness=2.0)  # so curved that the largest risk exceeds the bound
+    algorithm, setting = BatchedMirrorDescent(p=p), problem(work, 0.9)
+    bound = bound_of("lp_spaces/thm-10@derived", algorithm, setting, n)
+    values = risk.excess_risks(algorithm, work, setting, n, context.scale(40, 60), context.seed, label, p, n)
+    # |w - c|_2 <= |w|_s + |c|_2 for s <= 2.
+    limit = work.smoothness / 2 * (work.radius + float(np.linalg.norm(work.centre))) ** 2
+    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"p = {p:g}")
+
+
+def steep(d: int, p: float = 1.5) -> HeavyCoordinates:
+    """Student t gradients around a minimiser at 0.9 of the radius: the start 0 is far from it."""
+    return HeavyCoordinates(np.full(d, 0.9 * d ** (-1 / p)), radius=1.0, s=p, smoothness=0.5)
+
+
+def against_the_rate(label: str, values: Array, work: Any, told: ApproxDP, n: int, p: float) -> dict[str, float]:
+    stated = order_of(label)
+    at = {
+        "n": float(n), "d": float(work.constants.d), "epsilon": told.epsilon, "delta": told.delta,
+        "D": work.constants.diameter(p), "kappa": regularity(p, work.constants.d, "safe"), "beta": 0.5,
+    }  # fmt: skip
+    found = risk.summary(values, float(evaluate(stated, at)))
+    return {**found, "exponent": local_exponent(stated, "n", at)}
+
+
+@dataclass(frozen=True)
+class EqualMean:
+    """Data whose mean is given exactly: nothing but the noise moves."""
+
+    mean: Array
+    n: int
+
+    def part(self, start: int, stop: int) -> EqualMean:
+        return replace(self, n=stop - start)
+
+    def read(self, *, means_only: bool = False) -> Sample:
+        return Sample(self.mean[None, None, :], np.full((1, 1), float(self.n)))

@@ -1,0 +1,134 @@
+"""Section 5.2, Appendix 10: heavy tails in batches, for every epsilon, and p >= 2 by the Euclidean reduction."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dpcheck.algorithms.lp_spaces import BatchedMirrorDescent, EuclideanHeavyTails
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
+from dpcheck.checks import Context, by_size, check
+from dpcheck.claims import evaluate
+from dpcheck.engine.statements import explicit_of, order_of
+from dpcheck.geometry.norms import dual_norm
+from dpcheck.harness import accuracy, rate, risk
+from dpcheck.harness.replay import Case
+from dpcheck.harness.symbolic import proved
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Fixed, Run
+from dpcheck.symbols import D, H, epsilon, kappa
+from dpcheck.verdicts import Verdict
+
+from .cases import (
+    DELTA,
+    UNSEEN,
+    against_the_rate,
+    antipodal,
+    audited,
+    batched_risk,
+    certified,
+    heavy,
+    problem,
+    replayed,
+    steep,
+)
+from .section_5_2 import A_, LOG, b_
+
+
+@check("lp_spaces/proc-batched-md", kind="privacy", expect=UNSEEN)
+def outputs_of_batched_descent(context: Context) -> Verdict:
+    """800 records in space, one gradient just below the threshold turned round; only the average is seen."""
+    return audited(context, "batched")
+
+
+@check("lp_spaces/proc-batched-md", kind="sensitivity")
+def batch_means_move_as_claimed(context: Context) -> Verdict:
+    """The mean of a batch of truncated gradients moves by 2 (beta M + lambda)/b."""
+    work = heavy(3)
+    case = Case(BatchedMirrorDescent(), work, problem(work, 0.9))
+    level = case.planned(800).phases[0].level
+    return replayed(case, *antipodal(800, 3, level), "truncation at the level, in the dual norm")
+
+
+@check("lp_spaces/proc-batched-md", kind="privacy", grid={"epsilon": (0.1, 0.95), "delta": (1e-3, 1e-9)})
+def batches_are_certified(context: Context, *, epsilon: float, delta: float) -> Verdict:
+    """Disjoint batches, one generalised Gaussian vector each."""
+    plan = BatchedMirrorDescent().schedule(problem(heavy(4), epsilon, delta), 20_000)
+    return certified(plan, ApproxDP(epsilon, delta), "batched mirror descent")
+
+
+@check(
+    "lp_spaces/proc-batched-md", kind="risk", grid={"p": (1.5, 1.8), "n": by_size([2 * 10**5], [2 * 10**4, 2 * 10**5])}
+)
+def heavy_tailed_risk(context: Context, *, p: float, n: int) -> Verdict:
+    """Mean excess under Student t gradients, no third moment, against the derived bound."""
+    return batched_risk(context, p, n, context.name)
+
+
+@check("lp_spaces/claim-app10-general-eps", kind="symbolic")
+def batched_privacy(context: Context) -> Verdict:
+    """2 kappa log(1/delta) s^2/epsilon^2 at s = 2 (beta M + lambda)/b: rho = epsilon^2/(4 log(1/delta))."""
+    s2 = (2 * (H * D + A_) / b_) ** 2
+    found = explicit_of("lp_spaces/proc-batched-md").subs(sp.Symbol("A", positive=True), A_)
+    return proved({"rho": kappa * s2 / (2 * found) - epsilon**2 / (4 * LOG)})
+
+
+@check("lp_spaces/proc-heavy-euclid", kind="symbolic")
+def euclidean_reduction(context: Context) -> Verdict:
+    """Dual norms only shrink and the diameter grows by d^(1/2 - 1/p) for p >= 2; its schedule is certified."""
+    rng, p = context.rng(), 3.0
+    v = rng.standard_normal((500, 6))
+    from dpcheck.geometry.norms import norm
+
+    grown = accuracy.never_violated(
+        norm(v), 6 ** (1 / 2 - 1 / p) * norm(v, p), statement="|v|_2", covers="Hoelder's inequality"
+    )
+    shrunk = accuracy.never_violated(norm(v), dual_norm(v, p), statement="|g|_2 <= |g|_q", covers="monotone norms")
+    work = heavy(4, 2.0)
+    plan = certified(EuclideanHeavyTails().schedule(problem(work, 0.9), 5000), ApproxDP(0.9, DELTA), "Euclidean")
+    return next((v for v in (grown, shrunk, plan) if v.outcome != "holds"), plan)
+
+
+@check(
+    "lp_spaces/claim-app10-general-eps", kind="risk", grid={"inverse": (2, 4, 8, 16, 32)},
+    conclude=rate.conclude("inverse", axis="quantile of the noise-averaged excess", called="(1/delta')"),
+    expect=("consistent", "undecided"),
+)  # fmt: skip
+def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, float]:
+    """The (1 - delta')-quantile over data sets of the noise-averaged excess grows no faster than log(1/delta').
+
+    Of the batched form, not of Algorithm 4; n = 1000, d = 3, delta' = 1/`inverse`; each data set is run five times with
+    fresh noise.
+    """
+    level = 1 - 1 / inverse
+    sets, times, n = context.scale(400, 1200), 5, 1000
+    work, algorithm = steep(3), BatchedMirrorDescent()
+    plan = algorithm.schedule(problem(work, 0.9), n)
+    rows = work.rows(context.rng("data", "shared"), sets, n)
+    values = []
+    for part in range(0, sets, 40):
+        repeated = np.repeat(rows[part : part + 40], times, axis=0)
+        run: Run[Any] = Run(plan, len(repeated), context.rng("noise", part))
+        point = algorithm.execute(run, work, Fixed(repeated), np.zeros((1, 3)))
+        values.append(work.excess_risk(point).reshape(-1, times).mean(axis=1))
+    stated = order_of("lp_spaces/claim-app10-general-eps")
+    at = {"n": float(n), "d": 3.0, "epsilon": 0.9, "delta": DELTA, "kappa": regularity(1.5, 3, "safe")}
+    bound = float(evaluate(stated, at)) * math.log(inverse)
+    return risk.quantile_summary(np.concatenate(values), level, bound)
+
+
+@check(
+    "lp_spaces/claim-app10-general-eps", kind="rate",
+    grid={"n": by_size([1000 * 2**k for k in range(6)], [1000 * 2**k for k in range(9)])},
+    conclude=rate.conclude("n"), expect=("consistent", "undecided"),
+)  # fmt: skip
+def batched_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
+    """Batched truncated mirror descent with its own noise, epsilon = 0.9, d = 3, p = 3/2: n^(-1/3)."""
+    work = steep(3)
+    values = risk.excess_risks(
+        BatchedMirrorDescent(), work, problem(work, 0.9), n, context.scale(20, 60), context.seed, context.name, n
+    )
+    return against_the_rate("lp_spaces/claim-app10-general-eps", values, work, ApproxDP(0.9, DELTA), n, 1.5)

@@ -1,0 +1,251 @@
+"""Section 5: strongly convex losses by restarts, Theorems 8 and 9."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from dpcheck.algorithms.l1_geometry.regret import LEAVES, PHASES
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import D, H, L, d, delta, epsilon, index, lambda_, m, n
+
+from ._paper import (
+    LARGE,
+    LN,
+    LOG,
+    LOG2_N,
+    LOG_ND,
+    NAMED,
+    NONSMOOTH,
+    H_f,
+    claim,
+    g_inf,
+    log_d,
+    log_delta,
+    log_m,
+    log_n,
+    modulus,
+    width,
+)
+
+proc_reduction = claim(
+    "l1_geometry/proc-strongly-convex-reduction",
+    "Reduction of Section 5 (FKT20)",
+    "⌈log log n⌉ runs of an algorithm for convex losses, run i from the last output on n_i = 2^{i−2}n/log n "
+    "fresh records.",
+    kind="procedure",
+    section="5",
+    origin="cited",
+    about=("l1_geometry/alg-2", "l1_geometry/alg-3"),
+    remark="The current distance bound D_i, which sets η, is not printed: D_1 = D, D²_{i+1} = (2/λ)·bound(D_i).",
+)
+
+proc_reduction_runs = proc_reduction.as_read(
+    "l1_geometry/proc-strongly-convex-reduction@runs",
+    "Reduction of Section 5, number of runs",
+    "⌈log log n⌉ runs, and at least one.",
+    quantity="runs",
+    relation="=",
+    explicit=sp.Max(1, sp.ceiling(sp.log(LOG2_N, 2))),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
+)
+proc_reduction_records = proc_reduction_runs.as_read(
+    "l1_geometry/proc-strongly-convex-reduction@records",
+    "Reduction of Section 5, records of a run",
+    "n_i = 2^{i−2}n/log n, in whole records.",
+    quantity="records of run i",
+    explicit=sp.floor(2 ** (index - 2) * n / LOG2_N),
+)
+
+
+thm_8 = claim(
+    "l1_geometry/thm-8",
+    "Theorem 8",
+    "For λ-strongly convex losses the reduction around Algorithm 2 has excess risk LD·O(log d/n + d log³d "
+    "log(1/δ)/(n²ε²)).",
+    kind="theorem",
+    section="5",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=L * D * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
+    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
+    grade="slip",
+    remark="LD must be L²/λ. Where λ ≥ cL/D with a constant c of the class, L²/λ ≤ LD/c and the printed form is right; "
+    "for every λ > 0, as it is printed, it is false (@literal, S13).",
+)
+
+
+thm_8_literal = thm_8.as_read(
+    "l1_geometry/thm-8@literal",
+    "Theorem 8 for every λ > 0",
+    "One constant serves all λ, L and D: the excess risk is LD·O(log d/n + d log³d log(1/δ)/(n²ε²)).",
+    assumptions=(
+        sp.Ge(d, 2),
+        sp.Le(epsilon, 1),
+        sp.Lt(delta, 1),
+        sp.Le(g_inf, L),
+        sp.Le(width, D),
+        sp.Ge(modulus, lambda_),
+    ),
+    grade="slip",
+    remark="At λ = L/(4D√n), nearly, every algorithm, private or not, has excess of the order of LD/√n on one of two "
+    "laws (S13).",
+)
+
+
+thm_8_corrected = thm_8.as_read(
+    "l1_geometry/thm-8@corrected",
+    "Theorem 8 with L²/λ",
+    "The reduction has excess risk (L²/λ)·O(log d/n + d log³d log(1/δ)/(n²ε²)).",
+    origin="ours",
+    order=L**2 / lambda_ * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
+)
+
+
+thm_8_derived = thm_8.as_read(
+    "l1_geometry/thm-8@derived",
+    "Gradients of Theorem 8, with batches √d/ε_i",
+    "The runs cost at most min{0.31 n^{3/2}√log₂ d, n²ε/(21√d)} gradients: the printed count, O(log n loglog n "
+    "min(n^{3/2}√log d, n²ε/√d)), without its logarithms of n.",
+    origin="ours",
+    quantity="gradients",
+    measures="gradients",
+    explicit=sp.Min(
+        sp.Rational(31, 100) * n ** sp.Rational(3, 2) * sp.sqrt(sp.log(d, 2)), n**2 * epsilon / (21 * sp.sqrt(d))
+    ),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
+)
+
+
+thm_8_summed = thm_8.as_read(
+    "l1_geometry/thm-8@summed",
+    "Risk of the restarts, last run",
+    "The bound `thm-4@summed` of the last run, at the distance that the earlier ones prove in expectation: D_{i+1}² = "
+    "(2/λ) times the bound of run i at D_i.",
+    origin="ours",
+    explicit=PHASES,
+    about=("l1_geometry/proc-strongly-convex-reduction",),
+)
+
+
+def reduction(proof: Proof, label: str, rate: sp.Expr, where: dict[sp.Basic, sp.Basic]) -> None:
+    """D²_{i+1} ≤ (2/λ)LD_iρ, ρ the rate for LD = 1: the limit, and its excess."""
+    rho, limit = sp.symbols("rho limit", positive=True)
+    limit = 2 * L * rho / lambda_
+    proof.equal("D_∞² = (2/λ)LD_∞ρ", lambda: limit**2, 2 / lambda_ * L * limit * rho)
+    excess = proof.equal("LD_∞ρ", lambda: L * limit * rho, 2 * L**2 * rho**2 / lambda_)
+    proof.gap(
+        "L²/λ is at most LD",
+        L**2 / lambda_,
+        L * D,
+        {L: 1, lambda_: sp.Rational(1, 10), D: 1},
+        "strong convexity gives the opposite, L²/λ ≥ LD/2 (S13)",
+    )
+    proof.concludes(label, excess.subs(rho, rate), where=where)
+
+
+@derivation("l1_geometry/thm-8@corrected", LARGE)
+def strongly_convex_nonsmooth(proof: Proof) -> None:
+    """Restarted Theorem 4: the rate squares, and LD becomes L²/λ."""
+    rate = proof.uses("l1_geometry/thm-4", L * D * NONSMOOTH, as_order=True) / (L * D)
+    reduction(proof, "l1_geometry/thm-8@corrected", rate.subs(NAMED), NAMED)
+
+
+SMOOTH_SQUARED = sp.log(d) * LN**2 / n + (LOG * sp.log(m) * LN**2 / (n * epsilon)) ** sp.Rational(4, 3)
+
+
+thm_9 = claim(
+    "l1_geometry/thm-9",
+    "Theorem 9",
+    "In the setting of Theorem 7 with λ-strongly convex losses and β = O(L/D), the reduction around Algorithm 3 has "
+    "excess risk LD·O(log d log²n/n) + LD·O(log(1/δ) log m log²n/(nε))^{4/3}.",
+    kind="theorem",
+    section="5",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=L * D * SMOOTH_SQUARED,
+    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
+    grade="slip",
+    remark="LD must be L²/λ; right where λ ≥ cL/D, false for every λ > 0 (@literal, S13). The proof also needs an "
+    "inner algorithm whose error shrinks with the distance of its start, but the first step of Algorithm 3 has η = 1 "
+    "and erases it: X must shrink from run to run (S14).",
+)
+
+
+thm_9_literal = thm_9.as_read(
+    "l1_geometry/thm-9@literal",
+    "Theorem 9 for every λ > 0",
+    "One constant serves all λ, L and D in the windows of Theorem 7 with β ≤ L/D.",
+    assumptions=(
+        sp.Le(m, 2 * d),
+        sp.Le(epsilon, 1),
+        sp.Le(delta, 1 / n),
+        sp.Le(g_inf, L),
+        sp.Le(width, D),
+        sp.Ge(modulus, lambda_),
+        sp.Le(H_f, H),
+        sp.Le(H, L / D),
+        sp.Le(L * LOG_ND * sp.log(m) * LN**2 / (n * epsilon * D), H),
+        sp.Le(H, sp.sqrt(n) * L * LOG_ND * sp.log(m) / (epsilon * D * LN)),
+        sp.Le(
+            epsilon,
+            (L * LOG_ND * sp.log(m)) ** sp.Rational(1, 4) * sp.sqrt(LN) / (n * H * D) ** sp.Rational(1, 4),
+        ),
+    ),
+    grade="slip",
+    remark="The family of Theorem 8, with β = 2λ, lies in the windows of Theorem 7 at n = 10^16 (S13).",
+)
+
+
+thm_9_corrected = thm_9.as_read(
+    "l1_geometry/thm-9@corrected",
+    "Theorem 9 with L²/λ",
+    "If every run is confined to the ball of its current distance bound, the excess risk is (L²/λ) times the "
+    "printed rate.",
+    origin="ours",
+    order=L**2 / lambda_ * SMOOTH_SQUARED,
+)
+
+
+thm_9_derived = thm_9.as_read(
+    "l1_geometry/thm-9@derived",
+    "Gradients of Theorem 9",
+    "Run i evaluates at most 4n_i/3 gradients on its n_i records, and Σn_i < n: at most 4n/3 in all, the printed O(n).",
+    origin="ours",
+    quantity="gradients",
+    measures="gradients",
+    explicit=sp.Rational(4, 3) * n,
+    about=("l1_geometry/proc-strongly-convex-reduction",),
+)
+
+
+thm_9_summed = thm_9.as_read(
+    "l1_geometry/thm-9@summed",
+    "Risk of the restarts, last run",
+    "The bound `thm-6@summed` of the last run, at the distance that the earlier ones prove in expectation: D_{i+1}² = "
+    "(2/λ) times the bound of run i at D_i.",
+    origin="ours",
+    explicit=LEAVES,
+    about=("l1_geometry/proc-strongly-convex-reduction",),
+)
+
+
+@derivation("l1_geometry/thm-9@corrected", LARGE)
+def strongly_convex_smooth(proof: Proof) -> None:
+    """Restarted Theorem 7 at β ≤ L/D: the rate squares, and LD becomes L²/λ."""
+    smooth = sp.sqrt(log_d) * log_n / sp.sqrt(n) + (log_delta * log_m * log_n**2 / (n * epsilon)) ** sp.Rational(2, 3)
+    proof.uses("l1_geometry/thm-7", L * D * smooth, {**NAMED, H: L / D}, as_order=True)
+    reduction(proof, "l1_geometry/thm-9@corrected", smooth, NAMED)
+
+
+fact_fkt = claim(
+    "l1_geometry/fact-fkt-5-1",
+    "FKT20, Theorem 5.1",
+    "A convex-case algorithm with excess risk D_0ρ(n), D_0 the distance of its start, gives one for λ-strongly convex "
+    "losses with excess risk O(ρ(n)²/λ) up to logarithms.",
+    kind="theorem",
+    section="5",
+    origin="cited",
+    about=("l1_geometry/proc-strongly-convex-reduction",),
+)

@@ -1,0 +1,354 @@
+"""Section 5.1: unconstrained ℓ_p spaces."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from dpcheck.asymptotics import Regime
+from dpcheck.derivations import Proof, derivation, underived
+from dpcheck.symbols import C, D, H, L, T, alpha, d, epsilon, eta, kappa, n, p, sigma, theta
+
+from ._paper import GROWS, HALF, LARGE_P, LOG, NOISE, PRIVACY, SMALL_LOSS, SMOOTH, SUBOPTIMAL, A, c, claim, size, x
+
+asm_3 = claim(
+    "lp_spaces/asm-3",
+    "Assumption 3",
+    "The loss is convex, β-smooth and L-Lipschitz with respect to ‖·‖_p on the whole of ℝ^d.",
+    kind="assumption",
+    section="5.1",
+)
+
+
+alg_3 = claim(
+    "lp_spaces/alg-3",
+    "Algorithm 3 (noisy regularised mirror descent)",
+    "T steps of mirror descent on the regularised empirical risk, Φ = (κ/2)‖·‖_s², each gradient with generalised "
+    "Gaussian noise of σ² = 64L²κT log(1/δ)/(n²ε²); the output averages the iterates with weights a^t, a = "
+    "(2β+α)/(2β).",
+    kind="algorithm",
+    section="5.1",
+    quantity="σ²",
+    relation="=",
+    explicit=64 * L**2 * kappa * T * LOG / (n**2 * epsilon**2),
+    grade="slip",
+    remark="The printed exponent of Φ, κ/(κ−1), is not the dual one, (κ+1)/κ (S2). The update has βD_Φ where the "
+    "weights belong to 2βD_Φ; both satisfy a bound of the same order (S7).",
+)
+
+
+alg_3_corrected = alg_3.as_read(
+    "lp_spaces/alg-3@corrected",
+    "Algorithm 3 with the dual exponent",
+    "The same with Φ = (κ/2)‖·‖_s², s = (κ_+ + 1)/κ_+, and κ of Definition 3 in Φ and in the noise.",
+    origin="ours",
+    about=("lp_spaces/alg-3",),
+)
+
+
+proc_mirror_map = claim(
+    "lp_spaces/proc-mirror-map",
+    "Mirror map of Algorithms 3 and 4",
+    "Φ = (κ/2)‖·‖_s² is 1-strongly convex with respect to ‖·‖_p.",
+    kind="procedure",
+    section="5.1",
+    quantity="modulus of strong convexity",
+    relation=">=",
+    explicit=sp.Integer(1),
+    about=("lp_spaces/alg-3", "lp_spaces/alg-4"),
+    remark="True for s = (κ+1)/κ with the regularity constant of Definition 3.",
+)
+
+
+proc_mirror_map_literal = proc_mirror_map.as_read(
+    "lp_spaces/proc-mirror-map@literal",
+    "Mirror map with the printed exponent",
+    "The same with the exponent κ/(κ−1), κ = min{1/(p−1), 2 log d}.",
+    assumptions=(sp.Gt(p, 1), sp.Lt(p, 2), sp.Ge(d, 2)),
+    grade="slip",
+    remark="For p > 3/2 the exponent exceeds 2 and there is no modulus at all; for p <= 3/2 it falls with d.",
+)
+
+
+proc_mirror_map_corrected = proc_mirror_map.as_read(
+    "lp_spaces/proc-mirror-map@corrected",
+    "Mirror map with the dual exponent",
+    "With s = (κ_+ + 1)/κ_+ and the factor κ of Definition 3, Φ is 1-strongly convex with respect to ‖·‖_p.",
+    origin="ours",
+)
+
+
+thm_6 = claim(
+    "lp_spaces/thm-6",
+    "Theorem 6",
+    "Algorithm 3 is (ε, δ)-DP for 0 < ε, δ < 1.",
+    kind="theorem",
+    section="5.1",
+    assumptions=PRIVACY,
+    about=("lp_spaces/alg-3",),
+    remark="True, with an almost eightfold slack in the variance, though Lemmas 1 and 3 together would ask for another "
+    "logarithm.",
+)
+
+
+thm_6_derived = thm_6.as_read(
+    "lp_spaces/thm-6@derived",
+    "Theorem 6 by concentrated privacy",
+    "The T steps are ρ-zCDP with ρ = ε²/(32 log(1/δ)), which converts to (0.354ε + ρ, δ)-DP.",
+    origin="ours",
+    quantity="ρ",
+    relation="<=",
+    explicit=epsilon**2 / (32 * LOG),
+    assumptions=(),
+)
+
+
+@derivation("lp_spaces/thm-6@derived")
+def privacy_of_all_steps(proof: Proof) -> None:
+    """T steps of sensitivity 2L/n, each κ(2L/n)²/(2σ²)-zCDP."""
+    each = proof.uses("lp_spaces/lem-3@derived", kappa * (2 * L / n) ** 2 / (2 * sigma**2), {L: 2 * L / n})
+    variance = proof.uses("lp_spaces/alg-3", 64 * L**2 * kappa * T * LOG / (n**2 * epsilon**2))
+    proof.concludes("lp_spaces/thm-6@derived", T * each.subs(sigma, sp.sqrt(variance)))
+
+
+thm_7 = claim(
+    "lp_spaces/thm-7",
+    "Theorem 7",
+    "With α = (4β/T) log_2(n/T) and T = O((nεκ/√(d log(1/δ)))^{2/5}), the expected excess risk of Algorithm 3 is "
+    "Õ(κ^{4/5}(√(d log(1/δ))/(nε))^{2/5}), hiding β, L and E‖w̃*‖², w̃* the empirical minimiser.",
+    kind="theorem",
+    section="5.1",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=SMOOTH,
+    assumptions=(*PRIVACY, sp.Ge(n, epsilon**4 / ((d * LOG) ** 2 * sp.sqrt(kappa)))),
+    about=("lp_spaces/alg-3",),
+    remark="Derived on paper, from a master inequality that is argued in words; the algebra after it is executed. T "
+    "that balances the printed rate has √κ for κ, and T = κ^{1/4}(nε/√(d log(1/δ)))^{1/2} gives the better "
+    "κ^{3/4}(√(d log(1/δ))/(nε))^{1/2} (S6). The stated condition on n is void (S18). E‖w̃*‖² is infinite when "
+    "separable data have positive probability, and 0 when every record is minimised at 0: read 1 + E‖w̃*‖² (S19).",
+)
+
+
+thm_7_dual = thm_7.as_read(
+    "lp_spaces/thm-7@dual-exponent",
+    "Theorem 7 for the corrected mirror map",
+    "The same for Algorithm 3 with the dual exponent.",
+    origin="ours",
+    assumptions=(),
+)
+
+
+thm_7_derived = thm_7.as_read(
+    "lp_spaces/thm-7@derived",
+    "Theorem 7, optimisation error",
+    "For the literal step and every w: E F(ŵ) − F(w) <= (α/2)Φ(w)/(A−1) + dσ²/(α+β), where F = L̂ + αΦ and A = "
+    "(1 + α/(2β))^T.",
+    origin="ours",
+    quantity="suboptimality of the regularised empirical risk",
+    measures="empirical suboptimality",
+    explicit=SUBOPTIMAL,
+    assumptions=(sp.Gt(A, 1),),
+)
+
+
+thm_7_risk = thm_7.as_read(
+    "lp_spaces/thm-7@risk",
+    "Theorem 7 with constants, before parameters are chosen",
+    "Where Φ is at most C at the population's and at the sample's minimiser: excess <= αC + S + L(2√(C/(A−1) + "
+    "2dσ²/(α(α+β))) + 2L/(αn)), S the bound of `thm-7@derived`.",
+    origin="ours",
+    explicit=alpha * C
+    + SUBOPTIMAL
+    + L * (2 * sp.sqrt(C / (A - 1) + 2 * d * sigma**2 / (alpha * (alpha + H))) + 2 * L / (alpha * n)),
+    assumptions=(sp.Gt(A, 1),),
+    remark="That Φ is as small at the sample's minimiser is exact in the limit of large n only.",
+)
+
+
+@derivation("lp_spaces/thm-7", GROWS)
+def regularised_mirror_descent(proof: Proof) -> None:
+    """T steps: the regulariser falls like κ/T, the noise of the last point grows like √κ T x."""
+    noise = proof.uses("lp_spaces/alg-3", 64 * L**2 * kappa * T * LOG / (n**2 * epsilon**2))
+    last = proof.equal(
+        "L√(2dσ²/(αβ)) at α = 4β/T, without logs",
+        lambda: L * sp.sqrt(2 * d * noise / (4 * H / T * H)),
+        4 * sp.sqrt(2) * L**2 * sp.sqrt(kappa) * T * sp.sqrt(d * LOG) / (n * epsilon * H),
+    )
+    units = {LOG: (x * n * epsilon) ** 2 / d, L: sp.S.One, H: sp.S.One}
+    proof.equal("in units of L and β", lambda: last.xreplace(units), 4 * sp.sqrt(2) * sp.sqrt(kappa) * T * x)
+    bound = proof.master("excess risk, without logs", {"regulariser": kappa / T, "noise": sp.sqrt(kappa) * T * x})
+    value = proof.chooses(
+        bound,
+        {T: (kappa / x) ** sp.Rational(2, 5)},
+        better={T: kappa ** sp.Rational(1, 4) / sp.sqrt(x)},
+        limits=[1 / T],
+    )
+    printed = kappa ** sp.Rational(4, 5) * x ** sp.Rational(2, 5)
+    reached = proof.order_at_most("at the printed T, for √κ x ≤ 1", value, printed)
+    proof.same_order(
+        "κ^{4/5}x^{2/5} is the balance with √κ for κ in T",
+        bound.subs(T, (sp.sqrt(kappa) / x) ** sp.Rational(2, 5)),
+        reached,
+    )
+    proof.concludes("lp_spaces/thm-7", reached.subs(x, NOISE))
+
+
+rem_3 = claim(
+    "lp_spaces/claim-rem-3",
+    "Remark 3",
+    "On a set of ‖·‖_p-diameter M the rate is Õ((M + M²)(√κ/√n + κ√(d log(1/δ))/(nε))).",
+    kind="proposition",
+    section="5.1",
+    origin="cited",
+    quantity="excess risk, constrained",
+    measures="excess risk",
+    relation="<=",
+    order=(D + D**2) * (sp.sqrt(kappa / n) + kappa * NOISE),
+)
+
+
+remark_3 = underived(
+    "lp_spaces/claim-rem-3", "cited from Bassily et al. 2021, with no parameter to choose; quoted for comparison"
+)
+
+
+thm_8 = claim(
+    "lp_spaces/thm-8",
+    "Theorem 8",
+    "For 2 <= p <= ∞ there is an (ε, δ)-DP algorithm with excess risk O(d^{1−2/p}‖θ*‖²(1/√n + √(d log(1/δ))/(εn))).",
+    kind="theorem",
+    section="5.1",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=LARGE_P * theta**2,
+    assumptions=(*PRIVACY, sp.Ge(p, 2)),
+    about=("lp_spaces/proc-phased-sgd",),
+    grade="slip",
+    remark="An additive L² is missing: near θ* = 0 no algorithm, private or not, meets the printed bound (S14).",
+)
+
+
+thm_8_literal = thm_8.as_read(
+    "lp_spaces/thm-8@literal",
+    "Theorem 8 near the origin",
+    "The bound with ‖θ*‖² as a factor of everything, also for θ* = 0.",
+    assumptions=(*PRIVACY, sp.Ge(p, 2), *SMALL_LOSS),
+    grade="slip",
+    remark="θ* = 0 forces the output 0 on every data set; then θ* = 2m has excess 2^{-5/2}θ*² for every n.",
+)
+
+
+thm_8_corrected = thm_8.as_read(
+    "lp_spaces/thm-8@corrected",
+    "Theorem 8 with the additive term",
+    "Phased SGD with step c·min{1/√n, ε/√(d log(1/δ))}: excess <= (8/c)‖θ*‖_2²(1/√n + x) + cL²(1/(6√n) + 128x) + "
+    "16cL²/n², x = √(d log(1/δ))/(εn), and ‖θ*‖_2² <= d^{1−2/p}‖θ*‖_p².",
+    origin="ours",
+    order=LARGE_P * theta**2 + L**2 * (1 / sp.sqrt(n) + NOISE),
+    explicit=8 / c * theta**2 * (1 / sp.sqrt(n) + NOISE)
+    + c * L**2 * (1 / (6 * sp.sqrt(n)) + 128 * NOISE)
+    + 16 * c * L**2 / n**2,
+    assumptions=(),
+)
+
+
+@derivation(
+    "lp_spaces/thm-8",
+    Regime(base=None, others="free", where=[n >= 1, d >= 1, epsilon <= 1, size >= L]),
+    also=("lp_spaces/thm-8@corrected",),
+)
+def phases_without_projection(proof: Proof) -> None:
+    """Localisation: the distance shrinks to the noise of the phase before, steps by 4, batches by 2."""
+    i = sp.Symbol("i", integer=True, positive=True)
+    step, count = eta / 4**i, n / 2 ** (i + 1)
+    start = proof.equal(
+        "‖θ*‖²/(2η_1n_1), n_i ≥ n/2^{i+1}",
+        lambda: size**2 / (2 * (step * count).xreplace({i: 1})),
+        8 * size**2 / (eta * n),
+    )
+    deviation = 4 * L * eta / 4 ** (i - 1) * sp.sqrt(LOG) / epsilon
+    each = sp.simplify(d * deviation**2 / (2 * step * count))
+    total = 128 * d * L**2 * eta * LOG / (n * epsilon**2)
+    later = proof.equal("Σ_{i≥2} dσ_{i−1}²/(2η_in_i)", sp.Sum(each, (i, 2, sp.oo)), total)
+    variance = proof.equal("Σ η_iL²/2", sp.Sum(eta / 4**i * L**2 / 2, (i, 1, sp.oo)), eta * L**2 / 6)
+    bound = proof.master("excess risk, but for the last noise", {"start": start, "noise": later, "variance": variance})
+    slow, private = 1 / sp.sqrt(n), epsilon / sp.sqrt(d * LOG)
+    proof.chooses(
+        bound, {eta: size / L * sp.Min(slow, private)}, text="choose η = c min{1/√n, ε/√(dℒ)}, c in units of ‖θ*‖/L"
+    )
+    last = proof.equal(
+        "the last noise, L√d σ_k at 4ᵏ = n²/4 (and 4ᵏ is more), as η ≤ cε/√(dℒ)",
+        lambda: L * sp.sqrt(d) * (4 * L * (c * private) / (n**2 / 4) * sp.sqrt(LOG) / epsilon),
+        16 * c * L**2 / n**2,
+    )
+    reached = (
+        proof.equal("start, if η = c/√n", lambda: start.xreplace({eta: c * slow}), 8 * size**2 / (c * sp.sqrt(n)))
+        + proof.equal("start, if η = cε/√(dℒ)", lambda: start.xreplace({eta: c * private}), 8 * size**2 / c * NOISE)
+        + proof.equal("noise, as η ≤ cε/√(dℒ)", lambda: later.xreplace({eta: c * private}), 128 * c * L**2 * NOISE)
+        + proof.equal("variance, as η ≤ c/√n", lambda: variance.xreplace({eta: c * slow}), c * L**2 / (6 * sp.sqrt(n)))
+        + last
+    )
+    proof.concludes("lp_spaces/thm-8@corrected", reached, where={theta: size})
+    euclidean = proof.argues(
+        "for ‖θ*‖_2 ≥ L, in units of L², with ‖θ*‖_2² ≤ d^{1−2/p}‖θ*‖_p²",
+        "excess risk",
+        "<=",
+        d ** (1 - 2 / p) * size**2 * (1 / sp.sqrt(n) + NOISE),
+    )
+    proof.concludes("lp_spaces/thm-8", euclidean, where={theta: size})
+
+
+after_thm_8 = claim(
+    "lp_spaces/claim-after-thm-8",
+    "Text after Theorem 8",
+    "The optimal constrained rate for p >= 2 is M d^{1/2−1/p}(1/√n + √(d log(1/δ))/(εn)); Theorem 8 is d^{1/2−1/p} "
+    "above.",
+    kind="proposition",
+    section="5.1",
+    origin="cited",
+    quantity="Theorem 8 over the constrained optimum, at constant norms",
+    relation="=",
+    explicit=d ** (sp.Rational(1, 2) - 1 / p),
+)
+
+
+@derivation("lp_spaces/claim-after-thm-8")
+def gap_to_the_constrained_rate(proof: Proof) -> None:
+    """The ratio of Theorem 8 to the optimal constrained rate."""
+    upper = proof.uses("lp_spaces/thm-8", LARGE_P, {theta: 1})
+    optimum = proof.argues("the constrained optimum", "rate", "=", d ** (HALF - 1 / p) * (1 / sp.sqrt(n) + NOISE))
+    proof.concludes("lp_spaces/claim-after-thm-8", upper / optimum)
+
+
+proc_phased_sgd = claim(
+    "lp_spaces/proc-phased-sgd",
+    "Phased private SGD without projection",
+    "Phase i passes once over n_i = ⌊n/2^i⌋ fresh records with step η_i = η/4^i and adds Gaussian noise of deviation "
+    "4Lη_i√log(1/δ)/ε to the average iterate.",
+    kind="procedure",
+    section="5.1",
+    origin="cited",
+    quantity="gradients",
+    measures="gradients",
+    relation="<=",
+    explicit=n,
+)
+
+
+proc_bassily21 = claim(
+    "lp_spaces/proc-bassily21",
+    "Constrained ℓ_p baseline",
+    "Lipschitz losses on a set of diameter M: Õ((M + M²)(√κ/√n + κ√(d log(1/δ))/(nε))) for 1 < p < 2.",
+    kind="procedure",
+    section="5.1",
+    origin="cited",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=(D + D**2) * (sp.sqrt(kappa / n) + kappa * NOISE),
+)
+
+
+constrained = underived("lp_spaces/proc-bassily21", "cited from Bassily et al. 2021 for comparison")
