@@ -25,7 +25,7 @@ from dpcheck.checks import Context
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
-from dpcheck.harness import risk, sensitivity
+from dpcheck.harness import budget, risk, sensitivity
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import Search
@@ -282,7 +282,7 @@ def audited(context: Context, name: str) -> Verdict:
         chunk=400,
     )
     verdict = result.verdict()
-    verdict.numbers.update(certified(algorithm, problem(work, promise.epsilon, promise.delta), len(data)))
+    verdict.numbers.update(budget.certified(algorithm, problem(work, promise.epsilon, promise.delta), len(data)))
     return verdict
 
 
