@@ -43,7 +43,7 @@ LASSO = SignLasso(x_star=(0.6, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 
 def problem(workload: Any, privacy: Guarantee = APPROX) -> Problem:
-    return Problem(constants=workload.constants, privacy=privacy)
+    return Problem.of(workload, privacy)
 
 
 def linear(d: int, gamma: float = 0.5, **fields: Any) -> SignLinear:
@@ -178,6 +178,10 @@ class Seen:
 
     def __dir__(self) -> list[str]:
         return dir(self.work)
+
+    @property
+    def domain(self) -> Any:  # by itself: protocols do not look through __getattr__
+        return self.work.domain
 
     def gradient(self, w: Array, z: Array) -> Array:
         self.points.append(w[:, 0])

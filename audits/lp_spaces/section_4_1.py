@@ -12,20 +12,21 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, ExactObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
-from dpcheck.algorithms.solvers import Pushed, Task, value
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
+from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, D, L, alpha, epsilon, n, omega
-from dpcheck.verdicts import Verdict, holds, undecided
+from dpcheck.verdicts import Verdict, undecided
 from dpcheck.workloads import LinearMean, signs_on
 
 from .cases import (
@@ -95,7 +96,9 @@ def linear_losses_are_certified(context: Context, *, epsilon: float, delta: floa
     plan = ApproximateObjectivePerturbation().schedule(problem(work, epsilon, delta), 1000)
     found = account(plan).delta(epsilon)
     said = f"delta at epsilon = {epsilon:g} is at most {found:.3g} of {delta:g} claimed, for linear losses"
-    return (holds if found <= delta else undecided)(said, "certificate", numbers={"delta": found, "claimed": delta})
+    return judged(
+        found, "<=", delta, said, "certificate", numbers={"delta": found, "claimed": delta}, otherwise=undecided
+    )
 
 
 @check("lp_spaces/alg-1", kind="runtime", grid={"alpha": (1e-2, 1e-4)})
@@ -308,7 +311,7 @@ def baseline_is_certified(context: Context) -> Verdict:
     work = linear(Ball(3, 0.5))
     found = account(ExactObjectivePerturbation().schedule(problem(work, 0.9), 1000)).delta(0.9)
     said = f"delta at most {found:.3g} of {DELTA:g}"
-    return (holds if found <= DELTA else undecided)(said, "certificate", numbers={"delta": found})
+    return judged(found, "<=", DELTA, said, "certificate", numbers={"delta": found}, otherwise=undecided)
 
 
 @check("lp_spaces/proc-exact-objpert", kind="risk", grid={"n": by_size([10**4], [10**4, 10**6])})

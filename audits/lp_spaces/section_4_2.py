@@ -13,7 +13,6 @@ import sympy as sp
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import StronglyConvexObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
-from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.statements import bound_of, order_of
 from dpcheck.geometry import Ball, Interval
@@ -27,6 +26,7 @@ from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
+from dpcheck.solvers import Pushed
 from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on

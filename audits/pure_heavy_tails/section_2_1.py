@@ -15,7 +15,6 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, PopLocalize, SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
-from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, stated
@@ -25,6 +24,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Data, Objective, Problem, Schedule, Solution, Workload
 from dpcheck.running import Run
+from dpcheck.solvers import certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.linear import RareSpikes
