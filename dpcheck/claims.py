@@ -226,7 +226,11 @@ def evaluate(
     import numpy as np
 
     # Terms are numbered from 1 on; an array, so that one formula may speak of all of them at once.
-    values = [np.array([math.nan, *v]) if s.name.endswith(SEQUENCE) else v for s, v in zip(symbols, given, strict=True)]
+    # Floats, since integers beyond 64 bits have no root in NumPy.
+    values = [
+        np.array([math.nan, *v], dtype=float) if s.name.endswith(SEQUENCE) else v
+        for s, v in zip(symbols, given, strict=True)
+    ]
     for assumption in assumptions:
         held = _compiled(assumption, symbols)(*values)
         if not (held.all() if hasattr(held, "all") else held):

@@ -65,7 +65,7 @@ settings_of_group_privacy = settings(
     },
     symbols={"users": "N", "steps": "T"},
     beside=BESIDE,
-    problems=drawn(users=True, n=(4, 2.0**14), d=(1, 4), epsilon=(0.5, 8)),  # beta binds at some of them
+    problems=drawn(users=(1, 3), n=(4, 2.0**8), d=(1, 3), epsilon=(4, 10)),  # 4/beta is the least at some of them
 )
 
 

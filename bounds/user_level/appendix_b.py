@@ -118,6 +118,8 @@ thm_b1_on_the_event = thm_b1.as_read(
     "Risk of Algorithm 1 where nothing halts or is removed",
     "D²/(2η_1T_1) + Σ_{i>=2} s_{i−1}²/(2η_iT_i) + Σ η_iL²/2 + Ls_l with s_i = min(R, √d σ_i).",
     origin="ours",
+    quantity="excess risk where no phase halts or removes an iterate",
+    measures="",
     explicit=LEGS,
     assumptions=(),
 )

@@ -59,7 +59,6 @@ thm_c1_halt = thm_c1.as_read(
     quantity="P(halt at one step)",
     relation="=",
     explicit=HALT,
-    about=("user_level/alg-2",),
     assumptions=(),
 )
 thm_c1_literal = thm_c1.as_read(
@@ -101,7 +100,6 @@ thm_c1_conditional = thm_c1.as_read(
     quantity="P(a given user is sampled | the test passed)",
     relation="=",
     explicit=K / N,
-    about=("user_level/alg-2",),
     grade="proof gap",
     remark="A user whose gradient lies apart lowers the score, so the test that passed makes it less likely to be in "
     "the sample (S28). The witness is of this step by itself, with ten users, fewer than the theorem asks for. Not "

@@ -75,7 +75,6 @@ multistage_gap = setting(
     "Δ_0",
     "Δ_0 = min(LR, L²/(2λ_i)): a start is no worse, on the domain and by strong convexity.",
     sp.Min(L * D, L**2 / (2 * lambdas[index])),
-    about=("user_level/alg-2",),
 )
 multistage_variance = setting(
     multistage,
@@ -83,7 +82,6 @@ multistage_variance = setting(
     "V²",
     "V² = dσ² + min(τ²(N − K)/(N − 1), L²)/K for K distinct users of N, all within τ of their mean.",
     d * sigma**2 + sp.Min(tau**2 * (N - K) / (N - 1), L**2) / K,
-    about=("user_level/alg-2",),
 )
 multistage_replacement = setting(
     multistage,
@@ -91,7 +89,6 @@ multistage_replacement = setting(
     "V²",
     "V² = dσ² + min(τ², L²)/K for K users drawn with replacement.",
     d * sigma**2 + sp.Min(tau**2, L**2) / K,
-    about=("user_level/alg-2",),
 )
 multistage_smoothness = setting(
     multistage,
@@ -99,7 +96,6 @@ multistage_smoothness = setting(
     "smoothness",
     "β + λ_i, of the regularised objective.",
     H + lambdas[index],
-    about=("user_level/alg-2",),
 )
 multistage_ball_smoothness = setting(
     multistage,
@@ -107,7 +103,6 @@ multistage_ball_smoothness = setting(
     "smoothness",
     "β_r + λ_i, of the smoothed and regularised objective.",
     BALL_SMOOTHNESS + lambdas[index],
-    about=("user_level/proc-smoothed-alg-3",),
 )
 claim_c5 = claim(
     "user_level/claim-c5",

@@ -33,7 +33,7 @@ PRINTED = "as printed"
 DRAWS = by_size(40, 200, 1000)
 LEAST = 10
 """Fewer drawn problems that the schedule can be planned for show little."""
-RECORDS = f"n{SEQUENCE}"
+OWN = "n of the phase"
 CLOSE = 1e-9
 """Relative: both sides are a few operations on floats."""
 
@@ -147,7 +147,7 @@ class _Drawer:
         # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
         own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
         values = {name.rstrip("_"): value for name, value in known(chosen, problem, n).items()}
-        values |= {**own_terms, **around}
+        values |= {**own_terms, **around, "n": float(n)}  # a product of integers may outgrow 64 bits
         values.setdefault(last.name, len(schedule.phases))
         if self.inner and hasattr(schedule.phases[0], "inner"):
             values[f"gradients{SEQUENCE}"] = [float(phase.inner.gradients) for phase in schedule.phases]
@@ -156,6 +156,7 @@ class _Drawer:
             symbol = self.symbols.get(name, name)
             if np.ndim(value):
                 values[f"{symbol}{SEQUENCE}"] = value
+                values |= {OWN: value} if symbol == "n" else {}
             if symbol != "n" and (name in self.symbols or np.size(value) == 1 or symbol not in values):
                 values[symbol] = float(np.ravel(value)[0]) if np.size(value) == 1 else value
         where = f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}"
@@ -189,7 +190,7 @@ class _Plan:
             power = self.powers.get(name, 1)
             what = name if power == 1 else f"{name}^{power}"
             # A formula of one phase may call the records of that phase n; how many they are is said in terms of all.
-            own = {} if value is self.values.get(RECORDS) else {"n": self.values.get(RECORDS)}
+            own = {} if value is self.values.get(OWN) else {"n": self.values.get(OWN)}
             difference = _difference(what, label, value**power, self.values, own)
             if difference:
                 return f"{difference}, at {self.where}"
@@ -262,7 +263,7 @@ def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[s
 def drawn(
     *,
     budget: type[Guarantee] = ApproxDP,
-    users: bool = False,
+    users: bool | tuple[float, float] = False,
     n: tuple[float, float] = (2.0**6, 2.0**40),
     d: tuple[float, float] = (1, 1000),
     epsilon: tuple[float, float] = (1 / 64, 0.99),
@@ -274,7 +275,7 @@ def drawn(
 
     Args:
         budget: kind of the promise; `epsilon` is rho for a zCDP.
-        users: with samples a user, 1 to 2^20.
+        users: with samples a user, 1 to 2^20, or in this range.
         n, d, epsilon, extra: the ranges from which each is drawn, evenly in its logarithm.
         smooth: with a finite smoothness.
     """
@@ -300,7 +301,8 @@ def drawn(
             family=family,
         )
         chance = 10 ** rng.uniform(-4, -1)
-        size = int(math.exp(rng.uniform(0, math.log(2.0**20)))) if users else 0
+        low, high = users if isinstance(users, tuple) else (1, 2.0**20)
+        size = int(math.exp(rng.uniform(math.log(low), math.log(high)))) if users else 0
         return Problem(
             constants=constants, privacy=promise, failure_probability=float(chance), samples_per_user=size
         ), int(at["n"])
