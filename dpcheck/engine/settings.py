@@ -40,6 +40,7 @@ def settings(
     stated: Stated | Mapping[str, Stated],
     *,
     symbols: Mapping[str, str] | None = None,
+    powers: Mapping[str, int] | None = None,
     beside: Mapping[str, str] | None = None,
     problems: Callable[[Rng], tuple[Problem, int]] | None = None,
     fields: Mapping[str, Sequence[Any]] | None = None,
@@ -54,6 +55,7 @@ def settings(
         stated: setting -> label of its claim; or that of each reading of the algorithm, by the name that it has in
             `Algorithm.readings`, with "as printed" for the fields that it has by itself.
         symbols: setting -> name of its symbol in the claims, where that is another.
+        powers: setting -> power of it that its claim states, such as 2 where that is a variance.
         beside: field of the phases that no claim states -> the reason.
         problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again.
         fields: field of the algorithm -> values, one of which is drawn with each problem.
@@ -61,12 +63,12 @@ def settings(
     printed = all(isinstance(each, str) for each in stated.values())
     readings: Mapping[str, Any] = {PRINTED: stated} if printed else stated
     also = tuple(dict.fromkeys(name for of in readings.values() for name in of.values() if name != label))
-    plans = _Plans(label, problems or drawn(), dict(fields or {}), dict(symbols or {}))
+    plans = _Plans(label, problems or drawn(), dict(fields or {}), dict(symbols or {}), dict(powers or {}))
 
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
         planned = list(plans.draw(reading, DRAWS.at(context.size), context.rng()))
-        return _compared(planned, readings[reading], frozenset(beside or {}), plans.symbols)
+        return _compared(planned, readings[reading], frozenset(beside or {}), plans)
 
     return check(label, kind="transcription", grid={"reading": tuple(readings)}, also=also)(settings)
 
@@ -79,6 +81,7 @@ class _Plans:
     problems: Callable[[Rng], tuple[Problem, int]]
     fields: Mapping[str, Sequence[Any]]
     symbols: Mapping[str, str]
+    powers: Mapping[str, int]
 
     def draw(self, reading: str, tries: int, rng: Rng) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
         """Of each problem that can be planned: where, what its schedule fixes, and values of symbols."""
@@ -122,7 +125,7 @@ def _compared(
     planned: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
     stated: Stated,
     beside: frozenset[str],
-    symbols: Mapping[str, str],
+    plans: _Plans,
 ) -> Verdict:
     for where, fixed, values in planned:
         missing = sorted(fixed.keys() - stated.keys() - beside - {"phases", "gradients"})
@@ -132,10 +135,12 @@ def _compared(
             value = fixed.get(name, values.get(name))
             if value is None:
                 return differs(f"the schedule fixes no {name}, which {label} states")
-            wrong = _difference(name, label, value, values)
+            power = plans.powers.get(name, 1)
+            wrong = _difference(name if power == 1 else f"{name}^{power}", label, np.power(value, power), values)
             if wrong:
                 return differs(f"{wrong}, at {where}")
-    said = f"{', '.join(symbols.get(name, name) for name in stated)} {'is' if len(stated) == 1 else 'are'} as stated"
+    names = ", ".join(plans.symbols.get(name, name) for name in stated)
+    said = f"{names} {'is' if len(stated) == 1 else 'are'} as stated"
     if len(planned) < LEAST:
         return undecided(f"{said} at the {len(planned)} drawn problems that can be planned", "exact")
     return holds(f"{said} at {len(planned)} drawn problems", "exact", numbers={"problems": len(planned)})

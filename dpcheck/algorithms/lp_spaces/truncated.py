@@ -136,6 +136,11 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
 
     _independent: ClassVar[bool] = True
 
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of the settings: smoothness and diameter in the norm, and the kappa that calibrates the noise."""
+        c = problem.constants
+        return {"H": c.smoothness(self.p), "D": c.diameter(self.p), "kappa": kappa(self.p, c.d, self.kappa_rule)}
+
     def _length(self, problem: Problem, n: int) -> tuple[int, float]:
         """T and lambda, as they are run."""
         length, lambda_ = self.parameters(problem, n)
@@ -228,6 +233,12 @@ class ShuffledMirrorDescent(TruncatedMirrorDescent):
         regular = kappa(self.p, problem.constants.d, self.kappa_rule)
         return math.sqrt(8 * regular * math.log(1 / local.delta)) * level / local.epsilon
 
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Those of the settings, and what one shuffled record may spend."""
+        local = local_budget(*budget(problem, self.label), n)
+        spent = {} if local is None else {"epsilon_0": local.epsilon, "delta_0": local.delta}
+        return {**super().terms(problem, n), **spent}
+
     def releases(self, problem: Problem, n: int, row: Truncation) -> tuple[Release, ...]:
         law = PerRecord(generalised_gaussian(row.sigma, self.p, problem.constants.d))
         read = Read(
@@ -295,7 +306,7 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `lp_spaces/thm-10@derived`, which is for the corrected map."""
         if self.exponent != "corrected":
-            return {}
+            return super().terms(problem, n)
         (row,) = self.schedule(problem, n).phases
         c, extra = problem.constants, problem.constants.extra
         H, D, regular = c.smoothness(self.p), c.diameter(self.p), dual_regularity(self.p, c.d).kappa
