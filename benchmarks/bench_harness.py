@@ -40,7 +40,7 @@ class Case:
 
     @property
     def problem(self) -> Problem:
-        return Problem(constants=self.workload.constants, privacy=PureDP(self.epsilon))
+        return Problem.of(self.workload, PureDP(self.epsilon))
 
     def batched(self) -> Any:
         return excess_risks(self.algorithm, self.workload, self.problem, self.n, TRIALS, 0, "batched")

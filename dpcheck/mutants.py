@@ -1,6 +1,7 @@
 """Seeded bugs: broken mechanisms that some check must refute, and correct look-alikes that none may.
 
-A module under `tests/mutants/` exposes `Mutant` instances at module level; `dpcheck mutants` collects and runs them.
+`mutants.py` beside the checks of a paper exposes `Mutant` instances at module level, as do the files under
+`tests/mutants/`, for mechanisms of no paper; `dpcheck mutants` collects and runs them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from dpcheck import seeds
 from dpcheck.errors import InvalidInput, ReplayDiverged
-from dpcheck.interfaces import Array, Data, Release, Rng, Sample, Schedule, Workload
+from dpcheck.problems import Array, Data, Rng, Sample, Workload
+from dpcheck.schedules import Release, Schedule
 
 P = TypeVar("P")
 Q = TypeVar("Q")
@@ -159,8 +161,7 @@ class Run(Generic[P]):
 
     def inside(self, prefix: str, schedule: Schedule[Q]) -> Run[Q]:
         """This run as an inner algorithm sees it; the outer schedule's releases stay in force."""
-        inner: Run[Q] = object.__new__(cast("type[Run[Q]]", type(self)))
-        inner.__dict__.update(self.__dict__)
+        inner = cast("Run[Q]", copy.copy(self))
         inner.schedule = schedule
         inner._outer, inner._prefix = self._outer, self._prefix + prefix
         return inner
@@ -210,8 +211,7 @@ class Fresh:
 
     def part(self, start: int, stop: int) -> Fresh:
         _check_block(start, stop, self.n)
-        block: Fresh = object.__new__(Fresh)
-        block.__dict__.update(self.__dict__)
+        block = copy.copy(self)
         block._start, block._stop = self._start + start, self._start + stop
         return block
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from types import SimpleNamespace
 
+from dpcheck import carried
 from dpcheck.claims import Claim
-from dpcheck.engine import fetching, layout
+from dpcheck.engine import collect, fetching, layout
 from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.collect import ContentFile
+from dpcheck.mutants import Mutant
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -21,6 +25,20 @@ def collected() -> Catalogue:
 def claims_of(paper: str) -> dict[str, Claim]:
     """The claims of a paper, from its own files."""
     return {c.label: c for c in collected().naming([paper]) if c.label.startswith(f"{paper}/")}
+
+
+def seeded_bugs(paper: str) -> list[Mutant]:
+    """The seeded bugs and look-alikes of a paper."""
+    audits = ROOT / "audits"
+    files = (file for file in collect.bugs(audits) if file.path.parent.name == paper)
+    return [bug for file in files for bug in collect.content_of(file, (Mutant,))]
+
+
+def verifiers_of(paper: str) -> SimpleNamespace:
+    """The verifiers of a paper's witnesses, by name."""
+    audits = ROOT / "audits"
+    modules = [collect.imported(ContentFile(audits, path)) for path in carried.verifiers_in(audits)[paper]]
+    return SimpleNamespace(**{name: getattr(module, name) for module in modules for name in module.__all__})
 
 
 def errors() -> list[str]:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from checkout import seeded_bugs
 
 from dpcheck.checks import Context
 from dpcheck.mutants import Mutant
 
-PATH = Path(__file__).parent / "mutants" / "pure_heavy_tails.py"
-_spec = importlib.util.spec_from_file_location("mutants_of_pure_heavy_tails", PATH)
-assert _spec is not None
-assert _spec.loader is not None
-module = importlib.util.module_from_spec(_spec)
-sys.modules[_spec.name] = module
-_spec.loader.exec_module(module)
-
+MUTANTS = seeded_bugs("pure_heavy_tails")
 BY = {
     "pht-single-half-noise": "exact law",
     "pht-double-half-noise": "exact law",
@@ -48,7 +38,7 @@ COST = {
 """Exact epsilon at epsilon = 1, as worked out in `bounds/pure_heavy_tails.md`."""
 
 
-@pytest.mark.parametrize("mutant", module.MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_kill(mutant: Mutant) -> None:
     """Sampled kills and look-alikes run at a fixed seed with a failure probability of 2e-6 each."""
     kill = mutant.kill(Context("mutants", mutant.name, {}, "smoke", 0))
@@ -60,12 +50,12 @@ def test_kill(mutant: Mutant) -> None:
 
 
 def test_names() -> None:
-    assert {m.name for m in module.MUTANTS if not m.lookalike} == set(BY)
+    assert {m.name for m in MUTANTS if not m.lookalike} == set(BY)
 
 
 def test_a_private_mutant_is_not_said_to_leak() -> None:
     """Over-noising and look-alikes cost at most epsilon; what privacy checks kill costs more, where it is known."""
-    for mutant in module.MUTANTS:
+    for mutant in MUTANTS:
         kill = mutant.kill(Context("mutants", mutant.name, {}, "smoke", 1))
         if kill.exact_epsilon is not None and kill.by not in ("risk", "containment"):
             assert (kill.exact_epsilon > 1 + 1e-9) != mutant.lookalike

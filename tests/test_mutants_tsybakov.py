@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from checkout import seeded_bugs
 
 from dpcheck.checks import Context
 from dpcheck.mutants import Mutant
 
-PATH = Path(__file__).parent / "mutants" / "tsybakov.py"
-_spec = importlib.util.spec_from_file_location("mutants_of_tsybakov", PATH)
-assert _spec is not None
-assert _spec.loader is not None
-module = importlib.util.module_from_spec(_spec)
-sys.modules[_spec.name] = module
-_spec.loader.exec_module(module)
-
+MUTANTS = seeded_bugs("tsybakov")
 BY = {
     "tsy-no-clipping": "replayed sensitivity",
     "tsy-noise-over-n-squared": "accountant",
@@ -36,7 +26,7 @@ BY = {
 }
 
 
-@pytest.mark.parametrize("mutant", module.MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_kill(mutant: Mutant) -> None:
     """One kill is sampled, at a fixed seed and a failure probability of 1e-6."""
     kill = mutant.kill(Context("mutants", mutant.name, {}, "smoke", 0))
@@ -49,4 +39,4 @@ def test_kill(mutant: Mutant) -> None:
 
 
 def test_names() -> None:
-    assert {m.name for m in module.MUTANTS if not m.lookalike} == set(BY)
+    assert {m.name for m in MUTANTS if not m.lookalike} == set(BY)

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from checkout import seeded_bugs
 
 from dpcheck.checks import Context
 from dpcheck.mutants import Mutant
 
-PATH = Path(__file__).parent / "mutants" / "user_level.py"
-_spec = importlib.util.spec_from_file_location("mutants_of_user_level", PATH)
-assert _spec is not None
-assert _spec.loader is not None
-module = importlib.util.module_from_spec(_spec)
-sys.modules[_spec.name] = module
-_spec.loader.exec_module(module)
-
-MUTANTS = [value for value in vars(module).values() if isinstance(value, Mutant)]
+MUTANTS = seeded_bugs("user_level")
 BY = {
     "user-score-noise-inverted": "exact law",
     "user-score-not-averaged": "enumeration",

@@ -23,7 +23,6 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine, differs
-from dpcheck.witnesses.l1_geometry import thm_12_step
 from dpcheck.workloads import SignLinear
 
 from .cases import (
@@ -42,6 +41,7 @@ from .cases import (
 )
 from .section_3_1 import DESCENT, GIVEN
 from .section_3_2 import PHASES, PLACES, SYMBOLS
+from .witnesses import thm_12_step
 
 EXPONENTS = (1.25, 1.5, 2.0)
 OF_ALGORITHM_5 = {

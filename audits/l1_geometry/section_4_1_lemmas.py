@@ -24,7 +24,6 @@ from dpcheck.laws import NoisyMin
 from dpcheck.privacy import PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs, holds, refuted, undecided
-from dpcheck.witnesses.l1_geometry import lem_4_1_random
 
 from .cases import (
     LASSO,
@@ -38,6 +37,7 @@ from .cases import (
     tree_case,
     without_bars,
 )
+from .witnesses import lem_4_1_random
 
 
 @check("l1_geometry/proc-report-noisy-max", kind="privacy")

@@ -30,11 +30,11 @@ from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
 from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
-from dpcheck.witnesses.lp_spaces import thm_3_bump
 from dpcheck.workloads import QuadraticMean, signs_on
 
 from .cases import DELTA, FREE, INRADIUS, body, enough, perturbation, problem, quadratic
 from .section_4_1 import OF_PERTURBATIONS
+from .witnesses import thm_3_bump
 
 STRONGLY = {
     "sigma_1": "lp_spaces/alg-1",

@@ -18,7 +18,6 @@ from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of
 from dpcheck.geometry.norms import dual_exponent, dual_norm
 from dpcheck.harness import accuracy, rate, risk, runtime
@@ -60,25 +59,11 @@ TRUNCATED = {
     "gamma": "lp_spaces/alg-4@gamma",
     "gradients": "lp_spaces/alg-4@gradients",
 }
-OF_ALGORITHM_4 = {
-    **TRUNCATED,
-    "steps": "lp_spaces/alg-4@steps",
-    "level": "lp_spaces/alg-4@threshold",
-    "sigma": "lp_spaces/alg-4@noise",
-    "kappa": "lp_spaces/alg-3@corrected-kappa",
-}
 OF_TRUNCATIONS: dict[str, Any] = {
     "symbols": {"steps": "T", "batch": "b"},
     "powers": {"sigma": 2},
     "beside": {"radius": "the domain's, in the norm of the mirror map"},
 }
-settings_of_alg_4 = settings(
-    "lp_spaces/alg-4",
-    {"as printed": {**OF_ALGORITHM_4, "kappa": "lp_spaces/def-3@literal"}, "corrected": OF_ALGORITHM_4},
-    problems=drawn(n=(2.0**16, 2.0**26), d=(2, 60), epsilon=(1e-4, 1e-2)),
-    fields={"p": (1.1, 1.5, 1.8)},
-    **OF_TRUNCATIONS,
-)
 
 
 LOG = sp.log(1 / delta)

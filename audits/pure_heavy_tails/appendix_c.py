@@ -1,4 +1,4 @@
-"""Appendices C.1 and C.2: bias, sensitivity, tails, and Proposition C.3 (C.3 stands with Section 2.4)."""
+"""Appendix C: bias, sensitivity, tails, Proposition C.3, and the steps of Algorithm 3."""
 
 from __future__ import annotations
 
@@ -12,30 +12,35 @@ import sympy as sp
 from scipy import special, stats
 
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize
+from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
 from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
-from dpcheck.harness import accuracy, domain, sensitivity, stability
+from dpcheck.geometry import Box
+from dpcheck.harness import accuracy, domain, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.running import Fresh, Run
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, combine, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, combine, differs, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import problem, radial_spikes, wide
-from .section_2_extension import pointwise_excess
-from .section_2_perturbation import (
+from .cases import (
     SOLVERS,
     distance_within,
     distances,
     localisation_sensitivity,
     localisation_slack,
+    pointwise_excess,
+    problem,
+    radial_spikes,
+    wide,
 )
+from .section_2_4 import GRID, gap_within
 
 # Lemma C.1 ----------------------------------------------------------------------------------------------------------
 
@@ -391,3 +396,29 @@ def display_with_the_bias_of_the_minimiser(context: Context, *, instance: str, f
     return distance_within(
         context, label, DoubleOutputPert(C=C), work, 1.0, m, bound, 0.8 - math.exp(-3), trials, m / d
     )
+
+
+@check("pure_heavy_tails/prop-c-5@derived", kind="accuracy", grid=GRID, expect=("consistent", "undecided"))
+def three_quarters_of_alpha(context: Context, *, function: str, alpha: float) -> Verdict:
+    """The gap is in fact at most 3 alpha/4."""
+    return gap_within(context, function, alpha, "3 alpha/4", stated("pure_heavy_tails/prop-c-5@derived", alpha=alpha))
+
+
+@check("pure_heavy_tails/prop-c-5@literal", kind="runtime", grid={"first": by_size([50], [50, 100])}, expect="refuted")
+def long_subgradient_at_the_boundary(context: Context, *, first: int) -> Verdict:
+    """Phi(x) = x on [0, 1] with the subgradient -M at 0: Algorithm 3 makes at least 3M/alpha steps."""
+    alpha, K = 0.1, Box(np.zeros(1), np.ones(1))
+    halted = adaptive_inexact_subgradient(
+        lambda x: np.where(x == 0, -float(first), 1.0), lambda x, xi: K.project(x), np.zeros((1, 1)), alpha, 1.0
+    )
+    bound, counted = stated("pure_heavy_tails/prop-c-5@literal", D=1.0, L=1.0, alpha=alpha), int(halted.steps[0])
+    least = math.ceil(round(3 * first / alpha, 9))
+    found = runtime.verdict(counted, bound, what="steps", x=first)
+    numbers = {**found.numbers, "3M/alpha": least}
+    if counted < least:
+        return differs(f"only {counted} steps where the stopping rule takes {least}: not Algorithm 3", numbers=numbers)
+    if counted <= bound:
+        return replace(found, axes=("M", "steps"))
+    witness = witnessed(context.label, "prop_c_5_oracle", bound, float(least), first=first, alpha="1/10")
+    reason = f"{counted:,} steps with a first subgradient of -{first}, {bound:,.0f} allowed"
+    return refuted(reason, "counted", numbers=numbers, points=found.points, axes=("M", "steps"), witness=witness)

@@ -16,6 +16,7 @@ from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient,
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, Box, Domain, Ellipsoid
 from dpcheck.harness import accuracy, runtime
@@ -30,8 +31,21 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import opposite_spikes, problem, shifts, slack_verdict
-from .section_3_solver import double_sensitivity, same_rate
+from .cases import NO_MAPPING, PLANNED, STAGE, WEIGHTS, opposite_spikes, problem, shifts, slack_verdict
+from .section_3_solver import double_sensitivity
+
+
+def same_rate(label: str) -> Verdict:
+    """The order of a restatement is that of Theorem 3.1, and at J = log(1/delta)/2 the derived form reduces to it."""
+    from dpcheck.engine.catalogue import claim
+
+    G, G_2, D, d, n, e, k, b = (BY_NAME[x] for x in ("G_k", "G_2", "D", "d", "n", "epsilon", "k", "beta"))
+    L = sp.Symbol("L_log", positive=True)
+    printed = claim(label).order.subs(sp.log(1 / b), L)
+    wanted = G * D * (d * L / (n * e)) ** (1 - 1 / k) + G_2 * D * sp.sqrt(L / n)
+    main = claim("pure_heavy_tails/thm-3-1").order.subs(sp.log(1 / b), L)
+    return proved({"order as printed": printed - wanted, "order of Theorem 3.1": main - printed})
+
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------
 
@@ -188,6 +202,7 @@ PLANE: dict[str, Domain] = {
     "box": Box(np.array([-1.0, -0.5]), np.array([0.5, 1.0])),
     "ellipsoid": Ellipsoid([1.0, 0.5]),
 }
+
 LOSSES: dict[str, Callable[[Array], tuple[Array, Array]]] = {
     "hinge": lambda a: (np.array([0 * a, -a]), np.array([0.0, 1.0])),
     "absolute": lambda a: (np.array([a, -a]), np.array([-0.3, 0.3])),
@@ -451,4 +466,23 @@ thm_d_4_risk = unchecked(
     "pure_heavy_tails/thm-d-4",
     "its risk is not measured: its own steps are too many at sizes where a bound says anything, and with an exact "
     "solver in their place it is the algorithm of thm-3-1@derived, which is measured there",
+)
+
+
+settings_of_the_structured_variant = settings(
+    "pure_heavy_tails/proc-structured-double-op",
+    {
+        "records": "pure_heavy_tails/alg-4@records",
+        "C": "pure_heavy_tails/alg-4@cap",
+        "epsilon": "pure_heavy_tails/alg-4@epsilon",
+        "noise": "pure_heavy_tails/alg-4",
+        "gap": "pure_heavy_tails/alg-4@gap",
+        "radius": "pure_heavy_tails/alg-4@radius",
+        "xi": "pure_heavy_tails/alg-4@xi",
+        "gradients": "pure_heavy_tails/proc-structured-double-op@gradients",
+    },
+    symbols=STAGE,
+    beside=NO_MAPPING,
+    problems=PLANNED,
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
 )

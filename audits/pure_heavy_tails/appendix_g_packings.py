@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import sympy as sp
+from scipy import special, stats
 
 from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     decoding_error,
+    mean_from_point,
+    nearest,
     packed_laws,
     packing,
     spike_probability,
@@ -23,10 +27,40 @@ from dpcheck.harness.hard_instances import FiniteLaw, as_mpf, closest_pair, exac
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
-from dpcheck.symbols import BY_NAME, D, G_k, beta, d, k, p, zeta
+from dpcheck.running import Fresh, Run
+from dpcheck.symbols import BY_NAME, G_k, k, p, zeta
 from dpcheck.verdicts import Point, Verdict, holds, refuted
+from dpcheck.workloads.linear import SparseDirection
 
-from ._hard import ZETAS, decode_with, drawn, private_decoder_error, solvers
+from .cases import ZETAS, problem, solvers, with_figure
+
+
+def private_decoder_error(size: int, n: int, epsilon: float, p: float) -> float:
+    """Exact average error of the epsilon-DP decoder P(j) ∝ exp(epsilon count_j/2) on a packed law.
+
+    Replacing a record moves every count by at most 1. Under P_nu the count of nu is Bin(n, p), all others are 0.
+    """
+    count = np.arange(n + 1)
+    wrong = special.expit(np.log(size - 1) - epsilon * count / 2)
+    return float(stats.binom.pmf(count, n, p) @ wrong)
+
+
+def decode_with(
+    context: Context, solver: str, laws: Sequence[SparseDirection], n: int, epsilon: float, trials: int
+) -> tuple[int, int]:
+    """Errors of the nearest-neighbour decoder behind an algorithm, over all laws of the packing."""
+    algorithm = solvers(laws[0].d)[solver]
+    means = np.stack([law.mean for law in laws])
+    size = float(np.linalg.norm(means[0]))
+    wrong = 0
+    for index, law in enumerate(laws):
+        plan = algorithm.schedule(problem(law, epsilon), n)
+        data = Fresh(law, trials, n, context.seed, "decode", solver, index)
+        start = np.zeros((1, law.d))
+        point = algorithm.execute(Run(plan, trials, context.rng("decode", index)), law, data, start)
+        wrong += int((nearest(mean_from_point(point, size), means) != index).sum())
+    return wrong, trials * len(laws)
+
 
 # Packings ------------------------------------------------------------------------------------------------------------
 
@@ -92,7 +126,7 @@ def decoders_err(context: Context) -> Verdict:
             points.append(Point(x=n, value=private, bound=bound, series=f"epsilon = {eps:g}"))
             points.append(Point(x=n, value=open_, bound=bound, series=f"without privacy, epsilon = {eps:g}"))
     facts.append(Fact("settings in which the decoder without privacy is below the bound", beaten, ">", 0))
-    return drawn(lower_bound.verdict(facts), points, "n", "average decoding error")
+    return with_figure(lower_bound.verdict(facts), points, "n", "average decoding error")
 
 
 @check(
@@ -114,7 +148,7 @@ def algorithms_decode(context: Context, *, d: int, solver: str) -> Verdict:
     facts = [Fact("bound", bound, ">=", level)]
     answer = lower_bound.verdict(facts, [tried])
     point = Point(x=d, value=wrong / trials, bound=bound, series=name)
-    return drawn(answer, [point], "d", "average decoding error")
+    return with_figure(answer, [point], "d", "average decoding error")
 
 
 @check("pure_heavy_tails/prop-g-4", kind="symbolic")
@@ -230,25 +264,3 @@ def sum_of_both(context: Context) -> Verdict:
 def larger_of_both(context: Context) -> Verdict:
     """The claim's formula is the larger of the formulas of Propositions G.2 and G.4."""
     return lower_bound.verdict(_combined_facts("pure_heavy_tails/thm-g-5@derived"))
-
-
-# Remark G.7 ----------------------------------------------------------------------------------------------------------
-
-
-@check("pure_heavy_tails/fact-g-7", kind="symbolic")
-def ratio_of_the_bounds(context: Context) -> Verdict:
-    """Upper over lower private term is (dL/(d+L))^(1-1/k), L = log(1/beta), and dL/(d+L) is at most d and at most L."""
-    from dpcheck.engine.catalogue import claim
-
-    L = sp.Symbol("ell", positive=True)
-    n, epsilon = BY_NAME["n"], BY_NAME["epsilon"]
-    upper = G_k * D * (d * L / (n * epsilon)) ** (1 - 1 / k)
-    lower = G_k * D * ((d + L) / (n * epsilon)) ** (1 - 1 / k)
-    explicit = claim("pure_heavy_tails/fact-g-7").explicit
-    assert explicit is not None
-    printed = explicit.subs(sp.log(1 / beta), L).subs(sp.log(beta), -L)
-    base = d * L / (d + L)
-    return proved(
-        {"ratio": sp.log(upper / lower) - sp.log(printed)},
-        {"at most d": sp.factor(d - base), "at most log(1/beta)": sp.factor(L - base)},
-    )

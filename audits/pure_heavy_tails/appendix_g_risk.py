@@ -3,26 +3,61 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import Constant
-from dpcheck.algorithms.pure_heavy_tails.hard_instances import bounded_pair, packed_laws, packing, spike_probability
+from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
+    bounded_pair,
+    mean_from_point,
+    packed_laws,
+    packing,
+    spike_probability,
+)
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import order_of, stated
-from dpcheck.harness import lower_bound, optimal_tests
+from dpcheck.harness import lower_bound, optimal_tests, risk
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.symbolic import proved
-from dpcheck.symbols import BY_NAME, D, G_k, k, p
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
+from dpcheck.running import Run
+from dpcheck.symbols import BY_NAME, D, G_k, beta, d, k, p
 from dpcheck.verdicts import Outcome, Point, Verdict, undecided
 from dpcheck.workloads.linear import LinearWorkload, SparseDirection
 
-from ._hard import NonPrivate, excesses, solvers
+from .cases import problem, solvers
+
+
+@dataclass(frozen=True)
+class NonPrivate(Algorithm[None]):
+    """The minimiser of the empirical risk of linear losses: -D/2 along the mean; releases nothing."""
+
+    label = "pure_heavy_tails/fact-trivial"
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[None]:
+        return Schedule(phases=(), releases=(), gradients=n, floats_per_trial=4 * problem.constants.d, claimed=None)
+
+    def execute(self, run: Run[None], workload: Workload, data: Data, start: Array) -> Array:
+        sample = data.read()
+        mean = sample.mean(sample.values)
+        return np.asarray(workload.constants.diameter(2.0) / 2 * mean_from_point(mean, 1.0))
+
+
+def excesses(
+    context: Context, algorithm: Algorithm[Any], law: LinearWorkload, n: int, epsilon: float, trials: int, *key: Any
+) -> Array:
+    """Exact excess risks on one hard instance, (trials,)."""
+    return risk.excess_risks(
+        algorithm, law, problem(law, epsilon), n, trials, context.seed, context.label, dict(context.cell), *key,
+        gradients=1e18,
+    )  # fmt: skip
+
 
 ZETA = 0.1
+
 EPSILON = 0.1
 
 
@@ -161,3 +196,25 @@ def algorithms_on_a_line(context: Context, *, n: int) -> Verdict:
     bound = stated("pure_heavy_tails/thm-g-6@corrected", D=1.0, G_k=1.0, n=n, epsilon=EPSILON, zeta=ZETA, k=2.0)
     # A point on the wrong side, or at 0, has at least this excess: the algorithms' mass exactly there counts.
     return _against(context, laws, n, EPSILON, bound * (1 - 1e-9), facts, context.scale(200, 400))
+
+
+# Remark G.7 ----------------------------------------------------------------------------------------------------------
+
+
+@check("pure_heavy_tails/fact-g-7", kind="symbolic")
+def ratio_of_the_bounds(context: Context) -> Verdict:
+    """Upper over lower private term is (dL/(d+L))^(1-1/k), L = log(1/beta), and dL/(d+L) is at most d and at most L."""
+    from dpcheck.engine.catalogue import claim
+
+    L = sp.Symbol("ell", positive=True)
+    n, epsilon = BY_NAME["n"], BY_NAME["epsilon"]
+    upper = G_k * D * (d * L / (n * epsilon)) ** (1 - 1 / k)
+    lower = G_k * D * ((d + L) / (n * epsilon)) ** (1 - 1 / k)
+    explicit = claim("pure_heavy_tails/fact-g-7").explicit
+    assert explicit is not None
+    printed = explicit.subs(sp.log(1 / beta), L).subs(sp.log(beta), -L)
+    base = d * L / (d + L)
+    return proved(
+        {"ratio": sp.log(upper / lower) - sp.log(printed)},
+        {"at most d": sp.factor(d - base), "at most log(1/beta)": sp.factor(L - base)},
+    )

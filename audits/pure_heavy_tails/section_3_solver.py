@@ -4,38 +4,51 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import Constant, DoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.algorithms.solvers import Task
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import risk, runtime, sensitivity
+from dpcheck.harness.controls import conclude
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Read, Sample
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
+from dpcheck.verdicts import Verdict, combine, refuted
 from dpcheck.workloads.amplitudes import Pareto
-from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._class import conclude
-from ._instances import opposite_spikes, practical, problem, radial_spikes, shifts, slack_verdict, wide
-from .section_2_perturbation import SOLVERS, distance_within, distances
+from .cases import (
+    NO_MAPPING,
+    PLANNED,
+    SOLVERS,
+    STAGE,
+    WEIGHTS,
+    distance_within,
+    distances,
+    opposite_spikes,
+    problem,
+    radial_spikes,
+    shifts,
+    slack_verdict,
+    wide,
+)
 
 STAGES = {"exact": (2.0, 2.0), "worst legal": (4.0, 7 / 3)}
 """Sensitivity of the two cores of Algorithm 4 in units of C/(lambda m)."""
+
 SHARE = {"exact": 1 / 3, "worst legal": 19 / 36}
+
 BECAUSE = "by hand: 2C/(λm) from strong convexity, and twice the reach of either stage's gap: C/(λm) and C/(6λm)"
 
 
@@ -149,7 +162,7 @@ RARITIES = tuple(0.999 / 16**i for i in range(8))
     "pure_heavy_tails/prop-3-2",
     kind="rate",
     grid={"k": by_size([2.0], [2.0, 4.0]), "m": by_size([2**12, 2**16, 2**20], [2**j for j in range(8, 29, 4)])},
-    conclude=conclude("m", controls=("the start",), axis="0.75-quantile of the distance"),
+    conclude=conclude("m", ("the start",), axis="0.75-quantile of the distance"),
     expect=("consistent", "undecided"),
 )
 def distance_in_m(context: Context, *, k: float, m: int) -> dict[str, float]:
@@ -232,61 +245,6 @@ def target_from_its_parts(context: Context) -> Verdict:
     )
 
 
-# The main algorithm -------------------------------------------------------------------------------------------------
-
-
-def same_rate(label: str) -> Verdict:
-    """The order of a restatement is that of Theorem 3.1, and at J = log(1/delta)/2 the derived form reduces to it."""
-    from dpcheck.engine.catalogue import claim
-
-    G, G_2, D, d, n, e, k, b = (BY_NAME[x] for x in ("G_k", "G_2", "D", "d", "n", "epsilon", "k", "beta"))
-    L = sp.Symbol("L_log", positive=True)
-    printed = claim(label).order.subs(sp.log(1 / b), L)
-    wanted = G * D * (d * L / (n * e)) ** (1 - 1 / k) + G_2 * D * sp.sqrt(L / n)
-    main = claim("pure_heavy_tails/thm-3-1").order.subs(sp.log(1 / b), L)
-    return proved({"order as printed": printed - wanted, "order of Theorem 3.1": main - printed})
-
-
-def localised_slack(context: Context, solver: str, label: str) -> Verdict:
-    """Exact shifts of every release of the localised algorithm when a record of phase 1, 2, … is switched."""
-    n, epsilon, work = 400, 1.0, RareSpikes(D=1.0, p=0.1, theta=0.3)
-    algorithm = practical(2.0, solver)
-    setting = problem(work, epsilon)
-    plan = algorithm.schedule(setting, n)
-    case, points, spent, worst = Case(algorithm, work, setting), [], {}, 0.0
-    for t in sorted({row.t for row in plan.phases}):
-        first = next(row.first for row in plan.phases if row.t == t)
-        seen = case.replay(*opposite_spikes(n, 1e6, first), context.scale(32, 400))
-        found = {name: max(uses) for name, uses in seen.distances().items()}
-        laws = {release.name: release.law for release in plan.releases}
-        moved = {name: laws[name].pure(apart) for name, apart in found.items() if apart > 1e-9 * work.D}
-        spent[t] = math.fsum(moved.values())
-        worst = max(worst, *(float(r.max()) for r in seen.ratios().values()))
-        points.append(Point(x=t, value=spent[t], bound=epsilon, series=solver))
-    total = max(stretch.pure for stretch in account(plan, n).stretches)
-    share = {"double": 1 / 3, "single": 2 / 3}[solver] * epsilon
-    numbers: dict[str, Any] = {"charged": total, "realised at most": max(spent.values()), "exact solver's share": share}
-    numbers |= {f"realised by a record of phase {t}": value for t, value in spent.items()} | {
-        "largest ratio to a claim": worst
-    }
-    said = f"a record costs {max(spent.values()):.6g} in the runs replayed, {total:.6g} charged, {epsilon:g} promised"
-    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("phase of the record", "epsilon")}
-    if total > epsilon * (1 + 1e-9) or worst > 1 + 1e-6 or max(spent.values()) > share * (1 + 1e-6):
-        return refuted(said, "exact", **fields)
-    return holds(f"{said}; the accountant's worst stretch of records certifies the promise", "certificate", **fields)
-
-
-@check(
-    "pure_heavy_tails/proc-localized-double-op",
-    kind="privacy",
-    grid={"solver": ("double", "single")},
-    also=("pure_heavy_tails/thm-3-1",),
-)
-def slack_of_the_localised_algorithm(context: Context, *, solver: str) -> Verdict:
-    """The epsilon that a record of each phase really costs, next to the one promised: a third, or two thirds."""
-    return localised_slack(context, solver, context.label)
-
-
 @check("pure_heavy_tails/alg-4", kind="transcription")
 def noise_of_the_second_stage(context: Context) -> Verdict:
     """Both noise scales of the schedule are 12C/(lambda m epsilon), the radius is 600Cd/(lambda m epsilon)."""
@@ -298,3 +256,21 @@ def noise_of_the_second_stage(context: Context) -> Verdict:
         found += [first.noise, second.noise, first.radius, first.gap, second.gap]
         wanted += [scale, scale, 50 * scale * d, C**2 / (2 * lam * m**2), C**2 / (72 * lam * m**2)]
     return agree(found, wanted, "noise, radius and gaps of the schedule as printed")
+
+
+settings_of_algorithm_4 = settings(
+    "pure_heavy_tails/alg-4",
+    {
+        "records": "pure_heavy_tails/alg-4@records",
+        "C": "pure_heavy_tails/alg-4@cap",
+        "epsilon": "pure_heavy_tails/alg-4@epsilon",
+        "noise": "pure_heavy_tails/alg-4",
+        "gap": "pure_heavy_tails/alg-4@gap",
+        "radius": "pure_heavy_tails/alg-4@radius",
+        "xi": "pure_heavy_tails/alg-4@xi",
+    },
+    symbols=STAGE,
+    beside=NO_MAPPING,
+    problems=PLANNED,
+    fields={**WEIGHTS, "k": (2.0, 3.0, 4.0)},
+)

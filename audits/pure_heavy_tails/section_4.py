@@ -23,7 +23,7 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from ._instances import problem
+from .cases import problem
 
 INSTANCES: dict[str, Any] = {
     "radial": RadialHeavyTail(b=(0.6, 0.3), D=2.0),

@@ -39,33 +39,16 @@ alg_4_corrected = alg_4.as_read(
     origin="ours",
     about=("lp_spaces/alg-4",),
 )
-epsilon_0, delta_0 = sp.symbols("epsilon_0 delta_0", positive=True)
-ROOT = sp.sqrt(d * LOG)
-alg_4_threshold = alg_4.as_read(
-    "lp_spaces/alg-4@threshold",
-    "Algorithm 4, line 6, with the λ of Theorem 10",
-    "βM + λ with λ = √(nε)/(κ²d log(1/δ))^{1/4}.",
-    quantity="threshold of the truncation",
-    relation="=",
-    explicit=H * D + sp.sqrt(n * epsilon / (kappa * ROOT)),
-    about=("lp_spaces/alg-4",),
-)
-alg_4_steps = alg_4_threshold.as_read(
-    "lp_spaces/alg-4@steps",
-    "Algorithm 4, T of Theorem 10",
-    "T = M²n²ε²/(λ²d log(1/δ)), the whole number next to it.",
-    quantity="steps",
-    explicit=sp.floor((D * n * epsilon / ((alg_4_threshold.explicit - H * D) * ROOT)) ** 2 + sp.Rational(1, 2)),
-)
-alg_4_batch = alg_4_threshold.as_read(
+alg_4_batch = alg_4.as_read(
     "lp_spaces/alg-4@batch",
     "Algorithm 4, line 3: size of a batch",
     "n/T records, rounded down.",
     quantity="records of a batch",
+    relation="=",
     explicit=sp.floor(n / T),
     about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
 )
-alg_4_gamma = alg_4_threshold.as_read(
+alg_4_gamma = alg_4_batch.as_read(
     "lp_spaces/alg-4@gamma",
     "Algorithm 4, γ of Theorem 10",
     "γ_t = √T.",
@@ -73,15 +56,7 @@ alg_4_gamma = alg_4_threshold.as_read(
     explicit=sp.sqrt(T),
     about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
 )
-alg_4_noise = alg_4_threshold.as_read(
-    "lp_spaces/alg-4@noise",
-    "Algorithm 4, noise by the budget of one shuffled record",
-    "σ_1² = 8κ log(1/δ_0)(βM + λ)²/ε_0², where (ε_0, δ_0) is what shuffling amplifies to (ε, δ).",
-    origin="ours",
-    quantity="σ_1²",
-    explicit=8 * kappa * sp.log(1 / delta_0) * alg_4_threshold.explicit**2 / epsilon_0**2,
-)
-alg_4_gradients = alg_4_threshold.as_read(
+alg_4_gradients = alg_4_batch.as_read(
     "lp_spaces/alg-4@gradients",
     "Algorithm 4, gradients",
     "One for each record of a batch: T times its size.",

@@ -1,12 +1,17 @@
 """Appendix D of arXiv 2604.06492: the proofs of Section 3, and polynomial time with probability one."""
 
+from __future__ import annotations
+
 import sympy as sp
 
-from dpcheck.symbols import B, C, D, L, T, alpha, beta, eta, k, lambda_, m, xi
+from dpcheck.derivations import Proof, derivation, underived
+from dpcheck.symbols import G_2, B, C, D, G_k, J, L, T, alpha, beta, d, epsilon, eta, k, lambda_, m, n, sequences, xi
 
-from ._paper import RATE, claim
+from ._paper import RATE, claim, m_1
+from .section_2_1 import LARGE_SAMPLE, LOG, localised
 
 A_Z = sp.Symbol("A_Z", positive=True)
+cap, gap, weight, records = sequences("C gap lambda m")
 
 prop_d_1 = claim(
     "pure_heavy_tails/prop-d-1",
@@ -25,6 +30,17 @@ prop_d_1 = claim(
     "the bias step is that of C.3 (S1); 1/G_k is missing from the running time (S11). All conclusions but the last "
     "stand.",
 )
+
+
+@derivation("pure_heavy_tails/prop-d-1")
+def sensitivity_of_the_second_stage(proof: Proof) -> None:
+    """The exact minimiser moves by 2C/(λm), the solver and the projection by their precision at both data sets."""
+    exact = proof.uses("pure_heavy_tails/fact-erm-sensitivity", 2 * C / (lambda_ * m), {n: m})
+    solver = proof.equal(
+        "√(2α/λ) at α = C²/(72λm²)", lambda: sp.sqrt(2 * C**2 / (72 * lambda_ * m**2) / lambda_), C / (6 * lambda_ * m)
+    )
+    proof.concludes("pure_heavy_tails/prop-d-1", exact + 2 * solver)
+
 
 fact_eq_14 = claim(
     "pure_heavy_tails/fact-eq-14",
@@ -56,6 +72,17 @@ thm_d_2 = claim(
     remark="'The dependence on 1/λ_t' of the proof should read λ_t, which is what the step bounds grow with (S10).",
 )
 
+
+@derivation("pure_heavy_tails/thm-d-2", LARGE_SAMPLE)
+def restated_main_theorem(proof: Proof) -> None:
+    """Theorem 3.1 again, the failure probability of the running time shared by the calls."""
+    rate = G_k * D * (d * sp.log(1 / beta) / (n * epsilon)) ** (1 - 1 / k) + G_2 * D * sp.sqrt(sp.log(1 / beta) / n)
+    risk = proof.uses("pure_heavy_tails/thm-3-1", rate)
+    T, rho = sp.symbols("T rho", positive=True)
+    proof.equal("TJ calls that fail with probability ρ/(2TJ) each", lambda: T * J * rho / (2 * T * J), rho / 2)
+    proof.concludes("pure_heavy_tails/thm-d-2", risk, where=LOG)
+
+
 def_d_3 = claim(
     "pure_heavy_tails/def-d-3",
     "Definition D.3",
@@ -85,6 +112,26 @@ thm_d_4 = claim(
     probability=1 - beta,
 )
 
+
+def localised_rate(proof: Proof, label: str, private: sp.Expr, where: dict[sp.Basic, sp.Basic] | None = None) -> None:
+    """Theorem 2.1 with a solver whose private term, λ times its distance, is `private` on m records."""
+    risk = localised(proof, (private + sp.sqrt(20) * G_2 / sp.sqrt(m)).subs(m, m_1))
+    proof.concludes(label, risk, where={**LOG, **(where or {})})
+
+
+@derivation("pure_heavy_tails/thm-d-4", LARGE_SAMPLE)
+def bounded_subgradients(proof: Proof) -> None:
+    """Projected steps with inexact subgradients of norm C reach the precision that Proposition 3.2 asks for."""
+    L, alpha, T = sp.symbols("L alpha T", positive=True)
+    steps = (4 * D * L / alpha) ** 2
+    proof.uses("pure_heavy_tails/prop-d-6", C)
+    average = proof.equal("DL/√T at T = (4DL/α)²", lambda: (D * L / sp.sqrt(T)).xreplace({T: steps}), alpha / 4)
+    proof.at_most("with α/4 from the oracle and α/4 from the projections", average + alpha / 2, alpha)
+    distance = 48 * G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k)
+    private = lambda_ * proof.uses("pure_heavy_tails/prop-3-2@derived", distance)
+    localised_rate(proof, "pure_heavy_tails/thm-d-4", private)
+
+
 proc_structured_double_op = claim(
     "pure_heavy_tails/proc-structured-double-op",
     "Modified Algorithm 4 (proof of Theorem D.4)",
@@ -92,6 +139,16 @@ proc_structured_double_op = claim(
     kind="procedure",
     section="D.3",
     about=("pure_heavy_tails/alg-4",),
+)
+
+proc_structured_double_op_gradients = proc_structured_double_op.as_read(
+    "pure_heavy_tails/proc-structured-double-op@gradients",
+    "Modified Algorithm 4, gradients",
+    "⌈(4DL/α)²⌉ full-batch steps in each stage, L = 2C + λD and α the gap of the stage.",
+    quantity="gradients",
+    relation="=",
+    explicit=records[1] * sum(sp.ceiling((4 * D * (2 * cap[i] + weight[i] * D) / gap[i]) ** 2) for i in (1, 2)),
+    about=("pure_heavy_tails/proc-structured-double-op",),
 )
 
 lem_d_5 = claim(
@@ -108,17 +165,12 @@ lem_d_5 = claim(
     about=("pure_heavy_tails/proc-biased-psgd",),
 )
 
-lem_d_5_derived = claim(
+lem_d_5_derived = lem_d_5.as_read(
     "pure_heavy_tails/lem-d-5@derived",
     "Lemma D.5, last display",
     "Under the last conditions of Lemma D.5 the gap is at most 3α/4.",
-    kind="lemma",
-    section="D.3",
     origin="ours",
-    quantity="gap of the average",
-    relation="<=",
     explicit=3 * alpha / 4,
-    about=("pure_heavy_tails/proc-biased-psgd",),
 )
 
 proc_biased_psgd = claim(
@@ -144,6 +196,11 @@ prop_d_6 = claim(
     relation="<=",
     explicit=C,
     about=("pure_heavy_tails/proc-socp-subgrad",),
+)
+
+prop_d_6_underived = underived(
+    "pure_heavy_tails/prop-d-6",
+    "a property of dual multipliers, with nothing to choose: the cone constraint bounds them by C",
 )
 
 proc_socp_subgrad = claim(

@@ -4,10 +4,13 @@ Letters: L is the Lipschitz constant that the paper writes L_f, H the smoothness
 r_k and r_2k the moments r̃_k and r̃_{2k}, ℒ = log(1/δ). β is a failure probability throughout.
 """
 
+from __future__ import annotations
+
 import sympy as sp
 
+from dpcheck.asymptotics import Regime
 from dpcheck.claims import Paper
-from dpcheck.symbols import D, H, L, beta, d, delta, epsilon, eta, k, lambda_, n, p, positive, r_k, rho, theta
+from dpcheck.symbols import D, H, L, T, beta, d, delta, epsilon, eta, k, lambda_, n, p, positive, r_k, rho, theta
 
 PAPER = Paper(
     key="tsybakov",
@@ -16,9 +19,11 @@ PAPER = Paper(
     authors="Difei Xu, Meng Ding, Zihang Xiang, Jinhui Xu, Di Wang",
     reference="preprint, as extracted from its HTML version",
 )
-claim = PAPER.claim
 
-R_2k, c, theta_bar = positive("R_2k c theta_bar")
+claim = PAPER.claim
+R_2k, a, bias, c, epsilon_0, theta_bar = positive("R_2k a bias c epsilon_0 theta_bar")
+x, ell, E, Delta = positive("x ell E Delta")
+"""Of the derivations: one more than θ or k is x, ℓ is log(1/δ), E what a call costs per unit of its distance Δ."""
 LOG = sp.log(1 / delta)
 TAIL = sp.sqrt(sp.log(1 / beta)) / (2 ** (p + 1) * sp.sqrt(n))
 """The term without a moment in the bounds of Section 4; it has no unit of a gradient."""
@@ -48,3 +53,13 @@ CALLS_STEP = sp.Le(eta * H, 1)
 CONFIDENCE = sp.Le(beta, 1 / n)
 SHUFFLED_RANGE = sp.Le(epsilon, sp.sqrt(sp.log(n / delta) / n))
 """ε = O(√(log(n/δ)/n)) of Theorems 6 and 7, at constant 1."""
+LOGS = {LOG: ell}
+FREE = Regime(base=None, others="free", where=[d >= 1, n >= 1])
+
+
+def settled(error: sp.Expr) -> sp.Expr:
+    """ΔE at the distance Δ where λΔ^θ = ΔE: what an error E per unit of distance comes to."""
+    return error * (error / lambda_) ** (1 / (theta - 1))
+
+
+ALL_STEPS = 1 - (1 - eta * lambda_) ** T

@@ -1,12 +1,71 @@
-"""Appendix B: the lemmas behind Theorems 1 to 3."""
+"""Appendix B: facts and lemmas behind Theorems 1 to 3."""
+
+from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import C, D, L, T, beta, d, epsilon, eta, k, lambda_, n, p, positive, r_2, r_2k, r_k, sigma, theta
+from dpcheck.derivations import Proof, derivation, underived
+from dpcheck.symbols import C, D, L, beta, d, k, lambda_, n, positive, r_2, r_k, rho, sigma, t, theta
 
-from ._paper import LOG, TAIL, R_2k, claim, growth, tau
+from ._paper import LOG, a, claim, x
 
-bias, e, R_0, a = positive("bias e R_0 a")
+fact_sens = claim(
+    "tsybakov/fact-sens",
+    "Equation (5)",
+    "At one common w, replacing one record of n moves the clipped mean gradient by at most 2C/n.",
+    kind="lemma",
+    section="B",
+    quantity="movement of the clipped mean",
+    relation="<=",
+    explicit=2 * C / n,
+    remark="The step from one gradient to the whole descent is what fails: see thm-1.",
+)
+
+fact_zcdp_conversion = claim(
+    "tsybakov/fact-zcdp-conversion",
+    "Conversion and composition of zCDP",
+    "ρ-zCDP is (ρ + 2√(ρ log(1/δ)), δ)-DP for every δ in (0, 1); ρ adds up under adaptive composition.",
+    kind="lemma",
+    section="B",
+    origin="cited",
+    quantity="epsilon at delta",
+    relation="<=",
+    explicit=rho + 2 * sp.sqrt(rho * LOG),
+)
+
+
+@derivation("tsybakov/fact-zcdp-conversion")
+def conversion(proof: Proof) -> None:
+    """ρα + log(1/δ)/(α − 1) for every Rényi order α; α − 1 = √(log(1/δ)/ρ) is the best one."""
+    bound = proof.master("ε − ρ", {"order": rho * x, "tail": LOG / x}, text="Markov's inequality at order 1 + x")
+    best = sp.sqrt(LOG / rho)
+    slope = sp.diff(bound, x)
+    proof.equal("the derivative vanishes at the choice", lambda: slope.xreplace({x: best}), 0)
+    proof.concludes("tsybakov/fact-zcdp-conversion", rho + bound.subs(x, best))
+
+
+fact_parallel = claim(
+    "tsybakov/fact-parallel",
+    "Parallel composition",
+    "Mechanisms on disjoint parts of the data cost the largest of their guarantees.",
+    kind="lemma",
+    section="B",
+    origin="cited",
+)
+
+fact_gauss_tail = claim(
+    "tsybakov/fact-gauss-tail",
+    "Tail of Gaussian noise",
+    "P(‖ξ‖ >= t√d) <= 2 exp(−t²/(16σ²)) for ξ ~ N(0, σ²I), hence ‖ξ‖ <= 4√d σ log(4/β) with probability 1 − β.",
+    kind="lemma",
+    section="B",
+    origin="cited",
+    quantity="P(‖ξ‖ >= t√d)",
+    relation="<=",
+    explicit=2 * sp.exp(-(t**2) / (16 * sigma**2)),
+)
+
+e, R_0 = positive("e R_0")
 
 lem_3 = claim(
     "tsybakov/lem-3",
@@ -23,99 +82,7 @@ lem_3 = claim(
     probability=1 - beta,
 )
 
-thm_8 = claim(
-    "tsybakov/thm-8",
-    "Theorem 8",
-    "After T steps of Algorithm 2 with η <= 2/λ, ‖w_T − ŵ‖² <= e^{−ληT/2}‖w_0 − ŵ‖² + 8ηr̂^(2)/λ + 8ηλD² + "
-    "20B̂²/λ², ŵ the exact minimiser and B̂ the largest bias of the clipped mean.",
-    kind="theorem",
-    section="B",
-    quantity="squared distance to the exact minimiser",
-    relation="<=",
-    explicit=sp.exp(-lambda_ * eta * T / 2) * D**2
-    + 8 * eta * r_2**2 / lambda_
-    + 8 * eta * lambda_ * D**2
-    + 20 * bias**2 / lambda_**2,
-    assumptions=(sp.Le(eta * lambda_, 2),),
-    about=("tsybakov/alg-2",),
-    remark="r̂² in print means r̂^(2). Before simplification the last term is 8ηB̂²/λ + 4B̂²/λ².",
-)
-
-thm_8_derived = claim(
-    "tsybakov/thm-8@derived",
-    "Sharp bias of the clipped mean",
-    "B̂ <= ((k−1)^{k−1}/k^k) r̂^(k)/C^{k−1}, attained at ‖z‖ = kC/(k−1).",
-    kind="theorem",
-    section="B",
-    origin="ours",
-    quantity="bias",
-    relation="<=",
-    explicit=(k - 1) ** (k - 1) / k**k * r_k**k / C ** (k - 1),
-    about=("tsybakov/alg-2",),
-    assumptions=(sp.Ge(k, 2),),
-)
-
-thm_8_sharp = claim(
-    "tsybakov/thm-8@sharp",
-    "Theorem 8 with smaller constants",
-    "For ηλ <= 1: ‖w_T − ŵ‖² <= e^{−ληT}‖w_0 − ŵ‖² + 2ηr̂^(2)/λ + 2ηλD² + B̂²/λ².",
-    kind="theorem",
-    section="B",
-    origin="ours",
-    quantity="squared distance to the exact minimiser",
-    relation="<=",
-    explicit=sp.exp(-lambda_ * eta * T) * D**2
-    + 2 * eta * r_2**2 / lambda_
-    + 2 * eta * lambda_ * D**2
-    + bias**2 / lambda_**2,
-    assumptions=(sp.Le(eta * lambda_, 1),),
-    about=("tsybakov/alg-2",),
-)
-
-thm_9 = claim(
-    "tsybakov/thm-9",
-    "Theorem 9",
-    "The noise of the last phase costs F(w_l) − F(ŵ_l) <= Õ((r̃_{2k,n_l}/R̃_{2k,n})DL_f/√n) with probability 1 − β.",
-    kind="theorem",
-    section="B",
-    quantity="cost of the last noise",
-    relation="<=",
-    order=r_2k / R_2k * D * L / sp.sqrt(n),
-    about=("tsybakov/alg-3",),
-    probability=1 - beta,
-    grade="proof gap",
-    remark="The display ends with log^{p+5/2} n in the denominator, which would need 2^l ≈ log n; the proof's "
-    "own term is far smaller than stated (S7).",
-    assumptions=(
-        sp.Ge(p, 1),
-        sp.Ge(k, 2),
-    ),
-)
-
-thm_9_derived = claim(
-    "tsybakov/thm-9@derived",
-    "The cost of the last noise",
-    "At n_l = 1, η_l = η/n² and η <= Dn^{−p/2}/L_f: 4L_f√d σ_l log(4/β) <= 32Dr̃_{2k} log(4/β)n^{−p/2−2}(√(d "
-    "log(1/δ))/ε)^{(k−1)/k}(log n)^{−1/(2k)}.",
-    kind="theorem",
-    section="B",
-    origin="ours",
-    quantity="cost of the last noise",
-    relation="<=",
-    explicit=32
-    * D
-    * r_2k
-    * sp.log(4 / beta)
-    * n ** (-p / 2 - 2)
-    * (sp.sqrt(d * LOG) / epsilon) ** ((k - 1) / k)
-    * sp.log(n) ** (-1 / (2 * k)),
-    about=("tsybakov/alg-3",),
-    probability=1 - beta,
-    assumptions=(
-        sp.Ge(p, 1),
-        sp.Ge(k, 2),
-    ),
-)
+lem_3_underived = underived("tsybakov/lem-3", "cited; its constant c is not given, and its proof is not in the paper")
 
 lem_4 = claim(
     "tsybakov/lem-4",
@@ -128,6 +95,10 @@ lem_4 = claim(
     relation="<=",
     explicit=2**-e * 2 * R_0 * a,
     about=("tsybakov/alg-4",),
+)
+
+lem_4_underived = underived(
+    "tsybakov/lem-4", "an induction over the calls; the audits run it, and thm-2 uses its last line"
 )
 
 fact_thm3_recursion = claim(
@@ -147,21 +118,9 @@ fact_thm3_recursion = claim(
     assumptions=(sp.Gt(theta, 1),),
 )
 
-thm_3_phases = claim(
-    "tsybakov/thm-3@phases",
-    "The rate of Theorem 3 asked of Algorithm 5 with corrected phases",
-    "Algorithm 5 around `alg-3@corrected`, on the whole domain in every call, has the excess risk of Theorem 3.",
-    kind="theorem",
-    section="B",
-    origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + TAIL),
-    about=("tsybakov/alg-5",),
-    grade="proof gap",
-    remark="On a strongly convex risk its exponents tend to −5/6 and −9/8 in the private regime at k = 2, 4, where the "
-    "order has −1 and −3/2.",
+fact_thm3_recursion_underived = underived(
+    "tsybakov/fact-thm3-recursion",
+    "an induction whose constant holds |log_2 c_1|; the audits iterate it, and its premise (11) is what thm-3 lacks",
 )
 
 lem_7 = claim(
@@ -180,42 +139,28 @@ lem_7 = claim(
     assumptions=(sp.Ge(k, 2),),
 )
 
-lem_7_literal = claim(
+lem_7_literal = lem_7.as_read(
     "tsybakov/lem-7@literal",
     "The middle of Lemma 7",
     "E‖ν̂ − ν‖ <= r^(k)/((k−1)C^{k−1}).",
-    kind="lemma",
-    section="B",
-    origin="cited",
     quantity="E‖ν̂ − ν‖",
-    relation="<=",
-    explicit=r_k**k / ((k - 1) * C ** (k - 1)),
     grade="slip",
     remark="Ten fair signs, C = 100, k = 2: 0.246 against 0.01.",
-    assumptions=(sp.Ge(k, 2),),
 )
 
-lem_7_corrected = claim(
+lem_7_corrected = lem_7.as_read(
     "tsybakov/lem-7@corrected",
     "Lemma 7 with the sharp bias",
     "‖Eν̂ − ν‖ <= ((k−1)^{k−1}/k^k) r^(k)/C^{k−1}.",
-    kind="lemma",
-    section="B",
     origin="ours",
-    quantity="bias",
-    relation="<=",
     explicit=(k - 1) ** (k - 1) / k**k * r_k**k / C ** (k - 1),
-    assumptions=(sp.Ge(k, 2),),
 )
 
-lem_7_variance = claim(
+lem_7_variance = lem_7.as_read(
     "tsybakov/lem-7@variance",
     "Variance part of Lemma 7",
     "E‖ν̃ − Eν̃‖² <= dσ² + r^(2)/s.",
-    kind="lemma",
-    section="B",
-    origin="cited",
     quantity="variance",
-    relation="<=",
     explicit=d * sigma**2 + r_2**2 / n,
+    assumptions=(),
 )

@@ -1,10 +1,13 @@
 """Section 3: definitions, the noise condition, moments, and what they imply."""
 
+from __future__ import annotations
+
 import sympy as sp
 
-from dpcheck.symbols import C, L, delta, epsilon, lambda_, n, r_k, rho, sigma, t, theta
+from dpcheck.derivations import Proof, derivation, underived
+from dpcheck.symbols import L, R, delta, epsilon, lambda_, r_k, theta
 
-from ._paper import LOG, claim
+from ._paper import LOG, claim, x
 
 def_1 = claim(
     "tsybakov/def-1",
@@ -42,35 +45,40 @@ def_3 = claim(
     ),
 )
 
-def_3_literal = claim(
+def_3_literal = def_3.as_read(
     "tsybakov/def-3@literal",
     "Definition 3 for every δ <= 1",
     "The same for every 0 < δ < 1.",
-    kind="definition",
-    section="3",
-    origin="cited",
     grade="slip",
     remark="At ε = 1, δ = 0.999 the exact δ is 0.99987.",
-    assumptions=(
-        sp.Le(epsilon, 1),
-        sp.Lt(delta, 1),
-    ),
+    quantity="",
+    relation="is",
+    explicit=None,
 )
 
-def_3_corrected = claim(
+def_3_corrected = def_3.as_read(
     "tsybakov/def-3@corrected",
     "Definition 3 for δ <= 0.99",
     "Gaussian noise of variance 16Δ² log(1/δ)/ε² is (ε, δ)-DP for 0 < ε <= 1 and 0 < δ <= 0.99.",
-    kind="definition",
-    section="3",
     origin="ours",
     quantity="zCDP ρ",
-    relation="=",
     explicit=epsilon**2 / (32 * LOG),
     assumptions=(
         sp.Le(epsilon, 1),
         sp.Le(delta, sp.Rational(99, 100)),
     ),
+)
+
+proc_gaussian = claim(
+    "tsybakov/proc-gaussian",
+    "Mechanism of Definition 3",
+    "q(S) + N(0, 16Δ² log(1/δ)/ε² I).",
+    kind="procedure",
+    section="3",
+    origin="cited",
+    quantity="δ that is spent at ε",
+    relation="<=",
+    explicit=delta,
 )
 
 def_4 = claim(
@@ -132,14 +140,11 @@ fact_sc_tnc = claim(
     remark="Section 7 speaks of (2, λ)-TNC, which λ‖w‖²/2 does not satisfy (S14).",
 )
 
-fact_sc_tnc_literal = claim(
+fact_sc_tnc_literal = fact_sc_tnc.as_read(
     "tsybakov/fact-sc-tnc@literal",
     "Strong convexity in Section 7",
     "A λ-strongly convex F satisfies (2, λ)-TNC.",
-    kind="lemma",
     section="7",
-    quantity="TNC constant at θ = 2",
-    relation=">=",
     explicit=lambda_,
     grade="slip",
     remark="λ‖w‖²/2 has the constant λ/2 exactly.",
@@ -155,22 +160,18 @@ fact_tnc_monotone = claim(
     remark="Only where ‖w − w*‖ <= 1 (S14).",
 )
 
-fact_tnc_monotone_literal = claim(
+fact_tnc_monotone_literal = fact_tnc_monotone.as_read(
     "tsybakov/fact-tnc-monotone@literal",
     "Monotonicity of TNC on every domain",
     "(θ, λ)-TNC implies (θ', λ)-TNC for every θ' >= θ, whatever the diameter of W.",
-    kind="lemma",
-    section="3",
     grade="slip",
     remark="F = w² on [−2, 2], θ' = 3, w = 2: 4 < 8.",
 )
 
-fact_tnc_monotone_corrected = claim(
+fact_tnc_monotone_corrected = fact_tnc_monotone.as_read(
     "tsybakov/fact-tnc-monotone@corrected",
     "Monotonicity of TNC with the diameter",
     "(θ, λ)-TNC implies (θ + s, λD^{−s})-TNC for every s >= 0; without the factor when D <= 1.",
-    kind="lemma",
-    section="3",
     origin="ours",
 )
 
@@ -186,6 +187,16 @@ lem_1 = claim(
     explicit=(L**theta / lambda_) ** (1 / (theta - 1)),
     assumptions=(sp.Gt(theta, 1),),
 )
+
+
+@derivation("tsybakov/lem-1")
+def distance_under_the_noise_condition(proof: Proof) -> None:
+    """λr^θ <= F(w) − F* <= L_f r at distance r from the nearest minimiser; they meet at r = (L_f/λ)^{1/(θ−1)}."""
+    reach = (L / lambda_) ** (1 / (theta - 1))
+    proof.argues("F is at most L_f r and at least λr^θ above F* at distance r", "λr^θ", "<=", L * R)
+    proof.equal("where λr^θ = L_f r", lambda: lambda_ * reach**theta, L * reach, {theta: 1 + x})
+    proof.concludes("tsybakov/lem-1", L * reach, where={theta: 1 + x})
+
 
 asm_1 = claim(
     "tsybakov/asm-1",
@@ -204,6 +215,8 @@ def_moments = claim(
     section="3",
     origin="cited",
 )
+
+def_moments_underived = underived("tsybakov/def-moments", "a definition; lem-2 is what follows from it")
 
 fact_moment_lipschitz = claim(
     "tsybakov/fact-moment-lipschitz",
@@ -229,17 +242,24 @@ lem_2 = claim(
     remark="The end of the printed chain, r^(k), is nowhere defined; it is sup_w E‖∇f(w, x)‖^k.",
 )
 
-lem_2_derived = claim(
+lem_2_derived = lem_2.as_read(
     "tsybakov/lem-2@derived",
     "Lemma 2 for every sample size",
     "e_m^(k) does not increase in m at all, and R̃_{k,n} <= √(1 − 1/n) r̃_k.",
-    kind="lemma",
-    section="3, B",
     origin="ours",
     quantity="e_{m+1}^(k) − e_m^(k)",
-    relation="<=",
     explicit=sp.Integer(0),
 )
+
+
+@derivation("tsybakov/lem-2")
+def moments_along_doublings(proof: Proof) -> None:
+    """The sup of a mean over 2m records is at most the mean of two sups over m; weights 2^{−i} add up to 1 at most."""
+    i = sp.Symbol("i", integer=True, positive=True)
+    proof.uses("tsybakov/lem-2@derived", sp.S.Zero)
+    proof.equal("the weights", sp.Sum(2**-i, (i, 1, sp.oo)), 1)
+    proof.concludes("tsybakov/lem-2", sp.sqrt(r_k**2))
+
 
 rem_1 = claim(
     "tsybakov/rem-1",
@@ -249,156 +269,4 @@ rem_1 = claim(
     kind="proposition",
     section="3",
     remark="One pass over the phases, not over the records: Algorithm 2 reads its batch T times.",
-)
-
-proc_gaussian = claim(
-    "tsybakov/proc-gaussian",
-    "Mechanism of Definition 3",
-    "q(S) + N(0, 16Δ² log(1/δ)/ε² I).",
-    kind="procedure",
-    section="3",
-    origin="cited",
-    quantity="δ that is spent at ε",
-    relation="<=",
-    explicit=delta,
-)
-
-fact_sens = claim(
-    "tsybakov/fact-sens",
-    "Equation (5)",
-    "At one common w, replacing one record of n moves the clipped mean gradient by at most 2C/n.",
-    kind="lemma",
-    section="B",
-    quantity="movement of the clipped mean",
-    relation="<=",
-    explicit=2 * C / n,
-    remark="The step from one gradient to the whole descent is what fails: see thm-1.",
-)
-
-fact_zcdp_conversion = claim(
-    "tsybakov/fact-zcdp-conversion",
-    "Conversion and composition of zCDP",
-    "ρ-zCDP is (ρ + 2√(ρ log(1/δ)), δ)-DP for every δ in (0, 1); ρ adds up under adaptive composition.",
-    kind="lemma",
-    section="B",
-    origin="cited",
-    quantity="epsilon at delta",
-    relation="<=",
-    explicit=rho + 2 * sp.sqrt(rho * LOG),
-)
-
-fact_parallel = claim(
-    "tsybakov/fact-parallel",
-    "Parallel composition",
-    "Mechanisms on disjoint parts of the data cost the largest of their guarantees.",
-    kind="lemma",
-    section="B",
-    origin="cited",
-)
-
-fact_gauss_tail = claim(
-    "tsybakov/fact-gauss-tail",
-    "Tail of Gaussian noise",
-    "P(‖ξ‖ >= t√d) <= 2 exp(−t²/(16σ²)) for ξ ~ N(0, σ²I), hence ‖ξ‖ <= 4√d σ log(4/β) with probability 1 − β.",
-    kind="lemma",
-    section="B",
-    origin="cited",
-    quantity="P(‖ξ‖ >= t√d)",
-    relation="<=",
-    explicit=2 * sp.exp(-(t**2) / (16 * sigma**2)),
-)
-
-ex_l4 = claim(
-    "tsybakov/ex-l4",
-    "Example, equation (2)",
-    "l1-constrained l4 regression satisfies TNC with θ = 4; with truncated Gaussian features L_f is polynomial "
-    "in n while the moments are bounded.",
-    kind="proposition",
-    section="4",
-    remark="With label noise of variance s² the excess also contains 6s²‖Δ‖_2², so that (2, 6s²)-TNC holds as well.",
-)
-
-ex_l4_derived = claim(
-    "tsybakov/ex-l4@derived",
-    "The l4 example with sign features",
-    "With x uniform on signs and labels <w°, x> ± s, F − F* = 3‖Δ‖_2⁴ − 2‖Δ‖_4⁴ + 6s²‖Δ‖_2², Δ = w − w°; so F − F* >= "
-    "‖Δ‖_2⁴.",
-    kind="proposition",
-    section="4",
-    origin="ours",
-    quantity="TNC constant at θ = 4",
-    relation=">=",
-    explicit=sp.Integer(1),
-)
-
-ex_logistic = claim(
-    "tsybakov/ex-logistic",
-    "Example, equation (3)",
-    "l2-regularised logistic regression on the unit ball satisfies TNC with θ = 2.",
-    kind="proposition",
-    section="4",
-    quantity="TNC constant at θ = 2",
-    relation=">=",
-    explicit=lambda_ / 2,
-)
-
-exp_l4 = claim(
-    "tsybakov/exp-l4",
-    "Section 7, l4 regression",
-    "In the figures of l4 regression LNC-GM is at least as good as DP-SGD on a8a, a9a and w7a.",
-    kind="proposition",
-    section="7",
-    remark="Neither k, p, T, steps, clip levels nor error bars are given, and the tables come with no package.",
-)
-
-exp_logistic = claim(
-    "tsybakov/exp-logistic",
-    "Section 7, logistic regression",
-    "In the figures of ridge logistic regression DP-SGD is better on a8a and a9a, LNC-GM and PNCA-SGD on w7a.",
-    kind="proposition",
-    section="7",
-    remark="As `exp-l4`. The ridge is outside the family for which the printed noise of LNC-GM is proved to be enough.",
-)
-
-fact_power_tnc = claim(
-    "tsybakov/fact-power-tnc",
-    "In the proofs of Theorems 4 and 5",
-    "‖w‖^θ/θ − <w, μ> satisfies (θ, 1)-TNC for θ >= 2.",
-    kind="lemma",
-    section="B",
-    origin="cited",
-    quantity="TNC constant",
-    relation=">=",
-    explicit=sp.Integer(1),
-    grade="slip",
-    remark="The constant is at most 1/θ (S5b); the order of the lower bounds is unaffected.",
-    assumptions=(sp.Ge(theta, 2),),
-)
-
-fact_power_tnc_literal = claim(
-    "tsybakov/fact-power-tnc@literal",
-    "The constant 1 of the tilted power",
-    "F(w) − F* >= ‖w − w*‖^θ for F = ‖w‖^θ/θ − <w, μ>.",
-    kind="lemma",
-    section="B",
-    origin="cited",
-    quantity="TNC constant",
-    relation=">=",
-    explicit=sp.Integer(1),
-    grade="slip",
-    remark="At θ = 2 it is 1/2 everywhere; at θ = 4 it is 1/12, at w = −2w*.",
-    assumptions=(sp.Ge(theta, 2),),
-)
-
-fact_power_tnc_corrected = claim(
-    "tsybakov/fact-power-tnc@corrected",
-    "Tilted power on the ball of its minimiser",
-    "On ‖w‖ <= ‖w*‖ the constant of ‖w‖^θ/θ − <w, μ> is 2^{1−θ}, attained at w = −w*.",
-    kind="lemma",
-    section="B",
-    origin="ours",
-    quantity="TNC constant",
-    relation=">=",
-    explicit=2 ** (1 - theta),
-    assumptions=(sp.Ge(theta, 2),),
 )

@@ -1,26 +1,38 @@
-"""Section 4 and Appendix B: calls of Algorithm 3 under the noise condition, Algorithms 4 and 5, Theorems 2, 3, 11."""
+"""Section 4: calls of Algorithm 3 under the noise condition, Algorithms 4 and 5, Theorems 2, 3 and 11."""
+
+from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import L, beta, d, epsilon, k, lambda_, n, p, positive, theta
+from dpcheck.asymptotics import Regime
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import D, H, L, R, beta, d, epsilon, gamma, index, k, lambda_, last, n, p, sequences, theta
 
 from ._paper import (
     CALLS_STEP,
     CONFIDENCE,
+    FREE,
     LIPSCHITZ_CONDITION,
     LOG,
+    LOGS,
     ORDERS,
     TAIL,
+    Delta,
+    E,
     R_2k,
+    a,
     claim,
+    ell,
     growth,
+    settled,
     tau,
     theta_bar,
+    x,
 )
 
-a = positive("a")[0]
-LOG_2 = sp.log(n, 2)
 CALLS = (LIPSCHITZ_CONDITION, *ORDERS, CONFIDENCE, CALLS_STEP)
+LOG_2 = sp.log(n, 2)
+
 NOT_FROM_ITS_FIRST_NOISE = (
     "False as printed for the risk, also with projected outputs: each call starts with a phase whose noise is many "
     "diameters long, and the later ones do not come back (S2b). "
@@ -43,18 +55,101 @@ alg_4 = claim(
     "(S13).",
 )
 
-alg_4_corrected = claim(
+_n, _R, _R_2k, _gradients = sequences("n R R_2k gradients")
+CALLS_OF_4 = sp.floor(sp.log(2 * n / LOG_2, 2) / 2) - 1
+_per_record = epsilon * _n[index] / sp.sqrt(d * LOG * sp.log(_n[index]))
+
+
+def _corrected_step(diameter: sp.Expr) -> sp.Expr:
+    """The step of `alg-3@corrected` on the records of a call, on a domain of that diameter."""
+    caps = (
+        1 / L,
+        _per_record ** ((k - 1) / k) / (_R_2k[index] * _n[index] ** (p / 2)),
+        1 / (_R_2k[index] * _n[index] ** ((p - 1) / 2)),
+    )
+    return sp.Min(diameter / _n[index] ** (p / 2) * sp.Min(*caps), 4 / H)
+
+
+def _part(exponent: sp.Expr) -> sp.Expr:
+    """n_i = 2^{i−1}n/(log_2 n)^E before it is rounded."""
+    return 2 ** (index - 1) * n / LOG_2**exponent
+
+
+alg_4_calls = alg_4.as_read(
+    "tsybakov/alg-4@calls",
+    "Algorithm 4, number of calls",
+    "m = ⌊½log_2(2n/log_2 n)⌋ − 1.",
+    measures="",
+    quantity="number of calls",
+    relation="=",
+    explicit=CALLS_OF_4,
+    about=("tsybakov/alg-4",),
+)
+
+alg_4_records = alg_4_calls.as_read(
+    "tsybakov/alg-4@records",
+    "Algorithm 4, parts",
+    "n_0 = ⌊n/m⌋, rounded down to a power of two, which Algorithm 3 asks for.",
+    quantity="records of a call",
+    explicit=2 ** sp.floor(sp.log(n / CALLS_OF_4, 2)),
+)
+
+alg_4_radius = alg_4_calls.as_read(
+    "tsybakov/alg-4@radius",
+    "Algorithms 4, 5 and 7, radii",
+    "R_e = R_{e−1}/2; call e takes R_{e−1} = 2^{1−e}R_0, R_0 the diameter of W where nothing better is known.",
+    quantity="radius that call e takes",
+    explicit=2 ** (1 - index) * D,
+    about=("tsybakov/alg-4", "tsybakov/alg-5", "tsybakov/alg-7"),
+)
+
+alg_4_gamma = alg_4_calls.as_read(
+    "tsybakov/alg-4@gamma",
+    "Algorithms 4 and 5, steps of the calls",
+    "γ_e = (R_{e−1}/n_0^{p/2})·min{1/L_f, (1/(R̃_{2k,n}n_0^{(p+1)/2}))(εn_0/√(d log n))^{(k−1)/k}, "
+    "1/(n_0^{(p−1)/2}L_f²√(log n_0 log(1/β)))}, without log(1/δ); in Algorithm 5 with n_t for n_0.",
+    quantity="step η that call e takes",
+    explicit=_R[index]
+    / _n[index] ** (p / 2)
+    * sp.Min(
+        1 / L,
+        1 / (R_2k * _n[index] ** ((p + 1) / 2)) * (epsilon * _n[index] / sp.sqrt(d * sp.log(n))) ** ((k - 1) / k),
+        1 / (_n[index] ** ((p - 1) / 2) * L**2 * sp.sqrt(sp.log(_n[index]) * sp.log(1 / beta))),
+    ),
+    about=("tsybakov/alg-4", "tsybakov/alg-5"),
+)
+
+alg_4_corrected_gamma = alg_4_gamma.as_read(
+    "tsybakov/alg-4@corrected-gamma",
+    "Corrected Algorithm 4, steps of the calls",
+    "The step of `alg-3@corrected` at n_0 records and the diameter 2R_{e−1} of the ball.",
+    origin="ours",
+    explicit=_corrected_step(2 * _R[index]),
+    about=("tsybakov/alg-4",),
+)
+
+alg_4_eta = alg_4_gamma.as_read(
+    "tsybakov/alg-4@eta",
+    "Algorithms 4 and 5, step sizes inside a call",
+    "η_i = 4^{−i}γ in phase i of a call whose step is γ.",
+    quantity="step size of phase i of a call",
+    explicit=4**-index * gamma,
+)
+
+alg_4_gradients = alg_4_radius.as_read(
+    "tsybakov/alg-4@gradients",
+    "Algorithms 4, 5 and 7, gradients",
+    "Those of the calls together.",
+    measures="gradients",
+    quantity="gradients",
+    explicit=sp.Sum(_gradients[index], (index, 1, last)),
+)
+
+alg_4_corrected = alg_4.as_read(
     "tsybakov/alg-4@corrected",
     "Algorithm 4 with projected outputs",
     "The same around `alg-3@corrected` with D = 2R_{e−1}, log(1/δ) in the second cap, and n_0 a power of two.",
-    kind="algorithm",
-    section="4",
     origin="ours",
-    about=("tsybakov/alg-3",),
-    quantity="gradients",
-    measures="gradients",
-    relation="<=",
-    order=n ** (p + 1) * sp.log(n),
 )
 
 thm_2 = claim(
@@ -78,21 +173,49 @@ thm_2 = claim(
     "`alg-4@corrected`. No union bound over the calls; the Lipschitz condition is stated at n and used at n_0 (S13).",
 )
 
-thm_2_derived = claim(
+thm_2_derived = thm_2.as_read(
     "tsybakov/thm-2@derived",
     "The reduction of Theorem 2",
     "If a call on a domain of radius R has excess at most R·a against every point of it, and 2R_0^{1−θ}a <= λ <= "
     "2^{(θ−1)m}·2R_0^{1−θ}a, then Algorithm 4 ends with excess at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)}.",
-    kind="theorem",
-    section="4",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=4 * growth(2 * a),
-    about=("tsybakov/alg-4",),
     assumptions=(sp.Ge(theta, 2),),
+    probability=None,
 )
+
+thm_2_phases = thm_2.as_read(
+    "tsybakov/thm-2@phases",
+    "The rate of Theorem 2 asked of the corrected Algorithm 4",
+    "`alg-4@corrected` has the excess risk of Theorem 2.",
+    origin="ours",
+    assumptions=(),
+)
+
+
+@derivation("tsybakov/thm-2@derived", FREE, also=("tsybakov/thm-2@phases",))
+def halving_balls(proof: Proof) -> None:
+    """Calls on halving balls: at the last one that holds the minimiser, R_{e*} <= 2(2a/λ)^{1/(θ−1)}."""
+    radius = proof.argues(
+        "λ >= 2^{1−θ}·2a R_{e*}^{1−θ}, for e* is the last call with μ_e <= λ",
+        "R_{e*}",
+        "<=",
+        2 * (2 * a / lambda_) ** (1 / (theta - 1)),
+    )
+    proof.equal(
+        "there the noise condition is tight within 2^{θ−1}",
+        lambda: lambda_ * radius ** (theta - 1),
+        2 ** (theta - 1) * 2 * a,
+    )
+    excess = proof.equal(
+        "e* adds 2aR_{e*}/2 and so do all later calls together (lem-4)",
+        lambda: 2 * a * radius,
+        4 * a * (2 * a / lambda_) ** (1 / (theta - 1)),
+    )
+    proof.concludes("tsybakov/thm-2@derived", excess, where={theta: 1 + x}, looser=True)
+    error = R_2k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
+    proof.concludes("tsybakov/thm-2@phases", settled(error), where=LOGS, looser=True)
+
 
 thm_11 = claim(
     "tsybakov/thm-11",
@@ -114,35 +237,28 @@ thm_11 = claim(
     remark="As Theorem 2.",
 )
 
-thm_2_phases = claim(
-    "tsybakov/thm-2@phases",
-    "The rate of Theorem 2 asked of the corrected Algorithm 4",
-    "`alg-4@corrected` has the excess risk of Theorem 2.",
-    kind="theorem",
-    section="4",
-    origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=thm_2.order,
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
-)
-
-thm_11_phases = claim(
+thm_11_phases = thm_11.as_read(
     "tsybakov/thm-11@phases",
     "The rate of Theorem 11 asked of the corrected Algorithm 4",
     "`alg-4@corrected` has the excess risk of Theorem 11.",
-    kind="theorem",
-    section="B",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=thm_11.order,
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
+    assumptions=(),
 )
+
+
+@derivation("tsybakov/thm-11@phases", FREE)
+def halving_balls_with_logarithms(proof: Proof) -> None:
+    """Theorem 2 at n/log n records a call: 1/n becomes log n/n, and so does the privacy term."""
+    nu = sp.Symbol("nu", positive=True)
+    call = R_2k * (sp.sqrt(nu / n) + (nu * sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
+    with_logs = R_2k * (sp.sqrt(nu / n) + (sp.sqrt(d * ell * nu**3) / (epsilon * n)) ** ((k - 1) / k))
+    larger = Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1])
+    error = proof.order_at_most("a call with its own log n_0 in the noise", call, with_logs, larger)
+    proof.argues("the calls settle where λΔ^θ = ΔE, as in Theorem 2", "excess", "<=", settled(error))
+    proof.concludes(
+        "tsybakov/thm-11@phases", settled(error), where={LOG: ell, sp.log(n): nu}, regime=larger, looser=True
+    )
+
 
 rem_3 = claim(
     "tsybakov/rem-3",
@@ -160,18 +276,28 @@ rem_3 = claim(
     "is unique.",
 )
 
-rem_3_derived = claim(
+rem_3_derived = rem_3.as_read(
     "tsybakov/rem-3@derived",
     "The diameter under the noise condition",
     "With a unique minimiser, (θ, λ)-TNC and L_f-Lipschitz risks bound the diameter of W by 2(L_f/λ)^{1/(θ−1)}.",
-    kind="proposition",
-    section="4",
     origin="ours",
     quantity="diameter",
-    relation="<=",
     explicit=2 * (L / lambda_) ** (1 / (theta - 1)),
     assumptions=(sp.Gt(theta, 1),),
+    measures="",
+    about=(),
 )
+
+
+@derivation("tsybakov/rem-3@derived")
+def two_points_and_the_minimiser(proof: Proof) -> None:
+    """By Lemma 1 λr^θ <= (L_f^θ/λ)^{1/(θ−1)} at distance r from the minimiser; two points are at most 2r apart."""
+    reach, excess = (L / lambda_) ** (1 / (theta - 1)), (L**theta / lambda_) ** (1 / (theta - 1))
+    excess = proof.uses("tsybakov/lem-1", excess)
+    proof.equal("λr^θ is that excess at r = (L_f/λ)^{1/(θ−1)}", lambda: lambda_ * reach**theta, excess, {theta: 1 + x})
+    proof.argues("the triangle inequality, where the minimiser is the nearest one of both", "diameter", "<=", 2 * reach)
+    proof.concludes("tsybakov/rem-3@derived", 2 * reach)
+
 
 alg_5 = claim(
     "tsybakov/alg-5",
@@ -188,32 +314,61 @@ alg_5 = claim(
     remark="The printed exponent E does not match the proof's log_θ̄ 2, and may ask for more than n records (S12).",
 )
 
-alg_5_literal = claim(
+alg_5_literal = alg_5.as_read(
     "tsybakov/alg-5@literal",
     "Algorithm 5 with the printed exponent",
     "The parts of size 2^{i−1}n/(log_2 n)^{(log_θ̄ 2)²} have at most n records together.",
-    kind="algorithm",
-    section="4",
-    about=("tsybakov/alg-3",),
     quantity="records",
-    relation="<=",
     explicit=n,
     grade="slip",
     remark="With base-2 logarithms θ̄ = 4 and n = 2^16 take 1.5n.",
     assumptions=(sp.Gt(theta_bar, 1),),
+    measures="",
 )
 
-alg_5_corrected = claim(
+alg_5_corrected = alg_5_literal.as_read(
     "tsybakov/alg-5@corrected",
     "Algorithm 5 with the exponent of its proof",
     "With E = log_θ̄ 2 the parts have at most n records together, and the last one at least n/4 − 1.",
-    kind="algorithm",
-    section="4",
     origin="ours",
-    about=("tsybakov/alg-3",),
-    quantity="records",
-    relation="<=",
-    explicit=n,
+    assumptions=(),
+)
+
+alg_5_calls = alg_5.as_read(
+    "tsybakov/alg-5@calls",
+    "Algorithms 5 and 7, number of calls",
+    "⌊log_θ̄ 2 · log_2 log_2 n⌋, our reading of the logarithms of log log n.",
+    measures="",
+    quantity="number of calls",
+    relation="=",
+    explicit=sp.floor(sp.log(2) / sp.log(theta_bar) * sp.log(LOG_2, 2)),
+    about=("tsybakov/alg-5", "tsybakov/alg-7"),
+)
+
+alg_5_records = alg_5_calls.as_read(
+    "tsybakov/alg-5@records",
+    "Algorithm 5, parts",
+    "n_i = ⌊2^{i−1}n/(log_2 n)^E⌋ with the printed E = (log_θ̄ 2)², rounded down to a power of two.",
+    quantity="records of call i",
+    explicit=2 ** sp.floor(sp.log(_part((sp.log(2) / sp.log(theta_bar)) ** 2), 2)),
+    about=("tsybakov/alg-5",),
+)
+
+alg_5_corrected_records = alg_5_records.as_read(
+    "tsybakov/alg-5@corrected-records",
+    "Corrected Algorithm 5, parts",
+    "The same with E = log_θ̄ 2 of the proof.",
+    origin="ours",
+    explicit=2 ** sp.floor(sp.log(_part(sp.log(2) / sp.log(theta_bar)), 2)),
+)
+
+alg_5_corrected_gamma = alg_5_records.as_read(
+    "tsybakov/alg-5@corrected-gamma",
+    "Corrected Algorithm 5, steps of the calls",
+    "The step of `alg-3@corrected` at the records of the call and the diameter R_{t−1}.",
+    origin="ours",
+    quantity="step η that call t takes",
+    explicit=_corrected_step(_R[index]),
 )
 
 thm_3 = claim(
@@ -256,6 +411,37 @@ thm_3_derived = claim(
     order=1 / sp.sqrt(n),
     about=("tsybakov/alg-5",),
 )
+
+thm_3_phases = thm_3.as_read(
+    "tsybakov/thm-3@phases",
+    "The rate of Theorem 3 asked of Algorithm 5 with corrected phases",
+    "Algorithm 5 around `alg-3@corrected`, on the whole domain in every call, has the excess risk of Theorem 3.",
+    section="B",
+    origin="ours",
+    grade="proof gap",
+    remark="On a strongly convex risk its exponents tend to −5/6 and −9/8 in the private regime at k = 2, 4, where the "
+    "order has −1 and −3/2.",
+    assumptions=(),
+    probability=None,
+)
+
+
+@derivation("tsybakov/thm-3@derived")
+def iterated_calls(proof: Proof) -> None:
+    """If a call costs Δ_{i−1}E_i, then Δ = (ΔE)^{1/θ} settles at E^{1/(θ−1)}; but that premise does not follow."""
+    settled = E ** (1 / (theta - 1))
+    proof.equal("the fixed point of Δ^θ = ΔE (λ = 1)", lambda: settled**theta, settled * E, {theta: 1 + x})
+    proof.gap(
+        "(11): a call that starts at distance Δ costs ΔE",
+        (Delta**2 / R + R) * E / 2,
+        Delta * E,
+        {Delta: 1, R: 4, E: 1},
+        stands="Theorem 1 has the diameter R of the domain there, which never shrinks; the conclusion is false (S2b)",
+    )
+    least = proof.at_most("whatever the distance", R * E / 2, (Delta**2 / R + R) * E / 2)
+    proof.argues("so the guarantee that is proved is at least R_0E/2, and E at least 1/√n", "guarantee", ">=", least)
+    proof.concludes("tsybakov/thm-3@derived", least.subs({R: 1, E: 1 / sp.sqrt(n)}), looser=True)
+
 
 rem_4 = claim(
     "tsybakov/rem-4",

@@ -1,12 +1,13 @@
-"""Appendix A: definitions and cited tools."""
+"""Appendix A.1: tools of differential privacy."""
+
+from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import T, b, d, delta, epsilon, gamma, n, positive, t, zeta
+from dpcheck.derivations import underived
+from dpcheck.symbols import T, b, delta, epsilon, gamma, positive, t
 
-from ._paper import K, N, claim
-
-Delta, delta_prime = positive("Delta delta_prime")
+from ._paper import GAUSSIAN_VARIANCE, Delta, K, N, claim, setting
 
 def_a1 = claim(
     "user_level/def-a1",
@@ -16,6 +17,7 @@ def_a1 = claim(
     section="A.1",
     origin="cited",
 )
+
 def_a2 = claim(
     "user_level/def-a2",
     "Definition A.2",
@@ -27,6 +29,8 @@ def_a2 = claim(
     relation="=",
     explicit=sp.exp(-t / b) / (2 * b),
 )
+
+(delta_prime,) = positive("delta_prime")
 def_a3 = claim(
     "user_level/def-a3",
     "Definition A.3",
@@ -38,6 +42,7 @@ def_a3 = claim(
     relation="=",
     explicit=Delta / epsilon,
 )
+
 lem_a4 = claim(
     "user_level/lem-a4",
     "Lemma A.4",
@@ -49,17 +54,16 @@ lem_a4 = claim(
     relation="<=",
     explicit=epsilon,
 )
-lem_a4_derived = claim(
+lem_a4_derived = lem_a4.as_read(
     "user_level/lem-a4@derived",
     "Exact curve of the Laplace mechanism",
     "δ(t) = 1 − exp((t − ε)/2) for 0 <= t <= ε, and 0 beyond.",
-    kind="lemma",
-    section="A.1",
     origin="ours",
     quantity="δ at t",
     relation="=",
     explicit=sp.Max(0, 1 - sp.exp((t - epsilon) / 2)),
 )
+
 def_a5 = claim(
     "user_level/def-a5",
     "Definition A.5",
@@ -69,8 +73,9 @@ def_a5 = claim(
     origin="cited",
     quantity="σ²",
     relation="=",
-    explicit=2 * Delta**2 * sp.log(2 / delta) / epsilon**2,
+    explicit=GAUSSIAN_VARIANCE,
 )
+
 lem_a6 = claim(
     "user_level/lem-a6",
     "Lemma A.6",
@@ -86,31 +91,25 @@ lem_a6 = claim(
     remark="Stated for every ε > 0; true for ε <= 1, and false from 7.91 on at δ = 0.01 (S14). The paper uses it at "
     "ε/4 <= 2.5.",
 )
-lem_a6_literal = claim(
+lem_a6_literal = lem_a6.as_read(
     "user_level/lem-a6@literal",
     "Lemma A.6 for every ε",
     "The same without a bound on ε.",
-    kind="lemma",
-    section="A.1",
-    origin="cited",
-    quantity="δ that is spent at ε",
-    relation="<=",
     explicit=delta,
     grade="slip",
     remark="At ε = 10, δ = 0.01 the true δ is 0.0245 (S14).",
+    assumptions=(),
 )
-lem_a6_corrected = claim(
+lem_a6_corrected = lem_a6.as_read(
     "user_level/lem-a6@corrected",
     "Lemma A.6 where the paper uses it",
     "The Gaussian mechanism of Definition A.5 is (ε, δ)-private for ε <= 5/2 and δ <= 1/2.",
-    kind="lemma",
-    section="A.1",
     origin="ours",
-    quantity="δ that is spent at ε",
-    relation="<=",
     explicit=delta,
     assumptions=(sp.Le(epsilon, sp.Rational(5, 2)), sp.Le(delta, sp.Rational(1, 2))),
 )
+lem_a6_underived = underived("user_level/lem-a6", "cited; the audits hold it against the exact curve of Gaussian noise")
+
 lem_a7 = claim(
     "user_level/lem-a7",
     "Lemma A.7",
@@ -122,6 +121,8 @@ lem_a7 = claim(
     relation="<=",
     explicit=sp.sqrt(2 * T * sp.log(1 / delta_prime)) * epsilon + T * epsilon * (sp.exp(epsilon) - 1),
 )
+lem_a7_underived = underived("user_level/lem-a7", "cited; the audits hold it against exact composition")
+
 lem_a8 = claim(
     "user_level/lem-a8",
     "Lemma A.8",
@@ -134,42 +135,38 @@ lem_a8 = claim(
     explicit=(sp.exp(epsilon) - 1) * K / N,
     about=("user_level/proc-subsample",),
 )
-lem_a8_derived = claim(
+lem_a8_derived = lem_a8.as_read(
     "user_level/lem-a8@derived",
     "Lemma A.8 in its sharp form",
     "The same with ε' = log(1 + (M/N)(e^ε − 1)).",
-    kind="lemma",
-    section="A.1",
     origin="ours",
-    quantity="ε after subsampling, K of N",
-    relation="<=",
     explicit=sp.log(1 + (sp.exp(epsilon) - 1) * K / N),
-    about=("user_level/proc-subsample",),
 )
-lem_a8_literal = claim(
+lem_a8_literal = lem_a8.as_read(
     "user_level/lem-a8@literal",
     "Lemma A.8 for users drawn with replacement",
     "The same ε' and δM/N when the M users are drawn with replacement.",
-    kind="lemma",
-    section="A.1",
     quantity="δ after subsampling, K of N",
-    relation="<=",
     explicit=delta * K / N,
     grade="slip",
     remark="A Gaussian sum calibrated to (1/2, 10^{−6}) has δ' = 1.19·10^{−6} at M = N = 100 (S4).",
+    origin="own",
+    about=(),
 )
-lem_a8_corrected = claim(
+lem_a8_corrected = lem_a8.as_read(
     "user_level/lem-a8@corrected",
     "Lemma A.8 with replacement, with its factor",
     "With replacement, changing the M places one by one gives ε' = M log(1 + (e^ε − 1)/N) <= (e^ε − 1)M/N and "
     "δ' = e^{ε'}δM/N.",
-    kind="lemma",
-    section="A.1",
     origin="ours",
     quantity="δ after subsampling, K of N",
-    relation="<=",
     explicit=sp.exp((sp.exp(epsilon) - 1) * K / N) * delta * K / N,
+    about=(),
 )
+lem_a8_underived = underived(
+    "user_level/lem-a8", "cited; the audits hold it against exact mixtures, with and without replacement"
+)
+
 subsample = claim(
     "user_level/proc-subsample",
     "Subsampled mechanism",
@@ -178,6 +175,7 @@ subsample = claim(
     section="A.1",
     origin="cited",
 )
+
 alg_4 = claim(
     "user_level/alg-4",
     "Algorithm 4 (AboveThreshold)",
@@ -188,6 +186,13 @@ alg_4 = claim(
     quantity="ε, queries of sensitivity 1",
     relation="<=",
     explicit=epsilon,
+)
+
+alg_4_threshold = setting(
+    alg_4, "user_level/alg-4@threshold", "scale of the noise on the threshold", "Lap(2/ε).", 2 / epsilon, origin="cited"
+)
+alg_4_query = setting(
+    alg_4, "user_level/alg-4@query", "scale of the noise on a query", "Lap(4/ε).", 4 / epsilon, origin="cited"
 )
 lem_a9 = claim(
     "user_level/lem-a9",
@@ -202,88 +207,13 @@ lem_a9 = claim(
     about=("user_level/alg-4",),
     probability=1 - gamma,
 )
-lem_a9_derived = claim(
+lem_a9_derived = lem_a9.as_read(
     "user_level/lem-a9@derived",
     "Failure probability of AboveThreshold, with constants",
     "P(|threshold noise| > α/2) + T P(|query noise| > α/2) = (γ/(2T))² + γ/2 <= γ.",
-    kind="lemma",
-    section="A.1",
     origin="ours",
     quantity="failure probability",
     relation="<=",
     explicit=gamma / 2 + (gamma / (2 * T)) ** 2,
-    about=("user_level/alg-4",),
-)
-def_a10 = claim(
-    "user_level/def-a10",
-    "Definition A.10",
-    "X is SG(ζ) when E exp(<v, X − EX>) <= exp(‖v‖²ζ²/2), and nSG(ζ) when P(‖X − EX‖ >= t) <= 2 exp(−t²/(2ζ²)).",
-    kind="definition",
-    section="A.2",
-    origin="cited",
-    quantity="P(‖X − EX‖ >= t)",
-    relation="<=",
-    explicit=2 * sp.exp(-(t**2) / (2 * zeta**2)),
-)
-def_a10_derived = claim(
-    "user_level/def-a10@derived",
-    "Bounded vectors",
-    "‖X − EX‖ <= b is nSG(b/√(2 log 2)), and in one dimension SG(b).",
-    kind="definition",
-    section="A.2",
-    origin="ours",
-    quantity="ζ",
-    relation="=",
-    explicit=b / sp.sqrt(2 * sp.log(2)),
-)
-thm_a11 = claim(
-    "user_level/thm-a11",
-    "Theorem A.11",
-    "For a martingale of nSG(ζ_i) differences, P(‖Σ X_i‖ >= c√(log(d/γ) Σ ζ_i²)) <= γ for an absolute constant c.",
-    kind="theorem",
-    section="A.2",
-    origin="cited",
-    quantity="‖Σ X_i‖, n equal terms",
-    relation="<=",
-    order=sp.sqrt(sp.log(2 * d / gamma) * n) * zeta,
-    probability=1 - gamma,
-    grade="slip",
-    remark="With log(d/γ) false at d = 1 as γ → 1 for any c; log(2d/γ) is right (S17).",
-)
-thm_a11_literal = claim(
-    "user_level/thm-a11@literal",
-    "Theorem A.11 with log(d/γ)",
-    "The same with log(d/γ), for c = 10, at d = 1 and every γ < 1.",
-    kind="theorem",
-    section="A.2",
-    origin="cited",
-    quantity="P(‖X‖ >= 10ζ√log(1/γ))",
-    relation="<=",
-    explicit=gamma,
-    grade="slip",
-    remark="A fair sign exceeds it with probability 1 for γ > 0.9863 (S17).",
-)
-thm_a11_corrected = claim(
-    "user_level/thm-a11@corrected",
-    "A sum of bounded martingale differences in any dimension",
-    "‖X_i‖ <= b: P(‖Σ_{i<=n} X_i‖ >= b√(2n log(2/γ))) <= γ in every dimension (Pinelis).",
-    kind="theorem",
-    section="A.2",
-    origin="ours",
-    quantity="‖Σ X_i‖",
-    relation="<=",
-    explicit=b * sp.sqrt(2 * n * sp.log(2 / gamma)),
-    probability=1 - gamma,
-)
-lem_a12 = claim(
-    "user_level/lem-a12",
-    "Lemma A.12",
-    "<v, X> is nSG(cζ) for a unit vector v and an nSG(ζ) vector X.",
-    kind="lemma",
-    section="A.2",
-    origin="cited",
-    quantity="ζ of the projection",
-    relation="<=",
-    explicit=zeta,
-    remark="c = 1 suffices: |<v, X − EX>| <= ‖X − EX‖.",
+    probability=None,
 )

@@ -1,26 +1,29 @@
-"""Appendix C: proofs for the accelerated algorithm."""
+"""Appendix C: Theorems C.1 and C.3, of the accelerated algorithm."""
+
+from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import D, H, L, T, d, delta, epsilon, gamma, lambda_, m, n, p, positive, q, sigma, tau, zeta
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import D, L, T, d, delta, epsilon, lambda_, m, n, p, q, tau, zeta
 
 from ._paper import (
+    ACCELERATED,
+    AT_LOG,
+    BAD_STEPS,
+    BUDGET,
     CONDITION_D,
     ENOUGH_USERS,
+    HALT,
+    LEGAL,
     OPTIMAL,
     SHARE,
     K,
     N,
     claim,
+    s,
 )
-
-V, U, s = positive("V U s")
-THREE = (sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1))
-STAGES = 4 * sp.sqrt(2 * H / lambda_)
-LOG_SIGMA = sp.log(n * d * sp.exp(epsilon) / delta)
-PHASES = sp.Rational(342) * 2**p * tau**2 / lambda_
-"""342 · 2^p τ²/λ: what the inexactness of one phase costs the next."""
-NOISE = 1000 * LOG_SIGMA / (epsilon * SHARE)
+from .section_3 import regularised
 
 thm_c1 = claim(
     "user_level/thm-c1",
@@ -37,79 +40,64 @@ thm_c1 = claim(
     remark="As Theorem 3.1 (S28, S8). The final display adds up to more than δ as printed for ε < 0.2766, and to at "
     "most δ/2 when recomputed (S27); the comparison is printed with 4K_i/5 instead of the noisy threshold (S11).",
 )
-thm_c1_tail = claim(
+thm_c1_tail = thm_c1.as_read(
     "user_level/thm-c1@tail",
     "Laplace event of Theorem C.1",
     "With K_i >= 500 log(n_i²m²e^ε/δ)/ε a draw Lap(16/ε) exceeds K_i/20 with probability at most "
     "(δ/(n_i²m²e^ε))^{25/16}.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="P(|Lap(16/ε)| > K/20)",
     relation="<=",
     explicit=(delta / (N**2 * m**2 * sp.exp(epsilon))) ** sp.Rational(25, 16),
-    about=("user_level/alg-3",),
+    assumptions=(),
 )
-thm_c1_halt = claim(
+thm_c1_halt = thm_c1.as_read(
     "user_level/thm-c1@halt",
     "Probability of one false halt",
     "At full score s = K, P(Lap(8/ε) − Lap(16/ε) > K/5) = (4e^{−Kε/80} − e^{−Kε/40})/6.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="P(halt at one step)",
     relation="=",
-    explicit=(4 * sp.exp(-K * epsilon / 80) - sp.exp(-K * epsilon / 40)) / 6,
+    explicit=HALT,
     about=("user_level/alg-2",),
+    assumptions=(),
 )
-thm_c1_literal = claim(
+thm_c1_literal = thm_c1.as_read(
     "user_level/thm-c1@literal",
     "Final display of Theorem C.1",
     "The additive terms 4Tζ(2e^{ε/2} + 1), ζ = δ/(10Te^ε), are at most δ.",
-    kind="theorem",
-    section="C",
     quantity="additive part over δ",
     relation="<=",
     explicit=sp.Integer(1),
     assumptions=(sp.Le(epsilon, 10),),
-    about=("user_level/alg-3",),
     grade="slip",
     remark="1.19 at ε = 0.01 (S27).",
 )
-thm_c1_corrected = claim(
+thm_c1_corrected = thm_c1.as_read(
     "user_level/thm-c1@corrected",
     "Final display of Theorem C.1, recomputed",
     "Tζ + (T + 1)ζ + (e^ε + e^{ε/2})Tζ = (δ/10)(2e^{−ε} + 1 + e^{−ε/2}) + ζ <= δ/2.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="additive part over δ",
     relation="=",
     explicit=(2 * sp.exp(-epsilon) + 1 + sp.exp(-epsilon / 2)) / 10 + sp.exp(-epsilon) / (10 * T),
-    about=("user_level/alg-3",),
+    assumptions=(),
 )
-thm_c1_dimension = claim(
+thm_c1_dimension = thm_c1.as_read(
     "user_level/thm-c1@dimension",
     "Minibatches that the proof of Theorem C.1 uses",
     "The printed K_i is at least 500 log(nmde^ε/δ)/ε.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="K_1",
-    relation=">=",
     explicit=500 * sp.log(n * m * d * sp.exp(epsilon) / delta) / epsilon,
-    assumptions=(ENOUGH_USERS, sp.Le(epsilon, 10)),
-    about=("user_level/alg-3",),
     grade="proof gap",
     remark="What the proof uses, in our words. The algorithm has log(n_i²m²e^ε/δ), which is smaller once d > n_i²m/n"
     " and T_i is large (S26); the tail bound itself needs no d.",
 )
-thm_c1_conditional = claim(
+thm_c1_conditional = thm_c1.as_read(
     "user_level/thm-c1@conditional",
     "Amplification given the comparison bits",
     "Given the bits, every user is in the minibatch with probability K/N.",
-    kind="theorem",
-    section="C",
     quantity="P(a given user is sampled | the test passed)",
     relation="=",
     explicit=K / N,
@@ -118,7 +106,9 @@ thm_c1_conditional = claim(
     remark="A user whose gradient lies apart lowers the score, so the test that passed makes it less likely to be in "
     "the sample (S28). The witness is of this step by itself, with ten users, fewer than the theorem asks for. Not "
     "shown to break privacy; full batches need no amplification.",
+    assumptions=(),
 )
+
 lem_c2 = claim(
     "user_level/lem-c2",
     "Lemma C.2",
@@ -149,18 +139,17 @@ lem_c2_literal = claim(
     grade="slip",
     remark="A third at the centre and four clusters of a sixth at distance 2τ: s = 2K/3, and 1/3 is kept (S10).",
 )
-lem_c2_derived = claim(
+lem_c2_derived = lem_c2.as_read(
     "user_level/lem-c2@derived",
     "Lemma C.2 with constants",
     "K distinct users with s >= 7K/10: ‖h − h'‖ <= 8τ(1 + B)/max(|S|, |S'|), where E|S| >= (2s/K − 1)K >= 0.4K and "
     "|S| >= 0.4K − √(K log(1/ζ)/2) with probability 1 − ζ.",
-    kind="lemma",
-    section="C",
     origin="ours",
     quantity="mean share of kept points at mean degree s of K",
     relation=">=",
     explicit=2 * s / K - 1,
     about=("user_level/proc-outlier-removal",),
+    probability=None,
 )
 
 thm_c3 = claim(
@@ -174,97 +163,84 @@ thm_c3 = claim(
     measures="excess risk",
     relation="<=",
     order=OPTIMAL,
-    assumptions=THREE,
+    assumptions=BUDGET,
     about=("user_level/alg-3",),
     grade="proof gap",
     remark="The union bound needs δ well below 1/(mn) once T_1 > √(nm) (S25); K_i <= n_i, as the proof says, is false "
     "with the printed constants (S5): `@literal`; no condition on n and q is stated; 2^p is a constant only for m <= "
     "poly(n) (S33).",
 )
-thm_c3_literal = claim(
+thm_c3_literal = thm_c3.as_read(
     "user_level/thm-c3@literal",
     "Minibatches of Theorem C.3",
     "K_i = 500 log(n_i²m²e^ε/δ)(1/ε + n_iε/√(T_i log(1/δ))) is at most n_i.",
-    kind="theorem",
-    section="C",
     quantity="K_i/n_i",
-    relation="<=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH_USERS, *THREE),
-    about=("user_level/alg-3",),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     grade="slip",
     remark="569 at n = 10^6, m = d = 100, ε = 1, δ = 10^{−9}, T = 100 (S5).",
+    measures="",
 )
-thm_c3_passes = claim(
+thm_c3_passes = thm_c3.as_read(
     "user_level/thm-c3@passes",
     "Passes over the users",
     "K_iT_i >= n_i, which the proof uses, follows from the printed K_i.",
-    kind="theorem",
-    section="C",
     quantity="K_1T_1/n_1",
     relation=">=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH_USERS, *THREE),
-    about=("user_level/alg-3",),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     grade="slip",
     remark="0.069 at n = 10^16, m = d = 1, ε = 10^{−7}, δ = 1/(2n), T = 40; Lemma D.2 has it as a hypothesis (S5).",
+    measures="",
 )
-thm_c3_union = claim(
+thm_c3_union = thm_c3.as_read(
     "user_level/thm-c3@union",
     "Union bound of Theorem C.3",
     "T_1δ is at most 1/(nm) for δ < 1/(mn).",
-    kind="theorem",
-    section="C",
     quantity="T_1 δ",
-    relation="<=",
     explicit=1 / (n * m),
-    assumptions=THREE,
-    about=("user_level/alg-3",),
     grade="proof gap",
     remark="At δ = 1/(2nm) it is T_1/2 times that; the additive risk LR·T_1δ then exceeds LR/√(nm) once T_1 > 2√(nm) "
     "(S25). A smaller δ mends it.",
+    measures="",
 )
-thm_c3_weight = claim(
+thm_c3_weight = thm_c3.as_read(
     "user_level/thm-c3@weight",
     "2^p as a constant",
     "λ_1/λ = 2^p, p = 3q + 5/2 + log_n √m, is at most 64.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="2^p",
-    relation="<=",
     explicit=sp.Integer(64),
-    assumptions=(ENOUGH_USERS, *THREE),
-    about=("user_level/alg-3",),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     grade="proof gap",
     remark="The paper names no constant: 64 is ours, and stands for any. It is m^{1/(2 log_2 n)} times a constant: "
     "bounded for m <= poly(n), which the theorem does not assume (S33).",
+    measures="",
 )
-thm_c3_corrected = claim(
+thm_c3_corrected = thm_c3.as_read(
     "user_level/thm-c3@corrected",
     "Minibatches that fit",
     "With K_i = min(n_i, max(printed, ⌈n_i/T_i⌉)) both K_i <= n_i and K_iT_i >= n_i hold, and a capped K_i = n_i is a "
     "full batch, which needs no amplification.",
-    kind="theorem",
-    section="C",
     origin="ours",
     quantity="gradients of a phase over n_im",
     relation=">=",
     explicit=sp.Integer(1),
-    about=("user_level/alg-3",),
+    measures="",
+    assumptions=(),
 )
-thm_c3_derived = claim(
+
+PHASES = sp.Rational(342) * 2**p * tau**2 / lambda_
+"""342 · 2^p τ²/λ: what the inexactness of one phase costs the next."""
+LOG_SIGMA = sp.log(n * d * sp.exp(epsilon) / delta)
+NOISE = 1000 * LOG_SIGMA / (epsilon * SHARE)
+thm_c3_derived = thm_c3.as_read(
     "user_level/thm-c3@derived",
     "Risk of Algorithm 3 with constants",
     "On the event that every gradient is within τ of ∇F and no step halts: 2L²/(λ_1n_1m) + λ_1R²/2 + Σ_{i>=2} "
     "[2L²/(λ_in_im) + λ_iA_{i−1}/2] + L√A_l with A_i = 684V_i²/(λ_i²T_i), V_i² <= dσ_i² + τ²/K_i, summed before "
     "rounding.",
-    kind="theorem",
-    section="C",
     origin="ours",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
     explicit=2 * L**2 / (lambda_ * SHARE * n * m * (2 ** (p - q) - 1))
     + lambda_ * 2**p * D**2 / 2
     + PHASES * (d * NOISE**2 / (n**2 * (2 ** (p - 2 * q) - 1)) + 1 / (SHARE * n * (2 ** (p - q) - 1)))
@@ -275,211 +251,29 @@ thm_c3_derived = claim(
     * (2 / n) ** p
     * (sp.sqrt(d) * NOISE * n ** (q - 1) + n ** ((q - 1) / 2) / sp.sqrt(SHARE)),
     assumptions=(sp.Gt(p, 2 * q),),
-    about=("user_level/alg-3",),
     remark="Half of the T_i steps must pay for the stages of the accelerated method: ⌈log_2⌉ of them, each of "
     "1 + 4√(2β/λ_i) steps or fewer.",
 )
-lem_c4 = claim(
-    "user_level/lem-c4",
-    "Lemma C.4",
-    "T steps of multi-stage AC-SA on a λ-strongly convex, β-smooth function with gradient variance V²: excess ≲ "
-    "Δ_0 exp(−T√(λ/β)) + V²/(λT).",
-    kind="lemma",
-    section="C",
-    origin="cited",
-    quantity="excess",
-    relation="<=",
-    order=L * D * sp.exp(-T * sp.sqrt(lambda_ / H)) + V**2 / (lambda_ * T),
-    about=("user_level/proc-multistage-ac-sa",),
-    remark="The printed schedule halves every ⌈4√(2β/λ)⌉ steps, an exponent of 0.12 and not 1; a logarithm in T_i "
-    "covers it (S18).",
-)
-lem_c4_derived = claim(
-    "user_level/lem-c4@derived",
-    "Multi-stage AC-SA with constants",
-    "U stages end with excess at most Δ_02^{−U} after at most U(1 + 4√(2β/λ)) + 171V²2^U/(λΔ_0) steps.",
-    kind="lemma",
-    section="C",
+thm_c3_summed = thm_c3.as_read(
+    "user_level/thm-c3@summed",
+    "Risk of Algorithm 3, phase by phase",
+    "Σ [2L²/(λ_in_im) + λ_iA_{i−1}/2] + L√A_l with A_0 = R², A_i = min(D², 2Δ_i/λ_i), Δ_i the gap that the stages of "
+    "phase i leave (∞ where it has none), and LD times the chance ξ that some step halts or removes a gradient; at "
+    "most LD.",
     origin="ours",
-    quantity="steps, Δ_0 = LD",
-    relation="<=",
-    explicit=U * (1 + STAGES) + 171 * V**2 * 2**U / (lambda_ * L * D),
-    about=("user_level/proc-multistage-ac-sa",),
+    explicit=sp.Min(L * D, ACCELERATED + L * D * BAD_STEPS),
+    assumptions=(),
 )
-ac_sa = claim(
-    "user_level/proc-ac-sa",
-    "AC-SA, one stage (GL12)",
-    "The accelerated stochastic approximation step with α_t = 2/(t + 1), γ_t = 4υ/(t(t + 1)).",
-    kind="procedure",
-    section="C",
-    origin="cited",
-    quantity="excess after T steps, from distance D",
-    relation="<=",
-    explicit=2 * H * D**2 / (T * (T + 1)),
-    remark="Reconstructed from the cited paper; stated here for υ = β and exact gradients.",
-)
-ac_sa_derived = claim(
-    "user_level/proc-ac-sa@derived",
-    "AC-SA with noise",
-    "E excess <= 2υD²/(T(T + 1)) + V²(2T + 1)/(6υ) for υ >= 2β, without strong convexity.",
-    kind="procedure",
-    section="C",
-    origin="ours",
-    quantity="excess after T steps, from distance D, at υ = 2β",
-    relation="<=",
-    explicit=4 * H * D**2 / (T * (T + 1)) + V**2 * (2 * T + 1) / (12 * H),
-)
-multistage = claim(
-    "user_level/proc-multistage-ac-sa",
-    "Multi-stage AC-SA (GL13)",
-    "Stage k: ⌈max{4√(2β/λ), 128V²/(3λΔ_02^{−(k+1)})}⌉ AC-SA steps from the last output; the excess halves.",
-    kind="procedure",
-    section="C",
-    origin="cited",
-    quantity="steps of a stage without noise",
-    relation="<=",
-    explicit=1 + STAGES,
-    about=("user_level/proc-ac-sa",),
-    remark="Reconstructed from the cited paper.",
-)
-claim_c5 = claim(
-    "user_level/claim-c5",
-    "Remark C.5",
-    "Line 7 of Algorithm 3 really calls the multi-stage version of Algorithm 2.",
-    kind="proposition",
-    section="C",
-    about=("user_level/alg-3", "user_level/proc-multistage-ac-sa"),
-)
-lem_c6 = claim(
-    "user_level/lem-c6",
-    "Lemma C.6",
-    "Lemma 3.5 with its proof.",
-    kind="lemma",
-    section="C",
-    quantity="variance of a minibatch gradient",
-    relation="<=",
-    order=L**2 * sp.log(n * d * m) / (K * m),
-    about=("user_level/alg-2",),
-    grade="slip",
-    remark="The proof ends with log² where the lemma has log (S20), and uses (12) with its indicator reversed (S19).",
-)
-eq_12 = claim(
-    "user_level/fact-eq-12",
-    "Equation (12)",
-    "The variance of a minibatch mean drawn without replacement is at most 1(K < n)/K times the mean square deviation.",
-    kind="proposition",
-    section="C",
-    origin="cited",
-    quantity="variance over the mean square deviation, K of N",
-    relation="<=",
-    order=1 / K,
-    grade="slip",
-    remark="Printed with 1(K = n), which would claim a zero variance for every proper minibatch (S19).",
-)
-eq_12_literal = claim(
-    "user_level/fact-eq-12@literal",
-    "Equation (12) with its printed indicator",
-    "The variance is at most 1(K = n)/K times the mean square deviation.",
-    kind="proposition",
-    section="C",
-    quantity="variance over the mean square deviation, K < N",
-    relation="<=",
-    explicit=sp.Integer(0),
-    grade="slip",
-    remark="It is 1/3 at K = 2 of N = 4 (S19).",
-)
-eq_12_derived = claim(
-    "user_level/fact-eq-12@derived",
-    "Finite-population variance",
-    "Exactly (N − K)/((N − 1)K) times the mean square deviation.",
-    kind="proposition",
-    section="C",
-    origin="ours",
-    quantity="variance over the mean square deviation, K of N",
-    relation="=",
-    explicit=(N - K) / ((N - 1) * K),
-    assumptions=(sp.Le(K, N), sp.Gt(N, 1)),
-)
-dp_stability = claim(
-    "user_level/fact-dp-stability",
-    "Stability of user-level privacy, equation (13)",
-    "If a fixed point is bad for a fresh user with probability at most γ, then an (ε, δ)-private point is bad for one "
-    "of its own users with probability at most e^{2ε}γ + δ, and for any of n with n times that.",
-    kind="proposition",
-    section="C",
-    origin="cited",
-    quantity="P(bad for one user)",
-    relation="<=",
-    explicit=sp.exp(2 * epsilon) * gamma + delta,
-)
-dp_stability_derived = claim(
-    "user_level/fact-dp-stability@derived",
-    "The same with e^ε",
-    "e^εγ + δ: replace the user by an independent copy inside the algorithm.",
-    kind="proposition",
-    section="C",
-    origin="ours",
-    quantity="P(bad for one user)",
-    relation="<=",
-    explicit=sp.exp(epsilon) * gamma + delta,
-)
-rerm = claim(
-    "user_level/proc-rerm",
-    "Regularised empirical minimiser x_i* (proof of Theorem C.3)",
-    "argmin over the domain of the mean loss of N samples plus (λ_i/2)‖x − x_{i−1}‖².",
-    kind="procedure",
-    section="C",
-    quantity="movement when one of N samples is replaced",
-    relation="<=",
-    explicit=2 * L / (lambda_ * N),
-)
-eq_15 = claim(
-    "user_level/fact-eq-15",
-    "Equation (15)",
-    "E[F(x_i*) − F(y)] ≲ L²/(λ_in_im) + λ_iE‖x_{i−1} − y‖².",
-    kind="proposition",
-    section="C",
-    origin="cited",
-    quantity="excess over y at distance D",
-    relation="<=",
-    order=L**2 / (lambda_ * N * m) + lambda_ * D**2,
-    about=("user_level/proc-rerm",),
-)
-eq_15_derived = claim(
-    "user_level/fact-eq-15@derived",
-    "Equation (15) with constants",
-    "2L²/(λ_in_im) + (λ_i/2)E‖x_{i−1} − y‖².",
-    kind="proposition",
-    section="C",
-    origin="ours",
-    quantity="excess over y at distance D, N users",
-    relation="<=",
-    explicit=2 * L**2 / (lambda_ * N * m) + lambda_ * D**2 / 2,
-    about=("user_level/proc-rerm",),
-)
-eq_17 = claim(
-    "user_level/fact-eq-17",
-    "Equations (14), (16) and (17)",
-    "E‖x_i − x_i*‖² <= 2·excess/λ_i ≲ V_i²/(λ_i²T_i) = (dσ_i² + L² log(ndm)/(K_im))/(λ_i²T_i).",
-    kind="proposition",
-    section="C",
-    quantity="squared distance to the regularised minimiser",
-    relation="<=",
-    order=(d * sigma**2 + L**2 * sp.log(n * d * m) / (K * m)) / (lambda_**2 * T),
-    about=("user_level/alg-2", "user_level/proc-rerm"),
-    grade="slip",
-    remark="The middle of (17) has λ_i where λ_i² is meant, and the last display a spurious √T_l (S24); (18) has an "
-    "L² too many (S23).",
-)
-eq_17_derived = claim(
-    "user_level/fact-eq-17@derived",
-    "Equation (17) with constants",
-    "684V²/(λ²T), when half of the T steps pay for the noise and half for the stages.",
-    kind="proposition",
-    section="C",
-    origin="ours",
-    quantity="squared distance to the regularised minimiser",
-    relation="<=",
-    explicit=684 * V**2 / (lambda_**2 * T),
-    about=("user_level/alg-2", "user_level/proc-rerm"),
-)
+
+
+@derivation("user_level/thm-c3", LEGAL)
+def regularised_phases_in_full(proof: Proof) -> None:
+    """The balance of Theorem 3.2; that K_i <= n_i does not follow from the printed constants."""
+    proof.gap(
+        "K_1 <= n_1, from 500 log(n²m²e^ε/δ)/ε alone",
+        500 * sp.log(n**2 * m**2 * sp.exp(epsilon) / delta) / epsilon,
+        n / 2,
+        {n: 10**4, m: 100, epsilon: 1, delta: sp.Rational(1, 10**9)},
+        stands="with K_i = min(n_i, …) a full batch needs no amplification",
+    )
+    proof.concludes("user_level/thm-c3", regularised(proof), where=AT_LOG)

@@ -1,12 +1,30 @@
-"""Appendix D: randomised smoothing, and Algorithm 3 on non-smooth losses."""
+"""Appendix D: randomised smoothing, and the accelerated algorithm on it."""
+
+from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import D, L, d, delta, epsilon, m, n
 
-from ._paper import ENOUGH_USERS, OPTIMAL, PRIVATE, SMOOTHED, SMOOTHED_DERIVED, claim, r
-
-THREE = (sp.Le(epsilon, 10), sp.Lt(delta * m * n, 1))
+from ._paper import (
+    ACCELERATED,
+    AT_LOG,
+    BAD_STEPS,
+    BALL_SMOOTHNESS,
+    BUDGET,
+    ENOUGH_USERS,
+    LEGAL,
+    OPTIMAL,
+    PRIVATE,
+    SMOOTHED,
+    SMOOTHED_DERIVED,
+    claim,
+    r,
+    s,
+)
+from .section_3 import regularised
+from .section_4 import smoothed
 
 smoothing = claim(
     "user_level/proc-randomized-smoothing",
@@ -19,6 +37,7 @@ smoothing = claim(
     relation="=",
     explicit=r * d / (d + 1),
 )
+
 lem_d1 = claim(
     "user_level/lem-d1",
     "Lemma D.1",
@@ -29,37 +48,41 @@ lem_d1 = claim(
     origin="cited",
     quantity="smoothness",
     relation="<=",
-    explicit=L * sp.sqrt(d) / r,
+    explicit=BALL_SMOOTHNESS,
     about=("user_level/proc-randomized-smoothing",),
     grade="slip",
     remark="The first bullet is printed as f_r <= f <= f_r + Lr; by Jensen it is f <= f_r <= f + Lr (S9). Only the "
     "distance is used.",
 )
-lem_d1_literal = claim(
+lem_d1_literal = lem_d1.as_read(
     "user_level/lem-d1@literal",
     "First bullet of Lemma D.1",
     "f_r <= f.",
-    kind="lemma",
-    section="D",
-    origin="cited",
     quantity="f_r(0) − f(0), f = |x|, r = 1",
-    relation="<=",
     explicit=sp.Integer(0),
     grade="slip",
     remark="It is 1/2 (S9).",
+    about=(),
 )
-lem_d1_corrected = claim(
+lem_d1_corrected = lem_d1.as_read(
     "user_level/lem-d1@corrected",
     "First bullet of Lemma D.1, reversed",
     "f <= f_r <= f + Lr·d/(d + 1).",
-    kind="lemma",
-    section="D",
     origin="ours",
     quantity="f_r − f",
-    relation="<=",
     explicit=L * r * d / (d + 1),
-    about=("user_level/proc-randomized-smoothing",),
 )
+
+
+@derivation("user_level/lem-d1@corrected")
+def mean_of_the_ball(proof: Proof) -> None:
+    """|f_r − f| is at most L times the mean length of a point of the ball of radius r."""
+    mean = sp.Integral(s * d * s ** (d - 1) / r**d, (s, 0, r))
+    length = proof.equal("the radius has density d s^{d−1}/r^d", mean, r * d / (d + 1))
+    moved = proof.argues("f is L-Lipschitz, so f_r is within L times it", "f_r − f", "<=", L * length)
+    proof.concludes("user_level/lem-d1@corrected", moved)
+
+
 lem_d2 = claim(
     "user_level/lem-d2",
     "Lemma D.2",
@@ -88,6 +111,14 @@ lem_d2_literal = claim(
     grade="slip",
     remark="It is 0.34: the 500 of Algorithm 3 is needed (S36).",
 )
+
+
+@derivation("user_level/lem-d2", LEGAL)
+def general_batches(proof: Proof) -> None:
+    """The same balance for any K_i and T_i that cover the sample and converge."""
+    proof.concludes("user_level/lem-d2", regularised(proof), where=AT_LOG)
+
+
 thm_d3 = claim(
     "user_level/thm-d3",
     "Theorem D.3",
@@ -99,63 +130,73 @@ thm_d3 = claim(
     measures="gradients",
     relation="<=",
     order=SMOOTHED,
-    assumptions=(ENOUGH_USERS, *THREE),
+    assumptions=(ENOUGH_USERS, *BUDGET),
     about=("user_level/proc-smoothed-alg-3",),
     grade="refuted",
     remark="The gradient count misses the term min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}} of T_iK_im: along m = "
     "n^k with k > 5/2, d <= n, ε = 1 it is exceeded by a power of n (S6). The printed count is right for m <="
     " max{n^{5/2}ε³, dn^{3/2}ε}. The proof also prints λ without L/R and its private part (S7).",
 )
-thm_d3_risk = claim(
+thm_d3_risk = thm_d3.as_read(
     "user_level/thm-d3@risk",
     "Excess risk of Theorem D.3",
     "LR·Õ(1/√(mn) + √(d log(1/δ))/(εn√m)) for convex, L-Lipschitz losses.",
-    kind="theorem",
-    section="D",
     quantity="excess risk",
     measures="excess risk",
-    relation="<=",
     order=OPTIMAL,
-    assumptions=(ENOUGH_USERS, *THREE),
-    about=("user_level/proc-smoothed-alg-3",),
 )
-thm_d3_corrected = claim(
+thm_d3_corrected = thm_d3.as_read(
     "user_level/thm-d3@corrected",
     "Gradient count of Theorem D.3 with all its terms",
     "mn + n^{11/8}m^{5/4}ε^{5/4} + min{n^{3/4}m^{3/2}ε^{−1/2}, nm^{3/2}d^{−1/4}}, up to logarithms.",
-    kind="theorem",
-    section="D",
     origin="ours",
-    quantity="gradients",
-    measures="gradients",
-    relation="<=",
     order=SMOOTHED_DERIVED,
-    assumptions=(ENOUGH_USERS, *THREE),
-    about=("user_level/proc-smoothed-alg-3",),
 )
-thm_d3_literal = claim(
+thm_d3_literal = thm_d3.as_read(
     "user_level/thm-d3@literal",
     "λ = (L/R)/√(mn) in the proof of Theorem D.3",
     "With the statistical part of λ alone, the private part of (18) stays below LR√d/(εn√m).",
-    kind="theorem",
-    section="D",
     quantity="d/(ε²n²m) over λ = 1/√(nm), in units of √d/(εn√m)",
-    relation="<=",
     explicit=sp.Integer(1),
-    assumptions=(ENOUGH_USERS, *THREE),
-    about=("user_level/proc-smoothed-alg-3",),
     grade="slip",
     remark="The quotient is √d/(ε√n), above 1 for d > ε²n; with Theorem C.3's λ it is at most 1 (S7).",
+    measures="",
 )
-thm_d3_derived = claim(
+thm_d3_derived = thm_d3.as_read(
     "user_level/thm-d3@derived",
     "Radius, smoothness and the bias of smoothing",
     "r = R√d/(εn√m) costs at most Lr·d/(d + 1) twice, of the order of the private risk, and gives β_r = (L/R)εn√m.",
-    kind="theorem",
-    section="D",
     origin="ours",
     quantity="L r",
     relation="=",
     explicit=L * D * PRIVATE,
-    about=("user_level/proc-smoothed-alg-3",),
+    measures="",
+    assumptions=(),
 )
+thm_d3_summed = thm_d3.as_read(
+    "user_level/thm-d3@summed",
+    "Risk of Algorithm 3 on smoothed losses, phase by phase",
+    "As `thm-c3@summed` for the smoothed losses, which lie within Lr of the others: 2Lr more, at most LD.",
+    origin="ours",
+    quantity="excess risk",
+    measures="excess risk",
+    explicit=sp.Min(L * D, ACCELERATED + L * D * BAD_STEPS + 2 * L * r),
+    assumptions=(),
+)
+
+
+@derivation("user_level/thm-d3@derived", LEGAL, also=("user_level/thm-d3@corrected", "user_level/thm-d3@risk"))
+def without_smoothness_in_full(proof: Proof) -> None:
+    """As Theorem 4.1; and λ needs its private part, which the proof leaves out."""
+    width = D * sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
+    proof.concludes("user_level/thm-d3@derived", L * width)
+    proof.gap(
+        "with λ = 1/√(nm) alone the noise costs at most √d/(εn√m)",
+        d / (epsilon**2 * n**2 * m) * sp.sqrt(n * m),
+        PRIVATE,
+        {n: 10, m: 10, d: 1000, epsilon: 1},
+        stands="with the λ of Theorem C.3 it does",
+    )
+    smoothed(proof)
+    proof.concludes("user_level/thm-d3@corrected", SMOOTHED_DERIVED)
+    proof.concludes("user_level/thm-d3@risk", regularised(proof), where=AT_LOG)

@@ -1,6 +1,6 @@
 """Exact accounting: composition over a schedule, conversions, amplification, calibration."""
 
-from dpcheck.accounting.account import Account, Row, Stretch, account
+from dpcheck.accounting.account import Account, ReleaseCost, Stretch, account
 from dpcheck.accounting.amplification import (
     largest_local_epsilon,
     shuffle_delta,
@@ -33,7 +33,7 @@ from dpcheck.accounting.conversion import (
 __all__ = [
     "Account",
     "Composition",
-    "Row",
+    "ReleaseCost",
     "Stretch",
     "account",
     "advanced_composition",

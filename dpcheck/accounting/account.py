@@ -13,13 +13,16 @@ import numpy as np
 
 from dpcheck.accounting.composition import Composition, smallest_epsilon
 from dpcheck.accounting.conversion import Array, check_delta, curve_to_delta, curve_to_epsilon
-from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled, Unproved
+from dpcheck.accounting.parts import INTEGER_ORDERS, Part, Plain, Sampled, Shuffled, Unbounded, Unproved
 from dpcheck.errors import InvalidInput
-from dpcheck.interfaces import Read, Release, Schedule
+from dpcheck.interfaces import Read, Release, Scaled, Schedule
+from dpcheck.numerics import edge
 from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP
 
 DELTA = 1e-6
 """delta of the epsilons that a table shows when the claim names none."""
+BARE = "the output, which no noise hides"
+"""Stands for the releases of a schedule that has none and reads records all the same."""
 ROUNDING = 1e-9
 """Relative slack with which a claim may be met: rounding of the schedule's own arithmetic."""
 
@@ -111,11 +114,8 @@ class Stretch:
         part = self.parts[0]
         if part.certified(0.5) > epsilon:
             return 1.0
-        low, high = -300.0, math.log10(0.5)
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (low, middle) if part.certified(10**middle) <= epsilon else (middle, high)
-        return float(10**high)
+        _, exponent = edge(lambda x: part.certified(10**x) <= epsilon, -300.0, math.log10(0.5), halvings=40)
+        return float(10**exponent)
 
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon certified at `delta`; inf when there is none."""
@@ -137,7 +137,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReleaseCost:
     """One release of the plan, by itself, without amplification.
 
     Attributes:
@@ -251,26 +251,26 @@ class Account:
         raise InvalidInput(f"cannot decide a claim of type {type(claimed).__name__}")
 
     @cached_property
-    def per_release(self) -> tuple[Row, ...]:
+    def per_release(self) -> tuple[ReleaseCost, ...]:
         """One row for each release, in order, at its claimed sensitivity."""
         return tuple(self._row(r, max((read.sensitivity for read in r.reads), default=0.0)) for r in self.releases)
 
-    def realised(self, name: str, sensitivity: float) -> Row:
+    def realised(self, name: str, sensitivity: float) -> ReleaseCost:
         """The row of one release at a given exact sensitivity, beside the claimed one in `per_release`."""
         found = [release for release in self.releases if release.name == name]
         if not found:
             raise InvalidInput(f"no release {name!r}; there are {', '.join(r.name for r in self.releases[:6])}")
         return self._row(found[0], sensitivity)
 
-    def _row(self, release: Release, sensitivity: float) -> Row:
+    def _row(self, release: Release, sensitivity: float) -> ReleaseCost:
         shuffled = any(read.sampling is not None and read.sampling.kind == "shuffled" for read in release.reads)
         part = Plain(release.law, sensitivity, 1 if shuffled else release.count)
         alone = Stretch(0, 1, (release.name,), (part,))
         delta = 0.0 if math.isfinite(part.pure()) and self.reference_delta == 0 else self.reference_delta
-        return Row(
+        return ReleaseCost(
             name=release.name,
             sensitivity=sensitivity,
-            noise=float(getattr(release.law, "noise", math.nan)),
+            noise=float(release.law.noise) if isinstance(release.law, Scaled) else math.nan,
             count=release.count,
             epsilon=alone.epsilon(delta),
             delta=delta,
@@ -294,6 +294,7 @@ def account(
     worst stretch counts. Parallel, sequential and tree composition are this one rule. `Read.failure` counts once for
     all `count` uses of its release. Hidden sampling amplifies only when no other sampled release touches the stretch.
 
+    A schedule that reads gradients and releases nothing hands its output out as it is: no epsilon of it is finite.
     A release that rests on a claim (`Release.rests_on`) costs infinitely much unless that claim is assumed: then the
     account is what follows *if* the claim is true, no certificate (`Account.assumed` says so).
 
@@ -306,6 +307,9 @@ def account(
         InvalidInput: two releases of one name, an empty read, or one beyond `records`.
     """
     _check(schedule.releases, records)
+    if schedule.gradients > 0 and not schedule.releases:
+        bare = Stretch(0, records or 1, (BARE,), (Unbounded(),))
+        return Account((), (bare,), schedule.claimed)
     wanted = _labels(release.rests_on for release in schedule.releases)
     assumed = tuple(label for label in wanted if assuming == "all" or label in assuming)
     known: dict[Part, Part] = {}

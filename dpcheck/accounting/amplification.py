@@ -13,6 +13,7 @@ from scipy import special
 from dpcheck.accounting.composition import smallest_epsilon
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
 from dpcheck.errors import InvalidInput
+from dpcheck.numerics import edge
 
 Array = NDArray[np.float64]
 
@@ -208,7 +209,4 @@ def largest_local_epsilon(epsilon: float, n: int, delta: float, limit: float = m
     if high <= epsilon or shuffle_epsilon(high, n, delta) <= epsilon:
         return min(limit, max(high, epsilon))
     low = min(epsilon, high)
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if shuffle_epsilon(middle, n, delta) <= epsilon else (low, middle)
-    return low
+    return edge(lambda local: shuffle_epsilon(local, n, delta) > epsilon, low, high, tolerance=1e-12)[0]

@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from scipy import optimize
 
 from dpcheck.accounting.account import account
 from dpcheck.accounting.conversion import check_delta
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Schedule
+from dpcheck.numerics import edge
 from dpcheck.privacy import Guarantee, gaussian_delta
 
 
@@ -31,12 +33,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while gaussian_delta(high, epsilon) < delta:
         low, high = high, 2 * high
-    while high - low > 1e-14 * high:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if gaussian_delta(middle, epsilon) <= delta else (low, middle)
-    return low
+    return edge(lambda mu: gaussian_delta(mu, epsilon) > delta, low, high, tolerance=1e-14)[0]
 
 
 def gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
@@ -95,3 +92,29 @@ def smallest_noise(
     bracket = (math.log(low), math.log(high))
     root = float(optimize.bisect(excess, *bracket, xtol=tolerance / 4))
     return math.exp(root + tolerance / 2)
+
+
+def classical_noise(factor: float, top: float, most: float) -> tuple[float, float, float]:
+    """Whether N(0, sigma^2), Delta/sigma = epsilon/s, s = factor sqrt(log(1/delta)), is (epsilon, delta)-DP throughout.
+
+    For epsilon <= top and delta <= most. At fixed delta the exact curve f(mu) = Phi(mu/2 - s) - e^(s mu) Phi(-mu/2 - s)
+    increases in mu = epsilon/s: f' = phi(s - mu/2) - s e^(s mu) Phi(-s - mu/2) >= phi(s - mu/2) (1 - s/(s + mu/2)) by
+    Mills' ratio, since e^(s mu) phi(s + mu/2) = phi(s - mu/2). So epsilon = top decides. There the curve decreases in
+    ℒ = log(1/delta), hence on a cell of ℒ it is largest at its lower end; and above ℒ = 4/factor^2 it is at most
+    Phi(-x), x = s - mu/2, <= e^(-s^2/2 + top/2)/(x sqrt(2 pi)).
+
+    Returns:
+        (largest ratio of curve to delta on the cells, the same of the tail bound above them, delta at which it is).
+    """
+    start, end = math.log(1 / most), 4 / factor**2
+    cells = np.geomspace(start, end, 4001) if end > start else np.array([start, start])
+    low, high = cells[:-1], cells[1:]
+    curve = np.array([gaussian_delta(top / (factor * math.sqrt(x)), top) for x in low])
+    ratios = curve / np.exp(-high)
+    s = factor * math.sqrt(max(end, start))
+    x = s - top / (2 * s)
+    # e^(-s^2/2)/e^(-ℒ) = e^(-(factor^2/2 - 1) ℒ) decreases, or is 1, for factor^2 >= 2 only; 1/x decreases.
+    shrinking = factor**2 >= 2 - 1e-12
+    beyond = math.exp(-(factor**2 / 2 - 1) * max(end, start) + top / 2) / (x * math.sqrt(2 * math.pi))
+    tail = beyond if shrinking else math.inf
+    return float(ratios.max()), tail, float(np.exp(-low[int(ratios.argmax())]))

@@ -12,6 +12,7 @@ from scipy import special
 
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
 from dpcheck.errors import InvalidInput
+from dpcheck.numerics import edge
 
 Array = NDArray[np.float64]
 OUTCOMES = 20_000
@@ -63,12 +64,7 @@ def smallest_epsilon(
         low, high = high, 2 * high
         if high > 1e6:
             return math.inf
-    while high - low > tolerance * high:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if delta_at(middle) > delta else (low, middle)
-    return high
+    return edge(lambda epsilon: delta_at(epsilon) <= delta, low, high, tolerance=tolerance)[1]
 
 
 class Composition:

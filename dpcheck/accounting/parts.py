@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -21,7 +20,7 @@ from dpcheck.accounting.amplification import (
 )
 from dpcheck.accounting.composition import smallest_epsilon
 from dpcheck.accounting.conversion import curve_to_epsilon, pure_renyi
-from dpcheck.interfaces import Law, Sampling
+from dpcheck.interfaces import GaussianPrivate, Law, OfRecords, RenyiPrivate, Sampling
 
 INTEGER_ORDERS = 512
 """Largest Rényi order that is tried for a sampled release."""
@@ -66,15 +65,13 @@ class Part(Protocol):
 
 def law_mu(law: Law, sensitivity: float, count: int = 1) -> float:
     """The `mu` of laws that are Gaussian DP, inf for others."""
-    mu: Callable[[float, int], float] | None = getattr(law, "mu", None)
-    return math.inf if mu is None else mu(sensitivity, count)
+    return law.mu(sensitivity, count) if isinstance(law, GaussianPrivate) else math.inf
 
 
 def law_renyi(law: Law, alpha: float, sensitivity: float, count: int = 1) -> float:
     """The law's own Rényi divergence where it has one, or the best that its pure and zCDP guarantees imply."""
-    renyi: Callable[[float, float], float] | None = getattr(law, "renyi", None)
-    if renyi is not None:
-        return count * renyi(alpha, sensitivity)
+    if isinstance(law, RenyiPrivate):
+        return count * law.renyi(alpha, sensitivity)
     bounds = [alpha * law.zcdp(sensitivity, count)]
     epsilon, times = pure_uses(law, sensitivity, count)
     if math.isfinite(epsilon):
@@ -131,10 +128,8 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Unproved:
-    """A release whose sensitivity rests on claims that are not proved here: nothing is known of what it costs."""
-
-    rests_on: tuple[str, ...]
+class Unbounded:
+    """An output that depends on records and that no noise hides: nothing bounds what it costs."""
 
     integer_orders = False
 
@@ -158,6 +153,13 @@ class Unproved:
 
     def certified(self, delta: float) -> float:
         return math.inf
+
+
+@dataclass(frozen=True)
+class Unproved(Unbounded):
+    """A release whose sensitivity rests on claims that are not proved here: nothing is known of what it costs."""
+
+    rests_on: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -291,6 +293,6 @@ class Shuffled:
             return max(member.epsilon(delta0) for member in self.members)
 
         randomisers = [self.batches]
-        if all(getattr(member.law, "per_record", False) for member in self.members):
+        if all(isinstance(member.law, OfRecords) for member in self.members):
             randomisers.append(self.records)
         return min(shuffled(local, n, delta) for n in randomisers)

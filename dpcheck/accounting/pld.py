@@ -19,6 +19,7 @@ from dpcheck.accounting.account import Account, Stretch
 from dpcheck.accounting.amplification import copies
 from dpcheck.accounting.parts import Part, Plain
 from dpcheck.errors import InvalidInput, MissingExtra
+from dpcheck.interfaces import BelowLaplace, GaussianPrivate, Law
 
 STEP = 1e-4
 """Width of a cell of privacy loss; epsilons are rounded up by at most about this much a release."""
@@ -31,7 +32,7 @@ def _package() -> Any:
         raise MissingExtra("privacy loss distributions", "accounting") from error
 
 
-def of_law(law: object, sensitivity: float, count: int = 1, step: float = STEP) -> Any:
+def of_law(law: Law, sensitivity: float, count: int = 1, step: float = STEP) -> Any:
     """The distribution of `count` uses of a law at its worst, rounded so that epsilons are upper bounds.
 
     Gaussian laws (those with a `mu`) exactly, laws that are `below_laplace` as Laplace noise, other pure laws as
@@ -42,13 +43,12 @@ def of_law(law: object, sensitivity: float, count: int = 1, step: float = STEP) 
         MissingExtra: dp-accounting is not installed.
     """
     package = _package()
-    mu = getattr(law, "mu", None)
-    pure = law.pure(sensitivity)  # type: ignore[attr-defined]
-    if mu is not None:
-        made = package.from_gaussian_mechanism(1 / mu(sensitivity, 1), value_discretization_interval=step)
+    pure = law.pure(sensitivity)
+    if isinstance(law, GaussianPrivate):
+        made = package.from_gaussian_mechanism(1 / law.mu(sensitivity, 1), value_discretization_interval=step)
     elif not math.isfinite(pure):
         raise InvalidInput(f"{law!r} is neither pure nor Gaussian DP; no privacy loss distribution is known for it")
-    elif getattr(law, "below_laplace", False):
+    elif isinstance(law, BelowLaplace):
         made = package.from_laplace_mechanism(1 / pure, value_discretization_interval=step)
     else:
         made = package.from_privacy_parameters(

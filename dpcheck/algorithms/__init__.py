@@ -1,4 +1,4 @@
-"""The papers' algorithms, one package a paper, and the parts that they share.
+"""The papers' algorithms, one package a paper.
 
 Each package exports its classes as `ALGORITHMS: tuple[type[Algorithm], ...]`.
 """

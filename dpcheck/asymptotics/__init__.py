@@ -15,8 +15,8 @@
 from __future__ import annotations
 
 from dpcheck.asymptotics.comparisons import (
-    Certificate,
     Comparison,
+    ComparisonProof,
     DominantTerm,
     at_most,
     compare,
@@ -34,8 +34,8 @@ from dpcheck.asymptotics.verification import verify
 __all__ = [
     "Affine",
     "Bound",
-    "Certificate",
     "Comparison",
+    "ComparisonProof",
     "Dominance",
     "DominantTerm",
     "Growth",

@@ -10,8 +10,17 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from dpcheck.asymptotics.decision import Dominance, Evaluator, Evidence, Question, Ray, Search, SignsAt, Undecided
-from dpcheck.asymptotics.linear import ONE, Affine, Contradiction, Row, number, separate
+from dpcheck.asymptotics.decision import (
+    Dominance,
+    Evaluator,
+    Evidence,
+    ExponentSearch,
+    Question,
+    Ray,
+    SignsAt,
+    Undecided,
+)
+from dpcheck.asymptotics.linear import ONE, Affine, Contradiction, Inequality, number, separate
 from dpcheck.asymptotics.orders import Order, max_of_min, min_of_max
 from dpcheck.asymptotics.parametric import evidence
 from dpcheck.asymptotics.regimes import Regime
@@ -47,7 +56,7 @@ class DominantTerm:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ComparisonProof:
     """What shows a comparison; `dpcheck.asymptotics.verify` checks it.
 
     Attributes:
@@ -86,7 +95,7 @@ class Comparison:
     regime: Regime
     relation: Relation
     everywhere: bool | None
-    certificate: Certificate
+    certificate: ComparisonProof
     reason: str = ""
     dominant: tuple[DominantTerm, ...] = ()
     other_dominant: tuple[DominantTerm, ...] = ()
@@ -175,7 +184,7 @@ def compare(rate: Any, other: Any, regime: Regime) -> Comparison:
         regime=regime,
         relation=relation,
         everywhere=everywhere,
-        certificate=Certificate(at_most, at_least, strictly),
+        certificate=ComparisonProof(at_most, at_least, strictly),
         reason=reason,
         dominant=() if opened else _terms(first, regime, shared),
         other_dominant=() if opened else _terms(second, regime, shared),
@@ -248,7 +257,7 @@ def _term(monomial: Order, order: Order, regime: Regime, symbols: frozenset[sp.S
     space = regime.space(symbols)
     evaluator, exponents, polyhedra = Evaluator(space), None, dict[tuple[Affine, ...], None]()
     for pairs in _ways_to_dominate(monomial, max_of_min(order)):
-        found = Search(evaluator, pairs, inclusive=True).run()
+        found = ExponentSearch(evaluator, pairs, inclusive=True).run()
         if isinstance(found, tuple):
             exponents = exponents or dict(zip(space.names, found, strict=True))
             forms = [evaluator.powers(x).form - evaluator.powers(y).form for x, y in pairs]
@@ -271,8 +280,8 @@ def _irredundant(forms: Iterable[Affine], space: Space) -> tuple[Affine, ...]:
     """The forms without those whose being >= 0 follows from the rest and the regime."""
     kept = list(dict.fromkeys(form.primitive() for form in forms))
     for form in list(kept):
-        rest = [Row(f) for f in kept if f != form]
-        opposite = Row(form.scaled(-ONE), strict=True)
+        rest = [Inequality(f) for f in kept if f != form]
+        opposite = Inequality(form.scaled(-ONE), strict=True)
         if isinstance(separate([*space.rows, *rest, opposite], space.dimension), Contradiction):
             kept.remove(form)
     return tuple(kept)

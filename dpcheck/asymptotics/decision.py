@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 import sympy as sp
 
-from dpcheck.asymptotics.intervals import Cell
-from dpcheck.asymptotics.linear import ONE, Affine, Contradiction, Number, Row, constant, number, separate
+from dpcheck.asymptotics.intervals import ParameterCell
+from dpcheck.asymptotics.linear import ONE, Affine, Contradiction, Inequality, Number, constant, number, separate
 from dpcheck.asymptotics.orders import Order
 from dpcheck.asymptotics.regimes import Regime
 from dpcheck.asymptotics.spaces import Growth, Space
@@ -155,18 +155,18 @@ class Evaluator:
         return 0
 
 
-def path_rows(path: Path) -> list[Row]:
+def path_rows(path: Path) -> list[Inequality]:
     """What the splits on the way to a branch say."""
     rows = []
     for form, sign in path:
         if sign:
-            rows.append(Row(form.scaled(sign * ONE), strict=True, reason="split"))
+            rows.append(Inequality(form.scaled(sign * ONE), strict=True, reason="split"))
         else:
-            rows += [Row(form, reason="split"), Row(form.scaled(-ONE), reason="split")]
+            rows += [Inequality(form, reason="split"), Inequality(form.scaled(-ONE), reason="split")]
     return rows
 
 
-class Search:
+class ExponentSearch:
     """Looks for exponents at which every first monomial of the pairs exceeds the second.
 
     Args:
@@ -193,7 +193,7 @@ class Search:
             branches.append(branch)
         return Split(unknown, *branches)
 
-    def _pair_rows(self, signs: Signs) -> tuple[list[Row], Affine | None]:
+    def _pair_rows(self, signs: Signs) -> tuple[list[Inequality], Affine | None]:
         """One row a pair; weak while the logs are unknown, and then the form that would tell."""
         rows, unknown = [], None
         for first, second in self.pairs:
@@ -203,7 +203,7 @@ class Search:
             except Unresolved as question:
                 unknown = unknown or question.form
             form = self.evaluator.powers(first).form - self.evaluator.powers(second).form
-            rows.append(Row(form, strict, "pair"))
+            rows.append(Inequality(form, strict, "pair"))
         return rows, unknown
 
     def _must_exceed(self, first: Order, second: Order, signs: Signs | SignsAt) -> bool:
@@ -215,7 +215,7 @@ class Search:
         signs = SignsAt(point)
         for first, second in self.pairs:
             form = self.evaluator.powers(first).form - self.evaluator.powers(second).form
-            if not Row(form, self._must_exceed(first, second, signs)).holds(point):
+            if not Inequality(form, self._must_exceed(first, second, signs)).holds(point):
                 return False
         return True
 
@@ -242,7 +242,7 @@ class ParametricDominance:
     """
 
     parameters: tuple[sp.Symbol, ...]
-    pieces: tuple[tuple[Cell | None, Dominance], ...]
+    pieces: tuple[tuple[ParameterCell | None, Dominance], ...]
     inclusive: bool
 
 
@@ -312,7 +312,7 @@ class Question:
         space, trees = self.space(values), []
         evaluator = Evaluator(space)
         for pairs in self.pairs(values):
-            found = Search(evaluator, pairs, inclusive=self.inclusive).run()
+            found = ExponentSearch(evaluator, pairs, inclusive=self.inclusive).run()
             if isinstance(found, tuple):
                 return self._ray(evaluator, found, values)
             trees.append(found)

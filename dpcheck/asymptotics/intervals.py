@@ -76,7 +76,7 @@ GENERIC = sp.Rational(3, 7)
 
 
 @dataclass(frozen=True)
-class Cell:
+class ParameterCell:
     """A point (`low == high`) or the open interval between two real algebraic numbers or infinities."""
 
     low: sp.Expr
@@ -90,13 +90,13 @@ class Cell:
         return f"{{{self.low}}}" if self.is_point else f"({self.low}, {self.high})"
 
 
-def cells(values: Range) -> list[Cell]:
+def cells(values: Range) -> list[ParameterCell]:
     """The range as its closed ends and, last, its open interior."""
     low, high = values.low, values.high
     if values.is_point:
-        return [Cell(low, low)]
-    ends = [Cell(e, e) for e, is_open in ((low, values.left_open), (high, values.right_open)) if not is_open]
-    return [*ends, Cell(low, high)]
+        return [ParameterCell(low, low)]
+    ends = [ParameterCell(e, e) for e, is_open in ((low, values.left_open), (high, values.right_open)) if not is_open]
+    return [*ends, ParameterCell(low, high)]
 
 
 def roots(expressions: Iterable[sp.Expr], parameter: sp.Symbol) -> list[sp.Expr]:
@@ -118,16 +118,16 @@ def _increasing(numbers: Iterable[sp.Expr]) -> list[sp.Expr]:
     return ordered
 
 
-def subdivide(cell: Cell, cuts: Sequence[sp.Expr]) -> list[Cell]:
+def subdivide(cell: ParameterCell, cuts: Sequence[sp.Expr]) -> list[ParameterCell]:
     """The cell cut at those of the increasing `cuts` that lie inside it: open intervals and the cut points."""
     if cell.is_point:
         return [cell]
     inside = [cut for cut in cuts if bool(cell.low < cut) and bool(cut < cell.high)]
     ends = [cell.low, *inside, cell.high]
-    return [*(Cell(a, b) for a, b in itertools.pairwise(ends)), *(Cell(c, c) for c in inside)]
+    return [*(ParameterCell(a, b) for a, b in itertools.pairwise(ends)), *(ParameterCell(c, c) for c in inside)]
 
 
-def sample(cell: Cell, fraction: sp.Rational = GENERIC) -> sp.Rational | None:
+def sample(cell: ParameterCell, fraction: sp.Rational = GENERIC) -> sp.Rational | None:
     """A rational number of the cell; None for an irrational point.
 
     Args:

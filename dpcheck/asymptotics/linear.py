@@ -99,7 +99,7 @@ def coordinate(names: tuple[str, ...], name: str) -> Affine:
 
 
 @dataclass(frozen=True)
-class Row:
+class Inequality:
     """`form >= 0`, or `form > 0`, and why it is there."""
 
     form: Affine
@@ -126,7 +126,7 @@ class Contradiction:
     multipliers: tuple[tuple[int, Number], ...]
 
 
-def separate(rows: Sequence[Row], dimension: int) -> tuple[Fraction, ...] | Contradiction:
+def separate(rows: Sequence[Inequality], dimension: int) -> tuple[Fraction, ...] | Contradiction:
     """A point that satisfies every row, or multipliers that show that there is none; exact, no floats.
 
     Phase one of the simplex method (Bland's rule) looks for y >= 0 with sum y (a, c) = 0 and sum over strict rows

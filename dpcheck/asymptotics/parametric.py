@@ -30,8 +30,8 @@ from dpcheck.asymptotics.decision import (
     Unresolved,
     path_rows,
 )
-from dpcheck.asymptotics.intervals import Cell, Range, cells, constant_sign, roots, sample, sign_at, subdivide
-from dpcheck.asymptotics.linear import Number, Row
+from dpcheck.asymptotics.intervals import ParameterCell, Range, cells, constant_sign, roots, sample, sign_at, subdivide
+from dpcheck.asymptotics.linear import Inequality, Number
 from dpcheck.asymptotics.orders import Order
 
 Values = Mapping[sp.Symbol, sp.Expr]
@@ -97,7 +97,11 @@ def _throughout(question: Question) -> ParametricDominance | None:
 
 def _for_all(question: Question, parameter: sp.Symbol) -> Evidence:
     lifter = _Lifter(question)
-    queue, pieces, proofs = cells(question.regime.ranges[parameter]), list[tuple[Cell, Dominance]](), list[_Lifted]()
+    queue, pieces, proofs = (
+        cells(question.regime.ranges[parameter]),
+        list[tuple[ParameterCell, Dominance]](),
+        list[_Lifted](),
+    )
     while queue:
         cell = queue.pop(0)
         if len(pieces) + len(queue) > MOST_CELLS:
@@ -128,7 +132,9 @@ def _for_all(question: Question, parameter: sp.Symbol) -> Evidence:
     return ParametricDominance((parameter,), tuple(pieces), question.inclusive)
 
 
-def _one_step(question: Question, lifter: _Lifter, parameter: sp.Symbol, cell: Cell) -> _Lifted | Ray | Undecided:
+def _one_step(
+    question: Question, lifter: _Lifter, parameter: sp.Symbol, cell: ParameterCell
+) -> _Lifted | Ray | Undecided:
     """A lifted proof that works near some value of an open cell, or a counterexample."""
     for fraction in FRACTIONS:
         value = sample(cell, fraction)
@@ -211,7 +217,7 @@ class _Lifter:
             if strict and gap is not None and index in used:
                 lifted.log_gaps.append(gap)
             form = self.evaluator.powers(first).form - self.evaluator.powers(second).form
-            rows.append(Row(form, strict))
+            rows.append(Inequality(form, strict))
         solution = _solve(rows, self.evaluator.space.dimension, [index for index, _ in leaf.multipliers])
         if solution is None:
             return None
@@ -227,7 +233,7 @@ class _Lifter:
         return log, loglog
 
 
-def _solve(rows: Sequence[Row], dimension: int, support: Sequence[int]) -> Mapping[int, Number] | None:
+def _solve(rows: Sequence[Inequality], dimension: int, support: Sequence[int]) -> Mapping[int, Number] | None:
     """Multipliers on the support as rational functions: forms cancel, the strict rows' multipliers add up to one."""
     unknowns = sp.symbols(f"y:{len(support)}", seq=True)
     totals: list[sp.Expr] = [sp.Integer(0)] * (dimension + 1)

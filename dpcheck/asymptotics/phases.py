@@ -14,8 +14,8 @@ from dpcheck.asymptotics.comparisons import read
 from dpcheck.asymptotics.envelope import Best, Envelope, Piece, line, pieces_of, with_bound
 from dpcheck.asymptotics.linear import Affine, number
 from dpcheck.asymptotics.polygons import Polygon
-from dpcheck.asymptotics.regimes import Regime
-from dpcheck.asymptotics.spaces import Growth, Space, condition_rows
+from dpcheck.asymptotics.regimes import Regime, condition_rows
+from dpcheck.asymptotics.spaces import Growth, Space
 from dpcheck.errors import InvalidInput
 
 
@@ -45,7 +45,7 @@ class Tie:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Tile:
     """A convex polygon of a region on which the ties and the gap are the same form throughout.
 
     Attributes:
@@ -87,7 +87,7 @@ class Region:
     growth: Growth
     polygon: Polygon
     holes: tuple[Polygon, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[Tile, ...]
 
     @property
     def exponent(self) -> Affine:
@@ -323,13 +323,13 @@ def _valid(bound: Bound, regime: Regime, space: Space, domain: Polygon) -> Polyg
     return polygons.clipped(domain, (line(row.form) for row in condition_rows(bound.where, regime, space)))
 
 
-def _parts(best: Best, listed: list[Bound], polygon: Polygon, low: Growth | None) -> Part:
+def _parts(best: Best, listed: list[Bound], polygon: Polygon, low: Growth | None) -> Tile:
     growth = best.growth
     ties = tuple(Tie(listed[i].name, (logs[0] - growth.log, logs[1] - growth.loglog)) for i, logs in best.ties)
     if low is None:
-        return Part(polygon=polygon, ties=ties)
+        return Tile(polygon=polygon, ties=ties)
     log_gap = (Fraction(growth.log - low.log), Fraction(growth.loglog - low.loglog))
-    return Part(polygon=polygon, ties=ties, gap=growth.form - low.form, log_gap=log_gap)
+    return Tile(polygon=polygon, ties=ties, gap=growth.form - low.form, log_gap=log_gap)
 
 
 def _regions(envelope: Envelope, listed: list[Bound], trivial: str | None, floor: list[Piece] | None) -> list[Region]:
@@ -341,7 +341,7 @@ def _regions(envelope: Envelope, listed: list[Bound], trivial: str | None, floor
             for piece, low in floor
             if (common := polygons.intersect(polygon, piece))
         ]
-    groups: dict[tuple[int, Growth], list[Part]] = {}
+    groups: dict[tuple[int, Growth], list[Tile]] = {}
     for polygon, (best, low) in polygons.merged(cells):
         groups.setdefault((best.index, best.growth), []).append(_parts(best, listed, polygon, low))
     regions = []

@@ -25,7 +25,7 @@ from dpcheck.asymptotics.decision import (
     Tree,
     Undecided,
 )
-from dpcheck.asymptotics.intervals import Cell, Range, constant_sign, roots, sample, sign_at
+from dpcheck.asymptotics.intervals import ParameterCell, Range, constant_sign, roots, sample, sign_at
 from dpcheck.asymptotics.linear import Affine, Number, number
 from dpcheck.asymptotics.orders import Order
 from dpcheck.asymptotics.spaces import Space
@@ -137,7 +137,7 @@ def _settle_number(value: Number) -> int | None:
     return (value > 0) - (value < 0)
 
 
-def _settle_in(cell: Cell, parameter: sp.Symbol) -> Settle:
+def _settle_in(cell: ParameterCell, parameter: sp.Symbol) -> Settle:
     """Signs in a cell of a parameter: nothing changes sign without a real root or pole."""
 
     def settle(value: Number) -> int | None:
@@ -183,7 +183,7 @@ def _at(proof: Dominance, values: Mapping[sp.Symbol, sp.Expr]) -> Dominance:
     return Dominance(tuple(tree_at(tree) for tree in proof.cases), proof.inclusive)
 
 
-def _check_cover(pieces: Sequence[Cell], values: Range) -> None:
+def _check_cover(pieces: Sequence[ParameterCell], values: Range) -> None:
     """The cells fill the range: its closed ends, and open intervals whose common ends are there as points."""
     points = {c.low for c in pieces if c.is_point}
     intervals = {c.low: c.high for c in pieces if not c.is_point}

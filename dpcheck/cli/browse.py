@@ -36,6 +36,7 @@ from dpcheck.report.tables import natural
 if TYPE_CHECKING:
     from dpcheck.engine.cards import CheckCard, ClaimCard
     from dpcheck.engine.history import Chosen
+    from dpcheck.engine.homes import Needed
     from dpcheck.engine.index import Index
     from dpcheck.engine.store import Failure
 
@@ -335,16 +336,31 @@ def _verdicts(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen])
     return found or [("checked", "by nothing here")]
 
 
+LINES = 8
+"""Most lines of one file, and most places of one kind, that are named."""
+
+
 def _places(catalogue: Index, claim: ClaimCard) -> list[tuple[str, str]]:
-    """Where the label stands, one line a kind."""
+    """The files that one needs to understand the statement and to change it, then where else its label stands."""
+    needed = catalogue.needed(claim.label)
+    found = [("files" if place == 0 else "", _place(each)) for place, each in enumerate(needed)]
+    files = {each.path for each in needed}
     places: dict[str, list[str]] = {}
     for home in catalogue.homes(claim.label):
-        if home.kind != "bound":
-            places.setdefault({"algorithm": "code"}.get(home.kind, home.kind), []).append(str(home))
-    return [
-        (kind, ", ".join(where[:4]) + (f" and {len(where) - 4} more" if len(where) > 4 else ""))
-        for kind, where in places.items()
-    ]
+        if home.path not in files:
+            kind = {"algorithm": "code", "derivation": "prose"}.get(home.kind, home.kind)
+            places.setdefault(kind, []).append(str(home))
+    found += [(kind, _cut(where)) for kind, where in places.items()]
+    return found
+
+
+def _place(file: Needed) -> str:
+    """`bounds/toy.py:8, 20`."""
+    return file.path + ":" * bool(file.lines) + _cut(list(map(str, file.lines)))
+
+
+def _cut(places: list[str]) -> str:
+    return ", ".join(places[:LINES]) + (f" and {len(places) - LINES} more" if len(places) > LINES else "")
 
 
 def _as_dict(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) -> dict[str, Any]:
@@ -373,6 +389,7 @@ def _as_dict(catalogue: Index, claim: ClaimCard, results: Mapping[str, Chosen]) 
         "unchecked": catalogue.unchecked.get(claim.label),
         "derivation": _steps(catalogue, claim),
         "homes": [{"kind": h.kind, "path": h.path, "line": h.line} for h in catalogue.homes(claim.label)],
+        "files": [{"part": f.part, "path": f.path, "lines": list(f.lines)} for f in catalogue.needed(claim.label)],
         "readings": [other.label for other in catalogue.readings(claim.label) if other is not claim],
         "rerun": _rerun(catalogue, claim),
     }

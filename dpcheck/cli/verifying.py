@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,24 +56,14 @@ class _Claims:
     """
 
     def __init__(self, root: str | None, also: Sequence[str]) -> None:
-        from dpcheck.engine import own
+        from dpcheck.engine import layout, own
 
         self._root = root
         self._layout: Layout | None = None
         self._known: dict[str, Hypotheses | None] = {}
-        self.own, self._also = own.Own(), also
-        for folder in self._folders():
-            self.own.add_verifiers(folder)
-
-    def _folders(self) -> list[Path]:
-        from dpcheck.engine import layout, papers
-
-        named = [folder for path in self._also for folder in papers.at(Path(path).resolve())]
-        try:
-            found = self._layout = layout.find(self._root)
-        except CollectionError:  # said with each witness
-            return named
-        return [*dict.fromkeys([*named, *found.papers, *(folder for _, folder in found.installed)])]
+        with contextlib.suppress(CollectionError):  # said with each witness
+            self._layout = layout.find(root)
+        self.own = own.Own.verifying(self._layout, [Path(path).resolve() for path in also])
 
     def of(self, label: str) -> tuple[Hypotheses | None, str]:
         """The claim of a label, or why there is none at hand."""

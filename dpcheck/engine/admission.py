@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.engine import history, judge, memo
+from dpcheck import carried
+from dpcheck.carried import PACKAGE
+from dpcheck.engine import history, judge, memo, verifiers
 from dpcheck.engine.history import Chosen
 from dpcheck.engine.judge import Judged
-from dpcheck.engine.layout import PACKAGE
 from dpcheck.engine.records import Record, Refused
 from dpcheck.engine.shelves import Shelves
 from dpcheck.engine.sources import Snapshot
@@ -46,6 +47,7 @@ def admitted(
     current = catalogue.fingerprints({record.check for record in found} & set(checks))
     kept = [record for record in found if record.check in checks]
     kept = [record for record in kept if _keeps_rules(record, checks[record.check], catalogue, current, refused)]
+    files = verifiers.of(catalogue.layout, catalogue.paths)
     with contextlib.ExitStack() as stack:
         verified: dict[str, WitnessRejected | None] = {}
         child: list[Isolated] = []
@@ -53,14 +55,22 @@ def admitted(
         def verify(witness: Witness, /, **options: Any) -> Violation:
             if not child:
                 from dpcheck.isolation import Isolated
+                from dpcheck.witnesses import known
 
+                stack.enter_context(known(files))
                 child.append(stack.enter_context(Isolated()))
             return child[0].verify(witness, **options)
+
+        def afresh(witness: Witness) -> bool:
+            """The verifiers that dpcheck brings along stand alone; what those of others import, nobody knows."""
+            paper = witness.kind.partition(".")[0]
+            ours = verifiers.is_ours(paper) or files.get(paper) == carried.verifiers().get(paper, ())
+            return anew or not ours
 
         while True:
             chosen = history.choose(kept, current)
             told = [record for c in chosen.values() for record in (c.record, c.earlier) if record is not None]
-            bad = [record for record in told if not _proves(record, checks, catalogue, verify, verified, refused, anew)]
+            bad = [r for r in told if not _proves(r, checks, catalogue, verify, verified, refused, afresh)]
             if not bad:
                 break
             kept = [record for record in kept if not any(record is each for each in bad)]
@@ -99,7 +109,7 @@ def _proves(
     verify: judge.Verify,
     verified: dict[str, WitnessRejected | None],
     refused: list[Refused],
-    anew: bool,
+    afresh: Callable[[Witness], bool],
 ) -> bool:
     """Whether a record's witness verifies against today's claim; True for a record without one."""
     witness, check = record.verdict.witness, checks[record.check]
@@ -109,11 +119,8 @@ def _proves(
     if key not in verified:
         private = check.kind == "privacy"
         asked = (witness.digest, str(private), *_of_verifying(catalogue, check.label))
-        lasting = (
-            PACKAGE / "witnesses" / f"{witness.kind.partition('.')[0]}.py"
-        ).is_file()  # not of a paper of one's own
         try:
-            if anew or not lasting or memo.read("verified", *asked) is None:
+            if afresh(witness) or memo.read("verified", *asked) is None:
                 verify(witness, assumptions=catalogue.assumptions(check.label), private=private)
                 memo.write(True, "verified", *asked)
             verified[key] = None
@@ -132,7 +139,8 @@ def _of_verifying(catalogue: Shelves[Any, Any], label: str) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=1)
 def _verifiers() -> str:
     here = Snapshot()
-    return memo.digest(sorted(here.of_modules("dpcheck.isolation") | set((PACKAGE / "witnesses").glob("*.py"))))
+    files = here.of_modules("dpcheck.isolation") | set((PACKAGE / "witnesses").glob("*.py"))
+    return memo.digest(sorted(files.union(*carried.verifiers().values())))
 
 
 def _name(record: Record) -> str:

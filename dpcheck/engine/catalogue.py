@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcheck.carried import PACKAGE
 from dpcheck.engine import algorithms as _algorithms
 from dpcheck.engine import collect, derived_checks, homes, layout, own, papers, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
@@ -188,9 +189,21 @@ class Catalogue(Shelves["Claim", "Check"]):
         return homes.quoted([*homes.code_files(), *dict.fromkeys(f for each in self.own.code.values() for f in each)])
 
     @functools.cached_property
-    def _bugs(self) -> Quotes:
-        found = [f.path for folder in self.layout.mutants for f in collect.files(folder)]
-        return homes.quoted(found + [f.path for folder in self.own.folders for f in papers.files(folder, papers.BUGS)])
+    def _implementing(self) -> Quotes:
+        return homes.implementing([*homes.code_files(), *(file for files in self.own.code.values() for file in files)])
+
+    def helpers(self, path: Path) -> list[Path]:
+        path = path.resolve()
+        found = (file for file in self._snapshot.helpers(path) if file.is_relative_to(path.parent) and file != path)
+        return sorted(file for file in found if not collect.is_verifier(file))
+
+    @functools.cached_property
+    def _snapshot(self) -> Snapshot:
+        return Snapshot()
+
+    def bugs(self) -> Iterator[ContentFile]:
+        yield from super().bugs()
+        yield from (file for folder in self.own.folders for file in papers.bugs(folder))
 
     # -- how it is filled ---------------------------------------------------------------------------------------
 
@@ -223,7 +236,7 @@ class Catalogue(Shelves["Claim", "Check"]):
         elif isinstance(item, Check):
             code = getattr(inspect.unwrap(item.function), "__code__", None)
             where, line = (Path(code.co_filename), code.co_firstlineno) if code else (file.path, 1)
-            if where.is_relative_to(layout.PACKAGE / "engine"):  # `settings` made it; the content file asked for it
+            if where.is_relative_to(PACKAGE / "engine"):  # `settings` made it; the content file asked for it
                 where, line = file.path, collect.line_of(file.path, item.label)
             if self._once(self.checks, item.id, item, where, line):
                 self.files[item.id] = file
@@ -367,7 +380,7 @@ def load(
 
 def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
     """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
-    catalogue = Catalogue(found)
+    catalogue = Catalogue(found, own=Own.of(found))
     kinds = kinds_of_content()
     with in_force(catalogue):
         for folder in catalogue.layout.content:
@@ -383,10 +396,9 @@ def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mu
             from dpcheck.mutants import Mutant
 
             for folder in catalogue.layout.mutants:
-                _folder(catalogue, folder, (Mutant,))
-            for folder in catalogue.own.folders:
-                for file in papers.files(folder, papers.BUGS):
-                    catalogue.collect(file, (Mutant,))
+                opened(catalogue, folder)
+            for file in catalogue.bugs():
+                catalogue.collect(file, (Mutant,))
     return catalogue
 
 

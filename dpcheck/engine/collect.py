@@ -2,7 +2,9 @@
 
 A content folder is imported as a package of a private name, made from its path; so two folders may hold files of the
 same name, and a file reaches its neighbours by relative imports (`from ._shared import cube`), as in any package.
-Files that start with `_` are helpers, `test_*.py` and `conftest.py` belong to pytest; neither is collected.
+Files that start with `_` are helpers, `test_*.py` and `conftest.py` belong to pytest; neither is collected. Beside the
+checks of a paper stand its seeded bugs (`mutants.py`) and the verifiers of its witnesses (`witnesses.py`), which are no
+content; either may be several files (`witnesses_section_4.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 from dpcheck.errors import CollectionError
 
 PREFIX = "dpcheck_content_"
+BUGS, VERIFIERS = "mutants", "witnesses"
 _forgotten: Counter[Path] = Counter()
 
 
@@ -48,6 +51,25 @@ def package_of(folder: Path) -> str:
 
 def files(folder: Path) -> Iterator[ContentFile]:
     """The files of a folder that may hold content, in the order of their paths."""
+    yield from (file for file in _files(folder) if _kind(file.path) not in (BUGS, VERIFIERS))
+
+
+def bugs(folder: Path) -> Iterator[ContentFile]:
+    """The files of seeded bugs that stand beside the checks of a folder."""
+    yield from (file for file in _files(folder) if _kind(file.path) == BUGS)
+
+
+def is_verifier(path: Path) -> bool:
+    """Whether a file holds verifiers of witnesses."""
+    return _kind(path) == VERIFIERS
+
+
+def _kind(path: Path) -> str:
+    """The name of a file without its section."""
+    return path.stem.partition("_")[0]
+
+
+def _files(folder: Path) -> Iterator[ContentFile]:
     for path in sorted(folder.rglob("*.py")):
         inside = path.relative_to(folder).parts
         hidden = any(part.startswith((".", "__")) for part in inside[:-1])

@@ -121,20 +121,15 @@ def _readings(kind: Any) -> list[str]:
 def _row(
     label: str, setting: Setting, claims: Sequence[Claim], workload: Workload | None, trials: int, seed: int
 ) -> Row:
-    note = ""
+    budgets, note = algorithms()[label.partition("@")[0]].budgets, ""
+    if setting.epsilon is not None and setting.epsilon > budgets.at_most(setting.epsilon):
+        # What is private at a smaller epsilon is private at this one.
+        note = f"run {'at' if budgets.attained else 'just below'} ε = {budgets.largest_epsilon:g}"
+        setting = replace(setting, epsilon=budgets.at_most(setting.epsilon))
+    if setting.privacy not in budgets:
+        return Row(label=label, status="other", why=f"needs {budgets}, got {setting.privacy}")
     try:
-        try:
-            plan = planning.plan(label, setting, {}, claims)
-        except InvalidInput as error:
-            if setting.epsilon is None or setting.epsilon < 1:
-                raise
-            # Some are calibrated for epsilon < 1 alone; what is private at 0.99 is private at 1.
-            below, note = replace(setting, epsilon=0.99), "run at ε = 0.99"
-            try:
-                plan = planning.plan(label, below, {}, claims)
-            except InvalidInput:
-                raise error from None
-            setting = below
+        plan = planning.plan(label, setting, {}, claims)
     except Infeasible as error:
         return Row(label=label, status="infeasible", why=f"needs {error.needs}", smallest_n=error.smallest_n)
     except (DpcheckError, ValueError, ArithmeticError) as error:

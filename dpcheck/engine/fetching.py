@@ -13,6 +13,7 @@ from dpcheck.engine import collect
 from dpcheck.engine.catalogue import Catalogue, in_force, kinds_of_content, load_from, opened
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.layout import Layout, packaged
+from dpcheck.engine.own import Own
 from dpcheck.engine.shelf import Shelf
 from dpcheck.engine.sources import Snapshot
 from dpcheck.labels import LABEL
@@ -26,7 +27,7 @@ def lazily(found: Layout, paths: Sequence[Path | str] = ()) -> Catalogue:
     """
     if paths or found.papers or found.installed:  # what these hold is known once they are imported
         return load_from(found, paths)
-    catalogue = Catalogue(found)
+    catalogue = Catalogue(found, own=Own.of(found))
     fetch = Fetch(catalogue)
     for table, kind in (("claims", "states"), ("derivations", "states"), ("underived", "states"), ("checks", "checks")):
         setattr(catalogue, table, Shelf(functools.partial(fetch, kind)))

@@ -96,7 +96,7 @@ def judge(schedule: Schedule[Any], claims: Iterable[Claim] = ()) -> Privacy:
     spent = account(schedule)
     claimed = schedule.claimed
     certified, epsilon, delta = _certified(schedule, spent)
-    keeps = certified is not None and claimed is not None and (not schedule.releases or spent.within(claimed))
+    keeps = certified is not None and claimed is not None and spent.within(claimed)
     names = dict.fromkeys([*schedule.claimed_by, *spent.unproved])
     false = () if keeps or (claimed is None and certified is not None) else tuple(names)
     return Privacy(
@@ -115,7 +115,7 @@ def _certified(schedule: Schedule[Any], spent: Account) -> tuple[Guarantee | Non
     """The certified guarantee, its epsilon and its delta."""
     if not schedule.releases:
         # Without noise only what reads no record is private, and that is perfectly so.
-        return (schedule.claimed, 0.0, 0.0) if schedule.gradients == 0 else (None, None, None)
+        return (None, None, None) if spent.stretches else (schedule.claimed, 0.0, 0.0)
     if isinstance(schedule.claimed, ZCDP) and not spent.unproved:
         rho = max(stretch.rho for stretch in spent.stretches)
         return (ZCDP(rho) if 0 < rho < math.inf else None), None, None

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dpcheck.engine.layout import PACKAGE
+from dpcheck.carried import PACKAGE, Verifiers
 
 HomeKind = Literal["algorithm", "bound", "derivation", "audit", "mutant"]
-CODE = ("algorithms", "workloads", "geometry", "laws", "accounting", "accounting.py")
+Part = Literal["bounds", "algorithm", "audits", "cases", "witnesses"]
+CODE = ("algorithms", "solvers", "workloads", "geometry", "laws", "accounting")
 """Parts of the package that implement statements; what audits them is found through the checks."""
 
 _QUOTED = re.compile(r"""(["'`])([a-z0-9_]+/[a-z]+(?:-[a-z0-9]+)+)(?:@[a-z0-9-]+)?\1""")
+_HEADED = re.compile(
+    r"""\s*(?:label(?:\s*:[^=]+)?\s*=|@(?:\w+\.)?procedure\()\s*["']([a-z0-9_]+/[a-z]+(?:-[a-z0-9]+)+)["']"""
+)
+_ITEM = re.compile(r"""(["'])(?:[a-z0-9_]+/)?([a-z]+(?:-[a-z0-9]+)+)(?:@[a-z0-9-]+)?\1""")
 _HEADING = re.compile(r"#{1,6}\s+(.+)")
 _FENCE = re.compile(r"\s*(```|~~~)")
 
@@ -29,6 +34,15 @@ class Home:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file that one has to know to understand a statement, or to change it; lines: where it speaks of that."""
+
+    part: Part
+    path: str
+    lines: tuple[int, ...]
 
 
 def shown(path: Path, root: Path) -> str:
@@ -56,6 +70,27 @@ def quoted(paths: Iterable[Path]) -> dict[str, list[tuple[Path, int]]]:
                 where = mentioned if match[1] == "`" else literal
                 where.setdefault(match[2], []).append((path, number))
     return {label: literal.get(label, []) + mentioned.get(label, []) for label in {**literal, **mentioned}}
+
+
+def implementing(paths: Iterable[Path]) -> dict[str, list[tuple[Path, int]]]:
+    """Label -> where the class or the function begins that is it: `label = "…"`, `@procedure("…")`."""
+    found: dict[str, list[tuple[Path, int]]] = {}
+    for path in paths:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if match := _HEADED.match(line):
+                found.setdefault(match[1], []).append((path, number))
+    return found
+
+
+def verifying(files: Verifiers) -> dict[str, list[tuple[Path, int]]]:
+    """Statement label -> where verifiers name it, with its paper or without."""
+    found: dict[str, list[tuple[Path, int]]] = {}
+    for paper, paths in files.items():
+        for path in paths:
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                for match in _ITEM.finditer(line):
+                    found.setdefault(f"{paper}/{match[2]}", []).append((path, number))
+    return found
 
 
 def headings(path: Path) -> list[tuple[str, int]]:

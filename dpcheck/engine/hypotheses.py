@@ -12,6 +12,7 @@ from dpcheck.engine import catalogue, collect, papers
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.layout import Layout
+from dpcheck.engine.own import Own
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def of_label(found: Layout, label: str, folders: Sequence[Path] = ()) -> Hypothe
     Of the root, the files of the label's paper alone are read.
     """
     paper = label.partition("/")[0]
-    here = Catalogue(found)
+    here = Catalogue(found, own=Own.of(found))
     with catalogue.in_force(here):
         for folder in found.content:
             if label not in here.claims and folder.is_dir():

@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcheck.carried import PACKAGE
 from dpcheck.engine import memo
 from dpcheck.engine.cards import CheckCard, ClaimCard, TranscriptCard
-from dpcheck.engine.layout import PACKAGE, Layout
+from dpcheck.engine.layout import Layout
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError
@@ -39,7 +40,8 @@ class Index(Shelves[ClaimCard, CheckCard]):
     papers: list[str] = field(default_factory=list)
     _derived: dict[str, list[str]] = field(default_factory=dict)
     _fingerprints: dict[str, str] = field(default_factory=dict)
-    _quotes: tuple[Quotes, Quotes] = field(default_factory=lambda: ({}, {}))
+    _quotes: tuple[Quotes, ...] = ({}, {}, {})
+    _helpers: dict[str, list[str]] = field(default_factory=dict)
 
     def fingerprints(self, ids: Iterable[str] | None = None) -> dict[str, str]:
         """Check id -> `Record.sources` as of now."""
@@ -96,6 +98,13 @@ class Index(Shelves[ClaimCard, CheckCard]):
     def _bugs(self) -> Quotes:
         return self._quotes[1]
 
+    @functools.cached_property
+    def _implementing(self) -> Quotes:
+        return self._quotes[2]
+
+    def helpers(self, path: Path) -> list[Path]:
+        return list(map(Path, self._helpers.get(str(path), [])))
+
     # -- made, kept and found -----------------------------------------------------------------------------------
 
     @classmethod
@@ -118,6 +127,8 @@ class Index(Shelves[ClaimCard, CheckCard]):
         derived = {claim.label: catalogue.derived(claim.label) for claim in claims}
         steps = (f"derivation {name}" for found in derived.values() for name in found)
         placed = {*(c.label for c in claims), *(c.id for c in checks), *steps}
+        placed |= {f"unchecked {label}" for label in unchecked}
+        files = {catalogue.files[check.id].path for check in checks if check.id in catalogue.files}
         return cls(
             layout=catalogue.layout,
             paths=catalogue.paths,
@@ -131,7 +142,8 @@ class Index(Shelves[ClaimCard, CheckCard]):
             papers=[] if label else list(catalogue.papers),
             _derived=derived,
             _fingerprints=catalogue.fingerprints([check.id for check in checks]),
-            _quotes=(catalogue._code, catalogue._bugs),
+            _quotes=(catalogue._code, catalogue._bugs, catalogue._implementing),
+            _helpers={str(file): list(map(str, catalogue.helpers(file))) for file in files},
         )
 
     def plain(self) -> dict[str, Any]:
@@ -149,12 +161,13 @@ class Index(Shelves[ClaimCard, CheckCard]):
             "derived": self._derived,
             "fingerprints": self._fingerprints,
             "quotes": [{k: [(str(p), n) for p, n in v] for k, v in quotes.items()} for quotes in self._quotes],
+            "helpers": self._helpers,
         }
 
     @classmethod
     def read(cls, layout: Layout, plain: Mapping[str, Any]) -> Index:
         claims, checks = map(ClaimCard.read, plain["claims"]), map(CheckCard.read, plain["checks"])
-        code, bugs = ({k: [(Path(p), n) for p, n in v] for k, v in quotes.items()} for quotes in plain["quotes"])
+        quotes = ({k: [(Path(p), n) for p, n in v] for k, v in each.items()} for each in plain["quotes"])
         return cls(
             layout=layout,
             paths=tuple(map(Path, plain["paths"])),
@@ -168,7 +181,8 @@ class Index(Shelves[ClaimCard, CheckCard]):
             papers=plain["papers"],
             _derived=plain["derived"],
             _fingerprints=plain["fingerprints"],
-            _quotes=(code, bugs),
+            _quotes=tuple(quotes),
+            _helpers=plain["helpers"],
         )
 
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import dpcheck
+from dpcheck import carried
 from dpcheck.engine import papers
 from dpcheck.errors import CollectionError
 
 CONTENT = ("bounds", "audits")
 MUTANTS = ("tests/mutants",)
-PACKAGE = Path(dpcheck.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Layout:
     Attributes:
         root: what paths are shown relative to.
         content: folders of claims and checks, in the order in which they are collected.
-        mutants: folders of seeded bugs.
+        mutants: folders of seeded bugs of no paper; those of papers stand beside their checks.
         home: where `.dpcheck/` and `reports/` live: the root of a project, the working directory for packaged content.
         papers: the root itself, where it is laid out as a paper and names no content folders.
         installed: (key, folder) of the installed papers of one's own; see `dpcheck.engine.papers`.
@@ -122,21 +121,13 @@ def _of_root(root: Path) -> Layout:
 
 def packaged(home: Path) -> Layout:
     """Content of the installed wheel; of the checkout, when dpcheck is imported from one."""
-    checkout = PACKAGE.parent
-    if _table(checkout) is not None:
-        layout = _of_root(checkout)
-        return replace(layout, home=home)
-    places = [PACKAGE / "_content"]
-    import importlib.metadata
-
-    # Some installers put forced content beside, not inside, the folder that `dpcheck` is imported from.
-    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-        places.append(Path(str(importlib.metadata.distribution("dpcheck").locate_file("dpcheck/_content"))))
-    base = next((place.resolve() for place in places if place.is_dir()), None)
+    base = carried.folder()
     if base is None:
         raise CollectionError(
             "this installation of dpcheck carries no content; "
             'give --root, or a [tool.dpcheck] table with content = ["…"] in pyproject.toml'
         )
+    if _table(base) is not None:
+        return replace(_of_root(base), home=home)
     content, bugs = ([base / name for name in names if (base / name).is_dir()] for names in (CONTENT, ("mutants",)))
     return Layout(base, tuple(content), tuple(bugs), home)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcheck import witnesses
 from dpcheck.claims import Paper
-from dpcheck.engine import collect, layout, papers
+from dpcheck.engine import collect, layout, papers, verifiers
 from dpcheck.errors import CollectionError
 from dpcheck.interfaces import Algorithm
 from dpcheck.labels import split_label
@@ -28,13 +28,26 @@ class Own:
     Attributes:
         folders: where each stands -> the keys of the papers there.
         algorithms: label -> class; code: key of a paper -> the files of its algorithms.
-        verifiers: first part of a witness's kind -> the file with its verifiers.
+        verifiers: key of a paper -> the files with the verifiers of its witnesses; those of the root's content too.
     """
 
     folders: dict[Path, set[str]] = field(default_factory=dict)
     algorithms: dict[str, type[Algorithm[Any]]] = field(default_factory=dict)
     code: dict[str, list[Path]] = field(default_factory=dict)
-    verifiers: dict[str, Path] = field(default_factory=dict)
+    verifiers: dict[str, tuple[Path, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: layout.Layout) -> Own:
+        """What a catalogue of that root begins with: the verifiers of its content."""
+        return cls(verifiers=verifiers.of_content(found))
+
+    @classmethod
+    def verifying(cls, found: layout.Layout | None, paths: Iterable[Path] = ()) -> Own:
+        """As far as verifying goes: of a root's content, of the papers at these paths, and of the installed ones."""
+        own = cls() if found is None else cls.of(found)
+        for folder in verifiers.folders(found, paths):
+            own.add_verifiers(folder)
+        return own
 
     def add(self, folder: Path) -> Iterator[CollectionError]:
         """Takes up a paper's algorithms and verifiers; yields what could not be."""
@@ -49,13 +62,7 @@ class Own:
     def add_verifiers(self, folder: Path) -> list[CollectionError]:
         """Takes up the files of a paper's verifiers; returns those whose names are taken."""
         self.folders.setdefault(folder, set())
-        errors = []
-        for file in papers.files(folder, papers.VERIFIERS):
-            name = file.path.stem
-            if witnesses.is_ours(name) or self.verifiers.setdefault(name, file.path) != file.path:
-                said = f"{file.path}: verifiers of {name} stand elsewhere already; name the file by the paper's key"
-                errors.append(CollectionError(said))
-        return errors
+        return verifiers.add(self.verifiers, folder)
 
     def _algorithm(self, kind: type[Algorithm[Any]], path: Path) -> None:
         from dpcheck.engine.algorithms import ours
@@ -96,7 +103,8 @@ def current() -> Own:
     """The papers in force; else, without their errors, those of the working directory and the installed ones."""
     found = _IN_FORCE.get()
     if found is None:
-        found, here = Own(), layout.find()
+        here = layout.find()
+        found = Own.of(here)
         for folder in dict.fromkeys([*here.papers, *(place for _, place in here.installed)]):
             list(found.add(folder))
     return found

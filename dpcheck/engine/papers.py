@@ -1,9 +1,10 @@
 """Papers of one's own: folders, and installed packages, that hold what the papers of this package hold.
 
-A paper is a folder with any of `algorithms/`, `bounds/` and `audits/`; `mutants/` and `witnesses/` may stand beside
-them. It is known where a command names it (`--also`, a path to `dpcheck run`), where it is the root, and everywhere
-once it is installed as a package that names itself in the entry-point group `dpcheck.papers`, by its key. It is
-imported as one package of a private name, so that its audits reach its algorithms by relative imports
+A paper is a folder with any of `algorithms/`, `bounds/` and `audits/`; seeded bugs and the verifiers of its witnesses
+stand beside its checks, as in the papers of dpcheck. It is known where a command names it (`--also`, a path to `dpcheck
+run`), where it is the root, and everywhere once it is installed as a package that names itself in the entry-point group
+`dpcheck.papers`, by its key. It is imported as one package of a private name, so that its audits reach its algorithms
+by relative imports
 (`from ..algorithms.descent import Descent`).
 """
 
@@ -21,8 +22,6 @@ GROUP = "dpcheck.papers"
 CONTENT = ("bounds", "audits")
 """Parts with claims and checks, in the order in which they are collected."""
 CODE = "algorithms"
-BUGS = "mutants"
-VERIFIERS = "witnesses"
 
 
 def is_paper(folder: Path) -> bool:
@@ -35,7 +34,7 @@ def at(path: Path) -> list[Path]:
     if is_paper(path):
         return [path]
     for parent in path.parents:
-        if path.relative_to(parent).parts[0] in (CODE, *CONTENT, BUGS, VERIFIERS) and is_paper(parent):
+        if path.relative_to(parent).parts[0] in (CODE, *CONTENT) and is_paper(parent):
             return [parent]
     return sorted(each for depth in ("*", "*/*") for each in path.glob(depth) if each.is_dir() and is_paper(each))
 
@@ -44,6 +43,11 @@ def files(folder: Path, part: str) -> Iterator[ContentFile]:
     """The files of one part of a paper, as members of the paper's package."""
     if (folder / part).is_dir():
         yield from (ContentFile(folder, file.path) for file in collect.files(folder / part))
+
+
+def bugs(folder: Path) -> Iterator[ContentFile]:
+    """The files of a paper's seeded bugs."""
+    yield from (ContentFile(folder, file.path) for file in collect.bugs(folder / "audits"))
 
 
 def installed() -> Iterator[tuple[str, Path]]:

@@ -20,7 +20,7 @@ from dpcheck.labels import LABEL
 from dpcheck.privacy import Guarantee
 
 if TYPE_CHECKING:
-    from dpcheck.accounting import Row
+    from dpcheck.accounting import ReleaseCost
     from dpcheck.claims import Claim
 
 
@@ -244,7 +244,7 @@ def _grouped(schedule: Schedule[Any], diameter: float) -> list[ReleaseRow]:
     return [_row(alike, row, diameter) for alike, row in zip(groups.values(), rows, strict=True)]
 
 
-def _row(alike: Sequence[Release], row: Row, diameter: float) -> ReleaseRow:
+def _row(alike: Sequence[Release], row: ReleaseCost, diameter: float) -> ReleaseRow:
     first = alike[0]
     spans = {read.stop - read.start for release in alike for read in release.reads}
     records = f"{min(spans):,}" if len(spans) == 1 else f"{min(spans, default=0):,}–{max(spans, default=0):,}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,22 +18,38 @@ from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.setting import known
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Constants, Family, Problem, Rng, Schedule
+from dpcheck.interfaces import Algorithm, Constants, Family, Problem, Rng, Schedule
 from dpcheck.privacy import ZCDP, ApproxDP, Guarantee, PureDP
-from dpcheck.symbols import index
+from dpcheck.symbols import index, last
 from dpcheck.verdicts import Verdict, differs, holds, undecided
 
 Stated = Mapping[str, str]
-"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, a symbol of its
-`terms`, "phases" (how many there are) or "gradients"."""
+"""Setting -> label of the claim that states it. A setting is a field of the algorithm's phases, one of `COUNTS`, or a
+symbol that has a value: "delta", where noise is fixed by what it spends."""
+Problems = Callable[[Rng], tuple[Problem, int]]
+COUNTS = ("gradients", "phases")
+"""What a schedule fixes beside its phases; a claim may state it, and need not."""
 PRINTED = "as printed"
 DRAWS = by_size(40, 200, 1000)
 LEAST = 10
 """Fewer drawn problems that the schedule can be planned for show little."""
-PROBLEM = frozenset({"n", "d", "epsilon", "delta", "rho"})
-"""What a formula means by these is the problem's, even where a field of the only phase has that name."""
+RECORDS = f"n{SEQUENCE}"
 CLOSE = 1e-9
 """Relative: both sides are a few operations on floats."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inner:
+    """What an algorithm calls in each of its phases, whose schedules stand in the field `inner` of these.
+
+    Attributes:
+        called: (algorithm, problem, phase) -> the algorithm that is called, with its problem and number of records.
+        stated: as of `settings`, of the phases of a call; its formulas may also speak of the fields of the phase that
+            it stands in.
+    """
+
+    called: Callable[[Any, Problem, Any], tuple[Algorithm[Any], Problem, int]]
+    stated: Mapping[str, Stated]
 
 
 def settings(
@@ -40,118 +57,177 @@ def settings(
     stated: Stated | Mapping[str, Stated],
     *,
     symbols: Mapping[str, str] | None = None,
-    powers: Mapping[str, int] | None = None,
     beside: Mapping[str, str] | None = None,
-    problems: Callable[[Rng], tuple[Problem, int]] | None = None,
+    problems: Problems | Mapping[str, Problems] | None = None,
     fields: Mapping[str, Sequence[Any]] | None = None,
+    powers: Mapping[str, int] | None = None,
+    inner: Inner | None = None,
 ) -> Check:
     """The check that an algorithm is planned as its claims say, at problems that are drawn.
 
     Formulas may speak of all that is known of the problem and the algorithm, of i, the number of the phase, and of
-    the fields of its phases: `eta[i]`, or `eta` where there is one phase.
+    the fields of its phases: `eta` (where `symbols` names it, or nothing else is called so) is that of the phase at
+    hand, `eta[i - 1]` that of the one before it, `eta[1]` of the first one. A field that has the name of a number
+    handed to the algorithm repeats that number. n is the number of all records; but in a formula that has neither i
+    nor a sequence, and so speaks of one phase, it is that of the records of the phase.
 
     Args:
         label: of the algorithm.
         stated: setting -> label of its claim; or that of each reading of the algorithm, by the name that it has in
             `Algorithm.readings`, with "as printed" for the fields that it has by itself.
         symbols: setting -> name of its symbol in the claims, where that is another.
-        powers: setting -> power of it that its claim states, such as 2 where that is a variance.
         beside: field of the phases that no claim states -> the reason.
-        problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again.
+        problems: draws a problem and n; default `drawn()`. What the schedule refuses is drawn again. A reading that
+            is planned as stated at some problems only has its own.
         fields: field of the algorithm -> values, one of which is drawn with each problem.
+        powers: setting -> the power of it that its claims state: 2 for a deviation whose variance they have.
+        inner: of what stands in the phases, where that is an algorithm in its turn.
     """
     printed = all(isinstance(each, str) for each in stated.values())
     readings: Mapping[str, Any] = {PRINTED: stated} if printed else stated
     also = tuple(dict.fromkeys(name for of in readings.values() for name in of.values() if name != label))
-    plans = _Plans(label, problems or drawn(), dict(fields or {}), dict(symbols or {}), dict(powers or {}))
+    at = problems if isinstance(problems, Mapping) else dict.fromkeys(readings, problems or drawn())
+    drawer = _Drawer(label, at, dict(fields or {}), dict(symbols or {}), dict(powers or {}), inner)
 
     def settings(context: Context, reading: str) -> Verdict:
         """Every setting that the schedule fixes is what its claim says, at drawn problems."""
-        planned = list(plans.draw(reading, DRAWS.at(context.size), context.rng()))
-        return _compared(planned, readings[reading], frozenset(beside or {}), plans)
+        planned = list(drawer.draw(reading, readings[reading], DRAWS.at(context.size), context.rng()))
+        return _compared(planned, readings[reading], frozenset(beside or {}))
 
     return check(label, kind="transcription", grid={"reading": tuple(readings)}, also=also)(settings)
 
 
 @dataclass(frozen=True)
-class _Plans:
-    """Schedules of an algorithm at drawn problems."""
+class _Drawer:
+    """Schedules of an algorithm at drawn problems; its fields are arguments of `settings`."""
 
     label: str
-    problems: Callable[[Rng], tuple[Problem, int]]
+    problems: Mapping[str, Problems]
     fields: Mapping[str, Sequence[Any]]
     symbols: Mapping[str, str]
     powers: Mapping[str, int]
+    inner: Inner | None
 
-    def draw(self, reading: str, tries: int, rng: Rng) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-        """Of each problem that can be planned: where, what its schedule fixes, and values of symbols."""
+    def draw(self, reading: str, stated: Stated, tries: int, rng: Rng) -> Iterator[list[_Plan]]:
+        """The schedule at each problem that can be planned, followed by those of its calls."""
         own = {} if reading == PRINTED else dict(algorithms()[self.label].readings[reading])
         for _ in range(tries):
-            chosen = algorithm(
-                self.label,
-                **own,
-                **{name: values[int(rng.integers(len(values)))] for name, values in self.fields.items()},
-            )
-            problem, n = self.problems(rng)
+            drawn_fields = {name: values[int(rng.integers(len(values)))] for name, values in self.fields.items()}
+            chosen = algorithm(self.label, **{**own, **drawn_fields})
+            problem, n = self.problems[reading](rng)
             try:
                 schedule = chosen.schedule(problem, n)
             except (Infeasible, InvalidInput):
                 continue
-            fixed = fixes(schedule)
-            values = known(chosen, problem, n)
-            for name, value in fixed.items():
-                symbol = self.symbols.get(name, name)
-                if np.ndim(value):
-                    values[f"{symbol}{SEQUENCE}"] = value
-                if np.size(value) == 1 and symbol not in PROBLEM:
-                    values[symbol] = float(np.ravel(value)[0])
-            yield f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}", fixed, values
+            yield [
+                self._plan(chosen, problem, n, schedule, stated, {}),
+                *self._called(reading, chosen, problem, schedule),
+            ]
+
+    def _called(self, reading: str, chosen: Any, problem: Problem, schedule: Schedule[Any]) -> Iterator[_Plan]:
+        for phase in schedule.phases if self.inner else ():
+            assert self.inner is not None
+            around = {self.symbols.get(name, name): value for name, value in vars(phase).items() if _number(value)}
+            # What is called is handed on, not chosen anew: an order k of the caller is that of its calls.
+            around |= {name.rstrip("_"): value for name, value in vars(chosen).items() if _number(value)}
+            yield self._plan(
+                *self.inner.called(chosen, problem, phase), phase.inner, self.inner.stated[reading], around
+            )
+
+    def _plan(
+        self,
+        chosen: Algorithm[Any],
+        problem: Problem,
+        n: int,
+        schedule: Schedule[Any],
+        stated: Stated,
+        around: Mapping[str, Any],
+    ) -> _Plan:
+        handed = {name: value for name, value in vars(chosen).items() if _number(value)}
+        # What the algorithm is handed is closer to its formulas than what a problem calls by the same letter.
+        own_terms = {name.rstrip("_"): value for name, value in handed.items()} | dict(chosen.terms(problem, n))
+        values = {name.rstrip("_"): value for name, value in known(chosen, problem, n).items()}
+        values |= {**own_terms, **around}
+        values.setdefault(last.name, len(schedule.phases))
+        if self.inner and hasattr(schedule.phases[0], "inner"):
+            values[f"gradients{SEQUENCE}"] = [float(phase.inner.gradients) for phase in schedule.phases]
+        fixed = fixes(schedule)
+        for name, value in fixed.items():
+            symbol = self.symbols.get(name, name)
+            if np.ndim(value):
+                values[f"{symbol}{SEQUENCE}"] = value
+            if symbol != "n" and (name in self.symbols or np.size(value) == 1 or symbol not in values):
+                values[symbol] = float(np.ravel(value)[0]) if np.size(value) == 1 else value
+        where = f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}"
+        return _Plan(where, stated, fixed, values, handed, self.powers)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One schedule: where it was drawn, who states what, what it fixes, values of symbols, numbers handed over."""
+
+    where: str
+    stated: Stated
+    fixed: Mapping[str, Any]
+    values: Mapping[str, Any]
+    handed: Mapping[str, float]
+    powers: Mapping[str, int]
+
+    def wrong(self, beside: frozenset[str]) -> str:
+        """What is not as stated: "" where all of it is."""
+        stated = self.stated
+        missing = sorted(self.fixed.keys() - stated.keys() - beside - self.handed.keys() - set(COUNTS))
+        if missing:
+            return f"the schedule fixes {', '.join(missing)}, which no claim states"
+        for name in sorted((self.fixed.keys() & self.handed.keys()) - stated.keys() - beside):
+            if np.any(self.fixed[name] != self.handed[name]):
+                return f"{name} is {np.max(self.fixed[name]):.6g}, and {self.handed[name]:.6g} was handed over"
+        for name, label in stated.items():
+            value = self.fixed.get(name, self.values.get(name))
+            if value is None:
+                return f"the schedule fixes no {name}, which {label} states"
+            power = self.powers.get(name, 1)
+            what = name if power == 1 else f"{name}^{power}"
+            # A formula of one phase may call the records of that phase n; how many they are is said in terms of all.
+            own = {} if value is self.values.get(RECORDS) else {"n": self.values.get(RECORDS)}
+            difference = _difference(what, label, value**power, self.values, own)
+            if difference:
+                return f"{difference}, at {self.where}"
+        return ""
 
 
 def fixes(schedule: Schedule[Any]) -> dict[str, Any]:
-    """Every number that a schedule fixes: of its phases, one for each, by field; how many there are; its gradients."""
+    """Every number that a schedule fixes: of its phases, one for each, by field; the gradients, and how many phases."""
     names = [field.name for field in dataclasses.fields(schedule.phases[0])] if schedule.phases else []
     columns = {name: [getattr(phase, name) for phase in schedule.phases] for name in names}
     numbers = {name: values for name, values in columns.items() if all(_number(value) for value in values)}
-    counts = {"phases": len(schedule.phases), "gradients": schedule.gradients}
-    return {name: np.array(values, dtype=float) for name, values in numbers.items()} | counts
+    counted = {"gradients": schedule.gradients, "phases": len(schedule.phases)}
+    return {name: np.array(values, dtype=float) for name, values in numbers.items()} | counted
 
 
 def _number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _compared(
-    planned: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Any]]],
-    stated: Stated,
-    beside: frozenset[str],
-    plans: _Plans,
-) -> Verdict:
-    for where, fixed, values in planned:
-        missing = sorted(fixed.keys() - stated.keys() - beside - {"phases", "gradients"})
-        if missing:
-            return differs(f"the schedule fixes {', '.join(missing)}, which no claim states")
-        for name, label in stated.items():
-            value = fixed.get(name, values.get(name))
-            if value is None:
-                return differs(f"the schedule fixes no {name}, which {label} states")
-            power = plans.powers.get(name, 1)
-            wrong = _difference(name if power == 1 else f"{name}^{power}", label, np.power(value, power), values)
-            if wrong:
-                return differs(f"{wrong}, at {where}")
-    names = ", ".join(plans.symbols.get(name, name) for name in stated)
-    said = f"{names} {'is' if len(stated) == 1 else 'are'} as stated"
+def _compared(planned: Sequence[list[_Plan]], stated: Stated, beside: frozenset[str]) -> Verdict:
+    for plan in itertools.chain.from_iterable(planned):
+        wrong = plan.wrong(beside)
+        if wrong:
+            return differs(wrong)
+    said = f"{', '.join(stated)} {'is' if len(stated) == 1 else 'are'} as stated"
     if len(planned) < LEAST:
         return undecided(f"{said} at the {len(planned)} drawn problems that can be planned", "exact")
     return holds(f"{said} at {len(planned)} drawn problems", "exact", numbers={"problems": len(planned)})
 
 
-def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any]) -> str:
+def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """What is wrong with one setting: "" where it agrees with its claim."""
     bound = claim(label).bound
     if bound is None:
         return f"{label} has no formula"
     ours = np.asarray(fixed, dtype=float)
+    if ours.ndim and index not in bound.free_symbols and not bound.atoms(sp.Indexed):
+        values = {**values, **{name: value for name, value in own.items() if value is not None}}
     bound, terms = _unrolled(bound, values, ours.size)
     theirs = np.broadcast_to(evaluate(bound, {**values, **terms}, label=label), ours.shape)
     wrong = ~np.isclose(ours, theirs, rtol=CLOSE, atol=0.0)
@@ -163,10 +239,15 @@ def _difference(name: str, label: str, fixed: Any, values: Mapping[str, Any]) ->
 
 
 def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[sp.Expr, dict[str, Any]]:
-    """The formula with `eta[i]` and `eta[i - 1]` as symbols of their own, and the values of these in all phases."""
+    """The formula with `eta[i]` and `eta[i - 1]` as symbols of their own, and the values of these in all phases.
+
+    The i of a sum over the phases is no phase by itself.
+    """
+    if index not in bound.free_symbols:
+        return bound, {}
     numbers = np.arange(1, phases + 1)
     found: dict[str, Any] = {index.name: numbers.astype(float)}
-    for term in bound.atoms(sp.Indexed):
+    for term in bound.atoms(sp.Indexed) if index in bound.free_symbols else ():
         shift = term.indices[0] - index
         name = f"{term.base.label}{SEQUENCE}"
         if shift.is_Integer and name in values:
@@ -188,7 +269,7 @@ def drawn(
     family: Family = "",
     smooth: bool = True,
     extra: Mapping[str, tuple[float, float]] | None = None,
-) -> Callable[[Rng], tuple[Problem, int]]:
+) -> Problems:
     """Problems with constants that differ from norm to norm and from moment to moment, so that none stands for another.
 
     Args:

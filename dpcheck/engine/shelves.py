@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from dpcheck.engine import collect, homes, papers
-from dpcheck.engine.homes import Home, HomeKind
+from dpcheck.engine import collect, homes, papers, verifiers
+from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.homes import Home, HomeKind, Needed, Part
 from dpcheck.engine.layout import Layout, typed
 from dpcheck.errors import CollectionError, UnknownLabel
 from dpcheck.labels import split_label
@@ -97,6 +99,11 @@ class Shelves(abc.ABC, Generic[C, K]):
     def digest(self, label: str) -> str:
         """Fingerprint of what a claim asserts. Raises `KeyError` where there is none."""
 
+    def bugs(self) -> Iterator[ContentFile]:
+        """The files of seeded bugs: of no paper, then of papers, which stand beside their checks."""
+        yield from (file for folder in self.layout.mutants for file in collect.files(folder))
+        yield from (file for folder in self.layout.content for file in collect.bugs(folder))
+
     # -- where it stands ----------------------------------------------------------------------------------------
 
     def homes(self, label: str) -> list[Home]:
@@ -120,6 +127,32 @@ class Shelves(abc.ABC, Generic[C, K]):
         found += [self.home(check.id) for check in self.checks_of(label)]
         found += [self._home("mutant", *place) for place in self._bugs.get(statement, [])]
         return list(dict.fromkeys(found))
+
+    def needed(self, label: str) -> list[Needed]:
+        """The files that one has to know to understand a statement with its readings, and to change it.
+
+        A check, or a derivation, of another statement that bears on this one counts where this one has none of its own.
+        Readings in a folder of their own, say comparisons of two papers, are for themselves.
+        """
+        statement, table = label.partition("@")[0], _Table(self.root)
+        folder = self._places[label if label in self.claims else statement][0].parent
+        claims = [claim for claim in self.readings(statement) if self._places[claim.label][0].parent == folder]
+        table.add("bounds", [self._places[claim.label] for claim in claims])
+        derivations = [name for claim in claims for name in self.derived(claim.label)]
+        table.add("bounds", [self._places[f"derivation {name}"] for name in _own(derivations, statement)])
+        names = dict.fromkeys([statement, *(other.partition("@")[0] for claim in claims for other in claim.about)])
+        table.add("algorithm", [place for name in names for place in self._implementing.get(name, [])])
+        checks = _own([check.id for claim in claims for check in self.checks_of(claim.label)], statement)
+        audits = [self._places[id] for id in checks if not id.endswith("::derivation")]
+        audits += [place for claim in claims if (place := self._places.get(f"unchecked {claim.label}"))]
+        table.add("audits", audits)
+        table.add("cases", [(file, 0) for path, _ in audits for file in self.helpers(path)])
+        table.add("witnesses", self._verifying.get(statement, []))
+        return table.rows()
+
+    @abc.abstractmethod
+    def helpers(self, path: Path) -> list[Path]:
+        """The files in the folder of a file of checks, and below, that it imports, directly or not."""
 
     def home(self, id: str) -> Home:
         """Where one claim (by label) or one check (by id) is defined."""
@@ -164,8 +197,16 @@ class Shelves(abc.ABC, Generic[C, K]):
         return homes.quoted(homes.code_files())
 
     @functools.cached_property
+    def _implementing(self) -> Quotes:
+        return homes.implementing(homes.code_files())
+
+    @functools.cached_property
+    def _verifying(self) -> Quotes:
+        return homes.verifying(verifiers.of(self.layout, self.paths))
+
+    @functools.cached_property
     def _bugs(self) -> Quotes:
-        return homes.quoted(f.path for folder in self.layout.mutants for f in collect.files(folder))
+        return homes.quoted(f.path for f in self.bugs())
 
     @functools.cached_property
     def _sections(self) -> dict[Path, list[tuple[str, int]]]:
@@ -175,3 +216,24 @@ class Shelves(abc.ABC, Generic[C, K]):
         if path not in self._sections:
             self._sections[path] = homes.headings(path) if path.is_file() else []
         return self._sections[path]
+
+
+class _Table:
+    """Files with their lines, a part after the other."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lines: dict[tuple[Part, str], set[int]] = {}
+
+    def add(self, part: Part, places: Iterable[tuple[Path, int]]) -> None:
+        """Files that stand there already stay where they are; a line 0 is none."""
+        for path, line in places:
+            self._lines.setdefault((part, homes.shown(path, self._root)), set()).update({line} - {0})
+
+    def rows(self) -> list[Needed]:
+        return [Needed(part, path, tuple(sorted(lines))) for (part, path), lines in self._lines.items()]
+
+
+def _own(names: Sequence[str], statement: str) -> list[str]:
+    """Those of checks or derivations that are of a statement or its readings; all of them where there are none."""
+    return [name for name in names if re.split("@|::", name)[0] == statement] or list(names)

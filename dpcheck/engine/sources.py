@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import dpcheck
+from dpcheck.carried import PACKAGE
 from dpcheck.engine import memo
-from dpcheck.engine.layout import PACKAGE
 from dpcheck.labels import LABEL
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 """Norms, convex sets with exact projections, and mirror maps."""
 
 from dpcheck.geometry import norms
-from dpcheck.geometry.cones import Cone, ConeCap, GeneratedCone, Orthant, SecondOrderCone, minkowski_norm
-from dpcheck.geometry.intersections import BallIntersection, Intersection
-from dpcheck.geometry.mirror import Entropy, Measured, PowerMap, measure_strong_convexity
+from dpcheck.geometry.cones import Cone, ConeCap, GeneratedCone, Orthant, SecondOrderCone
+from dpcheck.geometry.intersections import BallIntersection
+from dpcheck.geometry.mirror import Entropy, MeasuredConvexity, PowerMap, measure_strong_convexity
 from dpcheck.geometry.polytopes import Polytope
-from dpcheck.geometry.sets import Ball, Box, Domain, Ellipsoid, Interval, L1Ball, LpBall, Simplex
+from dpcheck.geometry.sets import Ball, Box, Cornered, Domain, Ellipsoid, Interval, L1Ball, LpBall, Simplex
 from dpcheck.geometry.widths import Estimate, monte_carlo_width
 
 __all__ = [
@@ -14,23 +14,22 @@ __all__ = [
     "Box",
     "Cone",
     "ConeCap",
+    "Cornered",
     "Domain",
     "Ellipsoid",
     "Entropy",
     "Estimate",
     "GeneratedCone",
-    "Intersection",
     "Interval",
     "L1Ball",
     "LpBall",
-    "Measured",
+    "MeasuredConvexity",
     "Orthant",
     "Polytope",
     "PowerMap",
     "SecondOrderCone",
     "Simplex",
     "measure_strong_convexity",
-    "minkowski_norm",
     "monte_carlo_width",
     "norms",
 ]

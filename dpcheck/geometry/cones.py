@@ -12,9 +12,8 @@ from scipy import optimize
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import widths
 from dpcheck.geometry.norms import equivalence, norm, scaled, unit, unscaled
-from dpcheck.geometry.polytopes import Polytope
 from dpcheck.geometry.projections import project_l2, within
-from dpcheck.geometry.sets import Box, Domain, Ellipsoid, LpBall, Mask, Supported, check_radius
+from dpcheck.geometry.sets import Mask, Supported, check_radius
 from dpcheck.interfaces import Array
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(400)
@@ -190,54 +189,3 @@ class ConeCap(Supported):
     def gaussian_width(self) -> float:
         """radius E|projection of xi onto the cone|, since the support function is radius times that length."""
         return self.radius * self.cone.expected_length()
-
-
-def minkowski_norm(domain: Domain, v: Array) -> Array:
-    """min{r >= 0: v in r C} for a set C that is symmetric about 0 with 0 inside: (..., d) -> (...).
-
-    Its dual norm is `domain.support`. Closed forms for l_p balls, boxes and ellipsoids, a linear programme for
-    polytopes, otherwise bisection on membership, to 1e-12.
-
-    Raises:
-        InvalidInput: the set is not symmetric about 0.
-    """
-    v = np.asarray(v, dtype=float)
-    probes = np.concatenate([np.eye(domain.d), np.ones((1, domain.d))])
-    if not np.allclose(domain.support(probes), domain.support(-probes), rtol=1e-9) or not domain.support(probes).all():
-        raise InvalidInput(f"a Minkowski norm needs a set that is symmetric about 0 with 0 inside, got {domain!r}")
-    if isinstance(domain, LpBall):
-        return np.asarray(norm(v, domain.p) / domain.radius)
-    if isinstance(domain, Ellipsoid):
-        return np.asarray(norm(v / domain.axes))
-    if isinstance(domain, Box):
-        return np.asarray((np.abs(v) / domain.high).max(axis=-1))
-    flat = v.reshape(-1, domain.d)
-    if isinstance(domain, Polytope):
-        found = np.array([_programme(domain.vertices, row) for row in flat])
-    else:
-        found = _bisected(domain, flat)
-    return found.reshape(v.shape[:-1])
-
-
-def _programme(vertices: Array, v: Array) -> float:
-    """min sum a with sum a_i vertex_i = v, a >= 0."""
-    found = optimize.linprog(np.ones(len(vertices)), A_eq=vertices.T, b_eq=v, bounds=(0, None))
-    if not found.success or found.fun is None:
-        raise InvalidInput(f"{v} lies in no multiple of the polytope: {found.message}")
-    return float(found.fun)
-
-
-def _bisected(domain: Domain, v: Array) -> Array:
-    low, high = np.zeros(len(v)), np.ones(len(v))
-    size = norm(v)
-    while (outside := ~domain.contains(v / high[:, None], 0.0) & (size > 0)).any():
-        high = np.where(outside, 2 * high, high)
-        if high.max() > 1e15:
-            raise InvalidInput(f"a point lies in no multiple of {domain!r}")
-    for _ in range(100):
-        middle = (low + high) / 2
-        inside = domain.contains(v / np.maximum(middle, 1e-300)[:, None], 0.0)
-        low, high = np.where(inside, low, middle), np.where(inside, middle, high)
-        if (high - low <= 1e-13 * high).all():
-            break
-    return np.where(size > 0, high, 0.0)

@@ -1,8 +1,6 @@
-"""Intersections: of a domain with a ball, exactly, and of several sets, to a certified tolerance."""
+"""The intersection of a domain with a ball, exactly."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,6 +9,7 @@ from dpcheck.geometry.norms import equivalence, norm, scaled, unit
 from dpcheck.geometry.projections import project_l2, within
 from dpcheck.geometry.sets import Ball, Domain, Mask
 from dpcheck.interfaces import Array
+from dpcheck.numerics import edges
 
 
 class BallIntersection:
@@ -71,12 +70,7 @@ class BallIntersection:
             high = np.where(outside, 2 * high + 1, high)
             if high.max() > 1e15:
                 break
-        for _ in range(200):
-            middle = (low + high) / 2
-            outside = norm(point(middle) - centre) > radius
-            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
-            if (high - low <= 4e-16 * high).all():
-                break
+        _, high = edges(lambda t: norm(point(t) - centre) <= radius, low, high, halvings=200, tolerance=4e-16)
         return point(high)
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
@@ -107,76 +101,3 @@ def _two_balls(y: Array, first: Array, big: float, second: Array, small: Array) 
     off = off - (off * forward).sum(axis=1, keepdims=True) * forward
     corner = middle + ring[:, None] * unit(off)
     return np.where(inside[:, None], on_second, corner)
-
-
-class Intersection:
-    """Several sets at once; Dykstra's algorithm, stopped by a certificate.
-
-    Args:
-        parts: sets with exact projections.
-        interior: centre of a ball that lies in all parts.
-        inner_radius: its radius, > 0; the certificate rests on it.
-        tolerance: largest distance of a returned point to the true projection. Duality gaps bound squared distances, so
-            about 1e-7 of the size of the problem is the least that float64 can certify.
-    """
-
-    def __init__(
-        self, parts: Sequence[Domain], interior: Array, inner_radius: float, *, tolerance: float = 1e-6
-    ) -> None:
-        if len(parts) < 2 or len({part.d for part in parts}) != 1:
-            raise InvalidInput("an intersection needs two or more sets of the same dimension")
-        self.parts, self.interior = tuple(parts), np.asarray(interior, dtype=float)
-        self.inner_radius, self.tolerance = float(inner_radius), float(tolerance)
-        if not (self.inner_radius > 0 and self.tolerance > 0):
-            raise InvalidInput(f"needs inner_radius > 0 and tolerance > 0, got {inner_radius!r} and {tolerance!r}")
-        probes = self.interior + self.inner_radius * np.concatenate([np.eye(self.d), -np.eye(self.d)])
-        if not all(np.all(part.contains(probes)) for part in self.parts):
-            raise InvalidInput(f"the ball of radius {inner_radius:g} around `interior` does not lie in all parts")
-
-    @property
-    def d(self) -> int:
-        return self.parts[0].d
-
-    def project(self, w: Array) -> Array:
-        """A point of the intersection within `tolerance` of the Euclidean projection: (..., d) -> (..., d).
-
-        Raises:
-            InvalidInput: not certified within 20,000 sweeps.
-        """
-        points = np.asarray(w, dtype=float)
-        y = points.reshape(-1, self.d)
-        x, pulls = y.copy(), [np.zeros_like(y) for _ in self.parts]
-        for sweep in range(20_000):
-            last = []
-            for i, part in enumerate(self.parts):
-                moved = x + pulls[i]
-                x = part.project(moved)
-                pulls[i] = moved - x
-                last.append(x)
-            if sweep % 10 == 9 or sweep < 3:
-                feasible, error = self._certified(x, last, pulls)
-                if (error <= self.tolerance).all():
-                    return feasible.reshape(points.shape)
-        raise InvalidInput(f"the projection is certified to {error.max():.2g} only, not to {self.tolerance:g}")
-
-    def _certified(self, x: Array, last: Sequence[Array], pulls: Sequence[Array]) -> tuple[Array, Array]:
-        """A feasible point near `x`, and a bound on its distance to the projection.
-
-        With pulls p_i normal to part i at x_i and y - x = sum p_i, every feasible z satisfies
-        |x - x*|^2 <= sum <p_i, x_i - z> + |x - z| |x - x*|.
-        """
-        outside = np.max([norm(part.project(x) - x) for part in self.parts], axis=0)
-        share = (outside / (outside + self.inner_radius))[:, None]
-        z = (1 - share) * x + share * self.interior
-        gap = sum(((p * (at - z)).sum(axis=1) for p, at in zip(pulls, last, strict=True)), start=np.zeros(len(x)))
-        off = norm(x - z)
-        error = off + (off + np.sqrt(off * off + 4 * np.maximum(gap, 0.0))) / 2
-        return z, error
-
-    def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
-        """Whether every part holds the point."""
-        return np.asarray(np.all([part.contains(w, tolerance) for part in self.parts], axis=0))
-
-    def diameter(self, p: float = 2.0) -> float:
-        """An upper bound: the least diameter of a part."""
-        return min(part.diameter(p) for part in self.parts)

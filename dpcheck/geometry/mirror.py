@@ -99,18 +99,6 @@ class PowerMap:
         bound = bound[..., None] if bound.ndim else bound
         return np.asarray(u * np.where(length > bound, bound / np.where(length > 0, length, 1.0), 1.0))
 
-    def minimiser_in_box(self, theta: Array, low: Array | float, high: Array | float) -> Array:
-        """argmin Phi(u) - <theta, u> over low <= u <= high, where low <= 0 <= high."""
-        self._require_smooth_dual()
-        theta = np.asarray(theta, dtype=float)
-        if not (np.all(np.asarray(low) <= 0) and np.all(np.asarray(high) >= 0)):
-            raise InvalidInput("the box of a mirror step must contain the centre of the map")
-
-        def clipped(tau: Array) -> Array:
-            return np.clip(self._separable(theta, tau), low, high)
-
-        return self._consistent(theta, clipped, math.inf)
-
     def minimiser_in_l1(
         self, theta: Array, l1_radius: float, centre: Array | float = 0.0, radius: float = math.inf
     ) -> Array:
@@ -270,7 +258,7 @@ class MirrorMap(Protocol):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredConvexity:
     """Smallest <grad(x) - grad(y), x - y> / |x - y|^2 that was found, and the pair: no modulus above it is true."""
 
     value: float
@@ -280,7 +268,7 @@ class Measured:
 
 def measure_strong_convexity(
     mirror: MirrorMap, p: float, d: int, rng: Rng, *, pairs: int = 4000, positive: bool = False
-) -> Measured:
+) -> MeasuredConvexity:
     """Searches for the pair that shows the least strong convexity in l_p: structured and random pairs, then descent.
 
     Args:
@@ -308,7 +296,7 @@ def measure_strong_convexity(
     polished = optimize.minimize(objective, start.tolist(), method="Powell")
     candidates = [(float(found[best]), x[best], y[best]), (float(polished.fun), polished.x[:d], polished.x[d:])]
     value, left, right = min(candidates, key=lambda c: c[0])
-    return Measured(value, domain(left), domain(right))
+    return MeasuredConvexity(value, domain(left), domain(right))
 
 
 def _pairs(d: int, rng: Rng, pairs: int) -> tuple[Array, Array]:

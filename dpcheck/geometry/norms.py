@@ -98,6 +98,13 @@ def unit(w: Array) -> Array:
     return np.asarray(u / np.maximum(norm(u), 0.25)[..., None])  # `u` is 0, or at least 1/2 long
 
 
+def clip_norm(v: Array, level: float | Array) -> Array:
+    """v min(1, level/|v|) over the last axis, (..., d); a level array broadcasts against the leading axes."""
+    length = np.linalg.norm(v, axis=-1)
+    shrink = np.minimum(1.0, level / np.where(length > 0, length, 1.0))
+    return np.asarray(v * np.where(length > 0, shrink, 1.0)[..., None])
+
+
 def dual_exponent(p: float) -> float:
     """q with 1/p + 1/q = 1."""
     check_exponent(p)

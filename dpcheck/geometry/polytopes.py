@@ -35,10 +35,18 @@ class Polytope(Supported):
     def project(self, w: Array) -> Array:
         """Wolfe's minimum-norm-point algorithm, finite and exact to rounding; one point at a time."""
         points = np.asarray(w, dtype=float)
-        size = float(np.abs(self.vertices).max())
+        size = float(np.abs(self.vertices).max()) or 1.0
+        flat = self._flattened(within(points.reshape(-1, self.d), size, far=1e150))
         # Differences to the vertices lose their digits beyond; there the direction alone decides.
-        flat = within(points.reshape(-1, self.d), size if size > 0 else 1.0, far=1e7)
+        flat = within(flat, size, far=1e7)
         return np.stack([_projected(self.vertices, point) for point in flat]).reshape(points.shape)
+
+    def _flattened(self, points: Array) -> Array:
+        """The points of the hull's own plane nearest to these: of a far one the rest would drown it."""
+        middle = self.vertices.mean(axis=0)
+        _, sizes, axes = np.linalg.svd(self.vertices - middle, full_matrices=False)
+        along = axes[sizes > 1e-12 * max(1e-300, float(sizes.max()))]
+        return points if len(along) == self.d else middle + (points - middle) @ along.T @ along
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:
         """Whether the distance to the hull is at most `tolerance`."""
@@ -60,12 +68,18 @@ def _projected(vertices: Array, point: Array) -> Array:
     """The point of the hull nearest to `point`; computed in units in which nothing overflows or vanishes."""
     moved = vertices - point
     unit, k = scaled(moved.reshape(1, -1))
-    weights = _nearest_to_zero(unit.reshape(moved.shape))
-    return np.asarray(point + unscaled(weights, k[0]))
+    corral, weights = _nearest_to_zero(unit.reshape(moved.shape))
+    away = unscaled(weights @ unit.reshape(moved.shape)[corral], k[0])
+    # A difference to a far point has the digits of the far point; the vertices have their own.
+    far = float(np.abs(away).max()) > float(np.abs(vertices).max())
+    return np.asarray(weights / weights.sum() @ vertices[corral] if far else point + away)
 
 
-def _nearest_to_zero(points: Array) -> Array:
-    """The point of the convex hull of `points` (K, d) nearest to the origin (Wolfe 1976)."""
+def _nearest_to_zero(points: Array) -> tuple[list[int], Array]:
+    """Which of `points` (K, d) make up the point of their convex hull nearest to the origin, with which weights.
+
+    The algorithm is Wolfe's (1976).
+    """
     sizes = (points * points).sum(axis=1)
     scale = float(sizes.max())
     corral, weights = [int(sizes.argmin())], np.ones(1)
@@ -74,7 +88,7 @@ def _nearest_to_zero(points: Array) -> Array:
         best = int((points @ x).argmin())
         # Optimal when no point lies below the supporting hyperplane at x.
         if x @ x - points[best] @ x <= 1e-14 * scale or best in corral:
-            return np.asarray(x)
+            break
         corral, weights = [*corral, best], np.append(weights, 0.0)
         while True:
             affine = _affine_weights(points[corral])
@@ -90,7 +104,7 @@ def _nearest_to_zero(points: Array) -> Array:
             keep[np.flatnonzero(falling)[int(steps.argmin())]] = False
             corral, weights = [i for i, kept in zip(corral, keep, strict=True) if kept], weights[keep]
         x = weights @ points[corral]
-    return np.asarray(x)
+    return corral, weights
 
 
 def _affine_weights(points: Array) -> Array:

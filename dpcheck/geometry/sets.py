@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -200,6 +200,16 @@ class Ball(LpBall):
 
     def __init__(self, d: int, radius: float, centre: Vector | None = None) -> None:
         super().__init__(d, radius, 2.0, centre)
+
+
+@runtime_checkable
+class Cornered(Protocol):
+    """A set that knows its extreme points."""
+
+    @property
+    def vertices(self) -> Array:
+        """(K, d)."""
+        ...
 
 
 class L1Ball(LpBall):

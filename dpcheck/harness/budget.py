@@ -106,6 +106,8 @@ def _noise(schedule: Schedule[Any], spent: Account, epsilon: float, delta: float
 def _why(spent: Account, delta: float) -> str:
     if spent.unproved:
         return f"sensitivities rest on {', '.join(spent.unproved)}, not proved here"
+    if not spent.releases:
+        return "no noise hides what it returns"
     failure = max(stretch.failure for stretch in spent.stretches)
     if failure > delta:
         return f"sensitivities fail with probability {failure:.3g}, more than delta"

@@ -22,6 +22,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.harness.replay import Replay
 from dpcheck.interfaces import Array, Law, Release, Schedule
 from dpcheck.laws import Exponential, Gaussian, IsotropicLaplace, Laplace, NoisyMin
+from dpcheck.numerics import edge
 from dpcheck.privacy import gaussian_delta
 
 POINTS = 2**14
@@ -41,7 +42,7 @@ Profile = Callable[[float], float]
 
 
 @dataclass(frozen=True)
-class Part:
+class LawPair:
     """One use of one release, as a pair of output laws (P, Q).
 
     Attributes:
@@ -59,9 +60,9 @@ class Part:
     cheap: bool = True
 
 
-def symmetric(profile: Profile, top: float, attained: bool, key: tuple[object, ...], cheap: bool = True) -> Part:
+def symmetric(profile: Profile, top: float, attained: bool, key: tuple[object, ...], cheap: bool = True) -> LawPair:
     """A part whose two directions are alike."""
-    return Part((profile, profile), (top, top), attained, key, cheap)
+    return LawPair((profile, profile), (top, top), attained, key, cheap)
 
 
 class Composition:
@@ -72,7 +73,7 @@ class Composition:
         parts: the others.
     """
 
-    def __init__(self, mu: float, parts: Sequence[Part]) -> None:
+    def __init__(self, mu: float, parts: Sequence[LawPair]) -> None:
         self.mu, self.parts = mu, tuple(parts)
         alike = all(part.profiles[0] is part.profiles[1] for part in parts)
         self._directions = (0,) if alike else (0, 1)
@@ -119,10 +120,7 @@ class Composition:
             low, high = high, 2 * high
             if high > 1e6:
                 return math.inf
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.delta(middle)[side] > delta else (low, middle)
-        return high
+        return edge(lambda epsilon: self.delta(epsilon)[side] <= delta, low, high, halvings=60)[1]
 
     @functools.cached_property
     def _laws(self) -> tuple[tuple[_Law, _Law], ...]:
@@ -147,7 +145,7 @@ _Piece = tuple[Array, float, float, int]
 """Masses on a grid, its first loss, the mass of an infinite loss, how often it is used."""
 
 
-def _convolved(parts: Sequence[tuple[Part, float, int]], step: float, way: int) -> tuple[_Law, _Law]:
+def _convolved(parts: Sequence[tuple[LawPair, float, int]], step: float, way: int) -> tuple[_Law, _Law]:
     below: list[_Piece] = []
     above: list[_Piece] = []
     for part, reach, uses in parts:
@@ -185,7 +183,7 @@ def _convex(x: Array, curve: Array) -> Array:
     return np.asarray(np.interp(x, xs[hull], ys[hull]))
 
 
-def _reach(part: Part) -> float:
+def _reach(part: LawPair) -> float:
     """Losses beyond it are impossible, or have a mass of at most `NEGLIGIBLE`."""
     if max(part.tops) <= LARGEST:
         return max(part.tops)
@@ -261,7 +259,7 @@ def compose(schedule: Schedule[Any], distances: Mapping[str, float | Sequence[fl
     if unknown:
         raise InvalidInput(f"the schedule has no release {unknown[0]!r}; it names {', '.join(list(releases)[:6])}")
     squares: list[float] = []
-    parts: list[Part] = []
+    parts: list[LawPair] = []
     for name, moved in distances.items():
         release = releases[name]
         uses = [float(moved)] * release.count if isinstance(moved, float | int) else [float(v) for v in moved]
@@ -271,7 +269,7 @@ def compose(schedule: Schedule[Any], distances: Mapping[str, float | Sequence[fl
     return Composition(math.sqrt(math.fsum(squares)), _once(parts))
 
 
-def _sort(law: Law, apart: float, release: Release, squares: list[float], parts: list[Part]) -> None:
+def _sort(law: Law, apart: float, release: Release, squares: list[float], parts: list[LawPair]) -> None:
     if isinstance(law, Gaussian):
         squares.append((apart / law.sigma) ** 2)
         return
@@ -287,10 +285,10 @@ def _free_repeats(law: Law, apart: float) -> bool:
     return 0 < once < math.inf and law.pure(apart, 2) == once
 
 
-def _once(parts: Sequence[Part]) -> list[Part]:
+def _once(parts: Sequence[LawPair]) -> list[LawPair]:
     """Of uses that are charged together, the one that moves most, as the pair of randomised response."""
     kept = [part for part in parts if not part.key[-1]]
-    groups: dict[object, list[Part]] = {}
+    groups: dict[object, list[LawPair]] = {}
     for part in parts:
         if part.key[-1]:
             groups.setdefault(part.key[-1], []).append(part)
@@ -323,7 +321,7 @@ def of_replay(replay: Replay) -> Composition:
     if not replay.history_free():
         raise InvalidInput("cores depend on earlier outputs, so losses do not add up as shifts; use privacy.losses")
     squares: list[float] = []
-    parts: list[Part] = []
+    parts: list[LawPair] = []
     for movement in replay.movements:
         core, other, law = movement.core[0], movement.other[0], movement.release.law
         apart = float(movement.distance[0])
@@ -342,13 +340,13 @@ def of_replay(replay: Replay) -> Composition:
     return Composition(math.sqrt(math.fsum(squares)), _once(parts))
 
 
-def _laplace(shift: float, scale: float) -> Part:
+def _laplace(shift: float, scale: float) -> LawPair:
     law = Laplace(scale)
     curve = functools.partial(law.delta, sensitivity=shift)
     return symmetric(curve, law.pure(shift), True, ("laplace", shift / scale, ""))
 
 
-def _isotropic(core: Array, other: Array, scale: float) -> Iterator[Part]:
+def _isotropic(core: Array, other: Array, scale: float) -> Iterator[LawPair]:
     k = core.shape[-1]
     law = IsotropicLaplace(scale, d=k)
     for shift in np.linalg.norm(core - other, axis=-1).ravel().tolist():
@@ -357,7 +355,7 @@ def _isotropic(core: Array, other: Array, scale: float) -> Iterator[Part]:
             yield symmetric(curve, law.pure(shift), True, ("isotropic", k, shift / scale, ""), cheap=False)
 
 
-def _finite(log_p: Array, log_q: Array) -> Part:
+def _finite(log_p: Array, log_q: Array) -> LawPair:
     """A pair of finite laws, each direction with its own curve."""
     p, q = np.exp(log_p), np.exp(log_q)
 
@@ -366,4 +364,4 @@ def _finite(log_p: Array, log_q: Array) -> Part:
 
     forth, back = functools.partial(stick, p, q), functools.partial(stick, q, p)
     tops = float(np.max(log_p - log_q)), float(np.max(log_q - log_p))
-    return Part((forth, back), tops, True, ("finite", p.tobytes(), q.tobytes(), ""))
+    return LawPair((forth, back), tops, True, ("finite", p.tobytes(), q.tobytes(), ""))

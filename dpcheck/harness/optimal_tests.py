@@ -63,22 +63,6 @@ def packing_error(size: int, epsilon: Number, changed: int) -> Any:
         return q / (2 * (1 + q))
 
 
-def fano_error(size: int, information: Number) -> Any:
-    """Fano's bound on the average decoding error among `size` hypotheses: 1 - (I + log 2) / log(size), at least 0."""
-    with mpmath.workdps(DIGITS):
-        return max(mpmath.mpf(0), 1 - (as_mpf(information) + mpmath.log(2)) / mpmath.log(size))
-
-
-def zcdp_information(n: int, gap: Number, rho: Number) -> Any:
-    """Information that a rho-zCDP answer carries on laws that are `gap` apart in total variation, from n records.
-
-    rho (n^2 gap^2 + n gap (1 - gap)): rho times the second moment of the number of records that a coupling changes.
-    """
-    with mpmath.workdps(DIGITS):
-        gap = as_mpf(gap)
-        return as_mpf(rho) * (n * n * gap * gap + n * gap * (1 - gap))
-
-
 def decoding_error(estimates: Array, truth: Array, points: Array) -> tuple[int, int]:
     """Nearest-neighbour decoding: (errors, trials). Ties go to the smaller index.
 

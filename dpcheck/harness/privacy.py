@@ -23,6 +23,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.harness.losses import Composition
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array, Schedule
+from dpcheck.numerics import edge
 from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, RenyiDP
 from dpcheck.statistics.means import refute_mean
 from dpcheck.verdicts import Verdict, Witness, consistent, holds, refuted, undecided
@@ -171,13 +172,10 @@ class Losses:
         """Smallest epsilon at which the trials' mean of `delta` is at most delta: an estimate, no bound."""
         if float(self.delta(0.0).mean()) <= delta:
             return 0.0
-        low, high = 0.0, float(self.values.max())
+        high = float(self.values.max())
         if math.isinf(high):
             return math.inf
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if float(self.delta(middle).mean()) > delta else (low, middle)
-        return high
+        return edge(lambda epsilon: float(self.delta(epsilon).mean()) <= delta, 0.0, high, halvings=60)[1]
 
 
 def losses(case: Case, data: Array, neighbour: Array, trials: int, seed: int, *key: Any) -> Losses:

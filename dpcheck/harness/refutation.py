@@ -1,7 +1,7 @@
-"""Refutations by witness: parameters that a verifier of `dpcheck.witnesses` recomputes in 50 digits or exactly.
+"""Refutations by witness: parameters that a verifier recomputes in 50 digits or exactly.
 
-The verifier is named without its module, which is the paper of the label: `refuted_by("l1_geometry/lem-3-2",
-"reflected_walk", T=300)` is recomputed by `dpcheck.witnesses.l1_geometry.reflected_walk`.
+The verifier is named without its paper, which is that of the label: `refuted_by("l1_geometry/lem-3-2", "lem_3_2",
+T=300)` is recomputed by `lem_3_2` of `audits/l1_geometry/witnesses.py`.
 """
 
 from __future__ import annotations

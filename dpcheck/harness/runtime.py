@@ -19,6 +19,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Rng, Sample, Schedule, Workload
 from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
+from dpcheck.workloads import Extended
 
 
 class CountingWorkload:
@@ -38,9 +39,8 @@ class CountingWorkload:
             # Copied onto the instance, so that `isinstance` against a protocol finds them.
             if not name.startswith("_") and not hasattr(type(self), name):
                 setattr(self, name, getattr(workload, name))
-        inner = getattr(workload, "extension_gradient", None)
-        if inner is not None:
-            self.extension_gradient = self._counted(inner)
+        if isinstance(workload, Extended):
+            self.extension_gradient = self._counted(workload.extension_gradient)
 
     def _counted(self, gradient: Callable[..., Array]) -> Callable[..., Array]:
         def call(*arguments: Any, **options: Any) -> Array:

@@ -79,22 +79,6 @@ class BallRecords:
 
 
 @dataclass(frozen=True)
-class AtomRecords:
-    """Finitely many records, (count, *record)."""
-
-    values: Array
-
-    @property
-    def width(self) -> int:
-        return 1
-
-    def decode(self, codes: Array) -> Array:
-        count = len(self.values)
-        index = np.minimum(((codes[..., 0] + 1) / 2 * count).astype(np.intp), count - 1)
-        return np.asarray(self.values[index])
-
-
-@dataclass(frozen=True)
 class UserRecords:
     """A record is a user: m samples of `samples`, (m, *sample)."""
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.replay import Case, distance
-from dpcheck.harness.risk import expectation
 from dpcheck.harness.search import Measure, Pair, Records, Search, maximise
 from dpcheck.harness.sensitivity import Certificate, Confirm, judge
 from dpcheck.interfaces import Array, Norm
@@ -29,20 +28,6 @@ def of_map(function: Map, bound: float, norm: Norm = 2.0) -> Measure:
 
     def measure(data: Array, neighbour: Array) -> dict[str, Array]:
         return {VALUE: distance(function(data), function(neighbour), norm) / bound}
-
-    return measure
-
-
-def of_case(case: Case, bound: float, norm: Norm = 2.0) -> Measure:
-    """The same of what an algorithm returns, its noise and coins replayed.
-
-    An algorithm with releases returns a function of them and never moves under replay: this is for algorithms that
-    release nothing (their randomness is all coins), and for the non-private cores of private ones.
-    """
-    _check_bound(bound)
-
-    def measure(data: Array, neighbour: Array) -> dict[str, Array]:
-        return {VALUE: case.replay(data, neighbour, len(data)).returned_distance(norm) / bound}
 
     return measure
 
@@ -73,18 +58,6 @@ def distances(case: Case, data: Array, neighbour: Array, trials: int, seed: int,
     if seen.other is None:
         raise InvalidInput(f"the two runs part, so their distance means nothing: {seen.parted}")
     return seen.returned_distance(norm)
-
-
-def on_average(moved: Array, bound: float, failure_probability: float, *, limit: float | None = None) -> Verdict:
-    """Judges E over coins of |A(S) - A(S')| <= bound for one pair.
-
-    HOLDS speaks of this pair only: pass the pair that a proof names as the worst.
-
-    Args:
-        moved: (trials,) from `distances`.
-        limit: what the distance never exceeds (the diameter of the domain), if that is known.
-    """
-    return expectation(moved, bound, failure_probability, limit=limit, quantity="mean distance")
 
 
 def _check_bound(bound: float) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from dpcheck.asymptotics import Comparison, Regime, compare, verify
 from dpcheck.errors import InvalidInput
+from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict, holds, refuted, undecided
 
@@ -77,8 +80,7 @@ def agree(
     worst = int(off.argmax())
     numbers: dict[str, float | int | str | bool] = {"compared": a.size, "largest relative difference": float(off.max())}
     said = f"{what}: {float(a.flat[worst]):.9g} against {float(b.flat[worst]):.9g} where they differ most, of {a.size}"
-    make = holds if float(off.max()) <= tolerance else refuted
-    return make(said, "exact", numbers=numbers, severity=float(off.max()))
+    return judged(float(off.max()), "<=", tolerance, said, "exact", numbers=numbers, severity=float(off.max()))
 
 
 def _sign(expression: sp.Expr) -> bool | None:
@@ -94,3 +96,23 @@ def _at_a_point(expression: sp.Expr) -> float:
     values = {s: sp.Integer(2 + i) for i, s in enumerate(sorted(expression.free_symbols, key=str))}
     found = complex(sp.N(expression.subs(values)))
     return found.real if found.imag == 0 else math.nan
+
+
+def at_most(smaller: Any, larger: Any, regime: Regime) -> Comparison:
+    """The verified comparison of two rates."""
+    found = compare(smaller, larger, regime)
+    verify(found)
+    return found
+
+
+def no_larger(rates: Mapping[str, tuple[Any, Any, Regime]]) -> Verdict:
+    """HOLDS when each left rate is O(right rate) in its regime; REFUTED where one is of larger order at a point."""
+    said = []
+    for name, (left, right, regime) in rates.items():
+        found = at_most(left, right, regime)
+        if found.relation in ("larger", "incomparable"):
+            return refuted(f"{name}: {found.relation} at {found.certificate.at_most}", "symbolic")
+        if found.relation == "undecided":
+            return undecided(f"{name}: {found.reason}", "symbolic")
+        said.append(f"{name} ({found.relation})")
+    return holds(f"of the stated order: {'; '.join(said)}", "symbolic", numbers={"comparisons": len(rates)})

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import norm
-from dpcheck.interfaces import Array, Law, Rng
+from dpcheck.interfaces import Array, Law, Rng, Scaled
 from dpcheck.laws._common import check_epsilon, check_scale, check_sensitivity, per_trial
 from dpcheck.privacy import ZCDP, gaussian_delta
 
@@ -110,7 +110,7 @@ class PerRecord:
     @property
     def noise(self) -> float:
         """The scale that tables show."""
-        return float(getattr(self.law, "noise", math.nan))
+        return self.law.noise if isinstance(self.law, Scaled) else math.nan
 
     def sample(self, core: Array, rng: Rng) -> Array:
         """Noisy rows, of the shape of `core` (trials, rows, k)."""

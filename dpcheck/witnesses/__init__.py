@@ -1,9 +1,9 @@
 """Verifiers of witnesses, each written on its own: exact rationals or mpmath, no NumPy, no algorithm.
 
-A witness of kind `"<module>.<function>"` is recomputed by that public function of `dpcheck.witnesses.<module>`, which
-gets the witness's parameters and returns a `Violation`. The function rebuilds what the statement claims by itself, so
-editing a witness's numbers, or its parameters into harmless ones, is found out. The verifiers of a paper of one's own
-stand in a file of their own, named by the paper's key, which `known` makes known.
+A witness of kind `"<paper>.<function>"` is recomputed by that public function of `audits/<paper>/witnesses.py`, which
+gets the witness's parameters and returns a `Violation`; one of kind `"sampled.<function>"` by the module `sampled`.
+The function rebuilds what the statement claims by itself, so editing a witness's numbers, or its parameters into
+harmless ones, is found out. Verifiers stand alone: they import this package, mpmath and the standard library only.
 
 What no verifier can recompute is testimony: the counts of a sampled audit are the word of whoever wrote them down, and
 the arithmetic on them is all that is checked. Such a witness is attested, not verified, and speaks of privacy only.
@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -26,7 +28,8 @@ from typing import Any, TypeAlias
 import mpmath
 import sympy as sp
 
-from dpcheck import foreign
+from dpcheck import carried, foreign
+from dpcheck.carried import Verifiers
 from dpcheck.errors import InvalidInput, WitnessRejected
 from dpcheck.verdicts import Witness
 
@@ -122,12 +125,12 @@ def _recomputed(witness: Witness) -> Violation:
     return violation
 
 
-_KNOWN: ContextVar[Mapping[str, Path]] = ContextVar("files of verifiers of one's own", default={})  # noqa: B039
+_KNOWN: ContextVar[Verifiers] = ContextVar("files of verifiers of a root and of papers of one's own", default={})  # noqa: B039
 
 
 @contextlib.contextmanager
-def known(files: Mapping[str, Path]) -> Iterator[None]:
-    """Makes verifiers of one's own known: first part of the kind -> the file that holds them, by `__all__`."""
+def known(files: Verifiers) -> Iterator[None]:
+    """Makes files of verifiers known, besides those that dpcheck brings along, and before them."""
     token = _KNOWN.set(files)
     try:
         yield
@@ -135,9 +138,9 @@ def known(files: Mapping[str, Path]) -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def known_files() -> Mapping[str, Path]:
-    """The files of verifiers of one's own that are known here."""
-    return _KNOWN.get()
+def known_files() -> Verifiers:
+    """The files of all verifiers that are known here, but for those of this package."""
+    return {**carried.verifiers(), **_KNOWN.get()}
 
 
 def is_ours(module: str) -> bool:
@@ -148,31 +151,36 @@ def is_ours(module: str) -> bool:
 def verifier(kind: str) -> Callable[..., Violation]:
     """The function that recomputes witnesses of a kind. Raises `WitnessRejected` where there is none."""
     module, _, name = kind.partition(".")
-    home: ModuleType | None = None
+    for home in _homes(module):
+        if name in getattr(home, "__all__", ()):
+            found: Callable[..., Violation] = getattr(home, name)
+            return found
+    raise WitnessRejected(
+        f"no verifier for witnesses of kind {kind!r}; is dpcheck older than the witness, or does --also have to "
+        "name the folder of its paper?"
+    )
+
+
+def _homes(module: str) -> Iterator[ModuleType]:
+    """The modules that may hold the verifiers of a first part of kinds."""
     if is_ours(module):
-        home = importlib.import_module(f"dpcheck.witnesses.{module}")
-    elif module in known_files():
-        path = known_files()[module]
+        yield importlib.import_module(f"dpcheck.witnesses.{module}")
+        return
+    for path in known_files().get(module, ()):
         try:
-            home = _loaded(path, path.stat().st_mtime_ns)
+            yield _loaded(path, path.stat().st_mtime_ns)
         except Exception as error:
             raise WitnessRejected(f"{path} does not import: {type(error).__name__}: {error}") from error
-    found: Callable[..., Violation] | None = getattr(home, name, None) if name in getattr(home, "__all__", ()) else None
-    if found is None:
-        raise WitnessRejected(
-            f"no verifier for witnesses of kind {kind!r}; is dpcheck older than the witness, or does --also have to "
-            "name the folder of its paper?"
-        )
-    return found
 
 
 @functools.lru_cache(maxsize=64)
 def _loaded(path: Path, modified: int) -> ModuleType:
-    """A file of verifiers, imported by its path: it stands alone, as the verifiers here do."""
-    spec = importlib.util.spec_from_file_location(f"dpcheck_verifiers_{path.stem}", path)
+    """A file of verifiers, imported by its path: it stands alone."""
+    name = f"dpcheck_verifiers_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # where dataclasses look for their module
     spec.loader.exec_module(module)
     return module
 

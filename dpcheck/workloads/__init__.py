@@ -1,7 +1,7 @@
 """Losses, data laws and domains with the truth in closed form: risk, minimiser, moments, and what solvers need."""
 
 from dpcheck.workloads.amplitudes import Amplitude, Pareto, Spike
-from dpcheck.workloads.base import BaseWorkload, Bounded, Extended, Minimised
+from dpcheck.workloads.base import BaseWorkload, Bounded, Extended, Minimised, OfUsers, Placed
 from dpcheck.workloads.coordinates import CoordinateHuber
 from dpcheck.workloads.crosspolytope import EqualRecords, L1Location, LassoPopulation, SignLasso, SignLinear
 from dpcheck.workloads.heavy_coordinates import HeavyCoordinates
@@ -43,7 +43,9 @@ __all__ = [
     "LinearWorkload",
     "Link",
     "Minimised",
+    "OfUsers",
     "Pareto",
+    "Placed",
     "PowerWell",
     "QuadraticMean",
     "RadialHeavyTail",

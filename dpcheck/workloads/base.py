@@ -51,6 +51,22 @@ class Minimised(Protocol):
         ...
 
 
+@runtime_checkable
+class Placed(Protocol):
+    """Knows the set that it lives on."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+
+@runtime_checkable
+class OfUsers(Protocol):
+    """Has records of several samples each, which `each` is a workload of."""
+
+    @property
+    def each(self) -> BaseWorkload: ...
+
+
 class BaseWorkload(abc.ABC):
     """A workload of `dpcheck.interfaces` over a set of `dpcheck.geometry`: subclasses are frozen dataclasses.
 

@@ -15,6 +15,7 @@ import numpy as np
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
 from dpcheck.interfaces import Array, Constants, Rng, Sample
+from dpcheck.numerics import edges
 from dpcheck.workloads.links import Linear
 from dpcheck.workloads.ridge import BallRidge
 
@@ -270,8 +271,5 @@ def _argmax_angle(value: Callable[[Array], Array], slope: Callable[[Array], Arra
     values = np.stack([value(np.full(shape, angle)) for angle in grid])
     best = grid[values.argmax(axis=0)]
     low, high = np.maximum(best - grid[1], 0.0), np.minimum(best + grid[1], np.pi)
-    for _ in range(60):
-        middle = (low + high) / 2
-        rising = slope(middle) > 0
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    low, high = edges(lambda angle: slope(angle) <= 0, low, high, halvings=60)
     return np.asarray((low + high) / 2)

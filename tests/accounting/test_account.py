@@ -45,6 +45,19 @@ def release(name: str, law: Law, start: int, stop: int, sensitivity: float = 1.0
     )
 
 
+def test_what_reads_records_and_releases_nothing_is_not_certified() -> None:
+    bare = account(replace(plan(claimed=PureDP(1.0)), gradients=100), 100)
+    assert bare.epsilon(0.0) == bare.epsilon(0.1) == math.inf
+    assert bare.delta(50.0) == 1.0
+    assert bare.unproved == ()
+    promises = (PureDP(1e6), ApproxDP(1.0, 0.99), ZCDP(1e6), GaussianDP(1e6), RenyiDP(2.0, 1e6))
+    assert not any(bare.within(promise) for promise in promises)
+    assert not account(replace(plan(), gradients=1), assuming="all").within(PureDP(1.0))
+    with pytest.raises(InvalidInput, match="look at the output, which no noise hides"):
+        _ = bare.guarantee
+    assert account(plan(claimed=PureDP(1.0))).epsilon(0.0) == 0.0  # and reads no record
+
+
 def test_disjoint_blocks_compose_in_parallel_and_shared_ones_add() -> None:
     laws = (Laplace(2.0), Laplace(4.0), Laplace(1.0))
     parallel = account(plan(*(release(f"{i}", law, 10 * i, 10 * i + 10) for i, law in enumerate(laws))))

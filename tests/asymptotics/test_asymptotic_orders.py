@@ -8,7 +8,7 @@ import sympy as sp
 from dpcheck.asymptotics import Order
 from dpcheck.asymptotics.intervals import (
     DEFAULT_RANGES,
-    Cell,
+    ParameterCell,
     Range,
     cells,
     constant_sign,
@@ -174,7 +174,7 @@ def test_irrational_roots_cut_exactly():
     assert sign_at(x**4 - 4, x, root) == 0
     assert sign_at(x**4 - 4 + R(1, 10**40), x, root) == 1
     assert sign_at(1 / (x**2 - 2), x, root) is None
-    parts = subdivide(Cell(sp.Integer(0), sp.oo), [root])
+    parts = subdivide(ParameterCell(sp.Integer(0), sp.oo), [root])
     assert [part.is_point for part in parts] == [False, False, True]
     assert sample(parts[2]) is None
     inside = [sample(part) for part in parts[:2]]
@@ -182,7 +182,7 @@ def test_irrational_roots_cut_exactly():
 
 
 def test_ranges_are_validated():
-    assert cells(Range.of(sp.Interval(2, 4)))[:2] == [Cell(2, 2), Cell(4, 4)]
+    assert cells(Range.of(sp.Interval(2, 4)))[:2] == [ParameterCell(2, 2), ParameterCell(4, 4)]
     assert Range.of(sp.Interval(4, 4)).is_point
     for bad in (sp.Interval(0, sp.sqrt(2)), 0.5, sp.EmptySet, sp.Interval(0, 1) + sp.Interval(2, 3)):
         with pytest.raises(InvalidInput):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.asymptotics import Affine, Regime
-from dpcheck.asymptotics.linear import Contradiction, Row, number, separate
+from dpcheck.asymptotics.linear import Contradiction, Inequality, number, separate
 from dpcheck.errors import InvalidInput
 from dpcheck.symbols import D, d, delta, epsilon, k, m, n
 
@@ -100,12 +100,12 @@ small = st.fractions(min_value=-3, max_value=3, max_denominator=3)
 @given(st.lists(st.tuples(small, small, small, st.booleans()), min_size=1, max_size=7))
 def test_separate_gives_a_point_or_a_contradiction(raw):
     names = ("x", "y")
-    rows = [Row(Affine(names, (p, q), r), strict) for p, q, r, strict in raw]
+    rows = [Inequality(Affine(names, (p, q), r), strict) for p, q, r, strict in raw]
     found = separate(rows, 2)
     if not isinstance(found, Contradiction):
         assert all(row.holds(found) for row in rows)
         return
-    everything = [*rows, Row(Affine(names, (Fraction(0), Fraction(0)), Fraction(1)), strict=True)]
+    everything = [*rows, Inequality(Affine(names, (Fraction(0), Fraction(0)), Fraction(1)), strict=True)]
     total = [Fraction(0)] * 3
     for index, y in found.multipliers:
         assert y > 0
@@ -120,9 +120,9 @@ def test_separate_agrees_with_a_grid():
     for t, nonempty in ((Fraction(0), False), (Fraction(1, 100), True), (Fraction(-1), False)):
         names = ("x", "y")
         rows = [
-            Row(Affine(names, (Fraction(1), Fraction(1)), Fraction(-1)), strict=True),
-            Row(Affine(names, (Fraction(-1), Fraction(0)), Fraction(1, 2)), strict=True),
-            Row(Affine(names, (Fraction(0), Fraction(-1)), Fraction(1, 2) + t), strict=True),
+            Inequality(Affine(names, (Fraction(1), Fraction(1)), Fraction(-1)), strict=True),
+            Inequality(Affine(names, (Fraction(-1), Fraction(0)), Fraction(1, 2)), strict=True),
+            Inequality(Affine(names, (Fraction(0), Fraction(-1)), Fraction(1, 2) + t), strict=True),
         ]
         assert isinstance(separate(rows, 2), tuple) == nonempty
         grid = itertools.product(

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import collected
+from checkout import collected, verifiers_of
 
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.checks import Check
 from dpcheck.engine import judge
 from dpcheck.verdicts import Verdict
-from dpcheck.witnesses import l1_geometry as verifiers
+
+verifiers = verifiers_of("l1_geometry")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = collected()

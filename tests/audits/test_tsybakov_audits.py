@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from checkout import collected, errors
 
+from dpcheck.accounting.calibration import classical_noise
 from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated
 from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
 from dpcheck.engine import catalogue
@@ -193,12 +194,11 @@ def test_crossover_follows_the_calibration(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_calibration_proof_knows_where_it_ends() -> None:
     """Definition 3 fails near delta = 1, and the local randomiser with less noise: neither is called proved."""
-    calibrated = names_of("def-3@corrected", "gaussian_mechanism_below_delta_099")["calibrated"]
-    assert max(calibrated(4.0, 1.0, 0.99)[:2]) < 1
-    assert max(calibrated(4.0, 1.0, 0.9995)[:2]) > 1
-    assert max(calibrated(1.2, 0.5, 0.99)[:2]) > 1
+    assert max(classical_noise(4.0, 1.0, 0.99)[:2]) < 1
+    assert max(classical_noise(4.0, 1.0, 0.9995)[:2]) > 1
+    assert max(classical_noise(1.2, 0.5, 0.99)[:2]) > 1
     # The bound on a cell is one: it lies above the exact ratio everywhere.
-    worst = calibrated(4.0, 1.0, 0.99)[0]
+    worst = classical_noise(4.0, 1.0, 0.99)[0]
     for delta in (0.99, 0.95, 0.9, 0.8):
         assert printed_gaussian(1.0, 1.0, delta).delta(1.0, 1.0) / delta <= worst
 
@@ -265,7 +265,7 @@ def test_checks_read_the_formula_of_their_claim(
 @pytest.mark.parametrize(("item", "name"), [("thm-7", "exponents_of_theorem_7"), ("thm-2", "exponents_of_theorem_2")])
 def test_a_wrong_exponent_of_lambda_differs(item: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At f95bebe the exponent of lambda could be doubled; that our order is not the printed one accuses nobody."""
-    names = names_of(item, name)
+    names = names_of(item, name)["exponents"].__globals__
     original = names["claim"]
     assert run(item, name).outcome == "holds"
     wrong = original(f"tsybakov/{item}")
@@ -333,7 +333,7 @@ def test_plug_in_noise_is_read_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_dpsgd_account_sees_smaller_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = names_of("proc-dpsgd", "account_of_dpsgd")
+    names = names_of("proc-dpsgd", "account_of_dpsgd")["accounted"].__globals__
     original = names["account"]
     monkeypatch.setitem(
         names, "account", lambda plan: original(plan.edit("gradient", law=lambda law: Gaussian(law.sigma / 2)))

@@ -95,9 +95,9 @@ def test_localised_risk_against_a_bound_that_is_too_small(monkeypatch: pytest.Mo
     item = ("alg-3@corrected", "localised_risk_within_constants")
     cell = {"theta": 2.0, "k": 2.0, "n": 2**16}
     names = names_of(*item)
-    honest = names["_judged"]
+    honest = names["within"]
     assert run(*item, **cell).outcome == "holds"
-    monkeypatch.setitem(names, "_judged", lambda context, method, work, n, _: honest(context, method, work, n, 1e-3))
+    monkeypatch.setitem(names, "within", lambda context, method, work, n, _: honest(context, method, work, n, 1e-3))
     assert run(*item, **cell).outcome == "refuted"
 
 
@@ -222,7 +222,7 @@ def test_the_risk_with_printed_steps_is_refuted_by_witnesses(item: str, name: st
 def test_the_printed_risk_is_that_of_our_own_class(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the corrected step, a tenth of the noise, or runs that return the minimiser, nobody is accused."""
     item = ("thm-1", "printed_step_ends_at_the_wrong_end")
-    names, cell = names_of(*item), {"instance": (12, 8, 0)}
+    names, cell = names_of(*item)["convex"].__globals__, {"instance": (12, 8, 0)}
     original = names["LocalisedClipped"]
     for fields in ({"step_caps": "corrected"}, {"noise_dial": 0.1}):
         monkeypatch.setitem(names, "LocalisedClipped", lambda fields=fields, **rest: original(**{**rest, **fields}))

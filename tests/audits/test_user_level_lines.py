@@ -18,10 +18,10 @@ CATALOGUE = collected()
 PAPER = "user_level/"
 
 
-def names_of(item: str, name: str) -> dict[str, Any]:
-    """The names that a check's function looks up: what a test breaks."""
+def names_of(item: str, name: str, helper: str = "") -> dict[str, Any]:
+    """The names that a check's function looks up, or those of a helper that it shares: what a test breaks."""
     found: dict[str, Any] = CATALOGUE.checks[f"{PAPER}{item}::{name}"].function.__globals__
-    return found
+    return found[helper].__globals__ if helper else found
 
 
 def run(item: str, name: str, **cell: Any) -> Verdict:
@@ -52,7 +52,7 @@ def test_few_rounds_of_fresh_thresholds_are_not_refuted() -> None:
 
 def test_the_gradient_count_is_not_refuted_for_few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """m = n^2: within the stated order once its logarithms are granted."""
-    names = names_of("thm-d3", "gradients_of_the_smoothed_algorithm")
+    names = names_of("thm-d3", "gradients_of_the_smoothed_algorithm", "gradients_refuted")
     monkeypatch.setitem(names["PLACES"], "few", (10**12, 10**24, 1, 1, 2))
     assert run("thm-d3", "gradients_of_the_smoothed_algorithm", place="few").outcome is Outcome.UNDECIDED
     monkeypatch.setitem(names["PLACES"], "many dimensions", (10**14, 10**14, 10**7, 1, 2))
@@ -62,7 +62,8 @@ def test_the_gradient_count_is_not_refuted_for_few_samples(monkeypatch: pytest.M
 
 
 def test_the_count_along_the_rays_grows_beyond_five_halves_only() -> None:
-    quotient = names_of("thm-d3", "gradients_of_the_smoothed_algorithm")["without_logs"]
+    names = names_of("thm-d3", "gradients_of_the_smoothed_algorithm", "gradients_refuted")
+    quotient = names["gradients_without_logs"]
     assert quotient(1e30, 1e60) < 1.1
     assert quotient(1e30, 1e120) > 1e9
 
@@ -71,7 +72,7 @@ def test_the_count_along_the_rays_grows_beyond_five_halves_only() -> None:
 
 
 def test_keeping_outliers_breaks_lemma_b2(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = names_of("lem-b2@derived", "kept_mean_against_twelve_tau")
+    names = names_of("lem-b2@derived", "kept_mean_against_twelve_tau", "coupled")
     monkeypatch.setitem(names, "inclusion", lambda counts: np.ones_like(counts))
     assert run("lem-b2@derived", "kept_mean_against_twelve_tau", d=1).outcome is Outcome.REFUTED
 
@@ -97,7 +98,7 @@ def test_less_noise_breaks_amplification(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_wrong_average_breaks_the_second_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = names_of("lem-2-3@linear", "second_moment_of_linear_runs")
+    names = names_of("lem-2-3@linear", "second_moment_of_linear_runs", "distances")
     right = names["sgd"]
     monkeypatch.setitem(names, "sgd", lambda work, samples, eta, start: 1.2 * right(work, samples, eta, start))
     assert run("lem-2-3@linear", "second_moment_of_linear_runs", d=10).outcome is Outcome.DIFFERS

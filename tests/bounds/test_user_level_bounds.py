@@ -23,7 +23,7 @@ POINT = {
     "n": 1e7, "m": 10.0, "d": 4.0, "epsilon": 0.5, "delta": 1e-9, "q": 0.05, "p": 3.0, "L": 1.0, "D": 1.0, "H": 0.5,
     "T": 20.0, "K": 5.0, "N": 100.0, "C": 60.0, "B": 2.0, "zeta": 0.01, "gamma": 0.1, "eta": 0.5, "tau": 1.0,
     "lambda": 0.1, "mu": 0.1, "sigma": 0.2, "r": 0.3, "h": 40.0, "b": 1.0, "t": 0.2, "s": 4.0, "V": 1.0, "U": 3.0,
-    "Delta": 1.0, "delta_prime": 1e-6, "rho": 0.1, "R": 1.0, "xi": 0.01, "l": 2,
+    "Delta": 1.0, "delta_prime": 1e-6, "rho": 0.1, "R": 1.0, "xi": 0.01, "l": 2, "i": 2,
 }  # fmt: skip
 REFUTED = {PREFIX + x for x in ("thm-4-1", "thm-d3", "claim-4-2")}
 

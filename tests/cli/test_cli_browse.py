@@ -61,13 +61,14 @@ def test_show(root: Path, cli: Cli) -> None:
         "The excess risk is at most LD/√n.",
         "excess risk ≲ (up to a constant)",
         "D⋅L",
-        "constants   D, L, n",
+        "constants  D, L, n",
         "HOLDS  mean 0.4812",
         "exact; size smoke, seed 0",
-        "derivation  bounds/toy.md:7",
-        "audit       audits/toy.py:5",
-        "corrected   no check       toy/thm-1@corrected",
-        "rerun       dpcheck run toy/thm-1 --size standard",
+        "files      bounds/toy.py:8",
+        "           audits/toy.py:5",
+        "prose      bounds/toy.md:7",
+        "corrected  no check       toy/thm-1@corrected",
+        "rerun      dpcheck run toy/thm-1 --size standard",
     ):
         assert part in text
     assert "excess risk ≤\n" in cli("show", "toy/thm-1@corrected").stdout

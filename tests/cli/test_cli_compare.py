@@ -242,7 +242,22 @@ def test_budgets_of_one_are_run_just_below_where_an_algorithm_wants_that() -> No
     setting = Setting(n=100_000, d=5, epsilon=1.0, delta=1e-6)
     (row,) = comparison.compare(setting, (), only=["lp_spaces/proc-phased-sgd"])
     assert row.status == "feasible"
-    assert "run at ε = 0.99" in row.why
+    assert "run just below ε = 1" in row.why
+
+
+def test_larger_budgets_are_run_at_the_largest_that_an_algorithm_is_calibrated_for() -> None:
+    setting = Setting(n=100_000, d=5, epsilon=3.0, delta=1e-6)
+    (row,) = comparison.compare(setting, (), only=["l1_geometry/alg-1"])
+    (at_one,) = comparison.compare(dataclasses.replace(setting, epsilon=1.0), (), only=["l1_geometry/alg-1"])
+    assert (row.status, row.claimed) == ("feasible", "(1, 1e-06)-DP")
+    assert row.why.startswith("run at ε = 1;")
+    assert row.gradients == at_one.gradients
+
+
+def test_a_budget_of_another_kind_is_not_for_this_setting() -> None:
+    (row,) = comparison.compare(Setting(n=100_000, d=5, rho=0.5), (), only=["user_level/alg-1"])
+    assert row.status == "other"
+    assert row.why == "needs (epsilon, delta)-DP with epsilon <= 10 and 0 < delta < 1, got 0.5-zCDP"
 
 
 def test_constants_of_a_workload_replace_those_given() -> None:

@@ -38,7 +38,8 @@ class TestNew:
         assert "every verdict as expected" in said
         typed(cli, re.search(r"next: (dpcheck report .*)", said)[1])  # type: ignore[index]
         shown = cli("show", "noisy/thm-2", "--also", str(noisy)).stdout
-        assert "code" in shown
+        for part in ("bounds", "algorithms", "audits"):
+            assert f"/{part}/noisy.py:" in shown
         rerun = json.loads(cli("show", "noisy/thm-2", "--also", str(noisy), "--json").stdout)["rerun"]
         assert shlex.quote(str(noisy)) in rerun
         assert "within_the_bound" in typed(cli, rerun.replace("standard", "smoke")).stdout

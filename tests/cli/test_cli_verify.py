@@ -12,6 +12,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from checkout import verifiers_of
 from click.testing import Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from dpcheck.cli.mechanisms import array_of
 from dpcheck.errors import InvalidInput
 from dpcheck.verdicts import Witness
-from dpcheck.witnesses import lp_spaces, sampled
+from dpcheck.witnesses import sampled
 
 Cli = Callable[..., Result]
 FUZZ = settings(derandomize=True, max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
@@ -63,7 +64,7 @@ def counted(label: str, **changes: Any) -> Witness:
 
 def proved() -> Witness:
     parameters = {"d": 100, "n": 10, "epsilon": 1, "power": "3/2"}
-    found = lp_spaces.thm_5_quantifiers(**parameters)
+    found = verifiers_of("lp_spaces").thm_5_quantifiers(**parameters)
     told = [mpmath.nstr(value, 15) for value in (found.claimed, found.found)]
     return Witness(
         label="lp_spaces/thm-5@quantifiers", kind="lp_spaces.thm_5_quantifiers", parameters=parameters,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcheck import carried
 from dpcheck.engine import catalogue, homes, layout
 from dpcheck.errors import CollectionError, UnknownLabel
 
@@ -270,7 +271,7 @@ class TestLayout:
             (package / "_content" / folder).mkdir(parents=True)
         (tmp_path / "work").mkdir()
         monkeypatch.chdir(tmp_path / "work")
-        monkeypatch.setattr(layout, "PACKAGE", package)
+        monkeypatch.setattr(carried, "PACKAGE", package)
         found = layout.find()
         assert found.content == (package / "_content" / "bounds", package / "_content" / "audits")
         assert found.store == tmp_path / "work" / ".dpcheck" / "store.db"
@@ -281,7 +282,7 @@ class TestLayout:
         elsewhere = root.parent / "elsewhere"
         elsewhere.mkdir()
         monkeypatch.chdir(elsewhere)
-        monkeypatch.setattr(layout, "PACKAGE", root / "dpcheck")
+        monkeypatch.setattr(carried, "PACKAGE", root / "dpcheck")
         found = layout.find()
         assert found.content == (root / "bounds", root / "audits")
         assert found.home == elsewhere
@@ -296,7 +297,7 @@ class TestLayout:
 
         (tmp_path / "site" / "dpcheck" / "_content" / "bounds").mkdir(parents=True)
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(layout, "PACKAGE", tmp_path / "source" / "dpcheck")
+        monkeypatch.setattr(carried, "PACKAGE", tmp_path / "source" / "dpcheck")
         monkeypatch.setattr(importlib.metadata, "distribution", lambda name: Installed())
         assert layout.find().content == (tmp_path / "site" / "dpcheck" / "_content" / "bounds",)
 

@@ -68,8 +68,8 @@ PAPER = {
     "bounds/mine.py": BOUNDS,
     "algorithms/still.py": ALGORITHM,
     "audits/mine.py": AUDITS,
-    "mutants/mine.py": MUTANT,
-    "witnesses/mine.py": VERIFIER,
+    "audits/mutants.py": MUTANT,
+    "audits/witnesses.py": VERIFIER,
 }
 
 
@@ -91,7 +91,14 @@ def messages(found: Catalogue) -> list[str]:
 
 class TestWhichFolders:
     def test_a_paper_is_named_by_itself_its_parts_and_what_holds_it(self, mine: Path, tmp_path: Path) -> None:
-        for path in (mine, mine / "audits", mine / "audits" / "mine.py", mine / "mutants", mine.parent, tmp_path):
+        for path in (
+            mine,
+            mine / "audits",
+            mine / "audits" / "mine.py",
+            mine / "audits" / "mutants.py",
+            mine.parent,
+            tmp_path,
+        ):
             assert papers.at(path) == [mine]
         assert papers.at(tmp_path / "nothing") == []
 
@@ -101,9 +108,9 @@ class TestWhichFolders:
         assert papers.is_paper(tmp_path)
 
     def test_mutants_alone_are_no_paper(self, tmp_path: Path) -> None:
-        (tmp_path / "mutants").mkdir()
+        write(tmp_path, {"mutants.py": MUTANT})
         assert not papers.is_paper(tmp_path)
-        assert papers.at(tmp_path / "mutants") == []
+        assert papers.at(tmp_path / "mutants.py") == []
 
 
 class TestCollection:
@@ -113,7 +120,7 @@ class TestCollection:
         assert "mine/thm-1" in found.claims
         assert "mine/alg-1" in found.algorithms
         assert "mine-bug" in found.mutants
-        assert found.own.verifiers == {"mine": mine / "witnesses" / "mine.py"}
+        assert found.own.verifiers == {"mine": (mine / "audits" / "witnesses.py",)}
         assert {home.kind for home in found.homes("mine/thm-1")} == {"algorithm", "bound", "audit"}
         assert {home.kind for home in found.homes("mine/alg-1")} == {"algorithm", "mutant"}
 
@@ -172,7 +179,7 @@ class TestCollection:
         assert "malformed label 'Alg 1'" in messages(catalogue.load(project(), paths=[wrong]))[0]
 
     def test_verifiers_of_a_name_of_dpcheck(self, project: Make, mine: Path) -> None:
-        write(mine, {"witnesses/sampled.py": VERIFIER})
+        write(mine, {"audits/sampled/witnesses.py": VERIFIER})
         assert "verifiers of sampled stand elsewhere already" in messages(catalogue.load(project(), paths=[mine]))[0]
 
     def test_outside_of_a_catalogue_its_algorithms_are_unknown(self, project: Make, mine: Path) -> None:
@@ -288,7 +295,7 @@ class TestWitnesses:
             dp.verify(kind)
 
     def test_a_file_that_does_not_import(self, mine: Path, project: Make) -> None:
-        write(mine, {"witnesses/mine.py": "1 / 0"})
+        write(mine, {"audits/witnesses.py": "1 / 0"})
         found = catalogue.load(project(), paths=[mine])
         with own.in_force(found.own), pytest.raises(WitnessRejected, match="does not import: ZeroDivisionError"):
             dp.verify(self.WITNESS)

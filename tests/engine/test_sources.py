@@ -94,8 +94,12 @@ def test_the_folder_does_not_matter(project: Make) -> None:
 @pytest.mark.parametrize(
     ("text", "expected", "absent"),
     [
-        ("from dpcheck.running import Run", {"running", "interfaces", "privacy", "seeds", "errors"}, {"claims"}),
-        ("import dpcheck.running", {"running", "interfaces"}, set()),
+        (
+            "from dpcheck.running import Run",
+            {"running", "schedules", "problems", "privacy", "seeds", "errors"},
+            {"claims"},
+        ),
+        ("import dpcheck.interfaces", {"running", "interfaces"}, set()),
         ("import dpcheck as dp\ndp.PureDP(1.0)", {"privacy", "errors"}, {"claims", "checks", "verdicts"}),
         ("from dpcheck import PureDP", {"privacy"}, {"claims"}),
         ("def late():\n    from dpcheck import symbols", {"symbols"}, {"privacy"}),

@@ -120,21 +120,6 @@ def test_l1_steps_leave_feasible_points_alone_and_check_the_centre() -> None:
         mirror.minimiser_in_l1(theta, 1.0, np.array([2.0, 0.0, 0.0]))
 
 
-@pytest.mark.parametrize("mirror", MAPS, ids=repr)
-def test_steps_in_a_box_are_optimal(mirror: PowerMap) -> None:
-    rng = stream(0, "box steps", mirror.p)
-    theta = 2 * mirror.scale * rng.normal(size=(20, 4))
-    low, high = -np.array([0.3, 0.0, 2.0, 0.1]), np.array([0.2, 0.5, 1.0, 0.0])
-    u = mirror.minimiser_in_box(theta, low, high)
-    assert ((u >= low) & (u <= high)).all()
-    pull = theta - mirror.gradient(u)
-    best = np.where(pull > 0, high, low)
-    assert ((pull * (best - u)).sum(axis=1) <= 1e-8 * mirror.scale).all()
-    assert mirror.minimiser_in_box(theta[0], -9e9, 9e9) == pytest.approx(mirror.inverse(theta[0]), rel=1e-6)
-    with pytest.raises(InvalidInput, match="box"):
-        mirror.minimiser_in_box(theta, 0.1, 1.0)
-
-
 def test_entropy_steps_are_multiplicative_and_stable() -> None:
     mirror = Entropy()
     w = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])

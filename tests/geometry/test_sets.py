@@ -17,7 +17,6 @@ from dpcheck.geometry import (
     BallIntersection,
     Box,
     Ellipsoid,
-    Intersection,
     Interval,
     L1Ball,
     LpBall,
@@ -247,54 +246,6 @@ def test_ball_intersection_of_nested_and_concentric_balls() -> None:
         BallIntersection(Ball(2, 1.0), np.zeros(2), 0.0)
     with pytest.raises(InvalidInput, match="shape"):
         BallIntersection(Ball(2, 1.0), np.zeros(3), 1.0)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        (Box(-1.0, 1.0, d=3), L1Ball(3, 1.4)),
-        (Ball(3, 1.0), Box(-0.7, 0.9, d=3), L1Ball(3, 1.2)),
-        (Ellipsoid([1.0, 0.2, 0.5]), Ball(3, 0.7, [0.2, 0.0, 0.0])),
-    ],
-    ids=["box-l1", "three", "ellipsoid-ball"],
-)
-def test_dykstra_is_certified_and_matches_a_conic_solver(parts: Any) -> None:
-    domain = Intersection(parts, np.zeros(3), 0.15)
-    y = 1.5 * stream(0, "dykstra", len(parts)).normal(size=(12, 3))
-    x = domain.project(y)
-    assert domain.contains(x, 1e-15).all()  # feasible outright, not only in the limit
-    for i in range(4):
-        np.testing.assert_allclose(x[i], referee(y[i], *parts), atol=2e-4)
-    # Within the certified tolerance of the projection: no feasible point may be closer by more than that allows.
-    others = domain.project(x + 0.3 * stream(1, "near").normal(size=(50, 1, 3)))
-    assert (norm(y - x) <= norm(y - others).min(axis=0) + 1e-6).all()
-    assert domain.diameter() == min(part.diameter() for part in parts)
-    # Stopped early it still returns feasible points, within what it promises.
-    rough = Intersection(parts, np.zeros(3), 0.15, tolerance=0.05).project(y)
-    assert domain.contains(rough, 1e-12).all()
-    assert norm(rough - x).max() <= 0.05 + 1e-6
-
-
-@pytest.mark.parametrize("tolerance", [0.3, 0.05, 1e-3])
-def test_dykstra_in_a_thin_lens_returns_feasible_points_within_its_promise(tolerance: float) -> None:
-    # Slow convergence: stopped early, the last iterate alone would still lie 0.2 outside.
-    parts = (Ball(2, 1.0), Ball(2, 1.0, [1.99, 0.0]))
-    y = np.array([[0.995, 3.0], [0.995, 0.5], [0.5, 1.0]])
-    domain = Intersection(parts, np.array([0.995, 0.0]), 0.004, tolerance=tolerance)
-    x = domain.project(y)
-    assert domain.contains(x, 1e-12).all()
-    exact = BallIntersection(parts[0], parts[1].centre, 1.0).project(y)
-    assert norm(x - exact).max() <= tolerance
-
-
-def test_dykstra_refuses_what_it_cannot_certify() -> None:
-    parts = (Box(-1.0, 1.0, d=2), Ball(2, 1.0))
-    with pytest.raises(InvalidInput, match="does not lie in all parts"):
-        Intersection(parts, np.array([0.9, 0.0]), 0.5)
-    with pytest.raises(InvalidInput, match="two or more"):
-        Intersection((Ball(2, 1.0), Ball(3, 1.0)), np.zeros(2), 0.5)
-    with pytest.raises(InvalidInput, match="tolerance"):
-        Intersection(parts, np.zeros(2), 0.5, tolerance=0.0)
 
 
 @pytest.mark.parametrize(

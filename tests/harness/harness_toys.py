@@ -76,9 +76,9 @@ class Mean:
 
 
 def problem(d: int = 1, epsilon: float = 1.0, samples_per_user: int = 0) -> Problem:
-    return Problem(
-        constants=Mean(d=d, samples_per_user=samples_per_user).constants,
-        privacy=PureDP(epsilon),
+    return Problem.of(
+        Mean(d=d, samples_per_user=samples_per_user),
+        PureDP(epsilon),
         samples_per_user=samples_per_user,
     )
 

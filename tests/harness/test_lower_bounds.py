@@ -16,11 +16,9 @@ from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.optimal_tests import (
     coupling_error,
     decoding_error,
-    fano_error,
     packing_error,
     private_two_point_error,
     two_point_error,
-    zcdp_information,
 )
 from dpcheck.verdicts import Outcome
 
@@ -102,12 +100,9 @@ def test_proven_lower_bounds_stay_below_the_best_private_test(n, gap, epsilon):
         assert float(coupling_error(n, gap, epsilon / 4)) > best
 
 
-def test_packing_and_fano_bounds():
+def test_packing_bounds():
     assert float(packing_error(2, 0, 5)) == pytest.approx(0.25)
     assert float(packing_error(9, 0.1, 10)) == pytest.approx(8 / math.e / (2 * (1 + 8 / math.e)))
-    assert float(fano_error(16, 0)) == pytest.approx(0.75)
-    assert float(fano_error(4, 5)) == 0
-    assert float(zcdp_information(10, Fraction(1, 10), Fraction(1, 2))) == pytest.approx(0.5 * (1 + 0.9))
     # Two data sets K records apart: no eps-DP test errs less than 1 / (1 + e^(K eps)); the packing bound stays below.
     for size, epsilon, changed in ((2, 0.3, 4), (2, 1.0, 1)):
         assert float(packing_error(size, epsilon, changed)) <= 1 / (1 + math.exp(epsilon * changed))

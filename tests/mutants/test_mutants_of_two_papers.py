@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from checkout import seeded_bugs
 
 from dpcheck.algorithms import l1_geometry, lp_spaces
 from dpcheck.checks import Context
 from dpcheck.mutants import Kill, Mutant
 
-
-def collected(paper: str) -> list[Mutant]:
-    name = f"mutants_of_{paper}"
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{paper}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return [value for value in vars(module).values() if isinstance(value, Mutant)]
-
-
-MUTANTS = {paper: collected(paper) for paper in ("l1_geometry", "lp_spaces")}
+MUTANTS = {paper: seeded_bugs(paper) for paper in ("l1_geometry", "lp_spaces")}
 ALGORITHMS = {"l1_geometry": l1_geometry.ALGORITHMS, "lp_spaces": lp_spaces.ALGORITHMS}
 
 

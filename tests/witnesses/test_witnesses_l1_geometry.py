@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import collected
+from checkout import collected, verifiers_of
 
 from dpcheck.errors import WitnessRejected
 from dpcheck.laws import NoisyMin
 from dpcheck.verdicts import Witness
-from dpcheck.witnesses import l1_geometry as verifiers
 from dpcheck.witnesses import require, verify
+
+verifiers = verifiers_of("l1_geometry")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLAIMS = collected().claims

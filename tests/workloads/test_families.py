@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.geometry import Ball
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Workload
 from dpcheck.workloads import HeavyHinge, HeavyMean, PowerWell, QuadraticMean, TwoPoint
 from dpcheck.workloads.coordinates import CoordinateHuber

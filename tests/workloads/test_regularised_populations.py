@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Sample
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriages, one_hot, web_like

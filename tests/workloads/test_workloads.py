@@ -10,9 +10,9 @@ from scipy import integrate
 from statsmodels.regression.quantile_regression import QuantReg
 from statsmodels.tools.sm_exceptions import IterationLimitWarning
 
-from dpcheck.algorithms.extension import searched_extension
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Sample, Workload
+from dpcheck.solvers.extension import searched_extension
 from dpcheck.workloads import (
     FinitePopulation,
     HeavyHinge,

@@ -13,11 +13,12 @@ from dpcheck.algorithms.l1_geometry.entropic import eg_step
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import Domain, L1Ball, LpBall, PowerMap, Simplex
 from dpcheck.geometry.norms import dual_exponent
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload
+from dpcheck.interfaces import Algorithm, Array, BudgetRange, Data, Problem, Read, Release, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
-from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
+from dpcheck.workloads import Placed
 
+BUDGETS = BudgetRange(largest_epsilon=1.0, delta_below=0.5)
 GRADIENT = "gradient"
 """Name of the one release of a descent: T noisy mean gradients."""
 
@@ -62,10 +63,9 @@ class Descent:
 
 def domain_of(workload: Workload) -> Domain:
     """The set that a workload lives on."""
-    domain: Domain | None = getattr(workload, "domain", None)
-    if domain is None:
+    if not isinstance(workload, Placed):
         raise InvalidInput(f"mirror descent needs a workload with a `domain`, {type(workload).__name__} has none")
-    return domain
+    return workload.domain
 
 
 def minimiser(mirror: PowerMap, domain: Domain, centre: Array, radius: float) -> Callable[[Array], Array]:
@@ -108,14 +108,6 @@ def gaussian_max(d: int) -> float:
     return 2 * math.log(d) if d >= 3 else 2 * (1 + math.log(d))
 
 
-def approximate(problem: Problem, label: str) -> tuple[float, float]:
-    """(epsilon, delta) of the problem, with 0 < epsilon <= 1 and 0 < delta < 1/2."""
-    claim = problem.privacy
-    if not isinstance(claim, ApproxDP) or not (0 < claim.epsilon <= 1 and 0 < claim.delta < 0.5):
-        raise Infeasible(label, "(epsilon, delta)-DP with 0 < epsilon <= 1 and 0 < delta < 1/2", str(claim))
-    return claim.epsilon, claim.delta
-
-
 def check_noise(c_sigma: float) -> None:
     """Raises `InvalidInput` unless the noise constant is finite and > 0."""
     if not (math.isfinite(c_sigma) and c_sigma > 0):
@@ -148,6 +140,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
     mirror: Literal["power", "entropy"] = "power"
 
     label = "l1_geometry/alg-1"
+    budgets = BUDGETS
     claimed_by: ClassVar[tuple[str, ...]] = ("l1_geometry/thm-3",)
     readings: ClassVar = {"dialled": {"c_sigma": 4.0}, "strongly-convex": {"weight": 1.0}}
 
@@ -192,7 +185,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
         return radius * math.sqrt(self.scale(problem) / 2)
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Descent]:
-        epsilon, delta = approximate(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         c = problem.constants
         if c.d < 2:
             raise Infeasible(self.label, "d >= 2", f"d = {c.d}")

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.algorithms.l1_geometry.descent import domain_of
-from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.claims import evaluate
 from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.geometry import Cornered
 from dpcheck.interfaces import (
     Algorithm,
     Array,
+    BudgetRange,
     Data,
     Problem,
     Read,
@@ -28,7 +29,7 @@ from dpcheck.interfaces import (
     procedure,
 )
 from dpcheck.laws import NoisyMin
-from dpcheck.privacy import ApproxDP
+from dpcheck.numerics import next_feasible
 from dpcheck.running import Run
 
 
@@ -129,6 +130,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
     noise_dial: float = 1.0
 
     label = "l1_geometry/alg-3"
+    budgets = BudgetRange(largest_epsilon=1.0)
     readings: ClassVar = {
         "literal": {"allocation": "fixed"},
         "corrected": {"sensitivity": "safe", "steps": "consecutive", "budget": "economical"},
@@ -162,21 +164,19 @@ class TreeFrankWolfe(Algorithm[Tree]):
 
     def budget_of(self, problem: Problem, n: int) -> tuple[float, float]:
         """(epsilon in force, log(n/delta)); under "approximate" epsilon is capped as Theorem 7 asks."""
-        claim = problem.privacy
-        if not isinstance(claim, ApproxDP) or not 0 < claim.epsilon <= 1:
-            raise Infeasible(self.label, "0 < epsilon <= 1", str(claim))
+        epsilon, delta = self.privacy_budget(problem)
         if self.noise == "pure":
-            return claim.epsilon, 0.0
-        if not 0 < claim.delta <= 1 / n:
-            most = f"at most n = {math.floor(1 / claim.delta):,} at this delta" if claim.delta else "pass a delta > 0"
-            raise Infeasible(self.label, "0 < delta <= 1/n", f"delta = {claim.delta:g} at n = {n}", advice=most)
-        c, log_nd = problem.constants, math.log(n / claim.delta)
+            return epsilon, 0.0
+        if not 0 < delta <= 1 / n:
+            most = f"at most n = {math.floor(1 / delta):,} at this delta" if delta else "pass a delta > 0"
+            raise Infeasible(self.label, "0 < delta <= 1/n", f"delta = {delta:g} at n = {n}", advice=most)
+        c, log_nd = problem.constants, math.log(n / delta)
         L, H, D = c.lipschitz(1.0), c.smoothness(1.0), c.diameter(1.0)
         if H == 0:
-            return claim.epsilon, log_nd
+            return epsilon, log_nd
         m = math.log2(self.vertices(problem))
         cap = (L * log_nd * m) ** 0.25 * math.sqrt(math.log2(n)) / (n * H * D) ** 0.25
-        return min(claim.epsilon, cap), log_nd
+        return min(epsilon, cap), log_nd
 
     def sizes(self, problem: Problem, n: int) -> tuple[int, int]:
         """(T, b), integers: b a multiple of 2^T."""
@@ -271,14 +271,13 @@ class TreeFrankWolfe(Algorithm[Tree]):
             )
 
     def execute(self, run: Run[Tree], workload: Workload, data: Data, start: Array) -> Array:
-        corners = getattr(domain_of(workload), "vertices", None)
-        if corners is None:
-            name = type(domain_of(workload)).__name__
+        domain = domain_of(workload)
+        if not isinstance(domain, Cornered):
+            name = type(domain).__name__
             raise InvalidInput(f"{self.label} chooses among vertices, and {name} has none; use an L1Ball or a Simplex")
-        corners = np.asarray(corners)
         if self.allocation == "random":
             data = run.shuffle(data)
-        return self.walk(run, workload, data, corners, start)
+        return self.walk(run, workload, data, domain.vertices, start)
 
     def walk(self, run: Run[Tree], workload: Workload, data: Data, corners: Array, start: Array) -> Array:
         """The phases over the polytope of these corners, (K, d) or one polytope a trial, (trials, K, d)."""

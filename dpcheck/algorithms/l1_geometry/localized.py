@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpcheck.algorithms.l1_geometry.descent import (
+    BUDGETS,
     Descent,
-    approximate,
     base_two,
     check_noise,
     descend,
@@ -20,7 +20,8 @@ from dpcheck.algorithms.l1_geometry.descent import (
 from dpcheck.claims import evaluate
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry.norms import dual_exponent
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
@@ -57,6 +58,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
     shrink: float = 4.0
 
     label = "l1_geometry/alg-2"
+    budgets = BUDGETS
     claimed_by: ClassVar[tuple[str, ...]] = ("l1_geometry/thm-4",)
     readings: ClassVar = {
         "literal": {"rounding": "printed"},
@@ -105,7 +107,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
 
     def eta(self, problem: Problem, n: int) -> float:
         """eta = (D/L) min of the two terms."""
-        epsilon, delta = approximate(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         c, p = problem.constants, self.norm(problem)
         D = c.diameter(p) if self.distance is None else self.distance
         private = epsilon / math.sqrt(c.d * math.log(1 / delta) * self.logs(problem))
@@ -122,7 +124,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
 
     def phases(self, problem: Problem, n: int) -> Iterator[Phase]:
         """Every phase that makes at least two steps; under "printed" rounding all ceil(log2 n)."""
-        epsilon, delta = approximate(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         c, p, eta = problem.constants, self.exponent(problem), self.eta(problem, n)
         L, q = c.lipschitz(self.norm(problem)), dual_exponent(self.norm(problem))
         wide = math.sqrt(c.d) ** (1 - 2 / q) * L

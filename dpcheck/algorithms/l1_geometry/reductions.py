@@ -11,9 +11,9 @@ import numpy as np
 
 from dpcheck.algorithms.l1_geometry.frank_wolfe import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.localized import LocalizedMirrorDescent
-from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Constants, Data, Problem, Schedule, Workload, procedure
+from dpcheck.numerics import next_feasible
 from dpcheck.running import Fixed, Run
 
 

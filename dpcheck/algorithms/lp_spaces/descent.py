@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dpcheck.algorithms.lp_spaces.regular import (
+    BUDGETS,
     ExponentRule,
     KappaRule,
-    budget,
     check_p,
     generalised_gaussian,
     kappa,
@@ -21,7 +21,8 @@ from dpcheck.algorithms.lp_spaces.regular import (
 )
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry.norms import dual_exponent
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
@@ -74,6 +75,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
     noise_dial: float = 1.0
 
     label = "lp_spaces/alg-3"
+    budgets = BUDGETS
     readings: ClassVar = {
         "corrected": {"exponent": "corrected", "kappa_rule": "safe"},
         "two-beta": {"exponent": "corrected", "kappa_rule": "safe", "step": "two-beta"},
@@ -84,7 +86,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
         """T before rounding."""
         if self.steps is not None:
             return self.steps
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         d = problem.constants.d
         regular = kappa(self.p, d, self.kappa_rule)
         scale = n * epsilon / math.sqrt(d * math.log(1 / delta))
@@ -99,7 +101,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Descent]:
         check_p(self.p, self.label)
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         constants = problem.constants
         L, H = steepness(constants, self.p, self.label), constants.smoothness(self.p)
         if not (math.isfinite(H) and H > 0):

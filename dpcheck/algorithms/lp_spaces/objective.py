@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from dpcheck.algorithms.lp_spaces.regular import budget, steepness
-from dpcheck.algorithms.solvers import Task, certified, solve
+from dpcheck.algorithms.lp_spaces.regular import BUDGETS, steepness
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import (
     Algorithm,
@@ -29,6 +28,7 @@ from dpcheck.interfaces import (
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP, gaussian_delta
 from dpcheck.running import Run
+from dpcheck.solvers import Task, certified, solve
 
 
 @runtime_checkable
@@ -128,6 +128,8 @@ class PerturbedMinimiser(Algorithm[Perturbation]):
     optimizer: Solver | None = None
     noise_dial: float = 1.0
 
+    budgets = BUDGETS
+
     @property
     def claimed_by(self) -> tuple[str, ...]:
         """The theorem that promises privacy of this rule."""
@@ -142,7 +144,7 @@ class PerturbedMinimiser(Algorithm[Perturbation]):
             raise Infeasible(self.label, "at least one record", f"{n}", 1)
         if not (self.noise_dial > 0 and math.isfinite(self.noise_dial)):
             raise InvalidInput(f"the noise dial must be a finite number > 0, got {self.noise_dial}")
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         row, jacobian = self.plan(problem, n)
         L = steepness(problem.constants, 2.0, self.label)
         law = PerturbedObjective(row.sigma_1, n * row.curvature, jacobian)
@@ -243,7 +245,7 @@ class ApproximateObjectivePerturbation(PerturbedMinimiser):
         return min(constants.d, 2 * full)
 
     def plan(self, problem: Problem, n: int) -> tuple[Perturbation, float]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         constants, r = problem.constants, self.rank(problem)
         L, D, H = steepness(constants, 2.0, self.label), constants.diameter(2.0), constants.smoothness(2.0)
         if r > 0 and not math.isfinite(H):
@@ -321,7 +323,7 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
         return ("lp_spaces/thm-3",) if self.lambda_rule == "paper" else ("lp_spaces/thm-1",)
 
     def plan(self, problem: Problem, n: int) -> tuple[Perturbation, float]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         if n < 2:
             raise Infeasible(self.label, "at least two records", f"{n}", 2)
         constants, d = problem.constants, problem.constants.d

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.solvers import Task, subgradient, trials_of
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Objective, Solution, procedure
+from dpcheck.solvers import Task, subgradient, trials_of
 
 
 def mapping_gap(mapping: Array, curvature: float) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.lp_spaces.regular import budget, steepness
+from dpcheck.algorithms.lp_spaces.regular import BUDGETS, steepness
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Schedule, Workload
 from dpcheck.laws import Gaussian
@@ -41,10 +41,11 @@ class PhasedSGD(Algorithm[Pass]):
     noise_dial: float = 1.0
 
     label = "lp_spaces/proc-phased-sgd"
+    budgets = BUDGETS
     readings: ClassVar = {"dialled": {"noise_dial": 0.01}}
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         if n < 4:
             raise Infeasible(self.label, "at least 4 records", f"{n}", 4)
         if not (self.scale > 0 and math.isfinite(self.scale)):

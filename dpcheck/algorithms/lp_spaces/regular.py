@@ -10,10 +10,10 @@ from dpcheck.accounting import largest_local_epsilon
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import PowerMap
 from dpcheck.geometry.norms import Regularity, dual_exponent, regularity
-from dpcheck.interfaces import Constants, Problem, procedure
+from dpcheck.interfaces import BudgetRange, Constants, procedure
 from dpcheck.laws import GeneralizedGaussian
-from dpcheck.privacy import ApproxDP
 
+BUDGETS = BudgetRange(largest_epsilon=1.0, attained=False, delta_below=1.0)
 KappaRule = Literal["paper", "safe"]
 ExponentRule = Literal["paper", "corrected"]
 
@@ -77,17 +77,6 @@ def generalised_gaussian(sigma: float, p: float, d: int) -> GeneralizedGaussian:
     """
     found = dual_regularity(p, d)
     return GeneralizedGaussian(sigma, found.r, found.kappa)
-
-
-def budget(problem: Problem, label: str) -> tuple[float, float]:
-    """(epsilon, delta), both in (0, 1). Raises `InvalidInput` for another promise."""
-    promise = problem.privacy
-    if not (isinstance(promise, ApproxDP) and 0 < promise.epsilon < 1 and 0 < promise.delta < 1):
-        raise InvalidInput(
-            f"{label} is calibrated for (epsilon, delta)-DP with 0 < epsilon < 1 and 0 < delta < 1, got {promise}; "
-            "pass an epsilon below 1 and a delta above 0"
-        )
-    return promise.epsilon, promise.delta
 
 
 def steepness(constants: Constants, p: float, label: str) -> float:

@@ -12,9 +12,9 @@ import numpy as np
 
 from dpcheck.accounting import shuffle_epsilon
 from dpcheck.algorithms.lp_spaces.regular import (
+    BUDGETS,
     ExponentRule,
     KappaRule,
-    budget,
     check_p,
     dual_regularity,
     generalised_gaussian,
@@ -22,7 +22,6 @@ from dpcheck.algorithms.lp_spaces.regular import (
     local_budget,
     mirror_map,
 )
-from dpcheck.algorithms.sizes import next_feasible
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import LpBall
 from dpcheck.geometry.norms import dual_exponent, norm
@@ -38,8 +37,10 @@ from dpcheck.interfaces import (
     Workload,
 )
 from dpcheck.laws import PerRecord
+from dpcheck.numerics import next_feasible
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
+from dpcheck.workloads import Placed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +84,7 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
     zero: bool = True
     noise_dial: float = 1.0
 
+    budgets = BUDGETS
     euclidean: ClassVar[bool] = False
 
     @abc.abstractmethod
@@ -103,7 +105,7 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Truncation]:
         check_p(self.p, self.label, euclidean=self.euclidean)
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         constants = problem.constants
         H, M = constants.smoothness(self.p), constants.diameter(self.p)
         if not (math.isfinite(H) and math.isfinite(M) and M > 0):
@@ -183,10 +185,11 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
         """Noisy mean of the gradients (trials, b, d): (trials, d)."""
 
 
-def _check_domain(workload: Any, s: float, label: str) -> None:
-    domain = getattr(workload, "domain", None)
-    ball = isinstance(domain, LpBall) and math.isclose(domain.p, s) and not np.any(domain.centre)
-    if domain is not None and not ball:
+def _check_domain(workload: Workload, s: float, label: str) -> None:
+    if not isinstance(workload, Placed):
+        return
+    domain = workload.domain
+    if not (isinstance(domain, LpBall) and math.isclose(domain.p, s) and not np.any(domain.centre)):
         raise InvalidInput(
             f"{label} has a closed-form step on l_s balls around 0 with s = {s:g}, the exponent of its mirror map; got "
             f"{domain!r}"
@@ -205,7 +208,7 @@ class ShuffledMirrorDescent(TruncatedMirrorDescent):
     _independent: ClassVar[bool] = False
 
     def parameters(self, problem: Problem, n: int) -> tuple[float, float]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         d, M = problem.constants.d, problem.constants.diameter(self.p)
         regular = kappa(self.p, d, self.kappa_rule)
         root = math.sqrt(d * math.log(1 / delta))
@@ -215,29 +218,21 @@ class ShuffledMirrorDescent(TruncatedMirrorDescent):
         return (M * n * epsilon / (lambda_ * root)) ** 2, lambda_
 
     def _fits(self, problem: Problem, n: int) -> bool:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         if not self._legal(problem, n):
             return False
         T, _ = self._length(problem, n)
         return shuffle_epsilon(1.0, T * (n // T), delta / 2) >= epsilon
 
     def sigma(self, problem: Problem, n: int, steps: int, level: float) -> float:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         local = local_budget(epsilon, delta, n)
         if local is None:
             limit = shuffle_epsilon(1.0, n, delta / 2)
-            raise InvalidInput(
-                f"{self.label} needs epsilon <= {limit:.4g} at n = {n}, delta = {delta:g} (its range is "
-                f"O(sqrt(log(n/delta)/n))), got {epsilon:g}; use lp_spaces/proc-batched-md"
-            )
+            needs = f"epsilon <= {limit:.4g} at n = {n}, delta = {delta:g} (its range is O(sqrt(log(n/delta)/n)))"
+            raise Infeasible(self.label, needs, f"{epsilon:g}", advice="use lp_spaces/proc-batched-md")
         regular = kappa(self.p, problem.constants.d, self.kappa_rule)
         return math.sqrt(8 * regular * math.log(1 / local.delta)) * level / local.epsilon
-
-    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
-        """Those of the settings, and what one shuffled record may spend."""
-        local = local_budget(*budget(problem, self.label), n)
-        spent = {} if local is None else {"epsilon_0": local.epsilon, "delta_0": local.delta}
-        return {**super().terms(problem, n), **spent}
 
     def releases(self, problem: Problem, n: int, row: Truncation) -> tuple[Release, ...]:
         law = PerRecord(generalised_gaussian(row.sigma, self.p, problem.constants.d))
@@ -268,7 +263,7 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
     readings: ClassVar = {"dialled": {"noise_dial": 0.01}, "untruncated": {"zero": False}}
 
     def parameters(self, problem: Problem, n: int) -> tuple[float, float]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         d = problem.constants.d
         regular = kappa(self.p, d, self.kappa_rule)
         T = (regular**2 * n**2 * epsilon**2 / (4 * d * math.log(1 / delta))) ** (1 / 3)
@@ -276,7 +271,7 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
         return T, self.threshold if self.threshold is not None else math.sqrt(steps) / regular
 
     def sigma(self, problem: Problem, n: int, steps: int, level: float) -> float:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         regular = kappa(self.p, problem.constants.d, self.kappa_rule)
         return math.sqrt(2 * regular * math.log(1 / delta)) * (2 * level * steps / n) / epsilon
 

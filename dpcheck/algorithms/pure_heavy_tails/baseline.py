@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpcheck.algorithms.clipping import clip_norm
-from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace, moment, pure_epsilon
+from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace, moment
 from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
@@ -54,7 +54,7 @@ class NoisyClippedSubgradient(Algorithm[Steps]):
             raise InvalidInput(f"the order k of the moment bound must be >= 2, got {self.k}")
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Steps]:
-        epsilon, constants = pure_epsilon(problem, self.label), problem.constants
+        (epsilon, _), constants = self.privacy_budget(problem), problem.constants
         if n < 1:
             raise Infeasible(self.label, "at least one record", f"{n}", 1)
         d, share = constants.d, n * epsilon / constants.d

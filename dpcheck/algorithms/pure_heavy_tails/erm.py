@@ -6,15 +6,15 @@ import abc
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from scipy import stats
 
-from dpcheck.algorithms.solvers import HALVINGS, acceleration_limit
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Constants, Problem, Schedule, Solver, procedure
 from dpcheck.laws import IsotropicLaplace
-from dpcheck.privacy import ApproxDP, PureDP
+from dpcheck.privacy import PureDP
+from dpcheck.solvers import HALVINGS, acceleration_limit
 
 P = TypeVar("P")
 
@@ -33,6 +33,7 @@ class Stage:
         radius: of the ball that the release leaves as the domain of the next one, or of the net that an exponential
             mechanism selects from; inf where there is neither.
         step: step size γ of a projected gradient mapping, or 0.
+        xi: accuracy ξ of the projection onto the ball of the stage before, or 0.
     """
 
     stage: str
@@ -44,18 +45,12 @@ class Stage:
     gap: float = 0.0
     radius: float = math.inf
     step: float = 0.0
+    xi: float = 0.0
 
 
 def view(schedule: Schedule[Any], *phases: P) -> Schedule[P]:
     """A schedule as an inner algorithm reads it: its own rows; the releases in force are still the outer ones."""
     return replace(schedule, phases=phases)
-
-
-def pure_epsilon(problem: Problem, label: str) -> float:
-    """The ε of a pure (or weaker) promise, finite and > 0."""
-    if not isinstance(problem.privacy, ApproxDP):
-        raise InvalidInput(f"{label} is calibrated by a pure epsilon, not by {problem.privacy}; pass PureDP(epsilon)")
-    return problem.privacy.epsilon
 
 
 def moment(constants: Constants, k: float, label: str) -> float:
@@ -114,7 +109,7 @@ class PrivateErm(Algorithm[Stage]):
 
     def certified(self, problem: Problem) -> bool:
         """Whether `c_erm` and `success` are proved at these parameters."""
-        return self.C is None and self.noise_dial == 1 and pure_epsilon(problem, self.label) <= problem.constants.d
+        return self.C is None and self.noise_dial == 1 and self.privacy_budget(problem)[0] <= problem.constants.d
 
     def claimed(self, epsilon: float) -> PureDP | None:
         """The promise of the schedule; None for dialled noise."""
@@ -126,24 +121,17 @@ class PrivateErm(Algorithm[Stage]):
         known = {"m": n, "lambda": self.lambda_, "k": self.k, "G_k": c.moment(self.k, 1)}
         return known | ({"c_erm": self.c_erm(problem, n)} if self.certified(problem) else {})
 
-    def precision(self, problem: Problem, m: int, c_erm: float | None = None) -> float:
-        """c_erm (G_k (d/(mε))^(1-1/k) + G_2/sqrt m): (6) without its 1/λ."""
-        constants, epsilon = problem.constants, pure_epsilon(problem, self.label)
-        private = moment(constants, self.k, self.label) * (constants.d / (m * epsilon)) ** (1 - 1 / self.k)
-        sampling = moment(constants, 2.0, self.label) / math.sqrt(m)
-        return float((self.c_erm(problem, m) if c_erm is None else c_erm) * (private + sampling))
-
     def cap(self, problem: Problem, m: int) -> float:
         """C."""
         if self.C is not None:
             return self.C
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         G_k = moment(problem.constants, self.k, self.label)
         return float(G_k * (m * epsilon / problem.constants.d) ** (1 / self.k))
 
     def check(self, problem: Problem, m: int) -> float:
         """Legality that all solvers share; returns ε."""
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         if m < 1:
             raise Infeasible(self.label, "at least one record", f"{m}", 1)
         constants = problem.constants
@@ -153,6 +141,15 @@ class PrivateErm(Algorithm[Stage]):
         return epsilon
 
 
+@runtime_checkable
+class CountsCalls(Protocol):
+    """A solver that knows how many gradients it asks for."""
+
+    def oracle_calls(self, m: int, gap: float, D: float, own: float, steepest: float, cap: float, weight: float) -> int:
+        """At most; `own` is the diameter of w's set and `steepest` a bound on all A(z_i)."""
+        ...
+
+
 def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest: float, own: float) -> int:
     """Gradients that one call of the minimiser asks for, at most.
 
@@ -160,10 +157,9 @@ def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest
         steepest: a bound on all A(z_i), which the printed solver's count depends on.
         own: diameter of the set that w ranges over.
     """
-    count = getattr(minimiser, "oracle_calls", None)
-    if count is not None:
+    if isinstance(minimiser, CountsCalls):
         D = constants.diameter(2.0)
-        return int(count(stage.records, stage.gap, D, own, steepest, stage.C, stage.lambda_))
+        return minimiser.oracle_calls(stage.records, stage.gap, D, own, steepest, stage.C, stage.lambda_)
     passes = HALVINGS + 2
     if constants.d > 1 and math.isfinite(smoothness := constants.smoothness(2.0)):
         passes = max(passes, 2 * acceleration_limit(smoothness, stage.lambda_))

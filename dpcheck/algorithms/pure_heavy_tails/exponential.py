@@ -9,25 +9,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.clipping import clip_norm
-from dpcheck.algorithms.extension import ends
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import (
-    Array,
-    Constants,
-    Data,
-    Problem,
-    Read,
-    Release,
-    Sample,
-    Schedule,
-    Workload,
-    procedure,
-    smallest_n,
-)
+from dpcheck.geometry.norms import clip_norm
+from dpcheck.interfaces import Array, Constants, Data, Problem, Read, Release, Sample, Schedule, Workload, procedure
 from dpcheck.laws import Exponential
+from dpcheck.numerics import smallest_n
 from dpcheck.running import Run
+from dpcheck.solvers.extension import ends
 from dpcheck.workloads.base import Bounded
 
 LARGEST_NET = 1_000_000

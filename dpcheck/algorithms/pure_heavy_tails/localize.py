@@ -10,28 +10,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, pure_epsilon, view
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, moment, view
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import (
     DoubleOutputPert,
     SingleOutputPert,
     StructuredDoubleOutputPert,
 )
-from dpcheck.algorithms.solvers import certified
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import (
-    Algorithm,
-    Array,
-    Data,
-    Problem,
-    Release,
-    Schedule,
-    Solver,
-    Workload,
-    procedure,
-    smallest_n,
-)
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Release, Schedule, Solver, Workload, procedure
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
+from dpcheck.solvers import certified
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +100,12 @@ class PopLocalize(Algorithm[Phase]):
         return math.ceil(math.log(T / delta) / (2 * margin**2))
 
     def delta(self, problem: Problem, m: int, weight: float) -> float:
-        """Δ_t: precision of the solver at λ = `weight`, and of the sample's own minimiser with probability 0.95."""
-        erm = replace(self.erm, lambda_=weight)
-        return erm.precision(problem, m, self.c_erm) + math.sqrt(20 / m) * problem.constants.moment(2.0, 1)
+        """Δ_t: accuracy (6) of the solver at λ = `weight`, and of the sample's own minimiser with probability 0.95."""
+        constants, (epsilon, _) = problem.constants, self.privacy_budget(problem)
+        G_2, G_k = moment(constants, 2.0, self.label), moment(constants, self.erm.k, self.label)
+        private = G_k * (constants.d / (m * epsilon)) ** (1 - 1 / self.erm.k)
+        c_erm = replace(self.erm, lambda_=weight).c_erm(problem, m) if self.c_erm is None else self.c_erm
+        return float(c_erm * (private + G_2 / math.sqrt(m)) + math.sqrt(20 / m) * G_2)
 
     def first_weight(self, problem: Problem, m: int) -> float:
         """λ_1: 20 Δ_1/D unless given; a fixed point, because Δ_1 may depend on λ through a logarithm."""
@@ -141,7 +134,7 @@ class PopLocalize(Algorithm[Phase]):
     # Plan
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
-        epsilon = pure_epsilon(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         if not 0 < problem.failure_probability < 0.5:
             raise InvalidInput(f"{self.label} needs delta in (0, 1/2), got {problem.failure_probability}")
         self._check_size(problem, n)
@@ -199,15 +192,16 @@ class PopLocalize(Algorithm[Phase]):
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `pure_heavy_tails/thm-2-1@summed`: the weights that are run, the precisions that are proved.
 
-        None where the solver's constant is not proved, or J is smaller than proved.
+        Only the moment where the solver's constant is not proved, or J is smaller than proved.
         """
         proved = replace(self, c_erm=None, blocks=None)
+        moments = {"k": self.erm.k, "G_k": problem.constants.moment(self.erm.k, 1)}
         if not self.erm.certified(problem) or not 0 < problem.failure_probability < 0.5:
-            return {}
+            return moments
         if self.repetitions(problem, n) < proved.repetitions(problem, n):
-            return {}
+            return moments
         rows = list(self.phases(problem, n))
-        return {
+        return moments | {
             "Delta[i]": [proved.delta(problem, records, weight) for _, _, records, weight, _ in rows],
             "lambda[i]": [weight for _, _, _, weight, _ in rows],
             "l": len(rows) or math.nan,

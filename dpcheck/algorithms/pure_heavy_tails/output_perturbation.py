@@ -14,17 +14,27 @@ from dpcheck.algorithms.pure_heavy_tails.erm import (
     isotropic_laplace,
     noise_quantile,
     oracle_calls,
-    pure_epsilon,
     steepest_gradient,
     view,
 )
 from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient
-from dpcheck.algorithms.solvers import Task, certified, solve
-from dpcheck.errors import InvalidInput
-from dpcheck.interfaces import Array, Data, Problem, Read, Release, Schedule, Solver, Workload, procedure
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.interfaces import (
+    Array,
+    Data,
+    Problem,
+    Read,
+    Release,
+    Schedule,
+    Solver,
+    Workload,
+    procedure,
+    require_budget,
+)
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
+from dpcheck.solvers import Task, certified, solve
 
 Ball = tuple[Array, float]
 """W_0 = W ∩ B(centre, radius), as its centres (trials, d) and its radius."""
@@ -50,10 +60,8 @@ class OutputPertLocalize(PrivateErm):
         if not self.zeta >= 1:
             raise InvalidInput(f"{self.label} needs zeta >= 1, got {self.zeta}")
         if epsilon > self.zeta * constants.d:
-            raise InvalidInput(
-                f"{self.label} needs epsilon <= zeta d = {self.zeta * constants.d:g} for its ball to hold the "
-                f"minimiser, got {epsilon:g}; lower epsilon or raise zeta"
-            )
+            needs = f"epsilon <= zeta d = {self.zeta * constants.d:g} for its ball to hold the minimiser"
+            raise Infeasible(self.label, needs, f"{epsilon:g}", advice="lower epsilon or raise zeta")
         C, lambda_ = self.cap(problem, n), self.lambda_
         sensitivity = 6 * C / (lambda_ * n)
         stage = Stage(
@@ -125,6 +133,7 @@ class DoubleOutputPert(PrivateErm):
             epsilon=epsilon / 2,
             noise=self.noise_dial * sensitivity / (epsilon / 2),
             gap=C**2 / (72 * lambda_ * m**2),
+            xi=C / (6 * lambda_ * m),
         )
         (localised,) = first.phases
         own = min(constants.diameter(2.0), 2 * localised.radius)
@@ -139,11 +148,10 @@ class DoubleOutputPert(PrivateErm):
 
     def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
         first, stage = run.schedule.phases
-        xi = stage.C / (6 * stage.lambda_ * stage.records)
 
         def second(W_0: Ball) -> Array:
             w = solve(self.minimiser, task(workload, data, start, stage, within=W_0), self.label)
-            return inexact_projection(run.release("point", w), *W_0, workload.project, xi)
+            return inexact_projection(run.release("point", w), *W_0, workload.project, stage.xi)
 
         return two_step(run, self.localiser(first.C), second, workload, data, start)
 
@@ -255,7 +263,7 @@ def output_release(stage: Stage, sensitivity: float) -> Release:
 
 def _constant(problem: Problem, noise: float, approximation: float) -> float:
     """Noise at its 0.9 quantile, the inner minimiser's distance, and the bias 20, in units of Cd/(λmε)."""
-    d, epsilon = problem.constants.d, pure_epsilon(problem, "pure_heavy_tails/prop-3-2")
+    d, (epsilon, _) = problem.constants.d, require_budget(problem, "pure_heavy_tails/prop-3-2")
     return noise * noise_quantile(d, 0.9) / d + approximation * epsilon / d + 20
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpcheck.algorithms.conic import domain_constraints, require_cvxpy, run_solver
-from dpcheck.algorithms.extension import check_cap, extension_gradient
 from dpcheck.algorithms.pure_heavy_tails.projection import inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.subgradient import (
     LIMIT,
@@ -18,10 +16,12 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import (
     constant_step,
     iteration_bound,
 )
-from dpcheck.algorithms.solvers import Task, trials_of
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Domain
 from dpcheck.interfaces import Array, Objective, Solution, procedure
+from dpcheck.solvers import Task, trials_of
+from dpcheck.solvers.conic import domain_constraints, require_cvxpy, run_solver
+from dpcheck.solvers.extension import check_cap, extension_gradient
 from dpcheck.workloads.base import Bounded, Extended
 from dpcheck.workloads.ridge import RidgeWorkload
 

@@ -11,16 +11,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import stats
 
-from dpcheck.algorithms.extension import LINE_CALLS, ends, lipschitz_extension
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, oracle_calls, pure_epsilon, steepest_gradient
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, oracle_calls, steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import Ball, OutputPertLocalize, two_step
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact, iteration_bound
-from dpcheck.algorithms.solvers import certified
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Array, Data, Problem, Read, Release, Sample, Schedule, Solver, Workload, procedure
 from dpcheck.laws import Exponential
+from dpcheck.numerics import edges
 from dpcheck.privacy import PureDP
 from dpcheck.running import Run
+from dpcheck.solvers import Mask, certified
+from dpcheck.solvers.extension import LINE_CALLS, ends, lipschitz_extension
 
 BLOCK = 4_000_000
 """Values of f_C that are held at once."""
@@ -152,13 +153,13 @@ def chord(workload: Workload, points: Array, directions: Array, longest: float, 
     low = np.zeros(np.broadcast_shapes(points.shape, directions.shape)[:-1])
     high = np.full_like(low, longest)
     tolerance = 1e-12 * workload.constants.diameter(2.0)
-    for _ in range(50):
-        middle = (low + high) / 2
-        ahead = points + middle[..., None] * directions
+
+    def outside(length: Array) -> Mask:
+        ahead = points + length[..., None] * directions
         inside = np.linalg.norm(workload.project(ahead) - ahead, axis=-1) <= tolerance
-        inside &= np.linalg.norm(ahead - W_0[0][:, None], axis=-1) <= W_0[1]
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return low
+        return np.asarray(~(inside & (np.linalg.norm(ahead - W_0[0][:, None], axis=-1) <= W_0[1])))
+
+    return edges(outside, low, high, halvings=50)[0]
 
 
 def hit_and_run(
@@ -205,7 +206,11 @@ class LocalizedApproxEM(PrivateErm):
     count: int = 2048
 
     label = "pure_heavy_tails/alg-7"
-    readings: ClassVar = {"any-dimension": {"sampler": "hit-and-run", "count": 200}, "dialled": {"noise_dial": 0.01}}
+    readings: ClassVar = {
+        "any-dimension": {"sampler": "hit-and-run", "count": 200},
+        "printed-evaluator": {"evaluator": "alg-6"},
+        "dialled": {"noise_dial": 0.01},
+    }
 
     @property
     def success(self) -> float:  # type: ignore[override]
@@ -291,7 +296,7 @@ class LocalizedApproxEM(PrivateErm):
 
     def c_erm(self, problem: Problem, m: int) -> float:
         """sqrt(19200 q/d) + 20. On a line q = log(20 K) + εm/(8K) + 38/K² for K cells; else the Gibbs law's 20 d."""
-        d, epsilon = problem.constants.d, pure_epsilon(problem, self.label)
+        d, (epsilon, _) = problem.constants.d, self.privacy_budget(problem)
         q = 20.0 * d
         if d == 1:
             K = self.count

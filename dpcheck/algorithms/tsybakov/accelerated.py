@@ -13,10 +13,11 @@ from dpcheck.accounting.amplification import largest_local_epsilon, shuffle_limi
 from dpcheck.accounting.calibration import gaussian_sigma
 from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch, whole_parts
-from dpcheck.algorithms.tsybakov.localised import budget
+from dpcheck.algorithms.tsybakov.localised import BUDGETS
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
+from dpcheck.numerics import smallest_n
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
@@ -72,6 +73,7 @@ class PermutedAccelerated(Algorithm[Batches]):
     noise_dial: float = 1.0
 
     label = "tsybakov/alg-6"
+    budgets = BUDGETS
     readings: ClassVar = {
         "literal": {"calibration": "literal"},
         "plain": {"calibration": "plain"},
@@ -94,7 +96,7 @@ class PermutedAccelerated(Algorithm[Batches]):
 
     def sigma(self, problem: Problem, level: float, T: int, b: int) -> float:
         """Deviation of the noise on a batch mean. Raises `Infeasible`."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         n = T * b
         if self.calibration == "literal":
             return math.sqrt(self.constant * T * math.log(1 / delta)) * level / (n * epsilon)
@@ -112,7 +114,7 @@ class PermutedAccelerated(Algorithm[Batches]):
 
     def plan(self, problem: Problem, n: int) -> Batches:
         """T, b, C, σ and γ."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         c, D = problem.constants, self.width(problem)
         smooth, r = c.smoothness(2.0), c.moment(self.k, 1)
         ratio = epsilon * n / math.sqrt(c.d * math.log(1 / delta))
@@ -126,7 +128,7 @@ class PermutedAccelerated(Algorithm[Batches]):
         return Batches(T=T, b=b, level=level, sigma=sigma, gamma=gamma)
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         if n < 1:
             raise Infeasible(self.label, "at least one record", f"n = {n}", 1)
         plan = self.plan(problem, n)
@@ -160,9 +162,13 @@ class PermutedAccelerated(Algorithm[Batches]):
         return kept
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
-        """Symbols of `tsybakov/thm-6@derived`; n is what its whole batches read."""
+        """Symbols of `tsybakov/thm-6@derived` and of the settings; n is what its whole batches read."""
         plan, c = self.plan(problem, n), problem.constants
+        epsilon, delta = self.privacy_budget(problem)
+        shuffled = self.calibration == "shuffle"
+        local = local_shuffled(epsilon, delta, plan.T * plan.b, self.label)[0] if shuffled else math.nan
         return {
+            "epsilon_0": local,
             "n": plan.T * plan.b,
             "T": plan.T,
             "C": plan.level,
@@ -195,6 +201,7 @@ class IteratedAccelerated(Algorithm[Epoch]):
     noise_dial: float = 1.0
 
     label = "tsybakov/alg-7"
+    budgets = BUDGETS
     readings: ClassVar = {
         "literal": {},
         "corrected": {"sizes": "proof", "weights": "corrected"},
@@ -214,7 +221,7 @@ class IteratedAccelerated(Algorithm[Epoch]):
         )
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         radius, start, epochs = problem.constants.diameter(2.0), 0, []
         for t, size in enumerate(whole_parts(self.label, n, self.theta_bar, self.sizes), 1):
             inner: Schedule[Any] = self.call(radius).schedule(problem, size)

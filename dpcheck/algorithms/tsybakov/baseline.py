@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcheck.accounting.calibration import smallest_noise
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov.clipped import ClippedSums
-from dpcheck.algorithms.tsybakov.localised import budget
+from dpcheck.algorithms.tsybakov.localised import BUDGETS
 from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
@@ -64,13 +64,14 @@ class MinibatchSGD(Algorithm[Steps]):
     average: bool = True
 
     label = "tsybakov/proc-dpsgd"
+    budgets = BUDGETS
 
     def __post_init__(self) -> None:
         if not (self.T >= 1 and self.b >= 1 and self.level > 0 and self.eta > 0):
             raise InvalidInput(f"needs T, b >= 1 and level, eta > 0, got {self.T}, {self.b}, {self.level}, {self.eta}")
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Steps]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         if n < self.b:
             raise Infeasible(self.label, f"n >= b = {self.b} records, a batch", f"n = {n}", self.b)
         sigma = multiplier(epsilon, delta, n, self.T, self.b) * 2 * self.level / self.b

@@ -8,9 +8,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.intersections import BallIntersection
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Constants, Rng, Sample, Workload, procedure
 from dpcheck.workloads.base import BaseWorkload
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from dpcheck.algorithms.tsybakov.clipped import Restricted
-from dpcheck.algorithms.tsybakov.localised import LocalisedClipped, Phase, averaged_moment, budget
+from dpcheck.algorithms.tsybakov.localised import BUDGETS, LocalisedClipped, Phase, averaged_moment
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload, smallest_n
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
+from dpcheck.numerics import smallest_n
 from dpcheck.running import Run
 
 
@@ -25,6 +27,13 @@ class Epoch:
     records: int
     radius: float
     inner: Schedule[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalisedCall(Epoch):
+    """A call of Algorithm 3 with its step: γ_e of Algorithm 4, η_t of Algorithm 5."""
+
+    step: float
 
 
 def doubling_parts(n: int, theta_bar: float, exponent: float) -> list[int]:
@@ -43,7 +52,7 @@ def part_exponent(theta_bar: float, rule: Literal["printed", "proof"]) -> float:
 
 
 @dataclass(frozen=True)
-class Calls(Algorithm[Epoch]):
+class Calls(Algorithm[LocalisedCall]):
     """What Algorithms 4 and 5 share: calls of Algorithm 3 on disjoint parts, radius halved after each.
 
     Attributes:
@@ -66,6 +75,7 @@ class Calls(Algorithm[Epoch]):
     solver: Literal["descent", "limit"] = "descent"
     largest_epsilon: Literal["printed", "proved"] = "printed"
 
+    budgets = BUDGETS
     restricted: ClassVar[bool] = False
     claimed_by: ClassVar[tuple[str, ...]] = ()
     readings: ClassVar = {name: fields for name, fields in LocalisedClipped.readings.items() if name != "trivial"}
@@ -92,7 +102,7 @@ class Calls(Algorithm[Epoch]):
 
     def printed_step(self, problem: Problem, n: int, records: int, radius: float) -> float:
         """γ_e of line 3 of Algorithm 4, which is η_t of line 3 of Algorithm 5 with n_t for the n_0 in front."""
-        epsilon, _ = budget(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         c, p, m = problem.constants, self.p, float(records)
         L, R = c.lipschitz(2.0), averaged_moment(c, 2 * self.k, 1 << (n.bit_length() - 1))
         private = (epsilon * m / math.sqrt(c.d * math.log(n))) ** ((self.k - 1) / self.k)
@@ -100,8 +110,8 @@ class Calls(Algorithm[Epoch]):
         caps = (1 / L, private / (R * m ** ((p + 1) / 2)), 1 / (m ** ((p - 1) / 2) * L**2 * tail))
         return float(radius / m ** (p / 2) * min(caps))
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
-        budget(problem, self.label)
+    def schedule(self, problem: Problem, n: int) -> Schedule[LocalisedCall]:
+        self.privacy_budget(problem)
         sizes = self.parts(n)
         if self.lipschitz == "checked":
             # Theorems 2 and 3 state the condition of Theorem 1 at n, and use it at the sizes of the parts.
@@ -110,11 +120,12 @@ class Calls(Algorithm[Epoch]):
         share = replace(problem, failure_probability=problem.failure_probability / len(sizes))
         epochs, start = [], 0
         for e, size in enumerate(sizes, 1):
-            call = self.call(radius)
-            if self.step_caps == "printed":
-                call = replace(call, eta=self.printed_step(problem, n, size, radius))
-            inner = call.schedule(share, size)
-            epochs.append(Epoch(name=f"epoch {e}", start=start, records=size, radius=radius, inner=inner))
+            call, printed = self.call(radius), self.step_caps == "printed"
+            step = self.printed_step(problem, n, size, radius) if printed else call.step(share, size)
+            inner = replace(call, eta=step).schedule(share, size)
+            epochs.append(
+                LocalisedCall(name=f"epoch {e}", start=start, records=size, radius=radius, step=step, inner=inner)
+            )
             start, radius = start + size, radius / 2
         return Schedule(
             phases=tuple(epochs),
@@ -125,7 +136,13 @@ class Calls(Algorithm[Epoch]):
             claimed_by=self.claimed_by,
         )
 
-    def execute(self, run: Run[Epoch], workload: Workload, data: Data, start: Array) -> Array:
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """R_{2k,n} of all records, rounded down to a power of two, and R_{2k,n_e} of those of each call."""
+        sizes = [1 << (n.bit_length() - 1), *self.parts(n)]
+        whole, *calls = (averaged_moment(problem.constants, 2 * self.k, size) for size in sizes)
+        return {"R_2k": whole, "R_2k[i]": calls}
+
+    def execute(self, run: Run[LocalisedCall], workload: Workload, data: Data, start: Array) -> Array:
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         for epoch in run.schedule.phases:
             block = data.part(epoch.start, epoch.start + epoch.records)

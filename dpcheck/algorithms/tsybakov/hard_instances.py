@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.laws import Gaussian
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower

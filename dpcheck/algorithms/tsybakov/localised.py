@@ -15,6 +15,7 @@ from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import (
     Algorithm,
     Array,
+    BudgetRange,
     Constants,
     Data,
     Problem,
@@ -29,6 +30,7 @@ from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 
+BUDGETS = BudgetRange(delta_below=1.0)
 MOST_STEPS = 10**8
 
 
@@ -59,14 +61,6 @@ class Phase:
         read = Read(start=self.start, stop=self.start + self.records, sensitivity=self.sensitivity)
         count = self.steps if self.per_step else 1
         return Release(name=self.name, law=Gaussian(self.sigma), reads=(read,), count=count, rests_on=rests_on)
-
-
-def budget(problem: Problem, label: str) -> tuple[float, float]:
-    """(epsilon, delta) with delta > 0. Raises `InvalidInput` for another promise."""
-    promise = problem.privacy
-    if not (isinstance(promise, ApproxDP) and promise.delta > 0):
-        raise InvalidInput(f"{label} needs (epsilon, delta)-DP with delta > 0, got {promise}")
-    return promise.epsilon, promise.delta
 
 
 def averaged_moment(constants: Constants, order: float, n: int) -> float:
@@ -110,6 +104,7 @@ class LocalisedClipped(Algorithm[Phase]):
     largest_epsilon: Literal["printed", "proved"] = "printed"
 
     label = "tsybakov/alg-3"
+    budgets = BUDGETS
     readings: ClassVar = {
         "literal": {},
         "corrected": {"first_exponent": "corrected", "step_caps": "corrected", "project": True},
@@ -146,11 +141,11 @@ class LocalisedClipped(Algorithm[Phase]):
         as_printed = self.first_exponent == "printed" and self.step_caps == "printed" and not self.project
         if self.noise_dial < 1 or (self.rests_on(problem.constants) and not as_printed):
             return None
-        return ApproxDP(*budget(problem, self.label))
+        return ApproxDP(*self.privacy_budget(problem))
 
     def private_term(self, problem: Problem, n: int) -> float:
         """τ_p = (√(d log(1/δ) log n)/(εn))^((k-1)/k)."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         per_record = math.sqrt(problem.constants.d * math.log(1 / delta) * math.log(n)) / (epsilon * n)
         return float(per_record ** ((self.k - 1) / self.k))
 
@@ -189,7 +184,7 @@ class LocalisedClipped(Algorithm[Phase]):
 
     def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
         """All log2 n phases, legal or not."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         c, eta, start = problem.constants, self.step(problem, n), 0
         logs, phases = math.log(1 / delta), []
         for i in range(1, round(math.log2(n)) + 1):
@@ -223,7 +218,7 @@ class LocalisedClipped(Algorithm[Phase]):
         return tuple(phases)
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         if n < 2 or n & (n - 1):
             more = 1 << max(1, n.bit_length())
             raise Infeasible(self.label, "a power of two, at least 2, as number of records", f"n = {n}", more)
@@ -263,11 +258,17 @@ class LocalisedClipped(Algorithm[Phase]):
             )
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
-        """Symbols of `tsybakov/thm-1@summed`, which see for what it needs."""
-        if problem.constants.d > 1 or not self.project or self.noise == "steps":
-            return {}
-        c, rows = problem.constants, self.phases(problem, n)
-        return {
+        """Symbols of the settings, and of `tsybakov/thm-1@summed` where it holds, which see for what it needs."""
+        c, halvings = problem.constants, n.bit_length() - 1
+        found: dict[str, Any] = {
+            "R_2k": averaged_moment(c, 2 * self.k, max(n, 2)),
+            "r_2k[i]": [c.moment(2 * self.k, n >> i) for i in range(1, halvings + 1)],
+            "l": halvings,
+        }
+        if c.d > 1 or not self.project or self.noise == "steps":
+            return found
+        rows = self.phases(problem, n)
+        return found | {
             "D": self.width(problem),
             "k": self.k,
             "r_2k": c.moment(2 * self.k, 1),
@@ -277,7 +278,6 @@ class LocalisedClipped(Algorithm[Phase]):
             "eta[i]": [row.eta for row in rows],
             "sigma[i]": [row.sigma for row in rows],
             "D[i]": [row.radius for row in rows],
-            "l": len(rows),
         }
 
     # Run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Rng, procedure
 from dpcheck.laws import Gaussian
 

@@ -76,7 +76,7 @@ def outlier_removal(points: Array, counts: Array, uniforms: Array, fallback: Arr
 
 
 @dataclass(frozen=True)
-class Movement:
+class CertifiedMovement:
     """A bound on the movement of the kept mean when one point changes, and the chance that it fails or is not needed.
 
     Attributes:
@@ -90,7 +90,7 @@ class Movement:
 
 def certified_movement(
     count: int, *, diameter: float, reach: float, shortfall: float, passing: float, chance: float, doubled: bool
-) -> Movement:
+) -> CertifiedMovement:
     """Lemma B.2 and Lemma C.2 with constants, one point replaced, the same uniforms on both sides.
 
     Kept points lie pairwise within `diameter`, and with B other inclusions that differ both means are within
@@ -106,9 +106,9 @@ def certified_movement(
     core = 0.8 - shortfall
     kept = _fewest_in_core(count, core, chance) if doubled else _fewest_on_average(count, core, chance)
     if kept < 1:
-        return Movement(reach, 0.0)
+        return CertifiedMovement(reach, 0.0)
     changed = _most_changed(count, chance)
-    return Movement(diameter * (2 + changed) / kept, passing + 2 * chance)
+    return CertifiedMovement(diameter * (2 + changed) / kept, passing + 2 * chance)
 
 
 def _most_changed(count: int, chance: float) -> int:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.solvers import certified
 from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
-from dpcheck.algorithms.user_level.sizes import best_q, budget, phase_count, phase_size, samples_of, smallest_users
+from dpcheck.algorithms.user_level.sizes import best_q, phase_count, phase_size, samples_of, smallest_users
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import (
     Array,
@@ -25,6 +24,7 @@ from dpcheck.interfaces import (
     procedure,
 )
 from dpcheck.running import Run
+from dpcheck.solvers import certified
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class PhasedERM(Accelerated):
         return n >= 2 and self.sizes(problem, n)[-1] >= self.enough(problem, n)
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
-        budget(problem, self.label)
+        self.privacy_budget(problem)
         samples_of(problem, self.label)
         if not self.feasible(problem, n):
             least = smallest_users(lambda size: self.feasible(problem, size), n)
@@ -101,24 +101,6 @@ class PhasedERM(Accelerated):
             x = self.descend(inner, row, workload, data.part(row.start, row.start + row.users), x)
         return np.where(run.active[:, None], x, first)
 
-    # Bounds
-
-    def bad_event(self, problem: Problem, n: int) -> float:
-        """Chance, for i.i.d. samples, that some step halts or removes a gradient, by stability of private iterates.
-
-        A user is farther than tau/2 from the mean gradient at a point that does not depend on him with probability
-        gamma (Pinelis); at a private iterate with at most e^eps gamma + delta.
-        """
-        epsilon, delta = budget(problem, self.label)
-        L, m, total = problem.constants.lipschitz(2.0), samples_of(problem, self.label), 0.0
-        for row in self.rows(problem, n):
-            # All pairs are within 2 tau when all users are within tau of the mean.
-            gamma = 0.0 if row.tau >= L else 2 * math.exp(-m * row.tau**2 / (8 * L**2))
-            stray = row.batch * (math.exp(epsilon) * gamma + delta) if gamma > 0 else 0.0
-            halts = (4 * math.exp(-0.1 * row.batch / row.test) - math.exp(-0.2 * row.batch / row.test)) / 6
-            total += row.steps * (stray + halts)
-        return min(1.0, total)
-
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `user_level/thm-c3@summed`."""
         rows = self.schedule(problem, n).phases
@@ -129,8 +111,11 @@ class PhasedERM(Accelerated):
             "lambda[i]": [row.weight for row in rows],
             "n[i]": [row.users for row in rows],
             "Delta[i]": gaps,
+            "T[i]": [row.steps for row in rows],
+            "K[i]": [row.batch for row in rows],
+            "tau[i]": [row.tau for row in rows],
+            "b[i]": [row.test for row in rows],
             "l": len(rows),
-            "xi": self.bad_event(problem, n),
         }
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpcheck.algorithms.user_level.descent import sgd
-from dpcheck.algorithms.user_level.sizes import budget, phase_count, samples_of, single
+from dpcheck.algorithms.user_level.sizes import BUDGETS, phase_count, samples_of, single
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload
 from dpcheck.laws import Gaussian
@@ -51,6 +51,7 @@ class GroupPrivacy(Algorithm[Pass]):
     c_noise: float = 1.0
 
     label = "user_level/proc-group-privacy"
+    budgets = BUDGETS
     readings: ClassVar = {"dialled": {"c_noise": 0.1}}
 
     def __post_init__(self) -> None:
@@ -59,7 +60,7 @@ class GroupPrivacy(Algorithm[Pass]):
 
     def item_budget(self, problem: Problem) -> tuple[float, float]:
         """(eps_0, delta_0) of one sample."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         m = samples_of(problem, self.label)
         return epsilon / m, delta / (m * math.exp(epsilon))
 
@@ -75,7 +76,7 @@ class GroupPrivacy(Algorithm[Pass]):
         return min(eta, 4 / smooth) if smooth > 0 else eta
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
-        budget(problem, self.label)
+        self.privacy_budget(problem)
         m, smooth = samples_of(problem, self.label), problem.constants.smoothness(2.0)
         if n < 2:
             raise Infeasible(self.label, "n >= 2 users", f"n = {n}", 2)

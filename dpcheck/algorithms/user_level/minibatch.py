@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.algorithms.user_level.accelerated import Stage, multistage_ac_sa, stages
 from dpcheck.algorithms.user_level.concentration import certified_movement, neighbour_counts, outlier_removal
-from dpcheck.algorithms.user_level.sizes import budget, log_ratio, samples_of, smallest_users
+from dpcheck.algorithms.user_level.sizes import BUDGETS, log_ratio, samples_of, smallest_users
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload
@@ -100,6 +100,7 @@ class Accelerated(Algorithm[Batches], abc.ABC):
     threshold: Literal["once", "inside"] = "once"
     distance: float | None = None
 
+    budgets = BUDGETS
     readings: ClassVar = {
         "literal": {"threshold": "inside"},
         "replacement": {"sampling": "with-replacement"},
@@ -140,7 +141,7 @@ class Accelerated(Algorithm[Batches], abc.ABC):
 
     def base_weight(self, problem: Problem, n: int) -> float:
         """lambda = (L/R)(1/sqrt(nm) + sqrt(d)/(eps n sqrt m)) of Theorem C.3."""
-        epsilon, _ = budget(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         c, m = problem.constants, samples_of(problem, self.label)
         sizes = 1 / math.sqrt(n * m) + math.sqrt(c.d) / (epsilon * n * math.sqrt(m))
         return c.lipschitz(2.0) / self.radius(problem) * sizes
@@ -158,7 +159,7 @@ class Accelerated(Algorithm[Batches], abc.ABC):
 
     def batch(self, problem: Problem, users: int, steps: int, n: int) -> int:
         """K_i, at least n_i/T_i (the optimiser's hypothesis) and at most n_i."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         m = samples_of(problem, self.label)
         logs = log_ratio(float(users) ** 2 * m**2, epsilon, delta)
         wanted = self.c_batch * logs * (1 / epsilon + users * epsilon / math.sqrt(steps * math.log(1 / delta)))
@@ -166,13 +167,13 @@ class Accelerated(Algorithm[Batches], abc.ABC):
 
     def enough(self, problem: Problem, n: int) -> float:
         """Users that every phase needs: 100 log(20 n m d e^eps/delta)/eps."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         logs = log_ratio(20 * n * samples_of(problem, self.label) * problem.constants.d, epsilon, delta)
         return max(2.0, self.c_users * logs / epsilon)
 
     def row(self, problem: Problem, n: int, *, i: int, start: int, users: int, weight: float, tau: float) -> Batches:
         """A phase of `users` users out of n."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         c = problem.constants
         L, T = c.lipschitz(2.0), self.step_count(problem, n, weight)
         K = self.batch(problem, users, T, n)
@@ -190,7 +191,8 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             chance=delta / (10 * T),
             doubled=False,
         )
-        spread = tau**2 * (users - K) / ((users - 1) * K) if users > K else 0.0
+        distinct = self.sampling == "without-replacement"
+        share = (users - K) / max(1, users - 1) if distinct else 1.0
         return Batches(
             i=i,
             start=start,
@@ -204,7 +206,7 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             moves=moved.sensitivity,
             failure=min(1.0, T * moved.failure),
             gap=min(L * c.diameter(2.0), L**2 / (2 * weight)),
-            variance=c.d * sigma**2 + min(spread, L**2 / K),
+            variance=c.d * sigma**2 + min(tau**2 * share, L**2) / K,
             smooth=self.smoothness(problem, n) + weight,
             sampling=self.sampling,
             threshold=self.threshold,
@@ -291,7 +293,7 @@ class MinibatchSGD(Accelerated):
         return super().dialled or self.K is not None or self.tau_ is not None
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
-        budget(problem, self.label)
+        self.privacy_budget(problem)
         if n < 2 or n < self.enough(problem, n):
             least = smallest_users(lambda size: size >= self.enough(problem, size), n)
             needs = f"at least {self.c_users:g} log(20 n m d e^eps/delta)/eps users"

@@ -12,8 +12,8 @@ import numpy as np
 from dpcheck.algorithms.user_level.concentration import certified_movement, neighbour_counts, outlier_removal
 from dpcheck.algorithms.user_level.descent import movement, sgd
 from dpcheck.algorithms.user_level.sizes import (
+    BUDGETS,
     best_q,
-    budget,
     log_ratio,
     phase_count,
     phase_size,
@@ -96,6 +96,7 @@ class PhasedSGD(Algorithm[Phase]):
     order: Literal["random", "fixed"] = "random"
 
     label = "user_level/alg-1"
+    budgets = BUDGETS
     readings: ClassVar = {
         "literal": {"project": False},
         "corrected": {"project": True},
@@ -121,7 +122,7 @@ class PhasedSGD(Algorithm[Phase]):
         """C, rounded up to an integer of at least 2."""
         if self.groups is not None:
             return self.groups
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         logs = log_ratio(20 * n * samples_of(problem, self.label), epsilon, delta)
         return max(2, math.ceil(self.c_groups * logs / epsilon))
 
@@ -134,7 +135,7 @@ class PhasedSGD(Algorithm[Phase]):
         """eta."""
         if self.eta is not None:
             return self.eta
-        c, (epsilon, _) = problem.constants, budget(problem, self.label)
+        c, (epsilon, _) = problem.constants, self.privacy_budget(problem)
         users = n * samples_of(problem, self.label)
         return self.c_step * c.diameter(2.0) / (c.lipschitz(2.0) * math.sqrt(c.d * users * epsilon))
 
@@ -149,7 +150,7 @@ class PhasedSGD(Algorithm[Phase]):
         return n >= 2 and self.group_users(problem, n)[-1] >= 1
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         c, m = problem.constants, samples_of(problem, self.label)
         if not self.feasible(problem, n):
             self._refuse(problem, n)
@@ -194,7 +195,7 @@ class PhasedSGD(Algorithm[Phase]):
         return smallest_users(legal, n)
 
     def _phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         c, m, groups = problem.constants, samples_of(problem, self.label), self.group_count(problem, n)
         L, p, step, start, rows = c.lipschitz(2.0), self.exponent(problem, n), self.step(problem, n), 0, []
         for i, size in enumerate(self.group_users(problem, n), 1):
@@ -262,21 +263,6 @@ class PhasedSGD(Algorithm[Phase]):
         pooled = np.broadcast_to(pooled, (run.trials, *pooled.shape[1:]))
         return np.take_along_axis(pooled, order.reshape(*order.shape, *[1] * (pooled.ndim - 3)), axis=2)
 
-    # Bounds
-
-    def bad_event(self, problem: Problem, n: int) -> float:
-        """Chance, for i.i.d. samples, that some phase halts or removes an iterate.
-
-        All pairs are within tau by Lemma 2.3 with its constants; a full score halts by the Laplace tail.
-        """
-        L, total = problem.constants.lipschitz(2.0), 0.0
-        for phase in self._phases(problem, n):
-            total += 0.5 * math.exp(-0.2 * phase.groups / phase.test)
-            if movement(phase.eta, L, phase.steps) > phase.tau:
-                wide = max(0.0, phase.tau / (phase.eta * L * math.sqrt(phase.steps)) - 4) / 8
-                total += phase.groups * (phase.groups - 1) / 2 * math.exp(-(wide**2) / 2)
-        return min(1.0, total)
-
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `user_level/thm-b1@summed`."""
         rows, wide = self.schedule(problem, n).phases, problem.constants.diameter(2.0)
@@ -284,7 +270,9 @@ class PhasedSGD(Algorithm[Phase]):
             "eta[i]": [row.eta for row in rows],
             "T[i]": [row.steps for row in rows],
             "sigma[i]": [row.sigma for row in rows],
+            "C[i]": [row.groups for row in rows],
+            "tau[i]": [row.tau for row in rows],
+            "b[i]": [row.test for row in rows],
             "l": len(rows),
             "R": wide if self.project else math.inf,
-            "xi": self.bad_event(problem, n),
         }

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
-from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Problem
-from dpcheck.privacy import ApproxDP
+from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import BudgetRange, Problem, Workload
+from dpcheck.numerics import least_integer
+from dpcheck.workloads import BaseWorkload, OfUsers
 
-LARGEST_EPSILON = 10.0
-"""Of the informal theorems; the formal Theorem B.1 does not name it."""
-
-
-def budget(problem: Problem, label: str) -> tuple[float, float]:
-    """(epsilon, delta), 0 < epsilon <= 10 and delta > 0.
-
-    Raises:
-        InvalidInput: another kind of promise. Infeasible: a larger epsilon.
-    """
-    promise = problem.privacy
-    if not (isinstance(promise, ApproxDP) and promise.delta > 0):
-        raise InvalidInput(f"{label} needs (epsilon, delta)-DP with delta > 0, got {promise}")
-    if promise.epsilon > LARGEST_EPSILON:
-        raise Infeasible(label, f"epsilon <= {LARGEST_EPSILON:g}", f"epsilon = {promise.epsilon:g}")
-    return promise.epsilon, promise.delta
+BUDGETS = BudgetRange(largest_epsilon=10.0, delta_below=1.0)
+"""Of the informal theorems; the formal Theorem B.1 does not name the largest epsilon."""
 
 
 def samples_of(problem: Problem, label: str) -> int:
@@ -35,12 +21,11 @@ def samples_of(problem: Problem, label: str) -> int:
     return problem.samples_per_user
 
 
-def single(workload: Any, label: str) -> Any:
+def single(workload: Workload, label: str) -> BaseWorkload:
     """The workload of one sample under `Users`. Raises `InvalidInput` for records that are no users."""
-    each = getattr(workload, "each", None)
-    if each is None:
+    if not isinstance(workload, OfUsers):
         raise InvalidInput(f"{label} works on users: wrap the workload in Users(each=..., samples=m)")
-    return each
+    return workload.each
 
 
 def log_ratio(product: float, epsilon: float, delta: float) -> float:
@@ -72,9 +57,6 @@ def smallest_users(feasible: Callable[[int], bool], least: int = 2, most: int = 
     while low.bit_length() <= most:
         high = (1 << low.bit_length()) - 1
         if feasible(high):
-            while low < high:
-                middle = (low + high) // 2
-                low, high = (low, middle) if feasible(middle) else (middle + 1, high)
-            return low
+            return least_integer(feasible, low - 1, high)
         low = high + 1
     return None

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.algorithms.user_level.erm import PhasedERM
 from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
-from dpcheck.algorithms.user_level.sizes import budget, log_ratio, samples_of, single
+from dpcheck.algorithms.user_level.sizes import log_ratio, samples_of, single
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Array, Problem, Rng, Schedule, Workload, procedure
 from dpcheck.running import Run
@@ -59,7 +59,7 @@ class SmoothedERM(PhasedERM):
         """r."""
         if self.r is not None:
             return self.r
-        epsilon, _ = budget(problem, self.label)
+        epsilon, _ = self.privacy_budget(problem)
         m, d = samples_of(problem, self.label), problem.constants.d
         return self.radius(problem) * math.sqrt(d) / (epsilon * n * math.sqrt(m))
 
@@ -69,7 +69,7 @@ class SmoothedERM(PhasedERM):
         return c.lipschitz(2.0) * math.sqrt(c.d) / self.smoothing_radius(problem, n)
 
     def batch(self, problem: Problem, users: int, steps: int, n: int) -> int:
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         m, d = samples_of(problem, self.label), problem.constants.d
         wanted = self.c_batch * (users * epsilon / math.sqrt(steps) + log_ratio(n * m * d, epsilon, delta) / epsilon)
         return min(users, max(math.ceil(wanted), math.ceil(users / steps)))

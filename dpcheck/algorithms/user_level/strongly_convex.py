@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from dpcheck.algorithms.user_level.erm import PhasedERM
 from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
-from dpcheck.algorithms.user_level.sizes import budget, samples_of, smallest_users
+from dpcheck.algorithms.user_level.sizes import BUDGETS, samples_of, smallest_users
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Schedule, Workload
 from dpcheck.running import Run
@@ -41,6 +41,7 @@ class StronglyConvex(Algorithm[Round]):
     inner: PhasedERM = field(default_factory=PhasedERM)
 
     label = "user_level/proc-strongly-convex-meta"
+    budgets = BUDGETS
     readings: ClassVar = {"dialled": {"inner": PhasedERM(**Accelerated.readings["dialled"])}}
 
     def __post_init__(self) -> None:
@@ -66,7 +67,7 @@ class StronglyConvex(Algorithm[Round]):
 
     def rate(self, problem: Problem, users: int) -> float:
         """rho at this many users, without constants: what Theorem C.3 promises for L = R = 1."""
-        epsilon, delta = budget(problem, self.label)
+        epsilon, delta = self.privacy_budget(problem)
         m, d = samples_of(problem, self.label), problem.constants.d
         return 1 / math.sqrt(users * m) + math.sqrt(d * math.log(1 / delta)) / (epsilon * users * math.sqrt(m))
 
@@ -80,7 +81,7 @@ class StronglyConvex(Algorithm[Round]):
         return bool(found) and self.inner.feasible(problem, found[0])
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Round]:
-        budget(problem, self.label)
+        self.privacy_budget(problem)
         samples_of(problem, self.label)
         mu, c = self.modulus(problem), problem.constants
         if not self.feasible(problem, n):

@@ -10,7 +10,7 @@ import numpy as np
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Schedule, Workload
 from dpcheck.laws import AboveThreshold
-from dpcheck.privacy import ApproxDP, PureDP, pure_to_zcdp
+from dpcheck.privacy import PureDP, pure_to_zcdp
 from dpcheck.running import Run
 
 
@@ -59,9 +59,7 @@ class ThresholdTest(Algorithm[Queries]):
             raise InvalidInput(f"needs count >= 1 and sensitivity > 0, got {self.count} and {self.sensitivity!r}")
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Queries]:
-        if not isinstance(problem.privacy, ApproxDP):
-            raise InvalidInput(f"{self.label} needs epsilon-DP, got {problem.privacy}")
-        epsilon = problem.privacy.epsilon
+        epsilon, _ = self.privacy_budget(problem)
         row = Queries(
             count=self.count,
             level=self.level,

@@ -38,7 +38,7 @@ APPROX = ApproxDP(1.0, 1e-5)
 
 
 def problem(work: Any, privacy: Guarantee = APPROX) -> Problem:
-    return Problem(constants=work.constants, privacy=privacy)
+    return Problem.of(work, privacy)
 
 
 def test_every_class_is_found_by_its_label() -> None:

@@ -15,7 +15,6 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient, mapping_gap, optimise
-from dpcheck.algorithms.solvers import Pushed, Task, value
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry import Ball, Interval, L1Ball
@@ -23,13 +22,14 @@ from dpcheck.harness import risk
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Problem, Sample
 from dpcheck.privacy import ApproxDP
+from dpcheck.solvers import Pushed, Task, value
 from dpcheck.workloads import LinearMean, QuadraticMean, signs_on
 
 PRIVACY = ApproxDP(0.9, 1e-5)
 
 
 def problem(work: LinearMean | QuadraticMean, privacy: ApproxDP = PRIVACY) -> Problem:
-    return Problem(constants=work.constants, privacy=privacy)
+    return Problem.of(work, privacy)
 
 
 def linear(domain: Ball | L1Ball | Interval, shift: float = 0.5) -> LinearMean:
@@ -129,7 +129,7 @@ def test_too_few_records_are_infeasible_and_the_stated_number_is_enough() -> Non
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
 def test_budgets_outside_of_the_statement_are_refused(epsilon: float) -> None:
-    with pytest.raises(InvalidInput, match="pass an epsilon below 1"):
+    with pytest.raises(Infeasible, match="epsilon < 1 and 0 < delta < 1"):
         ApproximateObjectivePerturbation().schedule(problem(linear(Ball(2, 1.0)), ApproxDP(epsilon, 1e-5)), 100)
 
 

@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from dpcheck.algorithms.solvers import (
+from dpcheck.errors import InvalidInput
+from dpcheck.interfaces import Solution
+from dpcheck.solvers import (
     Pushed,
     Task,
     accelerated,
@@ -18,8 +20,6 @@ from dpcheck.algorithms.solvers import (
     subgradient,
     value,
 )
-from dpcheck.errors import InvalidInput
-from dpcheck.interfaces import Solution
 from dpcheck.workloads import (
     HeavyHinge,
     HeavyMean,
@@ -57,7 +57,7 @@ def test_on_a_line_all_methods_agree(work, cap, within):
 @pytest.mark.parametrize("cap", [0.5, 1.0, 3.0])
 def test_in_the_plane_closed_form_and_conic_program_agree(cap, within):
     pytest.importorskip("cvxpy")
-    from dpcheck.algorithms.conic import conic
+    from dpcheck.solvers.conic import conic
 
     work = SparseDirection(nu=(0.6, 0.8), D=2.0, p=0.3)
     sample = work.draw(np.random.default_rng(1), 2, 20)
@@ -74,7 +74,7 @@ def test_in_the_plane_closed_form_and_conic_program_agree(cap, within):
 @pytest.mark.parametrize("cap", [None, 0.8, 2.0])
 def test_conic_gap_is_true_for_a_hinge_with_steep_records(weight, cap):
     pytest.importorskip("cvxpy")
-    from dpcheck.algorithms.conic import conic
+    from dpcheck.solvers.conic import conic
 
     work = HeavyHinge()
     sample = work.draw(np.random.default_rng(2), 1, 25)
@@ -88,7 +88,7 @@ def test_conic_gap_is_true_for_a_hinge_with_steep_records(weight, cap):
 
 def test_accelerated_gradients_agree_with_the_conic_program():
     pytest.importorskip("cvxpy")
-    from dpcheck.algorithms.conic import conic
+    from dpcheck.solvers.conic import conic
 
     work = diabetes("huber")
     sample = work.draw(np.random.default_rng(4), 1, 200)

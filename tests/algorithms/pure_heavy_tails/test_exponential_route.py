@@ -7,21 +7,21 @@ import pytest
 from scipy import special
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net, net_size, smoothed_gradient
-from dpcheck.algorithms.solvers import Task, certified
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem, Sample
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Fresh, Run
+from dpcheck.solvers import Task, certified
 from dpcheck.workloads import HeavyHinge, HeavyMean, RadialHeavyTail, RareSpikes, SparseDirection, WeightedMedian
 
 
 def problem(work, epsilon=1.0):
-    return Problem(constants=work.constants, privacy=PureDP(epsilon))
+    return Problem.of(work, PureDP(epsilon))
 
 
 @pytest.mark.parametrize(("work", "eta"), [(WeightedMedian(D=2.0), 0.013), (HeavyHinge(), 0.07), (HeavyHinge(), 1.2)])

@@ -16,18 +16,18 @@ from dpcheck.algorithms.pure_heavy_tails.sampling import (
     gibbs_linear,
     hit_and_run,
 )
-from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem, Schedule
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fresh, Run
+from dpcheck.solvers import Task, certified, value
 from dpcheck.workloads import HeavyHinge, RadialHeavyTail, RareSpikes, SparseDirection, WeightedMedian
 
 
 def problem(work, epsilon=1.0):
-    return Problem(constants=work.constants, privacy=PureDP(epsilon))
+    return Problem.of(work, PureDP(epsilon))
 
 
 def potential(work, sample, kind=LocalPotential, **more):

@@ -17,20 +17,20 @@ from dpcheck.algorithms.pure_heavy_tails import (
 from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace, noise_quantile
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointSubgradient
-from dpcheck.algorithms.solvers import Pushed, Task, certified
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness.replay import replay
 from dpcheck.interfaces import Problem
 from dpcheck.privacy import GaussianDP, PureDP
 from dpcheck.running import Fresh
+from dpcheck.solvers import Pushed, Task, certified
 from dpcheck.workloads import Pareto, RadialHeavyTail, RareSpikes, Spike, WeightedMedian
 
 WIDE = RareSpikes(D=100.0, p=0.01)
 
 
 def problem(work=WIDE, epsilon=1.0, **more):
-    return Problem(constants=work.constants, privacy=PureDP(epsilon), **more)
+    return Problem.of(work, PureDP(epsilon), **more)
 
 
 def worst_pair(n, size=1e6):
@@ -209,14 +209,11 @@ def test_bias_bound_is_sure(work):
     "bad",
     [
         lambda: OutputPertLocalize(zeta=0.5).schedule(problem(), 10),
-        lambda: OutputPertLocalize().schedule(problem(epsilon=1.5), 10),
-        lambda: DoubleOutputPert().schedule(problem(epsilon=6.5), 10),
         lambda: DoubleOutputPert(k=1.5),
         lambda: DoubleOutputPert(lambda_=0.0),
         lambda: DoubleOutputPert(C=-1.0),
         lambda: SingleOutputPert(noise_dial=0.0),
         lambda: SingleOutputPert(calibration="loose").schedule(problem(), 10),
-        lambda: SingleOutputPert().schedule(Problem(constants=WIDE.constants, privacy=GaussianDP(1.0)), 10),
     ],
 )
 def test_illegal_inputs(bad):
@@ -230,6 +227,11 @@ def test_infeasible_says_what_is_missing():
     heavy = RadialHeavyTail(b=(0.1,), weights=Pareto(2.5))
     with pytest.raises(Infeasible, match="finite moment"):
         DoubleOutputPert(k=3.0).schedule(problem(heavy), 100)
+    with pytest.raises(Infeasible, match=r"needs \(epsilon, delta\)-DP, got 1-GDP"):
+        SingleOutputPert().schedule(Problem.of(WIDE, GaussianDP(1.0)), 10)
+    for algorithm, epsilon in ((OutputPertLocalize(), 1.5), (DoubleOutputPert(), 6.5)):
+        with pytest.raises(Infeasible, match="zeta d"):
+            algorithm.schedule(problem(epsilon=epsilon), 10)
 
 
 def test_structured_solver_on_a_toy():

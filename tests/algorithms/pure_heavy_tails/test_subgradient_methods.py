@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import (
@@ -25,11 +24,12 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import (
     exact,
     iteration_bound,
 )
-from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball, Box, Simplex
 from dpcheck.interfaces import Problem, Sample
 from dpcheck.privacy import PureDP
+from dpcheck.solvers import Task, certified, value
+from dpcheck.solvers.extension import extension_gradient, lipschitz_extension
 from dpcheck.workloads import HeavyHinge, RareSpikes, WeightedMedian
 
 
@@ -311,7 +311,7 @@ def _without_closed_forms(work):
 def test_noisy_clipped_subgradient_spends_its_budget_once():
     """T steps of epsilon/T each: the accountant's answer is epsilon; with dialled noise nothing is claimed."""
     work = RareSpikes(D=2.0, p=0.5)
-    setting = Problem(constants=work.constants, privacy=PureDP(0.7), failure_probability=0.1)
+    setting = Problem.of(work, PureDP(0.7), failure_probability=0.1)
     plan = NoisyClippedSubgradient(k=2.0).schedule(setting, 50)
     assert plan.phases[0].T == 35
     assert plan.gradients == 35 * 50

@@ -26,7 +26,7 @@ from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, growth_const
 
 V = np.array([1.0, 0.0])
 WORK = SparseTilt(v=V, size=2.0, chance=0.25, theta=2.0, reach=2.0)
-PROBLEM = Problem(constants=WORK.constants, privacy=ApproxDP(3.0, 1e-5))
+PROBLEM = Problem.of(WORK, ApproxDP(3.0, 1e-5))
 
 
 def test_clipped_mean_of_two_records() -> None:
@@ -92,7 +92,7 @@ def test_restricted_workload_projects_into_both() -> None:
 def test_printed_algorithm_shows_its_degeneracy(n: int, ratio: float) -> None:
     """The second cap binds for small L and equal moments: a workload whose records all have one length."""
     work = ProductTilt(v=np.ones(5), size=1 / (2 * math.sqrt(5)), bias=1.0, theta=2.0)
-    problem = Problem(constants=work.constants, privacy=ApproxDP(1.0, 1e-5), failure_probability=1 / n)
+    problem = Problem.of(work, ApproxDP(1.0, 1e-5), failure_probability=1 / n)
     with pytest.raises(Infeasible, match="sigma_1/D") as caught:
         LocalisedClipped().schedule(problem, n)
     # R_{2k,n} carries the factor sqrt(1 - 1/n).
@@ -125,7 +125,7 @@ def test_refusals() -> None:
     with pytest.raises(Infeasible, match="power of two"):
         corrected().schedule(PROBLEM, 100)
     with pytest.raises(Infeasible, match="sqrt"):
-        corrected().schedule(Problem(constants=WORK.constants, privacy=ApproxDP(4.0, 1e-5)), 64)
+        corrected().schedule(Problem.of(WORK, ApproxDP(4.0, 1e-5)), 64)
     with pytest.raises(InvalidInput, match="p >= 1"):
         LocalisedClipped(p=0.5)
     with pytest.raises(Infeasible, match="calls"):

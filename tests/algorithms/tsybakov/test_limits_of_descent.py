@@ -40,7 +40,7 @@ def test_limit_in_one_dimension_at_the_ends_of_the_domain() -> None:
 
 def test_both_solvers_have_the_same_risk_up_to_noise() -> None:
     """The same noise on points that differ by less than a thousandth of it."""
-    problem = Problem(constants=LINE.constants, privacy=ApproxDP(3.0, 1e-5))
+    problem = Problem.of(LINE, ApproxDP(3.0, 1e-5))
     outputs = {}
     for solver in ("descent", "limit"):
         method = LocalisedClipped(**{**LocalisedClipped.readings["corrected"], "solver": solver})
@@ -53,14 +53,14 @@ def test_fields_reach_the_calls_and_are_checked() -> None:
         LocalisedClipped(noise="steps", solver="limit")
     with pytest.raises(InvalidInput, match="solver"):
         LocalisedClipped(solver="newton")  # type: ignore[arg-type]
-    problem = Problem(constants=LINE.constants, privacy=ApproxDP(8.0, 1e-5))
+    problem = Problem.of(LINE, ApproxDP(8.0, 1e-5))
     fields = {**StochasticApproximation.readings["corrected"], "solver": "limit"}
     with pytest.raises(Infeasible, match="sqrt"):
         StochasticApproximation(**fields).schedule(problem, 256)
     proved = StochasticApproximation(**fields, largest_epsilon="proved")
     assert proved.schedule(problem, 256).claimed == ApproxDP(8.0, 1e-5)
     assert proved.call(1.0).solver == "limit"
-    far = Problem(constants=LINE.constants, privacy=ApproxDP(300.0, 1e-5))
+    far = Problem.of(LINE, ApproxDP(300.0, 1e-5))
     with pytest.raises(Infeasible, match=r"20\.69"):
         proved.call(1.0).schedule(far, 256)
 
@@ -91,7 +91,7 @@ def test_dp_sgd_reads_clipped_sums_like_single_gradients() -> None:
         project, draw = staticmethod(work.project), staticmethod(work.draw)
         excess_risk = staticmethod(work.excess_risk)
 
-    problem = Problem(constants=work.constants, privacy=ApproxDP(2.0, 1e-3))
+    problem = Problem.of(work, ApproxDP(2.0, 1e-3))
     method = MinibatchSGD(T=5, b=16, level=0.3, eta=0.5)
     ends = [
         method.fit(known, Fresh(work, 3, 64, 7), problem, rng=np.random.default_rng(8), trials=3)

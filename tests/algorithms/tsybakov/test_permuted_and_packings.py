@@ -25,7 +25,7 @@ WORK = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reac
 
 
 def problem(epsilon: float, delta: float = 1e-5) -> Problem:
-    return Problem(constants=WORK.constants, privacy=ApproxDP(epsilon, delta))
+    return Problem.of(WORK, ApproxDP(epsilon, delta))
 
 
 def test_plan_of_algorithm_6() -> None:

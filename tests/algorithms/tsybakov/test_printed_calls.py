@@ -19,7 +19,7 @@ LINE = TwoPoint(D=2.0, G=1.0, rho=0.5)
 
 
 def asked(n: int, delta: float = 1e-5) -> Problem:
-    return Problem(constants=LINE.constants, privacy=ApproxDP(1.0, delta), failure_probability=1 / n)
+    return Problem.of(LINE, ApproxDP(1.0, delta), failure_probability=1 / n)
 
 
 def line_3(n: int, records: int, radius: float) -> float:

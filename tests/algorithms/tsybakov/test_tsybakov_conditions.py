@@ -29,7 +29,7 @@ CORRECTED: dict[str, Any] = dict(LocalisedClipped.readings["corrected"])
 
 
 def told(work: SparseTilt) -> Problem:
-    return Problem(constants=work.constants, privacy=PRIVACY)
+    return Problem.of(work, PRIVACY)
 
 
 def test_lipschitz_condition_is_that_of_theorem_1() -> None:

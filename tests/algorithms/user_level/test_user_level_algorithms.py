@@ -43,7 +43,7 @@ DIALLED_3 = PhasedERM(**PhasedERM.readings["dialled"])
 
 
 def problem(work: Any = LINEAR, epsilon: float = 1.0, delta: float = 1e-6, m: int = M) -> Problem:
-    return Problem(constants=work.constants, privacy=ApproxDP(epsilon, delta), samples_per_user=m)
+    return Problem.of(work, ApproxDP(epsilon, delta), samples_per_user=m)
 
 
 def plain(d: int, m: int, epsilon: float = 1.0, delta: float = 1e-6, H: float = 1.0) -> Problem:
@@ -96,12 +96,12 @@ def test_smallest_n_is_feasible_and_minimal(kind: Any) -> None:
 def test_plans_need_no_data_and_say_what_they_miss(kind: Any) -> None:
     schedule = kind().schedule(plain(5, 20), 10_000_000)
     assert schedule.claimed is not None
-    with pytest.raises(InvalidInput, match="DP"):
+    with pytest.raises(Infeasible, match="DP"):
         kind().schedule(replace(plain(5, 20), privacy=object()), 10_000_000)  # type: ignore[arg-type]
     if kind.label != "user_level/alg-4":
         with pytest.raises(InvalidInput, match="samples of each"):
             kind().schedule(plain(5, 0), 10_000_000)
-        with pytest.raises(InvalidInput, match="delta > 0"):
+        with pytest.raises(Infeasible, match="0 < delta < 1"):
             kind().schedule(replace(plain(5, 20), privacy=PureDP(1.0)), 10_000_000)
         with pytest.raises(Infeasible, match="epsilon <= 10"):
             kind().schedule(plain(5, 20, epsilon=11.0), 10_000_000)

@@ -131,7 +131,7 @@ def test_two_sequences_part_by_at_most_their_movement_and_reach_it() -> None:
 
 def test_the_bound_of_one_phase_is_the_sharp_regret_bound() -> None:
     def bound(**values: Any) -> float:
-        return stated("user_level/thm-b1@summed", xi=0.0, **values)
+        return stated("user_level/thm-b1@on-the-event", **values)
 
     one = {"eta[i]": [0.1], "T[i]": [40], "sigma[i]": [0.02], "l": 1}
     assert bound(**one, L=2.0, D=3.0, R=3.0, d=4) == pytest.approx(9 / (2 * 0.1 * 40) + 0.1 * 4 / 2 + 2 * 2 * 0.02)

@@ -1,0 +1,292 @@
+"""Section 2.4: the joint reformulation, inexact projections, and the adaptive subgradient method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
+from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
+from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
+from dpcheck.algorithms.solvers import Task, certified, value
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
+from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
+from dpcheck.harness import accuracy, runtime
+from dpcheck.harness.symbolic import proved
+from dpcheck.interfaces import Array, Sample
+from dpcheck.verdicts import Point, Verdict, refuted
+from dpcheck.workloads.amplitudes import Pareto
+from dpcheck.workloads.linear import RareSpikes
+from dpcheck.workloads.median import WeightedMedian
+from dpcheck.workloads.radial import RadialHeavyTail
+
+# The joint reformulation --------------------------------------------------------------------------------------------
+
+LOSSES: dict[str, Any] = {
+    "spikes": RareSpikes(D=1.0, p=0.5),
+    "median": WeightedMedian(D=1.0, weights=Pareto(2.5)),
+    "radial": RadialHeavyTail(b=(0.2, -0.1), D=1.0, weights=Pareto(2.5)),
+}
+
+CAP, WEIGHT = 0.8, 1.0
+
+
+def _task(context: Context, loss: str, trials: int, m: int, *, within: bool, gap: float = math.inf) -> Task:
+    work, rng = LOSSES[loss], context.rng("records", within)
+    centre = np.zeros((1, work.constants.d))
+    ball = (work.project(np.full((trials, work.constants.d), 0.2)), 0.15) if within else None
+    sample = Sample(work.rows(rng, trials, m), np.ones((1, m)))
+    return Task(workload=work, sample=sample, weight=WEIGHT, centre=centre, cap=CAP, within=ball, gap=gap)
+
+
+def joint_dominates(context: Context, loss: str) -> Verdict:
+    """Midpoint convexity of the joint objective, and that it lies above the extension, at random points of K."""
+    trials, m, rng = context.scale(2000, 40_000), 4, context.rng("points")
+    sides = []
+    for within in (False, True):
+        joint = JointReformulation(_task(context, loss, trials, m, within=within))
+        task = joint.objective
+        u, v = (joint.project(rng.uniform(-1, 1, joint.start().shape), np.full(trials, 1e-9)) for _ in range(2))
+        middle, ends = joint.value((u + v) / 2), (joint.value(u) + joint.value(v)) / 2
+        below = value(task, joint.split(u)[0])
+        sides += [(middle, ends + 1e-9 * (1 + np.abs(ends))), (below, joint.value(u) + 1e-9 * (1 + np.abs(below)))]
+    left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
+    return accuracy.never_violated(
+        left,
+        right,
+        statement="Phi convex and F_C(w) <= Phi(w, y)",
+        covers="jointly convex term by term, and the infimum over y is the extension, lem-2-7",
+        evidence="certificate",
+    )
+
+
+@check(
+    "pure_heavy_tails/proc-joint-reform",
+    kind="accuracy",
+    grid={"loss": tuple(LOSSES)},
+    also=("pure_heavy_tails/lem-2-7", "pure_heavy_tails/lem-c-4"),
+)
+def joint_objective_is_convex(context: Context, *, loss: str) -> Verdict:
+    """The joint objective is convex and nowhere below the extension's, over W and over W_0."""
+    return joint_dominates(context, loss)
+
+
+@check("pure_heavy_tails/lem-2-7", kind="accuracy")
+def transfer_by_algebra(context: Context) -> Verdict:
+    """The gap of (w, y) is that of w plus the distance from Phi down to its partial minimum: both non-negative."""
+    phi, own, least = sp.symbols("phi own least", real=True)
+    return proved(
+        {"gap of (w, y) - gap of w = Phi(w, y) - min_y Phi(w, .)": (phi - least) - (own - least) - (phi - own)}
+    )
+
+
+def _transferred(context: Context, loss: str, alpha: float) -> Verdict:
+    sides = []
+    for within in (False, True):
+        task = _task(context, loss, context.scale(3, 10), 2, within=within, gap=alpha)
+        joint = JointReformulation(task)
+        halted = adaptive_inexact_subgradient(joint.subgradient, joint.project, joint.start(), alpha, joint.diameter())
+        best = value(task, certified(task).point)
+        sides.append((value(task, joint.split(halted.point)[0]) - best, np.full(len(best), alpha)))
+        # The joint minimum is the extension's: no point is lower, and the halted one is within alpha.
+        sides.append((joint.value(halted.point) - best, np.full(len(best), alpha)))
+        sides.append((best - joint.value(halted.point), np.full(len(best), 1e-9)))
+    left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
+    return accuracy.never_violated(
+        left, right, statement="gap of the first block <= alpha", failure_probability=context.failure_probability
+    )
+
+
+@check(
+    "pure_heavy_tails/lem-2-7",
+    kind="accuracy",
+    grid={"loss": tuple(LOSSES), "alpha": by_size([0.4], [0.4, 0.2])},
+    expect=("consistent", "undecided"),
+    also=("pure_heavy_tails/lem-c-4",),
+)
+def minimisers_transfer(context: Context, *, loss: str, alpha: float) -> Verdict:
+    """Algorithm 3 on the joint objective gives an alpha-minimiser of the extension, whose minimum is the same."""
+    return _transferred(context, loss, alpha)
+
+
+# Inexact projection -------------------------------------------------------------------------------------------------
+
+SETS: dict[str, Any] = {
+    "ball": Ball(d=3, radius=1.0),
+    "box": Box(-np.ones(3), np.array([0.5, 1.0, 2.0])),
+    "simplex": Simplex(4),
+}
+
+
+class _Counting:
+    """Euclidean projection that counts its calls, except the validation of the ball's own centre."""
+
+    def __init__(self, project: Callable[[Array], Array], centre: Array) -> None:
+        self.project, self.centre, self.calls = project, centre, 0
+
+    def __call__(self, w: Array) -> Array:
+        self.calls += 0 if w.shape == self.centre.shape and np.array_equal(w, self.centre) else 1
+        return self.project(w)
+
+
+def _projections(context: Context, domain: str) -> tuple[Array, Array, Array, Array, Array]:
+    """(error, accuracy asked for, distance outside, calls, N + 2) of inexact projections one by one."""
+    K, rng = SETS[domain], context.rng("projections")
+    rows = []
+    for _ in range(context.scale(30, 150)):
+        c = K.project(rng.standard_normal((1, K.d)))
+        r, far = float(np.exp(rng.uniform(-5, 1))), float(10 ** rng.uniform(-2, 6))
+        y = c + far * rng.standard_normal((1, K.d))
+        xi = float(10 ** rng.uniform(-12, -1))
+        counting = _Counting(K.project, c)
+        x = inexact_projection(y, c, r, counting, xi)
+        nearest = BallIntersection(K, c, r).project(y)
+        R = np.linalg.norm(y - c)
+        outside = max(float(np.linalg.norm(x - c)) / r - 1, float(np.linalg.norm(K.project(x) - x)))
+        rounding = 64 * np.finfo(float).eps * (1 + R)
+        N = int(halvings(np.array([R]), np.array([r]), np.array([xi]))[0])
+        rows.append((float(np.linalg.norm(x - nearest)), xi + rounding, outside, counting.calls, N + 2, R, r, xi))
+    table = np.array(rows)
+    claimed = [stated("pure_heavy_tails/proc-inexact-proj", R=row[5], r=row[6], xi=row[7]) for row in rows]
+    return table[:, 0], table[:, 1], table[:, 2], table[:, 3], np.array(claimed)
+
+
+def _accurate(context: Context, domain: str) -> Verdict:
+    error, allowed, outside, _, _ = _projections(context, domain)
+    left, right = np.concatenate([error, outside]), np.concatenate([allowed, np.full(len(outside), 1e-9)])
+    return accuracy.never_violated(
+        left,
+        right,
+        statement="feasible and within xi of the projection",
+        covers="the multiplier is halved N times, proc-inexact-proj",
+        evidence="certificate",
+    )
+
+
+def _cheap(context: Context, domain: str) -> Verdict:
+    _, _, _, calls, bound = _projections(context, domain)
+    worst = int((calls - bound).argmax())
+    numbers = {
+        "runs": len(calls),
+        "most calls": float(calls.max()),
+        "largest calls - bound": float((calls - bound).max()),
+    }
+    return replace(runtime.verdict(calls[worst], bound[worst], what="projections onto W"), numbers=numbers)
+
+
+@check(
+    "pure_heavy_tails/proc-inexact-proj",
+    kind="accuracy",
+    grid={"domain": tuple(SETS)},
+    also=("pure_heavy_tails/lem-2-8", "pure_heavy_tails/lem-c-6"),
+)
+def bisection_is_accurate(context: Context, *, domain: str) -> Verdict:
+    """The returned point lies in W_0 and within xi of the projection, points up to 1e6 away, xi down to 1e-12."""
+    return _accurate(context, domain)
+
+
+@check(
+    "pure_heavy_tails/proc-inexact-proj",
+    kind="runtime",
+    grid={"domain": tuple(SETS)},
+    also=("pure_heavy_tails/lem-2-8", "pure_heavy_tails/lem-c-6"),
+)
+def bisection_is_cheap(context: Context, *, domain: str) -> Verdict:
+    """At most N + 2 projections onto W, N = ceil(log2(1 + R^2/(r xi)))."""
+    return _cheap(context, domain)
+
+
+# Algorithm 3 --------------------------------------------------------------------------------------------------------
+
+
+def _instance(
+    name: str, rng: np.random.Generator, trials: int
+) -> tuple[Callable[[Array], Array], Callable[[Array], Array], Any, Array, float]:
+    """(value less its minimum, subgradient, K, start, L) of convex functions with a known minimum on a set K."""
+    if name == "weighted l1":
+        a, K = np.array([1.0, 2.0]), Ball(d=2, radius=1.0)
+        b = K.project(rng.uniform(-0.6, 0.6, (trials, 2)))
+        return (
+            lambda x: np.abs(x - b) @ a,
+            lambda x: a * np.where(x >= b, 1.0, -1.0),
+            K,
+            K.project(-np.ones((trials, 2))),
+            math.sqrt(5),
+        )
+    slopes = rng.standard_normal((6, 3))
+    slopes = np.concatenate([slopes, -slopes]) / np.linalg.norm(slopes, axis=1).max()
+    K = Box(-np.ones(3) / math.sqrt(3), np.ones(3) / math.sqrt(3))
+    start = K.project(rng.standard_normal((trials, 3)))
+    return (
+        lambda x: (x @ slopes.T).max(axis=1),
+        lambda x: slopes[(x @ slopes.T).argmax(axis=1)],
+        K,
+        start,
+        float(np.linalg.norm(slopes, axis=1).max()),
+    )
+
+
+def _halted(context: Context, name: str, alpha: float) -> tuple[Array, Array, float]:
+    """Gaps and steps of Algorithm 3 with projections that are wrong by the whole xi, and L; D = 2."""
+    trials, rng = context.scale(8, 32), context.rng("instance")
+    gap, subgradient, K, start, L = _instance(name, rng, trials)
+
+    def sloppy(x: Array, xi: Array) -> Array:
+        away = rng.standard_normal(x.shape)
+        return K.project(K.project(x) + xi[:, None] * away / np.linalg.norm(away, axis=1, keepdims=True))
+
+    found = adaptive_inexact_subgradient(subgradient, sloppy, start, alpha, 2.0)
+    return gap(found.point), np.asarray(found.steps, dtype=float), L
+
+
+NAMES = ("weighted l1", "maximum of affine")
+
+GRID = {"function": NAMES, "alpha": by_size([0.4], [0.4, 0.2])}
+
+LONG = {**GRID, "alpha": by_size([0.4, 0.2], [0.4, 0.2, 0.1])}
+
+
+def gap_within(context: Context, function: str, alpha: float, label: str, allowed: float) -> Verdict:
+    gaps, _, _ = _halted(context, function, alpha)
+    found = accuracy.never_violated(
+        gaps, allowed, statement=f"gap <= {label}", failure_probability=context.failure_probability
+    )
+    points = [Point(x=1 / alpha, value=float(gaps.max()), bound=allowed, series=function)]
+    return replace(found, points=points, axes=("1/alpha", "largest gap"))
+
+
+@check(
+    "pure_heavy_tails/alg-3",
+    kind="accuracy",
+    grid=GRID,
+    expect=("consistent", "undecided"),
+    also=("pure_heavy_tails/prop-2-9", "pure_heavy_tails/prop-c-5"),
+)
+def gap_of_the_average(context: Context, *, function: str, alpha: float) -> Verdict:
+    """With projections wrong by all of xi the returned average is an alpha-minimiser."""
+    return gap_within(context, function, alpha, "alpha", alpha)
+
+
+def _steps(context: Context, function: str, alpha: float, label: str) -> Verdict:
+    _, steps, L = _halted(context, function, alpha)
+    bound = stated(label, D=2.0, L=L, alpha=alpha)
+    found = runtime.verdict(steps, bound, what="steps", x=1 / alpha, series=function)
+    return replace(found, axes=("1/alpha", "steps"))
+
+
+@check(
+    "pure_heavy_tails/alg-3", kind="runtime", grid=LONG, also=("pure_heavy_tails/prop-2-9", "pure_heavy_tails/prop-c-5")
+)
+def steps_of_the_method(context: Context, *, function: str, alpha: float) -> Verdict:
+    """Steps are at most ceil((3DL/alpha)^2), and exactly that where all subgradients have norm L."""
+    found = _steps(context, function, alpha, "pure_heavy_tails/prop-c-5")
+    if function == NAMES[0] and found.numbers["calls"] != found.numbers["bound"]:
+        said = f"{found.numbers['calls']} steps where all subgradients have norm L: not the printed stopping rule"
+        return refuted(said, "counted", numbers=found.numbers, points=found.points)
+    return found

@@ -1,0 +1,220 @@
+"""Section 4: Algorithm 3, its settings, what its phases move, spend and read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import sympy as sp
+from scipy import stats
+
+from dpcheck.accounting import account
+from dpcheck.algorithms.tsybakov import LocalisedClipped
+from dpcheck.algorithms.tsybakov.localised import corrected
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import settings
+from dpcheck.engine.statements import bound_of, stated
+from dpcheck.errors import Infeasible
+from dpcheck.harness import accuracy, runtime, sensitivity, stability
+from dpcheck.harness.replay import Case
+from dpcheck.harness.search import BoxRecords, maximise
+from dpcheck.harness.symbolic import proved
+from dpcheck.interfaces import Array, Problem, Rng, Sample
+from dpcheck.privacy import ApproxDP
+from dpcheck.symbols import D, L, d, epsilon, k, n, p
+from dpcheck.verdicts import Point, Verdict, differs, refuted
+from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
+
+from .cases import (
+    BECAUSE,
+    LETTERS,
+    PHASES,
+    PLANE,
+    counted,
+    everywhere,
+    localised,
+    problem,
+    rough,
+    told,
+    transcribed,
+    well,
+    within,
+)
+
+
+def halved(rng: Rng) -> tuple[Problem, int]:
+    """A drawn problem on 2^l records."""
+    problem, n = rough(rng)
+    return problem, 1 << (n.bit_length() - 1)
+
+
+settings_of_algorithm_3 = settings(
+    "tsybakov/alg-3",
+    PHASES,
+    symbols=LETTERS,
+    beside={"start": "where its records begin"},
+    problems=halved,
+    # With projected outputs the printed setting is planned as well; the numbers are the same.
+    fields={"p": (1.0, 1.5, 2.0), "k": (2.0, 3.0, 4.0), "project": (True,), "lipschitz": ("ignored",)},
+)
+
+
+@check("tsybakov/alg-3", kind="transcription", grid={"p": (1.0, 2.0), "n": (16, 256)})
+def noise_of_every_phase_is_the_printed_one(context: Context, *, p: float, n: int) -> Verdict:
+    """sigma_i of our Algorithm 3 against 8C_i sqrt(log(1/delta))/(n_i lambda_i epsilon); not whether it is enough."""
+    phases = LocalisedClipped(p=p).phases(told(PLANE), n)
+    printed = [
+        stated("tsybakov/alg-3", C=ph.level, n=ph.records, lambda_=ph.weight, delta=1e-5, epsilon=1) for ph in phases
+    ]
+    return transcribed([phase.sigma for phase in phases], printed, "sigma_i of our plan, and as printed")
+
+
+@check("tsybakov/alg-3@literal", kind="accuracy", expect="refuted")
+def first_noise_against_the_diameter(context: Context) -> Verdict:
+    """sqrt(d) sigma_1/D = 4.80, 15.7, 54.4 at n = 2^8, 2^12, 2^16: the chance that W_2 is empty, exactly from below.
+
+    All records of one length, so all moments are alike; d = 5, epsilon = 1, delta = 1e-5, p = 1, k = 2, beta = 1/n.
+    """
+    points, numbers, least = [], {}, 1.0
+    for size in (2**8, 2**12, 2**16):
+        work = ProductTilt(v=np.ones(5), size=1 / (2 * math.sqrt(5)), bias=1.0, theta=2.0)
+        problem = Problem(constants=work.constants, privacy=ApproxDP(1.0, 1e-5), failure_probability=1 / size)
+        algorithm = LocalisedClipped()
+        first, second = algorithm.phases(problem, size)[:2]
+        D = algorithm.width(problem)
+        ratio = math.sqrt(5) * first.sigma / D
+        # w_1 = w^_1 + noise with w^_1 in W: beyond D + D_2 from it no point of W is within D_2 of w_1.
+        empty = float(stats.chi.sf((D + second.radius) / first.sigma, 5))
+        try:
+            algorithm.schedule(problem, size)
+            return differs(f"the schedule accepts n = {size:,} though sqrt(d) sigma_1/D = {ratio:.3g}")
+        except Infeasible:
+            least = min(least, empty)
+        numbers |= {
+            f"sqrt(d) sigma_1/D at {size}": ratio,
+            f"D_2/D at {size}": second.radius / D,
+            f"P(empty) at {size}": empty,
+        }
+        stated_ratio = stated("tsybakov/alg-3@literal", k=2, p=1, n=size) / math.sqrt(1 - 1 / size)
+        if not math.isclose(ratio, stated_ratio, rel_tol=1e-9):
+            return differs(f"{ratio:.9g} from the schedule, {stated_ratio:.9g} from the claim")
+        points.append(Point(x=float(size), value=ratio, bound=1.0, series="sqrt(d) sigma_1/D"))
+    said = f"W_2 is empty with probability at least {least:.6g} at n = 2^8, and more beyond; the plan refuses to run"
+    return refuted(
+        said, "exact", numbers=numbers, points=points, dashed="the diameter",
+        axes=("n", "deviation of the first noise over the diameter"),
+    )  # fmt: skip
+
+
+R = sp.Symbol("R_2k", positive=True)
+LOG = sp.Symbol("ℒ", positive=True)
+TAU_P = (sp.sqrt(d * LOG * sp.log(n)) / (epsilon * n)) ** ((k - 1) / k)
+
+
+@check("tsybakov/alg-3@literal", kind="symbolic")
+def first_noise_of_the_printed_step(context: Context) -> Verdict:
+    """sqrt(d) sigma_1/D at the second printed cap, from the algorithm's own formulas with all moments alike."""
+    n_1, eta_1 = n / 2, D * n ** (-p / 2) / (R * n ** ((p + 1) / 2) * TAU_P) / 4
+    level = R * (epsilon * n_1 / sp.sqrt(d * LOG * sp.log(n))) ** (1 / k)
+    sigma = 8 * level * sp.sqrt(LOG) * eta_1 * n_1 ** (2 * p) / (n_1 * epsilon)
+    return proved({"first noise over D": sp.sqrt(d) * sigma / D / claim("tsybakov/alg-3@literal").bound - 1})
+
+
+@check("tsybakov/alg-3@corrected", kind="accuracy", grid={"n": (2**8, 2**12, 2**16)})
+def corrected_first_noise_fits(context: Context, *, n: int) -> Verdict:
+    """With exponent p the deviation of every phase falls by 4 or more, and that of the first is of the order of D."""
+    work = ProductTilt(v=np.ones(5), size=1 / (2 * math.sqrt(5)), bias=1.0, theta=2.0)
+    phases = corrected().schedule(told(work), n).phases
+    sigma = np.array([phase.sigma for phase in phases])
+    ratio = math.sqrt(5) * sigma[0] / work.constants.diameter(2.0)
+    found = accuracy.never_violated(
+        sigma[1:], sigma[:-1] / 4, statement="sigma_{i+1} <= sigma_i/4",
+        covers="all phases of this plan", evidence="exact", tolerance=1e-9,
+    )  # fmt: skip
+    return replace(found, numbers={**found.numbers, "sqrt(d) sigma_1/D": ratio})
+
+
+@check("tsybakov/alg-3@corrected", kind="symbolic")
+def bias_of_the_corrected_step(context: Context) -> Verdict:
+    """D^2/(eta n^p) at each cap of the corrected step: D L_f n^(-p/2), D R tau_p and D R n^(-1/2)."""
+    caps = {
+        "cap of L_f": (1 / L, D * L * n ** (-p / 2)),
+        "cap of the noise": (1 / (R * n ** (p / 2) * TAU_P), D * R * TAU_P),
+        "cap of the sample": (1 / (R * n ** ((p - 1) / 2)), D * R / sp.sqrt(n)),
+    }
+    return proved({name: D**2 / (D * n ** (-p / 2) * cap * n**p) / term - 1 for name, (cap, term) in caps.items()})
+
+
+@check("tsybakov/alg-3@corrected", kind="stability", grid={"place": (0, 2)})
+def phases_are_as_stable_as_they_claim(context: Context, *, place: int) -> Verdict:
+    """A phase of the corrected plan as a map of its batch, on quartic losses of one parameter, against its claim."""
+    work = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=4.0, reach=2.0)
+    algorithm = corrected()
+    phase = algorithm.schedule(told(work), 16).phases[place]
+
+    def end(data: Array) -> Array:
+        sample = Sample(data, np.ones((1, phase.records)))
+        return algorithm.descend(phase, work, sample, np.zeros((1, 1)), work.project, None)
+
+    found = maximise(
+        stability.of_map(end, phase.sensitivity), BoxRecords(-60.0, 60.0), phase.records, chains=32,
+        steps=context.scale(4, 40), seed=context.seed,
+    )  # fmt: skip
+    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, BECAUSE), what="stability")
+
+
+@check("tsybakov/alg-3@corrected", kind="sensitivity")
+def corrected_algorithm_on_the_line(context: Context) -> Verdict:
+    """Every phase replayed on one-dimensional losses: no release moves by more than it claims."""
+    work, n = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0), 16
+    case = Case(corrected(), work, told(work))
+    found = sensitivity.search(
+        case, BoxRecords(-30.0, 30.0), n, chains=everywhere(case, n), steps=context.scale(3, 30), seed=context.seed
+    )
+    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, BECAUSE))
+
+
+@check(
+    "tsybakov/alg-3@corrected",
+    kind="risk",
+    also=("tsybakov/thm-1@summed",),
+    grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": by_size((2**20,), (2**16, 2**20, 2**24, 2**28))},
+)
+def localised_risk_within_constants(context: Context, *, theta: float, k: float, n: int) -> Verdict:
+    """The corrected Algorithm 3 on power wells at epsilon = 1 against its bound with every constant."""
+    # The bound does not need the Lipschitz condition of Theorem 1.
+    algorithm, work = localised(k, lipschitz="ignored"), well(theta, 2 * k)
+    return within(context, algorithm, work, n, bound_of("tsybakov/thm-1@summed", algorithm, problem(work, 1.0), n))
+
+
+@check("tsybakov/alg-3@corrected", kind="runtime", grid={"n": by_size((16, 64), (16, 64, 256, 1024))})
+def gradients_of_localised_phases(context: Context, *, n: int) -> Verdict:
+    """Gradients of the corrected Algorithm 3 against the sum of n_i T_i."""
+    return counted(context, LocalisedClipped(**LocalisedClipped.readings["corrected"]), well(2.0, 4.0), n)
+
+
+@check(
+    "tsybakov/proc-lnc-gm-fixed",
+    kind="privacy",
+    grid={"noise": ("output", "steps", "trivial"), "theta": (2.0, 4.0), "n": (64, 1024)},
+    also=("tsybakov/alg-3@corrected",),
+)
+def account_of_the_corrected_procedure(context: Context, *, noise: str, theta: float, n: int) -> Verdict:
+    """delta(1) of the corrected Algorithm 3 on the line with each of its noises, under their claimed sensitivities."""
+    work = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=theta, reach=2.0)
+    spent = account(corrected(noise=noise).schedule(told(work), n))  # type: ignore[arg-type]
+    rests = "claims of monotone clipped gradients" if noise == "output" else "claims that hold for every loss"
+    return accuracy.never_violated(
+        spent.delta(1.0), 1e-5, statement="delta(1) <= 1e-5", evidence="certificate", covers=rests
+    )
+
+
+@check("tsybakov/proc-lnc-gm-fixed", kind="runtime", grid={"p": (1.0, 2.0), "n": by_size((16,), (16, 64))})
+def gradients_grow_as_a_power(context: Context, *, p: float, n: int) -> Verdict:
+    """The scheduled gradients against n^(p+1) log(n) with the constant 2(p+1)."""
+    work = well(2.0, 4.0)
+    schedule = corrected(p=p).schedule(problem(work, 3.0), n)
+    bound = 2 * (p + 1) * n ** (p + 1) * math.log(n)
+    return runtime.verdict(float(schedule.gradients), bound, what="planned gradients", x=n, series=f"p = {p:g}")

@@ -1,0 +1,107 @@
+"""Appendix A.2: random vectors with light tails."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import sympy as sp
+from scipy import special, stats
+
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import stated
+from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.verdicts import Verdict
+
+from .cases import stated_each
+
+
+@check("user_level/def-a10", kind="accuracy", grid={"d": (1, 3, 30)}, expect="consistent")
+def gaussian_vectors_are_norm_subgaussian(context: Context, *, d: int) -> Verdict:
+    """A standard Gaussian vector is nSG(1) in one dimension and nSG(2 sqrt d) in d: its chi tail against the claim."""
+    t = np.linspace(0, 30 + math.sqrt(d), context.scale(2000, 20_000))
+    zeta = 1.0 if d == 1 else 2 * math.sqrt(d)
+    right = stated_each("user_level/def-a10", t=t[1:], zeta=zeta)
+    return accuracy.never_violated(
+        stats.chi.sf(t[1:], d),
+        right,
+        statement="P(|X| >= t) <= 2 exp(-t^2/(2 zeta^2))",
+        drawn=False,
+    )
+
+
+@check("user_level/def-a10@derived", kind="accuracy", grid={"b": (0.5, 1.0, 3.0)})
+def bounded_vectors_are_norm_subgaussian(context: Context, *, b: float) -> Verdict:
+    """2 exp(-b^2/(2 zeta^2)) = 1 at zeta = b/sqrt(2 log 2): no smaller zeta does, for a vector of length b."""
+    return agree(
+        [stated("user_level/def-a10", t=b, zeta=stated("user_level/def-a10@derived", b=b))],
+        [1.0],
+        "right side at t = b",
+    )
+
+
+@check("user_level/def-a10@derived", kind="accuracy")
+def bounded_scalars_are_subgaussian(context: Context) -> Verdict:
+    """cosh(v) <= exp(v^2/2) term by term: v^(2k)/(2k)! against (v^2/2)^k/k!, for the fair sign, the worst of all."""
+    k = np.arange(1, 200)
+    left = -special.gammaln(2 * k + 1.0)
+    right = -k * math.log(2) - special.gammaln(k + 1.0)
+    return accuracy.never_violated(
+        left - right,
+        np.zeros(len(k)),
+        statement="log of the k-th coefficients of cosh(v) and exp(v^2/2)",
+        covers="k up to 199; the ratio 2^k k!/(2k)! falls with k",
+        tolerance=1e-9,
+    )
+
+
+@check("user_level/thm-a11", kind="accuracy", grid={"d": by_size((1, 10), (1, 10, 300)), "n": (100,)})
+def sums_of_vectors_on_the_sphere(context: Context, *, d: int, n: int) -> Verdict:
+    """P(|S_n| >= 2 zeta sqrt(n log(2d/gamma))) <= gamma = 1/20, uniform directions, zeta = 1/sqrt(2 log 2): c = 2."""
+    trials, gamma, over = context.scale(2000, 20_000), 0.05, 0
+    bound = 2 * stated("user_level/def-a10@derived", b=1.0) * math.sqrt(n * math.log(2 * d / gamma))
+    for rng, many in context.chunks(trials, n * d):
+        x = rng.standard_normal((many, n, d))
+        total = (x / np.linalg.norm(x, axis=-1, keepdims=True)).sum(axis=1)
+        over += int((np.linalg.norm(total, axis=-1) >= bound).sum())
+    return accuracy.probability(
+        over, trials, gamma, context.failure_probability, relation="<=", event=f"|S_n| >= {bound:.3g}, d = {d}"
+    )
+
+
+@check("user_level/thm-a11@literal", kind="accuracy", grid={"gamma": ("99/100", "999/1000")}, expect="refuted")
+def fair_sign_with_the_printed_logarithm(context: Context, *, gamma: str) -> Verdict:
+    """One fair sign, d = 1, c = 10: P(|X| >= 10 zeta sqrt(log(1/gamma))) is 1, zeta = 1/sqrt(2 log 2)."""
+    top, bottom = (int(part) for part in gamma.split("/"))
+    allowed, zeta = top / bottom, stated("user_level/def-a10@derived", b=1.0)
+    found = float(10 * zeta * math.sqrt(-math.log(allowed)) <= 1.0)
+    return accuracy.never_violated(
+        found,
+        stated("user_level/thm-a11@literal", gamma=allowed),
+        statement="P(|X| >= 10 zeta sqrt(log(1/gamma))) <= gamma",
+        witness=lambda _: witnessed("user_level/thm-a11@literal", "thm_a11", allowed, found, c=10, gamma=gamma),
+    )
+
+
+@check("user_level/thm-a11@corrected", kind="accuracy", grid={"n": (1, 10, 100, 10_000)})
+def sums_of_fair_signs(context: Context, *, n: int) -> Verdict:
+    """Exact binomial tails of |S_n| at sqrt(2n log(2/gamma)) against gamma, for gamma from 0.99 to 1e-12."""
+    gammas = np.concatenate([[0.99, 0.9, 0.5], 10.0 ** -np.arange(1, 13)])
+    left = []
+    for gamma in gammas:
+        least = math.ceil((n + stated("user_level/thm-a11@corrected", b=1.0, n=n, gamma=float(gamma))) / 2 - 1e-9)
+        left.append(2 * float(stats.binom.sf(least - 1, n, 0.5)))
+    covers = "S_n = 2 Bin(n, 1/2) - n, both tails; for these n and gamma"
+    return accuracy.never_violated(left, gammas, statement="P(|S_n| >= sqrt(2n log(2/gamma))) <= gamma", covers=covers)
+
+
+@check("user_level/lem-a12", kind="accuracy")
+def projections_are_no_longer(context: Context) -> Verdict:
+    """|v|^2 |y|^2 - <v, y>^2 is a sum of squares (three coordinates), so every tail of <v, Y> is below that of |Y|."""
+    v, y = sp.symbols("v1:4", real=True), sp.symbols("y1:4", real=True)
+    inner = sum(a * b for a, b in zip(v, y, strict=True))
+    gap = sum(a**2 for a in v) * sum(b**2 for b in y) - inner**2
+    squares = sum((v[i] * y[j] - v[j] * y[i]) ** 2 for i, j in ((0, 1), (0, 2), (1, 2)))
+    return proved({"Lagrange's identity": sp.expand(gap - squares)})

@@ -1,0 +1,366 @@
+"""Appendix B: Theorem B.1, of the linear-time algorithm."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy import stats
+
+from dpcheck.algorithms.user_level import PhasedSGD
+from dpcheck.algorithms.user_level.sizes import best_q, log_ratio
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
+from dpcheck.harness import accuracy, domain, runtime
+from dpcheck.harness.crossing import crossing, judge_crossing
+from dpcheck.harness.data_free import conclude
+from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.symbolic import agree
+from dpcheck.privacy import gaussian_delta
+from dpcheck.running import Fixed, Run
+from dpcheck.symbols import BY_NAME, D, L, d, epsilon, m, n
+from dpcheck.verdicts import Point, Verdict, combine, differs, holds
+
+from .cases import (
+    DASHED,
+    PHASED_SIZES,
+    REDUCED_1,
+    SHAPES,
+    WORKLOADS,
+    J,
+    linear,
+    linear_time_bound,
+    plain,
+    rate_of_algorithm_1,
+    risk_verdict,
+    with_certified_noise,
+)
+
+
+@check("user_level/thm-b1", kind="runtime", grid={"size": tuple(PHASED_SIZES)})
+def linear_time(context: Context, *, size: str) -> Verdict:
+    """At most nm gradients at printed constants."""
+    n, m, epsilon, delta = PHASED_SIZES[size]
+    spent = float(PhasedSGD().schedule(plain(10, m, epsilon, delta), n).gradients)
+    return runtime.verdict(spent, float(n * m), what="planned gradients", x=float(n * m), variable="nm")
+
+
+@check("user_level/thm-b1", kind="risk", also=("user_level/alg-1", "user_level/thm-b1@summed"))
+def risk_where_the_start_fails(context: Context) -> Verdict:
+    """Linear losses of a mean so large that no output without data keeps the recursion (reduced noise)."""
+    work, n = linear(3, 8, 0.98), 4096
+    found = risk_verdict(context, REDUCED_1, work, n, context.scale(200, 600), "linear, large mean")
+    return with_certified_noise(found, context, REDUCED_1, work, n)
+
+
+@check(
+    "user_level/thm-b1",
+    kind="risk",
+    grid={"loss": tuple(WORKLOADS), "n": by_size([512], [512, 4096])},
+    expect="undecided",
+)
+def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
+    """Mean excess risk at reduced noise against the recursion of Theorem B.1 at the same dials."""
+    return risk_verdict(context, REDUCED_1, WORKLOADS[loss](3, 8), n, context.scale(200, 600), loss)
+
+
+MS = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+
+
+@check(
+    "user_level/thm-b1",
+    kind="rate",
+    grid={"m": by_size([2, 4, 8, 16], MS)},
+    conclude=conclude("m"),
+    expect=("consistent", "undecided"),
+)
+def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
+    """The same over m at n = 256 users (reduced noise)."""
+    return rate_of_algorithm_1(context, 256, m)
+
+
+PHASES = {"epsilon = 10, m = 1000": (10**6, 1000, 10, "1/2"), "epsilon = 1, m = 10": (150_000, 10, 1, "51/625")}
+
+
+def rational(value: float | str) -> float:
+    """A witness's rational as a float: "1/3" or a number."""
+    if not isinstance(value, str):
+        return float(value)
+    top, _, bottom = value.partition("/")
+    return int(top) / int(bottom or 1)
+
+
+@check("user_level/thm-b1@literal", kind="privacy", grid={"point": tuple(PHASES)}, expect="refuted")
+def printed_hypothesis_leaves_an_empty_phase(context: Context, *, point: str) -> Verdict:
+    """C over the users of the last phase, inside the printed hypothesis, delta = 1e-6."""
+    users, samples, eps, q = PHASES[point]
+    power = rational(q)
+    last = (1 - 2**-power) * users * 2 ** (-power * (users.bit_length() - 1))
+    found = 100 * log_ratio(20 * users * samples, eps, 1e-6) / eps / last
+    # Evaluating the claim enforces the hypothesis.
+    at = {"n": users, "m": samples, "d": 1, "q": power, "L": 1.0, "D": 1.0, "H": 0.0}
+    allowed = stated("user_level/thm-b1@literal", epsilon=float(eps), delta=1e-6, **at)
+    return accuracy.never_violated(
+        found,
+        allowed,
+        statement="C/n_l <= 1",
+        witness=lambda _: witnessed(
+            "user_level/thm-b1@literal",
+            "thm_b1_last_phase",
+            allowed,
+            found,
+            n=users,
+            m=samples,
+            epsilon=eps,
+            delta="1/1000000",
+            q=q,
+        ),
+    )
+
+
+@check("user_level/thm-b1@enough-users", kind="symbolic")
+def last_phase_under_the_repaired_hypothesis(context: Context) -> Verdict:
+    """n_l over (1 - 2^-q) n^(1-q) is (n/2^l)^q >= 1, as n/2^l lies in [1, 2)."""
+    x, power = sp.symbols("x q", positive=True)
+    return domain.never_positive(-power * sp.log(x), {"x": (1, 2), "q": (0, 1)}, statement="(n/2^l)^(-q) <= 1, in logs")
+
+
+def both_small_fails(users: int, samples: int, eps: float, dlt: float) -> float:
+    """P(not both noises below 2C/15): 2t - t^2 with t = exp(-(2C/15) eps/20), C = 100 log(20nm e^eps/delta)/eps."""
+    groups = 100 * log_ratio(20 * users * samples, eps, dlt) / eps
+    tail = math.exp(-(2 * groups / 15) * eps / 20)
+    return 2 * tail - tail**2
+
+
+@check("user_level/thm-b1@tail", kind="privacy", grid={"log_10_delta": (14, 16, 20)}, expect="refuted")
+def tail_line_at_small_delta(context: Context, *, log_10_delta: int) -> Verdict:
+    """The exact probability against delta/(10 e^epsilon), n = 10^6 users with m = 10, epsilon = 1, q = 7/100.
+
+    Inside every hypothesis of Theorem B.1 and of Theorem 3.1, for losses without curvature; 10^-14 is 1/(nm)^2.
+    """
+    dlt, users, samples = 10.0**-log_10_delta, 10**6, 10
+    at = {"n": users, "m": samples, "d": 1, "q": 0.07, "L": 1.0, "D": 1.0, "H": 0.0}
+    found = both_small_fails(users, samples, 1.0, dlt)
+    allowed = stated("user_level/thm-b1@tail", delta=dlt, epsilon=1.0, **at)
+    return accuracy.never_violated(
+        found,
+        allowed,
+        statement="P(not both noises small) <= delta/(10 e^epsilon)",
+        witness=lambda _: witnessed(
+            "user_level/thm-b1@tail",
+            "thm_b1_tail",
+            allowed,
+            found,
+            n=users,
+            m=samples,
+            epsilon=1,
+            delta=f"1/{10**log_10_delta}",
+            q="7/100",
+        ),
+    )
+
+
+@check("user_level/thm-b1@tail-exact", kind="privacy")
+def tail_line_on_both_sides_of_its_border(context: Context) -> Verdict:
+    """2t over delta/(10 e^epsilon) on both sides of the border: below and above 1, over sizes and epsilon."""
+    points, wrong = [], 0
+    for size, eps in itertools.product((10**4, 10**6, 10**9), (0.1, 1.0, 10.0)):
+        border = stated("user_level/thm-b1@tail-exact", n=size, m=1.0, epsilon=eps)
+        for share in (0.01, 0.1, 0.99, 1.01, 10.0, 100.0):
+            dlt = share * border
+            tail = math.exp(-2 / 3 * log_ratio(20 * size, eps, dlt))
+            ratio = 2 * tail / (dlt / (10 * math.exp(eps)))
+            wrong += (ratio <= 1) != (share > 1)
+            points.append((share, ratio))
+    verdict = agree([1.0 + wrong], [1.0], f"one plus the points on the wrong side of the border, of {len(points)}")
+    # The quotient depends on delta over the border alone: one curve for all sizes.
+    marks = {f"{share:g}": Point(x=share, value=ratio, series="all sizes", bound=1.0) for share, ratio in points}
+    axes = ("delta over the border", "2t over the right side (true up to 1)")
+    return replace(verdict, points=tuple(marks.values()), axes=axes, dashed="the border")
+
+
+SURVIVAL = {
+    "n = 200000, m = 10, epsilon = 1, delta = 1e-6": (200_000, 10, 1.0, 1e-6),
+    "n = 100000, m = 10, epsilon = 10, delta = 1e-6": (100_000, 10, 10.0, 1e-6),
+    "n = 1000000, m = 10, epsilon = 0.1, delta = 1e-8": (1_000_000, 10, 0.1, 1e-8),
+    "n = 1000000, m = 1000, epsilon = 1, delta = 1e-20": (1_000_000, 1000, 1.0, 1e-20),
+}
+
+
+def repaired_share(users: int, samples: int, eps: float, dlt: float) -> tuple[float, float]:
+    """Noise that Definition A.5 asks for at (eps/4, delta/n) over the printed sigma_i; the exact delta over delta/n.
+
+    Event |Lap(20/eps)| < C/5: s >= 3C/5 on both sides, 3C/5 points of p >= 3/5 (one point and one neighbour fewer after
+    the change); |S| and the number B of other inclusions by binomial quantiles at delta/(10 e^eps) each.
+    """
+    groups = 100 * log_ratio(20 * users * samples, eps, dlt) / eps
+    C, chance = math.ceil(groups), dlt / (10 * math.exp(eps))
+    core = math.ceil(3 * C / 5) - 1
+    kept = float(stats.binom.ppf(chance, core, 6 * (core / C) - 3))
+    other = int(np.argmax(stats.binom.sf(np.arange(min(C, 2000)), C - 1, 6 / C) <= chance))
+    moved = 4 * (2 + other) / kept  # in units of tau
+    printed = 100 * math.log(users / dlt) ** 2 / (eps * groups)
+    needed = moved * math.sqrt(2 * math.log(2 * users / dlt)) / (eps / 4)
+    return needed / printed, gaussian_delta(moved / printed, eps / 4) / (dlt / users)
+
+
+@check("user_level/thm-b1@corrected", kind="privacy", grid={"point": tuple(SURVIVAL)})
+def privacy_survives_with_another_event(context: Context, *, point: str) -> Verdict:
+    """The printed noise against what Definition A.5 asks for, on the event |Laplace noise| < C/5."""
+    noise, exact = repaired_share(*SURVIVAL[point])
+    users, samples, eps, dlt = SURVIVAL[point]
+    tail = math.exp(-log_ratio(20 * users * samples, eps, dlt))
+    allowed = stated("user_level/thm-b1@corrected", n=users, m=samples, delta=dlt, epsilon=eps)
+    found = accuracy.never_violated(
+        [noise, exact, (2 * tail - tail**2) / allowed],
+        1.0,
+        statement="noise asked for over printed, exact delta over delta/n, P(not both small) over its bound, <= 1",
+        covers=f"all that the argument needs at {point}",
+        evidence="certificate",
+    )
+    numbers = {"noise asked for over printed": noise, "exact delta over delta/n": exact}
+    return replace(found, numbers=numbers)
+
+
+@check("user_level/thm-b1@corrected", kind="privacy", expect="consistent")
+def privacy_survives_over_the_legal_range(context: Context) -> Verdict:
+    """The same over n from 10^5 to 10^14, m up to 10^6, epsilon from 0.1 to 10 and delta from 10^-4 to 10^-60."""
+    shares = []
+    for log_n, log_m, eps, log_delta in itertools.product((5, 7, 10, 14), (0, 3, 6), (0.1, 1.0, 10.0), (4, 12, 60)):
+        users, samples, dlt = 10**log_n, 10**log_m, 10.0**-log_delta
+        if math.e * (1 + math.log2(users)) * 100 * log_ratio(20 * users * samples, eps, dlt) / eps <= users:
+            shares.append(repaired_share(users, samples, eps, dlt)[0])
+    return accuracy.never_violated(
+        shares, 1.0, statement="noise that Definition A.5 asks for over the printed one <= 1", drawn=False
+    )
+
+
+@check("user_level/thm-b1@derived", kind="symbolic", also=("user_level/thm-b1@on-the-event",))
+def recursion_against_its_closed_form(context: Context) -> Verdict:
+    """The recursion of the code without clipping against the claim's geometric sums, n up to 10^28."""
+    from dpcheck.algorithms.user_level.sizes import best_q
+
+    ratios, points = [], []
+    for exponent in (6, 9, 12, 20, 28):
+        n = 10**exponent
+        told = plain(10, 10, 1.0, 1 / (10 * n))
+        algorithm = PhasedSGD(project=False)
+        J = math.log(10) / math.log(n)
+        found = bound_of("user_level/thm-b1@on-the-event", algorithm, told, n)
+        closed = stated(
+            "user_level/thm-b1@derived",
+            n=float(n),
+            m=10.0,
+            d=10.0,
+            epsilon=1.0,
+            delta=1 / (10 * n),
+            p=J + 1.5,
+            q=best_q(n),
+            D=1.0,
+            L=1.0,
+            H=1.0,
+        )
+        ratios.append(found / closed)
+        points.append(Point(x=float(n), value=found, bound=closed))
+    # Rounding of C and N_i moves the recursion a little; the sums of the claim run to infinity.
+    off = max(abs(r - 1) for r in ratios[1:])
+    said = f"recursion over closed form between {min(ratios):.4g} and {max(ratios):.4g}"
+    make = holds if off < 0.05 else differs
+    numbers = {f"ratio at n = {p.x:g}": r for p, r in zip(points, ratios, strict=True)}
+    axes = ("n", "risk bound by the recursion")
+    return make(said, "exact", numbers=numbers, points=tuple(points), axes=axes, dashed="closed form")
+
+
+@check("user_level/thm-b1@derived", kind="symbolic")
+def exponents_of_the_explicit_bound(context: Context) -> Verdict:
+    """With its logarithms held fixed the bound goes as (nm)^(-1/2) epsilon^(-1/2) d^(1/2), q fixed and p = 2."""
+    bound = explicit_of("user_level/thm-b1@derived")
+    logs = {node: sp.Symbol(f"log_{i}", positive=True) for i, node in enumerate(sorted(bound.atoms(sp.log), key=str))}
+    flat = bound.subs(logs)
+    values = {**dict.fromkeys(logs.values(), 50), L: 1, D: 1, BY_NAME["p"]: 2, BY_NAME["q"]: sp.Rational(1, 10)}
+    flat = sp.sympify(flat.subs(values))
+    at = {n: 10**40, m: 10, d: 10, epsilon: 1}
+    found = [float((sp.diff(flat, s) * s / flat).subs(at).evalf(30)) for s in (n, m, epsilon, d)]
+    return agree(found, [-0.5, -0.5, -0.5, 0.5], "exponents in n, m, epsilon, d at n = 10^40", tolerance=1e-6)
+
+
+@check("user_level/thm-b1@derived", kind="risk", grid={"setting": tuple(SHAPES)})
+def smallest_n_of_theorem_b1(context: Context, *, setting: str) -> Verdict:
+    """First n at which the bound, as printed and with projected iterates, is below L R, q best, J = 1/5."""
+    m, d, eps = SHAPES[setting]
+    first = setting == "m = d = 10, epsilon = 1"
+    verdicts, numbers = [], {}
+    for clipped, reference in ((False, 2.5e27), (True, 1.2e20)):
+        name = "with projection" if clipped else "as printed"
+
+        def bound(x: float, clipped: bool = clipped) -> float:
+            return linear_time_bound(x, m, d, eps, clipped=clipped)
+
+        numbers[f"smallest n {name}"] = crosses = crossing(bound)
+        verdicts.append(judge_crossing(name, bound, crosses, reference if first else 0.0))
+    found = combine(verdicts)
+    points = tuple(
+        Point(x=10.0**k, value=linear_time_bound(10.0**k, m, d, eps, clipped=c), series=f"{setting}, {name}", bound=1.0)
+        for c, name in ((False, "as printed"), (True, "with projection"))
+        for k in range(6, 34, 3)
+    )
+    return replace(found, numbers=numbers, points=points, axes=("n", "bound over LR"), **DASHED)
+
+
+def closed_linear_time_bound(users: float, m: float, d: float, eps: float) -> float:
+    """The same from the claim."""
+    p, q = max(J, math.log(m) / math.log(users)) + 1.5, best_q(users)
+    sizes = {"n": users, "m": m, "d": d, "epsilon": eps, "delta": 1 / (users * m), "p": p, "q": q, "L": 1.0, "D": 1.0}
+    return unassumed("user_level/thm-b1@derived", **sizes)
+
+
+@check("user_level/thm-b1@derived", kind="accuracy", grid={"setting": tuple(SHAPES)})
+def closed_form_is_above_the_recursion(context: Context, *, setting: str) -> Verdict:
+    """The recursion summed phase by phase against the closed form of the claim, n from 10^6 to 10^36."""
+    m, d, eps = SHAPES[setting]
+    sizes = [10.0**k for k in range(6, 37, 2)]
+    left = [linear_time_bound(x, m, d, eps, clipped=False) for x in sizes]
+    right = [closed_linear_time_bound(x, m, d, eps) for x in sizes]
+    loose = max(b / a for a, b in zip(left, right, strict=True))
+    covers = f"sums of geometric series, at these sizes; at most {loose:.3g} times too large"
+    return accuracy.never_violated(left, right, statement="recursion <= closed form", covers=covers)
+
+
+def _order(log_n: int, m: int, d: int) -> float:
+    at = {"n": 2.0**log_n, "m": m, "d": d, "epsilon": 1.0, "delta": 1 / (m * 2**log_n), "L": 1.0, "D": 1.0}
+    return unassumed("user_level/thm-b1", **at)
+
+
+def travel(log_n: int, m: int, d: int) -> float:
+    """s: how far the averages of SGD can go from their starts in all phases together, epsilon = 1, L = R = 1."""
+    phases_ = PhasedSGD().schedule(plain(d, m, 1.0, 1 / (m * 2**log_n)), 2**log_n).phases
+    return sum(phase.eta * (phase.steps - 1) / 2 for phase in phases_)
+
+
+@check("user_level/thm-b1@travel", kind="risk", grid={"log_n": by_size([18], [18, 20])})
+def printed_algorithm_1_on_two_opposite_data_sets(context: Context, *, log_n: int) -> Verdict:
+    """Two runs with the same noise, all samples u in one and -u in the other, printed constants (private), m = d = 10.
+
+    The mean of the two excess risks is at least LR/2 - L s in every trial; the bound is above 0 up to 2^36.
+    """
+    users, m, d, trials = 2**log_n, 10, 10, context.scale(4, 20)
+    told, algorithm = plain(d, m, 1.0, 1 / (m * users)), PhasedSGD(order="fixed")
+    plan, u = algorithm.schedule(told, users), np.full(d, 1 / math.sqrt(d))
+    both = []
+    for sign in (1.0, -1.0):
+        run = Run(plan, trials, context.rng("noise"))
+        data = Fixed(np.broadcast_to(sign * u, (1, users, m, d)))
+        both.append(0.5 - algorithm.execute(run, linear(d, m), data, np.zeros((1, d))) @ (sign * u))
+    least = stated("user_level/thm-b1@travel", L=1.0, D=1.0, s=travel(log_n, m, d))
+    covers = "the runs share their noise, projection does not expand, and a step moves by eta L at most"
+    found = accuracy.never_violated(
+        least, (both[0] + both[1]) / 2, statement="LR/2 - L s <= mean excess of the two", covers=covers,
+        evidence="certificate",
+    )  # fmt: skip
+    rows = {f"least excess at n = 2^{k}": 0.5 - travel(k, m, d) for k in (20, 24, 30, 36)}
+    over = {f"the same over the order, n = 2^{k}": (0.5 - travel(k, m, d)) / _order(k, m, d) for k in (20, 24, 30, 36)}
+    return replace(found, numbers={**found.numbers, **rows, **over})

@@ -1,0 +1,249 @@
+"""Appendix B: the lemmas behind Theorem B.1."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import sympy as sp
+from scipy import stats
+
+from dpcheck.algorithms.user_level.sizes import log_ratio
+from dpcheck.checks import Context, check
+from dpcheck.engine.statements import explicit_of, order_of, stated
+from dpcheck.harness import accuracy, domain, risk
+from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.symbols import D, T, d, eta, sigma
+from dpcheck.verdicts import Verdict, combine
+
+from .cases import TAU, TWO_RUNS, Moves, clouds, coupled, distances, linear, of_the_order, regret, stated_each
+
+
+@check("user_level/lem-b2", kind="sensitivity")
+def derived_bound_is_of_the_stated_order(context: Context) -> Verdict:
+    """12 tau (1 + B)/C at the tail 6(e - 1) + log(1/zeta) of B is at most 148 times the stated order, zeta <= 1/e."""
+    return of_the_order(explicit_of("user_level/lem-b2@derived"), order_of("user_level/lem-b2"), "C", 148)
+
+
+@check("user_level/lem-b2", kind="privacy", expect="consistent")
+def printed_noise_covers_the_derived_sensitivity(context: Context) -> Verdict:
+    """Noise of Definition A.5 for 12 tau (1 + B)/C at (epsilon/4, delta/n) over the printed one."""
+    shares = []
+    for users, eps, dlt in itertools.product((10**3, 10**5, 10**8), (0.1, 1.0, 10.0), (1e-4, 1e-8, 1e-20)):
+        B = stated("user_level/lem-b2@tail", zeta=dlt / (10 * math.exp(eps)))
+        groups = 100 * log_ratio(20 * users, eps, dlt) / eps
+        moved = stated("user_level/lem-b2@derived", tau=1.0, B=B, C=groups)
+        needed = moved * math.sqrt(2 * math.log(2 * users / dlt)) / (eps / 4)
+        shares.append(needed / (100 * math.log(users / dlt) ** 2 / (eps * groups)))
+    return accuracy.never_violated(shares, 1.0, statement="noise asked for over the printed one <= 1", drawn=False)
+
+
+@check("user_level/lem-b2", kind="accuracy")
+def share_of_the_core(context: Context) -> Verdict:
+    """Every cloud of 12 points on the lattice {0, 1, 2, 3, 4} tau with s >= 2C/3 keeps at least 2C/3 for certain."""
+    count, spots = 12, np.arange(5.0)
+    sizes = np.array([c for c in itertools.product(range(count + 1), repeat=5) if sum(c) == count])
+    near = np.abs(spots[:, None] - spots[None]) <= 1
+    wide = np.abs(spots[:, None] - spots[None]) <= 2
+    score = np.einsum("ci,ij,cj->c", sizes, near, sizes) / count
+    certain = (sizes * (sizes @ wide >= 2 * count / 3)).sum(axis=1)
+    legal = score >= 2 * count / 3
+    covers = "all clouds of the lattice"
+    return accuracy.never_violated(
+        2 * count / 3, certain[legal], statement="2C/3 <= points kept for certain", covers=covers
+    )
+
+
+def moves_of_lemma_b2(context: Context, d: int, count: int = 60) -> Moves:
+    rng, trials = context.rng(), context.scale(2000, 20_000)
+    points, moved = clouds(rng, trials, count, d)
+    uniforms = rng.random(points.shape[:2])
+    return coupled(points, moved, uniforms, score=TAU, reach=2 * TAU, least=2 / 3)
+
+
+@check("user_level/lem-b2@derived", kind="sensitivity", grid={"d": (1, 2)}, expect="consistent")
+def kept_mean_against_twelve_tau(context: Context, *, d: int) -> Verdict:
+    """Brute force over clouds of 60 points with s >= 2C/3 on both sides: |difference| against 12 tau (1 + B)/C."""
+    found = moves_of_lemma_b2(context, d)
+    bound = stated_each("user_level/lem-b2@derived", tau=TAU, B=found.others.astype(float), C=60.0)
+    return accuracy.never_violated(
+        found.distance,
+        bound,
+        statement="|kept mean - kept mean'| <= 12 tau (1 + B)/C",
+        failure_probability=context.failure_probability,
+    )
+
+
+@check("user_level/lem-b2@sharper", kind="sensitivity", grid={"d": (1, 2)}, expect="consistent")
+def kept_mean_against_six_tau(context: Context, *, d: int) -> Verdict:
+    """The same against 6 tau (2 + B)/C, and against the step before it, by the realised sets."""
+    found = moves_of_lemma_b2(context, d)
+    bound = stated_each("user_level/lem-b2@sharper", tau=TAU, B=found.others.astype(float), C=60.0)
+    realised = 4 * TAU * (found.sides[0] / found.kept[0] + found.sides[1] / found.kept[1])
+    if not (found.kept[0].min() >= 40 and found.kept[1].min() >= 40):
+        return accuracy.never_violated(40.0, float(min(k.min() for k in found.kept)), statement="2C/3 <= |S|")
+    return accuracy.never_violated(
+        np.concatenate([found.distance, found.distance]),
+        np.concatenate([bound, realised]),
+        statement="|kept mean - kept mean'| <= 6 tau (2 + B)/C and <= its realised form",
+        failure_probability=context.failure_probability,
+    )
+
+
+@check("user_level/lem-b2@tail", kind="sensitivity")
+def number_of_other_inclusions(context: Context) -> Verdict:
+    """Binomial(C - 1, 6/C) tails beyond 6(e - 1) + log(1/zeta), exactly, against zeta."""
+    left, right = [], []
+    for count, digits in itertools.product((6, 12, 60, 1000, 10**6), range(1, context.scale(13, 60))):
+        zeta = 10.0**-digits
+        beyond = math.ceil(stated("user_level/lem-b2@tail", zeta=zeta)) - 1
+        left.append(float(stats.binom.sf(beyond, count - 1, 6 / count)))
+        right.append(zeta)
+    covers = "sums of Bernoulli(<= 6/C) are dominated by the binomial; for each C and zeta of the grid"
+    return accuracy.never_violated(left, right, statement="P(B >= 6(e - 1) + log(1/zeta)) <= zeta", covers=covers)
+
+
+@check("user_level/lem-b3", kind="risk", grid={"loss": ("linear", "huber"), "eta": (0.1,)})
+def regret_of_the_average_as_printed(context: Context, *, loss: str, eta: float) -> Verdict:
+    """The printed bound, twice as large."""
+    return regret(context, loss, eta, "user_level/lem-b3")
+
+
+@check(
+    "user_level/lem-b3@derived",
+    kind="risk",
+    grid={"loss": ("linear", "quadratic", "huber", "absolute"), "eta": (0.02, 0.1)},
+)
+def regret_of_the_average(context: Context, *, loss: str, eta: float) -> Verdict:
+    """Mean excess risk of x~ after T = 100 steps from the origin, against D^2/(2 eta T) + eta L^2/2 at D = |x*|."""
+    return regret(context, loss, eta, "user_level/lem-b3@derived")
+
+
+@check("user_level/lem-b4", kind="stability")
+def gradient_steps_contract_up_to_two_over_beta(context: Context) -> Verdict:
+    """1 - eta h of a quadratic of curvature h <= beta has modulus at most 1 up to eta = 2/beta, and more beyond."""
+    x, more = sp.symbols("x more", positive=True)  # eta h, and eta h - 2
+    inside = domain.never_positive((1 - x) ** 2 - 1, {"x": (0, 2)}, statement="|1 - eta h| <= 1 for eta beta <= 2")
+    beyond = proved({}, {"|1 - eta h|^2 - 1 beyond 2/beta": sp.expand((1 - (2 + more)) ** 2 - 1)})
+    return combine([inside, beyond])
+
+
+@check("user_level/lem-b4", kind="accuracy", grid={"T": (200,), "d": (1, 10)}, expect="consistent")
+def printed_bound_with_constant_twenty(context: Context, *, T: int, d: int) -> Verdict:
+    """Largest distance of 400 pairs of Huber runs against 20 eta L sqrt(T log(dT/zeta)) at zeta = 1/400."""
+    work, step_size = TWO_RUNS["huber"](d)
+    found = distances(work, context, 400, T, step_size)
+    bound = (
+        20
+        * float(
+            order_of("user_level/lem-b4").subs(
+                {
+                    s: {"eta": 1, "L": 1, "T": T, "d": d, "zeta": 1 / 400}[s.name]
+                    for s in order_of("user_level/lem-b4").free_symbols
+                }
+            )
+        )
+        / math.sqrt(T)
+    )
+    return accuracy.never_violated(
+        found,
+        bound,
+        statement="distance <= 20 eta L sqrt(T log(dT/zeta))",
+        failure_probability=context.failure_probability,
+    )
+
+
+@check("user_level/lem-b4@literal", kind="stability", expect="refuted")
+def difference_of_two_gradient_noises(context: Context) -> Verdict:
+    """Huber |x| with probability 1 - 2p, +-x with p each, p = 1/1000; x = -10 and y = 10, samples +x and -x."""
+    p = 1e-3
+    slope = 1 - 2 * p  # of the population loss at 10, minus that at -10
+    noise_here, noise_there = 1 - (-slope), -1 - slope
+    found = (noise_here - noise_there) ** 2
+    return accuracy.never_violated(
+        found,
+        stated("user_level/lem-b4@literal"),
+        statement="|g - grad F(x) - g' + grad F(y)|^2 <= 4 L^2",
+        witness=lambda _: witnessed("user_level/lem-b4@literal", "lem_b4", 4.0, found, p="1/1000"),
+    )
+
+
+@check("user_level/lem-b4@corrected", kind="stability")
+def four_vectors_of_length_L(context: Context) -> Verdict:
+    """The largest |a - b - c + e|^2 over unit vectors, at the ends of one direction: 16; two variances add up to 2."""
+    ends = np.array(np.meshgrid(*[[-1.0, 1.0]] * 4)).reshape(4, -1)
+    largest = float(((ends[0] - ends[1] - ends[2] + ends[3]) ** 2).max())
+    # E|xi|^2 = Var(g) + Var(g'), each at most E|g|^2 <= 1, attained by fair signs.
+    signs = np.array([-1.0, 1.0])
+    second = float(((signs[:, None] - signs[None]) ** 2).mean())
+    return agree(
+        [largest, second], [stated("user_level/lem-b4@corrected", L=1.0), 2.0], "pointwise and mean square, L = 1"
+    )
+
+
+@check("user_level/lem-b4@derived", kind="stability")
+def stopping_radius_solves_its_inequality(context: Context) -> Verdict:
+    """With s = sqrt(2 log(1/zeta)), b = 4 + 8s satisfies b^2 >= 16 + 8 b s, in units of eta L sqrt T."""
+    s = sp.Symbol("s", positive=True)
+    b = 4 + 8 * s
+    said = explicit_of("user_level/lem-b4@derived") - explicit_of("user_level/lem-2-3@derived")
+    return proved({"the two lemmas agree": said}, {"b^2 - 16 - 8 b s": sp.expand(b**2 - 16 - 8 * b * s)})
+
+
+@check("user_level/fact-eq-7", kind="risk")
+def equation_7_as_printed(context: Context) -> Verdict:
+    """The printed bound is at least the sharp one, at all sizes of a grid."""
+    grid = [
+        {"D": 1.0, "d": d, "sigma": s, "eta": e, "T": T, "L": 1.0}
+        for d in (1, 10) for s in (0.01, 1.0, 100.0) for e in (1e-3, 0.1) for T in (10, 1000)
+    ]  # fmt: skip
+    return accuracy.never_violated(
+        [stated("user_level/fact-eq-7@derived", **at) for at in grid],
+        [stated("user_level/fact-eq-7", **at) for at in grid],
+        statement="sharp form <= printed form",
+        covers="half of both terms, clipped",
+        evidence="certificate",
+    )
+
+
+@check("user_level/fact-eq-7", kind="risk")
+def equation_7_from_lemma_b3(context: Context) -> Verdict:
+    """Lemma B.3 with |y - x_0|^2 = d sigma^2; its sharp form is half, and at most the printed one when clipped."""
+    printed = explicit_of("user_level/lem-b3").subs(D, sp.sqrt(d) * sigma)
+    sharp = explicit_of("user_level/lem-b3@derived").subs(D, sp.sqrt(d) * sigma)
+    return proved(
+        {
+            "(7)": printed - explicit_of("user_level/fact-eq-7"),
+            "twice the sharp form": 2 * sharp - explicit_of("user_level/fact-eq-7"),
+        }
+    )
+
+
+@check("user_level/fact-eq-7@derived", kind="risk", grid={"sigma": (0.05, 0.5, 5.0)})
+def one_phase_after_a_noisy_start(context: Context, *, sigma: float) -> Verdict:
+    """F at the average of SGD from a noisy, projected start, against F at the noiseless one: equation (7)."""
+    from dpcheck.algorithms.user_level.descent import sgd
+
+    d, T, eta, trials = 3, 60, 0.05, context.scale(2500, 8000)
+    work = linear(d, 1).each
+    rng = context.rng()
+    before = np.full((trials, d), 0.2 / math.sqrt(d))
+    start = work.project(before + sigma * rng.standard_normal((trials, d)))
+    end = sgd(work, work.rows(rng, trials, T)[:, None], eta, start)[:, 0]
+    bound = stated("user_level/fact-eq-7@derived", D=1.0, d=d, sigma=sigma, eta=eta, T=T, L=1.0)
+    # F(end) - F(before) + LR is nonnegative and at most 2LR.
+    values = work.excess_risk(end) - work.excess_risk(before) + 1.0
+    return risk.expectation(
+        values, bound + 1.0, context.failure_probability, limit=2.0, quantity="excess over the last phase, plus LR"
+    )
+
+
+@check("user_level/fact-eq-7@derived", kind="risk")
+def clipped_equation_7(context: Context) -> Verdict:
+    """min(R^2, d sigma^2) through both branches: each is the sharp Lemma B.3 at that distance."""
+    clipped = explicit_of("user_level/fact-eq-7@derived")
+    near = sp.Min(D**2, d * sigma**2)
+    rest = clipped - near / (2 * eta * T) - explicit_of("user_level/lem-b3@derived") + D**2 / (2 * eta * T)
+    return proved({"all but the distance": rest})

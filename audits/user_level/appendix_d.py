@@ -1,0 +1,242 @@
+"""Appendix D: randomised smoothing, and the accelerated algorithm on it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from scipy import integrate, special, stats
+
+from dpcheck.algorithms.user_level import SmoothedERM
+from dpcheck.algorithms.user_level.sizes import smallest_users
+from dpcheck.algorithms.user_level.smoothing import smoothed_gradients, uniform_ball
+from dpcheck.asymptotics import Regime
+from dpcheck.checks import Context, check
+from dpcheck.engine.statements import order_of, stated
+from dpcheck.harness import accuracy
+from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.symbolic import agree, at_most, proved
+from dpcheck.symbols import d, epsilon, m, n
+from dpcheck.verdicts import Verdict, combine, differs, holds
+from dpcheck.workloads import SignHuber
+
+from .cases import (
+    PLACES,
+    REDUCED_FULL_3,
+    REDUCED_FULL_4,
+    difference_of_laplace,
+    gradients_refuted,
+    huber,
+    plain,
+    promised,
+    rays,
+    risk_verdict,
+    stated_each,
+)
+
+
+@check("user_level/proc-randomized-smoothing", kind="accuracy", grid={"d": (1, 2, 10)})
+def shifts_follow_their_law(context: Context, *, d: int) -> Verdict:
+    """(|y|/r)^d is uniform on [0, 1], so that E|y| = r d/(d + 1): the Kolmogorov distance of many lengths."""
+    size, r = context.scale(20_000, 200_000), 0.3
+    length = np.linalg.norm(uniform_ball(context.rng(), (size, d), r), axis=1)
+    test = stats.kstest((length / r) ** d, "uniform")
+    mean = float(length.mean())
+    numbers = {
+        "mean length": mean,
+        "r d/(d + 1)": stated("user_level/proc-randomized-smoothing", r=r, d=d),
+        "p-value": test.pvalue,
+    }
+    said = f"Kolmogorov distance {test.statistic:.3g}, p-value {test.pvalue:.3g}, over {size:,} shifts"
+    if test.pvalue < context.failure_probability:
+        return differs(said, "sampled", failure_probability=context.failure_probability, numbers=numbers)
+    # Dvoretzky, Kiefer and Wolfowitz: the distance of the law itself from the uniform one is below this, certainly.
+    far = test.statistic + math.sqrt(-math.log(context.failure_probability / 2) / (2 * size))
+    said = f"the law is within {far:.3g} of the uniform one; {said}"
+    return holds(said, "sampled", failure_probability=context.failure_probability, numbers={**numbers, "within": far})
+
+
+@check("user_level/proc-randomized-smoothing", kind="risk", grid={"x": (-0.2, 0.1)})
+def shifted_slopes_are_unbiased(context: Context, *, x: float) -> Verdict:
+    """f = |x|, d = 1, r = 0.5: the slope at x + y is +1 with probability (x + r)/(2r), whose mean is f_r'(x) = x/r."""
+    work, size, r = SignHuber(kappa=0.0), context.scale(20_000, 200_000), 0.5
+    slopes = smoothed_gradients(work, np.array([1.0 + x]), np.array([1.0]), uniform_ball(context.rng(), (size, 1), r))
+    wins, chance, share = int((slopes > 0).sum()), (x + r) / (2 * r), context.failure_probability / 2
+    margin = 0.05
+    return combine(
+        [
+            accuracy.probability(wins, size, chance - margin, share, relation=">=", event="slope +1"),
+            accuracy.probability(wins, size, chance + margin, share, relation="<=", event="slope +1"),
+        ]
+    )
+
+
+@check("user_level/lem-d1", kind="accuracy", expect="consistent")
+def curvature_of_smoothed_kinks(context: Context) -> Verdict:
+    """Second derivative at 0 of the smoothed |<u, x>|, r = 1: 2 V_(d-1)/V_d of ball volumes, against sqrt d."""
+    dims = np.arange(1, context.scale(200, 2000))
+    log_ball = special.gammaln(dims / 2 + 1) - special.gammaln((dims + 1) / 2) - math.log(math.pi) / 2
+    found = 2 * np.exp(log_ball)
+    bound = stated_each("user_level/lem-d1", L=1.0, d=dims.astype(float), r=1.0)
+    return accuracy.never_violated(found, bound, statement="curvature of |<u, x>| <= L sqrt(d)/r", drawn=False)
+
+
+@check("user_level/lem-d1", kind="symbolic")
+def smoothness_on_the_line_is_exact(context: Context) -> Verdict:
+    """f = |x|: f_r'' = 1/r inside, L sqrt(d)/r at d = 1; and its gradient x/r is the mean of sign(x + y)."""
+    x, r = sp.symbols("x r", positive=True)
+    y = sp.Symbol("y", real=True)
+    smoothed = (x**2 + r**2) / (2 * r)
+    mean_sign = sp.integrate(1, (y, -x, r)) / (2 * r) - sp.integrate(1, (y, -r, -x)) / (2 * r)
+    return proved({"curvature": sp.diff(smoothed, x, 2) - 1 / r, "gradient": sp.diff(smoothed, x) - mean_sign})
+
+
+@check("user_level/lem-d1@literal", kind="accuracy", expect="refuted")
+def smoothing_does_not_lower_a_convex_function(context: Context) -> Verdict:
+    """f = |x|, r = 1 at 0: the mean of |y| over [-1, 1] by quadrature, against f(0) = 0."""
+    found = integrate.quad(abs, -1, 1, points=[0])[0] / 2
+    return accuracy.never_violated(
+        found,
+        stated("user_level/lem-d1@literal"),
+        statement="f_r(0) <= f(0)",
+        witness=lambda _: witnessed("user_level/lem-d1@literal", "lem_d1", 0.0, found, r=1),
+    )
+
+
+@check("user_level/lem-d1@corrected", kind="symbolic")
+def smoothing_on_the_line(context: Context) -> Verdict:
+    """f = |x|: f_r - f = (r - |x|)^2/(2r) for |x| < r, between 0 and r/2; convex functions are mixtures of these."""
+    x, rest = sp.Symbol("x", nonnegative=True), sp.Symbol("rest", positive=True)  # r = x + rest
+    r = x + rest
+    smoothed = (x**2 + r**2) / (2 * r)
+    return proved(
+        {"f_r - f": sp.simplify(smoothed - x - rest**2 / (2 * r))},
+        {"f_r - f >= 0": rest**2 / (2 * r), "r/2 - (f_r - f)": sp.factor(r / 2 - rest**2 / (2 * r))},
+    )
+
+
+@check("user_level/lem-d1@corrected", kind="accuracy", grid={"d": (1, 2, 10, 50)})
+def mean_length_of_the_shift(context: Context, *, d: int) -> Verdict:
+    """f = |x| at 0 attains the bound: E|y| = r d/(d + 1), by the density d rho^(d - 1) of the radius."""
+    mean = integrate.quad(lambda rho: d * rho**d, 0, 1)[0]
+    return agree([mean], [stated("user_level/lem-d1@corrected", L=1.0, r=1.0, d=d)], "E|y|, r = 1")
+
+
+@check("user_level/lem-d2", kind="risk", expect="undecided")
+def risk_of_larger_minibatches(context: Context) -> Verdict:
+    """T_i K_i >= n_i with full batches (reduced noise)."""
+    return risk_verdict(context, REDUCED_FULL_3, huber(3, 8), 100, context.scale(100, 300), "full")
+
+
+LOG = sp.Symbol("ell", positive=True)
+
+
+@check("user_level/lem-d2", kind="symbolic")
+def hypotheses_of_lemma_d2_give_the_counts(context: Context) -> Verdict:
+    """K = n eps/sqrt T + log/eps makes T K >= n exactly when eps sqrt T + T log/(eps n) >= 1: its own hypothesis."""
+    T = sp.Symbol("T", positive=True)
+    users = n * epsilon / sp.sqrt(T) + LOG / epsilon
+    return proved({"T K/n": sp.simplify(T * users / n - epsilon * sp.sqrt(T) - T * LOG / (epsilon * n))})
+
+
+@check("user_level/lem-d2@literal", kind="privacy", expect="refuted")
+def minibatch_with_constant_one_halts(context: Context) -> Verdict:
+    """P(halt) of one step at full score with K = log(nmd e^epsilon/delta)/epsilon, the logarithm being 40."""
+    found = difference_of_laplace(40 / 5, 16.0, 8.0)
+    return accuracy.never_violated(
+        found,
+        stated("user_level/lem-d2@literal", delta=1e-6),
+        statement="P(halt at one step) <= delta",
+        witness=lambda _: witnessed("user_level/lem-d2@literal", "lem_d2", 1e-6, found, log=40, delta="1/1000000"),
+    )
+
+
+@check("user_level/thm-d3", kind="runtime", grid={"place": tuple(PLACES)}, expect="refuted")
+def gradients_of_the_smoothed_algorithm(context: Context, *, place: str) -> Verdict:
+    """T_1 K_1 m of phase 1 alone, inside every hypothesis, against the stated count with a constant and logarithms."""
+    return gradients_refuted("user_level/thm-d3", "thm_d3", place)
+
+
+@check("user_level/thm-d3@risk", kind="privacy")
+def theorem_d3_is_certified(context: Context) -> Verdict:
+    """The privacy of Theorem D.3 at its smallest n, m = 5, d = 3."""
+    told = plain(3, 5, 1.0, 1e-8)
+    n = smallest_users(lambda size: SmoothedERM().feasible(told, size))
+    assert n is not None
+    return promised(SmoothedERM(), told, n)
+
+
+@check(
+    "user_level/thm-d3@risk", kind="risk", also=("user_level/thm-d3@summed",), grid={"m": (2, 8)}, expect="undecided"
+)
+def risk_on_the_absolute_loss(context: Context, *, m: int) -> Verdict:
+    """The smoothed algorithm on the absolute loss (reduced noise), bias of the smoothing included."""
+    return risk_verdict(
+        context, replace(REDUCED_FULL_4, r=0.1), huber(2, m, 0.0), 100, context.scale(80, 200), f"m = {m}"
+    )
+
+
+@check("user_level/thm-d3@corrected", kind="runtime")
+def missing_term_dominates_beyond_five_halves(context: Context) -> Verdict:
+    """The missing term over the printed count along m = n^a, eps = n^-b, d = n^c: larger just beyond the border.
+
+    T K m/eps at T = sqrt(beta_r/lambda) is min(n^(3/4) m^(3/2) eps^(-1/2), n m^(3/2) d^(-1/4)); the border is
+    m = max(n^(5/2) eps^3, d n^(3/2) eps), where the larger of the two exponents is the one that has to be passed.
+    """
+    a, b, c = sp.symbols("a b c", real=True)
+    printed, missing = order_of("user_level/thm-d3"), order_of("user_level/thm-d3@corrected")
+    first, second = sp.Rational(5, 2) - 3 * b, sp.Rational(3, 2) - b + c
+    ties = {m: n**a, epsilon: n**-b, d: n**c}
+    legal = [a >= 0, b >= 0, b <= 1, c >= 0]
+    # Beyond the border every one of the four terms that the printed count is made of is passed, mn included.
+    beyond = at_most(missing, printed, Regime(ties=ties, where=[*legal, a > first, a > second]))
+    within = [at_most(missing, printed, Regime(ties=ties, where=[*legal, a <= border])) for border in (first, second)]
+    where = "all of" if beyond.everywhere else "parts of"
+    said = (
+        f"with the missing term the count is {beyond.relation} beyond {where} the border, "
+        f"and {within[0].relation} and {within[1].relation} before it"
+    )
+    good = beyond.relation == "larger" and beyond.everywhere
+    good = good and all(found.relation in ("smaller", "same order") for found in within)
+    fields: dict[str, Any] = {"points": rays(), "axes": ("n", "count over the stated one, without logarithms")}
+    fields["dashed"] = "the stated count"
+    return (holds if good else differs)(said, "symbolic", **fields)
+
+
+@check("user_level/thm-d3@literal", kind="risk", grid={"d": (10**7, 10**8)}, expect="refuted")
+def lambda_without_its_private_part(context: Context, *, d: int) -> Verdict:
+    """The private part of (18) over its stated value at n = 10^6, m = 10, epsilon = 1, delta = 10^-8, inside D.3.
+
+    With lambda = 1/sqrt(nm) alone.
+    """
+    users, samples, dlt = 10**6, 10, 1e-8
+    part = d / (users**2 * samples) / (1 / math.sqrt(users * samples))
+    found = part / (math.sqrt(d) / (users * math.sqrt(samples)))
+    return accuracy.never_violated(
+        found,
+        stated(
+            "user_level/thm-d3@literal", n=users, m=samples, d=d, epsilon=1.0, delta=dlt,
+            q=math.log2(1 + 1 / math.log2(users)),
+        ),
+        statement="the private part of (18) <= its stated value",
+        witness=lambda _: witnessed(
+            "user_level/thm-d3@literal", "thm_d3_lambda", 1.0, found, n=users, m=samples, d=d, epsilon=1,
+            delta="1/100000000",
+        ),
+    )  # fmt: skip
+
+
+@check("user_level/thm-d3@derived", kind="symbolic")
+def radius_smoothness_and_bias(context: Context) -> Verdict:
+    """The plan's smoothing radius and smoothness: L r = LR sqrt(d)/(eps n sqrt m), beta_r = (L/R) eps n sqrt m."""
+    found, wanted = [], []
+    for users, samples, dimension, eps in ((10**6, 9, 16, 1.0), (10**7, 100, 2, 0.25)):
+        told, algorithm = plain(dimension, samples, eps), SmoothedERM()
+        values = {"n": users, "m": samples, "d": dimension, "epsilon": eps, "L": 1.0, "D": 1.0}
+        found += [algorithm.smoothing_radius(told, users), algorithm.smoothness(told, users)]
+        smooth = stated("user_level/proc-smoothed-alg-3", **{k: v for k, v in values.items() if k != "d"})
+        wanted += [stated("user_level/thm-d3@derived", **values), smooth]
+    return agree(found, wanted, "L r and beta_r")

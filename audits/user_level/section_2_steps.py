@@ -1,0 +1,245 @@
+"""Section 2: what the linear-time algorithm is made of: SGD, concentration scores, removal of outliers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from dpcheck.algorithms.user_level.concentration import (
+    concentration_score,
+    inclusion,
+    neighbour_counts,
+    outlier_removal,
+)
+from dpcheck.algorithms.user_level.descent import sgd
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.statements import order_of, stated
+from dpcheck.harness import accuracy, domain, rate, stability
+from dpcheck.harness.runtime import CountingWorkload
+from dpcheck.harness.search import BallRecords
+from dpcheck.harness.sensitivity import Certificate
+from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Array
+from dpcheck.verdicts import Verdict, consistent, differs, holds
+
+from .cases import TWO_RUNS, WORKLOADS, distances, fair, linear, regret
+
+
+@check("user_level/proc-sgd", kind="runtime", grid={"T": (1, 7, 64)})
+def one_gradient_a_sample(context: Context, *, T: int) -> Verdict:
+    """T gradients for each of three groups, counted."""
+    work = linear(3, 1)
+    each: Any = CountingWorkload(work.each)
+    sgd(each, work.each.rows(context.rng(), 1, 3 * T).reshape(1, 3, T, 3), 0.1, np.zeros((1, 3)))
+    return agree([each.gradients], [3 * stated("user_level/proc-sgd", T=T)], "gradients of three groups")
+
+
+@check("user_level/proc-sgd", kind="stability", grid={"loss": ("linear", "quadratic", "huber")})
+def a_replaced_sample_moves_the_average(context: Context, *, loss: str) -> Verdict:
+    """One of T samples replaced: steps of at most 2/beta do not expand, the mean moves by 2 L eta (T-1)/T at most."""
+    d, T, eta = 2, 8, 0.2
+    work = WORKLOADS[loss](d, 1)
+    L = work.constants.lipschitz(2.0)
+    radius = {"linear": 1.0, "quadratic": 0.5, "huber": math.sqrt(d)}[loss]
+
+    def average(data: Array) -> Array:
+        return sgd(work.each, data[:, None], eta, np.zeros((1, d)))[:, 0]
+
+    measure = stability.of_map(average, 2 * L * eta * (T - 1) / T)
+    found = stability.search(
+        measure, BallRecords(radius, d), T, chains=32, steps=context.scale(15, 60), seed=context.seed
+    )
+    return stability.verdict(
+        found, certificate=Certificate(1.0, "non-expansive steps, the first sample weighs (T-1)/T")
+    )
+
+
+@check("user_level/proc-sgd", kind="risk", grid={"eta": (0.02, 0.1)})
+def risk_of_the_average(context: Context, *, eta: float) -> Verdict:
+    """The average of x_0, ..., x_{T-1} keeps the regret bound on the absolute loss, which is not smooth."""
+    return regret(context, "absolute", eta, "user_level/lem-b3@derived")
+
+
+def _clouds(C: int) -> Array:
+    """Every placement of C points on the sites 0, 0.9, 1.8 and 9: near is not transitive. (4^C, C, 1)."""
+    return np.array([0.0, 0.9, 1.8, 9.0])[np.array(list(itertools.product(range(4), repeat=C)))][..., None]
+
+
+@check("user_level/proc-concentration-score", kind="sensitivity", grid={"C": by_size([4, 5], [4, 5, 6])})
+def score_moves_by_less_than_two(context: Context, *, C: int) -> Verdict:
+    """One point of C replaced, on four sites: the score changes by 2/C for each pair that it wins or loses."""
+    points, worst = _clouds(C), 0.0
+    before = concentration_score(points, 1.0)
+    for site in (0.0, 0.9, 1.8, 9.0):
+        moved = points.copy()
+        moved[:, 0] = site
+        worst = max(worst, float(np.abs(concentration_score(moved, 1.0) - before).max()))
+    return accuracy.never_violated(
+        [worst], [stated("user_level/proc-concentration-score")], statement="|s - s'| <= 2", evidence="certificate",
+        covers="a point has at most C - 1 pairs with the others, each counted twice",
+    )  # fmt: skip
+
+
+@check("user_level/proc-concentration-score", kind="accuracy")
+def score_lies_between_one_and_all(context: Context) -> Verdict:
+    """1 <= s <= C, and s is what a double loop over pairs counts, on all placements of five points on four sites."""
+    points = _clouds(5)
+    looped = sum((np.abs(points[:, i] - points[:, j]) <= 1.0)[:, 0] for i in range(5) for j in range(5)) / 5
+    found = concentration_score(points, 1.0)
+    if not (found.min() >= 1 and found.max() <= 5):
+        return differs(f"scores from {found.min():g} to {found.max():g}")
+    return agree(found, looped, "scores against a double loop")
+
+
+@check("user_level/proc-concentration-score@derived", kind="sensitivity", grid={"C": by_size([4, 5], [4, 5, 6])})
+def score_of_replaced_points(context: Context, *, C: int) -> Verdict:
+    """r points of C moved together, all placements on four sites: at most 2 r (C - r)/C, and attained."""
+    points = _clouds(C)
+    before, found, wanted = concentration_score(points, 1.0), [], []
+    for r in range(1, C // 2 + 1):
+        alike = (points[:, :r] == points[:, :1]).all(axis=(1, 2))
+        worst = 0.0
+        for site in (0.0, 0.9, 1.8, 9.0):
+            moved = points.copy()
+            moved[:, :r] = site
+            worst = max(worst, float(np.abs(concentration_score(moved, 1.0) - before)[alike].max()))
+        found.append(worst)
+        wanted.append(stated("user_level/proc-concentration-score@derived", r=r, K=C))
+    return agree(found, wanted, f"largest change of the score, r = 1..{C // 2} equal points of {C}")
+
+
+@check("user_level/proc-outlier-removal", kind="accuracy")
+def inclusion_probabilities(context: Context) -> Verdict:
+    """A point is kept exactly where its uniform lies below p(h), for all h of 12 points."""
+    h = np.arange(1, 13, dtype=float)[None]
+    wanted = [stated("user_level/proc-outlier-removal", h=x, C=12) for x in h[0]]
+    points, found = np.eye(12)[None], []
+    for j in range(12):
+        p, kept = wanted[j], []
+        for shift in (-1e-9, 1e-9):
+            u = np.full((1, 12), 2.0)
+            u[0, j] = p + shift
+            kept.append(outlier_removal(points, h, u, np.full((1, 12), -1.0))[0, j] == 1.0)
+        found.append(p if kept == [True, False] else math.inf)
+    return agree(np.minimum(found, 9.0), wanted, "keeping probabilities")
+
+
+@check("user_level/proc-outlier-removal", kind="sensitivity")
+def an_empty_set_returns_the_fallback(context: Context) -> Verdict:
+    """Two far halves: every p is 0, nothing is kept, and the mean is the given point, on both neighbours."""
+    points = np.repeat([0.0, 9.0], 6)[None, :, None]
+    moved = points.copy()
+    moved[0, 0] = 4.5
+    values = []
+    for cloud in (points, moved):
+        (counts,) = neighbour_counts(cloud, (1.0,))
+        # Moving one point out leaves 5 of 12: still below C/2.
+        values.append(float(outlier_removal(cloud, counts, np.zeros((1, 12)), np.full((1, 1), 0.25))[0, 0]))
+    said = f"means {values} of nothing"
+    return (differs if values[0] != 0.25 else holds)(said, "exact", numbers={"mean": values[0], "other": values[1]})
+
+
+@check("user_level/proc-outlier-removal@derived", kind="sensitivity", grid={"C": by_size([5], [5, 6])})
+def inclusions_of_the_others(context: Context, *, C: int) -> Verdict:
+    """One point replaced: the probabilities of all others change by at most 6/C, which is attained."""
+    points, worst = _clouds(C), 0.0
+    (before,) = neighbour_counts(points, (1.0,))
+    for site in (0.0, 0.9, 1.8, 9.0):
+        moved = points.copy()
+        moved[:, 0] = site
+        (after,) = neighbour_counts(moved, (1.0,))
+        worst = max(worst, float(np.abs(inclusion(after) - inclusion(before))[:, 1:].max()))
+    return accuracy.never_violated(
+        [worst], [min(1.0, stated("user_level/proc-outlier-removal@derived", C=C))], statement="|p_j - p_j'| <= 6/C",
+        evidence="certificate", covers="h_j changes by at most 1, and p_j has slope 6/C in it",
+    )  # fmt: skip
+
+
+def _without_logarithm(steps: int) -> float:
+    """The stated order at eta = L = 1 with 1 in the place of its logarithm."""
+    order = order_of("user_level/lem-2-3")
+    named = {s.name: s for s in order.free_symbols}
+    (log,) = order.atoms(sp.log)
+    return float(order.subs(log, 1).subs({named["eta"]: 1, named["L"]: 1, named["T"]: steps}))
+
+
+@check(
+    "user_level/lem-2-3",
+    kind="rate",
+    grid={"T": (16, 32, 64, 128, 256, 512, 1024), "loss": tuple(TWO_RUNS), "d": by_size((30,), (1, 30))},
+    conclude=rate.conclude("T", axis="distance"),
+    expect=("consistent", "undecided"),
+)
+def distance_grows_like_the_root_of_T(context: Context, *, T: int, loss: str, d: int) -> dict[str, float]:
+    """Mean distance against eta L sqrt T, without the printed logarithm."""
+    work, step_size = TWO_RUNS[loss](d)
+    found = distances(work, context, context.scale(1000, 4000), T, step_size) * math.sqrt(T)
+    se = float(found.std()) / math.sqrt(len(found))
+    return {"mean": float(found.mean()), "se": se, "bound": _without_logarithm(T), "exponent": 0.5}
+
+
+@check(
+    "user_level/lem-2-3",
+    kind="accuracy",
+    grid={"d": (1, 2, 5, 10, 20, 50, 100, 200), "loss": tuple(TWO_RUNS)},
+    conclude=rate.conclude("d", axis="distance"),
+    expect=("consistent", "undecided"),
+)
+def distance_does_not_grow_with_the_dimension(context: Context, *, d: int, loss: str) -> dict[str, float]:
+    """Mean distance at T = 50 against eta L sqrt T: the dimension under the printed logarithm is not needed."""
+    work, step_size = TWO_RUNS[loss](d)
+    found = distances(work, context, context.scale(1000, 4000), 50, step_size)
+    return {"mean": float(found.mean()), "se": float(found.std()) / math.sqrt(len(found)), "bound": 1.0}
+
+
+@check("user_level/lem-2-3", kind="symbolic")
+def derived_bound_is_of_the_stated_order(context: Context) -> Verdict:
+    """4 + 8 sqrt(2x), x = log(1/zeta), is at most 20 sqrt(log(dT) + x): both squared."""
+    root = sp.Symbol("root", positive=True)  # sqrt x, and d T >= 3
+    left = (4 + 8 * sp.sqrt(2) * root) ** 2 - 400 * (sp.log(3) + root**2)
+    return domain.never_positive(
+        left, {"root": (0, 100)}, statement="derived bound <= 20 times the stated order, dT >= 3"
+    )
+
+
+@check(
+    "user_level/lem-2-3@derived",
+    kind="stability",
+    grid={"loss": tuple(TWO_RUNS), "d": (1, 10, 100), "T": by_size((100,), (100, 400, 1600))},
+)
+def two_runs_without_the_dimension(context: Context, *, loss: str, d: int, T: int) -> Verdict:
+    """P(|difference| <= eta L sqrt T (4 + 8 sqrt(2 log 20))) >= 0.95: the event of zeta = 1/20 for this loss."""
+    work, step_size = TWO_RUNS[loss](d)
+    found = distances(work, context, context.scale(400, 800), T, step_size)
+    bound = stated("user_level/lem-2-3@derived", eta=1.0, L=1.0, T=1.0, H=1.0, zeta=0.05)
+    return accuracy.probability(
+        int((found <= bound).sum()),
+        len(found),
+        0.95,
+        context.failure_probability,
+        event=f"distance within {bound:.3g} eta L sqrt T (largest {found.max():.3g})",
+    )
+
+
+@check("user_level/lem-2-3@linear", kind="stability", grid={"d": (1, 10, 100)}, expect="consistent")
+def second_moment_of_linear_runs(context: Context, *, d: int) -> Verdict:
+    """The measured second moment of the library's SGD over the exact one, T = 100: within 6 standard errors of 1."""
+    steps, step_size = 100, 0.1
+    squares = distances(fair(d, 50.0), context, context.scale(2000, 20_000), steps, step_size) ** 2
+    exact = stated("user_level/lem-2-3@linear", eta=step_size, L=1.0, T=steps) / (step_size**2 * steps)
+    off = abs(float(squares.mean()) / exact - 1)
+    allowed = 6 * float(squares.std()) / math.sqrt(len(squares)) / exact
+    said = (
+        f"the second moment measured is {squares.mean():.4f} eta^2 L^2 T, {off:.2g} off the exact one; {allowed:.2g} "
+        "is 6 standard errors"
+    )
+    numbers = {"off": off, "6 standard errors": allowed, "trials": len(squares)}
+    fields: dict[str, Any] = {"numbers": numbers, "failure_probability": context.failure_probability}
+    if off > allowed:
+        return differs(said, "sampled", **fields)
+    seen = f"a second moment off by {2 * allowed:.2g} or more, relatively"
+    return consistent(said, "sampled", notices=seen, severity=off / allowed, **fields)

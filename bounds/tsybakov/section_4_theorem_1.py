@@ -1,0 +1,190 @@
+"""Section 4: Theorem 1, its privacy and its risk."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import (
+    G_1,
+    C,
+    D,
+    H,
+    T,
+    beta,
+    d,
+    epsilon,
+    eta,
+    index,
+    k,
+    lambda_,
+    last,
+    n,
+    r_2,
+    r_2k,
+    sequences,
+    sigma,
+)
+
+from ._paper import (
+    ALL_STEPS,
+    CONFIDENCE,
+    CONVEX,
+    FREE,
+    LIPSCHITZ_CONDITION,
+    LOG,
+    LOGS,
+    ORDERS,
+    PHASES_STEP,
+    R_2k,
+    claim,
+    ell,
+)
+
+_n, _lambda, _C, _eta, _sigma, _D = sequences("n lambda C eta sigma D")
+
+
+def _bias(level: sp.Expr) -> sp.Expr:
+    """What clipping at a level does to a mean gradient, by the moment of order 2k."""
+    return (2 * k - 1) ** (2 * k - 1) / (2 * k) ** (2 * k) * r_2k ** (2 * k) / level ** (2 * k - 1)
+
+
+def _left(i: sp.Expr) -> sp.Expr:
+    """s_i: squared distance of the output of phase i from the limit of its steps."""
+    steps = (_eta[i] * _lambda[i] / 4) ** 2 * sp.Min(_D[i], D)
+    return sp.Min(d * _sigma[i] ** 2 + steps**2, D**2)
+
+
+def _phase(i: sp.Expr, squared: sp.Expr) -> sp.Expr:
+    """Risk of the limit of phase i over a point at that squared distance from its start."""
+    bias = sp.Min(G_1, _bias(_C[i])) * sp.Min(D, sp.sqrt(squared) + _C[i] / _lambda[i])
+    return _lambda[i] / 2 * squared + bias + 2 * r_2**2 / (_n[i] * _lambda[i])
+
+
+thm_1 = claim(
+    "tsybakov/thm-1",
+    "Theorem 1",
+    "For smooth L_f-Lipschitz losses, Algorithm 3 is (ε, δ)-DP for 0 < ε <= √log(1/δ), and its excess risk is "
+    "Õ(R̃_{2k,n}D(1/√n + (√(d log(1/δ))/(εn))^{(k−1)/k}) + D√log(1/β)/(2^{p+1}√n)) with probability 1 − β.",
+    kind="theorem",
+    section="4",
+    quantity="excess risk",
+    measures="excess risk",
+    relation="<=",
+    order=CONVEX,
+    assumptions=(LIPSCHITZ_CONDITION, sp.Le(epsilon, sp.sqrt(LOG)), *ORDERS, CONFIDENCE, PHASES_STEP),
+    about=("tsybakov/alg-3",),
+    probability=1 - beta,
+    grade="refuted",
+    remark="Privacy fails for d >= 2: clipping by norm is not monotone, and two runs of clipped descent may end "
+    "(1+a)/(2√a) times 2C/(nλ) apart, a the conditioning of the loss (S1); a fixed and a random order of the records "
+    "have explicit violations of the whole algorithm. It holds for d = 1 and where clipped steps contract (`@glm`). "
+    "The risk fails at the step size of its proof, the only one that is printed, also with projected outputs (S2b): on "
+    "a linear loss in d = 1 the excess is nearly the largest there is with a probability near 1/2, while the order at "
+    "k = 2 falls like n^{−1/2} up to logarithms. Theorem 1 leaves η free; at the step of `alg-3@corrected` its phases "
+    "have the bound of `@phase` in d = 1.",
+)
+
+thm_1_glm = thm_1.as_read(
+    "tsybakov/thm-1@glm",
+    "Privacy of Algorithm 3 where clipped steps contract",
+    "If d = 1, or the losses are linear, isotropic quadratics or generalised linear, and η_i(α + 2λ_i) <= 2, then each "
+    "phase moves by at most 2C_i/(n_iλ_i) and Algorithm 3 is (ε, δ)-DP.",
+    origin="ours",
+    quantity="movement of a phase",
+    explicit=ALL_STEPS * 2 * C / (n * lambda_),
+    about=("tsybakov/alg-3", "tsybakov/alg-2"),
+    assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
+    measures="",
+    probability=None,
+)
+
+thm_1_corrected = thm_1_glm.as_read(
+    "tsybakov/thm-1@corrected",
+    "Noise that is private for every loss",
+    "With noise of deviation 8C√(T log(1/δ))/(nε) on each of the T clipped means and none on the output, a phase is "
+    "ε²/(32 log(1/δ))-zCDP for every loss, convex or not, in every dimension.",
+    quantity="noise deviation of a step",
+    relation="=",
+    explicit=8 * C * sp.sqrt(T * LOG) / (n * epsilon),
+    about=("tsybakov/alg-3",),
+    assumptions=(),
+)
+
+thm_1_derived = thm_1_glm.as_read(
+    "tsybakov/thm-1@derived",
+    "What the private noise costs",
+    "With T = ⌈(2/(λη)) log(4/(λη))⌉ noisy steps the noise adds ηds²/λ to the bound of Theorem 8 on E‖w_T − "
+    "ŵ‖², which is 2 log(4/(λη)) times the dσ² of the printed noise, up to the rounding of T.",
+    quantity="added squared distance",
+    explicit=eta * d / lambda_ * sigma**2,
+    assumptions=(sp.Le(eta * lambda_, 1),),
+    about=("tsybakov/alg-3",),
+)
+
+thm_1_trivial = thm_1_glm.as_read(
+    "tsybakov/thm-1@trivial",
+    "Noise on the output that is private for every loss",
+    "The outputs of one phase on any two batches are at most 2C/λ apart, so output noise of deviation "
+    "8C√log(1/δ)/(λε), n_i times the printed one, is private for every loss.",
+    explicit=ALL_STEPS * 2 * C / lambda_,
+    about=("tsybakov/alg-3",),
+    assumptions=(),
+)
+
+thm_1_phase = thm_1_glm.as_read(
+    "tsybakov/thm-1@phase",
+    "Risk of a phase with constants",
+    "Where clipped gradients are gradients of convex functions, the limit ŵ of a phase from w_0 has E[F(ŵ) − F(u)] <= "
+    "(λ/2)E‖u − w_0‖² + 2r̃_2²/(nλ) + DB for every u in W that its batch does not see, B = ((2k−1)^{2k−1}/(2k)^{2k}) "
+    "r̃_{2k}^{2k}/C^{2k−1}.",
+    quantity="excess risk of a phase over u",
+    explicit=lambda_ * D**2 / 2 + 2 * r_2**2 / (n * lambda_) + D * _bias(C),
+    remark="Added up over the phases, with the noise of each in the place of u − w_0, it bounds the risk of the "
+    "corrected Algorithm 3 with every constant.",
+    assumptions=(),
+)
+
+thm_1_summed = thm_1_trivial.as_read(
+    "tsybakov/thm-1@summed",
+    "Risk of the corrected Algorithm 3 with constants",
+    "`thm-1@phase` added up over phases of n_i records from outputs projected onto W, each with the noise before it: "
+    "E‖w_i − ŵ_i‖² <= s_i = min(dσ_i² + ((η_iλ_i/4)² min(D_i, D))⁴, D²), no step leads further than C_i/λ_i from the "
+    "start, and a bias is never above r̃_1. One dimension.",
+    quantity="excess risk",
+    measures="excess risk",
+    explicit=_phase(1, D**2) + sp.Sum(_phase(index, _left(index - 1)), (index, 2, last)) + G_1 * sp.sqrt(_left(last)),
+    remark="Needs projected outputs, noise on outputs alone, and d = 1: elsewhere clipped gradients need not be those "
+    "of convex functions.",
+)
+
+thm_1_phases = thm_1.as_read(
+    "tsybakov/thm-1@phases",
+    "The rate of Theorem 1 asked of the corrected Algorithm 3",
+    "`alg-3@corrected` has the excess risk of Theorem 1.",
+    origin="ours",
+    assumptions=(),
+)
+
+
+@derivation("tsybakov/thm-1@phases", FREE, also=("tsybakov/thm-1@corrected",))
+def error_per_unit_of_diameter(proof: Proof) -> None:
+    """Noise of C√(d log(1/δ))/(εn) a unit of diameter against the bias R̃ᵏ/C^{k−1} of clipping; C balances them.
+
+    Theorem 1 itself is refuted (S1, S2b). This is the order of a phase whose weight λ_1 is of the order of error/D, as
+    the corrected step has it, and the noise that is private for every loss; the term D√log(1/β)/(2^{p+1}√n) of the
+    claim is not needed.
+    """
+    bound = proof.master(
+        "excess risk per unit of diameter",
+        {"sampling": R_2k / sp.sqrt(n), "noise": C * sp.sqrt(d * ell) / (epsilon * n), "bias": R_2k**k / C ** (k - 1)},
+    )
+    error = proof.chooses(bound, {C: R_2k * (epsilon * n / sp.sqrt(d * ell)) ** (1 / k)})
+    proof.concludes("tsybakov/thm-1@phases", D * error, where=LOGS, looser=True)
+    noise = 8 * C * sp.sqrt(T * LOG) / (n * epsilon)
+    spent = proof.equal(
+        "T clipped means of sensitivity 2C/n, each with noise of that deviation, spend this zCDP",
+        lambda: T * (2 * C / n) ** 2 / (2 * noise**2),
+        epsilon**2 / (32 * LOG),
+    )
+    proof.concludes("tsybakov/thm-1@corrected", sp.sqrt(T * (2 * C / n) ** 2 / (2 * spent)))

@@ -1,0 +1,156 @@
+"""`dpcheck mutate`: which wrong formulas and algorithms some check notices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcheck.cli.common import (
+    Exit,
+    also_option,
+    catalogue_of,
+    complain,
+    count,
+    echo_json,
+    json_option,
+    leave,
+    root_option,
+    table,
+)
+from dpcheck.errors import InvalidInput, UnknownLabel
+
+if TYPE_CHECKING:
+    from dpcheck.engine.mutate.mutation import Trial
+
+SHOWN = 60
+"""Most survivors in print; --json has all."""
+
+
+@click.command("mutate")
+@click.argument("what", nargs=-1, metavar="[LABEL|PAPER]…")
+@click.option("--family", "families", multiple=True, metavar="NAME", help="claim, code or null; may be repeated.")
+@click.option("--sample", type=click.IntRange(1), help="So many, drawn; null algorithms always.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the draw.")
+@click.option("--size", type=click.Choice(("smoke", "standard")), default="smoke", show_default=True)
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option(
+    "--limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True,
+    help="CPU seconds that the checks of one mutant may take; the dearest are left out beyond it.",
+)  # fmt: skip
+@click.option("--require", type=click.FloatRange(0, 1), help="Exit 1 when a smaller share is noticed.")
+@root_option
+@also_option
+@json_option
+def mutate_command(
+    what: tuple[str, ...],
+    families: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    size: Any,
+    workers: int,
+    limit: float,
+    require: float | None,
+    root: str | None,
+    also: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Makes wrong formulas and wrong algorithms by machine, and runs the checks that read them until one notices.
+
+    \b
+    claim  every constant doubled and halved, every exponent half more and half less, every term, logarithm and
+           assumption dropped
+    code   every number, operator, comparison, minimum, root, guard and statement of the algorithms changed
+    null   algorithms that return their start, a constant, a random point or the wrong end
+
+    \b
+    measured     a run, an exact law or a certificate contradicts it
+    derived      an executed proof no longer closes
+    transcribed  a second typing disagrees
+    crashed, refused, timeout   a check could not be carried out: no evidence
+    survived     every check that reads it ends as before; unread: no check reads it
+
+    What was found is kept in .dpcheck/mutants.jsonl: an interrupted run goes on, and only what depends on edited
+    sources is tried again.
+    """
+    from dpcheck.engine.mutate import choice
+    from dpcheck.engine.mutate.trials import Trials
+
+    catalogue = catalogue_of(root, also)
+    try:
+        kinds = choice.checked_families(families)
+        found = choice.sample(choice.mutations(catalogue, what, kinds), sample, seed)
+    except (InvalidInput, UnknownLabel) as error:
+        complain(str(error))
+        leave(Exit.USAGE)
+    checks = choice.checks_for(catalogue, what)
+    kept = Path(catalogue.root) / ".dpcheck" / "mutants.jsonl"
+    trials = Trials(
+        catalogue, checks, size=size, workers=workers, folders=choice.folders(catalogue), kept=kept, limit=limit
+    )
+    click.echo(f"{count(len(found), 'mutant')}, {count(len(checks), 'check')} that may notice them", err=True)
+    trials.trace(_telling("what checks read", len(checks)))
+    told = _telling("mutants", len(found))
+    results = []
+    for trial in trials.run(found):
+        results.append(trial)
+        told(trial.key)
+    order = {mutation.key: place for place, mutation in enumerate(found)}
+    results.sort(key=lambda trial: order[trial.key])
+    if as_json:
+        echo_json({"schema": 1, "size": size, "trials": [trial.plain() for trial in results]})
+    else:
+        _print(results)
+    share = noticed_share(results)
+    if require is not None and share < require:
+        complain(f"{100 * share:.1f} % are noticed, and {100 * require:g} % are required")
+        leave(Exit.UNEXPECTED)
+
+
+def noticed_share(trials: Iterable[Trial]) -> float:
+    """Of all that are not argued away, the share that some check noticed; 1 of none."""
+    from dpcheck.engine.mutate.mutation import NOTICED
+
+    judged = [trial for trial in trials if trial.fate != "argued"]
+    return sum(trial.fate in NOTICED for trial in judged) / len(judged) if judged else 1.0
+
+
+def _telling(title: str, total: int) -> Any:
+    import time
+
+    done, spoken = 0, time.monotonic()
+
+    def tell(name: str) -> None:
+        nonlocal done, spoken
+        done += 1
+        if time.monotonic() - spoken > 10:
+            spoken = time.monotonic()
+            click.echo(f"{title}: {done:,} of {total:,}", err=True)
+
+    return tell
+
+
+def _print(trials: list[Trial]) -> None:
+    from dpcheck.engine.mutate.mutation import FATES
+    from dpcheck.engine.mutate.trials import counted
+
+    rows: list[list[str]] = []
+    numbers: Mapping[tuple[str, str], Mapping[str, int]] = counted(trials)
+    used = [fate for fate in FATES if any(fate in row for row in numbers.values())]
+    for (paper, family), row in sorted(numbers.items()):
+        of = [trial for trial in trials if (trial.paper, trial.family) == (paper, family)]
+        rows.append(
+            [paper or "shared", family, f"{sum(row.values()):,}", f"{100 * noticed_share(of):.0f} %"]
+            + [f"{row.get(fate, 0):,}" for fate in used]
+        )
+    table(rows, ["paper", "family", "tried", "noticed", *used], right=range(2, 4 + len(used)))
+    left = [trial for trial in trials if trial.fate in ("survived", "unread", "crashed", "refused", "timeout")]
+    for trial in left[:SHOWN]:
+        click.echo(f"{trial.fate:<9} {trial.target}  {trial.operator}: {trial.said}")
+    if len(left) > SHOWN:
+        click.echo(f"and {len(left) - SHOWN:,} more; --json has all of them")
+
+
+COMMANDS = (mutate_command,)

@@ -1,0 +1,95 @@
+"""Which mutants there are of what was named, and which checks may notice them."""
+
+from __future__ import annotations
+
+import pkgutil
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from dpcheck.checks import Check
+from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.mutate import claims, code, nulls
+from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation
+from dpcheck.errors import InvalidInput, UnknownLabel
+from dpcheck.interfaces import Algorithm
+
+
+def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Family] = FAMILIES) -> list[Mutation]:
+    """Of papers, or of statements with all their readings and the modules of their algorithms; of all, for ().
+
+    Raises:
+        UnknownLabel: neither a paper nor a statement has this name.
+    """
+    for name in wanted:
+        if name not in catalogue.papers and not catalogue.claims_of(name.partition("@")[0]):
+            raise UnknownLabel(name, [*catalogue.papers, *catalogue.claims])
+    found: list[Mutation] = []
+    if "claim" in families:
+        found += [
+            m for claim in catalogue.claims.values() if _named(claim.label, wanted) for m in claims.of_claim(claim)
+        ]
+    kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
+    if "code" in families:
+        found += [m for name in _modules(kinds.values(), wanted, catalogue) for m in code.of_module(name)]
+    if "null" in families:
+        found += [m for kind in kinds.values() for m in nulls.of_algorithm(kind)]
+    return found
+
+
+def sample(found: Sequence[Mutation], size: int | None, seed: int) -> list[Mutation]:
+    """All null algorithms, and so many of the others, drawn without regard to the order in which they stand."""
+    others = [m for m in found if m.family != "null"]
+    if size is None or size >= len(others):
+        return list(found)
+    drawn = {m.key for m in random.Random(seed).sample(sorted(others, key=lambda m: m.key), size)}
+    return [m for m in found if m.family == "null" or m.key in drawn]
+
+
+def checks_for(catalogue: Catalogue, wanted: Sequence[str]) -> list[Check]:
+    """The checks of the papers that were named: nobody else reads their claims; but for the labels of `also`."""
+    papers = {name.partition("/")[0] for name in wanted}
+    return [
+        check
+        for check in catalogue.checks.values()
+        if not papers or any(label.partition("/")[0] in papers for label in check.labels)
+    ]
+
+
+def folders(catalogue: Catalogue) -> list[Path]:
+    """Where algorithms of one's own lie."""
+    return [Path(folder) for folder in catalogue.own.folders]
+
+
+def _named(label: str, wanted: Sequence[str]) -> bool:
+    return not wanted or any(name in (label, label.partition("@")[0], label.partition("/")[0]) for name in wanted)
+
+
+def _concerned(catalogue: Catalogue, label: str, wanted: Sequence[str]) -> bool:
+    """Whether an algorithm was named, or is what a named statement speaks of."""
+    if _named(label, wanted):
+        return True
+    return any(label in claim.about for claim in catalogue.claims.values() if _named(claim.label, wanted))
+
+
+def _modules(kinds: Any, wanted: Sequence[str], catalogue: Catalogue) -> Iterator[str]:
+    """The modules of these algorithms; of a whole paper, all of its package."""
+    names = dict.fromkeys(kind.__module__ for kind in kinds if isinstance(kind, type) and issubclass(kind, Algorithm))
+    for name in wanted or catalogue.papers:
+        if name in catalogue.papers and f"dpcheck.algorithms.{name}" in sys.modules:
+            package = import_module(f"dpcheck.algorithms.{name}")
+            names |= dict.fromkeys(f"{package.__name__}.{m.name}" for m in pkgutil.iter_modules(package.__path__))
+    for name in names:
+        import_module(name)
+    yield from names
+
+
+def checked_families(names: Sequence[str]) -> tuple[Family, ...]:
+    """Raises `InvalidInput` for a family that there is not."""
+    unknown = [name for name in names if name not in FAMILIES]
+    if unknown:
+        raise InvalidInput(f"unknown family {unknown[0]!r}; there are {', '.join(FAMILIES)}")
+    return tuple(family for family in FAMILIES if not names or family in names)

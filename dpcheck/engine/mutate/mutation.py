@@ -1,0 +1,98 @@
+"""One change that ought to be noticed, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Family = Literal["claim", "code", "null"]
+FAMILIES: tuple[Family, ...] = ("claim", "code", "null")
+Fate = Literal["measured", "derived", "transcribed", "crashed", "refused", "timeout", "survived", "unread", "argued"]
+"""measured: a run, an exact law or a certificate contradicts it; derived: an executed proof no longer closes;
+transcribed: a second typing disagrees; crashed: a check raised what is no error of ours; refused: our own guards spoke;
+survived: every check that reads it ends as before; unread: no check reads it; argued: the source says that it changes
+nothing."""
+NOTICED: tuple[Fate, ...] = ("measured", "derived", "transcribed")
+FATES: tuple[Fate, ...] = (*NOTICED, "crashed", "refused", "timeout", "survived", "unread", "argued")
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change, made in a process of its own.
+
+    Attributes:
+        family: what is changed.
+        target: label of the claim or algorithm, or `<module>:<function>`.
+        operator: what was done, in the words of the table ("factor up", "term dropped", …).
+        said: the change itself ("× 2", "line 84: eta * 2").
+        apply: makes it, in this process, for good.
+        reads: labels of claims of which a check must read a bound to notice it.
+        lines: file and lines of which a check must run one to notice it.
+        argued: why it changes nothing, where the source says so.
+    """
+
+    family: Family
+    target: str
+    operator: str
+    said: str
+    apply: Callable[[], None] = field(repr=False, compare=False)
+    reads: tuple[str, ...] = ()
+    lines: tuple[str, int, int] | None = None
+    argued: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.family} {self.target} {self.operator}: {self.said}"
+
+    @property
+    def paper(self) -> str:
+        """The paper it belongs to; "" for what all papers share."""
+        if self.family != "code":
+            return self.target.partition("/")[0]
+        parts = self.target.partition(":")[0].split(".")
+        return parts[2] if parts[:2] == ["dpcheck", "algorithms"] and len(parts) > 3 else ""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What one check made of one mutant: the fate it means, and in which words."""
+
+    check: str
+    fate: Fate
+    reason: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one mutant.
+
+    Attributes:
+        by: the check that noticed, or ended otherwise; "" where none did.
+        tried: checks that ran.
+        seconds: CPU time.
+    """
+
+    key: str
+    family: Family
+    paper: str
+    target: str
+    operator: str
+    said: str
+    fate: Fate
+    by: str = ""
+    reason: str = ""
+    tried: int = 0
+    seconds: float = 0.0
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Trial:
+        return cls(**plain)
+
+    @classmethod
+    def of(cls, mutation: Mutation, fate: Fate, **fields: Any) -> Trial:
+        same = {name: getattr(mutation, name) for name in ("key", "family", "paper", "target", "operator", "said")}
+        return cls(**same, fate=fate, **fields)

@@ -1,0 +1,118 @@
+"""What a check reads: bounds of which claims, and which lines of which algorithms."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from types import FrameType
+from typing import Any
+
+from dpcheck.carried import PACKAGE
+from dpcheck.checks import Check, Size
+from dpcheck.claims import Claim
+from dpcheck.engine import catalogue as catalogues
+from dpcheck.engine import judge
+from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.measurements import decode, encode
+from dpcheck.verdicts import Verdict
+
+FIELDS = frozenset({"explicit", "order", "assumptions"})
+"""Of a claim: who asks for one of them reads its formula."""
+ALGORITHMS = str(PACKAGE / "algorithms") + os.sep
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One undisturbed run of a check in a fresh process.
+
+    Attributes:
+        outcome, text: its verdict, and all that this says; "" and the exception where it raised.
+        expected: whether that is no news.
+        seconds: CPU time, observed.
+        reads: labels of the claims of which it asked for a bound or the assumptions.
+        lines: file -> lines of it that ran.
+    """
+
+    check: str
+    outcome: str
+    text: str
+    expected: bool
+    seconds: float
+    reads: tuple[str, ...]
+    lines: Mapping[str, tuple[int, ...]]
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Trace:
+        lines = {name: tuple(numbers) for name, numbers in plain["lines"].items()}
+        return cls(**{**plain, "reads": tuple(plain["reads"]), "lines": lines})
+
+    def runs(self, path: str, first: int, last: int) -> bool:
+        return any(first <= line <= last for line in self.lines.get(path, ()))
+
+
+def verdict_of(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Verdict:
+    """The check's verdict from all its cells, computed here and now; raises what the check, or a rule, raises."""
+    with catalogues.in_force(catalogue):
+        measured = [(cell, decode(encode(check.measure(cell, size, seed)))) for cell in check.cells(size)]
+        return judge.conclude(check, measured, catalogue.claims.get(check.label))
+
+
+def traced(catalogue: Catalogue, check: Check, size: Size, seed: int, folders: tuple[str, ...] = ()) -> Trace:
+    """Runs a check and watches it. To be called in a process in which nothing ran before: caches hide reads."""
+    reads: set[str] = set()
+    lines: dict[str, set[int]] = {}
+    begun = time.process_time()
+    with _reading(reads), _running(lines, (ALGORITHMS, *folders)):
+        try:
+            verdict = verdict_of(catalogue, check, size, seed)
+            outcome, text, expected = str(verdict.outcome.value), repr(verdict), verdict.outcome in check.expect
+        except Exception as error:
+            outcome, text, expected = "", f"{type(error).__name__}: {error}", False
+    seconds = time.process_time() - begun
+    ran = {name: tuple(sorted(numbers)) for name, numbers in lines.items()}
+    return Trace(check.id, outcome, text, expected, seconds, tuple(sorted(reads)), ran)
+
+
+@contextlib.contextmanager
+def _reading(found: set[str]) -> Iterator[None]:
+    plain = Claim.__getattribute__
+
+    def watched(self: Claim, name: str) -> Any:
+        if name in FIELDS:
+            found.add(plain(self, "label"))
+        return plain(self, name)
+
+    Claim.__getattribute__ = watched  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        del Claim.__getattribute__
+
+
+@contextlib.contextmanager
+def _running(found: dict[str, set[int]], folders: tuple[str, ...]) -> Iterator[None]:
+    def inside(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            found[frame.f_code.co_filename].add(frame.f_lineno)
+        return inside
+
+    def called(frame: FrameType, event: str, argument: Any) -> Any:
+        name = frame.f_code.co_filename
+        if not name.startswith(folders):
+            return None
+        found.setdefault(name, set()).add(frame.f_lineno)
+        return inside
+
+    before = sys.gettrace()
+    sys.settrace(called)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

@@ -1,0 +1,217 @@
+"""Tries mutants: each in a process of its own, on the checks that read what it changes, until one notices."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpcheck.checks import Check, Size
+from dpcheck.engine.catalogue import Catalogue
+from dpcheck.engine.judge import RuleBroken
+from dpcheck.engine.mutate.forks import Ended, forked
+from dpcheck.engine.mutate.mutation import NOTICED, Fate, Mutation, Notice, Trial
+from dpcheck.engine.mutate.traces import Trace, traced, verdict_of
+from dpcheck.errors import DpcheckError
+from dpcheck.verdicts import Outcome
+
+LIMIT = 60.0
+"""CPU seconds that the checks of one mutant may take by their traces; those that cost most are left out beyond it."""
+SPARE = 10.0
+"""And how many more than three times their traces they may take, before they count as endless."""
+STUCK = 3
+"""Checks that end in an exception before a mutant is given up."""
+
+
+class Kept:
+    """Lines of JSON on disk, each under its key: what was found out once, and survives a kill."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._found: dict[str, Any] = {}
+        with contextlib.suppress(OSError):
+            for line in path.read_text(encoding="utf-8").splitlines() if path else ():
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    row = json.loads(line)
+                    self._found[row["key"]] = row["value"]
+
+    def get(self, *key: str) -> Any:
+        return self._found.get(_hashed(key))
+
+    def keep(self, value: Any, *key: str) -> None:
+        self._found[_hashed(key)] = value
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": _hashed(key), "value": value}) + os.linesep)
+
+
+def _hashed(key: Iterable[str]) -> str:
+    return hashlib.sha256(json.dumps(list(key)).encode()).hexdigest()[:32]
+
+
+class Trials:
+    """Mutants against the checks of one catalogue, whose content must be imported and of which no check may have run.
+
+    Args:
+        checks: those that may notice something.
+        folders: of algorithms besides those of dpcheck.
+        kept: file of what was found before; None keeps nothing.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        checks: Sequence[Check],
+        *,
+        size: Size = "smoke",
+        seed: int = 0,
+        workers: int = 1,
+        folders: Sequence[Path] = (),
+        kept: Path | None = None,
+        limit: float = LIMIT,
+    ) -> None:
+        self.catalogue, self.size, self.seed, self.workers, self.limit = catalogue, size, seed, workers, limit
+        self.checks = {check.id: check for check in checks}
+        self._folders = tuple(str(folder) + os.sep for folder in folders)
+        self._kept = Kept(kept)
+        self._sources = catalogue.fingerprints(self.checks)
+        self.traces: dict[str, Trace] = {}
+
+    # -- what the checks read ---------------------------------------------------------------------------------
+
+    def trace(self, told: Callable[[str], None] = lambda check: None) -> None:
+        """Runs every check once, undisturbed, or remembers what it did."""
+        missing = []
+        for id in self.checks:
+            known = self._kept.get("trace", id, self._sources[id], self.size, str(self.seed))
+            if known is None:
+                missing.append(id)
+            else:
+                self.traces[id] = Trace.read(known)
+        jobs = ((functools.partial(self._trace, id), 3600.0) for id in missing)
+        for ended in forked(jobs, self.workers):
+            id = missing[ended.number]
+            told(id)
+            if ended.value is not None:
+                self.traces[id] = Trace.read(ended.value)
+                self._kept.keep(ended.value, "trace", id, self._sources[id], self.size, str(self.seed))
+
+    def _trace(self, id: str) -> Any:
+        return traced(self.catalogue, self.checks[id], self.size, self.seed, self._folders).plain()
+
+    def concerned(self, mutation: Mutation) -> list[Check]:
+        """The checks that read what is changed, and end as expected without it: strongest first, then cheapest."""
+        found = [
+            trace
+            for trace in self.traces.values()
+            if trace.expected
+            and trace.outcome != Outcome.SKIPPED.value
+            and (set(mutation.reads) & set(trace.reads) or (mutation.lines and trace.runs(*mutation.lines)))
+        ]
+        rank = ("measured", "derived", "transcribed")
+        found.sort(key=lambda t: (rank.index(strength(self.checks[t.check])), t.seconds, t.check))
+        total = 0.0
+        chosen: list[str] = []
+        for trace in sorted(found, key=lambda t: t.seconds):
+            total += trace.seconds
+            if total <= self.limit or not chosen:
+                chosen.append(trace.check)
+        return [self.checks[trace.check] for trace in found if trace.check in chosen]
+
+    # -- the mutants ------------------------------------------------------------------------------------------
+
+    def run(self, mutations: Sequence[Mutation]) -> Iterator[Trial]:
+        """What becomes of each, as they end; what is known and still stands is not tried again."""
+        waiting: list[tuple[Mutation, list[Check]]] = []
+        for mutation in mutations:
+            checks = self.concerned(mutation)
+            known = self._kept.get(*self._key(mutation, checks))
+            if mutation.argued:
+                yield Trial.of(mutation, "argued", reason=mutation.argued)
+            elif known is not None:
+                yield Trial.read(known)
+            elif not checks:
+                yield Trial.of(mutation, "unread")
+            else:
+                waiting.append((mutation, checks))
+        jobs = ((functools.partial(self._try, m, checks), self._patience(checks)) for m, checks in waiting)
+        for ended in forked(jobs, self.workers):
+            mutation, checks = waiting[ended.number]
+            trial = _trial(mutation, checks, ended)
+            self._kept.keep(trial.plain(), *self._key(mutation, checks))
+            yield trial
+
+    def _key(self, mutation: Mutation, checks: Sequence[Check]) -> tuple[str, ...]:
+        state = sorted(f"{check.id} {self._sources[check.id]}" for check in checks)
+        return ("trial", mutation.key, self.size, str(self.seed), *state)
+
+    def _patience(self, checks: Sequence[Check]) -> float:
+        return 3 * sum(self.traces[check.id].seconds for check in checks) + SPARE
+
+    def _try(self, mutation: Mutation, checks: Sequence[Check]) -> Any:
+        begun, stuck = time.process_time(), 0
+        mutation.apply()
+        notices: list[Notice] = []
+        for check in checks:
+            notice = noticed(self.catalogue, check, self.size, self.seed)
+            if notice is None:
+                continue
+            notices.append(notice)
+            stuck += notice.fate not in NOTICED
+            if notice.fate in NOTICED or stuck >= STUCK:
+                break
+        return {"notices": [vars(each) for each in notices], "seconds": time.process_time() - begun}
+
+
+def _trial(mutation: Mutation, checks: Sequence[Check], ended: Ended) -> Trial:
+    if ended.value is None:
+        fate: Fate = "timeout" if ended.failure == "timeout" else "crashed"
+        return Trial.of(mutation, fate, reason=ended.failure[-300:], tried=len(checks))
+    notices = [Notice(**each) for each in ended.value["notices"]]
+    told = next((each for each in notices if each.fate in NOTICED), notices[0] if notices else None)
+    fields = {"tried": len(checks), "seconds": ended.value["seconds"]}
+    if told is None:
+        return Trial.of(mutation, "survived", **fields)
+    return Trial.of(mutation, told.fate, by=told.check, reason=told.reason, **fields)
+
+
+def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Notice | None:
+    """What a check says that it would not say of the truth; None where it says what is expected."""
+    try:
+        verdict = verdict_of(catalogue, check, size, seed)
+    except RuleBroken as error:
+        return Notice(check.id, strength(check), _short(error))
+    except DpcheckError as error:
+        return Notice(check.id, "refused", _short(error))
+    except Exception as error:
+        return Notice(check.id, "crashed", _short(error))
+    if verdict.outcome in check.expect:
+        return None
+    return Notice(check.id, strength(check), f"{verdict.outcome.value}: {verdict.reason}"[:300])
+
+
+def strength(check: Check) -> Fate:
+    """What kind of noticing a check is capable of."""
+    if check.kind == "transcription":
+        return "transcribed"
+    return "derived" if check.kind == "symbolic" else "measured"
+
+
+def _short(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+
+
+def counted(trials: Iterable[Trial]) -> Mapping[tuple[str, str], Mapping[str, int]]:
+    """(paper, family) -> fate -> number of mutants."""
+    table: dict[tuple[str, str], dict[str, int]] = {}
+    for trial in trials:
+        row = table.setdefault((trial.paper, trial.family), {})
+        row[trial.fate] = row.get(trial.fate, 0) + 1
+    return table
