@@ -47,12 +47,12 @@ OF_BATCHES = {
 settings_of_batched_descent = settings(
     "lp_spaces/proc-batched-md",
     {**OF_BATCHES, "kappa": "lp_spaces/alg-3@corrected-kappa"},
-    problems=drawn(n=(2.0**24, 2.0**40), d=(2, 60)),
+    problems=drawn(n=(2.0**14, 2.0**20), d=(2, 60)),
     fields={"p": (1.1, 1.5, 1.8)},
     **OF_TRUNCATIONS,
 )
 settings_of_the_euclidean_reduction = settings(
-    "lp_spaces/proc-heavy-euclid", OF_BATCHES, problems=drawn(n=(2.0**24, 2.0**40), d=(2, 60)), **OF_TRUNCATIONS
+    "lp_spaces/proc-heavy-euclid", OF_BATCHES, problems=drawn(n=(2.0**14, 2.0**20), d=(2, 60)), **OF_TRUNCATIONS
 )
 
 
