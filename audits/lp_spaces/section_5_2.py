@@ -55,6 +55,17 @@ p_, q_, b_, A_, sigma_, theta_ = (
     BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("p", "q", "b", "A", "sigma", "theta")
 )
 
+TRUNCATED = {
+    "batch": "lp_spaces/alg-4@batch",
+    "gamma": "lp_spaces/alg-4@gamma",
+    "gradients": "lp_spaces/alg-4@gradients",
+}
+OF_TRUNCATIONS: dict[str, Any] = {
+    "symbols": {"steps": "T", "batch": "b"},
+    "powers": {"sigma": 2},
+    "beside": {"radius": "the domain's, in the norm of the mirror map"},
+}
+
 
 LOG = sp.log(1 / delta)
 
