@@ -13,7 +13,8 @@ from dpcheck.engine.catalogue import algorithm, claim
 from dpcheck.engine.setting import Setting
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import lower_bound
-from dpcheck.verdicts import Point, Verdict, holds, refuted
+from dpcheck.harness.relations import judged
+from dpcheck.verdicts import Point, Verdict, refuted
 
 
 def compared(
@@ -34,10 +35,18 @@ def compared(
     said = f"{what}: {smaller:.4g} {sides[0]}, {larger:.4g} {sides[1]}"
     points = [Point(x=x[1], value=smaller, bound=larger, series=series)]
     found = {"smaller": smaller, "larger": larger, **numbers}
-    return (holds if smaller <= larger else refuted)(
-        said, "exact", numbers=found, points=points, axes=(x[0], f"{what}, {sides[0]}"), dashed=sides[1],
+    return judged(
+        smaller,
+        "<=",
+        larger,
+        said,
+        "exact",
+        numbers=found,
+        points=points,
+        axes=(x[0], f"{what}, {sides[0]}"),
+        dashed=sides[1],
         severity=smaller / larger,
-    )  # fmt: skip
+    )
 
 
 @check(

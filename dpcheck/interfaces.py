@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from dpcheck.numerics import smallest_n
 from dpcheck.problems import Array, BudgetRange, Constants, Data, Family, Problem, Rng, Sample, Workload, require_budget
 from dpcheck.running import Run
 from dpcheck.schedules import (
@@ -53,7 +52,6 @@ __all__ = [
     "Workload",
     "procedure",
     "require_budget",
-    "smallest_n",
 ]
 
 P = TypeVar("P")

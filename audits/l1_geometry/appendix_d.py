@@ -20,7 +20,7 @@ from dpcheck.harness import accuracy, lower_bound
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import smallest_n
+from dpcheck.numerics import smallest_n
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads.crosspolytope import SignLasso

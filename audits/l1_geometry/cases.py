@@ -12,10 +12,9 @@ import numpy as np
 import sympy as sp
 from scipy import special
 
+import dpcheck as dp
 from dpcheck.accounting import account
 from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, LocalizedMirrorDescent, TreeFrankWolfe
-from dpcheck.auditing.audit import audit
-from dpcheck.auditing.result import AuditResult
 from dpcheck.checks import Context
 from dpcheck.claims import Claim, evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
@@ -44,7 +43,7 @@ LASSO = SignLasso(x_star=(0.6, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 
 def problem(workload: Any, privacy: Guarantee = APPROX) -> Problem:
-    return Problem(constants=workload.constants, privacy=privacy)
+    return Problem.of(workload, privacy)
 
 
 def linear(d: int, gamma: float = 0.5, **fields: Any) -> SignLinear:
@@ -180,6 +179,10 @@ class Seen:
     def __dir__(self) -> list[str]:
         return dir(self.work)
 
+    @property
+    def domain(self) -> Any:  # by itself: protocols do not look through __getattr__
+        return self.work.domain
+
     def gradient(self, w: Array, z: Array) -> Array:
         self.points.append(w[:, 0])
         return np.asarray(self.work.gradient(w, z))
@@ -206,7 +209,7 @@ def audited(
     pair: tuple[Array, Array, Array],
     claim: Guarantee,
     runs: int,
-) -> AuditResult:
+) -> dp.AuditResult:
     """An audit of what an algorithm returns, `runs` on each of the two data sets."""
     data, neighbour, start = pair
     told = problem(work, claim)
@@ -216,7 +219,7 @@ def audited(
         return np.asarray(algorithm.execute(run, work, Fixed(records[None]), start))
 
     returned.__name__ = type(algorithm).__name__
-    return audit(
+    return dp.audit(
         returned, data, neighbour, claim, trials=runs, failure_probability=context.failure_probability,
         seed=context.seed, label=context.label,
     )  # fmt: skip

@@ -33,7 +33,7 @@ APPROX, PURE = ApproxDP(1.0, 1e-5), PureDP(1.0)
 
 
 def problem(work, privacy):
-    return Problem(constants=work.constants, privacy=privacy)
+    return Problem.of(work, privacy)
 
 
 def swapped(n, place, d=3):

@@ -25,10 +25,11 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import rate, risk
 from dpcheck.harness.budget import CERTIFIED, LOOSE, budget
+from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import BY_NAME, index
-from dpcheck.verdicts import Point, Verdict, consistent, differs, holds, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted, undecided
 from dpcheck.workloads import EqualRecords
 
 from .cases import TREE, problem, tree_on_lasso, worst_linear_loss
@@ -58,7 +59,7 @@ def rate_of_the_phases(context: Context) -> Verdict:
         slopes[f"power of d, n = d^{a:g}, epsilon = d^-{b:g}"] = grown
     furthest = max(slopes.values(), key=abs)
     said = f"bound over stated rate as d^{furthest:.3f} where they part most, of {len(slopes)} regimes"
-    return (holds if abs(furthest) < FLAT else differs)(said, "symbolic", numbers=slopes)
+    return judged(abs(furthest), "<", FLAT, said, "symbolic", numbers=slopes, otherwise=differs)
 
 
 @check(

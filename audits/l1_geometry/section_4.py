@@ -16,9 +16,10 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.privacy import ApproxDP, PureDP
-from dpcheck.verdicts import Verdict, differs, holds, refuted
+from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
@@ -143,4 +144,4 @@ def every_selection_moves_within_its_claim(context: Context, *, noise: str) -> V
     sure = "a record enters v by one gradient at the root and by two at right children, all of sup-norm <= L"
     said = f"at most {worst:.4g} of the claim over {len(data)} pairs and {len(ratios)} selections ({sure})"
     numbers = {"largest ratio": worst, "pairs": len(data)}
-    return (holds if worst <= 1 + 1e-9 else refuted)(said, "certificate", numbers=numbers, severity=worst)
+    return judged(worst, "<=", 1 + 1e-9, said, "certificate", numbers=numbers, severity=worst)

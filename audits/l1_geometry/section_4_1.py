@@ -17,6 +17,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import rate, risk, runtime
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Problem
@@ -73,8 +74,13 @@ def weights_of_the_steps(context: Context) -> Verdict:
                 return refuted(f"the weights of T = {T} add up to {total}", "exact")
             numbers[f"{steps}, T = {T}"] = drift
             worst = max(worst, drift / (1.15 if steps == "printed" else 1.0))
-    return (holds if worst <= 1 + 1e-9 else refuted)(
-        f"at most {worst:.6g} of the bound for T = 1 to 7, weights adding up to 1", "exact", numbers=numbers
+    return judged(
+        worst,
+        "<=",
+        1 + 1e-9,
+        f"at most {worst:.6g} of the bound for T = 1 to 7, weights adding up to 1",
+        "exact",
+        numbers=numbers,
     )
 
 

@@ -18,6 +18,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.laws import NoisyMin
@@ -206,8 +207,8 @@ def utility_of_the_printed_noise(context: Context, *, t: int) -> Verdict:
     harmonic = scale * sum(1 / i for i in range(1, m + 1))
     if not math.isclose(scale * (1 + math.log(m)), stated, rel_tol=1e-12):
         return differs(f"the schedule's lambda gives {scale * (1 + math.log(m)):.6g}, the claim says {stated:.6g}")
-    return (holds if harmonic <= stated else refuted)(
-        f"lambda H_m = {harmonic:.6g}, stated {stated:.6g}", "exact", severity=harmonic / stated
+    return judged(
+        harmonic, "<=", stated, f"lambda H_m = {harmonic:.6g}, stated {stated:.6g}", "exact", severity=harmonic / stated
     )
 
 

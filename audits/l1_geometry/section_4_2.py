@@ -19,6 +19,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP, PureDP
@@ -161,8 +162,8 @@ def pure_bound_of_the_approximate_noise(context: Context, *, T: int, n: int) -> 
     spent = account(plan, n).epsilon(0.0)
     stated = float(claim("l1_geometry/lem-4-4@derived").evaluate(T=T, epsilon=in_force, n=n, delta=delta))
     said = f"epsilon {spent:.5g}, stated {stated:.5g}, promised {in_force:.4g}"
-    return (holds if spent <= stated * (1 + 1e-9) else refuted)(
-        said, "certificate", numbers={"epsilon": spent}, severity=spent / stated
+    return judged(
+        spent, "<=", stated * (1 + 1e-9), said, "certificate", numbers={"epsilon": spent}, severity=spent / stated
     )
 
 

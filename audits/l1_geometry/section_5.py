@@ -16,11 +16,12 @@ from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Problem
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Verdict, combine, differs, holds, refuted
+from dpcheck.verdicts import Verdict, combine, differs, holds
 
 from .cases import LASSO, LIMIT, linear, problem
 
@@ -92,9 +93,7 @@ def distances_of_the_restarts(context: Context, *, modulus: float, n: int) -> Ve
     if found.outcome != "holds" or start > n:
         return differs(f"{found.reason}; lambda D/(2 rho) = {start:.4g} of n = {n}")
     said = f"{found.reason}; last bound over 2 rho^2/lambda: {over:.4g} after {len(rows)} runs"
-    return (holds if over <= 4 else refuted)(
-        said, "exact", numbers={**found.numbers, "last bound": over}, severity=over / 4
-    )
+    return judged(over, "<=", 4, said, "exact", numbers={**found.numbers, "last bound": over}, severity=over / 4)
 
 
 def _fixed_point(label: str) -> Verdict:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+import dpcheck as dp
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import (
     ApproximateObjectivePerturbation,
@@ -20,12 +21,12 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
-from dpcheck.auditing.audit import audit
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
-from dpcheck.harness import risk, sensitivity
+from dpcheck.harness import budget, risk, sensitivity
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import Search
 from dpcheck.harness.sensitivity import Certificate
@@ -34,7 +35,7 @@ from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, delta, epsilon
-from dpcheck.verdicts import Verdict, combine, differs, holds, undecided
+from dpcheck.verdicts import Verdict, combine, differs, undecided
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 DELTA = 1e-6
@@ -45,7 +46,7 @@ CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
 
 
 def problem(work: Any, epsilon: float, delta: float = DELTA) -> Problem:
-    return Problem(constants=work.constants, privacy=ApproxDP(epsilon, delta))
+    return Problem.of(work, ApproxDP(epsilon, delta))
 
 
 def body(name: str, d: int) -> Domain:
@@ -91,7 +92,7 @@ def certified(plan: Any, claim: ApproxDP, what: str) -> Verdict:
     found = account(plan).epsilon(claim.delta)
     said = f"{what}: epsilon at delta = {claim.delta:g} is at most {found:.4g}, claimed {claim.epsilon:g}"
     numbers = {"epsilon": found, "claimed": claim.epsilon}
-    return (holds if found <= claim.epsilon * (1 + 1e-9) else undecided)(said, "certificate", numbers=numbers)
+    return judged(found, "<=", claim.epsilon * (1 + 1e-9), said, "certificate", numbers=numbers, otherwise=undecided)
 
 
 def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict:
@@ -269,7 +270,7 @@ TRIALS = {"Algorithm 4": (2000, 10_000), "batched": (10_000, 50_000)}
 def audited(context: Context, name: str) -> Verdict:
     """The verdict of `dp.audit`, and what the accountant certifies of the same run."""
     algorithm, work, promise, data, other = case(name)
-    result = audit(
+    result = dp.audit(
         mechanism(algorithm, work, promise, len(data)),
         data,
         other,
@@ -281,7 +282,7 @@ def audited(context: Context, name: str) -> Verdict:
         chunk=400,
     )
     verdict = result.verdict()
-    verdict.numbers.update(certified(algorithm, problem(work, promise.epsilon, promise.delta), len(data)))
+    verdict.numbers.update(budget.certified(algorithm, problem(work, promise.epsilon, promise.delta), len(data)))
     return verdict
 
 

@@ -21,7 +21,6 @@ from dpcheck.algorithms.lp_spaces import (
 )
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian
-from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Ball, Interval
@@ -32,6 +31,7 @@ from dpcheck.interfaces import Array, Objective, Problem, Schedule, Solution, Wo
 from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.mutants import Kill, Mutant
 from dpcheck.privacy import ApproxDP
+from dpcheck.solvers import Pushed
 from dpcheck.statistics.means import refute_mean
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
@@ -40,7 +40,7 @@ LOCAL = ApproxDP(0.05, 1e-3)
 
 
 def _problem(work: Any) -> Problem:
-    return Problem(constants=work.constants, privacy=PRIVACY)
+    return Problem.of(work, PRIVACY)
 
 
 def _line() -> LinearMean:
@@ -170,7 +170,7 @@ class _UnclippedEuclid(EuclideanHeavyTails):
 
 def _shuffled_plan() -> Schedule[Any]:
     work = HeavyCoordinates(np.full(3, 0.2), radius=1.0, s=1.5)
-    told = Problem(constants=work.constants, privacy=LOCAL)
+    told = Problem.of(work, LOCAL)
     return ShuffledMirrorDescent(steps=8, threshold=3.0, exponent="corrected", kappa_rule="safe").schedule(told, 4096)
 
 

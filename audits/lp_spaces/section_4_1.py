@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -12,20 +13,22 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, ExactObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
-from dpcheck.algorithms.solvers import Pushed, Task, value
 from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Array, Sample
+from dpcheck.interfaces import Array, Problem, Rng, Sample
 from dpcheck.running import Run
+from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, D, L, alpha, epsilon, n, omega
-from dpcheck.verdicts import Verdict, holds, undecided
+from dpcheck.verdicts import Verdict, undecided
 from dpcheck.workloads import LinearMean, signs_on
 
 from .cases import (
@@ -42,6 +45,42 @@ from .cases import (
     perturbation,
     problem,
     quadratic,
+)
+
+
+def of_some_rank(rng: Rng) -> tuple[Problem, int]:
+    """A drawn problem whose Hessians have a rank, up to their dimension."""
+    told, n = drawn(n=(2.0**24, 2.0**44), d=(1, 60))(rng)
+    rank = int(rng.integers(1, told.constants.d + 1))
+    return replace(told, constants=replace(told.constants, hessian_rank=rank, extra={"rank": rank})), n
+
+
+PERTURBED = {
+    "lambda_": "lp_spaces/alg-1@lambda",
+    "sigma_1": "lp_spaces/alg-1",
+    "sigma_2": "lp_spaces/alg-1@second-noise",
+    "rank": "lp_spaces/alg-1@rank",
+    "curvature": "lp_spaces/alg-1@curvature",
+}
+OF_PERTURBATIONS: dict[str, Any] = {
+    "symbols": {"lambda_": "lambda", "rank": "r", "modulus": "mu"},
+    "powers": {"sigma_1": 2},
+    "beside": {"records": "all of the data", "modulus": "given"},
+}
+settings_of_alg_1 = settings(
+    "lp_spaces/alg-1",
+    {
+        "as printed": {**PERTURBED, "alpha": "lp_spaces/alg-1@accuracy", "omega": "lp_spaces/alg-1@width"},
+        "corrected": {**PERTURBED, "alpha": "lp_spaces/alg-1@corrected-accuracy"},
+    },
+    problems=of_some_rank,
+    **OF_PERTURBATIONS,
+)
+settings_of_the_exact_form = settings(
+    "lp_spaces/proc-exact-objpert",
+    {**PERTURBED, "alpha": "lp_spaces/alg-1@exact-accuracy"},
+    problems=of_some_rank,
+    **OF_PERTURBATIONS,
 )
 
 
@@ -95,7 +134,9 @@ def linear_losses_are_certified(context: Context, *, epsilon: float, delta: floa
     plan = ApproximateObjectivePerturbation().schedule(problem(work, epsilon, delta), 1000)
     found = account(plan).delta(epsilon)
     said = f"delta at epsilon = {epsilon:g} is at most {found:.3g} of {delta:g} claimed, for linear losses"
-    return (holds if found <= delta else undecided)(said, "certificate", numbers={"delta": found, "claimed": delta})
+    return judged(
+        found, "<=", delta, said, "certificate", numbers={"delta": found, "claimed": delta}, otherwise=undecided
+    )
 
 
 @check("lp_spaces/alg-1", kind="runtime", grid={"alpha": (1e-2, 1e-4)})
@@ -308,7 +349,7 @@ def baseline_is_certified(context: Context) -> Verdict:
     work = linear(Ball(3, 0.5))
     found = account(ExactObjectivePerturbation().schedule(problem(work, 0.9), 1000)).delta(0.9)
     said = f"delta at most {found:.3g} of {DELTA:g}"
-    return (holds if found <= DELTA else undecided)(said, "certificate", numbers={"delta": found})
+    return judged(found, "<=", DELTA, said, "certificate", numbers={"delta": found}, otherwise=undecided)
 
 
 @check("lp_spaces/proc-exact-objpert", kind="risk", grid={"n": by_size([10**4], [10**4, 10**6])})

@@ -13,8 +13,8 @@ import sympy as sp
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import StronglyConvexObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
-from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, order_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
@@ -27,12 +27,31 @@ from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
+from dpcheck.solvers import Pushed
 from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
 
 from .cases import DELTA, FREE, INRADIUS, body, enough, perturbation, problem, quadratic
+from .section_4_1 import OF_PERTURBATIONS
 from .witnesses import thm_3_bump
+
+STRONGLY = {
+    "sigma_1": "lp_spaces/alg-1",
+    "sigma_2": "lp_spaces/alg-2@second-noise",
+    "alpha": "lp_spaces/alg-2@accuracy",
+    "rank": "lp_spaces/alg-2@rank",
+    "curvature": "lp_spaces/alg-2@curvature",
+}
+settings_of_alg_2 = settings(
+    "lp_spaces/alg-2",
+    {
+        "as printed": {**STRONGLY, "lambda_": "lp_spaces/alg-2"},
+        "corrected": {**STRONGLY, "lambda_": "lp_spaces/alg-2@corrected"},
+    },
+    problems=drawn(n=(2.0**8, 2.0**24), extra={"modulus": (1e-4, 5e-2)}),
+    **OF_PERTURBATIONS,
+)
 
 
 @check("lp_spaces/thm-3", kind="privacy", grid={"R": ("10", "2", "6/5")}, expect="refuted")

@@ -15,6 +15,7 @@ from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity_of
 from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import measure_strong_convexity
 from dpcheck.geometry.norms import norm
@@ -33,6 +34,46 @@ from .cases import CORRECTED, DELTA, FREE, READINGS, UNSEEN, audited, certified,
 
 d_, p_, q_, b_, A_, sigma_, theta_ = (
     BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("d", "p", "q", "b", "A", "sigma", "theta")
+)
+
+EXPONENTS = (1.1, 1.5, 1.8)
+OF_ALGORITHM_3 = {
+    "steps": "lp_spaces/alg-3@steps",
+    "alpha": "lp_spaces/alg-3@alpha",
+    "growth": "lp_spaces/alg-3@growth",
+    "gradients": "lp_spaces/alg-3@gradients",
+    "distance": "lp_spaces/alg-3@distance",
+    "kappa": "lp_spaces/alg-3@corrected-kappa",
+}
+settings_of_alg_3 = settings(
+    "lp_spaces/alg-3",
+    {
+        "as printed": {**OF_ALGORITHM_3, "kappa": "lp_spaces/def-3@literal", "sigma": "lp_spaces/alg-3"},
+        "corrected": {**OF_ALGORITHM_3, "sigma": "lp_spaces/alg-3@corrected"},
+        "two-beta": {
+            **OF_ALGORITHM_3,
+            "sigma": "lp_spaces/alg-3@corrected",
+            "distance": "lp_spaces/alg-3@two-beta-distance",
+        },
+    },
+    symbols={"steps": "T"},
+    powers={"sigma": 2},
+    beside={"records": "all of the data"},
+    problems=drawn(d=(2, 1000)),
+    fields={"p": EXPONENTS},
+)
+settings_of_phased_sgd = settings(
+    "lp_spaces/proc-phased-sgd",
+    {
+        "phases": "lp_spaces/proc-phased-sgd@phases",
+        "records": "lp_spaces/proc-phased-sgd@records",
+        "eta": "lp_spaces/proc-phased-sgd@eta",
+        "sigma": "lp_spaces/proc-phased-sgd@sigma",
+        "gradients": "lp_spaces/proc-phased-sgd@gradients",
+    },
+    symbols={"records": "n"},
+    beside={"start": "where its records begin"},
+    fields={"scale": (0.5, 2.0)},
 )
 
 

@@ -23,6 +23,7 @@ from dpcheck.geometry.norms import dual_exponent, dual_norm
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.budget import budget, with_budget
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -30,7 +31,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.statistics.means import refute_mean
 from dpcheck.symbols import BY_NAME, D, H, delta, epsilon, kappa, n
-from dpcheck.verdicts import Point, Verdict, combine, differs, holds, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, combine, differs, holds, undecided
 from dpcheck.workloads import HeavyCoordinates
 
 from .cases import (
@@ -53,6 +54,17 @@ from .cases import (
 p_, q_, b_, A_, sigma_, theta_ = (
     BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("p", "q", "b", "A", "sigma", "theta")
 )
+
+TRUNCATED = {
+    "batch": "lp_spaces/alg-4@batch",
+    "gamma": "lp_spaces/alg-4@gamma",
+    "gradients": "lp_spaces/alg-4@gradients",
+}
+OF_TRUNCATIONS: dict[str, Any] = {
+    "symbols": {"steps": "T", "batch": "b"},
+    "powers": {"sigma": 2},
+    "beside": {"radius": "the domain's, in the norm of the mirror map"},
+}
 
 
 LOG = sp.log(1 / delta)
@@ -281,7 +293,7 @@ def amplification_against_the_exact_pair(context: Context, *, n: int) -> Verdict
         stated = shuffle_epsilon(epsilon0, n, delta_)
         worst = max(worst, shuffle_delta(stated, epsilon0, n) / delta_)
     said = f"delta of the exact pair is at most {worst:.3g} of the stated one at n = {n:,}"
-    return (holds if worst <= 1 else refuted)(said, "certificate", numbers={"largest ratio": worst})
+    return judged(worst, "<=", 1, said, "certificate", numbers={"largest ratio": worst})
 
 
 @check("lp_spaces/proc-shuffle", kind="privacy")

@@ -12,6 +12,7 @@ from dpcheck.algorithms.lp_spaces import BatchedMirrorDescent, EuclideanHeavyTai
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate
+from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import explicit_of, order_of
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import accuracy, rate, risk
@@ -35,7 +36,24 @@ from .cases import (
     replayed,
     steep,
 )
-from .section_5_2 import A_, LOG, b_
+from .section_5_2 import A_, LOG, OF_TRUNCATIONS, TRUNCATED, b_
+
+OF_BATCHES = {
+    **TRUNCATED,
+    "steps": "lp_spaces/proc-batched-md@steps",
+    "level": "lp_spaces/proc-batched-md@threshold",
+    "sigma": "lp_spaces/proc-batched-md",
+}
+settings_of_batched_descent = settings(
+    "lp_spaces/proc-batched-md",
+    {**OF_BATCHES, "kappa": "lp_spaces/alg-3@corrected-kappa"},
+    problems=drawn(n=(2.0**14, 2.0**20), d=(2, 60)),
+    fields={"p": (1.1, 1.5, 1.8)},
+    **OF_TRUNCATIONS,
+)
+settings_of_the_euclidean_reduction = settings(
+    "lp_spaces/proc-heavy-euclid", OF_BATCHES, problems=drawn(n=(2.0**14, 2.0**20), d=(2, 60)), **OF_TRUNCATIONS
+)
 
 
 @check("lp_spaces/proc-batched-md", kind="privacy", expect=UNSEEN)

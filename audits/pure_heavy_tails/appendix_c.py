@@ -13,7 +13,6 @@ from scipy import special, stats
 
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
-from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.geometry import Box
@@ -23,6 +22,7 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.running import Fresh, Run
+from dpcheck.solvers import certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto, Spike

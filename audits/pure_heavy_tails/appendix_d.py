@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, socp_subgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
-from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
@@ -23,6 +21,8 @@ from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Constants, Sample
+from dpcheck.solvers import Task, certified, value
+from dpcheck.solvers.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, refuted
 from dpcheck.workloads.amplitudes import Pareto

@@ -10,7 +10,6 @@ import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails import EMPGM
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net
-from dpcheck.algorithms.solvers import certified
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
@@ -26,6 +25,7 @@ from dpcheck.interfaces import Array, Objective, Problem, Sample
 from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
+from dpcheck.solvers import certified
 from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
@@ -36,7 +36,7 @@ from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, a
 
 def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
     """Algorithm 5 on a smooth workload."""
-    return Case(EMPGM(**fields), work, Problem(constants=work.constants, privacy=PureDP(epsilon)))
+    return Case(EMPGM(**fields), work, Problem.of(work, PureDP(epsilon)))
 
 
 def _mean() -> HeavyMean:

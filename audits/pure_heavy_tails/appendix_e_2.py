@@ -90,9 +90,9 @@ def smoothed_case(n: int, epsilon: float, rule: str) -> Case:
     fields: dict[str, Any] = {"C": 1.0, "eta": eta, "lambda_": 0.1}
     if rule == "true smoothness":
         kinked = Kinked()
-        return Case(TrueSmoothness(**fields), kinked, Problem(constants=kinked.constants, privacy=PureDP(epsilon)))
+        return Case(TrueSmoothness(**fields), kinked, Problem.of(kinked, PureDP(epsilon)))
     algorithm = SmoothedEMPGM(gamma_rule=rule, **fields)  # type: ignore[arg-type]
-    return Case(algorithm, work, Problem(constants=work.constants, privacy=PureDP(epsilon)))
+    return Case(algorithm, work, Problem.of(work, PureDP(epsilon)))
 
 
 def steeper(n: int, high: float = FAR) -> Pair:
@@ -265,7 +265,7 @@ def _smoothed_distance(context: Context, n: int, rule: str, label: str) -> Verdi
     """The distance to the smoothed minimiser against the bound with constants, at probability 0.7 - rho."""
     work, lam, failure = WeightedMedian(D=1.0), 40.0, 0.05
     algorithm = SmoothedEMPGM(lambda_=lam, gamma_rule=rule, eta=1 / 1000, rho=failure)  # type: ignore[arg-type]
-    setting = Problem(constants=work.constants, privacy=PureDP(1.0))
+    setting = Problem.of(work, PureDP(1.0))
     plan, trials = algorithm.schedule(setting, n), context.scale(150, 400)
     Z = work.rows(context.rng("data"), trials, n)
     point = algorithm.execute(Run(plan, trials, context.rng("noise")), work, Fixed(Z), np.zeros((1, 1)))

@@ -13,7 +13,6 @@ from scipy import integrate
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM, PopLocalize
 from dpcheck.algorithms.pure_heavy_tails.sampling import cells
-from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
@@ -25,6 +24,7 @@ from dpcheck.interfaces import Array, Objective, Problem, Sample
 from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
+from dpcheck.solvers import certified
 from dpcheck.symbols import epsilon
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.amplitudes import Pareto
@@ -246,7 +246,7 @@ def _toy(evaluator: str) -> tuple[LocalizedApproxEM, Any]:
 
 def _counted(context: Context, evaluator: str, m: int) -> Verdict:
     algorithm, work = _toy(evaluator)
-    setting = Problem(constants=work.constants, privacy=PureDP(1.0), failure_probability=0.05)
+    setting = Problem.of(work, PureDP(1.0), failure_probability=0.05)
     found = runtime.count(algorithm, work, setting, m, context.scale(1, 3), context.seed, "toy", evaluator, m)
     return runtime.verdict(found.gradients, found.claimed, x=m, variable="m", series=EVALUATORS[evaluator])
 

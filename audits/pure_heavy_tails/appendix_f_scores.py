@@ -13,6 +13,7 @@ from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.statements import stated
 from dpcheck.harness import runtime
+from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Exponential
 from dpcheck.verdicts import Point, Verdict, holds, refuted
@@ -40,7 +41,7 @@ def centring_changes_nothing(context: Context) -> Verdict:
         worst = max(worst, float(np.abs(found / reference - 1).max()))
     numbers = {"largest relative difference": worst, "anchors": 4}
     said = f"probabilities under four anchors differ by {worst:.2g} of themselves; a constant cancels in the normaliser"
-    return (holds if worst < 1e-9 else refuted)(said, "certificate", numbers=numbers)
+    return judged(worst, "<", 1e-9, said, "certificate", numbers=numbers)
 
 
 def _moved_scores(context: Context, anchor: float) -> tuple[Array, Array]:

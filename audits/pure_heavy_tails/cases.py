@@ -20,7 +20,6 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, OutputPertLocalize, PopLocalize, SingleOutputPert, SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
-from dpcheck.algorithms.solvers import Pushed, certified
 from dpcheck.checks import Context
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import bound_of
@@ -33,6 +32,7 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Algorithm, Array, Objective, Problem, Read, Sample, Schedule
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fresh, Run
+from dpcheck.solvers import Pushed, certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Outcome, Point, Verdict, combine, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Spike
@@ -61,7 +61,7 @@ def practical(k: float, solver: str) -> LocalizedOutputPert:
 
 
 def problem(workload: Any, epsilon: float, delta: float = DELTA) -> Problem:
-    return Problem(constants=workload.constants, privacy=PureDP(epsilon), failure_probability=delta)
+    return Problem.of(workload, PureDP(epsilon), failure_probability=delta)
 
 
 def opposite_spikes(m: int, spike: float, place: int = 0) -> tuple[Array, Array]:

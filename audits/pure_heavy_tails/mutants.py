@@ -25,7 +25,6 @@ from dpcheck.algorithms.pure_heavy_tails import (
 )
 from dpcheck.algorithms.pure_heavy_tails.erm import Stage
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential, cells
-from dpcheck.algorithms.solvers import Pushed, certified
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.auditing.limits import fewest_of_any
 from dpcheck.checks import FAILURE_PROBABILITY, Context
@@ -38,6 +37,7 @@ from dpcheck.laws import Exponential, IsotropicLaplace
 from dpcheck.mutants import Kill, Mutant
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
+from dpcheck.solvers import Pushed, certified
 from dpcheck.verdicts import Outcome
 from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
@@ -53,7 +53,7 @@ CLAIM = f"{EPSILON:g}-DP"
 
 
 def _problem(work: Any = WORK, epsilon: float = EPSILON) -> Problem:
-    return Problem(constants=work.constants, privacy=PureDP(epsilon), failure_probability=0.1)
+    return Problem.of(work, PureDP(epsilon), failure_probability=0.1)
 
 
 def _switched(n: int, place: int = 0) -> tuple[Array, Array]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dpcheck.algorithms.extension import extension_gradient, lipschitz_extension, searched_extension
-from dpcheck.algorithms.solvers import certified, value
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
+from dpcheck.solvers import certified, value
+from dpcheck.solvers.extension import extension_gradient, lipschitz_extension, searched_extension
 from dpcheck.verdicts import Point, Verdict
 from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.linear import RareSpikes, SparseDirection

@@ -13,7 +13,6 @@ from scipy import stats
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize, SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import bias_bound
-from dpcheck.algorithms.solvers import certified
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
@@ -23,6 +22,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Objective, Sample
+from dpcheck.solvers import certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, consistent, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto

@@ -13,13 +13,13 @@ import sympy as sp
 from dpcheck.algorithms.pure_heavy_tails.projection import halvings, inexact_projection
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
-from dpcheck.algorithms.solvers import Task, certified, value
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball, BallIntersection, Box, Simplex
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Sample
+from dpcheck.solvers import Task, certified, value
 from dpcheck.verdicts import Point, Verdict, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes

@@ -169,13 +169,13 @@ def excess_risk_in_epsilon(context: Context, *, solver: str, k: float, epsilon: 
     grid={
         "solver": by_size(["single"], ["single", "double"]),
         "k": by_size([2.0], [2.0, 4.0]),
-        "n": by_size([2**36], [2**28, 2**36, 2**44]),
+        "n": by_size([2**36], [2**28, 2**36], [2**28, 2**36, 2**44]),
     },
 )
 def excess_risk_within_constants(context: Context, *, solver: str, k: float, n: int) -> Verdict:
     """With the proved number of blocks the excess risk keeps the bound with every constant, on all rare spikes."""
     algorithm = LocalizedOutputPert(k=k, solver=solver)  # type: ignore[arg-type]
-    return within_constants(context, algorithm, n, 1.0, k, context.scale(180, 400), series=f"{solver}, k = {k:g}")
+    return within_constants(context, algorithm, n, 1.0, k, context.scale(180, 200, 400), series=f"{solver}, k = {k:g}")
 
 
 BMI = 3
@@ -214,7 +214,7 @@ def population(name: str) -> FinitePopulation:
             ["visits, squared, mean", "visits, absolute", "visits, Huber", "progression, absolute, slope"], list(DATA)
         ),
         "solver": ("single", "double"),
-        "n": by_size([2**10], [2**9, 2**11, 2**13]),
+        "n": by_size([2**10], [2**9, 2**10, 2**11], [2**9, 2**11, 2**13]),
     },
     expect=("holds", "undecided"),
 )

@@ -11,7 +11,6 @@ import sympy as sp
 from dpcheck.algorithms.pure_heavy_tails import Constant, DoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
-from dpcheck.algorithms.solvers import Task
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
@@ -22,6 +21,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Read, Sample
+from dpcheck.solvers import Task
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, refuted
 from dpcheck.workloads.amplitudes import Pareto

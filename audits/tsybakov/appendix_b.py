@@ -10,12 +10,12 @@ import sympy as sp
 from scipy import stats
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov import StochasticApproximation
 from dpcheck.algorithms.tsybakov.clipped import clipped_mean
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, losses, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, maximise

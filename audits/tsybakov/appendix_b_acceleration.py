@@ -12,13 +12,13 @@ from scipy import stats
 from dpcheck import symbols
 from dpcheck.accounting import shuffle_epsilon, shuffle_limit
 from dpcheck.accounting.calibration import classical_noise, gaussian_sigma
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov import PermutedAccelerated
 from dpcheck.algorithms.tsybakov.accelerated import local_shuffled
 from dpcheck.algorithms.tsybakov.mechanisms import local_law
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, rate, risk
 from dpcheck.harness.symbolic import proved
 from dpcheck.laws import Gaussian, PerRecord

@@ -12,9 +12,8 @@ import sympy as sp
 from scipy import optimize, stats
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.clipping import clip_norm
 from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated, StochasticApproximation
-from dpcheck.algorithms.tsybakov.clipped import Answer, Project, clipped_gradient
+from dpcheck.algorithms.tsybakov.clipped import Answer, Project, Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Conclude, Context, by_size
@@ -23,9 +22,11 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import order_of
 from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
 from dpcheck.harness.budget import certified
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.symbolic import agree
@@ -47,7 +48,7 @@ PRIVACY = ApproxDP(1.0, 1e-5)
 
 def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
     """The problem of a workload."""
-    return Problem(constants=work.constants, privacy=privacy)
+    return Problem.of(work, privacy)
 
 
 LETTERS = {"records": "n", "weight": "lambda", "steps": "T", "level": "C", "radius": "R", "step": "gamma"}
@@ -173,7 +174,7 @@ class Settling(LocalisedClipped):
         if phase.steps <= LONG:
             walk = replace(self, solver="descent")
             return LocalisedClipped.descend(walk, phase, workload, found, start, project, answer)
-        losses: Any = getattr(workload, "workload", workload)
+        losses: Any = workload.workload if isinstance(workload, Restricted) else workload
         return settled(losses, found, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight)
 
 
@@ -236,7 +237,7 @@ def even_calls(j: int) -> int:
 
 
 def problem(workload: Workload, epsilon: float, delta: float = DELTA) -> Problem:
-    return Problem(constants=workload.constants, privacy=ApproxDP(epsilon, delta), failure_probability=BETA)
+    return Problem.of(workload, ApproxDP(epsilon, delta), failure_probability=BETA)
 
 
 def localised(k: float, **fields: Any) -> LocalisedClipped:
@@ -358,7 +359,7 @@ def exponents(label: str, power: float) -> Verdict:
                 wanted.append(printed[name])
     off = max(abs(a - b) for a, b in zip(found, wanted, strict=True))
     reason = f"{len(found)} local exponents of {said.title}, as printed and as written down: at most {off:.2g} apart"
-    return (holds if off < 0.02 else differs)(reason, "exact", numbers={"largest difference": off})
+    return judged(off, "<", 0.02, reason, "exact", numbers={"largest difference": off}, otherwise=differs)
 
 
 TILTED = TwoPoint(D=2.0, G=1.0, rho=0.5)
@@ -367,7 +368,7 @@ DRAWN = 2**56
 
 
 def asked(n: int) -> Problem:
-    return Problem(constants=TILTED.constants, privacy=ApproxDP(1.0, 1e-5), failure_probability=1 / n)
+    return Problem.of(TILTED, ApproxDP(1.0, 1e-5), failure_probability=1 / n)
 
 
 def reach(phases: tuple[Phase, ...]) -> float:
@@ -384,7 +385,7 @@ def order_beside(label: str, n: int, *, k: int, theta: int = 2, **rest: Any) -> 
     return float(evaluate(order_of(label), at))
 
 
-def judged(
+def refuted_by_plan(
     context: Context, algorithm: Algorithm[Any], n: int, noisy: Phase, left: float, verifier: str, **parameters: Any
 ) -> Verdict:
     """The witness, which the algorithm's own plan has to give as well; then runs of it, and the mean beside the order.
@@ -466,7 +467,9 @@ def convex(context: Context, verifier: str, instance: tuple[int, int, int], firs
             delta="1/100000",
         )  # fmt: skip
     left = 2 - reach(phases[1:])
-    return judged(context, algorithm, n, phases[0], left, verifier, k=2, log_n=log_n, factor=factor, logs=logs, first=2)
+    return refuted_by_plan(
+        context, algorithm, n, phases[0], left, verifier, k=2, log_n=log_n, factor=factor, logs=logs, first=2
+    )
 
 
 TILTS = (0.3, 1.0, 3.0)

@@ -38,7 +38,7 @@ PLANE = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, rea
 
 
 def problem(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
-    return Problem(constants=work.constants, privacy=privacy)
+    return Problem.of(work, privacy)
 
 
 def accounted(plan: Schedule[Any], by: str = "accountant") -> Kill:

@@ -38,12 +38,12 @@ from .cases import (
     counted,
     even_calls,
     exponents,
-    judged,
     measured,
     order_at,
     priced,
     problem,
     reach,
+    refuted_by_plan,
     rough,
     searched,
     told,
@@ -121,7 +121,7 @@ def halving(context: Context, verifier: str, theta: int, instance: tuple[int, in
     algorithm = StochasticApproximation(project=True, solver="limit", radius=1.0)
     phases = algorithm.schedule(asked(n), n).phases[0].inner.phases
     left = 1 - reach(phases[1:])
-    return judged(
+    return refuted_by_plan(
         context, algorithm, n, phases[0], left, verifier, k=2, log_part=log_part, theta=theta, factor=factor, logs=logs
     )
 
@@ -422,7 +422,7 @@ def last_printed_call_ends_at_the_wrong_end(context: Context, *, theta: int, ins
     algorithm = IteratedLocalised(project=True, solver="limit", theta_bar=2.0)
     phases = algorithm.schedule(asked(n), n).phases[-1].inner.phases
     left = 2 - reach(phases[1:])
-    return judged(
+    return refuted_by_plan(
         context, algorithm, n, phases[0], left, "thm_3_risk", k=2, log_log_n=log_log_n, theta=theta, factor=factor,
         logs=logs,
     )  # fmt: skip

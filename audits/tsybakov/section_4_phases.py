@@ -80,7 +80,7 @@ def first_noise_against_the_diameter(context: Context) -> Verdict:
     points, numbers, least = [], {}, 1.0
     for size in (2**8, 2**12, 2**16):
         work = ProductTilt(v=np.ones(5), size=1 / (2 * math.sqrt(5)), bias=1.0, theta=2.0)
-        problem = Problem(constants=work.constants, privacy=ApproxDP(1.0, 1e-5), failure_probability=1 / size)
+        problem = Problem.of(work, ApproxDP(1.0, 1e-5), failure_probability=1 / size)
         algorithm = LocalisedClipped()
         first, second = algorithm.phases(problem, size)[:2]
         D = algorithm.width(problem)

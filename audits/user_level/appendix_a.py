@@ -355,7 +355,7 @@ def answers_of_the_threshold_test(context: Context, *, where: str) -> Verdict:
     alpha = stated("user_level/lem-a9", T=T, gamma=gamma, epsilon=epsilon)
     side = 1.0 if where == "above" else -1.0
     algorithm = ThresholdTest(level=-side * alpha, count=T)
-    told = Problem(constants=plain(1, 1).constants, privacy=PureDP(epsilon))
+    told = Problem.of(plain(1, 1), PureDP(epsilon))
     run: Run[Any] = Run(algorithm.schedule(told, 3), trials, context.rng())
     bits = algorithm.execute(run, linear(1, 1), Fixed(np.zeros((1, 3, T))), np.zeros((1, 1)))
     answered = np.isfinite(bits)

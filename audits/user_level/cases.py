@@ -14,6 +14,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.descent import sgd
+from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.algorithms.user_level.sizes import best_q, log_ratio, smallest_users
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
@@ -84,7 +85,7 @@ WORKLOADS = {"linear": linear, "quadratic": quadratic, "huber": huber}
 
 
 def problem(work: Any, epsilon: float = 1.0, delta: float = 1e-6) -> Problem:
-    return Problem(constants=work.constants, privacy=ApproxDP(epsilon, delta), samples_per_user=work.samples)
+    return Problem.of(work, ApproxDP(epsilon, delta), samples_per_user=work.samples)
 
 
 def plain(d: int, m: int, epsilon: float = 1.0, delta: float = 1e-6, smooth: float = 1.0) -> Problem:
@@ -119,10 +120,10 @@ def promised(algorithm: Any, told: Problem, n: int, **numbers: Any) -> Verdict:
     """The account of a plan against the promise; says how much of the plan is sampled, which is what decides it."""
     plan = algorithm.schedule(told, n)
     found = judge_account(account(plan, n), told.privacy)
-    sampled = sum(not getattr(phase, "whole", True) for phase in plan.phases)
-    count = len(plan.phases)
+    batched = [phase for phase in plan.phases if isinstance(phase, Batches)]
+    sampled, count = sum(not phase.whole for phase in batched), len(plan.phases)
     said = f"{sampled} of {count} phases are sampled" if sampled else f"full batches only, in all {count} phases"
-    said = said if hasattr(plan.phases[0], "whole") else f"{count} phases"
+    said = said if batched else f"{count} phases"
     more = {"phases": count, "sampled phases": sampled, "n": n, **numbers}
     return replace(found, reason=f"{found.reason} ({said})", numbers={**found.numbers, **more})
 

@@ -31,7 +31,7 @@ LINEAR = Users(LinearMean(np.ones(1), np.zeros(1), WIDE, radius=1e3), M)
 
 
 def problem(epsilon=1.0, delta=1e-6, work=LINEAR):
-    return Problem(constants=work.constants, privacy=ApproxDP(epsilon, delta), samples_per_user=work.samples)
+    return Problem.of(work, ApproxDP(epsilon, delta), samples_per_user=work.samples)
 
 
 def plain(n_samples=10):
@@ -221,7 +221,7 @@ class ForgetsToHalt(ThresholdTest):
 
 
 def transcript(algorithm):
-    told = Problem(constants=plain().constants, privacy=ApproxDP(0.4, 0.0))
+    told = Problem.of(plain(), ApproxDP(0.4, 0.0))
     work = LINEAR
 
     def mechanism(data, rng, trials):

@@ -27,13 +27,14 @@ from dpcheck.harness.budget import budget, sentence
 from dpcheck.harness.data_free import conclude, row, told_apart
 from dpcheck.harness.losses import compose
 from dpcheck.harness.lower_bound import Fact
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords, UserRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import changed_records
 from dpcheck.symbols import D, H, L, d, epsilon, m, n
-from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
+from dpcheck.verdicts import Verdict, differs, refuted, undecided
 from dpcheck.workloads import LinearMean, QuadraticMean, Users
 
 from .cases import (
@@ -229,7 +230,7 @@ def no_algorithm_beats_the_bayes_risk(context: Context, *, which: str) -> Verdic
     }  # fmt: skip
     if wins + spread < least:
         return refuted(f"an algorithm beats the Bayes risk: {said}", "sampled", **fields)
-    return (holds if wins - spread >= least else undecided)(said, "sampled", **fields)
+    return judged(wins - spread, ">=", least, said, "sampled", **fields, otherwise=undecided)
 
 
 @check("user_level/fact-lower-bound@derived", kind="lower-bound")

@@ -7,7 +7,7 @@ import sympy as sp
 from dpcheck.algebra import tidy
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, R, alpha, delta, epsilon, lambda_, n, omega
+from dpcheck.symbols import D, H, L, R, alpha, d, delta, epsilon, lambda_, n, omega
 
 from ._paper import (
     CENTRED,
@@ -59,6 +59,67 @@ alg_1 = claim(
     relation="=",
     explicit=SIGMA_1**2,
 )
+rank = sp.Symbol("rank", positive=True)
+alg_1_lambda = alg_1.as_read(
+    "lp_spaces/alg-1@lambda",
+    "Algorithm 1, λ of Theorem 2",
+    "λ = L/(√n‖C‖_2).",
+    origin="own",
+    quantity="λ",
+    explicit=L / (sp.sqrt(n) * D),
+    about=("lp_spaces/alg-1", "lp_spaces/proc-exact-objpert"),
+)
+alg_1_second_noise = alg_1.as_read(
+    "lp_spaces/alg-1@second-noise",
+    "Algorithm 1, line 4: second noise",
+    "σ_2² = 64α log(2.5/δ)/(λε²).",
+    quantity="deviation of the second noise",
+    explicit=sigma_2(alpha),
+    about=("lp_spaces/alg-1", "lp_spaces/proc-exact-objpert"),
+)
+alg_1_accuracy = alg_1.as_read(
+    "lp_spaces/alg-1@accuracy",
+    "Algorithm 1, α of Theorem 2",
+    "α = min{1, L‖C‖_2/n^{3/2}, ε²L‖C‖_2³/(G_C² log(1/δ)n^{3/2})}.",
+    origin="own",
+    quantity="accuracy of the optimiser",
+    explicit=sp.Min(1, ALPHA_1, ALPHA_2 / n ** sp.Rational(3, 2)),
+    about=("lp_spaces/alg-1",),
+)
+alg_1_corrected_accuracy = alg_1.as_read(
+    "lp_spaces/alg-1@corrected-accuracy",
+    "Algorithm 1, α for the stated risk",
+    "α = min{1, L‖C‖_2/n^{3/2}, ε²L‖C‖_2³/(G_C² log(1/δ)n^{5/2})}.",
+    origin="ours",
+    quantity="accuracy of the optimiser",
+    explicit=sp.Min(1, ALPHA_1, ALPHA_2 / n ** sp.Rational(5, 2)),
+    about=("lp_spaces/alg-1",),
+)
+alg_1_rank = alg_1.as_read(
+    "lp_spaces/alg-1@rank",
+    "Algorithm 1, line 2: rank constant",
+    "r = min{d, 2 rank}, rank that of the Hessian of a record's loss.",
+    quantity="r",
+    explicit=sp.Min(d, 2 * rank),
+    about=("lp_spaces/alg-1", "lp_spaces/proc-exact-objpert"),
+)
+alg_1_curvature = alg_1.as_read(
+    "lp_spaces/alg-1@curvature",
+    "Algorithm 1, strong convexity of J",
+    "The objective with λ‖θ‖_2² is 2λ-strongly convex.",
+    quantity="strong convexity",
+    explicit=2 * lambda_,
+    about=("lp_spaces/alg-1", "lp_spaces/proc-exact-objpert"),
+)
+alg_1_width = alg_1.as_read(
+    "lp_spaces/alg-1@width",
+    "Gaussian width that is not given",
+    "G_C <= ‖C‖_2√d, which stands for it where nothing else is known.",
+    origin="ours",
+    quantity="Gaussian width",
+    explicit=D * sp.sqrt(d),
+    about=("lp_spaces/alg-1", "lp_spaces/alg-2"),
+)
 
 
 alg_1_derived = alg_1.as_read(
@@ -87,6 +148,14 @@ proc_optimizer = claim(
 )
 
 
+exact_accuracy = alg_1.as_read(
+    "lp_spaces/alg-1@exact-accuracy",
+    "Exact objective perturbation, α",
+    "α = 0: the minimiser itself, and so no second noise.",
+    quantity="accuracy of the optimiser",
+    explicit=sp.S.Zero,
+    about=("lp_spaces/proc-exact-objpert",),
+)
 proc_exact_objpert = claim(
     "lp_spaces/proc-exact-objpert",
     "Exact objective perturbation",

@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import D, H, L, R, alpha, d, delta, epsilon, mu, n, omega
+from dpcheck.symbols import D, H, L, R, alpha, d, delta, epsilon, lambda_, mu, n, omega
 
 from ._paper import (
     CONVEX,
@@ -54,6 +54,39 @@ alg_2 = claim(
     explicit=sp.Max(THRESHOLD - mu, 0),
     grade="slip",
     remark="Δ is a constant of ‖·‖_C and is used as one of ‖·‖_2; the second noise has it right, as Δ/‖C‖_2² (S4).",
+)
+alg_2_second_noise = alg_2.as_read(
+    "lp_spaces/alg-2@second-noise",
+    "Algorithm 2, line 4: second noise",
+    "σ_2² = 64α log(2.5/δ)‖C‖_2²/(Δε²).",
+    quantity="deviation of the second noise",
+    explicit=sigma_2(alpha, mu / D**2),
+    about=("lp_spaces/alg-2",),
+)
+alg_2_accuracy = alg_2.as_read(
+    "lp_spaces/alg-2@accuracy",
+    "Algorithm 2, α of Theorem 4",
+    "α = min{1, L²‖C‖_2²/(Δn²), L⁴‖C‖_2⁶ε²/(Δ³n⁴G_C² log(1/δ))}.",
+    quantity="accuracy of the optimiser",
+    explicit=sp.Min(1, ALPHA_STRONG),
+    about=("lp_spaces/alg-2",),
+)
+alg_2_rank = alg_2.as_read(
+    "lp_spaces/alg-2@rank",
+    "Algorithm 2, line 2: rank constant",
+    "r = min{d, 2 rank} = d: Hessians of strongly convex losses have full rank.",
+    quantity="r",
+    explicit=d,
+    about=("lp_spaces/alg-2",),
+)
+alg_2_curvature = alg_2.as_read(
+    "lp_spaces/alg-2@curvature",
+    "Algorithm 2, strong convexity of J",
+    "Losses that are Δ-strongly convex in ‖·‖_C are Δ/R²-strongly convex in ‖·‖_2, R = ‖C‖_2/2: 2λ + 4Δ/‖C‖_2².",
+    origin="ours",
+    quantity="strong convexity",
+    explicit=2 * lambda_ + 4 * mu / D**2,
+    about=("lp_spaces/alg-2",),
 )
 
 

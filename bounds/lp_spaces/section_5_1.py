@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import C, D, H, L, T, alpha, d, epsilon, eta, kappa, n, p, sigma, theta
+from dpcheck.symbols import C, D, H, L, T, alpha, d, epsilon, eta, index, kappa, last, n, p, sequences, sigma, theta
 
 from ._paper import GROWS, HALF, LARGE_P, LOG, NOISE, PRIVACY, SMALL_LOSS, SMOOTH, SUBOPTIMAL, A, c, claim, size, x
 
@@ -41,6 +41,65 @@ alg_3_corrected = alg_3.as_read(
     "Algorithm 3 with the dual exponent",
     "The same with Φ = (κ/2)‖·‖_s², s = (κ_+ + 1)/κ_+, and κ of Definition 3 in Φ and in the noise.",
     origin="ours",
+    about=("lp_spaces/alg-3",),
+)
+alg_3_steps = alg_3.as_read(
+    "lp_spaces/alg-3@steps",
+    "Algorithm 3, T of Theorem 7",
+    "T = (nεκ/√(d log(1/δ)))^{2/5}, the whole number next to it.",
+    quantity="steps",
+    explicit=sp.floor((kappa / NOISE) ** sp.Rational(2, 5) + sp.Rational(1, 2)),
+    about=("lp_spaces/alg-3",),
+)
+alg_3_alpha = alg_3.as_read(
+    "lp_spaces/alg-3@alpha",
+    "Algorithm 3, α of Theorem 7",
+    "α = (4β/T) log₂(n/T).",
+    quantity="weight of the regulariser",
+    explicit=4 * H / T * sp.log(n / T, 2),
+    about=("lp_spaces/alg-3",),
+)
+alg_3_distance = alg_3.as_read(
+    "lp_spaces/alg-3@distance",
+    "Algorithm 3, line 4: weight of D_Φ",
+    "The update has βD_Φ.",
+    quantity="weight of the Bregman term",
+    explicit=H,
+    about=("lp_spaces/alg-3",),
+)
+alg_3_two_beta_distance = alg_3.as_read(
+    "lp_spaces/alg-3@two-beta-distance",
+    "Algorithm 3, weight of D_Φ that the averaging belongs to",
+    "The update has 2βD_Φ.",
+    origin="ours",
+    quantity="weight of the Bregman term",
+    explicit=2 * H,
+    about=("lp_spaces/alg-3",),
+)
+alg_3_growth = alg_3.as_read(
+    "lp_spaces/alg-3@growth",
+    "Algorithm 3, line 6: weights of the average",
+    "w_{t+1} has the weight a^t, a = (2β + α)/(2β).",
+    quantity="a",
+    explicit=(2 * H + alpha) / (2 * H),
+    about=("lp_spaces/alg-3",),
+)
+KAPPA_PLUS = sp.Min(1 / (p - 1), 2 * sp.log(d))
+alg_3_corrected_kappa = alg_3.as_read(
+    "lp_spaces/alg-3@corrected-kappa",
+    "Algorithms 3 and 4, κ of Definition 3",
+    "κ = κ_+ d^{2/r − 2/q} with κ_+ = min{1/(p−1), 2 log d}, r = κ_+ + 1 and q = p/(p−1).",
+    origin="ours",
+    quantity="κ",
+    explicit=KAPPA_PLUS * d ** (2 / (KAPPA_PLUS + 1) - 2 * (p - 1) / p),
+    about=("lp_spaces/alg-3", "lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
+)
+alg_3_gradients = alg_3.as_read(
+    "lp_spaces/alg-3@gradients",
+    "Algorithm 3, gradients",
+    "Every step has the gradients of all records: nT.",
+    quantity="gradients",
+    explicit=n * T,
     about=("lp_spaces/alg-3",),
 )
 
@@ -334,6 +393,46 @@ proc_phased_sgd = claim(
     measures="gradients",
     relation="<=",
     explicit=n,
+)
+eta_at, n_at = sequences("eta n")
+j = sp.Symbol("j", integer=True, positive=True)
+phased_phases = proc_phased_sgd.as_read(
+    "lp_spaces/proc-phased-sgd@phases",
+    "Phased private SGD, number of phases",
+    "⌊log₂ n⌋ phases.",
+    quantity="phases",
+    measures="",
+    relation="=",
+    explicit=sp.floor(sp.log(n, 2)),
+    about=("lp_spaces/proc-phased-sgd",),
+)
+phased_records = phased_phases.as_read(
+    "lp_spaces/proc-phased-sgd@records",
+    "Phased private SGD, records of a phase",
+    "n_i = ⌊n/2^i⌋.",
+    quantity="records of phase i",
+    explicit=sp.floor(n / 2**index),
+)
+phased_eta = phased_phases.as_read(
+    "lp_spaces/proc-phased-sgd@eta",
+    "Phased private SGD, step of a phase",
+    "η_i = η/4^i, η = (c/L) min{1/√n, ε/√(d log(1/δ))}, c in units of a distance.",
+    quantity="step of phase i",
+    explicit=sp.Symbol("scale", positive=True) / L * sp.Min(1 / sp.sqrt(n), epsilon / sp.sqrt(d * LOG)) / 4**index,
+)
+phased_sigma = phased_phases.as_read(
+    "lp_spaces/proc-phased-sgd@sigma",
+    "Phased private SGD, noise of a phase",
+    "σ_i = 4Lη_i√log(1/δ)/ε.",
+    quantity="deviation of the noise of phase i",
+    explicit=4 * L * eta_at[index] * sp.sqrt(LOG) / epsilon,
+)
+phased_gradients = phased_phases.as_read(
+    "lp_spaces/proc-phased-sgd@gradients",
+    "Phased private SGD, gradients of its phases",
+    "One gradient for each record of a phase: Σ n_i.",
+    quantity="gradients",
+    explicit=sp.Sum(n_at[j], (j, 1, last)),
 )
 
 

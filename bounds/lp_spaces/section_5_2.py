@@ -39,6 +39,31 @@ alg_4_corrected = alg_4.as_read(
     origin="ours",
     about=("lp_spaces/alg-4",),
 )
+alg_4_batch = alg_4.as_read(
+    "lp_spaces/alg-4@batch",
+    "Algorithm 4, line 3: size of a batch",
+    "n/T records, rounded down.",
+    quantity="records of a batch",
+    relation="=",
+    explicit=sp.floor(n / T),
+    about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
+)
+alg_4_gamma = alg_4_batch.as_read(
+    "lp_spaces/alg-4@gamma",
+    "Algorithm 4, γ of Theorem 10",
+    "γ_t = √T.",
+    quantity="weight of the Bregman term",
+    explicit=sp.sqrt(T),
+    about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
+)
+alg_4_gradients = alg_4_batch.as_read(
+    "lp_spaces/alg-4@gradients",
+    "Algorithm 4, gradients",
+    "One for each record of a batch: T times its size.",
+    quantity="gradients",
+    explicit=T * b,
+    about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
+)
 
 
 thm_9 = claim(

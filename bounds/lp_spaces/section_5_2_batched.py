@@ -21,6 +21,22 @@ proc_batched_md = claim(
     relation="=",
     explicit=2 * kappa * LOG * (2 * (H * D + A) / b) ** 2 / epsilon**2,
 )
+LENGTH = (kappa / NOISE) ** sp.Rational(2, 3) / 4 ** sp.Rational(1, 3)
+batched_steps = proc_batched_md.as_read(
+    "lp_spaces/proc-batched-md@steps",
+    "Batched truncated mirror descent, number of batches",
+    "T = (κ²n²ε²/(4d log(1/δ)))^{1/3}, the whole number next to it.",
+    quantity="steps",
+    explicit=sp.floor(LENGTH + HALF),
+    about=("lp_spaces/proc-batched-md", "lp_spaces/proc-heavy-euclid"),
+)
+batched_threshold = batched_steps.as_read(
+    "lp_spaces/proc-batched-md@threshold",
+    "Batched truncated mirror descent, threshold",
+    "βM + λ with λ = √T/κ, T before rounding.",
+    quantity="threshold of the truncation",
+    explicit=H * D + sp.sqrt(LENGTH) / kappa,
+)
 
 
 app10_general = claim(

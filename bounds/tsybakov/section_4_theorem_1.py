@@ -93,7 +93,6 @@ thm_1_glm = thm_1.as_read(
     origin="ours",
     quantity="movement of a phase",
     explicit=ALL_STEPS * 2 * C / (n * lambda_),
-    about=("tsybakov/alg-3", "tsybakov/alg-2"),
     assumptions=(sp.Le(eta * (H + 2 * lambda_), 2),),
     measures="",
     probability=None,

@@ -132,11 +132,12 @@ APART = (taus[index] / (etas[index] * L * sp.sqrt(Ts[index])) - 4) / 8
 """√(2 log(1/ζ)) of Lemma 2.3 without dimension, at the distance τ_i."""
 PAIRS = Cs[index] * (Cs[index] - 1) / 2 * sp.exp(-(sp.Max(0, APART) ** 2) / 2)
 REMOVED_ITERATE = sp.Piecewise((0, etas[index] * L * (Ts[index] - 1) <= taus[index]), (PAIRS, True))
-BAD_PHASES = sp.Min(1, sp.Sum(sp.exp(-Cs[index] / (5 * bs[index])) / 2 + REMOVED_ITERATE, (index, 1, last)))
+_BAD_PHASE = sp.exp(-Cs[index] / (5 * bs[index])) / 2 + REMOVED_ITERATE
+BAD_PHASES = sp.Min(1, sp.Sum(_BAD_PHASE, (index, 1, last)), evaluate=False)  # to compare with 1 takes long
 """ξ of Algorithm 1: a full score halts by the tail of its noise; all pairs of averages are within τ_i by Lemma 2.3."""
 FAR = 2 * sp.exp(-m * taus[index] ** 2 / (8 * L**2))
 """P(a user is farther than τ_i/2 from the mean gradient at a point that does not depend on him), by Pinelis."""
 REMOVED_GRADIENT = sp.Piecewise((0, taus[index] >= L), (Ks[index] * OWN_USER.subs(gamma, FAR), True))
 HALTED = HALT.subs({epsilon: 8 / bs[index], K: Ks[index]}, simultaneous=True)
-BAD_STEPS = sp.Min(1, sp.Sum(Ts[index] * (REMOVED_GRADIENT + HALTED), (index, 1, last)))
+BAD_STEPS = sp.Min(1, sp.Sum(Ts[index] * (REMOVED_GRADIENT + HALTED), (index, 1, last)), evaluate=False)
 """ξ of Algorithm 3: all pairs are within 2τ when all users are within τ of the mean."""

@@ -144,11 +144,13 @@ def catalogue_of(root: str | None, paths: Iterable[str] = (), *, with_mutants: b
 
 def lazily(root: str | None) -> Catalogue:
     """The catalogue, of which only what is asked for is imported, and said to be amiss."""
-    from dpcheck.engine import catalogue, fetching, layout
+    from dpcheck.engine import catalogue, fetching, kept, layout
 
-    found = fetching.lazily(layout.find(root))
+    here = layout.find(root)
+    found = fetching.lazily(here, kept=kept.Kept(here))
     if context := click.get_current_context(silent=True):
         context.with_resource(catalogue.in_force(found))
+        context.call_on_close(found.keep)
     return found
 
 

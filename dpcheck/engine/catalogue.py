@@ -17,6 +17,7 @@ from dpcheck.engine import algorithms as _algorithms
 from dpcheck.engine import collect, derived_checks, homes, layout, own, papers, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.kept import Kept
 from dpcheck.engine.own import Own
 from dpcheck.engine.shelf import Asked, near
 from dpcheck.engine.shelves import Quotes, Shelves
@@ -47,6 +48,7 @@ class Catalogue(Shelves["Claim", "Check"]):
         files: check id -> the content file that defines it.
         own: papers of one's own, with their algorithms; guests: keys of those that are known only because they are
             installed, which nothing runs or reports unless it is named.
+        kept: what earlier commands found out of the same sources.
     """
 
     papers: dict[str, Paper] = field(default_factory=dict)
@@ -61,6 +63,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     files: dict[str, ContentFile] = field(default_factory=dict)
     own: Own = field(default_factory=Own)
     guests: set[str] = field(default_factory=set)
+    kept: Kept | None = None
     _transcripts: dict[str, Transcript] = field(default_factory=dict)
     _order: dict[Path, int] = field(default_factory=dict)
 
@@ -153,12 +156,23 @@ class Catalogue(Shelves["Claim", "Check"]):
         snapshot, found = Snapshot(), {}
         bugs = [file.path.resolve() for file in collect.of_no_paper(self.layout.mutants)]
         for id in self.checks if ids is None else ids:
+            known = None if self.kept is None else self.kept.get(f"sources of {id}")
+            if known is not None:
+                found[id] = known
+                continue
             file, label = self.files[id].path, self.checks[id].label
             options: Any = {"derivations": self._derivations, "bugs": bugs, "snapshot": snapshot}
             options["own"] = self.own.code
             found[id] = sources.fingerprint(file, self.claims, label, **options)
+            if self.kept is not None:
+                self.kept.put(f"sources of {id}", found[id])
         snapshot.keep()
         return found
+
+    def keep(self) -> None:
+        """What was found out of the sources need not be found out by the next command."""
+        if self.kept is not None:
+            self.kept.write()
 
     def digest(self, label: str) -> str:
         return sources.digest(self.claims[label])

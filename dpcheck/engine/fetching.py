@@ -12,6 +12,7 @@ from dpcheck.claims import Claim
 from dpcheck.engine import collect
 from dpcheck.engine.catalogue import Catalogue, in_force, kinds_of_content, load_from, opened
 from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.kept import Kept
 from dpcheck.engine.layout import Layout, packaged
 from dpcheck.engine.own import Own
 from dpcheck.engine.shelf import Shelf
@@ -19,15 +20,18 @@ from dpcheck.engine.sources import Snapshot
 from dpcheck.labels import LABEL
 
 
-def lazily(found: Layout, paths: Sequence[Path | str] = ()) -> Catalogue:
+def lazily(found: Layout, paths: Sequence[Path | str] = (), kept: Kept | None = None) -> Catalogue:
     """The catalogue of `load_from`, of which a file is imported when something is asked that it may hold.
 
     Whoever looks at all of a table gets all of it, validated as by `load`. Until then `errors` speaks of the files
     that were needed, and of nothing else.
+
+    Args:
+        kept: knows from earlier which files hold what, and fingerprints; gets what is found out now.
     """
     if paths or found.papers or found.installed:  # what these hold is known once they are imported
         return load_from(found, paths)
-    catalogue = Catalogue(found, own=Own.of(found))
+    catalogue = Catalogue(found, own=Own.of(found), kept=kept)
     fetch = Fetch(catalogue)
     for table, kind in (("claims", "states"), ("derivations", "states"), ("underived", "states"), ("checks", "checks")):
         setattr(catalogue, table, Shelf(functools.partial(fetch, kind)))
@@ -59,6 +63,8 @@ class Fetch:
 
     def _begin(self) -> None:
         here = self._catalogue
+        if here.kept is not None:
+            here.kept = Kept(here.layout)
         here.folders.clear()
         here.errors.clear()
         here._places.clear()
@@ -89,13 +95,22 @@ class Fetch:
         if kind == "all" or not name:
             self._all()
             return
-        if name.endswith("/") and (kind, name) not in self._asked:
-            self._asked.add((kind, name))
-            self._import([f for f in self.files if (has := self._found.get(f.path)) is None or name[:-1] in has.named])
         statement = name.partition("::")[0].partition("@")[0]
-        if LABEL.fullmatch(statement) and (kind, statement) not in self._asked:
+        if (name.endswith("/") or LABEL.fullmatch(statement)) and (kind, statement) not in self._asked:
             self._asked.add((kind, statement))
-            self._import([file for file in self.files if self.may_hold(file, kind, statement)])
+            self._import_those_with(kind, statement)
+
+    def _import_those_with(self, kind: str, name: str) -> None:
+        """Imports the files that hold a row of a statement; of "<paper>/" all that speak of one of its statements."""
+        asked, kept = f"files with {kind} of {name}", self._catalogue.kept
+        known = None if kept is None else kept.get(asked)
+        if known is not None:
+            self._import([file for file in self.files if str(file.path) in known])
+            return
+        found = [file for file in self.files if self.may_hold(file, kind, name)]
+        self._import(found)
+        if kept is not None and not self._catalogue.errors:
+            kept.put(asked, [str(file.path) for file in found if _holds(file, name)])
 
     def _import(self, files: Iterable[ContentFile]) -> None:
         with in_force(self._catalogue):
@@ -119,6 +134,8 @@ class Fetch:
 
     def may_hold(self, file: ContentFile, kind: str, statement: str) -> bool:
         found = self._found.get(file.path)
+        if statement.endswith("/"):
+            return found is None or statement[:-1] in found.named
         if found is not None and kind == "states" and not found.makes_claims:
             return False
         if found is None or "" in found.papers or statement.partition("/")[0] in found.papers:
@@ -140,6 +157,18 @@ class Fetch:
                 found[file.path] = _Heads(states, checks, makes, papers, named if makes else set())
         snapshot.keep()
         return found
+
+
+def _holds(file: ContentFile, name: str) -> bool:
+    """Whether an imported file has a row of a statement, or one that speaks of a statement of "<paper>/"."""
+    from dpcheck.checks import Check, Unchecked
+    from dpcheck.derivations import Derivation, Underived
+
+    for item in collect.content_of(file, (Claim, Derivation, Underived, Check, Unchecked)):
+        labels = {getattr(item, "label", ""), *getattr(item, "labels", ()), *getattr(item, "about", ())}
+        if any(label.startswith(name) if name.endswith("/") else label.partition("@")[0] == name for label in labels):
+            return True
+    return False
 
 
 def with_packaged(own: Iterable[Claim], papers: Iterable[str]) -> list[Claim]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dpcheck.carried import PACKAGE
 from dpcheck.engine import memo
 from dpcheck.engine.cards import CheckCard, ClaimCard, TranscriptCard
+from dpcheck.engine.kept import files, state
 from dpcheck.engine.layout import Layout
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
@@ -128,7 +128,7 @@ class Index(Shelves[ClaimCard, CheckCard]):
         steps = (f"derivation {name}" for found in derived.values() for name in found)
         placed = {*(c.label for c in claims), *(c.id for c in checks), *steps}
         placed |= {f"unchecked {label}" for label in unchecked}
-        files = {catalogue.files[check.id].path for check in checks if check.id in catalogue.files}
+        audits = {catalogue.files[check.id].path for check in checks if check.id in catalogue.files}
         return cls(
             layout=catalogue.layout,
             paths=catalogue.paths,
@@ -143,7 +143,7 @@ class Index(Shelves[ClaimCard, CheckCard]):
             _derived=derived,
             _fingerprints=catalogue.fingerprints([check.id for check in checks]),
             _quotes=(catalogue._code, catalogue._bugs, catalogue._implementing),
-            _helpers={str(file): list(map(str, catalogue.helpers(file))) for file in files},
+            _helpers={str(file): list(map(str, catalogue.helpers(file))) for file in audits},
         )
 
     def plain(self) -> dict[str, Any]:
@@ -188,13 +188,13 @@ class Index(Shelves[ClaimCard, CheckCard]):
 
 def whole(found: Layout, paths: Sequence[str] = ()) -> Index:
     """The index of everything: as it was kept, or of a full load, which validates everything."""
-    key = _state(found, paths)
+    key = state(found, paths)
     kept = memo.read("index", *key)
     if kept is None:
         from dpcheck.engine import catalogue
 
         index = Index.of(catalogue.load_from(found, paths))
-        if _state(found, paths) == key:  # nobody edited meanwhile
+        if state(found, paths) == key:  # nobody edited meanwhile
             memo.write(index.plain(), "index", *key)
         return index
     return Index.read(found, kept)
@@ -205,7 +205,7 @@ def of_label(found: Layout, label: str, paths: Sequence[str] = ()) -> Index:
 
     Its `errors` then speak of these files only. A label that nobody states has the index of everything.
     """
-    key, statement = _state(found, paths), label.partition("@")[0]
+    key, statement = state(found, paths), label.partition("@")[0]
     for name in ("index", "page"):
         kept = memo.read(name, *key, *([statement] if name == "page" else []))
         if kept is not None:
@@ -215,7 +215,7 @@ def of_label(found: Layout, label: str, paths: Sequence[str] = ()) -> Index:
 
         index = Index.of(lazily(found), label)
         if index.claims:
-            if _state(found, paths) == key:
+            if state(found, paths) == key:
                 memo.write(index.plain(), "page", *key, statement)
             return index
     return whole(found, paths)
@@ -223,7 +223,7 @@ def of_label(found: Layout, label: str, paths: Sequence[str] = ()) -> Index:
 
 def algorithms() -> list[str]:
     """The labels of all algorithms; what does not import has none."""
-    key = memo.digest(list(_files(PACKAGE))), memo.versions()
+    key = memo.digest(list(files(PACKAGE))), memo.versions()
     kept = memo.read("algorithms", *key)
     if kept is None:
         from dpcheck.engine import algorithms
@@ -234,21 +234,3 @@ def algorithms() -> list[str]:
                 kept += algorithms.classes(name)
         memo.write(kept, "algorithms", *key)
     return list(kept)
-
-
-def _state(found: Layout, paths: Sequence[str]) -> tuple[str, ...]:
-    """Everything on which an index depends."""
-    folders = dict.fromkeys([*found.content, *found.mutants, *(Path(p).resolve() for p in paths), PACKAGE])
-    folders |= dict.fromkeys([*found.papers, *(place for _, place in found.installed)])
-    files = [file for folder in folders for file in _files(folder)]
-    return memo.digest(files), repr(found), os.getcwd() if paths else "", repr(list(paths)), memo.versions()
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """A file itself; of a folder, all Python and Markdown files."""
-    if folder.is_file():
-        yield folder
-        return
-    for base, inside, names in os.walk(folder):
-        inside[:] = sorted(name for name in inside if name != "__pycache__" and not name.startswith("."))
-        yield from (Path(base, name) for name in sorted(names) if name.endswith((".py", ".md")))

@@ -7,7 +7,8 @@ from typing import Any
 
 import mpmath
 import numpy as np
-from scipy import optimize, sparse, stats
+import scipy  # `scipy.stats` takes a second: loaded on first use
+from scipy import optimize, sparse
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.hard_instances import DIGITS, Number, as_mpf
@@ -17,7 +18,7 @@ from dpcheck.interfaces import Array
 def two_point_error(n: int, p: float, q: float) -> float:
     """Average error of the best test between n Bernoulli(p) and n Bernoulli(q) records: 1/2 sum min of the two pmfs."""
     count = np.arange(n + 1)
-    return float(np.minimum(stats.binom.pmf(count, n, p), stats.binom.pmf(count, n, q)).sum() / 2)
+    return float(np.minimum(scipy.stats.binom.pmf(count, n, p), scipy.stats.binom.pmf(count, n, q)).sum() / 2)
 
 
 def private_two_point_error(n: int, p: float, q: float, epsilon: float, delta: float = 0.0) -> float:
@@ -29,7 +30,7 @@ def private_two_point_error(n: int, p: float, q: float, epsilon: float, delta: f
     if n < 1 or epsilon < 0 or not 0 <= delta < 1:
         raise InvalidInput(f"needs n >= 1, epsilon >= 0 and delta in [0, 1), got {n}, {epsilon}, {delta}")
     count = np.arange(n + 1)
-    gain = stats.binom.pmf(count, n, q) - stats.binom.pmf(count, n, p)
+    gain = scipy.stats.binom.pmf(count, n, q) - scipy.stats.binom.pmf(count, n, p)
     shrink = math.exp(-epsilon)
     here, there = sparse.eye(n, n + 1, 0), sparse.eye(n, n + 1, 1)
     # a_k is the probability of answering q at k ones: a_k <= e^eps a_(k+1) + delta both ways, and the same for 1 - a.

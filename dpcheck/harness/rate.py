@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcheck.checks import Conclude
 from dpcheck.errors import InvalidInput
-from dpcheck.statistics.regression import MARGIN, RateWord, Slope, fit_slope
 from dpcheck.verdicts import Point, Verdict, consistent, plain, refuted, undecided
+
+if TYPE_CHECKING:  # StatsModels, and pandas with it, takes a second: loaded where a slope is fitted
+    from dpcheck.statistics.regression import RateWord, Slope
 
 Row = tuple[Mapping[str, Any], Mapping[str, Any]]
 ORDER = "order, its constant set to 1"
@@ -55,7 +57,7 @@ def fit(
     bounds: Sequence[float],
     failure_probability: float,
     *,
-    margin: float = MARGIN,
+    margin: float | None = None,
     exponents: Sequence[float] = (),
     name: str = "",
 ) -> Fit:
@@ -74,10 +76,19 @@ def fit(
         Point(x=float(x), value=float(v), series=name, lower=float(max(0.0, v - e)), upper=float(v + e), bound=float(c))
         for x, v, e, c in zip(n, r, se, b, strict=True)
     )
+    from dpcheck.statistics.regression import fit_slope
+
     some = r > 0
     slope = fit_slope(n[some], np.log(r[some] / b[some]), np.maximum(se[some] / r[some], EXACT), failure_probability)
     exponent = float(np.mean(exponents)) + slope.slope if len(exponents) else None
-    return Fit(name, slope, slope.word(margin), exponent, points)
+    return Fit(name, slope, slope.word(_within(margin)), exponent, points)
+
+
+def _within(margin: float | None) -> float:
+    """Slopes within it count as none; None: the margin of `dpcheck.statistics.regression`."""
+    from dpcheck.statistics.regression import MARGIN
+
+    return MARGIN if margin is None else margin
 
 
 def verdict(
@@ -85,7 +96,7 @@ def verdict(
     failure_probability: float,
     *,
     variable: str = "n",
-    margin: float = MARGIN,
+    margin: float | None = None,
     against: str = ORDER,
 ) -> Verdict:
     """One answer from all series: refuted if one is shallower than its bound. Never HOLDS.
@@ -134,13 +145,15 @@ def verdict(
         return refuted(reason, "sampled", **fields)
     if worst.word == "undecided":
         return undecided(f"{reason}; more sizes would narrow it sooner than more trials", "sampled", **fields)
-    return consistent(reason, "sampled", notices=f"R/bound growing faster than {variable}^{margin:g}", **fields)
+    return consistent(
+        reason, "sampled", notices=f"R/bound growing faster than {variable}^{_within(margin):g}", **fields
+    )
 
 
 def conclude(
     variable: str = "n",
     *,
-    margin: float = MARGIN,
+    margin: float | None = None,
     value: str = "mean",
     axis: str = "excess risk",
     against: str = ORDER,
@@ -183,7 +196,7 @@ def named(cell: Mapping[str, Any], variable: str) -> str:
     return ", ".join(value if isinstance(value, str) else f"{name} = {plain(value)}" for name, value in rest)
 
 
-def _fit_rows(members: Sequence[Row], variable: str, value: str, share: float, margin: float, name: str) -> Fit:
+def _fit_rows(members: Sequence[Row], variable: str, value: str, share: float, margin: float | None, name: str) -> Fit:
     exponents = [float(found["exponent"]) for _, found in members if "exponent" in found]
     return fit(
         [float(cell[variable] if variable in cell else found[variable]) for cell, found in members],

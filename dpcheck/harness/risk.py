@@ -20,7 +20,7 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy  # `scipy.stats` takes a second: loaded on first use
 
 from dpcheck import seeds
 from dpcheck.errors import InvalidInput
@@ -92,7 +92,7 @@ def summary(values: Array, bound: float) -> dict[str, float]:
 def quantile_summary(values: Array, level: float, bound: float) -> dict[str, float]:
     """The same for the `level`-quantile, whose error comes from its order-statistics interval (68 %)."""
     r = _risks(values)
-    ranks = np.asarray(stats.binom.ppf([0.1587, 0.8413], len(r), level), dtype=np.intp)
+    ranks = np.asarray(scipy.stats.binom.ppf([0.1587, 0.8413], len(r), level), dtype=np.intp)
     if ranks[1] >= len(r) - 1:
         needed = math.ceil(10 / (1 - level))
         raise InvalidInput(f"{len(r)} trials are too few for the {level:g}-quantile; use at least {needed:,}")

@@ -96,8 +96,8 @@ def test_bounds_cross_where_the_algorithms_own_bounds_do() -> None:
     x = NAMES["bounds_cross"](d, 0.01)
     for factor, ahead in ((0.1, True), (3.0, False)):
         n = round(factor * x / 0.01)
-        told = Problem(constants=bowl.constants, privacy=ApproxDP(0.01, 1e-10))
-        far = Problem(constants=bowl.constants, privacy=ApproxDP(1e-12, 1e-10))
+        told = Problem.of(bowl, ApproxDP(0.01, 1e-10))
+        far = Problem.of(bowl, ApproxDP(1e-12, 1e-10))
         vector = bound_of("l1_geometry/thm-4@summed", NAMES["DESCENT"], far, round(factor * x / 1e-12))
         bounds = []
         for T in range(1, 12):
@@ -111,7 +111,7 @@ def test_bounds_cross_where_the_algorithms_own_bounds_do() -> None:
 def test_fewer_and_larger_batches_leave_the_excess_where_it_is() -> None:
     n, epsilon = 40_000, 0.01
     work = NAMES["EqualRecords"](z=(0.9, 0.0, 0.0, 0.0))
-    told = Problem(constants=work.constants, privacy=ApproxDP(epsilon, NAMES["DELTA"]))
+    told = Problem.of(work, ApproxDP(epsilon, NAMES["DELTA"]))
     whole, coarse = LocalizedMirrorDescent(3.0, "gradients"), NAMES["CoarseDescent"](3.0, "gradients")
     assert whole.schedule(told, n).phases[0].T > 10 * coarse.schedule(told, n).phases[0].T
     found = [

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from checkout import collected, errors
 
-from dpcheck.algorithms.solvers import Pushed
 from dpcheck.checks import Context
 from dpcheck.harness.controls import conclude
+from dpcheck.solvers import Pushed
 from dpcheck.verdicts import Verdict, combine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -55,6 +55,7 @@ def test_every_bound_evaluates(label: str) -> None:
     claim = CLAIMS[label]
     assert claim.bound is not None
     at = POINT | ELSEWHERE.get(label.partition("/")[2], {})
+    at |= {"i": 1, "l": 2, "eta[i]": [0.5, 0.1], "n[i]": [50, 25], "scale": 1.0, "rank": 2}
     value = float(claim.evaluate(**{name: at[name] for name in claim.needs}))
     assert math.isfinite(value)
     assert value >= 0

@@ -74,7 +74,7 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
         "c": 0.01,
     }
     point |= {"p": 1.5, "eta": 0.5, "lambda": 0.5, "T": 20.0, "a": 0.5, "N": 64.0, "rho": 0.1, "e": 2.0, "L": 2.0}
-    point |= {"theta_bar": 1.5, "epsilon_0": 0.4}
+    point |= {"theta_bar": 1.5, "epsilon_0": 0.4, "i": 2, "n[i]": [4.0, 2.0]}
     for claim in CLAIMS.values():
         if claim.bound is None:
             continue

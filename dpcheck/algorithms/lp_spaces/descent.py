@@ -158,10 +158,11 @@ class NoisyMirrorDescent(Algorithm[Descent]):
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `lp_spaces/thm-7@derived`, which speaks of the literal step with the corrected map."""
+        c = problem.constants
+        known = {"H": c.smoothness(self.p), "L": c.lipschitz(self.p)}
         if self.exponent != "corrected" or self.step != "beta":
-            return {}
+            return known
         (row,) = self.schedule(problem, n).phases
         size = problem.constants.extra.get("minimiser_norm", math.nan)
         phi = mirror_map(self.p, problem.constants.d, self.exponent).scale / 2 * size**2
-        H = problem.constants.smoothness(self.p)
-        return {"H": H, "A": row.growth**row.steps, "alpha": row.alpha, "sigma": row.sigma, "C": phi}
+        return known | {"A": row.growth**row.steps, "alpha": row.alpha, "sigma": row.sigma, "C": phi}

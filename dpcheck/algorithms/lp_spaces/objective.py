@@ -103,6 +103,7 @@ class Perturbation:
         alpha: accuracy that the optimiser must reach surely; 0 for an exact one.
         rank: r of the privacy condition.
         curvature: Euclidean strong convexity of the objective.
+        modulus: of the losses in the norm of the domain, 0 where none is asked for.
     """
 
     records: int
@@ -112,6 +113,7 @@ class Perturbation:
     alpha: float
     rank: int
     curvature: float
+    modulus: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -352,6 +354,7 @@ class StronglyConvexObjectivePerturbation(PerturbedMinimiser):
             alpha=alpha,
             rank=d,
             curvature=2 * lambda_ + modulus / R**2,
+            modulus=modulus,
         )
         others = 2 * lambda_ * n + (n - 1) * modulus / R**2
         return row, d * math.log1p(H / others)

@@ -90,9 +90,9 @@ class PhasedSGD(Algorithm[Pass]):
     wants: ClassVar = {"minimiser_norm": "Euclidean norm |θ*|_2 of the minimiser"}
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
-        """Symbols of `lp_spaces/thm-8@corrected`."""
+        """Symbols of `lp_spaces/thm-8@corrected`, and the number of phases."""
         size = problem.constants.extra.get("minimiser_norm", math.nan)
-        return {"c": self.scale / problem.constants.lipschitz(2.0), "theta": size}
+        return {"c": self.scale / problem.constants.lipschitz(2.0), "theta": size, "l": math.floor(math.log2(n))}
 
 
 def rows_in_order(run: Run[Any], sample: Sample) -> Array:

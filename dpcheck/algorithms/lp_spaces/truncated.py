@@ -138,6 +138,11 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
 
     _independent: ClassVar[bool] = True
 
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Symbols of the settings: smoothness and diameter in the norm, and the kappa that calibrates the noise."""
+        c = problem.constants
+        return {"H": c.smoothness(self.p), "D": c.diameter(self.p), "kappa": kappa(self.p, c.d, self.kappa_rule)}
+
     def _length(self, problem: Problem, n: int) -> tuple[int, float]:
         """T and lambda, as they are run."""
         length, lambda_ = self.parameters(problem, n)
@@ -296,7 +301,7 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
         """Symbols of `lp_spaces/thm-10@derived`, which is for the corrected map."""
         if self.exponent != "corrected":
-            return {}
+            return super().terms(problem, n)
         (row,) = self.schedule(problem, n).phases
         c, extra = problem.constants, problem.constants.extra
         H, D, regular = c.smoothness(self.p), c.diameter(self.p), dual_regularity(self.p, c.d).kappa

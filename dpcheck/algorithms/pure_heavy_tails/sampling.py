@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import stats
+import scipy  # `scipy.stats` takes a second: loaded on first use
 
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, oracle_calls, steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import Ball, OutputPertLocalize, two_step
@@ -115,7 +115,7 @@ def gibbs_linear(slope: float, weight: float, centre: float, coefficient: float,
     if not (weight > 0 and coefficient > 0 and low < high):
         raise InvalidInput(f"a Gibbs law needs weight, coefficient > 0 and low < high, got {weight}, {coefficient}")
     mean, deviation = centre - slope / weight, 1 / math.sqrt(coefficient * weight)
-    return stats.truncnorm((low - mean) / deviation, (high - mean) / deviation, loc=mean, scale=deviation)
+    return scipy.stats.truncnorm((low - mean) / deviation, (high - mean) / deviation, loc=mean, scale=deviation)
 
 
 @procedure("pure_heavy_tails/proc-logconcave-sampler")

@@ -1,0 +1,68 @@
+"""Answers about a layout that hold as long as none of its sources changes: read at once, written at the end."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpcheck.carried import PACKAGE
+from dpcheck.engine import memo
+from dpcheck.engine.layout import Layout
+
+
+class Kept:
+    """What earlier commands found out about the sources of a layout as they are now.
+
+    >>> from dpcheck.engine import layout
+    >>> kept = Kept(layout.find())
+    >>> kept.put("files of toy/thm-1", ["bounds/toy.py"])
+    >>> kept.get("files of toy/thm-1")
+    ['bounds/toy.py']
+    """
+
+    def __init__(self, found: Layout) -> None:
+        self._layout = found
+        self._news = False
+
+    @functools.cached_property
+    def _state(self) -> tuple[str, ...]:
+        return state(self._layout)
+
+    @functools.cached_property
+    def _answers(self) -> dict[str, Any]:
+        return memo.read("kept", *self._state) or {}
+
+    def get(self, name: str) -> Any:
+        """An answer that JSON can say, or None."""
+        return self._answers.get(name)
+
+    def put(self, name: str, answer: Any) -> None:
+        self._answers[name] = answer
+        self._news = True
+
+    def write(self) -> None:
+        """Keeps the answers for later commands, unless a source was edited meanwhile."""
+        if self._news and state(self._layout) == self._state:
+            memo.write(self._answers, "kept", *self._state)
+            self._news = False
+
+
+def state(found: Layout, paths: Sequence[str] = ()) -> tuple[str, ...]:
+    """Everything on which answers about a layout, and the user's own files, depend."""
+    folders = dict.fromkeys([*found.content, *found.mutants, *(Path(p).resolve() for p in paths), PACKAGE])
+    folders |= dict.fromkeys([*found.papers, *(place for _, place in found.installed)])
+    names = [file for folder in folders for file in files(folder)]
+    return memo.digest(names), repr(found), os.getcwd() if paths else "", repr(list(paths)), memo.versions()
+
+
+def files(folder: Path) -> Iterator[Path]:
+    """A file itself; of a folder, all Python and Markdown files."""
+    if folder.is_file():
+        yield folder
+        return
+    for base, inside, names in os.walk(folder):
+        inside[:] = sorted(name for name in inside if name != "__pycache__" and not name.startswith("."))
+        yield from (Path(base, name) for name in sorted(names) if name.endswith((".py", ".md")))
