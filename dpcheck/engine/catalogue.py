@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -12,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcheck.carried import PACKAGE
 from dpcheck.engine import algorithms as _algorithms
-from dpcheck.engine import collect, derived_checks, homes, layout, own, papers, sources
+from dpcheck.engine import collect, filling, homes, layout, own, papers, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.kept import Kept
@@ -64,6 +62,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     own: Own = field(default_factory=Own)
     guests: set[str] = field(default_factory=set)
     kept: Kept | None = None
+    _borrowed: set[str] = field(default_factory=set)
     _transcripts: dict[str, Transcript] = field(default_factory=dict)
     _order: dict[Path, int] = field(default_factory=dict)
 
@@ -224,74 +223,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     def collect(self, file: ContentFile, kinds: tuple[type, ...]) -> None:
         """Adds what one file holds; an error is kept, not raised."""
         self._order.setdefault(file.path, len(self._order))
-        try:
-            items = collect.content_of(file, kinds)
-        except CollectionError as error:
-            self.errors.append(error)
-            return
-        for item in items:
-            try:
-                self._add(item, file)
-            except CollectionError as error:
-                self.errors.append(error)
-
-    def _add(self, item: Any, file: ContentFile) -> None:
-        from dpcheck.checks import Check, Unchecked
-        from dpcheck.claims import Claim, Paper
-        from dpcheck.derivations import Derivation, Finding, Underived
-        from dpcheck.panels import Contest, Panel, Size
-
-        if isinstance(item, Paper):
-            self._paper(item, file.path, 1)
-        elif isinstance(item, Claim):
-            line = collect.line_of(file.path, item.label)
-            self._paper(item.paper, file.path, line)
-            self._once(self.claims, item.label, item, file.path, line)
-        elif isinstance(item, Check):
-            code = getattr(inspect.unwrap(item.function), "__code__", None)
-            where, line = (Path(code.co_filename), code.co_firstlineno) if code else (file.path, 1)
-            if where.is_relative_to(PACKAGE / "engine"):  # `settings` made it; the content file asked for it
-                where, line = file.path, collect.line_of(file.path, item.label)
-            if self._once(self.checks, item.id, item, where, line):
-                self.files[item.id] = file
-        elif isinstance(item, Unchecked):
-            line = collect.line_of(file.path, item.label)
-            self._once(self.unchecked, item.label, item, file.path, line, f"unchecked {item.label}")
-        elif isinstance(item, Derivation):
-            code = inspect.unwrap(item.function).__code__
-            where, line = Path(code.co_filename), code.co_firstlineno
-            if self._once(self.derivations, item.label, item, where, line, f"derivation {item.label}"):
-                check = derived_checks.check_of(item, derived)
-                if self._once(self.checks, check.id, check, where, line):
-                    self.files[check.id] = file
-        elif isinstance(item, Finding):
-            line = collect.line_of(file.path, item.label)
-            self._once(self.findings, item.label, item, file.path, line, f"finding {item.label}")
-        elif isinstance(item, Panel | Contest | Size):
-            tables: dict[type, dict[str, Any]] = {Panel: self.panels, Contest: self.contests, Size: self.sizes}
-            line, place = collect.line_of(file.path, item.key), f"{type(item).__name__.lower()} {item.key}"
-            self._once(tables[type(item)], item.key, item, file.path, line, place)
-        elif isinstance(item, Underived):
-            line = collect.line_of(file.path, item.label)
-            self._once(self.underived, item.label, item, file.path, line, f"underived {item.label}")
-        else:
-            self._once(self.mutants, item.name, item, file.path, collect.line_of(file.path, item.name))
-
-    def _once(self, known: dict[str, Any], key: str, item: Any, path: Path, line: int, place: str = "") -> bool:
-        """Adds an item; the same object seen from a second file is no news, another object of the same name is."""
-        if dict.setdefault(known, key, item) is item and (place or key) not in self._places:
-            self._places[place or key] = (path, line)
-            return True
-        if dict.__getitem__(known, key) is not item:
-            first = self._home("bound", *self._places[place or key])
-            raise CollectionError(f"{key} is defined twice: {first} and {self._home('bound', path, line)}; rename one")
-        return False
-
-    def _paper(self, paper: Paper, path: Path, line: int) -> None:
-        if self.papers.setdefault(paper.key, paper) != paper:
-            raise CollectionError(
-                f"{homes.shown(path, self.root)}:{line}: another paper has the key {paper.key!r} already"
-            )
+        filling.fill(self, file, kinds)
 
     def conform(self, checks: Iterable[Check] | None = None) -> None:
         """Adds an error for every check of an unknown claim, malformed grid, and bound without its derivation.
@@ -395,7 +327,7 @@ def load(
 def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mutants: bool = False) -> Catalogue:
     """`load` of a layout that was found before: how a worker gets the catalogue of the process that started it."""
     catalogue = Catalogue(found, own=Own.of(found))
-    kinds = kinds_of_content()
+    kinds = filling.kinds_of_content()
     with in_force(catalogue):
         for folder in catalogue.layout.content:
             _folder(catalogue, folder, kinds)
@@ -414,16 +346,6 @@ def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mu
             for file in catalogue.bugs():
                 catalogue.collect(file, (Mutant,))
     return catalogue
-
-
-def kinds_of_content() -> tuple[type, ...]:
-    """What is picked from content files."""
-    from dpcheck.checks import Check, Unchecked
-    from dpcheck.claims import Claim, Paper
-    from dpcheck.derivations import Derivation, Finding, Underived
-    from dpcheck.panels import Contest, Panel, Size
-
-    return Paper, Claim, Check, Unchecked, Derivation, Underived, Finding, Panel, Contest, Size
 
 
 def _folder(catalogue: Catalogue, folder: Path, kinds: tuple[type, ...]) -> None:

@@ -121,6 +121,21 @@ def content_of(file: ContentFile, kinds: tuple[type, ...]) -> list[Any]:
     return list(found.values())
 
 
+def borrowed(file: ContentFile) -> set[int]:
+    """Ids of what the module of an imported file has from neighbours that are content themselves."""
+    module = imported(file)
+    values = (getattr(module, name, None) for name in _from_content(file.path, file.path.stat().st_mtime_ns))
+    return {id(item) for value in values for item in (value if isinstance(value, list | tuple) else (value,))}
+
+
+@functools.lru_cache(maxsize=512)
+def _from_content(path: Path, modified: int) -> frozenset[str]:
+    """The names that a file imports from neighbours whose own names do not begin with `_`."""
+    nodes = (node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom))
+    near = (node for node in nodes if node.level and not (node.module or "_").rpartition(".")[2].startswith("_"))
+    return frozenset(alias.asname or alias.name for node in near for alias in node.names)
+
+
 def _broken(file: ContentFile, error: BaseException) -> str:
     """Where and why an import failed, and the remedy for the commonest reason."""
     where, line = file.path, 1

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from dpcheck.claims import Claim
 from dpcheck.engine import collect
-from dpcheck.engine.catalogue import Catalogue, in_force, kinds_of_content, load_from, opened
+from dpcheck.engine.catalogue import Catalogue, in_force, load_from, opened
 from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.filling import kinds_of_content
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.layout import Layout, packaged
 from dpcheck.engine.own import Own
@@ -68,6 +69,7 @@ class Fetch:
         here.folders.clear()
         here.errors.clear()
         here._places.clear()
+        here._borrowed.clear()
         for table in self._tables():
             dict.clear(table)
         self._imported: set[Path] = set()
@@ -125,6 +127,7 @@ class Fetch:
         here = self._catalogue
         here.errors.clear()
         here._places.clear()
+        here._borrowed.clear()
         for table in self._tables():
             dict.clear(table)
         with in_force(here):
@@ -151,6 +154,8 @@ class Fetch:
                 near = [snapshot.facts(helper) for helper in snapshot.helpers(file.path.resolve())]
                 states = {label.partition("@")[0] for facts in near for label in facts.states}
                 checks = {label.partition("@")[0] for facts in near for label in facts.checks}
+                if snapshot.facts(file.path.resolve()).compares:
+                    checks |= {label.partition("@")[0] for facts in near for label in facts.labels}
                 papers = {paper for facts in near for paper in facts.computes}
                 makes = any(facts.makes_claims for facts in near)
                 named = papers | {label.partition("/")[0] for facts in near for label in facts.labels}

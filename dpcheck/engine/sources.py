@@ -44,6 +44,7 @@ class Facts:
         imports: files that it imports where they exist; relative ones are to be resolved.
         labels: every label in quotes, but those that head a check.
         asks_algorithms, asks_derivations, asks_bugs, asks_audit: whether it looks such up by label.
+        compares: whether its checks may bear on any label that it, or a helper, names (`engine.settings`).
         makes_claims: whether it knows the names by which claims, derivations and the like are made.
         states, checks: labels that head a call: of anything but checks; of checks.
         computes: papers of which labels may be put together at run time, so that these two are not all; "": of any.
@@ -56,6 +57,7 @@ class Facts:
     asks_derivations: bool
     asks_bugs: bool
     asks_audit: bool
+    compares: bool
     makes_claims: bool
     states: frozenset[str]
     checks: frozenset[str]
@@ -67,8 +69,7 @@ class Facts:
 
     @classmethod
     def of(cls, plain: Sequence[Any]) -> Facts:
-        digest, imports, labels, algorithms, derivations, bugs, audit, makes, states, checks, computes = plain
-        asks = algorithms, derivations, bugs, audit, makes
+        digest, imports, labels, *asks, states, checks, computes = plain
         heads = map(frozenset, (states, checks, computes))
         return cls(digest, tuple(imports), frozenset(labels), *asks, *heads)
 
@@ -271,8 +272,9 @@ def _parsed(path: Path, hashed: str, text: str) -> Facts:
     imports = tuple(sorted({str(file) for file in _imports(path, executed)}))
     derived = bool(asked & {"derived", "derivation"})
     asks = bool(asked & {"algorithm", "algorithms", "settings"}), derived, "seeded_bugs" in asked, "audit" in asked
+    compares = "settings" in asked
     makes = bool(asked & (_MAKERS - {"claim"} | {"Paper", "*"}))
-    return Facts(code, imports, labels, *asks, makes, *_heads(tree, executed))
+    return Facts(code, imports, labels, *asks, compares, makes, *_heads(tree, executed))
 
 
 def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,11 @@ def home_of_checks(label: str) -> Path:
     return Path("audits", *place(label).parts[1:])
 
 
+def assert_none(amiss: Mapping[str, object]) -> None:
+    """Nothing is amiss; else the message names all of it, a line each."""
+    assert not amiss, "".join(f"\n{name}: {where}" for name, where in amiss.items())
+
+
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_theorem_is_understood_from_a_few_files(paper: str) -> None:
     """Move what stands elsewhere into the section's files, or what sections share into `cases.py`."""
@@ -32,7 +38,7 @@ def test_a_theorem_is_understood_from_a_few_files(paper: str) -> None:
     statements = dict.fromkeys(label.partition("@")[0] for label in theorems)
     assert len(statements) > 5
     needed = {label: [file.path for file in collected().needed(label)] for label in statements}
-    assert not {label: files for label, files in needed.items() if len(files) > MOST}
+    assert_none({label: ", ".join(files) for label, files in needed.items() if len(files) > MOST})
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -41,7 +47,7 @@ def test_the_checks_of_a_label_stand_in_the_file_of_its_name(paper: str) -> None
     checks = {check.id: check.label for check in collected().checks.values() if check.label.startswith(f"{paper}/")}
     own = {id: label for id, label in checks.items() if not id.endswith("::derivation")}
     assert own
-    assert not {id: str(place(id)) for id, label in own.items() if place(id) != home_of_checks(label)}
+    assert_none({id: place(id) for id, label in own.items() if place(id) != home_of_checks(label)})
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -60,7 +66,7 @@ def test_the_readings_of_a_statement_stand_with_it(paper: str) -> None:
     readings = [c for c in collected().claims.values() if "@" in c.label and c.label.startswith(f"{paper}/")]
     own = [c for c in readings if place(c.label).parts[1] == paper and c.statement_label in collected().claims]
     assert own
-    assert not {c.label: str(place(c.label)) for c in own if place(c.label) != place(c.statement_label)}
+    assert_none({c.label: place(c.label) for c in own if place(c.label) != place(c.statement_label)})
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -205,6 +205,15 @@ def test_a_users_own_folder(project: Make, tmp_path: Path) -> None:
     assert not only.checks
 
 
+def test_a_claim_stands_where_it_is_made_not_where_it_is_imported(project: Make) -> None:
+    """Files are collected in the order of their names: one that imports a claim may come before its own."""
+    root = project({"bounds/aa.py": "from .toy import risk\n\nlabel = risk.label\n"})
+    found = catalogue.load(root)
+    assert not found.errors
+    assert next(iter(found._order)).name == "aa.py"
+    assert found.home("toy/thm-1").path == "bounds/toy.py"
+
+
 def test_edited_content_is_read_again(project: Make) -> None:
     root = project()
     catalogue.load(root)

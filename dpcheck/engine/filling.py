@@ -1,0 +1,133 @@
+"""How a catalogue is filled: what counts as content, which table takes it, and where it stands."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dpcheck.carried import PACKAGE
+from dpcheck.engine import collect, derived_checks, homes
+from dpcheck.engine.collect import ContentFile
+from dpcheck.errors import CollectionError
+
+if TYPE_CHECKING:
+    from dpcheck.claims import Paper
+    from dpcheck.derivations import Transcript
+    from dpcheck.engine.catalogue import Catalogue
+
+
+class Table(NamedTuple):
+    """Where items of one kind go: the catalogue's table, the attribute that is the key, what tells its places apart."""
+
+    name: str
+    key: str
+    place: str = ""
+
+
+def kinds_of_content() -> tuple[type, ...]:
+    """What is picked from content files."""
+    from dpcheck.claims import Paper
+    from dpcheck.mutants import Mutant
+
+    return Paper, *(kind for kind in _tables() if kind is not Mutant)
+
+
+@functools.cache
+def _tables() -> dict[type, Table]:
+    from dpcheck.checks import Check, Unchecked
+    from dpcheck.claims import Claim
+    from dpcheck.derivations import Derivation, Finding, Underived
+    from dpcheck.mutants import Mutant
+    from dpcheck.panels import Contest, Panel, Size
+
+    return {
+        Claim: Table("claims", "label"),
+        Check: Table("checks", "id"),
+        Unchecked: Table("unchecked", "label", "unchecked "),
+        Derivation: Table("derivations", "label", "derivation "),
+        Underived: Table("underived", "label", "underived "),
+        Finding: Table("findings", "label", "finding "),
+        Panel: Table("panels", "key", "panel "),
+        Contest: Table("contests", "key", "contest "),
+        Size: Table("sizes", "key", "size "),
+        Mutant: Table("mutants", "name"),
+    }
+
+
+def fill(catalogue: Catalogue, file: ContentFile, kinds: tuple[type, ...]) -> None:
+    """Adds what one file holds; an error is kept, not raised."""
+    try:
+        items = collect.content_of(file, kinds)
+    except CollectionError as error:
+        catalogue.errors.append(error)
+        return
+    borrowed = collect.borrowed(file)
+    for item in items:
+        try:
+            _add(catalogue, item, file, own=id(item) not in borrowed)
+        except CollectionError as error:
+            catalogue.errors.append(error)
+
+
+def _add(catalogue: Catalogue, item: Any, file: ContentFile, *, own: bool) -> None:
+    from dpcheck.checks import Check
+    from dpcheck.claims import Claim, Paper
+    from dpcheck.derivations import Derivation
+
+    if isinstance(item, Paper):
+        _paper(catalogue, item, file.path, 1)
+        return
+    table = next(table for kind, table in _tables().items() if isinstance(item, kind))
+    key = getattr(item, table.key)
+    path, line = _place(item, key, file)
+    if isinstance(item, Claim):
+        _paper(catalogue, item.paper, path, line)
+    if _once(catalogue, table, key, item, (path, line), own) and isinstance(item, Check):
+        catalogue.files[key] = file
+    if isinstance(item, Derivation) and f"{key}::{derived_checks.NAME}" not in catalogue.files:
+        check = derived_checks.check_of(item, _derived)
+        if _once(catalogue, _tables()[Check], check.id, check, (path, line), own):
+            catalogue.files[check.id] = file
+
+
+def _derived(label: str) -> Transcript:
+    from dpcheck.engine.catalogue import derived
+
+    return derived(label)
+
+
+def _place(item: Any, key: str, file: ContentFile) -> tuple[Path, int]:
+    """Where the function of a check or a derivation begins; of other things, the line of their key in the file."""
+    code = getattr(inspect.unwrap(item.function), "__code__", None) if hasattr(item, "function") else None
+    if code is None or Path(code.co_filename).is_relative_to(PACKAGE / "engine"):  # `settings` made a check
+        return file.path, collect.line_of(file.path, getattr(item, "label", key))
+    return Path(code.co_filename), code.co_firstlineno
+
+
+def _once(catalogue: Catalogue, table: Table, key: str, item: Any, place: tuple[Path, int], own: bool) -> bool:
+    """Adds an item, or places it anew; another object of the same name is an error.
+
+    The same object is seen from every file that imports it, of which some are collected before its own.
+
+    Args:
+        own: the file does not import the item from another.
+    """
+    known, name = getattr(catalogue, table.name), table.place + key
+    if dict.setdefault(known, key, item) is not item:
+        first, second = (
+            homes.Home("bound", homes.shown(p, catalogue.root), n) for p, n in (catalogue._places[name], place)
+        )
+        raise CollectionError(f"{key} is defined twice: {first} and {second}; rename one")
+    if name in catalogue._places and not (own and name in catalogue._borrowed):
+        return False
+    catalogue._places[name] = place
+    (catalogue._borrowed.discard if own else catalogue._borrowed.add)(name)
+    return True
+
+
+def _paper(catalogue: Catalogue, paper: Paper, path: Path, line: int) -> None:
+    if catalogue.papers.setdefault(paper.key, paper) != paper:
+        shown = homes.shown(path, catalogue.root)
+        raise CollectionError(f"{shown}:{line}: another paper has the key {paper.key!r} already")
