@@ -150,7 +150,11 @@ class Fetch:
             with contextlib.suppress(SyntaxError, ValueError, OSError):
                 near = [snapshot.facts(helper) for helper in snapshot.helpers(file.path.resolve())]
                 states = {label.partition("@")[0] for facts in near for label in facts.states}
-                checks = {label.partition("@")[0] for facts in near for label in facts.checks}
+                tables = snapshot.facts(file.path.resolve()).tables
+                named_here = (
+                    label for facts in near for label in (facts.checks | facts.labels if tables else facts.checks)
+                )
+                checks = {label.partition("@")[0] for label in named_here}
                 papers = {paper for facts in near for paper in facts.computes}
                 makes = any(facts.makes_claims for facts in near)
                 named = papers | {label.partition("/")[0] for facts in near for label in facts.labels}

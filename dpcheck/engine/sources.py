@@ -47,6 +47,7 @@ class Facts:
         makes_claims: whether it knows the names by which claims, derivations and the like are made.
         states, checks: labels that head a call: of anything but checks; of checks.
         computes: papers of which labels may be put together at run time, so that these two are not all; "": of any.
+        tables: whether it makes checks from tables of labels, which may stand in any file that it imports.
     """
 
     digest: str
@@ -60,6 +61,7 @@ class Facts:
     states: frozenset[str]
     checks: frozenset[str]
     computes: frozenset[str]
+    tables: bool
 
     def plain(self) -> list[Any]:
         """As JSON has it; `Facts.of` reads it back."""
@@ -67,10 +69,10 @@ class Facts:
 
     @classmethod
     def of(cls, plain: Sequence[Any]) -> Facts:
-        digest, imports, labels, algorithms, derivations, bugs, audit, makes, states, checks, computes = plain
+        digest, imports, labels, algorithms, derivations, bugs, audit, makes, states, checks, computes, tables = plain
         asks = algorithms, derivations, bugs, audit, makes
         heads = map(frozenset, (states, checks, computes))
-        return cls(digest, tuple(imports), frozenset(labels), *asks, *heads)
+        return cls(digest, tuple(imports), frozenset(labels), *asks, *heads, tables)
 
 
 class Snapshot:
@@ -272,7 +274,8 @@ def _parsed(path: Path, hashed: str, text: str) -> Facts:
     derived = bool(asked & {"derived", "derivation"})
     asks = bool(asked & {"algorithm", "algorithms", "settings"}), derived, "seeded_bugs" in asked, "audit" in asked
     makes = bool(asked & (_MAKERS - {"claim"} | {"Paper", "*"}))
-    return Facts(code, imports, labels, *asks, makes, *_heads(tree, executed))
+    states, checks, computes = _heads(tree, executed)
+    return Facts(code, imports, labels, *asks, makes, states, checks, computes, "settings" in asked)
 
 
 def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]:
