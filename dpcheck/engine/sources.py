@@ -71,8 +71,8 @@ class Facts:
     def of(cls, plain: Sequence[Any]) -> Facts:
         digest, imports, labels, algorithms, derivations, bugs, audit, makes, states, checks, computes, tables = plain
         asks = algorithms, derivations, bugs, audit, makes
-        heads = map(frozenset, (states, checks, computes))
-        return cls(digest, tuple(imports), frozenset(labels), *asks, *heads, tables)
+        named, tested, put = map(frozenset, (states, checks, computes))
+        return cls(digest, tuple(imports), frozenset(labels), *asks, named, tested, put, tables)
 
 
 class Snapshot:
