@@ -47,6 +47,18 @@ class Index(Shelves[ClaimCard, CheckCard]):
         """Check id -> `Record.sources` as of now."""
         return self._fingerprints if ids is None else {id: self._fingerprints[id] for id in ids}
 
+    def checks_of(self, label: str) -> list[CheckCard]:
+        return list(self._bearing.get(label, []))
+
+    @functools.cached_property
+    def _bearing(self) -> dict[str, list[CheckCard]]:
+        """Label -> the checks that bear on it."""
+        found: dict[str, list[CheckCard]] = {}
+        for check in self.checks.values():
+            for label in dict.fromkeys(check.labels):
+                found.setdefault(label, []).append(check)
+        return found
+
     def derived(self, label: str) -> list[str]:
         return self._derived.get(label, [])
 
