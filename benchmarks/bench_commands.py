@@ -43,6 +43,7 @@ def seconds(command: Sequence[str], cache: str, store: str) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     given = [*command, "--store", store] if "run" in command else command
     environment = {**os.environ, "DPCHECK_CACHE_DIR": cache, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = ""  # an installed copy is compiled
     done = subprocess.run(given, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if "Traceback" in done.stderr:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr}")

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpcheck.errors import CollectionError
 
@@ -124,16 +124,8 @@ def content_of(file: ContentFile, kinds: tuple[type, ...]) -> list[Any]:
 def borrowed(file: ContentFile) -> set[int]:
     """Ids of what the module of an imported file has from neighbours that are content themselves."""
     module = imported(file)
-    values = (getattr(module, name, None) for name in _from_content(file.path, file.path.stat().st_mtime_ns))
+    values = (getattr(module, name, None) for name in _text(file.path, file.path.stat().st_mtime_ns).borrowed)
     return {id(item) for value in values for item in (value if isinstance(value, list | tuple) else (value,))}
-
-
-@functools.lru_cache(maxsize=512)
-def _from_content(path: Path, modified: int) -> frozenset[str]:
-    """The names that a file imports from neighbours whose own names do not begin with `_`."""
-    nodes = (node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom))
-    near = (node for node in nodes if node.level and not (node.module or "_").rpartition(".")[2].startswith("_"))
-    return frozenset(alias.asname or alias.name for node in near for alias in node.names)
 
 
 def _broken(file: ContentFile, error: BaseException) -> str:
@@ -153,17 +145,28 @@ def _broken(file: ContentFile, error: BaseException) -> str:
     return text
 
 
+class _Text(NamedTuple):
+    """What the text of a Python file says: its string literals with their lines, and the names from its neighbours."""
+
+    strings: tuple[tuple[str, int], ...]
+    borrowed: frozenset[str]
+
+
 @functools.lru_cache(maxsize=512)
-def _strings(path: Path, modified: int) -> tuple[tuple[str, int], ...]:
+def _text(path: Path, modified: int) -> _Text:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return tuple(sorted(((str(node.value), node.lineno) for node in nodes), key=lambda pair: pair[1]))
+    near = (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level)
+    # Files that begin with `_` are not collected: what they hold stands where it is imported.
+    content = (node for node in near if not (node.module or "_").rpartition(".")[2].startswith("_"))
+    names = frozenset(alias.asname or alias.name for node in content for alias in node.names)
+    return _Text(tuple(sorted(((str(node.value), node.lineno) for node in nodes), key=lambda pair: pair[1])), names)
 
 
 def strings(path: Path) -> tuple[tuple[str, int], ...]:
     """Every string literal of a Python file with its line; none when the file does not parse."""
     try:
-        return _strings(path, path.stat().st_mtime_ns)
+        return _text(path, path.stat().st_mtime_ns).strings
     except (SyntaxError, OSError, ValueError):
         return ()
 
