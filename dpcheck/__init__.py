@@ -6,6 +6,8 @@ The front door. Every name loads on first use, so `import dpcheck` costs nothing
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -97,3 +99,22 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
+
+
+class _Callable(ModuleType):
+    """A submodule of the name of a function of the front door; called, it is that function."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return __getattr__(self.__name__.rpartition(".")[2])(*arguments, **options)
+
+
+class _FrontDoor(ModuleType):
+    """This package: to import `dpcheck.claims` binds its name, and `dp.claims()` still answers."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOME_OF and type(value) is ModuleType:
+            value.__class__ = _Callable
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor
