@@ -247,6 +247,8 @@ class Catalogue(Shelves["Claim", "Check"]):
             line = collect.line_of(file.path, item.label)
             self._paper(item.paper, file.path, line)
             self._once(self.claims, item.label, item, file.path, line)
+            if item.label in collect.stated(file.path):  # where it is made, not where it is imported
+                self._places[item.label] = (file.path, line)
         elif isinstance(item, Check):
             code = getattr(inspect.unwrap(item.function), "__code__", None)
             where, line = (Path(code.co_filename), code.co_firstlineno) if code else (file.path, 1)

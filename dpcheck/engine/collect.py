@@ -153,6 +153,23 @@ def strings(path: Path) -> tuple[tuple[str, int], ...]:
         return ()
 
 
+@functools.lru_cache(maxsize=512)
+def _stated(path: Path, modified: int) -> frozenset[str]:
+    calls = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+    names = ("claim", "as_read", "Claim")
+    made = (call for call in calls if (getattr(call.func, "id", "") or getattr(call.func, "attr", "")) in names)
+    firsts = (call.args[0] for call in made if call.args)
+    return frozenset(n.value for n in firsts if isinstance(n, ast.Constant) and isinstance(n.value, str))
+
+
+def stated(path: Path) -> frozenset[str]:
+    """The labels of the claims that a Python file makes."""
+    try:
+        return _stated(path, path.stat().st_mtime_ns)
+    except (SyntaxError, OSError, ValueError):
+        return frozenset()
+
+
 def line_of(path: Path, literal: str) -> int:
     """The first line on which a string literal stands; 1 when it is put together at run time."""
     return next((line for text, line in strings(path) if text == literal), 1)
