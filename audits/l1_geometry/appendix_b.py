@@ -26,7 +26,12 @@ from dpcheck.verdicts import Point, Verdict, combine, differs
 from dpcheck.workloads import SignLinear
 
 from .cases import (
+    DESCENT,
+    GIVEN,
+    PHASES,
+    PLACES,
     SIZES,
+    SYMBOLS,
     Seen,
     certified_account,
     counted_phases,
@@ -39,11 +44,11 @@ from .cases import (
     risk_of_linear_losses,
     without_bars,
 )
-from .section_3_1 import DESCENT, GIVEN
-from .section_3_2 import PHASES, PLACES, SYMBOLS
 from .witnesses import thm_12_step
 
 EXPONENTS = (1.25, 1.5, 2.0)
+
+
 OF_ALGORITHM_5 = {
     **DESCENT,
     "sigma": "l1_geometry/alg-5",
@@ -51,6 +56,8 @@ OF_ALGORITHM_5 = {
     "scale": "l1_geometry/alg-5@scale",
     "D_1": "l1_geometry/alg-5@distance",
 }
+
+
 settings_of_alg_5 = settings(
     "l1_geometry/alg-5",
     {
@@ -61,6 +68,8 @@ settings_of_alg_5 = settings(
     problems=drawn(d=(2, 1000)),
     fields={"p": EXPONENTS},
 )
+
+
 OF_ALGORITHM_6 = {
     **PHASES,
     "eta_i": "l1_geometry/alg-6@eta",
@@ -70,6 +79,8 @@ OF_ALGORITHM_6 = {
     "scale": "l1_geometry/alg-5@scale",
     "radius": "l1_geometry/alg-6",
 }
+
+
 settings_of_alg_6 = settings(
     "l1_geometry/alg-6",
     {

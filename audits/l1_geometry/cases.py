@@ -434,6 +434,8 @@ def steps_at_the_upper_end(noise: str) -> Verdict:
 
 
 NO_CONSTANT = "lower bound, its constant set to 1"
+
+
 CONSTANT = 0.05
 """Put for the hidden constants: an algorithm far below them would be news."""
 
@@ -443,3 +445,37 @@ def sign_error(n: int, d: int, epsilon: float, delta: float) -> float:
     sigma = 2 * math.sqrt(2 * math.log(1.25 / delta)) / (n * math.sqrt(d) * epsilon)
     x = np.minimum(np.linspace(0.01, 3, 600), 1 / (d * sigma))
     return float(d * sigma * (x * special.ndtr(-x)).max())
+
+
+DESCENT = {
+    "T": "l1_geometry/alg-1@steps",
+    "b": "l1_geometry/alg-1@batch",
+    "gradients": "l1_geometry/alg-1@gradients",
+}
+
+
+GIVEN = {
+    "weight": "given, 0 without a regulariser",
+    "epsilon": "the budget itself",
+    "first": "the block is all of the data",
+    "records": "the block is all of the data",
+    "radius": "no ball is drawn around the start",
+}
+
+
+PHASES = {
+    "epsilon": "l1_geometry/alg-2@epsilon",
+    "records": "l1_geometry/alg-2@records",
+    "b": "l1_geometry/alg-2@batch",
+    "phases": "l1_geometry/alg-2@phases",
+    "T": "l1_geometry/alg-2@steps",
+    "eta": "l1_geometry/alg-2@step",
+    "radius": "l1_geometry/alg-2",
+    "gradients": "l1_geometry/alg-2@gradients",
+}
+
+
+PLACES = {"i": "the number of the phase", "first": "where its records begin"}
+
+
+SYMBOLS = {"eta": "s", "eta_i": "eta", "records": "n", "radius": "R", "scale": "h", "weight": "lambda"}

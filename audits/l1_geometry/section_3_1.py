@@ -29,13 +29,8 @@ from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
-from .cases import Seen, audited, least_private, linear, problem, without_bars
+from .cases import DESCENT, GIVEN, Seen, audited, least_private, linear, problem, without_bars
 
-DESCENT = {
-    "T": "l1_geometry/alg-1@steps",
-    "b": "l1_geometry/alg-1@batch",
-    "gradients": "l1_geometry/alg-1@gradients",
-}
 OF_ALGORITHM_1 = {
     **DESCENT,
     "sigma": "l1_geometry/alg-1",
@@ -43,13 +38,8 @@ OF_ALGORITHM_1 = {
     "p": "l1_geometry/alg-1@exponent",
     "scale": "l1_geometry/alg-1@scale",
 }
-GIVEN = {
-    "weight": "given, 0 without a regulariser",
-    "epsilon": "the budget itself",
-    "first": "the block is all of the data",
-    "records": "the block is all of the data",
-    "radius": "no ball is drawn around the start",
-}
+
+
 settings_of_alg_1 = settings(
     "l1_geometry/alg-1",
     {

@@ -28,7 +28,10 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs
 
 from .cases import (
+    PHASES,
+    PLACES,
     SIZES,
+    SYMBOLS,
     certified_account,
     counted_phases,
     least_private,
@@ -42,18 +45,6 @@ from .cases import (
     worst_linear_loss,
 )
 
-PHASES = {
-    "epsilon": "l1_geometry/alg-2@epsilon",
-    "records": "l1_geometry/alg-2@records",
-    "b": "l1_geometry/alg-2@batch",
-    "phases": "l1_geometry/alg-2@phases",
-    "T": "l1_geometry/alg-2@steps",
-    "eta": "l1_geometry/alg-2@step",
-    "radius": "l1_geometry/alg-2",
-    "gradients": "l1_geometry/alg-2@gradients",
-}
-SYMBOLS = {"eta": "s", "eta_i": "eta", "records": "n", "radius": "R", "scale": "h", "weight": "lambda"}
-PLACES = {"i": "the number of the phase", "first": "where its records begin"}
 OF_ALGORITHM_2 = {
     **PHASES,
     "eta_i": "l1_geometry/alg-2@eta",
@@ -63,6 +54,8 @@ OF_ALGORITHM_2 = {
     "p": "l1_geometry/alg-1@exponent",
     "scale": "l1_geometry/alg-2@scale",
 }
+
+
 settings_of_alg_2 = settings(
     "l1_geometry/alg-2",
     {

@@ -387,3 +387,10 @@ class EqualMean:
 
     def read(self, *, means_only: bool = False) -> Sample:
         return Sample(self.mean[None, None, :], np.full((1, 1), float(self.n)))
+
+
+OF_PERTURBATIONS: dict[str, Any] = {
+    "symbols": {"lambda_": "lambda", "rank": "r", "modulus": "mu"},
+    "powers": {"sigma_1": 2},
+    "beside": {"records": "all of the data", "modulus": "given"},
+}

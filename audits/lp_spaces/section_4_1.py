@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -34,6 +33,7 @@ from dpcheck.workloads import LinearMean, signs_on
 from .cases import (
     DELTA,
     FREE,
+    OF_PERTURBATIONS,
     UNSEEN,
     EqualMean,
     at_size,
@@ -62,11 +62,8 @@ PERTURBED = {
     "rank": "lp_spaces/alg-1@rank",
     "curvature": "lp_spaces/alg-1@curvature",
 }
-OF_PERTURBATIONS: dict[str, Any] = {
-    "symbols": {"lambda_": "lambda", "rank": "r", "modulus": "mu"},
-    "powers": {"sigma_1": 2},
-    "beside": {"records": "all of the data", "modulus": "given"},
-}
+
+
 settings_of_alg_1 = settings(
     "lp_spaces/alg-1",
     {
@@ -76,6 +73,8 @@ settings_of_alg_1 = settings(
     problems=of_some_rank,
     **OF_PERTURBATIONS,
 )
+
+
 settings_of_the_exact_form = settings(
     "lp_spaces/proc-exact-objpert",
     {**PERTURBED, "alpha": "lp_spaces/alg-1@exact-accuracy"},

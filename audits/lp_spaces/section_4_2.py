@@ -32,8 +32,7 @@ from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
 
-from .cases import DELTA, FREE, INRADIUS, body, enough, perturbation, problem, quadratic
-from .section_4_1 import OF_PERTURBATIONS
+from .cases import DELTA, FREE, INRADIUS, OF_PERTURBATIONS, body, enough, perturbation, problem, quadratic
 from .witnesses import thm_3_bump
 
 STRONGLY = {
@@ -43,6 +42,8 @@ STRONGLY = {
     "rank": "lp_spaces/alg-2@rank",
     "curvature": "lp_spaces/alg-2@curvature",
 }
+
+
 settings_of_alg_2 = settings(
     "lp_spaces/alg-2",
     {

@@ -446,25 +446,3 @@ def coupled_runs_on_neighbours(context: Context, *, p: float) -> Verdict:
     return risk.expectation(
         apart, bound, context.failure_probability, quantity="distance of coupled outputs", x=p, variable="p"
     )
-
-
-@check("lp_spaces/thm-7@horizon", kind="risk", grid={"n": by_size([10**8], [10**8, 10**9])}, expect="consistent")
-def excess_at_both_horizons(context: Context, *, n: int) -> Verdict:
-    """Algorithm 3 with the dual exponent and its own noise, p = 3/2, d = 3: every run at the other T beats every run at
-    the printed one.
-    """
-    work, setting, trials = huber(3), problem(huber(3), 0.9), 16
-    printed, other = (
-        risk.excess_risks(
-            NoisyMirrorDescent(horizon=rule, exponent="corrected", kappa_rule="safe"), work, setting, n, trials,
-            context.seed, context.name, rule, n, gradients=1e18,
-        )
-        for rule in ("paper", "best")
-    )  # fmt: skip
-    numbers = {"printed T": float(printed.mean()), "other T": float(other.mean()), "trials": trials}
-    said = f"mean excess {other.mean():.3g} at the other T, {printed.mean():.3g} at the printed one, n = {n:.0e}"
-    chance = 1 / math.comb(2 * trials, trials)  # of this order, if both had one law
-    if other.max() < printed.min():
-        seen = "one law of the excess at both horizons"
-        return consistent(said, "sampled", notices=seen, failure_probability=chance, numbers=numbers)
-    return undecided(said, "sampled", failure_probability=chance, numbers=numbers)

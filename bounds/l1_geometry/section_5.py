@@ -68,7 +68,7 @@ thm_8 = claim(
     measures="excess risk",
     relation="<=",
     order=L * D * (sp.log(d) / n + d * sp.log(d) ** 3 * LOG / (n * epsilon) ** 2),
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-2"),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
     grade="slip",
     remark="LD must be L²/λ. Where λ ≥ cL/D with a constant c of the class, L²/λ ≤ LD/c and the printed form is right; "
     "for every λ > 0, as it is printed, it is false (@literal, S13).",
@@ -165,7 +165,7 @@ thm_9 = claim(
     measures="excess risk",
     relation="<=",
     order=L * D * SMOOTH_SQUARED,
-    about=("l1_geometry/proc-strongly-convex-reduction", "l1_geometry/alg-3"),
+    about=("l1_geometry/proc-strongly-convex-reduction",),
     grade="slip",
     remark="LD must be L²/λ; right where λ ≥ cL/D, false for every λ > 0 (@literal, S13). The proof also needs an "
     "inner algorithm whose error shrinks with the distance of its start, but the first step of Algorithm 3 has η = 1 "

