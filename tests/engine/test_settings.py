@@ -1,4 +1,4 @@
-"""`settings`: what a schedule fixes against the claims that state it, on an algorithm of which each number is changed."""
+"""`settings`: a schedule against the claims that state it, on an algorithm of which each number is changed once."""
 
 from __future__ import annotations
 
