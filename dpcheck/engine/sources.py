@@ -184,8 +184,9 @@ class Snapshot:
         return self._resolved[name]
 
 
+@functools.cache
 def _of_parsing() -> tuple[str, str, str]:
-    """On what `_parsed` depends, besides the file."""
+    """On what `_parsed` depends, besides the file; asked once, while the sources are those that this process runs."""
     return memo.versions(), memo.digest([Path(__file__), Path(dpcheck.__file__)]), str(PACKAGE)
 
 
