@@ -60,3 +60,11 @@ def entries_restate_the_theorems(context: Context, *, entry: int) -> Verdict:
     if ONE_LOG in at:
         whole = whole.subs(delta, sp.exp(-1))
     return proved({f"{here} - {there}": stated - whole})
+
+
+@check("lp_spaces/claim-contrib-3", kind="transcription")
+def root_of_contribution_3(context: Context) -> Verdict:
+    """Contribution 3 has the square root of what Theorem 10, at unit constants, has the fourth root of."""
+    theorem = order_of("lp_spaces/thm-10").subs({D: 1, FAILS: sp.exp(-1)}) * sp.sqrt(n * epsilon)
+    here = order_of("lp_spaces/claim-contrib-3") * sp.sqrt(n * epsilon)
+    return proved({"square of the one - fourth power of the other": here**2 - theorem**4})

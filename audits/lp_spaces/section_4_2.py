@@ -15,7 +15,7 @@ from dpcheck.algorithms.lp_spaces import StronglyConvexObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import bound_of, order_of
+from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.lower_bound import Fact
@@ -349,3 +349,14 @@ def lines_of_algorithm_2(context: Context, *, rule: str, records: int) -> Verdic
     algorithm = StronglyConvexObjectivePerturbation(lambda_rule=rule, optimizer=solver)  # type: ignore[arg-type]
     second = 64 * alpha * math.log(2.5 / DELTA) * D**2 / (modulus * 0.9**2)
     return perturbation(context, algorithm, work, m, lambda_, alpha, second)
+
+
+@check("lp_spaces/claim-after-thm-5", kind="symbolic")
+def private_terms_of_both_bounds(context: Context) -> Verdict:
+    """The private term of Theorem 4, as derived, over that of Theorem 5, at L = 1 and curvature C_min²."""
+    stated = explicit_of("lp_spaces/claim-after-thm-5")
+    (curvature,) = (symbol for symbol in stated.free_symbols if symbol.name == "C_min")
+    upper = order_of("lp_spaces/thm-4@derived").subs({L: 1, mu: curvature**2})
+    bounds = (upper, order_of("lp_spaces/thm-5"))
+    (private,), (least,) = ([term for term in bound.args if term.has(epsilon)] for bound in bounds)
+    return proved({"ratio - claim": private / least - stated})

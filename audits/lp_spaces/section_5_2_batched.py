@@ -20,7 +20,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.symbols import D, H, epsilon, kappa
+from dpcheck.symbols import BY_NAME, D, H, epsilon, kappa, n
 from dpcheck.verdicts import Verdict
 
 from .cases import (
@@ -150,3 +150,24 @@ def batched_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
         BatchedMirrorDescent(), work, problem(work, 0.9), n, context.scale(20, 60), context.seed, context.name, n
     )
     return against_the_rate("lp_spaces/claim-app10-general-eps", values, work, ApproxDP(0.9, DELTA), n, 1.5)
+
+
+@check("lp_spaces/claim-app10-p-ge-2", kind="symbolic")
+def diameter_of_the_embedding(context: Context) -> Verdict:
+    """From p = 2 on the statistical term grows by the Euclidean diameter of the embedded domain, the private one by its
+    root; n and ε enter the private one as in Theorem 10, and n does not enter the quotient of both.
+    """
+    stated = order_of("lp_spaces/claim-app10-p-ge-2")
+    diameter = explicit_of("lp_spaces/proc-heavy-euclid").subs(D, 1)
+    (private,) = (term for term in stated.args if term.has(epsilon))
+    statistical, p = stated - private, BY_NAME["p"]
+    beside = private / order_of("lp_spaces/thm-10")
+    return proved(
+        {
+            "statistical": statistical / statistical.subs(p, 2) - diameter,
+            "private": private / private.subs(p, 2) - sp.sqrt(diameter),
+            "ε as in Theorem 10": sp.diff(beside, epsilon),
+            "n as in Theorem 10": sp.diff(beside, n),
+            "n in the quotient": sp.diff(statistical / private, n),
+        }
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,9 @@ from dpcheck.cli.common import (
 from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
+    from dpcheck.claims import Claim
     from dpcheck.engine.mutate.mutation import Trial
+    from dpcheck.engine.mutate.trials import Trials
 
 SHOWN = 60
 """Most survivors in print; --json has all."""
@@ -40,6 +43,8 @@ SHOWN = 60
     "--limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True,
     help="CPU seconds that the checks of one mutant may take; the dearest are left out beyond it.",
 )  # fmt: skip
+@click.option("--budget", type=click.FloatRange(0, min_open=True), help="Seconds after which no new mutant is begun.")
+@click.option("--resolution", is_flag=True, help="By how much each bound may be wrong before a check notices.")
 @click.option("--require", type=click.FloatRange(0, 1), help="Exit 1 when a smaller share is noticed.")
 @root_option
 @also_option
@@ -52,6 +57,8 @@ def mutate_command(
     size: Any,
     workers: int,
     limit: float,
+    budget: float | None,
+    resolution: bool,
     require: float | None,
     root: str | None,
     also: tuple[str, ...],
@@ -78,6 +85,7 @@ def mutate_command(
     from dpcheck.engine.mutate import choice
     from dpcheck.engine.mutate.trials import Trials
 
+    until = None if budget is None else time.monotonic() + budget
     catalogue = catalogue_of(root, also)
     try:
         kinds = choice.checked_families(families)
@@ -91,12 +99,17 @@ def mutate_command(
         catalogue, checks, size=size, workers=workers, folders=choice.folders(catalogue), kept=kept, limit=limit
     )
     click.echo(f"{count(len(found), 'mutant')}, {count(len(checks), 'check')} that may notice them", err=True)
-    trials.trace(_telling("what checks read", len(checks)))
+    trials.trace(_telling("what checks read", len(checks)), until=until)
+    if resolution:
+        _resolve(trials, [claim for claim in catalogue.claims.values() if choice.named(claim.label, what)], as_json)
+        return
     told = _telling("mutants", len(found))
     results = []
-    for trial in trials.run(found):
+    for trial in trials.run(found, until=until):
         results.append(trial)
         told(trial.key)
+    if len(results) < len(found):
+        click.echo(f"the budget is spent: {len(results):,} of {len(found):,} tried; the same command goes on", err=True)
     order = {mutation.key: place for place, mutation in enumerate(found)}
     results.sort(key=lambda trial: order[trial.key])
     if as_json:
@@ -109,6 +122,17 @@ def mutate_command(
         leave(Exit.UNEXPECTED)
 
 
+def _resolve(trials: Trials, claims: list[Claim], as_json: bool) -> None:
+    from dpcheck.engine.mutate.resolution import resolutions
+
+    found = resolutions(trials, claims, _telling("factors tried", 8 * len(claims)))
+    if as_json:
+        echo_json({"schema": 1, "size": trials.size, "resolutions": [each.plain() for each in found]})
+        return
+    rows = [[each.label, each.relation, str(each), each.up_by or each.down_by] for each in found]
+    table(rows, ["bound", "relation", "resolution", "by"])
+
+
 def noticed_share(trials: Iterable[Trial]) -> float:
     """Of all that are not argued away, the share that some check noticed; 1 of none."""
     from dpcheck.engine.mutate.mutation import NOTICED
@@ -118,8 +142,6 @@ def noticed_share(trials: Iterable[Trial]) -> float:
 
 
 def _telling(title: str, total: int) -> Any:
-    import time
-
     done, spoken = 0, time.monotonic()
 
     def tell(name: str) -> None:

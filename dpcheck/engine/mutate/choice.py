@@ -30,7 +30,7 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
     found: list[Mutation] = []
     if "claim" in families:
         found += [
-            m for claim in catalogue.claims.values() if _named(claim.label, wanted) for m in claims.of_claim(claim)
+            m for claim in catalogue.claims.values() if named(claim.label, wanted) for m in claims.of_claim(claim)
         ]
     kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
     if "code" in families:
@@ -64,15 +64,16 @@ def folders(catalogue: Catalogue) -> list[Path]:
     return [Path(folder) for folder in catalogue.own.folders]
 
 
-def _named(label: str, wanted: Sequence[str]) -> bool:
+def named(label: str, wanted: Sequence[str]) -> bool:
+    """Whether a label is of what was named, a paper, a statement or a reading; () names everything."""
     return not wanted or any(name in (label, label.partition("@")[0], label.partition("/")[0]) for name in wanted)
 
 
 def _concerned(catalogue: Catalogue, label: str, wanted: Sequence[str]) -> bool:
     """Whether an algorithm was named, or is what a named statement speaks of."""
-    if _named(label, wanted):
+    if named(label, wanted):
         return True
-    return any(label in claim.about for claim in catalogue.claims.values() if _named(claim.label, wanted))
+    return any(label in claim.about for claim in catalogue.claims.values() if named(claim.label, wanted))
 
 
 def _modules(kinds: Any, wanted: Sequence[str], catalogue: Catalogue) -> Iterator[str]:

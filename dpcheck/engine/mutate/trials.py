@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dpcheck.checks import Check, Size
 from dpcheck.engine.catalogue import Catalogue
@@ -21,6 +22,7 @@ from dpcheck.engine.mutate.traces import Trace, traced, verdict_of
 from dpcheck.errors import DpcheckError
 from dpcheck.verdicts import Outcome
 
+T = TypeVar("T")
 LIMIT = 60.0
 """CPU seconds that the checks of one mutant may take by their traces; those that cost most are left out beyond it."""
 SPARE = 10.0
@@ -86,8 +88,11 @@ class Trials:
 
     # -- what the checks read ---------------------------------------------------------------------------------
 
-    def trace(self, told: Callable[[str], None] = lambda check: None) -> None:
-        """Runs every check once, undisturbed, or remembers what it did."""
+    def trace(self, told: Callable[[str], None] = lambda check: None, *, until: float | None = None) -> None:
+        """Runs every check once, undisturbed, or remembers what it did.
+
+        None is begun after `until`, in monotonic time; without all traces no mutant is tried.
+        """
         missing = []
         for id in self.checks:
             known = self._kept.get("trace", id, self._sources[id], self.size, str(self.seed))
@@ -95,11 +100,13 @@ class Trials:
                 missing.append(id)
             else:
                 self.traces[id] = Trace.read(known)
-        jobs = ((functools.partial(self._trace, id), 3600.0) for id in missing)
+        jobs = _before(until, ((functools.partial(self._trace, id), 3600.0) for id in missing))
         for ended in forked(jobs, self.workers):
             id = missing[ended.number]
             told(id)
-            if ended.value is not None:
+            if ended.value is None:
+                self.traces[id] = Trace(id, "", ended.failure, False, 0.0, (), {})
+            else:
                 self.traces[id] = Trace.read(ended.value)
                 self._kept.keep(ended.value, "trace", id, self._sources[id], self.size, str(self.seed))
 
@@ -127,8 +134,13 @@ class Trials:
 
     # -- the mutants ------------------------------------------------------------------------------------------
 
-    def run(self, mutations: Sequence[Mutation]) -> Iterator[Trial]:
-        """What becomes of each, as they end; what is known and still stands is not tried again."""
+    def run(self, mutations: Sequence[Mutation], *, until: float | None = None) -> Iterator[Trial]:
+        """What becomes of each, as they end; what is known and still stands is not tried again.
+
+        None is begun after `until`, in monotonic time: the others are not among the trials.
+        """
+        if len(self.traces) < len(self.checks):
+            return
         waiting: list[tuple[Mutation, list[Check]]] = []
         for mutation in mutations:
             checks = self.concerned(mutation)
@@ -142,7 +154,7 @@ class Trials:
             else:
                 waiting.append((mutation, checks))
         jobs = ((functools.partial(self._try, m, checks), self._patience(checks)) for m, checks in waiting)
-        for ended in forked(jobs, self.workers):
+        for ended in forked(_before(until, jobs), self.workers):
             mutation, checks = waiting[ended.number]
             trial = _trial(mutation, checks, ended)
             self._kept.keep(trial.plain(), *self._key(mutation, checks))
@@ -168,6 +180,11 @@ class Trials:
             if notice.fate in NOTICED or stuck >= STUCK:
                 break
         return {"notices": [vars(each) for each in notices], "seconds": time.process_time() - begun}
+
+
+def _before(until: float | None, jobs: Iterator[T]) -> Iterator[T]:
+    """The jobs that are asked for before a moment."""
+    return itertools.takewhile(lambda job: until is None or time.monotonic() < until, jobs)
 
 
 def _trial(mutation: Mutation, checks: Sequence[Check], ended: Ended) -> Trial:
