@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent
 from dpcheck.checks import Context, by_size, check
@@ -119,7 +119,9 @@ def explicit_bound_at_both_levels(context: Context, *, logarithm: float, k: floa
         return 10 / ((k - 1) * C ** (k - 1)) + (2 + 4 * logarithm) * C
 
     printed, ours = bound(1.0), bound(logarithm ** (-1 / k))
-    best = float(optimize.minimize_scalar(lambda u: bound(float(np.exp(u))), bounds=(-20, 5), method="bounded").fun)
+    best = float(
+        scipy.optimize.minimize_scalar(lambda u: bound(float(np.exp(u))), bounds=(-20, 5), method="bounded").fun
+    )
     gain = {"least possible": best, "gain": printed / ours, "ℓ^{1/k}": logarithm ** (1 / k)}
     if ours > 3 * best:
         return refuted(f"the new C gives {ours:.4g}, {best:.4g} is possible", "exact", numbers=gain)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, SupportsFloat, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from dpcheck.errors import InvalidInput
 
@@ -146,7 +146,7 @@ class ZCDP(Guarantee):
             alpha = 1 + math.exp(u)
             return (alpha - 1) * (alpha * self.rho - epsilon) - u + alpha * math.log1p(-1 / alpha)
 
-        found = optimize.minimize_scalar(exponent, bounds=(-30.0, 40.0), method="bounded")
+        found = scipy.optimize.minimize_scalar(exponent, bounds=(-30.0, 40.0), method="bounded")
         return math.exp(min(float(found.fun), 0.0))
 
     def __str__(self) -> str:
@@ -166,13 +166,13 @@ class GaussianDP(Guarantee):
         return gaussian_delta(self.mu, epsilon)
 
     def tradeoff(self, fpr: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(special.ndtr(-special.ndtri(np.asarray(fpr, dtype=float)) - self.mu))
+        return np.asarray(scipy.special.ndtr(-scipy.special.ndtri(np.asarray(fpr, dtype=float)) - self.mu))
 
     def __str__(self) -> str:
         return f"{self.mu:g}-GDP"
 
 
-_TESTS = np.unique(special.ndtr(np.linspace(-38.0, 8.0, 1841)))
+_TESTS = np.unique(scipy.special.ndtr(np.linspace(-38.0, 8.0, 1841)))
 """Type-I errors at which a trade-off curve is looked at first: dense at both ends."""
 
 
@@ -245,8 +245,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     """Balle and Wang 2018, Theorem 8: exact delta(epsilon) of N(0, 1) against N(mu, 1)."""
     if mu == 0:
         return 0.0 if epsilon >= 0 else -math.expm1(epsilon)
-    upper = float(special.log_ndtr(mu / 2 - epsilon / mu))
-    lower = float(special.log_ndtr(-mu / 2 - epsilon / mu)) + epsilon
+    upper = float(scipy.special.log_ndtr(mu / 2 - epsilon / mu))
+    lower = float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu)) + epsilon
     # e^upper (1 - e^(lower - upper)): the plain difference cancels in the far tail.
     return math.exp(upper) * -math.expm1(min(0.0, lower - upper))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from scipy import stats
+import scipy
 
 from dpcheck.auditing.scores import LikelihoodRatio
 from dpcheck.engine.catalogue import seeded_bugs
@@ -19,10 +19,10 @@ def _densities(law: Any, data: float, neighbour: float, scale: float) -> Likelih
 def known_densities() -> dict[str, AuditKill]:
     """Seeded bugs that are told both densities of their output."""
     told = {
-        "laplace-half-sensitivity": _densities(stats.laplace, -1.0, -0.9, 0.05),
-        "laplace-one-end-of-the-range": _densities(stats.laplace, 0.0, 0.2, 0.05),
-        "laplace-scale-a-fifth-too-small": _densities(stats.laplace, 0.0, 1.0, 0.8),
-        "gaussian-half-the-deviation-at-a-point": _densities(stats.norm, 0.0, 1.0, 0.5),
+        "laplace-half-sensitivity": _densities(scipy.stats.laplace, -1.0, -0.9, 0.05),
+        "laplace-one-end-of-the-range": _densities(scipy.stats.laplace, 0.0, 0.2, 0.05),
+        "laplace-scale-a-fifth-too-small": _densities(scipy.stats.laplace, 0.0, 1.0, 0.8),
+        "gaussian-half-the-deviation-at-a-point": _densities(scipy.stats.norm, 0.0, 1.0, 0.5),
     }
     bugs = audited_bugs()
     return {name: replace(bugs[name], options={**bugs[name].options, "score": ratio}) for name, ratio in told.items()}

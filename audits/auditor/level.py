@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy import stats
+import scipy
 
 import dpcheck as dp
 from dpcheck.auditing.scores import Cells, Classifier
@@ -51,7 +51,7 @@ def alarms(context: Context, null: Null, audits: int, trials: int, **options: An
 def judged(context: Context, found: int, audits: int, tight: bool) -> Verdict:
     """A count of false alarms against the level, and against four fifths of it where the null is tight."""
     above = float(binomial_tail(found, audits, ALPHA))
-    below = float(stats.binom.cdf(found, audits, SPENT * ALPHA)) if tight else 1.0
+    below = float(scipy.stats.binom.cdf(found, audits, SPENT * ALPHA)) if tight else 1.0
     low, high = (float(v) for v in clopper_pearson(found, audits, 0.01))
     said = (
         f"{found} false alarms in {audits:,} audits, {100 * found / audits:.2f} % (99 % interval {100 * low:.2f} % to "
@@ -78,13 +78,13 @@ def judged(context: Context, found: int, audits: int, tight: bool) -> Verdict:
         return refuted(f"{said}: {word}", "sampled", **fields)
     if min(above, below) <= EVIDENCE:
         return undecided(f"{said}: some evidence against the level", "sampled", **fields)
-    critical = int(stats.binom.isf(EVIDENCE, audits, ALPHA)) + 1
+    critical = int(scipy.stats.binom.isf(EVIDENCE, audits, ALPHA)) + 1
     shown = float(clopper_pearson(min(critical, audits), audits, 0.05, "upper")[1])
     if shown > SHOWN:
         return undecided(f"{said}; so few audits show rates from {100 * shown:.2g} % on only", "sampled", **fields)
     seen = f"a rate of {100 * shown:.2f} % and more (95 % power)"
     if tight:
-        fewest = int(stats.binom.ppf(EVIDENCE, audits, SPENT * ALPHA)) - 1
+        fewest = int(scipy.stats.binom.ppf(EVIDENCE, audits, SPENT * ALPHA)) - 1
         seen += f", or of {100 * float(clopper_pearson(fewest, audits, 0.05, 'lower')[0]):.2f} % and less"
     return consistent(said, "sampled", notices=seen, **fields)
 

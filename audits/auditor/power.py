@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scipy import stats
+import scipy
 
 from dpcheck.checks import FAILURE_PROBABILITY, Context, by_size, check
 from dpcheck.harness import accuracy
@@ -58,7 +58,7 @@ def found(context: Context, bug: AuditKill, audits: int, times: int) -> Verdict:
 
 def would_have_shown(audits: int, failure_probability: float) -> float:
     """The largest power that these audits refute with probability 0.95; 0: none."""
-    most = int(stats.binom.ppf(failure_probability, audits, POWER)) - 1
+    most = int(scipy.stats.binom.ppf(failure_probability, audits, POWER)) - 1
     return float(clopper_pearson(most, audits, 0.05, "lower")[0]) if most >= 0 else 0.0
 
 

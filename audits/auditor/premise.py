@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 import dpcheck as dp
 from dpcheck.auditing.cells import learn_partition
@@ -59,7 +59,7 @@ def at_most(context: Context, found: int, audits: int, event: str) -> Verdict:
     critical = next((k for k in range(audits + 1) if binomial_tail(k, audits, ALPHA) <= alpha), None)
     if critical is None:
         return undecided(reason, "sampled", failure_probability=alpha, numbers=numbers)
-    visible = float(special.betaincinv(critical, audits - critical + 1, 0.95))
+    visible = float(scipy.special.betaincinv(critical, audits - critical + 1, 0.95))
     return consistent(
         reason,
         "sampled",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+import scipy
 
 from dpcheck.checks import Context, check
 from dpcheck.geometry import Entropy
@@ -19,7 +19,7 @@ def one_step_inequality(context: Context) -> Verdict:
     z, g = rng.standard_normal((trials, 4)), rng.standard_normal((trials, 4)) * rng.exponential(1.0, (trials, 1))
     x = rng.dirichlet(np.ones(4), trials)
     eta = rng.exponential(1.0, trials)
-    best = special.softmax(-z / lam[:, None], axis=1)
+    best = scipy.special.softmax(-z / lam[:, None], axis=1)
     value = lambda w: (z * w).sum(axis=1) + lam * h.value(w)  # noqa: E731
     slope = z + lam[:, None] * h.gradient(x)
     after = h.step(x, g, eta[:, None])

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import special
 
 import dpcheck as dp
 from dpcheck.accounting import account
@@ -444,7 +444,7 @@ def sign_error(n: int, d: int, epsilon: float, delta: float) -> float:
     """Worst error, over |mean of z_j| = tau, of the signs of z_bar + N(0, sigma^2 I), D = 1: d sigma max x Phi(-x)."""
     sigma = 2 * math.sqrt(2 * math.log(1.25 / delta)) / (n * math.sqrt(d) * epsilon)
     x = np.minimum(np.linspace(0.01, 3, 600), 1 / (d * sigma))
-    return float(d * sigma * (x * special.ndtr(-x)).max())
+    return float(d * sigma * (x * scipy.special.ndtr(-x)).max())
 
 
 DESCENT = {

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import optimize, stats
+import scipy
 
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
 from dpcheck.algorithms.l1_geometry.regret import ESTIMATE
@@ -158,7 +158,7 @@ def _crossing(vector: Any, tree: Any) -> float:
     above = np.array([vector(x) > tree(x) for x in grid])
     i = int(np.flatnonzero(above[:-1] & ~above[1:])[-1])
     return math.exp(
-        optimize.brentq(
+        scipy.optimize.brentq(
             lambda t: math.log(vector(math.exp(t)) / tree(math.exp(t))), math.log(grid[i]), math.log(grid[i + 1])
         )
     )
@@ -284,7 +284,7 @@ def crossing(rows: Sequence[Mapping[str, Any]], tree: str, failure_probability: 
     x = np.log([m["x"] for m in found])
     logs = np.log([m["descent"] / m[tree] for m in found])
     error = np.array([math.hypot(m["descent se"] / m["descent"], m[f"{tree} se"] / m[tree]) for m in found])
-    reach = error * stats.t.isf(failure_probability / (2 * DEPTHS * len(found)), found[0]["trials"] - 1)
+    reach = error * scipy.stats.t.isf(failure_probability / (2 * DEPTHS * len(found)), found[0]["trials"] - 1)
     ahead, behind = np.flatnonzero(logs - reach > 0), np.flatnonzero(logs + reach < 0)
     passed = _passes(x, logs)
     first, last = _passes(x, logs - reach), _passes(x, logs + reach)

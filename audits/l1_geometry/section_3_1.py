@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import integrate, special
 
 from dpcheck.accounting import account
 from dpcheck.accounting.amplification import copies
@@ -414,8 +414,10 @@ def corrected_constant_holds_on_walks(context: Context, *, T: int) -> Verdict:
 
 def gaussian_maximum(d: int) -> float:
     """E max of d squared standard normals, by quadrature."""
-    tail = lambda u: -math.expm1(d * math.log1p(-special.erfc(math.sqrt(u / 2)))) if u > 0 else 1.0  # noqa: E731
-    return float(sum(integrate.quad(tail, lo, hi)[0] for lo, hi in ((0, 1), (1, 5), (5, 20), (20, 60), (60, 200))))
+    tail = lambda u: -math.expm1(d * math.log1p(-scipy.special.erfc(math.sqrt(u / 2)))) if u > 0 else 1.0  # noqa: E731
+    return float(
+        sum(scipy.integrate.quad(tail, lo, hi)[0] for lo, hi in ((0, 1), (1, 5), (5, 20), (20, 60), (60, 200)))
+    )
 
 
 @check("l1_geometry/fact-gauss-max", kind="accuracy", expect="consistent")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, LocalizedMirrorDescent
 from dpcheck.checks import Context, by_size, check, together
@@ -360,7 +360,7 @@ def exact_risk_of_the_regularised_minimiser(context: Context, *, distance: float
     found, ridge = 2 * ups / row.records - 1, row.weight * row.scale
     best, left = found / (1 + ridge), []
     for mean in np.linspace(0, 0.9, 10):
-        chance, y = stats.binom.pmf(ups, row.records, (1 + mean) / 2), mean / (1 + 2 / (row.eta_i * row.records))
+        chance, y = scipy.stats.binom.pmf(ups, row.records, (1 + mean) / 2), mean / (1 + 2 / (row.eta_i * row.records))
         risk_of = lambda x, mean=mean: x**2 / 2 - mean * x  # noqa: E731
         left.append(2 * (float(chance @ risk_of(best)) - risk_of(y) - y**2 / (row.eta_i * row.records)))
     bound = float(claim("l1_geometry/lem-3-4").evaluate(L=L, eta_i=row.eta_i))

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.accounting import account, advanced_composition, shuffle_epsilon, shuffle_limit
 from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
@@ -196,7 +196,7 @@ def shuffled_randomised_response(context: Context) -> Verdict:
             continue
         p = 1 / (1 + math.exp(e))
         k = np.arange(n)
-        others = stats.binom.pmf(k, n - 1, p)  # the others hold 0 and flip with probability p
+        others = scipy.stats.binom.pmf(k, n - 1, p)  # the others hold 0 and flip with probability p
         P, Q = (np.convolve(others, [1 - q, q]) for q in (1 - p, p))
         left.append(float(np.maximum(0.0, P - math.exp(shuffle_epsilon(e, n, delta)) * Q).sum()))
         right.append(delta)

@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import linalg, optimize, stats
 
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent, TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count
@@ -221,7 +221,7 @@ def hard_lasso(n: int, d: int, rng: Rng, share: float = 0.5) -> LassoPopulation:
     chances = (1 + np.sin(rng.uniform(0, 2 * math.pi, d))) / 2
     marked = n - int(share * n) // d * d
     signs = np.where(rng.random((marked, d)) < chances, 1.0, -1.0)
-    flat = np.tile(linalg.hadamard(d).astype(float), ((n - marked) // d, 1))
+    flat = np.tile(scipy.linalg.hadamard(d).astype(float), ((n - marked) // d, 1))
     target = np.concatenate([np.ones(marked), np.zeros(n - marked)])
     return LassoPopulation(np.concatenate([signs, flat]), target)
 
@@ -287,7 +287,7 @@ def crossover_of_the_two_algorithms(context: Context) -> Verdict:
             return 0.5 * log_d + 1.5 * math.log(log_d) - math.log(size) - 2 / 3 * (math.log(log_d) - math.log(size))
 
         low, high = math.log(2), math.log(size)
-        numbers[f"d with logarithms at n eps = {size:g}"] = math.exp(optimize.brentq(gap, low, high))
+        numbers[f"d with logarithms at n eps = {size:g}"] = math.exp(scipy.optimize.brentq(gap, low, high))
         numbers[f"d without at n eps = {size:g}"] = size ** (2 / 3)
     return replace(found, numbers=numbers)
 
@@ -321,7 +321,7 @@ def bootstrap_risk_is_empirical(context: Context) -> Verdict:
     plan: Any = Schedule(phases=(), releases=(), gradients=0, floats_per_trial=1, claimed=None)
     run: Run[Any] = Run(plan, len(draws), Listed())  # type: ignore[arg-type]
     rows = bootstrap(run, Fixed(data)).read().values
-    often = float(stats.binom.sf(20, 10**6, 1e-6) * 10**6)
+    often = float(scipy.stats.binom.sf(20, 10**6, 1e-6) * 10**6)
     numbers = {"chance that one of 10^6 records occurs more than 20 times": often}
     found = agree([float(((rows - 0.5) ** 2).mean())], [float(((data - 0.5) ** 2).mean())], "mean loss")
     return replace(found, numbers={**found.numbers, **numbers})

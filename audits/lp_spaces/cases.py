@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 import dpcheck as dp
 from dpcheck.accounting import account
@@ -110,7 +110,7 @@ def normal_mass(low: Array, high: Array, sigma: float) -> Array:
     a, b = np.asarray(low) / sigma, np.asarray(high) / sigma
     flip = a > 0
     a, b = np.where(flip, -b, a), np.where(flip, -a, b)
-    return np.asarray(special.ndtr(b) - special.ndtr(a))
+    return np.asarray(scipy.special.ndtr(b) - scipy.special.ndtr(a))
 
 
 def bump_excess(curvature: float, epsilon: float, delta: float) -> Array:

@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import integrate, stats
 
 from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian, mirror_map
 from dpcheck.checks import Context, by_size, check, together
@@ -111,7 +111,7 @@ def density_integrates_to_one(context: Context, *, r: float) -> Verdict:
     def density(y: float, x: float) -> float:
         return float(np.exp(law.log_density(np.array([x, y]))))
 
-    total = 4 * integrate.dblquad(density, 0, 6, 0, 6, epsabs=1e-9)[0]
+    total = 4 * scipy.integrate.dblquad(density, 0, 6, 0, 6, epsabs=1e-9)[0]
     return agree([total], [1.0], f"mass of the density for r = {r:g}", tolerance=1e-6)
 
 
@@ -332,8 +332,8 @@ def sampler_follows_its_law(context: Context, *, p: float) -> Verdict:
     z = law.sample(np.zeros((size, d)), context.rng())
     share = np.abs(z[:, 0]) ** law.r / (np.abs(z) ** law.r).sum(axis=1)
     pvalues = [
-        float(stats.kstest(norm(z, law.r) ** 2 / 1.7**2, stats.chi2(d).cdf).pvalue),
-        float(stats.kstest(share, stats.beta(1 / law.r, (d - 1) / law.r).cdf).pvalue),
+        float(scipy.stats.kstest(norm(z, law.r) ** 2 / 1.7**2, scipy.stats.chi2(d).cdf).pvalue),
+        float(scipy.stats.kstest(share, scipy.stats.beta(1 / law.r, (d - 1) / law.r).cdf).pvalue),
     ]
     said = f"Kolmogorov p-values {pvalues[0]:.3g} (radius) and {pvalues[1]:.3g} (direction) from {size:,} draws"
     fields: dict[str, Any] = {"failure_probability": context.failure_probability, "numbers": {"trials": size}}

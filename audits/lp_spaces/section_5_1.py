@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import optimize
 
 from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent, PhasedSGD
 from dpcheck.algorithms.lp_spaces.rates import constrained_rate
@@ -227,7 +227,9 @@ def suboptimality_of_the_regularised_risk(context: Context, *, p: float) -> Verd
     def objective(w: Array) -> Array:
         return sample.mean(work.loss(w[:, None, :], sample.values)[..., None])[:, 0] + row.alpha * mirror.value(w)
 
-    found = optimize.minimize(lambda w: float(objective(w[None])[0]), out.mean(axis=0), method="Nelder-Mead", tol=1e-13)
+    found = scipy.optimize.minimize(
+        lambda w: float(objective(w[None])[0]), out.mean(axis=0), method="Nelder-Mead", tol=1e-13
+    )
     best = found.x[None]
     bound = row.alpha / 2 * float(mirror.value(best)[0]) / (row.growth**row.steps - 1)
     bound += dimension * row.sigma**2 / (row.alpha + 1)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.accounting import shuffle_delta, shuffle_epsilon
 from dpcheck.algorithms.lp_spaces import BatchedMirrorDescent, ShuffledMirrorDescent
@@ -153,7 +153,7 @@ def bias_of_the_truncation(context: Context, *, p: float, lambda_: float) -> Ver
     )
     work = heavy(4, p)
     c, away, q = work.constants, work.constants.smoothness(p) * 2 * work.radius, dual_exponent(p)
-    law = stats.t(work.nu)
+    law = scipy.stats.t(work.nu)
 
     def beyond(a: Array) -> Array:
         """E xi 1{xi > a}."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import integrate
+import scipy
 
 from dpcheck.algorithms.pure_heavy_tails.resisting import ResistingOracle, bump_constant
 from dpcheck.checks import Context, by_size, check
@@ -28,7 +28,7 @@ def flat(t: Array | float) -> Array:
     """phi(t) = integral over [0, t] of (t - s) exp(-1/s^2) ds, as printed on both sides of 0: even, convex."""
 
     def one(x: float) -> float:
-        return integrate.quad(lambda s: (x - s) * math.exp(-1 / s**2), 0, x, epsabs=1e-15)[0] if x else 0.0
+        return scipy.integrate.quad(lambda s: (x - s) * math.exp(-1 / s**2), 0, x, epsabs=1e-15)[0] if x else 0.0
 
     return np.vectorize(one, otypes=[float])(np.abs(t))
 
@@ -40,7 +40,7 @@ def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict
     q = rng.standard_normal((queries, d))
     v = np.linalg.svd(np.vstack([q, np.zeros((1, d))]))[2][-1]
     t = q @ v
-    steepest = B_1["a"] + B_1["beta1"] * integrate.quad(lambda s: math.exp(-1 / s**2), 0, 1)[0]
+    steepest = B_1["a"] + B_1["beta1"] * scipy.integrate.quad(lambda s: math.exp(-1 / s**2), 0, 1)[0]
     jets = np.abs(B_1["beta0"] - B_1["beta1"]) * np.abs(flat(t))
     grid = np.linspace(-1, 1, 401)
     lowest = [

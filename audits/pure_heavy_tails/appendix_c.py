@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import special, stats
 
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
@@ -152,7 +152,7 @@ def _sixteen() -> Verdict:
     )
     d, z = np.meshgrid(np.arange(1, 400), np.linspace(1, 20, 40))
     exact = accuracy.never_violated(
-        special.gammaincc(d, 16.5 * z * d),
+        scipy.special.gammaincc(d, 16.5 * z * d),
         np.exp(-z),
         statement="Pr(Gamma(d) > 16.5 zeta d) <= e^-zeta",
         covers="Chernoff's bound decides the rest",
@@ -195,7 +195,7 @@ def _contained(context: Context, d: int, zeta: float, solver: str) -> Verdict:
 def containment_without_a_limit(context: Context, *, zeta: int) -> Verdict:
     """Exact containment on a line, solver at the edge of its licence, over a grid of epsilon."""
     budgets = [1, 6, 50, 90, 98, 99, 100, 120, 200, 280, 290, 300]
-    law = [stats.laplace(loc=1, scale=6 / e) for e in budgets]
+    law = [scipy.stats.laplace(loc=1, scale=6 / e) for e in budgets]
     inside = [float(one.cdf(100 * zeta / e) - one.cdf(-100 * zeta / e)) for one, e in zip(law, budgets, strict=True)]
     claimed = stated(context.label, zeta=zeta)
 
@@ -269,7 +269,7 @@ def quantiles_that_the_proofs_use(context: Context) -> Verdict:
     """Both quantiles drawn from the false tail bound hold: 16.5 zeta d, and (1 + log 10) d."""
     d = np.arange(1, context.scale(600, 3000))
     nine = accuracy.never_violated(
-        special.gammaincc(d, d * math.log(10)),
+        scipy.special.gammaincc(d, d * math.log(10)),
         0.1,
         statement="Pr(Gamma(d) > d log 10) <= 0.1",
         covers="beyond d = 4 Chernoff gives e^(-0.4686 d) < 0.1",
@@ -286,7 +286,7 @@ def quantiles_that_the_proofs_use(context: Context) -> Verdict:
 def displayed_tail(context: Context) -> Verdict:
     """Pr(Gamma(d) > d + t) <= e^-t on a grid: false for every d >= 2 at some t."""
     cells = [(d, t) for d in (1, 2, 3, 5, 10, 100, 1000) for t in (1, 2, 3, 5, 8)]
-    found = [float(special.gammaincc(d, d + t)) for d, t in cells]
+    found = [float(scipy.special.gammaincc(d, d + t)) for d, t in cells]
     allowed = [stated(context.label, t=t) for _, t in cells]
 
     def witness(index: int) -> Any:
@@ -317,7 +317,7 @@ def corrected_tail(context: Context) -> Verdict:
     )
     grid_d, grid_t = np.meshgrid([1, 2, 3, 5, 10, 100, 1000, 10**4], np.linspace(0, 30, 61))
     exact = accuracy.never_violated(
-        special.gammaincc(grid_d, grid_d + np.sqrt(2 * grid_d * grid_t) + grid_t),
+        scipy.special.gammaincc(grid_d, grid_d + np.sqrt(2 * grid_d * grid_t) + grid_t),
         np.exp(-grid_t),
         statement="Pr(Gamma(d) > d + sqrt(2dt) + t) <= e^-t",
         covers="Chernoff's bound, proved, decides the rest",

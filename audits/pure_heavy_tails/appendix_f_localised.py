@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import integrate
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import LocalizedApproxEM, PopLocalize
@@ -156,7 +156,7 @@ def gibbs_gap(context: Context) -> Verdict:
                     """Radial integral of F^moment e^(-cF) over the unit ball, F = r^power, cut in its tail."""
                     stop = min(1.0, (60 / c) ** (1 / power))
                     return float(
-                        integrate.quad(
+                        scipy.integrate.quad(
                             lambda r: r ** (dim - 1 + power * moment) * math.exp(-c * r**power), 0, stop, limit=200
                         )[0]
                     )

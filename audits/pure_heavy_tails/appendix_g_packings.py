@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import special, stats
 
 from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
     decoding_error,
@@ -41,8 +41,8 @@ def private_decoder_error(size: int, n: int, epsilon: float, p: float) -> float:
     Replacing a record moves every count by at most 1. Under P_nu the count of nu is Bin(n, p), all others are 0.
     """
     count = np.arange(n + 1)
-    wrong = special.expit(np.log(size - 1) - epsilon * count / 2)
-    return float(stats.binom.pmf(count, n, p) @ wrong)
+    wrong = scipy.special.expit(np.log(size - 1) - epsilon * count / 2)
+    return float(scipy.stats.binom.pmf(count, n, p) @ wrong)
 
 
 def decode_with(

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLocalize, SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import isotropic_laplace
@@ -147,11 +147,13 @@ def noise_has_gamma_radius(context: Context, *, d: int) -> Verdict:
     rng, size, scale = context.rng(), context.scale(20_000, 200_000), 3.0
     noise = isotropic_laplace(scale).sample(np.zeros((size, d)), rng)
     radius = np.linalg.norm(noise, axis=1) / scale
-    tests = {"radius": stats.kstest(radius, stats.gamma(d).cdf).pvalue}
+    tests = {"radius": scipy.stats.kstest(radius, scipy.stats.gamma(d).cdf).pvalue}
     # A coordinate of a uniform direction squared is Beta(1/2, (d-1)/2).
     if d > 1:
-        tests["direction"] = stats.kstest((noise[:, 0] / scale / radius) ** 2, stats.beta(0.5, (d - 1) / 2).cdf).pvalue
-    tests["sign"] = stats.binomtest(int((noise[:, 0] > 0).sum()), size).pvalue
+        tests["direction"] = scipy.stats.kstest(
+            (noise[:, 0] / scale / radius) ** 2, scipy.stats.beta(0.5, (d - 1) / 2).cdf
+        ).pvalue
+    tests["sign"] = scipy.stats.binomtest(int((noise[:, 0] > 0).sum()), size).pvalue
     worst = min(tests, key=lambda name: tests[name])
     numbers = {
         **{f"p-value of the {name}": float(p) for name, p in tests.items()},
@@ -163,7 +165,7 @@ def noise_has_gamma_radius(context: Context, *, d: int) -> Verdict:
     if tests[worst] < share:
         return refuted(said, "sampled", **fields)
     # The critical distance of the one-sample test at that level: what the sample would have shown.
-    seen = f"a law of the radius {stats.kstwo(size).isf(share):.3g} away from Gamma(d) in Kolmogorov's distance"
+    seen = f"a law of the radius {scipy.stats.kstwo(size).isf(share):.3g} away from Gamma(d) in Kolmogorov's distance"
     return consistent(said, "sampled", notices=seen, **fields)
 
 

@@ -6,8 +6,8 @@ import itertools
 import math
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import StochasticApproximation
@@ -108,7 +108,7 @@ def gaussian_noise_is_rarely_long(context: Context, *, d: int) -> Verdict:
     """The chi-square tail against 2 exp(-t^2/(16 sigma^2)) on a grid of t."""
     u = np.linspace(1e-3, 200, context.scale(2000, 20_000))
     return accuracy.never_violated(
-        stats.chi2.sf(d * u, d),
+        scipy.stats.chi2.sf(d * u, d),
         [stated("tsybakov/fact-gauss-tail", t=math.sqrt(x), sigma=1.0) for x in u],
         statement="P(|xi| >= t sqrt d) <= 2 exp(-t^2/(16 sigma^2))",
         drawn=False,
@@ -146,7 +146,7 @@ def empirical_minimiser_at_hidden_constant_one(context: Context, *, spread: floa
         n = 2**j
         work = PowerWell(c=np.array([0.5]), v=np.ones(1), size=spread, chance=1.0, weight=weight)
         # |mean| beyond its quantile at 1 - 1/n, moved as far as the domain lets it.
-        high = float(stats.binom.ppf(1 - 1 / (2 * n), n, 0.5))
+        high = float(scipy.stats.binom.ppf(1 - 1 / (2 * n), n, 0.5))
         moved = spread * (2 * high / n - 1) / weight
         far = max(abs(min(0.5 + moved, 1.0) - 0.5), abs(max(0.5 - moved, -1.0) - 0.5))
         left.append(weight / 2 * far**2)
@@ -276,7 +276,7 @@ def bias_of_the_clipped_mean(context: Context, *, k: int) -> Verdict:
 def clipped_mean_is_near_the_mean_in_expectation(context: Context) -> Verdict:
     """E|mean of ten fair signs|, nothing being clipped at C = 100, against r^(2)/C."""
     ups = np.arange(11)
-    found = float(stats.binom.pmf(ups, 10, 0.5) @ np.abs(2 * ups / 10 - 1))
+    found = float(scipy.stats.binom.pmf(ups, 10, 0.5) @ np.abs(2 * ups / 10 - 1))
     return accuracy.never_violated(
         found,
         0.01,

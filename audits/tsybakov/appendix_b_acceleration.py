@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck import symbols
 from dpcheck.accounting import shuffle_epsilon, shuffle_limit
@@ -151,7 +151,7 @@ def shuffled_randomised_response(context: Context) -> Verdict:
                 if local > shuffle_limit(n, delta):
                     continue
                 flip = 1 / (1 + math.exp(local))
-                others = stats.binom.pmf(np.arange(n), n - 1, flip)
+                others = scipy.stats.binom.pmf(np.arange(n), n - 1, flip)
                 P, Q = (np.convolve(others, [1 - q, q]) for q in (1 - flip, flip))
                 at = math.exp(stated("tsybakov/lem-6@derived", epsilon_0=local, n=n, delta=delta))
                 left.append(float(np.maximum(0.0, P - at * Q).sum()))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import optimize, stats
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated, StochasticApproximation
@@ -146,9 +146,9 @@ def settled(
             value = share @ np.where(records[:, 0] == 0, linear, huber) / weight + A @ (w - origin) ** 2 / 2
             return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)
 
-        found = optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
+        found = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
         rough = origin + size * found.x / np.sqrt(A)
-        end = optimize.root(pull, rough, tol=1e-14).x
+        end = scipy.optimize.root(pull, rough, tol=1e-14).x
         left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))
         if left / math.sqrt(work.a) > 1e-5 * 2 * size:
             raise InvalidInput(f"{steps:,} steps may end {left / math.sqrt(work.a):.3g} away from {end}")
@@ -408,7 +408,7 @@ def refuted_by_plan(
         values = risk.excess_risks(
             algorithm, TILTED, asked(n), n, trials, context.seed, context.label, context.name, n, gradients=ANY
         )
-        chance, beyond = float(stats.norm.sf(2 / noisy.sigma)), int((values >= left / 2 * (1 - 1e-9)).sum())
+        chance, beyond = float(scipy.stats.norm.sf(2 / noisy.sigma)), int((values >= left / 2 * (1 - 1e-9)).sum())
         error = float(values.std(ddof=1)) / math.sqrt(trials)
         numbers |= {"mean excess": float(values.mean()), "runs that bad": beyond / trials, "at least expected": chance}
         points.append(

@@ -7,8 +7,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import integrate, optimize, stats
 
 from dpcheck.accounting.calibration import classical_noise
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
@@ -71,10 +71,11 @@ def renyi_divergence_of_gaussian_noise(context: Context, *, alpha: float) -> Ver
 
         def integrand(x: float, sigma: float = sigma, far: float = far) -> float:
             return math.exp(
-                alpha * float(stats.norm.logpdf(x, far, sigma)) + (1 - alpha) * float(stats.norm.logpdf(x, 0.0, sigma))
+                alpha * float(scipy.stats.norm.logpdf(x, far, sigma))
+                + (1 - alpha) * float(scipy.stats.norm.logpdf(x, 0.0, sigma))
             )
 
-        value = integrate.quad(integrand, centre - 40 * sigma, centre + 40 * sigma, points=[centre], limit=200)[0]
+        value = scipy.integrate.quad(integrand, centre - 40 * sigma, centre + 40 * sigma, points=[centre], limit=200)[0]
         found.append(math.log(value) / (alpha - 1) / alpha)
         wanted.append(Gaussian(sigma).zcdp(far))
     return agree(found, wanted, "Renyi divergence over alpha, and rho of the Gaussian law", tolerance=1e-6)
@@ -267,7 +268,7 @@ def _largest_gradient(work: TiltedPower, z: np.ndarray, start: np.ndarray, radiu
         w = radius * v / max(float(np.linalg.norm(v)), 1e-12)
         return -float(np.linalg.norm(work.gradient(w, z)))
 
-    return -float(optimize.minimize(minus, start, method="BFGS").fun)
+    return -float(scipy.optimize.minimize(minus, start, method="BFGS").fun)
 
 
 def two_points() -> Constants:
@@ -276,7 +277,7 @@ def two_points() -> Constants:
     def moment(k: float, m: int) -> float:
         ups = np.arange(m + 1)
         share = np.maximum(ups, m - ups) / m
-        return float(2 * (stats.binom.pmf(ups, m, 0.5) @ share) ** (1 / k))
+        return float(2 * (scipy.stats.binom.pmf(ups, m, 0.5) @ share) ** (1 / k))
 
     return Constants(
         d=1, diameter=lambda p: 2.0, lipschitz=lambda p: 2.0, smoothness=lambda p: 1.0, moment=moment, growth=(2.0, 0.5)
@@ -335,7 +336,7 @@ def moments_decrease_with_the_batch(context: Context, *, k: int) -> Verdict:
     e = []
     for m in sizes:
         ups = np.arange(m + 1)
-        e.append(float(2.0**k * stats.binom.pmf(ups, m, 0.5) @ np.maximum(ups, m - ups) / m))
+        e.append(float(2.0**k * scipy.stats.binom.pmf(ups, m, 0.5) @ np.maximum(ups, m - ups) / m))
     return accuracy.never_violated(
         e[1:], e[:-1], statement="e_{m+1} <= e_m", evidence="certificate", tolerance=1e-9,
         covers="a mean over m + 1 records is the average of its leave-one-out means, for every loss",

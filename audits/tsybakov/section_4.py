@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import optimize
 
 from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_mean, dykstra, regularised_minimiser
@@ -169,7 +169,9 @@ def exact_minimiser_of_quadratics(context: Context) -> Verdict:
             w = QUARTIC.project(v[None])
             return float(QUARTIC.loss(w[:, None], x).mean() + weight / 2 * ((w - centre) ** 2).sum())
 
-        best = optimize.minimize(objective, four[0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
+        best = scipy.optimize.minimize(
+            objective, four[0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}
+        )
         left.append(max(0.0, objective(four[0]) - float(best.fun)))
     return accuracy.never_violated(
         left, 1e-9, statement="distance to the closed form, and gap to a simplex search <= 1e-9",

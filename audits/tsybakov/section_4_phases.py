@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import LocalisedClipped
@@ -86,7 +86,7 @@ def first_noise_against_the_diameter(context: Context) -> Verdict:
         D = algorithm.width(problem)
         ratio = math.sqrt(5) * first.sigma / D
         # w_1 = w^_1 + noise with w^_1 in W: beyond D + D_2 from it no point of W is within D_2 of w_1.
-        empty = float(stats.chi.sf((D + second.radius) / first.sigma, 5))
+        empty = float(scipy.stats.chi.sf((D + second.radius) / first.sigma, 5))
         try:
             algorithm.schedule(problem, size)
             return differs(f"the schedule accepts n = {size:,} though sqrt(d) sigma_1/D = {ratio:.3g}")

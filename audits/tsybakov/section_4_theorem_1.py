@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import LocalisedClipped
@@ -199,7 +199,7 @@ def records_in_random_order(context: Context, *, instance: tuple[str, str, int, 
     phases = algorithm.schedule(told(work), n).phases
     drift = math.fsum(phase.level / phase.weight for phase in phases[1:])
     apart, margin = moved / sigma, drift / sigma
-    hit, missed, claimed = map(float, stats.norm.sf([cut + margin - apart, cut + margin, cut - margin]))
+    hit, missed, claimed = map(float, scipy.stats.norm.sf([cut + margin - apart, cut + margin, cut - margin]))
     delta = (hit + missed) / 2 - math.e * claimed
     return refuted_by(
         "tsybakov/thm-1",

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import fft, special, stats
 
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
@@ -94,8 +94,8 @@ def printed_noise_at_the_epsilon_of_the_experiments(context: Context) -> Verdict
     violating = [point.x for point in points if point.value > promise.delta]
     smallest = min(violating, default=math.inf)
     plan = PermutedAccelerated(calibration="literal", batches=T).schedule(told(PLANE, promise), 100 * T)
-    h, others = odd_record(plan), stats.norm.cdf(cut) ** (T - 1)
-    found = (1 - stats.norm.cdf(cut - h) * others) - math.exp(8.0) * (1 - stats.norm.cdf(cut + h) * others)
+    h, others = odd_record(plan), scipy.stats.norm.cdf(cut) ** (T - 1)
+    found = (1 - scipy.stats.norm.cdf(cut - h) * others) - math.exp(8.0) * (1 - scipy.stats.norm.cdf(cut + h) * others)
     numbers = {"exact delta(8)": shuffled_delta(h, T, 8.0), "smallest T of the table that violates": smallest}
     return refuted_by(
         "tsybakov/alg-6@literal",
@@ -344,16 +344,16 @@ def _root(y: Array, epsilon: float) -> Array:
 
 def _masses(places: Array) -> Array:
     """Probabilities of the 2 POINTS + 1 grid values under N(0, 1), whose cells meet at `places`."""
-    tail = special.ndtr(-places)
+    tail = scipy.special.ndtr(-places)
     # Differences of whichever tail is the smaller one, so that small masses keep their digits.
-    upper, lower = tail[:-1] - tail[1:], np.diff(special.ndtr(places))
-    return np.concatenate([[special.ndtr(places[0])], np.where(places[:-1] > 0, upper, lower), [tail[-1]]])
+    upper, lower = tail[:-1] - tail[1:], np.diff(scipy.special.ndtr(places))
+    return np.concatenate([[scipy.special.ndtr(places[0])], np.where(places[:-1] > 0, upper, lower), [tail[-1]]])
 
 
 def _added(a: Array, b: Array) -> Array:
     """Law of the sum of two grid values, cut at the ends of the grid."""
-    size = fft.next_fast_len(2 * len(a), real=True)
-    total = np.maximum(fft.irfft(fft.rfft(a, size) * fft.rfft(b, size), size)[: 2 * len(a) - 1], 0.0)
+    size = scipy.fft.next_fast_len(2 * len(a), real=True)
+    total = np.maximum(scipy.fft.irfft(scipy.fft.rfft(a, size) * scipy.fft.rfft(b, size), size)[: 2 * len(a) - 1], 0.0)
     cut = total[POINTS : POINTS + len(a)].copy()
     cut[0] += total[:POINTS].sum()
     cut[-1] += total[POINTS + len(a) :].sum()

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import integrate, optimize, stats
 
 from dpcheck.accounting import advanced_composition, optimal_delta
 from dpcheck.algorithms.user_level import ThresholdTest
@@ -49,7 +49,10 @@ def sensitivity_of_a_mean_of_users(context: Context, *, p: float) -> Verdict:
 @check("user_level/def-a2", kind="accuracy", grid={"b": (0.5, 3.0)})
 def laplace_density_integrates_to_one(context: Context, *, b: float) -> Verdict:
     """The density of Definition A.2 over both half-lines."""
-    total = 2 * integrate.quad(lambda t: stated("user_level/def-a2", t=t, b=b) if t > 0 else 1 / (2 * b), 0, 50 * b)[0]
+    total = (
+        2
+        * scipy.integrate.quad(lambda t: stated("user_level/def-a2", t=t, b=b) if t > 0 else 1 / (2 * b), 0, 50 * b)[0]
+    )
     return agree([total], [1.0], "mass", tolerance=1e-8)
 
 
@@ -66,7 +69,7 @@ def log_ratio_of_two_laplace_laws(context: Context, *, epsilon: float) -> Verdic
     """The log-density ratio of the worst pair: epsilon beyond both centres, never more by the triangle inequality."""
     x = np.linspace(-60, 60, 4001) / epsilon
     scale = 1 / epsilon
-    ratio = stats.laplace.logpdf(x, 0, scale) - stats.laplace.logpdf(x, 1, scale)
+    ratio = scipy.stats.laplace.logpdf(x, 0, scale) - scipy.stats.laplace.logpdf(x, 1, scale)
     covers = "the ratio is piecewise linear in x and constant beyond the centres 0 and 1"
     return accuracy.never_violated(np.abs(ratio), epsilon, statement="|log-ratio| <= epsilon", covers=covers)
 
@@ -78,13 +81,15 @@ def laplace_curve_by_quadrature(context: Context, *, epsilon: float) -> Verdict:
     budgets = [share * epsilon for share in (0.0, 0.3, 0.7, 0.95)]
 
     def excess(x: float, budget: float) -> float:
-        p, q = stats.laplace.pdf(x, 0, scale), stats.laplace.pdf(x, 1, scale)
+        p, q = scipy.stats.laplace.pdf(x, 0, scale), scipy.stats.laplace.pdf(x, 1, scale)
         return float(max(0.0, p - math.exp(budget) * q))
 
     found = []
     for budget in budgets:
         turn = (1 - budget / epsilon) / 2  # where the ratio is e^budget
-        found.append(sum(integrate.quad(excess, *ends, args=(budget,))[0] for ends in ((-80 * scale, 0), (0, turn))))
+        found.append(
+            sum(scipy.integrate.quad(excess, *ends, args=(budget,))[0] for ends in ((-80 * scale, 0), (0, turn)))
+        )
     wanted = [stated("user_level/lem-a4@derived", t=budget, epsilon=epsilon) for budget in budgets]
     return agree(found, wanted, "delta", tolerance=1e-7)
 
@@ -106,7 +111,7 @@ def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdic
     """The exact curve at epsilon = 10; the numbers hold the first epsilon that is violated."""
     allowed = 1 / int(delta[2:])
     found = gaussian_share(10.0, allowed) * allowed
-    first = float(optimize.brentq(lambda e: gaussian_share(e, allowed) - 1, 5.0, 10.0))
+    first = float(scipy.optimize.brentq(lambda e: gaussian_share(e, allowed) - 1, 5.0, 10.0))
     verdict = accuracy.never_violated(
         found,
         allowed,
@@ -201,15 +206,17 @@ def sampled_delta(weights: np.ndarray, deviation: float, budget: float) -> float
     low, high = -40 * deviation, 40 * deviation
     if log_ratio(low) > 0:
         return -math.expm1(budget)
-    place = float(optimize.brentq(log_ratio, low, high, xtol=1e-12))
-    return float(weights @ stats.norm.sf((place - k) / deviation)) - math.exp(budget) * float(
-        stats.norm.sf(place / deviation)
+    place = float(scipy.optimize.brentq(log_ratio, low, high, xtol=1e-12))
+    return float(weights @ scipy.stats.norm.sf((place - k) / deviation)) - math.exp(budget) * float(
+        scipy.stats.norm.sf(place / deviation)
     )
 
 
 def tight_deviation(epsilon: float, delta: float) -> float:
     """Gaussian noise that is exactly (epsilon, delta)-private at sensitivity 1."""
-    return float(optimize.brentq(lambda s: gaussian_delta(1 / s, epsilon) - delta, 0.05, 200 / epsilon, xtol=1e-13))
+    return float(
+        scipy.optimize.brentq(lambda s: gaussian_delta(1 / s, epsilon) - delta, 0.05, 200 / epsilon, xtol=1e-13)
+    )
 
 
 @check("user_level/lem-a8@derived", kind="privacy")
@@ -229,7 +236,7 @@ DRAWS = {"M = N = 100": (100, 100), "M = 50, N = 100": (50, 100), "M = N = 1000"
 
 def with_replacement(M: int, N: int) -> float:
     """Exact delta at the printed epsilon' when M of N users are drawn with replacement; base (1/2, 1e-6)."""
-    weights = stats.binom.pmf(np.arange(min(M, 60) + 1), M, 1 / N)
+    weights = scipy.stats.binom.pmf(np.arange(min(M, 60) + 1), M, 1 / N)
     return sampled_delta(weights, tight_deviation(0.5, 1e-6), math.expm1(0.5) * M / N)
 
 
@@ -292,7 +299,7 @@ def subsets_are_uniform_and_distinct(context: Context) -> Verdict:
         return differs("a record was drawn twice", "exact")
     counts = np.bincount(low * 5 + high, minlength=25)
     counts = counts[counts > 0]
-    test = stats.chisquare(counts)
+    test = scipy.stats.chisquare(counts)
     said = f"{len(counts)} of 10 pairs seen, chi-square p-value {test.pvalue:.3g} over {trials:,} subsets"
     fields: dict[str, Any] = {
         "failure_probability": context.failure_probability,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import special, stats
 
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
@@ -25,7 +25,7 @@ def gaussian_vectors_are_norm_subgaussian(context: Context, *, d: int) -> Verdic
     zeta = 1.0 if d == 1 else 2 * math.sqrt(d)
     right = stated_each("user_level/def-a10", t=t[1:], zeta=zeta)
     return accuracy.never_violated(
-        stats.chi.sf(t[1:], d),
+        scipy.stats.chi.sf(t[1:], d),
         right,
         statement="P(|X| >= t) <= 2 exp(-t^2/(2 zeta^2))",
         drawn=False,
@@ -46,8 +46,8 @@ def bounded_vectors_are_norm_subgaussian(context: Context, *, b: float) -> Verdi
 def bounded_scalars_are_subgaussian(context: Context) -> Verdict:
     """cosh(v) <= exp(v^2/2) term by term: v^(2k)/(2k)! against (v^2/2)^k/k!, for the fair sign, the worst of all."""
     k = np.arange(1, 200)
-    left = -special.gammaln(2 * k + 1.0)
-    right = -k * math.log(2) - special.gammaln(k + 1.0)
+    left = -scipy.special.gammaln(2 * k + 1.0)
+    right = -k * math.log(2) - scipy.special.gammaln(k + 1.0)
     return accuracy.never_violated(
         left - right,
         np.zeros(len(k)),
@@ -92,7 +92,7 @@ def sums_of_fair_signs(context: Context, *, n: int) -> Verdict:
     left = []
     for gamma in gammas:
         least = math.ceil((n + stated("user_level/thm-a11@corrected", b=1.0, n=n, gamma=float(gamma))) / 2 - 1e-9)
-        left.append(2 * float(stats.binom.sf(least - 1, n, 0.5)))
+        left.append(2 * float(scipy.stats.binom.sf(least - 1, n, 0.5)))
     covers = "S_n = 2 Bin(n, 1/2) - n, both tails; for these n and gamma"
     return accuracy.never_violated(left, gammas, statement="P(|S_n| >= sqrt(2n log(2/gamma))) <= gamma", covers=covers)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.algorithms.user_level import PhasedSGD
 from dpcheck.algorithms.user_level.sizes import best_q, log_ratio
@@ -200,8 +200,8 @@ def repaired_share(users: int, samples: int, eps: float, dlt: float) -> tuple[fl
     groups = 100 * log_ratio(20 * users * samples, eps, dlt) / eps
     C, chance = math.ceil(groups), dlt / (10 * math.exp(eps))
     core = math.ceil(3 * C / 5) - 1
-    kept = float(stats.binom.ppf(chance, core, 6 * (core / C) - 3))
-    other = int(np.argmax(stats.binom.sf(np.arange(min(C, 2000)), C - 1, 6 / C) <= chance))
+    kept = float(scipy.stats.binom.ppf(chance, core, 6 * (core / C) - 3))
+    other = int(np.argmax(scipy.stats.binom.sf(np.arange(min(C, 2000)), C - 1, 6 / C) <= chance))
     moved = 4 * (2 + other) / kept  # in units of tau
     printed = 100 * math.log(users / dlt) ** 2 / (eps * groups)
     needed = moved * math.sqrt(2 * math.log(2 * users / dlt)) / (eps / 4)

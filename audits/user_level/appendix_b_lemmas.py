@@ -6,8 +6,8 @@ import itertools
 import math
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.algorithms.user_level.sizes import log_ratio
 from dpcheck.checks import Context, check
@@ -99,7 +99,7 @@ def number_of_other_inclusions(context: Context) -> Verdict:
     for count, digits in itertools.product((6, 12, 60, 1000, 10**6), range(1, context.scale(13, 60))):
         zeta = 10.0**-digits
         beyond = math.ceil(stated("user_level/lem-b2@tail", zeta=zeta)) - 1
-        left.append(float(stats.binom.sf(beyond, count - 1, 6 / count)))
+        left.append(float(scipy.stats.binom.sf(beyond, count - 1, 6 / count)))
         right.append(zeta)
     covers = "sums of Bernoulli(<= 6/C) are dominated by the binomial; for each C and zeta of the grid"
     return accuracy.never_violated(left, right, statement="P(B >= 6(e - 1) + log(1/zeta)) <= zeta", covers=covers)

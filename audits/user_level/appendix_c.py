@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import integrate, optimize, stats
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM
@@ -82,7 +82,7 @@ def tail_of_the_query_noise(context: Context) -> Verdict:
     found, wanted = [], []
     for users, samples, eps, dlt in itertools.product((1e3, 1e6), (1, 1e3), (0.1, 1.0, 10.0), (1e-6, 1e-20)):
         K = 500 * log_ratio(users**2 * samples**2, eps, dlt) / eps
-        found.append(math.log(2) + float(stats.laplace.logsf(K / 20, scale=16 / eps)))
+        found.append(math.log(2) + float(scipy.stats.laplace.logsf(K / 20, scale=16 / eps)))
         wanted.append(math.log(stated("user_level/thm-c1@tail", N=users, m=samples, epsilon=eps, delta=dlt)))
     return agree(found, wanted, "log-probability")
 
@@ -92,10 +92,12 @@ def probability_of_a_false_halt(context: Context, *, K: float) -> Verdict:
     """P(Lap(8) - Lap(16) > K/5) by quadrature over the threshold noise, epsilon = 1."""
 
     def joint(x: float) -> float:
-        return float(stats.laplace.pdf(x, scale=8) * stats.laplace.cdf(x - K / 5, scale=16))
+        return float(scipy.stats.laplace.pdf(x, scale=8) * scipy.stats.laplace.cdf(x - K / 5, scale=16))
 
-    found = sum(integrate.quad(joint, *ends, epsabs=0, epsrel=1e-11, limit=200)[0] for ends in ((-400, 0), (0, K / 5)))
-    found += integrate.quad(joint, K / 5, K / 5 + 400, epsabs=0, epsrel=1e-11, limit=200)[0]
+    found = sum(
+        scipy.integrate.quad(joint, *ends, epsabs=0, epsrel=1e-11, limit=200)[0] for ends in ((-400, 0), (0, K / 5))
+    )
+    found += scipy.integrate.quad(joint, K / 5, K / 5 + 400, epsabs=0, epsrel=1e-11, limit=200)[0]
     return agree([found], [stated("user_level/thm-c1@halt", K=K, epsilon=1.0)], "P(halt)", tolerance=1e-7)
 
 
@@ -186,12 +188,12 @@ def asked_over_printed(users: int, T: int, eps: float, dlt: float) -> float:
     zeta = delta/(10 T e^epsilon).
     """
     zeta = dlt / (10 * T * math.exp(eps))
-    other = int(np.argmax(stats.poisson.sf(np.arange(2000), 6) <= zeta))
+    other = int(np.argmax(scipy.stats.poisson.sf(np.arange(2000), 6) <= zeta))
 
     def composed(each: float) -> float:
         return math.sqrt(2 * T * math.log(4 / dlt)) * each + T * each * math.expm1(each) - eps / 2
 
-    each = float(optimize.brentq(composed, 0.0, eps))
+    each = float(scipy.optimize.brentq(composed, 0.0, eps))
     needed = 4 * (2 + other) / (0.4 * users) * math.sqrt(2 * math.log(8 * T / dlt)) / each
     return needed / (1000 * math.sqrt(T) * log_ratio(users, eps, dlt) / (eps * users))
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import optimize
 
 from dpcheck.algorithms.user_level import MinibatchSGD
 from dpcheck.algorithms.user_level.accelerated import ac_sa, multistage_ac_sa, stage, stages
@@ -233,7 +233,7 @@ def worst_private_point(choices: int, epsilon: float, delta: float) -> float:
         row[start : start + c] = 1
         rows.append(row)
         limits.append(delta)
-    found = optimize.linprog(cost, np.array(rows), np.array(limits), equal, np.ones(c), bounds=(0, None))
+    found = scipy.optimize.linprog(cost, np.array(rows), np.array(limits), equal, np.ones(c), bounds=(0, None))
     return -float(found.fun)
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import integrate, special, stats
 
 from dpcheck.algorithms.user_level import SmoothedERM
 from dpcheck.algorithms.user_level.sizes import smallest_users
@@ -43,7 +43,7 @@ def shifts_follow_their_law(context: Context, *, d: int) -> Verdict:
     """(|y|/r)^d is uniform on [0, 1], so that E|y| = r d/(d + 1): the Kolmogorov distance of many lengths."""
     size, r = context.scale(20_000, 200_000), 0.3
     length = np.linalg.norm(uniform_ball(context.rng(), (size, d), r), axis=1)
-    test = stats.kstest((length / r) ** d, "uniform")
+    test = scipy.stats.kstest((length / r) ** d, "uniform")
     mean = float(length.mean())
     numbers = {
         "mean length": mean,
@@ -78,7 +78,7 @@ def shifted_slopes_are_unbiased(context: Context, *, x: float) -> Verdict:
 def curvature_of_smoothed_kinks(context: Context) -> Verdict:
     """Second derivative at 0 of the smoothed |<u, x>|, r = 1: 2 V_(d-1)/V_d of ball volumes, against sqrt d."""
     dims = np.arange(1, context.scale(200, 2000))
-    log_ball = special.gammaln(dims / 2 + 1) - special.gammaln((dims + 1) / 2) - math.log(math.pi) / 2
+    log_ball = scipy.special.gammaln(dims / 2 + 1) - scipy.special.gammaln((dims + 1) / 2) - math.log(math.pi) / 2
     found = 2 * np.exp(log_ball)
     bound = stated_each("user_level/lem-d1", L=1.0, d=dims.astype(float), r=1.0)
     return accuracy.never_violated(found, bound, statement="curvature of |<u, x>| <= L sqrt(d)/r", drawn=False)
@@ -97,7 +97,7 @@ def smoothness_on_the_line_is_exact(context: Context) -> Verdict:
 @check("user_level/lem-d1@literal", kind="accuracy", expect="refuted")
 def smoothing_does_not_lower_a_convex_function(context: Context) -> Verdict:
     """f = |x|, r = 1 at 0: the mean of |y| over [-1, 1] by quadrature, against f(0) = 0."""
-    found = integrate.quad(abs, -1, 1, points=[0])[0] / 2
+    found = scipy.integrate.quad(abs, -1, 1, points=[0])[0] / 2
     return accuracy.never_violated(
         found,
         stated("user_level/lem-d1@literal"),
@@ -121,7 +121,7 @@ def smoothing_on_the_line(context: Context) -> Verdict:
 @check("user_level/lem-d1@corrected", kind="accuracy", grid={"d": (1, 2, 10, 50)})
 def mean_length_of_the_shift(context: Context, *, d: int) -> Verdict:
     """f = |x| at 0 attains the bound: E|y| = r d/(d + 1), by the density d rho^(d - 1) of the radius."""
-    mean = integrate.quad(lambda rho: d * rho**d, 0, 1)[0]
+    mean = scipy.integrate.quad(lambda rho: d * rho**d, 0, 1)[0]
     return agree([mean], [stated("user_level/lem-d1@corrected", L=1.0, r=1.0, d=d)], "E|y|, r = 1")
 
 

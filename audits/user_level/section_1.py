@@ -10,8 +10,8 @@ from typing import Any
 
 import mpmath
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import GroupPrivacy
@@ -145,7 +145,7 @@ def direct_total_variation(samples: int) -> mpmath.mpf:
 
 def total_variation(samples: int) -> float:
     """TV(Bin(N, (1 + a)/2), Bin(N, (1 - a)/2)), a = 1/sqrt N: 1 - 2 P(wrong side), ties split."""
-    law = stats.binom(samples, (1 + 1 / math.sqrt(samples)) / 2)
+    law = scipy.stats.binom(samples, (1 + 1 / math.sqrt(samples)) / 2)
     tie = float(law.pmf(samples // 2)) if samples % 2 == 0 else 0.0
     below = float(law.cdf((samples - 1) // 2)) if samples % 2 else float(law.cdf(samples // 2 - 1))
     return 1 - 2 * (below + tie / 2)
@@ -198,7 +198,7 @@ def bayes(n: int, m: int) -> float:
     """Exact: (1/(2 sqrt(nm)))(1 - TV) for one coordinate from all nm samples, L = R = 1."""
     N, a = n * m, 1 / math.sqrt(n * m)
     k = np.arange(N + 1)
-    tv = 0.5 * np.abs(stats.binom.pmf(k, N, (1 + a) / 2) - stats.binom.pmf(k, N, (1 - a) / 2)).sum()
+    tv = 0.5 * np.abs(scipy.stats.binom.pmf(k, N, (1 + a) / 2) - scipy.stats.binom.pmf(k, N, (1 - a) / 2)).sum()
     return a / 2 * (1 - float(tv))
 
 
@@ -246,7 +246,7 @@ def bayes_risk_tends_to_its_limit(context: Context) -> Verdict:
             "limit",
             stated("user_level/fact-lower-bound@derived", n=1.0, m=1.0, L=1.0, D=1.0),
             "=",
-            stats.norm.sf(1.0),
+            scipy.stats.norm.sf(1.0),
             1e-9,
         )
     )

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.algorithms.user_level import PhasedSGD
 from dpcheck.algorithms.user_level.concentration import concentration_score, inclusion, neighbour_counts
@@ -190,7 +190,7 @@ def halting_bit_of_two_clusters(context: Context, *, C: int) -> Verdict:
     noise = Laplace(20 / epsilon)
 
     def passes(score: float) -> float:
-        return float(stats.laplace.sf((0.8 * C - score) / noise.scale))
+        return float(scipy.stats.laplace.sf((0.8 * C - score) / noise.scale))
 
     for k in range(1, C):
         cloud, moved = np.zeros((1, C, 1)), np.zeros((1, C, 1))
@@ -217,7 +217,7 @@ def pass_of_an_empty_set(context: Context, *, epsilon: float) -> Verdict:
     half = C // 2
     points = np.repeat([0.0, 9.0], [half, C - half])[None, :, None]
     score = float(concentration_score(points, 1.0)[0])
-    chance = float(stats.laplace.sf((0.8 * C - score) / (20 / epsilon)))
+    chance = float(scipy.stats.laplace.sf((0.8 * C - score) / (20 / epsilon)))
     formula = 0.5 * (delta / (20 * n * m * math.exp(epsilon))) ** 1.5
     return accuracy.never_violated(
         [chance, chance], [delta / 10, formula], statement="P(pass at two halves) <= delta/10",
@@ -237,7 +237,7 @@ def _mixture(positions: Array, sigma: float) -> tuple[Any, list[tuple[float, flo
         if np.ptp(unsure) > 1e-9 or np.ptp(chances) > 1e-9:
             raise ValueError("the uncertain points differ; enumerate them")
         k = np.arange(len(unsure) + 1)
-        weights = stats.binom.pmf(k, len(unsure), chances[0])
+        weights = scipy.stats.binom.pmf(k, len(unsure), chances[0])
         means = (sure.sum() + k * unsure[0]) / (len(sure) + k)
         parts = [(float(w), float(c)) for w, c in zip(weights, means, strict=True) if w > 1e-18]
     logs = np.log([w for w, _ in parts])

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sympy as sp
-from scipy import stats
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import MinibatchSGD
@@ -270,7 +270,7 @@ def score_of_a_user_drawn_twice(context: Context) -> Verdict:
     numbers = {
         **verdict.numbers,
         "epsilon of the bits when drawn twice, epsilon = 1": AboveThreshold(8.0, 16.0).pure(found),
-        "P(drawn twice or more), K = N = 30": float(stats.binom.sf(1, 30, 1 / 30)),
+        "P(drawn twice or more), K = N = 30": float(scipy.stats.binom.sf(1, 30, 1 / 30)),
     }
     return replace(verdict, numbers=numbers)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
 from numpy.typing import NDArray
-from scipy import special
 
 from dpcheck.accounting.composition import smallest_epsilon
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
@@ -108,8 +107,8 @@ def sampled_renyi(
     # |P - Q|^j <= P^j + Q^j, and <= (e^pure - 1)^j min(P, Q)^j
     bound = power + np.minimum(math.log(2), j[:, None] * ratio)
     bound[0] = np.minimum(bound[0], math.log(4) + _log_expm1(power[0]))
-    terms = j * math.log(gamma) + special.logsumexp(bound + log_share, axis=1)
-    factorials = special.gammaln(np.arange(orders + 2) + 1.0)
+    terms = j * math.log(gamma) + scipy.special.logsumexp(bound + log_share, axis=1)
+    factorials = scipy.special.gammaln(np.arange(orders + 2) + 1.0)
     result = np.empty(orders - 1)
     for alpha in j:
         choose = factorials[alpha] - factorials[2 : alpha + 1] - factorials[alpha - 2 :: -1]
@@ -156,15 +155,15 @@ def shuffle_delta(epsilon: float, epsilon0: float, n: int) -> float:
     check_nonnegative("epsilon0", epsilon0)
     if epsilon >= epsilon0:
         return 0.0
-    p, clone = float(special.expit(epsilon0)), math.exp(-epsilon0)
+    p, clone = float(scipy.special.expit(epsilon0)), math.exp(-epsilon0)
     spread = 10 * math.sqrt((n - 1) * clone * (1 - clone)) + 60
     c = np.arange(max(0, int((n - 1) * clone - spread)), min(n - 1, int((n - 1) * clone + spread)) + 1)
-    missed = float(special.bdtr(c[0] - 1, n - 1, clone) if c[0] > 0 else 0.0)
-    missed += float(special.bdtrc(c[-1], n - 1, clone) if c[-1] < n - 1 else 0.0)
+    missed = float(scipy.special.bdtr(c[0] - 1, n - 1, clone) if c[0] > 0 else 0.0)
+    missed += float(scipy.special.bdtrc(c[-1], n - 1, clone) if c[-1] < n - 1 else 0.0)
     # P(a) = p B(a - 1) + (1 - p) B(a), Q the same with p and 1 - p swapped, B ~ Bin(c, 1/2): P > e^eps Q for large a.
     cut = (p * (1 + math.exp(epsilon)) - 1) / ((2 * p - 1) * (1 + math.exp(epsilon)))
     a = np.floor(cut * (c + 1))
-    above = np.where(a <= 0, 1.0, special.betainc(np.maximum(a, 1), c - a + 1, 0.5))  # P(B >= a)
+    above = np.where(a <= 0, 1.0, scipy.special.betainc(np.maximum(a, 1), c - a + 1, 0.5))  # P(B >= a)
     at = scipy.stats.binom.pmf(a, c, 0.5)
     from_cut = np.maximum(0.0, above - at)
     upper = p * above + (1 - p) * from_cut

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from dpcheck.accounting.account import account
 from dpcheck.accounting.conversion import check_delta
@@ -90,7 +90,7 @@ def smallest_noise(
         return -1.0 if account(schedule(math.exp(log_x))).within(promise) else 1.0
 
     bracket = (math.log(low), math.log(high))
-    root = float(optimize.bisect(excess, *bracket, xtol=tolerance / 4))
+    root = float(scipy.optimize.bisect(excess, *bracket, xtol=tolerance / 4))
     return math.exp(root + tolerance / 2)
 
 

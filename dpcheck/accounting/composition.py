@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
 from numpy.typing import NDArray
-from scipy import special
 
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
 from dpcheck.errors import InvalidInput
@@ -84,7 +83,7 @@ class Composition:
         losses, weights = np.zeros(1), np.ones(1)
         for epsilon, count in _merged(pure):
             wins = np.arange(count + 1)
-            chance = scipy.stats.binom.pmf(wins, count, special.expit(epsilon))
+            chance = scipy.stats.binom.pmf(wins, count, scipy.special.expit(epsilon))
             losses = (losses[:, None] + epsilon * (2 * wins - count)).ravel()
             weights = (weights[:, None] * chance).ravel()
         self.losses, self.weights = losses, weights
@@ -123,6 +122,6 @@ def _gaussian_profile(mu: float, epsilon: Array) -> Array:
     """Vectorised `privacy.gaussian_delta`; mu = 0 is a mechanism that looks at no data."""
     if mu == 0:
         return np.asarray(-np.expm1(np.minimum(epsilon, 0.0)))
-    upper = special.log_ndtr(mu / 2 - epsilon / mu)
-    lower = special.log_ndtr(-mu / 2 - epsilon / mu) + epsilon
+    upper = scipy.special.log_ndtr(mu / 2 - epsilon / mu)
+    lower = scipy.special.log_ndtr(-mu / 2 - epsilon / mu) + epsilon
     return np.asarray(np.exp(upper) * -np.expm1(np.minimum(0.0, lower - upper)))

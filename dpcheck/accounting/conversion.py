@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import pure_to_zcdp
@@ -59,7 +59,7 @@ def _best_order(objective: Callable[[float], float], orders: Array) -> float:
     low, high = (math.log(float(orders[i]) - 1) for i in (max(0, best - 1), min(len(orders) - 1, best + 1)))
     if low == high:
         return float(values[best])
-    found = optimize.minimize_scalar(lambda u: objective(1 + math.exp(u)), bounds=(low, high), method="bounded")
+    found = scipy.optimize.minimize_scalar(lambda u: objective(1 + math.exp(u)), bounds=(low, high), method="bounded")
     return min(float(values[best]), float(found.fun))
 
 
@@ -120,7 +120,7 @@ def zcdp_for(epsilon: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while zcdp_to_epsilon(high, delta) < epsilon:
         low, high = high, 2 * high
-    root = optimize.brentq(lambda r: zcdp_to_epsilon(r, delta) - epsilon, low, high, xtol=1e-300, rtol=1e-12)
+    root = scipy.optimize.brentq(lambda r: zcdp_to_epsilon(r, delta) - epsilon, low, high, xtol=1e-300, rtol=1e-12)
     return float(root) * (1 - 1e-12)
 
 
@@ -132,7 +132,7 @@ def pure_renyi(alpha: float, epsilon: float) -> float:
         # log((e^(alpha eps) + e^((1 - alpha) eps)) / (e^eps + 1)), its smaller term and its rounding negligible or kept
         top = np.logaddexp(alpha * epsilon, (1 - alpha) * epsilon) - np.logaddexp(epsilon, 0.0)
         return min(epsilon, float(top) / (alpha - 1))
-    p = special.expit(epsilon)
+    p = scipy.special.expit(epsilon)
     # First-order terms cancel: sum p e^((alpha - 1) loss) - 1, with losses +-epsilon.
     excess = p * math.expm1((alpha - 1) * epsilon) + (1 - p) * math.expm1(-(alpha - 1) * epsilon)
     return min(epsilon, max(0.0, math.log1p(float(excess)) / (alpha - 1)))

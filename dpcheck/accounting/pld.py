@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
-from scipy import optimize
 
 from dpcheck.accounting.account import Account, Stretch
 from dpcheck.accounting.amplification import copies
@@ -83,7 +82,7 @@ def copies_pair(sigma: float, size: int, rows: int, step: float = STEP) -> Any:
             return 1.0
         if value <= loss(-reach):
             return 0.0
-        x = optimize.brentq(lambda y: loss(y) - value, -reach, reach, xtol=1e-14 * reach)
+        x = scipy.optimize.brentq(lambda y: loss(y) - value, -reach, reach, xtol=1e-14 * reach)
         return float(chances @ scipy.stats.norm.cdf((x - k) / sigma))
 
     return package.create_from_cdf(cdf, value_discretization_interval=step)

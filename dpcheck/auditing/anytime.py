@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from dpcheck.auditing import rules, spending
 from dpcheck.auditing.cells import Partition
@@ -149,7 +149,7 @@ def earliest_look(cells: Partition, rule: rules.Rule, epsilon: float) -> float:
     level = np.abs(rule.level.astype(float))
     share = float(level @ (cells.p + cells.q)) / (2 * max(1.0, float(level.max())))
     # A held-out part that found nothing to guess says nothing.
-    return WRONG / max(1e-12, share * float(special.expit(-epsilon))) if share > 0 else 0.0
+    return WRONG / max(1e-12, share * float(scipy.special.expit(-epsilon))) if share > 0 else 0.0
 
 
 @dataclass
@@ -250,7 +250,7 @@ class State:
         """Level of a single test that needs as high a score as the bound's at the last look; 0 before the first one."""
         if not self.looks:
             return 0.0
-        return float(special.ndtr(-spending.critical(self.schedule, self.bound.level, self.looks)[-1]))
+        return float(scipy.special.ndtr(-spending.critical(self.schedule, self.bound.level, self.looks)[-1]))
 
     def refutes(self) -> bool:
         """Whether some look rejected the claim."""

@@ -10,9 +10,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
-from scipy.optimize import brentq, isotonic_regression
 
 Array = NDArray[np.float64]
 CELLS, FEWEST_CELLS, OUTPUTS_A_CELL = 160, 16, 6
@@ -75,7 +74,7 @@ class Partition:
 
     def taught(self, counts: NDArray[np.int64]) -> Partition:
         """The same cells, their laws learned from (cells, 2) counts."""
-        told = special.expit(self.centres) if self.known else None
+        told = scipy.special.expit(self.centres) if self.known else None
         if told is not None and not _objection(counts[:-1], told):
             halted = (counts[-1, 0] + 0.25) / (counts[-1].sum() + 0.5)
             p, q = _balanced(counts.sum(axis=1), np.append(told, halted))
@@ -98,14 +97,14 @@ def _objection(counts: NDArray[np.int64], posterior: Array) -> bool:
     """Whether counts contradict P(data | cell): a chi-squared that one in `OBJECTION` right ones exceeds."""
     total = counts.sum(axis=1).astype(float)
     share = counts[:, 0].sum() / max(1.0, total.sum())
-    odds = np.where(total > 0, special.logit(np.clip(posterior, 1e-12, 1 - 1e-12)), 0.0) + special.logit(
+    odds = np.where(total > 0, scipy.special.logit(np.clip(posterior, 1e-12, 1 - 1e-12)), 0.0) + scipy.special.logit(
         np.clip(share, 1e-12, 1 - 1e-12)
     )
-    mean = special.expit(odds)
+    mean = scipy.special.expit(odds)
     information = total * mean * (1 - mean)
     seen = information > 2
     scatter = float(((counts[seen, 0] - total[seen] * mean[seen]) ** 2 / information[seen]).sum())
-    return scatter > float(special.chdtri(max(1, int(seen.sum())), 1 / OBJECTION))
+    return scatter > float(scipy.special.chdtri(max(1, int(seen.sum())), 1 / OBJECTION))
 
 
 def learn_partition(
@@ -192,7 +191,8 @@ def _balanced(total: NDArray[np.int64], posterior: Array) -> tuple[Array, Array]
     lean = 2 * np.where(np.isfinite(posterior), np.clip(posterior, 1e-9, 1 - 1e-9), 0.5) - 1
     if lean.min() < 0 < lean.max():
         ends = np.array([-1 / lean.max(), -1 / lean.min()]) * (1 - 1e-12)
-        mass = mass / (1 + brentq(lambda tilt: float((mass * lean / (1 + tilt * lean)).sum()), *ends) * lean)
+        tilt = scipy.optimize.brentq(lambda t: float((mass * lean / (1 + t * lean)).sum()), *ends)
+        mass = mass / (1 + tilt * lean)
     p, q = (mass * (1 + sign * lean) + 1e-9 for sign in (1, -1))
     return p / p.sum(), q / q.sum()
 
@@ -215,8 +215,8 @@ def _shrunk(hits: Array, total: Array, model: Array, atom: NDArray[np.bool_]) ->
     own = np.clip((hits + model) / (total + 1), 1e-9, 1 - 1e-9)
     share = spread / (spread + 1 / np.maximum(information, 1e-12))
     share = np.where(atom, np.maximum(share, information / (information + ATOM_PRIOR)), share)
-    odds = (1 - share) * special.logit(model) + share * special.logit(own)
-    return np.asarray(special.expit(_monotone(odds, hits, total)))
+    odds = (1 - share) * scipy.special.logit(model) + share * scipy.special.logit(own)
+    return np.asarray(scipy.special.expit(_monotone(odds, hits, total)))
 
 
 def _monotone(odds: Array, hits: Array, total: Array) -> Array:
@@ -227,7 +227,7 @@ def _monotone(odds: Array, hits: Array, total: Array) -> Array:
     if len(odds) < FEW_CELLS:
         return odds
     rising = float(np.cov(np.arange(len(odds)), odds, aweights=total + 1e-9)[0, 1]) >= 0
-    ordered = isotonic_regression(odds, weights=total + 1e-9, increasing=rising).x
+    ordered = scipy.optimize.isotonic_regression(odds, weights=total + 1e-9, increasing=rising).x
 
     def likelihood(o: Array) -> float:
         return float(hits @ o - total @ np.logaddexp(0.0, o))
@@ -293,7 +293,7 @@ def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Ar
     design = np.ones((len(z), 1))
     weights, likelihood = _logistic(design, y, n)
     for kinks in range(1, MOST_KINKS + 1):
-        mean = special.expit(design @ weights)
+        mean = scipy.special.expit(design @ weights)
         root = np.sqrt(n * mean * (1 - mean) + 1e-12)[:, None]
         # What each further term adds to those in the model.
         basis = np.linalg.qr(design * root)[0]
@@ -307,7 +307,7 @@ def _smooth_share(hits: Array, total: Array, centres: Array, share: float) -> Ar
             best = (likelihood - price * kinks, design @ weights)
         elif kinks > 2:
             break
-    flat[usable] = special.expit(np.clip(best[1], -30, 30))
+    flat[usable] = scipy.special.expit(np.clip(best[1], -30, 30))
     return flat
 
 
@@ -324,7 +324,7 @@ def _logistic(design: Array, hits: Array, total: Array) -> tuple[Array, float]:
     """Binomial logistic regression by Newton's method with a trace of ridge: coefficients and log-likelihood."""
     weights = np.zeros(design.shape[1])
     share = hits.sum() / total.sum()
-    weights[0] = special.logit(np.clip(share, 1e-9, 1 - 1e-9))
+    weights[0] = scipy.special.logit(np.clip(share, 1e-9, 1 - 1e-9))
     ridge = 0.1 * np.eye(len(weights))
     ridge[0, 0] = 1e-9
 
@@ -334,7 +334,7 @@ def _logistic(design: Array, hits: Array, total: Array) -> tuple[Array, float]:
 
     value = objective(weights)
     for _ in range(40):
-        mean = special.expit(design @ weights)
+        mean = scipy.special.expit(design @ weights)
         gradient = design.T @ (hits - total * mean) - ridge @ weights
         hessian = (design * (total * mean * (1 - mean))[:, None]).T @ design + ridge
         step = np.linalg.solve(hessian, gradient)

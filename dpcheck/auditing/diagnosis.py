@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy import optimize
+import scipy
 
 from dpcheck.privacy import gaussian_delta
 
@@ -53,6 +53,6 @@ def _noise_multiple(epsilon: float, claimed: float, delta: float) -> float:
     """Ratio of the Gaussian shifts that give the two epsilons at this delta."""
 
     def shift(e: float) -> float:
-        return float(optimize.brentq(lambda mu: gaussian_delta(mu, e) - delta, 1e-6, 200.0))
+        return float(scipy.optimize.brentq(lambda mu: gaussian_delta(mu, e) - delta, 1e-6, 200.0))
 
     return shift(epsilon) / shift(claimed)

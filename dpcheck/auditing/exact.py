@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import integrate, optimize
 
 from dpcheck.errors import InvalidInput
 
@@ -148,7 +148,7 @@ class _Densities:
 
     @staticmethod
     def _integral(f: Callable[[float], float], low: float, high: float) -> float:
-        return float(integrate.quad(f, low, high, epsabs=1e-16, epsrel=1e-12, limit=200)[0])
+        return float(scipy.integrate.quad(f, low, high, epsabs=1e-16, epsrel=1e-12, limit=200)[0])
 
     def log_ratio(self, x: float) -> float:
         return self.first(x) - self.second(x)
@@ -176,7 +176,9 @@ class _Densities:
         found = []
         for left, right, a, b in zip(grid, grid[1:], values, values[1:], strict=False):
             if a * b < 0:
-                found.append(float(optimize.brentq(lambda x: self.log_ratio(x) - epsilon, left, right, xtol=1e-14)))
+                found.append(
+                    float(scipy.optimize.brentq(lambda x: self.log_ratio(x) - epsilon, left, right, xtol=1e-14))
+                )
         return found
 
     def epsilon(self, delta: float) -> float:
@@ -189,7 +191,7 @@ class _Densities:
             high *= 2
             if high > 1e4:
                 return math.inf
-        return float(optimize.brentq(lambda e: self.delta(e) - delta, 0.0, high, xtol=1e-12, rtol=1e-13))
+        return float(scipy.optimize.brentq(lambda e: self.delta(e) - delta, 0.0, high, xtol=1e-12, rtol=1e-13))
 
     def _supremum(self) -> float:
         grid = np.unique(np.concatenate([np.linspace(a, b, 17) for a, b in self.pieces()]))
@@ -199,7 +201,7 @@ class _Densities:
             # Still growing at a far end: unbounded, unless flat there.
             neighbour = 1 if best == 0 else len(grid) - 2
             return math.inf if values[best] - values[neighbour] > 1e-9 else max(0.0, float(values[best]))
-        found = optimize.minimize_scalar(
+        found = scipy.optimize.minimize_scalar(
             lambda x: -self.log_ratio(x),
             bounds=(grid[best - 1], grid[best + 1]),
             method="bounded",

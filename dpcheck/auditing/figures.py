@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,29 @@ from numpy.typing import NDArray
 from dpcheck.auditing.curve import Curve
 from dpcheck.privacy import ApproxDP, Guarantee
 
-if TYPE_CHECKING:
-    from dpcheck.auditing.result import AuditResult
-
 Array = NDArray[np.float64]
 DELTAS = np.geomspace(1e-6, 0.3, 61)
 
 
+class Drawable(Protocol):
+    """What a figure reads of an audit's result."""
+
+    @property
+    def claim(self) -> Guarantee: ...
+    @property
+    def curve(self) -> Curve | None: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def epsilon_lower(self) -> float: ...
+    @property
+    def confidence(self) -> str: ...
+    @property
+    def headline(self) -> str: ...
+
+
 def draw(
-    result: AuditResult, axes: Any = None, *, exact: Guarantee | None = None, accountant: Guarantee | None = None
+    result: Drawable, axes: Any = None, *, exact: Guarantee | None = None, accountant: Guarantee | None = None
 ) -> Any:
     """The observed trade-off curve with its certified band, and the lowest curve that the claim allows.
 
@@ -42,7 +56,7 @@ def draw(
 
 
 def sandwich(
-    result: AuditResult, axes: Any = None, *, exact: Guarantee | None = None, accountant: Guarantee | None = None
+    result: Drawable, axes: Any = None, *, exact: Guarantee | None = None, accountant: Guarantee | None = None
 ) -> Any:
     """Epsilon over delta: certified lower bound, estimate, exact value, and the upper curves of accountant and claim.
 
@@ -106,7 +120,7 @@ def _axes(axes: Any, size: tuple[float, float]) -> Any:
     return plt.subplots(figsize=size)[1]
 
 
-def _finished(axes: Any, result: AuditResult) -> Any:
-    axes.set_title(f"{result.mechanism}: {result.outcome.value}")
+def _finished(axes: Any, result: Drawable) -> Any:
+    axes.set_title(result.headline)
     axes.legend(fontsize="small")
     return axes

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpcheck.errors import InvalidInput
 
@@ -49,7 +49,7 @@ def randomised_response(answer: int, choices: int, keep: float) -> FiniteLaw:
 def exponential_mechanism(scores: ArrayLike, coefficient: float) -> FiniteLaw:
     """P(j) proportional to exp(-coefficient * score_j): scores are minimised (McSherry and Talwar 2007)."""
     s = _scores(scores)
-    law = special.softmax(-coefficient * s)
+    law = scipy.special.softmax(-coefficient * s)
     return FiniteLaw(tuple(range(len(s))), np.asarray(law))
 
 

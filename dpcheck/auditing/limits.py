@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, special, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.evalues import nearest_null
@@ -22,7 +22,7 @@ def limit_epsilon(p: ArrayLike, q: ArrayLike, delta: float, trials: int, failure
     Args:
         p, q: (cells,) laws of the output on a partition fine enough.
     """
-    needed = float(stats.norm.isf(failure_probability)) ** 2 / 2 / trials
+    needed = float(scipy.stats.norm.isf(failure_probability)) ** 2 / 2 / trials
 
     def surplus(epsilon: float) -> float:
         return float(nearest_null(p, q, epsilon, delta).growth) - needed
@@ -34,7 +34,7 @@ def limit_epsilon(p: ArrayLike, q: ArrayLike, delta: float, trials: int, failure
         high *= 1.5
         if high > 500:
             return math.inf
-    return float(optimize.brentq(surplus, 0.0, high, xtol=1e-6))
+    return float(scipy.optimize.brentq(surplus, 0.0, high, xtol=1e-6))
 
 
 def fewest_samples(
@@ -46,7 +46,7 @@ def fewest_samples(
     divergence = float(nearest_null(p, q, epsilon, delta).growth)
     if divergence < 1e-12:
         return None
-    reach = float(stats.norm.isf(failure_probability) + stats.norm.ppf(power))
+    reach = float(scipy.stats.norm.isf(failure_probability) + scipy.stats.norm.ppf(power))
     told = delta + (1 - delta) / (1 + math.exp(-epsilon))
     return max(math.ceil(2 * reach**2 / 2 / divergence), _fewest_if_told(told, failure_probability, power))
 
@@ -75,7 +75,9 @@ def fewest_of_any(
     divergence = float(nearest_null(law, law[[1, 0, 3, 2]], claimed, delta).growth)
     if divergence < 1e-12:
         return None
-    spread = special.rel_entr(power, failure_probability) + special.rel_entr(1 - power, 1 - failure_probability)
+    spread = scipy.special.rel_entr(power, failure_probability) + scipy.special.rel_entr(
+        1 - power, 1 - failure_probability
+    )
     return max(2, math.ceil(2 * float(spread) / divergence))
 
 
@@ -87,6 +89,6 @@ def fewest_on_gaussian_curve(mu: float, claimed: float, failure_probability: flo
     """
     if mu <= claimed:
         return None
-    reach = float(stats.norm.isf(failure_probability) + stats.norm.ppf(power))
-    told = _fewest_if_told(float(stats.norm.cdf(claimed / 2)), failure_probability, power)
+    reach = float(scipy.stats.norm.isf(failure_probability) + scipy.stats.norm.ppf(power))
+    told = _fewest_if_told(float(scipy.stats.norm.cdf(claimed / 2)), failure_probability, power)
     return max(told, math.ceil(4 * (reach / (mu - claimed)) ** 2))

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from dpcheck import seeds
 from dpcheck.auditing.findings import Finding, Grade, not_run
@@ -272,7 +272,7 @@ def timing(
     noise = np.linalg.norm(values - np.median(values, axis=0), axis=1)
     if np.ptp(noise) == 0:
         return not_run("timing", "negligible", "all outputs are equally far from their median")
-    test = stats.spearmanr(noise, taken, alternative="greater")
+    test = scipy.stats.spearmanr(noise, taken, alternative="greater")
     return Finding(
         attack="timing",
         found=bool(test.pvalue < failure_probability and test.statistic > 0.1),

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 from dpcheck import seeds
 from dpcheck.auditing.handing import handed
@@ -175,10 +175,10 @@ def one_run_p_value(right: int, guesses: int, canaries: int, epsilon: float, del
     if not 0 <= right <= guesses <= canaries:
         raise InvalidInput(f"need 0 <= right <= guesses <= canaries, got {right}, {guesses}, {canaries}")
     share = 1 / (1 + math.exp(-epsilon))
-    tail = float(stats.binom.sf(right - 1, guesses, share))
+    tail = float(scipy.stats.binom.sf(right - 1, guesses, share))
     if delta == 0 or right == 0:
         return min(1.0, tail)
-    below = np.cumsum(stats.binom.pmf(np.arange(right - 1, -1, -1), guesses, share))
+    below = np.cumsum(scipy.stats.binom.pmf(np.arange(right - 1, -1, -1), guesses, share))
     return min(1.0, tail + 2 * canaries * delta * float(np.max(below / np.arange(1, right + 1))))
 
 
@@ -210,7 +210,7 @@ def _inverse_blow_up(claim: Guarantee) -> Callable[[float], float]:
     """y -> f(1 - y): the least mass that an event of mass y may have on the other input."""
     if isinstance(claim, GaussianDP):
         mu = claim.mu
-        return lambda y: float(special.ndtr(special.ndtri(y) - mu))
+        return lambda y: float(scipy.special.ndtr(scipy.special.ndtri(y) - mu))
     eps = np.concatenate([[0.0], np.geomspace(1e-3, 40.0, 400)])
     slack = np.array([1 - claim.delta_at(float(e)) for e in eps])
     scale = np.exp(eps)

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from dpcheck import seeds
 from dpcheck.auditing.cells import Partition
@@ -303,7 +303,7 @@ def _between(sides: tuple[Side, Side], rng: np.random.Generator) -> Test:
     squares, freedom = squares[freedom > 0], freedom[freedom > 0]
     if not len(freedom):
         return np.ones(1), ""
-    unlike, alike = (np.asarray(tail(squares, freedom)) for tail in (stats.chi2.sf, stats.chi2.cdf))
+    unlike, alike = (np.asarray(tail(squares, freedom)) for tail in (scipy.stats.chi2.sf, scipy.stats.chi2.cdf))
     words = "unlike each other" if unlike.min() <= alike.min() else "more alike than independent ones would be"
     return _two(unlike, alike), f"calls on the same input are {words}"
 
@@ -318,8 +318,8 @@ def _call_scores(seen: Side, rng: np.random.Generator) -> Array:
     lower, upper, here = hypergeometric_parts(seen.hits[:-1], left[:-1, None], hits[:-1], seen.sizes[:-1, None])
     coin = rng.random(here.shape)
     below, above = lower + coin * here, upper + (1 - coin) * here
-    low = special.ndtri(np.clip(below, 1e-300, 0.5))
-    high = -special.ndtri(np.clip(above, 1e-300, 0.5))
+    low = scipy.special.ndtri(np.clip(below, 1e-300, 0.5))
+    high = -scipy.special.ndtri(np.clip(above, 1e-300, 0.5))
     return np.asarray(np.where(below < above, low, high))
 
 
@@ -341,7 +341,7 @@ def _rows(keys: NDArray[np.uint64]) -> Test:
     best = int(np.argmax(alike))
     if alike[best] < MATCHES:
         return none
-    log_p = math.log(count) + MATCHES * math.log(count / (count - MATCHES * most)) - special.gammaln(MATCHES + 1)
+    log_p = math.log(count) + MATCHES * math.log(count / (count - MATCHES * most)) - scipy.special.gammaln(MATCHES + 1)
     said = f"{int(alike[best])} outputs come back unchanged {int(distances[best])} runs later: noise is used again"
     return np.array([math.exp(min(0.0, log_p))]), said
 
@@ -355,7 +355,7 @@ def _keys(matrix: Array) -> NDArray[np.uint64]:
 
 def hypergeometric(drawn: Any, population: Any, marked: Any, draws: Any) -> tuple[Array, Array]:
     """P(X <= drawn) and P(X >= drawn), X the marked ones among `draws` of a population; elementwise."""
-    law = stats.hypergeom(population, marked, draws)
+    law = scipy.stats.hypergeom(population, marked, draws)
     return np.asarray(law.cdf(drawn)), np.asarray(law.sf(np.asarray(drawn) - 1))
 
 
@@ -365,7 +365,9 @@ def hypergeometric_parts(drawn: Any, population: Any, marked: Any, draws: Any) -
     x, size, marks, n = (np.array(v) for v in arrays)
 
     def choose(a: Array, b: Array) -> Array:
-        return np.asarray(special.gammaln(a + 1) - special.gammaln(b + 1) - special.gammaln(a - b + 1))
+        return np.asarray(
+            scipy.special.gammaln(a + 1) - scipy.special.gammaln(b + 1) - scipy.special.gammaln(a - b + 1)
+        )
 
     here = np.exp(np.minimum(0.0, choose(marks, x) + choose(size - marks, n - x) - choose(size, n)))
     down = x <= n * marks / np.maximum(size, 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import mpmath
 
-from dpcheck.auditing import spending
+from dpcheck.auditing import figures, spending
 from dpcheck.auditing.curve import Curve
 from dpcheck.auditing.inputs import Pair
 from dpcheck.auditing.premise import CURE, PREMISE
@@ -79,6 +79,10 @@ class AuditResult:
     @property
     def confidence(self) -> str:
         return percent(self.failure_probability)
+
+    @property
+    def headline(self) -> str:
+        return f"{self.mechanism}: {self.outcome.value}"
 
     @property
     def pair(self) -> str:
@@ -289,8 +293,6 @@ class AuditResult:
             kind: "tradeoff" (false-negative over false-positive rate) or "epsilon" (epsilon over delta: the sandwich).
             exact: the true guarantee where it is known; accountant: an accountant's upper bound.
         """
-        from dpcheck.auditing import figures
-
         if kind not in ("tradeoff", "epsilon"):
             raise InvalidInput(f"kind must be 'tradeoff' or 'epsilon', got {kind!r}")
         drawn = figures.draw if kind == "tradeoff" else figures.sandwich

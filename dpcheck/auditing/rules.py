@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from dpcheck.auditing.cells import CAUTION_FEW, SURE, Partition
 from dpcheck.privacy import Guarantee
@@ -56,7 +56,7 @@ class Rule:
 def choose_rule(cells: Partition, samples: int, delta: float, failure_probability: float) -> Rule:
     """The rule with the best predicted lower bound on epsilon at `delta` from `samples` coin-flipped trials."""
     order, right, wrong, shape = _candidates(cells)
-    z = special.ndtri(1 - failure_probability) + cells.caution * math.sqrt(samples / (2 * max(1, cells.learned)))
+    z = scipy.special.ndtri(1 - failure_probability) + cells.caution * math.sqrt(samples / (2 * max(1, cells.learned)))
     bound = _predicted_bound(right * samples, wrong * samples, samples * delta * _leaks(shape), z)
     place = int(np.argmax(bound))
     small = 20 * delta < float(right.flat[place])
@@ -64,7 +64,7 @@ def choose_rule(cells: Partition, samples: int, delta: float, failure_probabilit
     if not small or not rule.level.any():
         return rule
     weighted = _weighted_rules(cells, samples, delta, failure_probability, rule.predicted)
-    z = special.ndtri(1 - failure_probability)
+    z = scipy.special.ndtri(1 - failure_probability)
     if cells.few and cells.ordered:
         # Integers: weights would follow the smooth model to values that were hardly ever seen.
         z += CAUTION_FEW * math.sqrt(samples / (2 * max(1, cells.learned)))
@@ -88,7 +88,7 @@ def _weighted_rules(
     grid = np.linspace(0.0, float(np.abs(cells.log_ratio[seen]).max(initial=0.1)), 25)[:-1]
     growth = nearest_null(cells.p, cells.q, grid, delta, rounds=2).growth
     runs = samples / np.array(WEIGHED_KNOWN if cells.learned == SURE else WEIGHED)
-    targets = np.interp(-(special.ndtri(1 - failure_probability) ** 2) / runs, -growth, grid)
+    targets = np.interp(-(scipy.special.ndtri(1 - failure_probability) ** 2) / runs, -growth, grid)
     null = nearest_null(cells.p, cells.q, targets, delta)
     weight = np.log(null.pay_p) - np.log(null.pay_q)
     # Cells that hardly ever occur must not set the scale.
@@ -108,7 +108,7 @@ def _weighted_bound(level: NDArray[np.int8], cells: Partition, samples: int, del
     share -= (1 - share) * samples * delta * float(weight.max()) / total
     x = z * z * float(weight**2 @ trials) / total**2
     low = (share + x / 2 - math.sqrt(max(0.0, x * (share * (1 - share) + x / 4)))) / (1 + x)
-    return float(special.logit(np.clip(low, 1e-12, 1 - 1e-12)))
+    return float(scipy.special.logit(np.clip(low, 1e-12, 1 - 1e-12)))
 
 
 def _leak_worth(level: NDArray[np.int8], cells: Partition, epsilon: float) -> float:
@@ -178,7 +178,7 @@ def _predicted_bound(right: Array, wrong: Array, leak: Array, z: float) -> Array
     # Its excess over the wrong guesses is smooth in their number: many candidates, one table.
     at = np.log(np.maximum(wrong, 0.05))
     table = np.linspace(float(at.min()), float(at.max()), 200)
-    over = np.interp(at, table, np.log(special.gammainccinv(np.exp(table) + 1, special.ndtr(-z))) - table)
+    over = np.interp(at, table, np.log(scipy.special.gammainccinv(np.exp(table) + 1, scipy.special.ndtr(-z))) - table)
     margin = np.hypot(over, z * np.sqrt(right) / safe)
     return np.where(usable, np.log(safe) - at - margin, -math.inf)
 

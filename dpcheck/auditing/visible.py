@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy import special, stats
+import scipy
 
 from dpcheck.statistics.binomial import epsilon_lower_conditional
 
@@ -80,8 +80,8 @@ def detectable_epsilon(
     leak = delta * samples / guesses
     odds = math.exp(-epsilon)
     null = min(1.0, (1 + odds * leak) / (1 + odds))
-    critical = float(stats.binom.isf(failure_probability, guesses, null)) + 1
+    critical = float(scipy.stats.binom.isf(failure_probability, guesses, null)) + 1
     if critical > guesses:
         return math.inf
-    share = float(special.betaincinv(critical, guesses - critical + 1, power))
+    share = float(scipy.special.betaincinv(critical, guesses - critical + 1, power))
     return math.log((share - leak) / (1 - share)) if share - leak > 0 and share < 1 else math.inf

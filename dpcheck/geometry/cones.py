@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
-from scipy import optimize
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import widths
@@ -137,7 +136,7 @@ class GeneratedCone:
         """Nonnegative least squares (Lawson and Hanson), finite and exact to rounding; one point at a time."""
         points, k = scaled(np.asarray(w, dtype=float))
         flat, rays = points.reshape(-1, self.d), scaled(self.rays)[0]
-        found = [optimize.nnls(rays.T, point, maxiter=100 * len(rays))[0] @ rays for point in flat]
+        found = [scipy.optimize.nnls(rays.T, point, maxiter=100 * len(rays))[0] @ rays for point in flat]
         return unscaled(np.stack(found).reshape(points.shape), k)
 
     def contains(self, w: Array, tolerance: float = 1e-9) -> Mask:

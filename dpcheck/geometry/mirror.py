@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import dual_exponent, norm, ordinary, scaled, unscaled
@@ -229,7 +229,7 @@ class Entropy:
 
     def value(self, w: Array) -> Array:
         """(..., d) -> (...); 0 log 0 = 0."""
-        return np.asarray(special.xlogy(w, w).sum(axis=-1))
+        return np.asarray(scipy.special.xlogy(w, w).sum(axis=-1))
 
     def gradient(self, w: Array) -> Array:
         """1 + log w; needs w > 0."""
@@ -239,11 +239,11 @@ class Entropy:
 
     def inverse(self, y: Array) -> Array:
         """The point of the simplex with that gradient up to a constant: softmax(y)."""
-        return np.asarray(special.softmax(y, axis=-1))
+        return np.asarray(scipy.special.softmax(y, axis=-1))
 
     def bregman(self, u: Array, v: Array) -> Array:
         """Kullback-Leibler divergence of u from v."""
-        return np.asarray(special.rel_entr(u, v).sum(axis=-1))
+        return np.asarray(scipy.special.rel_entr(u, v).sum(axis=-1))
 
     def step(self, w: Array, gradient: Array, eta: Array | float) -> Array:
         """argmin <gradient, x> + D(x, w) / eta over the simplex: w exp(-eta gradient), normalised in log space."""
@@ -278,7 +278,7 @@ def measure_strong_convexity(
     """
 
     def domain(z: Array) -> Array:
-        return np.asarray(special.softmax(z, axis=-1)) if positive else z
+        return np.asarray(scipy.special.softmax(z, axis=-1)) if positive else z
 
     def ratio(x: Array, y: Array) -> Array:
         move = norm(x - y, p) ** 2
@@ -293,7 +293,7 @@ def measure_strong_convexity(
     def objective(z: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
         return float(ratio(domain(z[:d]), domain(z[d:])))
 
-    polished = optimize.minimize(objective, start.tolist(), method="Powell")
+    polished = scipy.optimize.minimize(objective, start.tolist(), method="Powell")
     candidates = [(float(found[best]), x[best], y[best]), (float(polished.fun), polished.x[:d], polished.x[d:])]
     value, left, right = min(candidates, key=lambda c: c[0])
     return MeasuredConvexity(value, domain(left), domain(right))

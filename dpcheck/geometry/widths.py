@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import special
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng
@@ -28,19 +28,19 @@ def expected_maximum(m: int) -> float:
     """E max of m independent standard normals."""
     if m == 1:
         return 0.0
-    above = _integral(lambda x: -np.expm1(m * special.log_ndtr(x)), 0.0, 40.0, 0.25)
-    below = _integral(lambda x: np.exp(m * special.log_ndtr(-x)), 0.0, 40.0, 0.25)
+    above = _integral(lambda x: -np.expm1(m * scipy.special.log_ndtr(x)), 0.0, 40.0, 0.25)
+    below = _integral(lambda x: np.exp(m * scipy.special.log_ndtr(-x)), 0.0, 40.0, 0.25)
     return above - below
 
 
 def expected_maximum_size(d: int) -> float:
     """E max |xi_j| in R^d."""
-    return _integral(lambda x: -np.expm1(d * np.log1p(-special.erfc(x / math.sqrt(2)))), 0.0, 40.0, 0.25)
+    return _integral(lambda x: -np.expm1(d * np.log1p(-scipy.special.erfc(x / math.sqrt(2)))), 0.0, 40.0, 0.25)
 
 
 def expected_length(d: int) -> float:
     """E|xi|_2 in R^d: sqrt(2) Gamma((d + 1) / 2) / Gamma(d / 2)."""
-    return math.sqrt(2) * float(special.poch(d / 2, 0.5))
+    return math.sqrt(2) * float(scipy.special.poch(d / 2, 0.5))
 
 
 def expected_norm(d: int, q: float) -> float:

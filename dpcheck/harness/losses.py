@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.replay import Replay
@@ -223,14 +223,14 @@ def _summed(pieces: Sequence[_Piece], step: float) -> _Law:
     if not pieces:
         return np.zeros(1), np.ones(1), 0.0
     length = 1 + sum(uses * (len(masses) - 1) for masses, _, _, uses in pieces)
-    size = fft.next_fast_len(length, real=True)
+    size = scipy.fft.next_fast_len(length, real=True)
     spectrum = np.ones(size // 2 + 1, dtype=complex)
     first, finite = 0.0, 1.0
     for masses, start, infinite, uses in pieces:
-        spectrum = spectrum * fft.rfft(masses, size) ** uses
+        spectrum = spectrum * scipy.fft.rfft(masses, size) ** uses
         first += uses * start
         finite *= (1 - infinite) ** uses
-    total = fft.irfft(spectrum, size)[:length]
+    total = scipy.fft.irfft(spectrum, size)[:length]
     return np.asarray(first + step * np.arange(length, dtype=float)), np.asarray(total), 1 - finite
 
 

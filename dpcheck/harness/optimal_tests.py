@@ -8,7 +8,6 @@ from typing import Any
 import mpmath
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
-from scipy import optimize, sparse
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.hard_instances import DIGITS, Number, as_mpf
@@ -32,13 +31,13 @@ def private_two_point_error(n: int, p: float, q: float, epsilon: float, delta: f
     count = np.arange(n + 1)
     gain = scipy.stats.binom.pmf(count, n, q) - scipy.stats.binom.pmf(count, n, p)
     shrink = math.exp(-epsilon)
-    here, there = sparse.eye(n, n + 1, 0), sparse.eye(n, n + 1, 1)
+    here, there = scipy.sparse.eye(n, n + 1, 0), scipy.sparse.eye(n, n + 1, 1)
     # a_k is the probability of answering q at k ones: a_k <= e^eps a_(k+1) + delta both ways, and the same for 1 - a.
     # Divided by e^eps, which keeps the coefficients within [0, 1].
-    rows: Any = sparse.vstack([shrink * here - there, shrink * there - here])
-    rows = sparse.vstack([rows, -rows]).tocsr()
+    rows: Any = scipy.sparse.vstack([shrink * here - there, shrink * there - here])
+    rows = scipy.sparse.vstack([rows, -rows]).tocsr()
     limits = np.concatenate([np.full(2 * n, shrink * delta), np.full(2 * n, 1 - shrink + shrink * delta)])
-    found: Any = optimize.linprog(-gain, A_ub=rows, b_ub=limits, bounds=(0, 1), method="highs")
+    found: Any = scipy.optimize.linprog(-gain, A_ub=rows, b_ub=limits, bounds=(0, 1), method="highs")
     if found.status != 0:
         raise InvalidInput(f"the linear programme failed at n = {n}, epsilon = {epsilon}: {found.message}")
     return float((1 + found.fun) / 2)

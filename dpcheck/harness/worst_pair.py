@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import fft, optimize, special
+import scipy
 
 from dpcheck.accounting import Account
 from dpcheck.accounting.account import Stretch
@@ -50,7 +50,7 @@ def _gaussian(mu: float, delta: float) -> float:
     """Epsilon of mu-Gaussian DP; where float64 ends, one less than the loss that is exceeded with chance 2 delta."""
     if mu < 30:
         return GaussianDP(mu).epsilon_at(delta)
-    return max(0.0, mu * mu / 2 + mu * float(special.ndtri(1 - 2 * delta)) - 1) if delta < 0.5 else 0.0
+    return max(0.0, mu * mu / 2 + mu * float(scipy.special.ndtri(1 - 2 * delta)) - 1) if delta < 0.5 else 0.0
 
 
 def drawn(part: Sampled) -> Array:
@@ -74,8 +74,8 @@ def sampled_epsilon(chances: Array, sigma: float, count: int, delta: float) -> t
     log_p = np.log(np.maximum(chances, 1e-300)) - k**2 / (2 * sigma * sigma)
     x = np.linspace(-12 * sigma - float(k[-1]), 12 * sigma + float(k[-1]), OUTPUTS + 1)
     shift = k * x[:, None] / (sigma * sigma)
-    loss = special.logsumexp(log_p + shift, axis=1) - special.logsumexp(log_p - shift, axis=1)
-    mass = np.diff((chances * special.ndtr((x[:, None] - k) / sigma)).sum(axis=1))
+    loss = scipy.special.logsumexp(log_p + shift, axis=1) - scipy.special.logsumexp(log_p - shift, axis=1)
+    mass = np.diff((chances * scipy.special.ndtr((x[:, None] - k) / sigma)).sum(axis=1))
     # The grid wraps around, so that it has to hold all sums that are not vanishingly rare.
     mean = float(mass @ loss[1:])
     reach = count * abs(mean) + 20 * math.sqrt(count * float(mass @ (loss[1:] - mean) ** 2))
@@ -87,7 +87,7 @@ def sampled_epsilon(chances: Array, sigma: float, count: int, delta: float) -> t
 def _composed(cells: Array, mass: Array, count: int, step: float, delta: float) -> float:
     """Epsilon at `delta` of the sum of `count` losses of this law."""
     single = np.bincount(cells.astype(np.intp) % CELLS, weights=mass, minlength=CELLS)
-    total = np.maximum(fft.irfft(fft.rfft(single) ** count, CELLS), 0.0)
+    total = np.maximum(scipy.fft.irfft(scipy.fft.rfft(single) ** count, CELLS), 0.0)
     losses = step * (((np.arange(CELLS) + CELLS // 2) % CELLS) - CELLS // 2)
     keep = losses > 0
     losses, total = losses[keep], total[keep]
@@ -95,4 +95,4 @@ def _composed(cells: Array, mass: Array, count: int, step: float, delta: float) 
     def excess(e: float) -> float:
         return float((total * -np.expm1(np.minimum(0.0, e - losses))).sum()) - delta
 
-    return 0.0 if excess(0.0) <= 0 else float(optimize.brentq(excess, 0.0, float(losses[-1])))
+    return 0.0 if excess(0.0) <= 0 else float(scipy.optimize.brentq(excess, 0.0, float(losses[-1])))

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from dpcheck.interfaces import Array
 
@@ -55,7 +55,7 @@ def _log_weight(t: float, d: int) -> Callable[[Array], Array]:
 def _bessel_ratio(nu: float, z: float) -> float:
     """K_nu(z) / K_(nu - 1)(z) for nu a multiple of 1/2, nu >= 1, by the stable upward recurrence."""
     order = 1.0 if nu == int(nu) else 1.5
-    ratio = float(special.k1e(z) / special.k0e(z)) if order == 1.0 else 1 + 1 / z
+    ratio = float(scipy.special.k1e(z) / scipy.special.k0e(z)) if order == 1.0 else 1 + 1 / z
     while order < nu:
         ratio = 2 * order / z + 1 / ratio
         order += 1
@@ -67,7 +67,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 def _log_integral(log_f: Callable[[Array], Array], low: float, high: float) -> float:
     """log of the integral of a smooth unimodal e^log_f, on panels that double in width away from its mode."""
-    found = optimize.minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda x: -float(log_f(np.asarray(x))),
         bounds=(low, high),
         method="bounded",
@@ -78,4 +78,4 @@ def _log_integral(log_f: Callable[[Array], Array], low: float, high: float) -> f
     edges = np.unique(np.concatenate([mode - (mode - low) * steps, mode + (high - mode) * steps]))
     half, middle = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
     values = log_f(middle[:, None] + half[:, None] * _NODES)
-    return float(special.logsumexp(values, b=half[:, None] * _WEIGHTS))
+    return float(scipy.special.logsumexp(values, b=half[:, None] * _WEIGHTS))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import special
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng
@@ -63,7 +63,7 @@ class Exponential:
         """Exact log-probabilities of every candidate: (trials, K) -> (trials, K)."""
         lowest = _scores(scores).min(axis=1, keepdims=True)
         weights = -self.coefficient * (scores - lowest)
-        return np.asarray(weights - special.logsumexp(weights, axis=1, keepdims=True))
+        return np.asarray(weights - scipy.special.logsumexp(weights, axis=1, keepdims=True))
 
     def probabilities(self, scores: Array) -> Array:
         """Exact probabilities of every candidate: (trials, K) -> (trials, K)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, Rng
@@ -77,7 +77,9 @@ class AboveThreshold:
         grid = np.linspace(-reach, reach, 801)
         best = int(np.argmin([excess(float(x)) for x in grid]))
         window = (float(grid[max(0, best - 1)]), float(grid[min(800, best + 1)]))
-        found = optimize.minimize_scalar(excess, bounds=window, method="bounded", options={"xatol": 1e-10 * reach})
+        found = scipy.optimize.minimize_scalar(
+            excess, bounds=window, method="bounded", options={"xatol": 1e-10 * reach}
+        )
         return max(0.0, -float(found.fun), -math.expm1(epsilon))
 
     def _above(self, margin: float) -> float:

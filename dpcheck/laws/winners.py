@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
+import scipy
 
 from dpcheck.interfaces import Array
 
@@ -55,7 +55,7 @@ def _block(s: Array) -> Array:
     survival = log_survival(gaps)
     everyone = survival.sum(axis=2, keepdims=True)
     integrand = everyone - survival - np.abs(gaps) - math.log(2)
-    inside = special.logsumexp(integrand + log_weights[:, :, None], axis=1)
+    inside = scipy.special.logsumexp(integrand + log_weights[:, :, None], axis=1)
     above = -k * math.log(2) - math.log(k) - (s.max(axis=1, keepdims=True) - s).sum(axis=1, keepdims=True)
     return np.asarray(np.logaddexp(inside, above))
 

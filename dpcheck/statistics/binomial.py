@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
 
 from dpcheck.errors import InvalidInput
 
@@ -59,10 +59,10 @@ def clopper_pearson(
     lower, upper = np.zeros(x.shape), np.ones(x.shape)
     if side != "upper":
         some = x > 0
-        lower[some] = special.betaincinv(x[some], n[some] - x[some] + 1, tail)
+        lower[some] = scipy.special.betaincinv(x[some], n[some] - x[some] + 1, tail)
     if side != "lower":
         rest = x < n
-        upper[rest] = special.betainccinv(x[rest] + 1, n[rest] - x[rest], tail)
+        upper[rest] = scipy.special.betainccinv(x[rest] + 1, n[rest] - x[rest], tail)
     return lower, upper
 
 
@@ -73,7 +73,7 @@ def binomial_tail(at_least: ArrayLike, trials: ArrayLike, probability: ArrayLike
     """
     k, n, p = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (at_least, trials, probability)))
     inside = (k > 0) & (k <= n)
-    tail = special.betainc(np.where(inside, k, 1.0), np.where(inside, n - k + 1, 1.0), p)
+    tail = scipy.special.betainc(np.where(inside, k, 1.0), np.where(inside, n - k + 1, 1.0), p)
     return np.where(k <= 0, 1.0, np.where(k > n, 0.0, tail))
 
 
@@ -132,7 +132,11 @@ class _Guesses:
         w = self._wrong(right, wrong, rest)
         r = np.minimum(1.0, np.exp(self.epsilon) * w + self.delta)
         free = _entropy(right, self.samples) + _entropy(wrong, self.samples) + _entropy(rest, self.samples)
-        bound = special.xlogy(right, r) + special.xlogy(wrong, w) + special.xlogy(rest, np.maximum(0.0, 1 - r - w))
+        bound = (
+            scipy.special.xlogy(right, r)
+            + scipy.special.xlogy(wrong, w)
+            + scipy.special.xlogy(rest, np.maximum(0.0, 1 - r - w))
+        )
         excess = right - np.exp(self.epsilon) * wrong - self.delta * self.samples
         return np.asarray(np.sign(excess) * np.sqrt(2 * np.maximum(0.0, free - bound)))
 
@@ -171,8 +175,8 @@ class _TwoSamples:
         q = self._hit(outer, inner)
         p = np.minimum(1.0, e * q + d)
         free = _entropy(inner, n_p) + _entropy(n_p - inner, n_p) + _entropy(outer, n_q) + _entropy(n_q - outer, n_q)
-        bound = np.asarray(special.xlogy(inner, p) + special.xlogy(n_p - inner, 1 - p))
-        bound = bound + special.xlogy(outer, q) + special.xlogy(n_q - outer, 1 - q)
+        bound = np.asarray(scipy.special.xlogy(inner, p) + scipy.special.xlogy(n_p - inner, 1 - p))
+        bound = bound + scipy.special.xlogy(outer, q) + scipy.special.xlogy(n_q - outer, 1 - q)
         excess = inner / n_p - e * outer / n_q - d
         return np.asarray(np.sign(excess) * np.sqrt(2 * np.maximum(0.0, free - bound)))
 
@@ -192,7 +196,7 @@ class _TwoSamples:
 
 def _entropy(count: ArrayLike, total: float) -> Array:
     count = np.asarray(count, dtype=float)
-    return np.asarray(special.xlogy(count, count / total))
+    return np.asarray(scipy.special.xlogy(count, count / total))
 
 
 def _positive_root(a: Array, b: Array, c: Array, top: float) -> Array:
@@ -247,7 +251,7 @@ def _p_value(design: _Design, outer: int, inner: int, failure_probability: float
     worst = float(values[best])
     left, right = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
     if left < right:
-        refined = optimize.minimize_scalar(
+        refined = scipy.optimize.minimize_scalar(
             lambda s: -float(level(np.array([s]))[0]), bounds=(left, right), method="bounded"
         )
         worst = max(worst, -float(refined.fun))
@@ -342,10 +346,10 @@ def invert_upwards(p_value: Callable[[float], float], failure_probability: float
         p_value: epsilon -> p-value, growing with epsilon.
         guess: where to look first.
     """
-    needed = -float(special.ndtri(failure_probability))
+    needed = -float(scipy.special.ndtri(failure_probability))
 
     def margin(epsilon: float) -> float:
-        return -float(special.ndtri(max(p_value(epsilon), 1e-300))) - needed
+        return -float(scipy.special.ndtri(max(p_value(epsilon), 1e-300))) - needed
 
     return largest_rejected(margin, guess)
 

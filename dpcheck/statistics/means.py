@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.binomial import check_probability
@@ -61,7 +61,7 @@ def refute_mean(values: ArrayLike, bound: float, failure_probability: float = 0.
         raise InvalidInput(f"a betting test needs values >= 0, got {float(r.min())!r}; subtract the minimum risk first")
     stakes = np.array(STAKES)[:, None]
     wealth = np.cumsum(np.log1p(stakes * (r / bound - 1)), axis=1)
-    log_mixture = special.logsumexp(wealth, axis=0) - math.log(len(STAKES))
+    log_mixture = scipy.special.logsumexp(wealth, axis=0) - math.log(len(STAKES))
     reached = np.flatnonzero(log_mixture >= -math.log(failure_probability))
     return Betting(
         log_e_value=float(log_mixture[-1]),
@@ -131,7 +131,7 @@ def catoni_upper(values: ArrayLike, moment: float, failure_probability: float, o
     low, high = float(r.min()), float(r.max()) + 1 / scale
     while excess(high) > 0:
         high += high - low + 1 / scale
-    return float(optimize.brentq(excess, low, high))
+    return float(scipy.optimize.brentq(excess, low, high))
 
 
 def _finite(values: ArrayLike) -> Array:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from statsmodels.regression.linear_model import WLS
 
 from dpcheck.errors import InvalidInput
@@ -99,7 +99,7 @@ def fit_slope(
     scatter = float(fit.scale)
     unit = np.sqrt(np.diag(fit.normalized_cov_params))
     error = float(unit[1]) * math.sqrt(max(1.0, scatter))
-    half = float(stats.t.ppf(1 - failure_probability / 2, len(n) - 2)) * error
+    half = float(scipy.stats.t.ppf(1 - failure_probability / 2, len(n) - 2)) * error
     slope = float(fit.params[1])
     return Slope(
         slope=slope,

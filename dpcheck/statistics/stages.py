@@ -13,8 +13,8 @@ import functools
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
 
 from dpcheck.errors import InvalidInput
 
@@ -24,7 +24,7 @@ _SMALLEST, _LARGEST = 1e-300, 1 - 1e-12
 
 def normal_score(p_values: ArrayLike) -> Array:
     """Standard-normal scores of p-values: stochastically at most N(0, 1) under the null."""
-    return np.asarray(-special.ndtri(np.clip(np.asarray(p_values, dtype=float), _SMALLEST, _LARGEST)))
+    return np.asarray(-scipy.special.ndtri(np.clip(np.asarray(p_values, dtype=float), _SMALLEST, _LARGEST)))
 
 
 def combine_stages(p_values: ArrayLike, shares: ArrayLike) -> float:
@@ -39,7 +39,7 @@ def combine_stages(p_values: ArrayLike, shares: ArrayLike) -> float:
         raise InvalidInput("stages need one p-value and one positive share each")
     if len(p) == 1:
         return float(p[0])
-    return float(special.ndtr(-(np.sqrt(w / w.sum()) @ normal_score(p))))
+    return float(scipy.special.ndtr(-(np.sqrt(w / w.sum()) @ normal_score(p))))
 
 
 _NODES, _LOWEST = 160, -12.0
@@ -65,7 +65,7 @@ def critical_scores(sizes: ArrayLike, spent: ArrayLike) -> Array:
     steps = np.diff(levels, prepend=0.0)
     if not ((steps > 0).all() and levels[-1] < 1):
         raise InvalidInput(f"levels spent must grow within (0, 1), got {levels.tolist()}")
-    boundaries = [-float(special.ndtri(steps[0]))]
+    boundaries = [-float(scipy.special.ndtri(steps[0]))]
     # The law of the score on the event that nothing was rejected, at quadrature nodes below the boundary.
     score, weight = _nodes(boundaries[0])
     mass = weight * np.exp(-(score**2) / 2) / math.sqrt(2 * math.pi)
@@ -74,9 +74,9 @@ def critical_scores(sizes: ArrayLike, spent: ArrayLike) -> Array:
         spread = math.sqrt(1 - keep * keep)
         chance = functools.partial(_chance, mass, keep * score, spread)
         # Alone the look would need no more than this, and crosses no more often.
-        low, high = -1.0, -float(special.ndtri(steps[k] * (1 - 1e-9))) + 1e-9
+        low, high = -1.0, -float(scipy.special.ndtri(steps[k] * (1 - 1e-9))) + 1e-9
         step = math.log(steps[k])
-        boundary = float(optimize.brentq(lambda c, f=chance, s=step: math.log(f(c)) - s, low, high, xtol=1e-11))
+        boundary = float(scipy.optimize.brentq(lambda c, f=chance, s=step: math.log(f(c)) - s, low, high, xtol=1e-11))
         boundaries.append(boundary + 1e-9)
         later, weight = _nodes(boundaries[-1])
         density = np.exp(-(((later[:, None] - keep * score) / spread) ** 2) / 2) / (spread * math.sqrt(2 * math.pi))
@@ -99,4 +99,4 @@ def _legendre() -> tuple[Array, Array]:
 
 def _chance(mass: Array, mean: Array, spread: float, boundary: float) -> float:
     """That the score reaches the boundary at this look, and none before."""
-    return float(mass @ special.ndtr((mean - boundary) / spread))
+    return float(mass @ scipy.special.ndtr((mean - boundary) / spread))

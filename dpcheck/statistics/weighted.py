@@ -24,8 +24,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import fft, optimize, special, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.statistics.binomial import binomial_tail
@@ -79,17 +79,17 @@ def weighted_p_value(
     sure = leaked @ np.arange(1, len(hits) + 1)
     tails = _tails((score - sure).tolist(), made - leaked, theta)
     worth = leak_worth * leaks
-    z = float((worth - special.ndtri(tails)).min())
-    return min(1.0, float(chances @ special.ndtr(worth - z)) + spent)
+    z = float((worth - scipy.special.ndtri(tails)).min())
+    return min(1.0, float(chances @ scipy.special.ndtr(worth - z)) + spent)
 
 
 @functools.lru_cache(maxsize=64)
 def _numbers_of_leaks(samples: int, delta: float, chance: float) -> tuple[NDArray[np.int64], Array, float]:
     """Increasing numbers of leaks, the chance of each or a smaller one above the one before it, and of still more."""
     most, beyond = most_leaks(samples, delta, chance)
-    least = min(most, int(stats.binom.ppf(0.05, samples, delta)))
+    least = min(most, int(scipy.stats.binom.ppf(0.05, samples, delta)))
     numbers = np.unique(np.rint(np.linspace(least, most, LEAKS)).astype(np.int64))
-    return numbers, np.diff(stats.binom.cdf(numbers, samples, delta), prepend=0.0), beyond
+    return numbers, np.diff(scipy.stats.binom.cdf(numbers, samples, delta), prepend=0.0), beyond
 
 
 def most_leaks(samples: int, delta: float, chance: float) -> tuple[int, float]:
@@ -98,8 +98,8 @@ def most_leaks(samples: int, delta: float, chance: float) -> tuple[int, float]:
     low, high = -1, samples
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if stats.binom.sf(middle, samples, delta) <= chance else (middle, high)
-    return high, float(stats.binom.sf(high, samples, delta))
+        low, high = (low, middle) if scipy.stats.binom.sf(middle, samples, delta) <= chance else (middle, high)
+    return high, float(scipy.stats.binom.sf(high, samples, delta))
 
 
 def _at_the_top(made: NDArray[np.int64], leaks: int) -> NDArray[np.int64]:
@@ -124,15 +124,15 @@ def _tails(scores: Sequence[int], made: NDArray[np.int64], theta: float) -> list
     level, made = seen + 1, made[:, seen]
     middle = len(scores) // 2
     tilt = _tilt(scores[middle], level, made[middle], theta)
-    lean = special.expit(special.logit(theta) + tilt * level)
+    lean = scipy.special.expit(scipy.special.logit(theta) + tilt * level)
     spread = math.sqrt(float((level**2 * made[0]) @ (lean * (1 - lean))))
     # By Bernstein's inequality less than `_TRIMMED` lies further out, of the sum and of each of its parts.
     reach = math.ceil(8 * spread + 40 * float(level.max(initial=0)))
-    size = fft.next_fast_len(2 * reach + 1, real=True)
+    size = scipy.fft.next_fast_len(2 * reach + 1, real=True)
 
     @functools.cache
     def transform(place: int, n: int) -> NDArray[np.complex128]:
-        return np.asarray(fft.rfft(_part(int(level[place]), n, float(lean[place]), size)))
+        return np.asarray(scipy.fft.rfft(_part(int(level[place]), n, float(lean[place]), size)))
 
     def tail(score: int, made: NDArray[np.int64]) -> float:
         centre = round(float((level * made) @ lean))
@@ -141,7 +141,7 @@ def _tails(scores: Sequence[int], made: NDArray[np.int64], theta: float) -> list
         if score > int(level @ made):
             return 0.0
         parts = [transform(place, n) for place, n in enumerate(made.tolist())]
-        law = fft.irfft(np.prod(parts, axis=0), size)
+        law = scipy.fft.irfft(np.prod(parts, axis=0), size)
         # Sums are known modulo `size`; all but `_TRIMMED` of them lie in one window of that width.
         sums = np.arange(score, centre + reach + 1)
         beyond = float(np.maximum(law[sums % size], 0.0) @ np.exp(-tilt * (sums - score)))
@@ -159,19 +159,19 @@ def _tilt(score: int, level: NDArray[np.int64], made: NDArray[np.int64], theta: 
     """The exponent under which the sum has its mean at the score; 0 where the mean is there already or beyond."""
     if score <= 0:
         return 0.0
-    weight, odds = level * made, special.logit(theta)
+    weight, odds = level * made, scipy.special.logit(theta)
     # The largest sum of all needs no infinite exponent: one guess short of it is near enough.
     aim = min(float(score), float(weight.sum()) - 0.5 * float(level.min()))
 
     def gap(tilt: float) -> float:
-        return float(weight @ special.expit(odds + tilt * level)) - aim
+        return float(weight @ scipy.special.expit(odds + tilt * level)) - aim
 
     if gap(0.0) >= 0:
         return 0.0
     high = 1.0
     while gap(high) < 0:
         high *= 2
-    return float(optimize.brentq(gap, 0.0, high, xtol=1e-6))
+    return float(scipy.optimize.brentq(gap, 0.0, high, xtol=1e-6))
 
 
 def _part(level: int, n: int, theta: float, size: int) -> Array:
@@ -183,8 +183,8 @@ def _part(level: int, n: int, theta: float, size: int) -> Array:
 
 def _binomial(k: NDArray[np.int64], n: int, theta: float) -> Array:
     """Probabilities of Bin(n, theta)."""
-    ways = special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1)
-    return np.asarray(np.exp(ways + special.xlogy(k, theta) + special.xlog1py(n - k, -theta)))
+    ways = scipy.special.gammaln(n + 1) - scipy.special.gammaln(k + 1) - scipy.special.gammaln(n - k + 1)
+    return np.asarray(np.exp(ways + scipy.special.xlogy(k, theta) + scipy.special.xlog1py(n - k, -theta)))
 
 
 def epsilon_lower_weighted(
@@ -202,5 +202,5 @@ def epsilon_lower_weighted(
     high = max(0.5, math.log((total_right + 1) / (total_wrong + 0.5)))
     while excess(high) <= 0 and high < 700:
         high = 1.3 * high + 0.2
-    found = float(optimize.brentq(excess, 0.0, high, xtol=1e-5))
+    found = float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-5))
     return max(0.0, found - 2e-5)

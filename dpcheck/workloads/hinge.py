@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
@@ -85,7 +85,7 @@ class HeavyHinge(BallRidge):
         """(2,), by Newton-like steps from a few starts, kept only with a Frank-Wolfe gap below `CERTIFICATE`."""
         radius = self.radius
         best, gap = np.zeros(2), math.inf
-        minimize: Any = optimize.minimize
+        minimize: Any = scipy.optimize.minimize
         inside = {"type": "ineq", "fun": lambda v: radius**2 - v @ v, "jac": lambda v: -2 * v}
         for start in 0.5 * radius * np.vstack([self.directions, np.zeros((1, 2))]):
             found = minimize(
@@ -96,7 +96,7 @@ class HeavyHinge(BallRidge):
                 method="SLSQP",
                 options={"ftol": 1e-16, "maxiter": 500},
             )
-            for point in (found.x, optimize.root(self.risk_gradient, found.x, tol=1e-15).x):
+            for point in (found.x, scipy.optimize.root(self.risk_gradient, found.x, tol=1e-15).x):
                 point = self.project(np.asarray(point)[None])[0]
                 slope = self.risk_gradient(point)
                 here = float(slope @ point + radius * np.linalg.norm(slope))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
@@ -58,7 +58,7 @@ class HeavyMean(BaseWorkload):
             return float(np.inf)
         left = self.tail - k
         # For m > 1 an upper bound, by the triangle inequality.
-        return float((self.tail / left * special.hyp2f1(-k, left, left + 1, -self.D / 2)) ** (1 / k))
+        return float((self.tail / left * scipy.special.hyp2f1(-k, left, left + 1, -self.D / 2)) ** (1 / k))
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray(((w - z) ** 2)[..., 0] / 2)

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
@@ -134,7 +134,7 @@ class FinitePopulation(BallRidge):
         ends = self.link.conjugate(np.array([low, high]))  # phi* is affine between them: all links here have one kink
         cost = (ends[1] - ends[0]) / (high - low) + rows[:, -1]
         weighted = rows[:, :-1] * times[:, None]
-        found = linprog(cost * times, A_eq=weighted.T, b_eq=np.zeros(self.d), bounds=(low, high))
+        found = scipy.optimize.linprog(cost * times, A_eq=weighted.T, b_eq=np.zeros(self.d), bounds=(low, high))
         if not found.success:
             return None
         w = np.asarray(found.eqlin.marginals)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
@@ -77,11 +77,11 @@ class RegularisedPopulation(BaseWorkload):
         return np.asarray((m - y) ** 4)
 
     def _slope(self, m: Array, y: Array) -> Array:
-        return np.asarray(special.expit(m) - y if self.loss_name == "logistic" else 4 * (m - y) ** 3)
+        return np.asarray(scipy.special.expit(m) - y if self.loss_name == "logistic" else 4 * (m - y) ** 3)
 
     def _bend(self, m: Array, y: Array) -> Array:
         if self.loss_name == "logistic":
-            return np.asarray(special.expit(m) * special.expit(-m))
+            return np.asarray(scipy.special.expit(m) * scipy.special.expit(-m))
         return np.asarray(12 * (m - y) ** 2)
 
     # The oracle
@@ -206,6 +206,6 @@ def _least_on_ball(hessian: Array, b: Array, radius: float) -> Array:
     if excess(0.0) <= 0:
         return np.asarray(axes @ (along / values))
     # |v| <= |b|/mu.
-    mu = optimize.brentq(excess, 0.0, float(np.linalg.norm(b)) / radius, xtol=1e-300, rtol=1e-15)
+    mu = scipy.optimize.brentq(excess, 0.0, float(np.linalg.norm(b)) / radius, xtol=1e-300, rtol=1e-15)
     v = axes @ (along / (values + mu))
     return np.asarray(v * min(1.0, radius / float(np.linalg.norm(v))))

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
@@ -32,7 +32,9 @@ def growth_constant(theta: float, reach: float) -> float:
         grid = np.linspace(1.0, reach, 200)
         at = int(np.argmin([ratio(t) for t in grid]))
         low, high = grid[max(at - 1, 0)], grid[min(at + 1, 199)]
-        best = min(best, float(optimize.minimize_scalar(ratio, bounds=(low, high), method="bounded").fun), ratio(reach))
+        best = min(
+            best, float(scipy.optimize.minimize_scalar(ratio, bounds=(low, high), method="bounded").fun), ratio(reach)
+        )
     return best
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
-from scipy.spatial import distance
 
 from dpcheck.errors import InvalidInput
 from dpcheck.interfaces import Array, procedure
@@ -39,7 +38,7 @@ def neighbour_counts(points: Array, radii: Sequence[float]) -> tuple[Array, ...]
     # Where all points lie within half a radius of their mean, all pairs are near: no need for C^2 distances.
     for t in np.flatnonzero(2 * reach * (1 + SLACK) > min(radii)):
         for low in range(0, count, rows):
-            far = distance.cdist(points[t, low : low + rows], points[t])
+            far = scipy.spatial.distance.cdist(points[t, low : low + rows], points[t])
             for counts, radius in zip(found, radii, strict=True):
                 counts[t, low : low + rows] = (far <= radius).sum(axis=1)
     return found
