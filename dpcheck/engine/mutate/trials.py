@@ -258,10 +258,14 @@ class Trials:
         return {**ended, "seconds": time.process_time() - begun}
 
 
-@functools.cache
 def _layout(name: str) -> str:
     """Which code stands on which line of a file, whatever its comments."""
-    codes = [compile(Path(name).read_bytes(), name, "exec", dont_inherit=True)]
+    return _laid_out(Path(name).read_bytes())
+
+
+@functools.lru_cache(maxsize=512)
+def _laid_out(source: bytes) -> str:
+    codes = [compile(source, "", "exec", dont_inherit=True)]
     found = []
     while codes:
         code = codes.pop()
