@@ -64,9 +64,17 @@ def says_why(context):
     # unbound: it speaks of the sign alone
     return judged(0.0, 5.0)
 
+@check("toy/lem-3", "risk")
+def wrong_from_the_start(context):
+    return judged(7.0, dp.claim("toy/lem-3").evaluate(L=1.0))
+
+@check("toy/lem-1", "privacy", expect="holds")
+def within_reach(context):
+    return judged(value(SIZE), 0.1 * dp.claim("toy/lem-2").evaluate(L=1.0))
+
 @check("toy/lem-3", "runtime")
 def breaks(context):
-    if dp.claim("toy/lem-2").evaluate(L=1.0) != 3:
+    if dp.claim("toy/lem-" + str(2)).evaluate(L=1.0) != 3:
         raise KeyError("a crash of ours")
     return holds("it runs", "exact")
 """
@@ -119,19 +127,27 @@ def test_who_notices_and_by_what(root: Path) -> None:
     assert (found["÷ 2"].fate, found["÷ 2"].by) == ("measured", "toy/lem-1::measured"), "a measurement goes first"
     assert (found["× 2"].fate, found["× 2"].by) == ("transcribed", "toy/lem-1::typed_again"), "it guards typing alone"
     assert found["L ^ +1/2"].fate == "survived", "L is 1 in every case"
-    assert {trial.fate for trial in of(trials, "toy/lem-3").values()} == {"unread"}
+    assert {trial.fate for trial in of(trials, "toy/lem-3").values()} == {"unread"}, "nor does what fails anyway"
+
+
+def test_only_what_may_notice_is_watched(root: Path) -> None:
+    trials = watched(root)
+    trials.narrow(claims.of_claim(trials.catalogue.claims["toy/lem-2"]))
+    assert {id.partition("::")[2] for id in trials.checks} == {"reads_and_ignores", "within_reach", "breaks"}
 
 
 def test_a_crash_of_ours_is_no_evidence(root: Path) -> None:
     found = of(watched(root), "toy/lem-2")
-    assert {(found[said].fate, found[said].by) for said in ("× 2", "÷ 2")} == {("crashed", "toy/lem-3::breaks")}
+    assert (found["× 2"].fate, found["× 2"].by) == ("crashed", "toy/lem-3::breaks")
+    assert (found["÷ 2"].fate, found["÷ 2"].by) == ("measured", "toy/lem-1::within_reach"), "whoever crashes beside it"
 
 
 def test_rules(root: Path) -> None:
     trials = watched(root)
     reads = {id: trace.reads for id, trace in trials.traces.items()}
     assert rules.unbound(trials.catalogue, reads) == ["toy/lem-3::never_asks"]
-    assert rules.unread(trials.catalogue, reads) == ["toy/lem-3"]
+    assert rules.unread(trials.catalogue, reads) == []
+    assert rules.unread(trials.catalogue, {"toy/lem-1::measured": ("toy/lem-1",)}) == ["toy/lem-2", "toy/lem-3"]
     idle = rules.idle(trials, list(trials.catalogue.claims.values()))
     assert idle == {"toy/lem-2::reads_and_ignores": ("toy/lem-2",)}
 
@@ -171,11 +187,11 @@ def edit(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "again"),
     [
-        ("root/audits/cases.py", "SIZE = 25", "SIZE = 36", {"measured", "typed_again"}),
-        ("root/bounds/toy.py", "3 * L", "3.5 * L", {"reads_and_ignores", "breaks"}),
+        ("root/audits/cases.py", "SIZE = 25", "SIZE = 36", {"measured", "typed_again", "within_reach"}),
+        ("root/bounds/toy.py", "3 * L", "3.5 * L", {"reads_and_ignores", "within_reach", "breaks"}),
         ("root/audits/toy.py", "1.9", "1.8", {"measured"}),
         ("root/audits/toy.py", '"it is small"', '"it is tiny"', {"reads_and_ignores"}),
-        ("algorithms/toy_of_a_test.py", "def value", "\n\ndef value", {"measured"}),
+        ("algorithms/toy_of_a_test.py", "def value", "\n\ndef value", {"measured", "within_reach"}),
         ("root/audits/toy.py", "    # unbound: it speaks of the sign alone\n", "", set()),
     ],
 )
@@ -217,13 +233,25 @@ def test_seeded_bugs(root: Path) -> None:
         """The root is taken of the quotient."""
         return float((1 / size) ** 0.5)
 
+    @seeded("toy/lem-1", module, "value", lookalike=True)
+    def longer(original: Callable[[int], float], size: int) -> float:
+        """Another value, and one within reach."""
+        return 1.2 * original(size)
+
+    @seeded("toy/lem-1", module, "value", lookalike=True)
+    def farther(original: Callable[[int], float], size: int) -> float:
+        """One that is beyond it."""
+        return 1.6 * original(size)
+
     @seeded("toy/lem-1", module, "unused")
     def unseen(original: Callable[[int], float], size: int) -> float:
         """Nobody calls it."""
         return original(size)
 
-    fates = {trial.operator: trial.fate for trial in trials.run(list(bugs.of_bugs(iter([doubled, turned, unseen]))))}
-    assert fates == {"doubled": "measured", "turned": "unflagged", "unseen": "unread"}
+    known = list(bugs.of_bugs(iter([doubled, turned, longer, farther, unseen])))
+    fates = {trial.operator: trial.fate for trial in trials.run(known)}
+    alike = {"turned": "unflagged", "longer": "unflagged", "farther": "flagged"}
+    assert fates == {"doubled": "measured", "unseen": "unread", **alike}
     assert module.value(4) == 0.5, "nothing is changed here"
 
 
