@@ -98,7 +98,10 @@ def _with(expression: sp.Basic, path: Path, part: sp.Basic) -> sp.Expr:
         return part
     args = list(expression.args)
     args[path[0]] = _with(args[path[0]], path[1:], part)
-    return expression.func(*args)
+    try:
+        return expression.func(*args)
+    except ValueError:
+        return expression  # a minimum of what is not real: no formula, hence no change
 
 
 def _at(expression: sp.Basic, path: Path) -> sp.Basic:
