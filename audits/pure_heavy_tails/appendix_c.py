@@ -30,16 +30,14 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import (
-    SOLVERS,
     distance_within,
     distances,
-    localisation_sensitivity,
-    localisation_slack,
-    pointwise_excess,
     problem,
     radial_spikes,
     wide,
 )
+from .section_2_2 import pointwise_excess
+from .section_2_3 import SOLVERS, localisation_sensitivity, localisation_slack
 from .section_2_4 import GRID, gap_within
 
 # Lemma C.1 ----------------------------------------------------------------------------------------------------------

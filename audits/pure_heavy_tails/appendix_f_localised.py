@@ -32,7 +32,8 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import BLOCKS, NO_BALL, NO_MAPPING, STAGE, WEIGHTS, opposite_spikes, potential, problem, radial_spikes, wide
+from .appendix_f_scores import potential
+from .cases import BLOCKS, NO_BALL, NO_MAPPING, STAGE, WEIGHTS, opposite_spikes, problem, radial_spikes, wide
 
 EVALUATORS = {"exact": "exact evaluator", "alg-6": "Algorithm 6 as evaluator"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -29,7 +30,17 @@ from dpcheck.symbols import zeta
 from dpcheck.verdicts import Point, Verdict, combine, holds, refuted
 from dpcheck.workloads.linear import TwoPoint
 
-from .cases import ROOT, ZETAS, with_figure
+ZETAS = (0.25, 0.1, 0.01, 1e-4)
+"""Failure probabilities."""
+
+ROOT = 1e-12
+"""Relative: what float64 instances may be off by where their constants are roots and logarithms."""
+
+
+def with_figure(answer: Verdict, points: list[Point], x: str, y: str) -> Verdict:
+    """The verdict with a figure."""
+    return replace(answer, points=points, axes=(x, y))
+
 
 # Risks, reduction, decoder -----------------------------------------------------------------------------------------
 

@@ -13,28 +13,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from dpcheck import seeds
 from dpcheck.accounting import account
-from dpcheck.algorithms.pure_heavy_tails import EMPGM, OutputPertLocalize, PopLocalize, SingleOutputPert, SmoothedEMPGM
+from dpcheck.algorithms.pure_heavy_tails import EMPGM, PopLocalize, SingleOutputPert, SmoothedEMPGM
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
-from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
 from dpcheck.checks import Context
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import bound_of
-from dpcheck.harness import accuracy, privacy, replay, risk, sensitivity
+from dpcheck.harness import accuracy, privacy, replay, risk
 from dpcheck.harness.losses import compose
 from dpcheck.harness.replay import Case
-from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.selection import Pair
-from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Algorithm, Array, Objective, Problem, Read, Sample, Schedule
+from dpcheck.interfaces import Algorithm, Array, Objective, Problem, Schedule
 from dpcheck.privacy import PureDP
-from dpcheck.running import Fresh, Run
-from dpcheck.solvers import Pushed, certified
-from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Outcome, Point, Verdict, combine, holds, refuted, undecided
+from dpcheck.running import Entry, Fixed, Fresh, Run, Transcript
+from dpcheck.solvers import certified
+from dpcheck.verdicts import Outcome, Point, Verdict, combine, differs, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
@@ -151,51 +146,6 @@ def slack_verdict(
     return holds(f"{said}; no pair exceeds {sure:.6g} ({because})", "certificate", **fields)
 
 
-SOLVERS: dict[str, Any] = {"exact": certified, "worst legal": Pushed()}
-
-UNITS = {"exact": 2.0, "worst legal": 4.0}
-"""Sensitivity of Algorithm 2 in units of C/(lambda n): by hand for every pair (alg-2@derived), attained by spikes."""
-
-BY_STRONG_CONVEXITY = (
-    "by hand: 2C/(λn) from strong convexity and the C-Lipschitz extension, and C/(λn) for the gap of either solution"
-)
-
-
-def localisation_slack(context: Context, solver: str, M: float, share: float) -> Verdict:
-    """Algorithm 2 on the worst pair, against a share of epsilon."""
-    epsilon, n, C, lambda_ = 1.0, 20, 2.0, 0.5
-    work = wide()
-    algorithm = OutputPertLocalize(lambda_=lambda_, C=C, zeta=3.0, minimiser=SOLVERS[solver])
-    case = Case(algorithm, work, problem(work, epsilon))
-    found = shifts(case, *opposite_spikes(n, M))
-    certified_shift = {"point": UNITS[solver] * C / (lambda_ * n)}
-    told = f"{solver} solver, M = {M:g}"
-    return slack_verdict(case.planned(n), found, certified_shift, share * epsilon, BY_STRONG_CONVEXITY, case=told)
-
-
-def localisation_sensitivity(context: Context, solver: str, units: float, *, extended: bool = True) -> Verdict:
-    """Search, and the bound by hand, for the movement of Algorithm 2's core, against units C/(lambda n)."""
-    n, C, lambda_, M = 5, 2.0, 0.5, 1e6
-    work = wide()
-    algorithm = OutputPertLocalize(lambda_=lambda_, C=C if extended else M, zeta=3.0, minimiser=SOLVERS[solver])
-    setting = problem(work, 1.0)
-    reads = (Read(start=0, stop=n, sensitivity=units * C / (lambda_ * n)),)
-    plan = algorithm.schedule(setting, n).edit("point", reads=reads)
-    case = Case(algorithm, work if extended else wide(1e9), setting, schedule=plan)
-    pair = tuple(side[0] for side in opposite_spikes(n, M))
-    found = sensitivity.search(
-        case,
-        BoxRecords(-M, M),
-        n,
-        given=[pair],
-        chains=32,
-        steps=context.scale(10, 60),
-        seed=context.seed,  # type: ignore[list-item]
-    )
-    certificate = sensitivity.Certificate(UNITS[solver] / units, BY_STRONG_CONVEXITY) if extended else None
-    return sensitivity.judge(found, certificate=certificate, confirm=sensitivity.by_replay(case))
-
-
 def distances(
     context: Context, algorithm: Any, work: Any, epsilon: float, m: int, trials: int, *key: Any, lambda_: float = 1.0
 ) -> Array:
@@ -236,23 +186,6 @@ def distance_within(
         numbers=numbers,
         points=[Point(x=x, value=typical, bound=bound, series=label)],
         axes=("m epsilon/d", f"{level:.4g}-quantile of the distance"),
-    )
-
-
-def pointwise_excess() -> Verdict:
-    """(a - C)_+ against a^k: the largest ratio over a, which bounds E(A - C)_+ for every law of A."""
-    a, s = sp.symbols("a s", positive=True)
-    C, k = BY_NAME["C"], 1 + s
-    at, ratio = k * C / (k - 1), (a - C) / a**k
-    sharp = (k - 1) ** (k - 1) / (k**k * C ** (k - 1))
-    slope = sp.diff(ratio, a) * a ** (k + 1)
-    return proved(
-        {
-            "the ratio is stationary at a = k C/(k-1) alone": slope - (k - 1) * (at - a),
-            "its value there": ratio.subs(a, at) - sharp,
-            "that is (1 - 1/k)^k of the printed constant": sharp * (k - 1) * C ** (k - 1) - (1 - 1 / k) ** k,
-        },
-        {"(1 - 1/k)^k is below 1: its base is": 1 - s / (1 + s)},
     )
 
 
@@ -442,18 +375,6 @@ def accounted(smoothed: bool, size: int, budget: float) -> Verdict:
     return holds(f"{said}; blocks are disjoint ({NONEXPANSIVE})", "certificate", numbers=numbers)
 
 
-def potential(work: Any, sample: Sample, centre: float, anchor: Array, cap: float, weight: float) -> LocalPotential:
-    """F_C,lambda at w minus its value at the anchor."""
-    return LocalPotential(work, sample, np.full((1, 1), centre), anchor, cap, weight)
-
-
-ZETAS = (0.25, 0.1, 0.01, 1e-4)
-"""Failure probabilities."""
-
-ROOT = 1e-12
-"""Relative: what float64 instances may be off by where their constants are roots and logarithms."""
-
-
 def solvers(d: int, k: float = 2.0) -> dict[str, PopLocalize]:
     """The localised algorithms with few blocks, as private as the proved ones.
 
@@ -465,9 +386,77 @@ def solvers(d: int, k: float = 2.0) -> dict[str, PopLocalize]:
     return {"single": practical(k, "single").outer(), **second}
 
 
-def with_figure(answer: Verdict, points: list[Point], x: str, y: str) -> Verdict:
-    """The verdict with a figure."""
-    return replace(answer, points=points, axes=(x, y))
+# Printed lines, replayed --------------------------------------------------------------------------------------------
+
+
+def told(
+    algorithm: Algorithm[Any], work: Any, setting: Problem, rows: Array, start: Array, answers: Iterable[Array]
+) -> tuple[Schedule[Any], list[Entry], Array]:
+    """The schedule, what every release was given and answered, and what is returned when these are the answers.
+
+    Answers that no noise would give lie outside of the domain and of every ball, so that all projections act.
+    """
+    plan = algorithm.schedule(setting, rows.shape[1])
+    names = [release.name for release in plan.releases for _ in range(release.count)]
+    past = Transcript([Entry(name, answer, answer) for name, answer in zip(names, answers, strict=False)])
+    run = Run[Any](plan, len(rows), None, past)
+    returned = algorithm.execute(run, work, Fixed(rows), start)
+    return plan, run.transcript.entries, returned
+
+
+def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -> Verdict:
+    """Whether what ran is what the printed lines give, line by line; where not, our code is not the text.
+
+    Args:
+        lines: what a line says -> what ran, and what it gives by hand, of one shape.
+        within: relative to the larger of 1 and the size of what it gives, what float64 may be off by.
+    """
+    off = {
+        name: float(np.abs(ran - given).max() / max(1.0, np.abs(given).max()))
+        for name, (ran, given) in lines.items()
+        if ran.shape == given.shape
+    }
+    worst = max(off, key=lambda name: off[name])
+    if len(off) < len(lines) or not off[worst] <= within:
+        wrong = next((name for name in lines if name not in off), worst)
+        return differs(f"not the printed line: {wrong}, off by {off.get(wrong, math.inf):.3g}", numbers=dict(off))
+    compared = sum(ran.size for ran, _ in lines.values())
+    return holds(f"{compared:,} numbers in {len(lines)} lines within {off[worst]:.2g} ({worst})", "exact")
+
+
+def small(context: Context, d: int, trials: int, m: int) -> tuple[Any, Array, Array]:
+    """A unit ball, records of both sizes beside a cap of 1, and a centre off the middle: linear on a line, radial else.
+
+    Some minimisers lie on the boundary, some records are a hundred times steeper than others.
+    """
+    rng = context.rng("records")
+    rows = rng.standard_t(2, (trials, m, 1)) * 10 ** rng.uniform(-1, 1, (trials, 1, 1)) + 0.3
+    if d == 1:
+        return RareSpikes(D=2.0), rows, np.full((1, 1), 0.6)
+    axis = np.arange(1.0, d + 1) / np.linalg.norm(np.arange(1.0, d + 1))
+    return RadialHeavyTail(b=tuple(-0.3 * axis), D=2.0), np.abs(rows), 0.7 * axis[None]
+
+
+def regularised(work: Any, stage: Any, rows: Array, centre: Array) -> Array:
+    """argmin of mean f_C + lambda/2 |w - centre|^2 over the workloads of `small`, by hand."""
+    if work.constants.d == 1:
+        slope = np.clip(rows, -stage.C, stage.C).mean(axis=1)
+        return np.clip(centre - slope / stage.lambda_, -work.D / 2, work.D / 2)
+    away = centre - np.asarray(work.b)
+    reach = np.minimum(rows, stage.C).mean(axis=1) / (stage.lambda_ * np.linalg.norm(away, axis=1, keepdims=True))
+    return np.asarray(work.b) + away * np.maximum(0.0, 1 - reach)
+
+
+def onto_ball(w: Array, radius: float = 1.0) -> Array:
+    """The Euclidean projection onto a ball around 0, by hand."""
+    return np.asarray(w * np.minimum(1.0, radius / np.maximum(np.linalg.norm(w, axis=-1, keepdims=True), 1e-300)))
+
+
+def far_answers(context: Context, trials: int, d: int, reach: float = 2.0) -> Iterable[Array]:
+    """Answers of releases without end: points of a cube, many of them outside of the unit ball."""
+    rng = context.rng("answers")
+    while True:
+        yield rng.uniform(-reach, reach, (trials, d))
 
 
 # Settings -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import sympy as sp
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, PopLocalize, SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
-from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
+from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, stated
@@ -30,7 +30,21 @@ from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import BLOCKS, DELTA, LONG, NO_BALL, STAGE, opposite_spikes, problem, within_constants
+from .cases import (
+    BLOCKS,
+    DELTA,
+    LONG,
+    NO_BALL,
+    STAGE,
+    as_printed,
+    far_answers,
+    opposite_spikes,
+    problem,
+    regularised,
+    small,
+    told,
+    within_constants,
+)
 
 # Algorithm 1 --------------------------------------------------------------------------------------------------------
 
@@ -315,6 +329,41 @@ def monotone_solver_time(context: Context) -> Verdict:
     return accuracy.never_violated(
         found, allowed, statement="total time <= T J Time(n)", covers=covers, evidence="certificate"
     )
+
+
+def _aggregated_by_hand(points: Array) -> Array:
+    """The candidate whose smallest ball with more than half of the candidates is the smallest: (trials, J, d)."""
+    chosen = []
+    for trial in points:
+        radii = [sorted(np.linalg.norm(trial - one, axis=1))[len(trial) // 2] for one in trial]
+        chosen.append(trial[int(np.argmin(radii))])
+    return np.array(chosen)
+
+
+@check(
+    "pure_heavy_tails/alg-1",
+    kind="accuracy",
+    grid={"d": (1, 2), "blocks": (3, 4)},
+    also=("pure_heavy_tails/proc-geom-agg", "pure_heavy_tails/proc-localized-double-op"),
+)
+def lines_of_algorithm_1(context: Context, *, d: int, blocks: int) -> Verdict:
+    """Batches of n/2^t records, J blocks each, weights 32^(t-1) lambda_1, centres that follow the aggregates."""
+    n, trials = 75, context.scale(20, 200)
+    work, rows, start = small(context, d, trials, n)
+    algorithm = LocalizedOutputPert(solver="single", blocks=blocks, lambda_1=0.5)
+    plan, entries, returned = told(algorithm, work, problem(work, 0.8), rows, start, far_answers(context, trials, d))
+    lines, w, first, seen = {}, start, 0, iter(entries)
+    for t in range(1, math.floor(math.log2(n / blocks)) + 1):
+        m, points = n // 2**t // blocks, []
+        stage = next(row for row in plan.phases if row.t == t)
+        weight = replace(stage, lambda_=0.5 * 32.0 ** (t - 1))
+        for j in range(blocks):
+            entry = next(seen)
+            block = rows[:, first + j * m : first + (j + 1) * m]
+            lines[f"block {j + 1} of phase {t}"] = entry.core, regularised(work, weight, block, w)
+            points.append(work.project(entry.output))  # its rounding decides ties
+        w, first = _aggregated_by_hand(np.stack(points, axis=1)), first + n // 2**t
+    return as_printed({**lines, "the last aggregate": (returned, w)})
 
 
 IN_PHASES = {

@@ -15,6 +15,7 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Objective, Sample
 from dpcheck.solvers import certified, value
 from dpcheck.solvers.extension import extension_gradient, lipschitz_extension, searched_extension
+from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict
 from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
@@ -22,7 +23,23 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import pointwise_excess
+
+def pointwise_excess() -> Verdict:
+    """(a - C)_+ against a^k: the largest ratio over a, which bounds E(A - C)_+ for every law of A."""
+    a, s = sp.symbols("a s", positive=True)
+    C, k = BY_NAME["C"], 1 + s
+    at, ratio = k * C / (k - 1), (a - C) / a**k
+    sharp = (k - 1) ** (k - 1) / (k**k * C ** (k - 1))
+    slope = sp.diff(ratio, a) * a ** (k + 1)
+    return proved(
+        {
+            "the ratio is stationary at a = k C/(k-1) alone": slope - (k - 1) * (at - a),
+            "its value there": ratio.subs(a, at) - sharp,
+            "that is (1 - 1/k)^k of the printed constant": sharp * (k - 1) * C ** (k - 1) - (1 - 1 / k) ** k,
+        },
+        {"(1 - 1/k)^k is below 1: its base is": 1 - s / (1 + s)},
+    )
+
 
 LINE: dict[str, Any] = {
     "spikes": RareSpikes(D=2.0, p=0.3),

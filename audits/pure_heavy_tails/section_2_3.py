@@ -21,8 +21,8 @@ from dpcheck.harness.controls import APART
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Objective, Sample
-from dpcheck.solvers import certified
+from dpcheck.interfaces import Objective, Read, Sample
+from dpcheck.solvers import Pushed, certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, consistent, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
@@ -35,23 +35,69 @@ from .cases import (
     NO_BALL,
     NO_MAPPING,
     PLANNED,
-    SOLVERS,
     STAGE,
-    UNITS,
     WEIGHTS,
+    as_printed,
     distance_within,
     distances,
-    localisation_sensitivity,
-    localisation_slack,
+    far_answers,
+    onto_ball,
     opposite_spikes,
     practical,
     problem,
     radial_spikes,
+    regularised,
     shifts,
     slack_verdict,
+    small,
+    told,
     wide,
     worst_of,
 )
+
+SOLVERS: dict[str, Any] = {"exact": certified, "worst legal": Pushed()}
+
+UNITS = {"exact": 2.0, "worst legal": 4.0}
+"""Sensitivity of Algorithm 2 in units of C/(lambda n): by hand for every pair (alg-2@derived), attained by spikes."""
+
+BY_STRONG_CONVEXITY = (
+    "by hand: 2C/(λn) from strong convexity and the C-Lipschitz extension, and C/(λn) for the gap of either solution"
+)
+
+
+def localisation_slack(context: Context, solver: str, M: float, share: float) -> Verdict:
+    """Algorithm 2 on the worst pair, against a share of epsilon."""
+    epsilon, n, C, lambda_ = 1.0, 20, 2.0, 0.5
+    work = wide()
+    algorithm = OutputPertLocalize(lambda_=lambda_, C=C, zeta=3.0, minimiser=SOLVERS[solver])
+    case = Case(algorithm, work, problem(work, epsilon))
+    found = shifts(case, *opposite_spikes(n, M))
+    certified_shift = {"point": UNITS[solver] * C / (lambda_ * n)}
+    told = f"{solver} solver, M = {M:g}"
+    return slack_verdict(case.planned(n), found, certified_shift, share * epsilon, BY_STRONG_CONVEXITY, case=told)
+
+
+def localisation_sensitivity(context: Context, solver: str, units: float, *, extended: bool = True) -> Verdict:
+    """Search, and the bound by hand, for the movement of Algorithm 2's core, against units C/(lambda n)."""
+    n, C, lambda_, M = 5, 2.0, 0.5, 1e6
+    work = wide()
+    algorithm = OutputPertLocalize(lambda_=lambda_, C=C if extended else M, zeta=3.0, minimiser=SOLVERS[solver])
+    setting = problem(work, 1.0)
+    reads = (Read(start=0, stop=n, sensitivity=units * C / (lambda_ * n)),)
+    plan = algorithm.schedule(setting, n).edit("point", reads=reads)
+    case = Case(algorithm, work if extended else wide(1e9), setting, schedule=plan)
+    pair = tuple(side[0] for side in opposite_spikes(n, M))
+    found = sensitivity.search(
+        case,
+        BoxRecords(-M, M),
+        n,
+        given=[pair],
+        chains=32,
+        steps=context.scale(10, 60),
+        seed=context.seed,  # type: ignore[list-item]
+    )
+    certificate = sensitivity.Certificate(UNITS[solver] / units, BY_STRONG_CONVEXITY) if extended else None
+    return sensitivity.judge(found, certificate=certificate, confirm=sensitivity.by_replay(case))
 
 
 @check(
@@ -88,18 +134,6 @@ SETTINGS = [
     for d in (1, 5)
     for lam in (0.2, 50.0)
 ]
-
-
-@check("pure_heavy_tails/alg-2", kind="transcription")
-def noise_as_printed(context: Context) -> Verdict:
-    """The schedule's noise scale is 6C/(lambda n epsilon), its gap C^2/(2 lambda n^2)."""
-    found, wanted = [], []
-    for C, n, e, z, d, lam in SETTINGS:
-        work = radial_spikes(d, 2.0, n, e)
-        (stage,) = OutputPertLocalize(lambda_=lam, C=C, zeta=z).schedule(problem(work, e), n).phases
-        found += [stage.noise, stage.gap]
-        wanted += [stated("pure_heavy_tails/alg-2", C=C, lambda_=lam, n=n, epsilon=e), C**2 / (2 * lam * n**2)]
-    return agree(found, wanted, "noise scale and gap of the schedule as printed")
 
 
 @check("pure_heavy_tails/lem-2-4", kind="transcription")
@@ -344,6 +378,31 @@ def one_stage_against_two(context: Context, *, k: float, n: int) -> Verdict:
         return refuted(said, "sampled", **fields)
     seen = f"a worst risk of one stage more than {1 + 7 * error / two:.3g} times that of two"
     return consistent(said, "sampled", notices=seen, **fields)
+
+
+# Lines --------------------------------------------------------------------------------------------------------------
+
+
+@check(
+    "pure_heavy_tails/alg-2",
+    kind="accuracy",
+    grid={"solver": ("Algorithm 2", "one stage"), "d": (1, 3)},
+    also=("pure_heavy_tails/proc-single-op",),
+)
+def lines_of_output_perturbation(context: Context, *, solver: str, d: int) -> Verdict:
+    """The minimiser of the regularised extension goes into the release, the projected answer comes out."""
+    kind = {"Algorithm 2": OutputPertLocalize, "one stage": SingleOutputPert}[solver]
+    trials = context.scale(40, 400)
+    work, rows, start = small(context, d, trials, 12)
+    algorithm, setting = kind(lambda_=0.7, C=1.5), problem(work, 0.8)
+    plan, (point,), returned = told(algorithm, work, setting, rows, start, far_answers(context, trials, d))
+    (stage,) = plan.phases
+    return as_printed(
+        {
+            "the minimiser over W": (point.core, regularised(work, stage, rows, start)),
+            "the answer, projected onto W": (returned, onto_ball(point.output)),
+        }
+    )
 
 
 settings_of_algorithm_2 = settings(

@@ -14,35 +14,40 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_sub
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
+from dpcheck.geometry import Ball, BallIntersection
 from dpcheck.harness import risk, runtime, sensitivity
 from dpcheck.harness.controls import conclude
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Read, Sample
 from dpcheck.solvers import Task
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Verdict, combine, refuted
+from dpcheck.verdicts import Verdict, combine, differs, refuted
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.median import WeightedMedian
-from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import (
     NO_MAPPING,
     PLANNED,
-    SOLVERS,
     STAGE,
     WEIGHTS,
+    as_printed,
     distance_within,
     distances,
+    onto_ball,
     opposite_spikes,
     problem,
     radial_spikes,
+    regularised,
     shifts,
     slack_verdict,
+    small,
+    told,
     wide,
 )
+from .section_2_3 import SOLVERS
 
 STAGES = {"exact": (2.0, 2.0), "worst legal": (4.0, 7 / 3)}
 """Sensitivity of the two cores of Algorithm 4 in units of C/(lambda m)."""
@@ -245,17 +250,37 @@ def target_from_its_parts(context: Context) -> Verdict:
     )
 
 
-@check("pure_heavy_tails/alg-4", kind="transcription")
-def noise_of_the_second_stage(context: Context) -> Verdict:
-    """Both noise scales of the schedule are 12C/(lambda m epsilon), the radius is 600Cd/(lambda m epsilon)."""
-    found, wanted = [], []
-    for C, m, e, d, lam in [(0.5, 7, 0.1, 1, 0.2), (3.0, 1000, 1.0, 5, 50.0), (2.0, 50, 0.7, 2, 1.0)]:
-        work = RadialHeavyTail(b=(0.0,) * d, D=2.0, weights=Pareto(3.0))
-        first, second = DoubleOutputPert(lambda_=lam, C=C).schedule(problem(work, e), m).phases
-        scale = stated("pure_heavy_tails/alg-4", C=C, lambda_=lam, m=m, epsilon=e)
-        found += [first.noise, second.noise, first.radius, first.gap, second.gap]
-        wanted += [scale, scale, 50 * scale * d, C**2 / (2 * lam * m**2), C**2 / (72 * lam * m**2)]
-    return agree(found, wanted, "noise, radius and gaps of the schedule as printed")
+@check("pure_heavy_tails/alg-4", kind="accuracy", grid={"d": (1, 3)}, also=("pure_heavy_tails/proc-two-step",))
+def lines_of_algorithm_4(context: Context, *, d: int) -> Verdict:
+    """The second minimiser is taken over W_0 alone, with the extension over W; its answer is projected onto W_0.
+
+    The first answer lies on the axis of minimiser and centre, so that by symmetry the second minimiser does as well,
+    and often so far off that W_0 misses the minimiser over W.
+    """
+    m, C, lambda_, trials = 400, 0.5, 0.5, context.scale(40, 400)
+    work, rows, start = small(context, d, trials, m)
+    axis = start / np.linalg.norm(start)
+    rng = context.rng("answers")
+    first, second = rng.uniform(-2, 2, (trials, 1)) * axis, rng.uniform(-2, 2, (trials, d))
+    algorithm, setting = DoubleOutputPert(lambda_=lambda_, C=C), problem(work, 5.0)
+    plan, (localised, point), returned = told(algorithm, work, setting, rows, start, (first, second))
+    one, two = plan.phases
+    best, w_loc = regularised(work, one, rows, start), onto_ball(first)
+    place = np.clip(best @ axis.T, *(np.clip(w_loc @ axis.T + side * one.radius, -1, 1) for side in (-1, 1)))
+    assert one.radius < 1, "W_0 is all of W: the second stage would not be told from the first"
+    onto = BallIntersection(Ball(d=d, radius=1.0), w_loc, one.radius).project(second)
+    found = as_printed(
+        {
+            "the minimiser over W": (localised.core, best),
+            "the minimiser over W_0": (point.core, place * axis),
+        },
+        within=1e-7,
+    )
+    outside = np.linalg.norm(returned - w_loc, axis=1).max() / one.radius - 1
+    off = float(np.linalg.norm(returned - onto, axis=1).max())
+    if off > two.xi * (1 + 1e-9) or outside > 1e-9 or float(np.linalg.norm(returned, axis=1).max()) > 1 + 1e-9:
+        return differs(f"what is returned is {off:.3g} off the projection onto W_0, {two.xi:.3g} allowed")
+    return found
 
 
 settings_of_algorithm_4 = settings(
