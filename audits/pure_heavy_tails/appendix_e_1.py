@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +32,20 @@ from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 
-from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced, problem
+from .cases import (
+    FAR,
+    NO_MINIMISER,
+    NONEXPANSIVE,
+    ON_A_NET,
+    SHARES,
+    WEIGHTS,
+    accounted,
+    as_printed,
+    balanced,
+    onto_ball,
+    problem,
+    told,
+)
 
 
 def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
@@ -73,18 +87,16 @@ def exact_privacy(context: Context, *, n: int, epsilon: float) -> Verdict:
 
 @check("pure_heavy_tails/alg-5", kind="transcription")
 def printed_parameters(context: Context) -> Verdict:
-    """The schedule has the printed gamma, C, eta and coefficient, and the net covers the domain within eta."""
-    work, n, eps, lam = _mean(), 500, 0.5, 0.3
-    plan = EMPGM(lambda_=lam).schedule(problem(work, eps), n)
+    """The release has the printed coefficient and sensitivity, and the net covers the domain within eta."""
+    work, n, eps = _mean(), 500, 0.5
+    plan = EMPGM(lambda_=0.3).schedule(problem(work, eps), n)
     (stage,), (release,) = plan.phases, plan.releases
-    G = work.constants.moment(2.0, 1)
-    cap = G * math.sqrt(eps * n)
     law = release.law
     assert isinstance(law, Exponential)
     pairs = [
-        (stage.step, 1 / (lam + 1)), (stage.C, cap), (stage.radius, cap / (eps * n * (lam + 1))),
-        (law.coefficient, eps * n / (4 * cap)), (release.reads[0].sensitivity, 2 * cap / n),
-    ]  # fmt: skip
+        (law.coefficient, 1 / stated("pure_heavy_tails/alg-5@noise", C=stage.C, n=n, epsilon=eps)),
+        (release.reads[0].sensitivity, stated("pure_heavy_tails/alg-5", C=stage.C, n=n)),
+    ]
     off = max(abs(a / b - 1) for a, b in pairs)
     worst = 0.0
     domains = [(work, 0.07), (SparseDirection(nu=(0.6, 0.8)), 0.06), (SparseDirection(nu=(1.0, 0.0)), 0.21)]
@@ -99,6 +111,52 @@ def printed_parameters(context: Context) -> Verdict:
     numbers = {"largest relative difference": off, "covering distance over eta": worst}
     said = f"parameters within {off:.2g} of the printed ones; 8,000 points lie within {worst:.4g} eta of each net"
     return (holds if off < 1e-9 and worst <= 1 + 1e-9 else refuted)(said, "exact", numbers=numbers)
+
+
+def selected(
+    context: Context,
+    algorithm: EMPGM,
+    work: BaseWorkload,
+    rows: Array,
+    slopes: Callable[[Array, float], Array],
+    step: Any,
+) -> Verdict:
+    """One selection of EM-PGM by hand: scores |(w - P(w - gamma g))/gamma| on the net, and the point of the index.
+
+    Args:
+        slopes: (net points (K, d), tau) -> gradients of single records, (trials, n, K, d).
+        step: gamma of each trial, from the schedule's row and the smoothing radius.
+    """
+    n, D = rows.shape[1], work.constants.diameter(2.0)
+    start, rng = np.full((1, work.constants.d), 0.3 * D), context.rng("answers")
+    index = (rng.integers(0, 5, (len(rows), 1)).astype(float) for _ in range(1))
+    plan, (point,), returned = told(algorithm, work, problem(work, 0.7), rows, start, index)
+    (stage,), tau = plan.phases, D / math.sqrt(n)
+    points = net(work, stage.radius)
+    single = slopes(points, tau)
+    length = np.linalg.norm(single, axis=-1, keepdims=True)
+    mean = (single * np.minimum(1.0, stage.C / np.maximum(length, 1e-300))).mean(axis=1)
+    gamma = np.broadcast_to(step(stage, tau), (len(rows),)).reshape(-1, 1, 1)
+    moved = points - gamma * (mean + stage.lambda_ * (points - start))
+    scores = np.linalg.norm(points - onto_ball(moved, D / 2), axis=-1) / gamma[..., 0]
+    return as_printed(
+        {"scores": (point.core, scores), "the chosen point": (returned, points[point.output[:, 0].astype(int)])}
+    )
+
+
+@check("pure_heavy_tails/alg-5", kind="accuracy", grid={"d": (1, 2)}, also=("pure_heavy_tails/proc-pgm",))
+def lines_of_algorithm_5(context: Context, *, d: int) -> Verdict:
+    """Squared losses on a line, linear ones in the plane: many records beyond the cap, many steps out of the domain."""
+    work: Any = HeavyMean(D=2.0, theta=0.1) if d == 1 else SparseDirection(nu=(0.6, 0.8), D=2.0)
+    rows = context.rng("records").standard_t(2, (context.scale(10, 100), 9, d)) * 3
+    algorithm = EMPGM(C=1.5, lambda_=0.4, eta=0.15)
+
+    def slopes(points: Array, tau: float) -> Array:
+        z = rows[:, :, None]
+        return points - z if d == 1 else np.broadcast_to(z, (*rows.shape[:2], *points.shape))
+
+    H = work.constants.smoothness(2.0)
+    return selected(context, algorithm, work, rows, slopes, lambda stage, tau: 1 / (stage.lambda_ + H))
 
 
 @check("pure_heavy_tails/proc-pgm", kind="sensitivity")

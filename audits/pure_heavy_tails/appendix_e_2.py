@@ -32,6 +32,7 @@ from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
+from .appendix_e_1 import selected
 from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced
 
 
@@ -134,6 +135,26 @@ def smoothed_slopes(context: Context) -> Verdict:
         f"relative differences {off:.2g} on a line, {plane:.2g} in the plane (the area integral is good to about 0.003)"
     )
     return (holds if off < 1e-9 and plane < 5e-3 else refuted)(said, "exact", numbers=numbers)
+
+
+@check("pure_heavy_tails/proc-smoothed-em-pgm", kind="accuracy", grid={"rule": ("data", "public")})
+def lines_of_smoothed_em_pgm(context: Context, *, rule: str) -> Verdict:
+    """Slopes a clip((w - b)/tau, -1, 1) of weighted medians; gamma by the steepest record, or by G_2 alone."""
+    work = WeightedMedian(D=1.0, weights=Pareto(2.5))
+    rows = work.rows(context.rng("records"), context.scale(10, 100), 9)
+    algorithm = SmoothedEMPGM(C=1.5, lambda_=0.4, eta=0.02, gamma_rule=rule)  # type: ignore[arg-type]
+
+    def slopes(points: Array, tau_: float) -> Array:
+        away = (points[None, None, :, 0] - rows[:, :, None, 1]) / tau_
+        return np.asarray(rows[:, :, None, 0] * np.clip(away, -1, 1))[..., None]
+
+    def step(stage: Stage, tau_: float) -> Array:
+        level = stated(
+            "pure_heavy_tails/fact-smoothing", d=1, n=9, G_2=work.constants.moment(2.0, 1), rho=0.05, tau=tau_
+        )
+        return np.asarray(1 / (stage.lambda_ + (rows[..., 0].max(axis=1) / tau_ if rule == "data" else level)))
+
+    return selected(context, algorithm, work, rows, slopes, step)
 
 
 def _public(context: Context, n: int, budget: float) -> Verdict:

@@ -26,6 +26,8 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
+from .cases import as_printed
+
 # The joint reformulation --------------------------------------------------------------------------------------------
 
 LOSSES: dict[str, Any] = {
@@ -250,6 +252,39 @@ NAMES = ("weighted l1", "maximum of affine")
 GRID = {"function": NAMES, "alpha": by_size([0.4], [0.4, 0.2])}
 
 LONG = {**GRID, "alpha": by_size([0.4, 0.2], [0.4, 0.2, 0.1])}
+
+
+@check("pure_heavy_tails/alg-3", kind="accuracy", grid={"function": NAMES})
+def lines_of_algorithm_3(context: Context, *, function: str) -> Verdict:
+    """Steps D/sqrt(S_t), the stop at 3D sqrt(S_t) <= alpha t, the average until then: run by run in plain loops."""
+    trials, alpha, D = context.scale(4, 16), 0.6, 2.0
+    _, subgradient, K, start, _ = _instance(function, context.rng("instance"), trials)
+    asked: list[Array] = []
+
+    def project(x: Array, xi: Array) -> Array:
+        asked.append(xi)
+        return K.project(x)
+
+    found = adaptive_inexact_subgradient(subgradient, project, start, alpha, D)
+    x, S, visited, wanted = start, np.zeros(trials), [], []
+    stopped, steps = np.zeros_like(start), np.zeros(trials)
+    while not (steps > 0).all():
+        g = subgradient(x)
+        S, t = S + (g**2).sum(axis=1), len(visited) + 1
+        visited.append(x)
+        halts = (3 * D * np.sqrt(S) <= alpha * t) & (steps == 0)
+        steps[halts], stopped[halts] = t, np.mean(visited, axis=0)[halts]
+        if (steps > 0).all():
+            break
+        wanted.append(np.minimum(D, alpha * D / np.sqrt(S) / (6 * D)))
+        x = np.where(steps[:, None] > 0, x, K.project(x - (D / np.sqrt(S))[:, None] * g))
+    return as_printed(
+        {
+            "the average until the stop": (found.point, stopped),
+            "the step at which it stops": (found.steps.astype(float), steps),
+            "accuracy asked of projections": (np.array(asked[-len(wanted) :]), np.array(wanted)),
+        }
+    )
 
 
 def gap_within(context: Context, function: str, alpha: float, label: str, allowed: float) -> Verdict:
