@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails import EMPGM
+from dpcheck.algorithms.pure_heavy_tails.erm import Stage
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net
-from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.settings import drawn, settings
@@ -119,7 +119,7 @@ def selected(
     work: BaseWorkload,
     rows: Array,
     slopes: Callable[[Array, float], Array],
-    step: Any,
+    step: Callable[[Stage, float], Any],
 ) -> Verdict:
     """One selection of EM-PGM by hand: scores |(w - P(w - gamma g))/gamma| on the net, and the point of the index.
 
@@ -260,30 +260,6 @@ def clip_bias_in_the_cap(context: Context) -> Verdict:
     return consistent(said, "sampled", notices=seen, failure_probability=context.failure_probability, **fields)
 
 
-@check("pure_heavy_tails/fact-em-utility", kind="privacy")
-def selection_is_private(context: Context) -> Verdict:
-    """Scores that move by Delta cost at most epsilon, on random scores and the worst; the worst come close to it."""
-    rng, eps, Delta = context.rng("scores"), 0.8, 0.3
-    law = Exponential(eps / (2 * Delta))
-    worst = 0.0
-    for count in (2, 10, 1000):
-        scores = rng.exponential(3.0, size=(50, count))
-        moved = scores + Delta * rng.choice([-1.0, 1.0], size=scores.shape)
-        # One candidate worse, all others better: the loss tends to epsilon as its probability falls.
-        far = np.zeros((1, count))
-        far[0, 0] = 40.0
-        turn = np.full((1, count), -Delta)
-        turn[0, 0] = Delta
-        pairs = zip(np.concatenate([scores, far]), np.concatenate([moved, far + turn]), strict=True)
-        for a, b in pairs:
-            worst = max(worst, exact_epsilon(law.probabilities(a[None])[0], law.probabilities(b[None])[0]))
-    numbers = {"realised": worst, "claimed": eps}
-    said = f"exact epsilon at most {worst:.9g} of {eps} on 153 pairs of score vectors"
-    if worst > eps * (1 + 1e-9):
-        return refuted(said, "exact", numbers=numbers)
-    return holds(f"{said}; numerator and normaliser change by epsilon/2 each at most", "certificate", numbers=numbers)
-
-
 @check("pure_heavy_tails/fact-em-utility", kind="accuracy")
 def selection_is_useful(context: Context) -> Verdict:
     """The exact probability of a score above min + (2 Delta/epsilon) log(K/beta) is at most beta."""
@@ -374,16 +350,6 @@ def theorem_privacy(context: Context, *, n: int, k: float) -> Verdict:
     """With the theorem's own gamma, C and eta the exact law on the net keeps epsilon = 1."""
     case = empgm_case(_mean(), 1.0, k=k, lambda_=0.5)
     return selection_verdict(case, n, balanced(n, SHARES), NONEXPANSIVE, series=f"k = {k:g}")
-
-
-@check("pure_heavy_tails/thm-e-1", kind="sensitivity", grid={"lambda_": (0.05, 2.0)})
-def theorem_sensitivity(context: Context, *, lambda_: float) -> Verdict:
-    """With the theorem's parameters a score moves by at most 2C/n."""
-    n = 40
-    case = empgm_case(_mean(), 1.0, lambda_=lambda_)
-    given = [(a[0], b[0]) for a, b in balanced(n, SHARES)]
-    found = sensitivity.search(case, BoxRecords([-FAR], [FAR]), n, given=given, chains=16, steps=context.scale(8, 40))
-    return sensitivity.judge(found, certificate=Certificate(1.0, NONEXPANSIVE), confirm=sensitivity.by_replay(case))
 
 
 @check("pure_heavy_tails/thm-e-1", kind="stability", grid={"d": by_size([1, 2], [1, 2, 3, 5])})
