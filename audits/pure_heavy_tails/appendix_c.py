@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,7 @@ from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLoca
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
+from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, domain, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
@@ -199,6 +201,11 @@ def containment_without_a_limit(context: Context, *, zeta: int) -> Verdict:
     law = [scipy.stats.laplace(loc=1, scale=6 / e) for e in budgets]
     inside = [float(one.cdf(100 * zeta / e) - one.cdf(-100 * zeta / e)) for one, e in zip(law, budgets, strict=True)]
     claimed = stated(context.label, zeta=zeta)
+    with suppress(InvalidInput):
+        stated("pure_heavy_tails/lem-c-2", zeta=zeta, epsilon=budgets[-1], d=1)
+        return differs(
+            f"lem-c-2 speaks of epsilon = {budgets[-1]} and zeta = {zeta} as well, where its ball is too small"
+        )
 
     def witness(index: int) -> Any:
         return witnessed(context.label, "lem_c_2_epsilon", claimed, inside[index], epsilon=budgets[index], zeta=zeta)

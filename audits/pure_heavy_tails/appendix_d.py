@@ -355,13 +355,13 @@ def lines_of_lemma_d_5(context: Context) -> Verdict:
         asked.append(xi)
         return K.project(x)
 
-    found = biased_subgradient(slope, project, start, alpha, D, 1.0)
+    found = biased_subgradient(slope, project, start, alpha, D, 1.0, bias=alpha / 8)
     T = stated("pure_heavy_tails/proc-biased-psgd", D=D, L=1.0, alpha=alpha)
     x, visited, eta = start, [], D / math.sqrt(T)
     for _ in range(round(T)):
         visited.append(x)
         x = K.project(x - eta * slope(x))
-    claimed = stated("pure_heavy_tails/lem-d-5", D=D, eta=eta, T=T, L=1.0, B=0.0, xi=asked[0][0])
+    claimed = stated("pure_heavy_tails/lem-d-5", D=D, eta=eta, T=T, L=1.0, B=alpha / 8, xi=asked[0][0])
     return as_printed(
         {
             "the average of x_1, ..., x_T": (found.point, np.mean(visited, axis=0)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_sub
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
+from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball, BallIntersection
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.controls import conclude
@@ -165,6 +167,9 @@ def target_with_constants(context: Context, *, k: float, d: int, m: int, weights
 @check("pure_heavy_tails/prop-3-2@literal", kind="accuracy", grid={"epsilon": (10**4, 10**6)}, expect="refuted")
 def target_at_a_large_budget(context: Context, *, epsilon: int) -> Verdict:
     """At epsilon = 10^4 d the solvers' gaps alone exceed (6): the whole of W_0 lies too far, whatever stage 2 does."""
+    with suppress(InvalidInput):
+        stated("pure_heavy_tails/prop-3-2@derived", G_k=1.0, lambda_=1.0, d=1, m=10**6, epsilon=epsilon, k=2.0)
+        return differs(f"prop-3-2@derived speaks of epsilon = {epsilon} as well, where it fails as the statement does")
     return refuted_by(context.label, "prop_3_2_budget", epsilon=epsilon, m=10**6, D=10, lambda_=1, c_erm=48)
 
 
