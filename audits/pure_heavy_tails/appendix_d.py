@@ -32,17 +32,8 @@ from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import NO_MAPPING, PLANNED, STAGE, WEIGHTS, as_printed, opposite_spikes, problem, shifts, slack_verdict
-from .section_3_solver import double_sensitivity, in_units
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------
-
-
-@check("pure_heavy_tails/prop-d-1", kind="sensitivity", grid={"solver": ("exact", "worst legal")})
-def second_stage_moves_as_proved(context: Context, *, solver: str) -> Verdict:
-    """For fixed W_0 the second minimiser moves by at most 7C/(3 lambda m), attained by the worst legal solver."""
-    # A first core of half the claim, so that the second one decides.
-    units = 2 * in_units("pure_heavy_tails/alg-2@derived"), in_units("pure_heavy_tails/prop-d-1")
-    return double_sensitivity(context, solver, units, attained=solver == "worst legal")
 
 
 @check("pure_heavy_tails/fact-eq-14", kind="accuracy")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails import EMPGM
-from dpcheck.algorithms.pure_heavy_tails.erm import Stage
 from dpcheck.algorithms.pure_heavy_tails.exponential import gradient_mapping, net
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
@@ -40,11 +38,9 @@ from .cases import (
     SHARES,
     WEIGHTS,
     accounted,
-    as_printed,
     balanced,
-    onto_ball,
     problem,
-    told,
+    selected,
 )
 
 
@@ -111,37 +107,6 @@ def printed_parameters(context: Context) -> Verdict:
     numbers = {"largest relative difference": off, "covering distance over eta": worst}
     said = f"parameters within {off:.2g} of the printed ones; 8,000 points lie within {worst:.4g} eta of each net"
     return (holds if off < 1e-9 and worst <= 1 + 1e-9 else refuted)(said, "exact", numbers=numbers)
-
-
-def selected(
-    context: Context,
-    algorithm: EMPGM,
-    work: BaseWorkload,
-    rows: Array,
-    slopes: Callable[[Array, float], Array],
-    step: Callable[[Stage, float], Any],
-) -> Verdict:
-    """One selection of EM-PGM by hand: scores |(w - P(w - gamma g))/gamma| on the net, and the point of the index.
-
-    Args:
-        slopes: (net points (K, d), tau) -> gradients of single records, (trials, n, K, d).
-        step: gamma of each trial, from the schedule's row and the smoothing radius.
-    """
-    n, D = rows.shape[1], work.constants.diameter(2.0)
-    start, rng = np.full((1, work.constants.d), 0.3 * D), context.rng("answers")
-    index = (rng.integers(0, 5, (len(rows), 1)).astype(float) for _ in range(1))
-    plan, (point,), returned = told(algorithm, work, problem(work, 0.7), rows, start, index)
-    (stage,), tau = plan.phases, D / math.sqrt(n)
-    points = net(work, stage.radius)
-    single = slopes(points, tau)
-    length = np.linalg.norm(single, axis=-1, keepdims=True)
-    mean = (single * np.minimum(1.0, stage.C / np.maximum(length, 1e-300))).mean(axis=1)
-    gamma = np.broadcast_to(step(stage, tau), (len(rows),)).reshape(-1, 1, 1)
-    moved = points - gamma * (mean + stage.lambda_ * (points - start))
-    scores = np.linalg.norm(points - onto_ball(moved, D / 2), axis=-1) / gamma[..., 0]
-    return as_printed(
-        {"scores": (point.core, scores), "the chosen point": (returned, points[point.output[:, 0].astype(int)])}
-    )
 
 
 @check("pure_heavy_tails/alg-5", kind="accuracy", grid={"d": (1, 2)}, also=("pure_heavy_tails/proc-pgm",))

@@ -32,8 +32,7 @@ from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from .appendix_e_1 import selected
-from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced
+from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced, selected
 
 
 @dataclass(frozen=True)

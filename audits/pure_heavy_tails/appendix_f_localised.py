@@ -32,7 +32,6 @@ from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from .appendix_f_scores import potential
 from .cases import (
     BLOCKS,
     NO_BALL,
@@ -42,6 +41,7 @@ from .cases import (
     as_printed,
     onto_ball,
     opposite_spikes,
+    potential,
     problem,
     radial_spikes,
     regularised,

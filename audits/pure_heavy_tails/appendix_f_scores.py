@@ -22,13 +22,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import opposite_spikes, wide
-
-
-def potential(work: Any, sample: Sample, centre: float, anchor: Array, cap: float, weight: float) -> LocalPotential:
-    """F_C,lambda at w minus its value at the anchor."""
-    return LocalPotential(work, sample, np.full((1, 1), centre), anchor, cap, weight)
-
+from .cases import opposite_spikes, potential, wide
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,10 @@ import numpy as np
 from dpcheck import seeds
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, Constant, PopLocalize, SingleOutputPert, SmoothedEMPGM
+from dpcheck.algorithms.pure_heavy_tails.erm import Stage
+from dpcheck.algorithms.pure_heavy_tails.exponential import net
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
+from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
 from dpcheck.checks import Context
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import bound_of
@@ -25,12 +28,13 @@ from dpcheck.harness import accuracy, privacy, replay, risk
 from dpcheck.harness.losses import compose
 from dpcheck.harness.replay import Case
 from dpcheck.harness.selection import Pair
-from dpcheck.interfaces import Algorithm, Array, Objective, Problem, Schedule
+from dpcheck.interfaces import Algorithm, Array, Objective, Problem, Sample, Schedule
 from dpcheck.privacy import PureDP
 from dpcheck.running import Entry, Fixed, Fresh, Run, Transcript
 from dpcheck.solvers import certified
 from dpcheck.verdicts import Outcome, Point, Verdict, combine, differs, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Spike
+from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
@@ -60,11 +64,7 @@ def problem(workload: Any, epsilon: float, delta: float = DELTA) -> Problem:
 
 
 def opposite_spikes(m: int, spike: float, place: int = 0) -> tuple[Array, Array]:
-    """The closed-form worst pair for linear losses on an interval: one record switched from +spike to -spike.
-
-    Returns:
-        data, neighbour: (1, m, 1).
-    """
+    """The closed-form worst pair for linear losses on an interval, (1, m, 1): a record goes from +spike to -spike."""
     data = np.zeros((1, m, 1))
     data[0, place] = spike
     neighbour = data.copy()
@@ -125,21 +125,17 @@ def slack_verdict(
     rows = privacy.slack(schedule, found)
     # At cores a distance s apart the loss of isotropic Laplace noise reaches s/scale, whatever was released before.
     top, sure = math.fsum(row.epsilon_realised for row in rows), compose(schedule, dict(certified)).pure[1]
-    numbers: dict[str, float | int | str | bool] = {"claimed": sum(row.epsilon_claimed for row in rows)}
-    numbers |= {"realised": top, "certified": sure, "allowed": allowed}
-    points = []
-    for row in rows:
-        numbers[f"charged to {row.name}"], numbers[f"realised by {row.name}"] = (
-            row.epsilon_claimed,
-            row.epsilon_realised,
-        )
-        points.append(
-            Point(x=1.0, value=row.epsilon_realised, bound=row.epsilon_claimed, series=f"{RELEASES[row.name]}, {case}")
-        )
+    charged = sum(row.epsilon_claimed for row in rows)
+    numbers = {"claimed": charged, "realised": top, "certified": sure, "allowed": allowed}
+    numbers |= {f"charged to {row.name}": row.epsilon_claimed for row in rows}
+    numbers |= {f"realised by {row.name}": row.epsilon_realised for row in rows}
+    points = [
+        Point(x=1.0, value=row.epsilon_realised, bound=row.epsilon_claimed, series=f"{RELEASES[row.name]}, {case}")
+        for row in rows
+    ]
     fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("", "epsilon of a release")}
-    fields["dashed"] = "charged"
-    fields["severity"] = top / allowed
-    said = f"epsilon {top:.6g} realised by the worst pair, {allowed:.6g} allowed, {numbers['claimed']:.6g} charged"
+    fields |= {"dashed": "charged", "severity": top / allowed}
+    said = f"epsilon {top:.6g} realised by the worst pair, {allowed:.6g} allowed, {charged:.6g} charged"
     if top > allowed * (1 + 1e-9):
         return refuted(said, "exact", **fields)
     if top > sure * (1 + 1e-9):
@@ -165,12 +161,6 @@ def distances(
     return np.concatenate(found)
 
 
-def beside_the_start(answer: Verdict, start: float, bound: float) -> Verdict:
-    """The verdict with what an algorithm that returns its start would have got: where that keeps the bound, so told."""
-    passed = "keeps" if start <= bound else "breaks"
-    return replace(answer, reason=f"{answer.reason}; the start, which reads no data, {passed} it ({start:.4g})")
-
-
 def distance_within(
     context: Context,
     label: str,
@@ -190,12 +180,19 @@ def distance_within(
     )
     typical = float(np.quantile(found, level))
     start = float(np.quantile(distances(context, Constant(), work, epsilon, m, trials), level))
+    passed = "keeps" if start <= bound else "breaks"
     return replace(
-        beside_the_start(answer, start, bound),
+        answer,
+        reason=f"{answer.reason}; the start, which reads no data, {passed} it ({start:.4g})",
         numbers={**answer.numbers, "quantile/bound": typical / bound, "start/bound": start / bound},
         points=[Point(x=x, value=typical, bound=bound, series=label)],
         axes=("m epsilon/d", f"{level:.4g}-quantile of the distance"),
     )
+
+
+def potential(work: Any, sample: Sample, centre: float, anchor: Array, cap: float, weight: float) -> LocalPotential:
+    """F_C,lambda at w minus its value at the anchor."""
+    return LocalPotential(work, sample, np.full((1, 1), centre), anchor, cap, weight)
 
 
 COUNTS = 1e30
@@ -361,15 +358,11 @@ NONEXPANSIVE = (
 SHARES = (0.02, 0.25, 0.4, 0.5, 0.6, 0.75, 1.0)
 
 
-def localised(smoothed: bool, eta: float) -> PopLocalize:
-    erm = SmoothedEMPGM(eta=eta, gamma_rule="public") if smoothed else EMPGM(eta=eta)
-    return PopLocalize(erm=erm, blocks=BLOCKS, c_erm=1.0)
-
-
 def accounted(smoothed: bool, size: int, budget: float) -> Verdict:
     """The account of Algorithm 1 around EM-PGM, and one record replayed in its first block."""
     work = RareSpikes(p=0.3, theta=0.4)
-    algorithm = localised(smoothed, 0.01)
+    erm = SmoothedEMPGM(eta=0.01, gamma_rule="public") if smoothed else EMPGM(eta=0.01)
+    algorithm = PopLocalize(erm=erm, blocks=BLOCKS, c_erm=1.0)
     plan = algorithm.schedule(problem(work, budget), size)
     spent = account(plan, size).epsilon(0.0)
     data = work.rows(seeds.stream(0, "accounted"), 1, size)
@@ -414,12 +407,7 @@ def told(
 
 
 def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -> Verdict:
-    """Whether what ran is what the printed lines give, line by line; where not, our code is not the text.
-
-    Args:
-        lines: what a line says -> what ran, and what it gives by hand, of one shape.
-        within: relative to the larger of 1 and the size of what it gives, what float64 may be off by.
-    """
+    """Whether lines (what one says -> what ran, what it gives by hand) agree `within` rounding; if not, ours differs."""
     off = {
         name: float(np.abs(ran - given).max() / max(1.0, np.abs(given).max()))
         for name, (ran, given) in lines.items()
@@ -434,10 +422,7 @@ def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -
 
 
 def small(context: Context, d: int, trials: int, m: int) -> tuple[Any, Array, Array]:
-    """A unit ball, records of both sizes beside a cap of 1, and a centre off the middle: linear on a line, radial else.
-
-    Some minimisers lie on the boundary, some records are a hundred times steeper than others.
-    """
+    """A unit ball, records of both sizes beside a cap of 1, a centre off the middle: linear on a line, radial else."""
     rng = context.rng("records")
     rows = rng.standard_t(2, (trials, m, 1)) * 10 ** rng.uniform(-1, 1, (trials, 1, 1)) + 0.3
     if d == 1:
@@ -466,6 +451,36 @@ def far_answers(context: Context, trials: int, d: int, reach: float = 2.0) -> It
     rng = context.rng("answers")
     while True:
         yield rng.uniform(-reach, reach, (trials, d))
+
+
+def selected(
+    context: Context,
+    algorithm: EMPGM,
+    work: BaseWorkload,
+    rows: Array,
+    slopes: Callable[[Array, float], Array],
+    step: Callable[[Stage, float], Any],
+) -> Verdict:
+    """One selection of EM-PGM by hand: scores |(w - P(w - gamma g))/gamma| on the net, and the point of the index.
+
+    `slopes` gives gradients of single records, (trials, n, K, d), at K points of the net, and `step` gamma; both may
+    need the smoothing radius.
+    """
+    n, D = rows.shape[1], work.constants.diameter(2.0)
+    start, rng = np.full((1, work.constants.d), 0.3 * D), context.rng("answers")
+    index = (rng.integers(0, 5, (len(rows), 1)).astype(float) for _ in range(1))
+    plan, (point,), returned = told(algorithm, work, problem(work, 0.7), rows, start, index)
+    (stage,), tau = plan.phases, D / math.sqrt(n)
+    points = net(work, stage.radius)
+    single = slopes(points, tau)
+    length = np.linalg.norm(single, axis=-1, keepdims=True)
+    mean = (single * np.minimum(1.0, stage.C / np.maximum(length, 1e-300))).mean(axis=1)
+    gamma = np.broadcast_to(step(stage, tau), (len(rows),)).reshape(-1, 1, 1)
+    moved = points - gamma * (mean + stage.lambda_ * (points - start))
+    scores = np.linalg.norm(points - onto_ball(moved, D / 2), axis=-1) / gamma[..., 0]
+    return as_printed(
+        {"scores": (point.core, scores), "the chosen point": (returned, points[point.output[:, 0].astype(int)])}
+    )
 
 
 # Settings -----------------------------------------------------------------------------------------------------------

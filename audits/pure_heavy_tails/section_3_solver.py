@@ -122,10 +122,17 @@ def cores_move_less_than_charged(context: Context, *, solver: str) -> Verdict:
     return double_sensitivity(context, solver, (charged, charged))
 
 
-@check("pure_heavy_tails/prop-3-2", kind="sensitivity", grid={"solver": tuple(SOLVERS)})
+@check(
+    "pure_heavy_tails/prop-3-2",
+    kind="sensitivity",
+    grid={"solver": tuple(SOLVERS)},
+    also=("pure_heavy_tails/prop-d-1",),
+)
 def second_core_moves_little(context: Context, *, solver: str) -> Verdict:
-    """The second core moves by less than 3C/(lambda m), as the proof of Proposition 3.2 has it."""
-    return double_sensitivity(context, solver, (in_units(MOST["worst legal"]), 3.0))
+    """For fixed W_0 the second core moves by at most 7C/(3 lambda m), attained by the worst legal solver."""
+    # A first core of half its claim, so that the second one decides.
+    units = 2 * in_units("pure_heavy_tails/alg-2@derived"), in_units("pure_heavy_tails/prop-d-1")
+    return double_sensitivity(context, solver, units, attained=solver == "worst legal")
 
 
 def double_distance(context: Context, k: float, d: int, m: int, level: float, weights: str) -> Verdict:
