@@ -407,7 +407,7 @@ def told(
 
 
 def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -> Verdict:
-    """Whether lines (what one says -> what ran, what it gives by hand) agree `within` rounding; if not, ours differs."""
+    """Whether lines (what one says -> what ran, what it gives by hand) agree `within` rounding; if not, ours differ."""
     off = {
         name: float(np.abs(ran - given).max() / max(1.0, np.abs(given).max()))
         for name, (ran, given) in lines.items()
