@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
+from dpcheck.algorithms.pure_heavy_tails.erm import steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, socp_subgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.checks import Context, by_size, check, unchecked
@@ -83,8 +84,10 @@ def steepest_record(context: Context) -> Verdict:
         for m in (1, 10, 1000, 10**6):
             for rho in (0.01, 0.1, 0.19):
                 law = Pareto(k + 0.05)
-                level = law.moment(k) ** (1 / k) * (m / rho) ** (1 / k)
-                tails = [min(1.0, level ** -(k + 0.05)), rho / m * (1 - 1e-12)]  # Pareto; a spike just above the level
+                work = RadialHeavyTail(weights=law)
+                level = steepest_gradient(problem(work, 1.0, rho), k, m)
+                # Pareto, and the law that puts all of its k-th moment just above the level.
+                tails = [min(1.0, level ** -(k + 0.05)), min(1.0, law.moment(k) / level**k) * (1 - 1e-12)]
                 left += [1 - rho] * 2
                 right += [math.exp(m * math.log1p(-tail)) for tail in tails]
     covers = "Markov's inequality and a union bound over records"
