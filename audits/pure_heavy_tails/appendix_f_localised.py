@@ -324,7 +324,7 @@ def cells_measure_the_plane(context: Context) -> Verdict:
 
 @check("pure_heavy_tails/alg-7", kind="accuracy", expect="consistent")
 def hit_and_run_reaches_the_gibbs_law(context: Context) -> Verdict:
-    """The walk after 60 steps from the middle against the Gibbs law on a fine square grid: along the slope, and outwards.
+    """The walk after 60 steps from the middle against the Gibbs law on a fine grid: along the slope, and outwards.
 
     Nothing is promised of the walk's privacy; this is its utility alone.
     """
