@@ -305,7 +305,7 @@ TILT = np.array([3.0, -1.0])
 """Slope of the linear potentials that are sampled in the plane."""
 
 
-@check("pure_heavy_tails/proc-logconcave-sampler", kind="accuracy")
+@check("pure_heavy_tails/alg-7", kind="accuracy", also=("pure_heavy_tails/proc-logconcave-sampler",))
 def cells_measure_the_plane(context: Context) -> Verdict:
     """Means of w, |w - w_loc|^2 and of a Gibbs weight over the cells of W_0 in the plane, against a fine square grid.
 
