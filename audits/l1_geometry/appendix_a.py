@@ -19,6 +19,7 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.verdicts import Verdict
 
 from .cases import linear, problem
+from .lines import Told
 
 settings_of_alg_4 = settings(
     "l1_geometry/alg-4",
@@ -119,6 +120,14 @@ def stability_of_linear_runs(context: Context, *, eta: float, passes: int) -> Ve
         np.concatenate([squared, both]), np.concatenate([both + 1e-12, np.full(len(both), bound)]),
         statement="|x - y|^2 <= KL + KL <= 4 eta^2 L^2 R^2", failure_probability=context.failure_probability,
     )  # fmt: skip
+
+
+@check("l1_geometry/alg-4", kind="accuracy")
+def lines_of_the_passes(context: Context) -> Verdict:
+    """The printed lines on linear losses, told the orders of two passes: the average of all iterates is returned."""
+    work, start = linear(3, shape="simplex"), np.array([[0.2, 0.3, 0.5]])
+    told = Told.of(context, MultiPassMirrorDescent(eta=0.3, passes=2), work, problem(work), 5, start)
+    return told.judged(told.lines.passes(told.plan.phases, told.records, told.start))
 
 
 @check("l1_geometry/alg-4", kind="stability")

@@ -44,6 +44,7 @@ from .cases import (
     risk_of_linear_losses,
     without_bars,
 )
+from .lines import of_the_phases
 from .witnesses import thm_12_step
 
 EXPONENTS = (1.25, 1.5, 2.0)
@@ -248,6 +249,12 @@ class Counted:
 def general_localised_descent_is_private(context: Context, *, p: float) -> Verdict:
     """(eps/2, delta)-DP on disjoint blocks."""
     return certified_account(GeneralLocalizedMirrorDescent(p=p), linear(4), 1.0, 256, 0.5)
+
+
+@check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.25, 2.0)})
+def lines_of_the_general_phases(context: Context, *, p: float) -> Verdict:
+    """The printed lines of Algorithm 6, told the coins and the answers of a run."""
+    return of_the_phases(context, GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=0.5, p=p))
 
 
 @check("l1_geometry/alg-6", kind="sensitivity", grid={"p": (1.25, 1.5, 2.0)})

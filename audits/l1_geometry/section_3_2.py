@@ -44,6 +44,7 @@ from .cases import (
     risk_of_linear_losses,
     worst_linear_loss,
 )
+from .lines import of_the_phases
 
 OF_ALGORITHM_2 = {
     **PHASES,
@@ -76,6 +77,14 @@ settings_of_alg_2 = settings(
 def localised_descent_is_private(context: Context, *, n: int) -> Verdict:
     """(eps, delta)-DP, as Theorem 1 promises."""
     return certified_account(LocalizedMirrorDescent(), linear(4), 1.0, n, 1.0)
+
+
+@check("l1_geometry/alg-2", kind="accuracy")
+def lines_of_the_phases(context: Context) -> Verdict:
+    """The printed lines, told the coins and the answers of a run: the gradients that they ask for, the mirror steps in
+    the balls, the averages that the next phases start at, and the output are those of the run.
+    """
+    return of_the_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
 
 
 @check("l1_geometry/alg-2", kind="sensitivity")

@@ -49,6 +49,8 @@ def changes(bound: sp.Expr, *, constants: bool) -> Iterator[Change]:
     seen = {_signature(bound)}
     for operator, said, wrong in _all(bound, constants):
         signature = _signature(wrong)
+        if wrong.has(sp.nan):
+            continue
         if signature not in seen:
             seen.add(signature)
             yield operator, said, wrong
@@ -98,7 +100,10 @@ def _with(expression: sp.Basic, path: Path, part: sp.Basic) -> sp.Expr:
         return part
     args = list(expression.args)
     args[path[0]] = _with(args[path[0]], path[1:], part)
-    return expression.func(*args)
+    try:
+        return expression.func(*args)
+    except ValueError:  # a minimum of what is no longer real
+        return sp.nan
 
 
 def _at(expression: sp.Basic, path: Path) -> sp.Basic:
