@@ -110,7 +110,9 @@ def general_sensitivity_is_attained(context: Context, *, p: float) -> Verdict:
     """||g||_2 <= d^(1/2 - 1/q) ||g||_q is attained by the vector of ones: sensitivity 2 d^(1/2 - 1/q) L/b."""
     work = linear(4, shape="lp", p=p)
     row = GeneralNoisyMirrorDescent(p=p, batch=5).schedule(problem(work), 25).phases[0]
-    return agree([row.sensitivity], [2 * float(np.linalg.norm(np.ones(4))) / 5], "sensitivity of one draw")
+    q = norms.dual_exponent(p)
+    stated = float(claim("l1_geometry/alg-5@sensitivity").evaluate(L=4 ** (1 / q), d=4, q=q, b=5))
+    return agree([row.sensitivity, stated], [2 * float(np.linalg.norm(np.ones(4))) / 5] * 2, "sensitivity of one draw")
 
 
 @check("l1_geometry/alg-5", kind="runtime")
@@ -119,7 +121,8 @@ def gradients_of_algorithm_5(context: Context) -> Verdict:
     work = linear(3, shape="lp", p=1.5)
     algorithm = GeneralNoisyMirrorDescent(p=1.5, batch=6)
     counts = runtime.count(algorithm, work, problem(work), 36, 1, context.seed, "count")
-    return runtime.verdict(counts.gradients, 36 * 36 / 6, x=36.0)
+    steps = claim("l1_geometry/alg-1@steps").evaluate(n=36, b=6)
+    return agree(counts.gradients, counts.gradients * 0 + claim("l1_geometry/alg-1@gradients").evaluate(T=steps, b=6), "T b")
 
 
 @check("l1_geometry/alg-5", kind="accuracy", grid={"p": (1.25, 1.5, 2.0), "R": (1e6, 0.5)})
