@@ -122,7 +122,9 @@ def gradients_of_algorithm_5(context: Context) -> Verdict:
     algorithm = GeneralNoisyMirrorDescent(p=1.5, batch=6)
     counts = runtime.count(algorithm, work, problem(work), 36, 1, context.seed, "count")
     steps = claim("l1_geometry/alg-1@steps").evaluate(n=36, b=6)
-    return agree(counts.gradients, counts.gradients * 0 + claim("l1_geometry/alg-1@gradients").evaluate(T=steps, b=6), "T b")
+    return agree(
+        counts.gradients, counts.gradients * 0 + claim("l1_geometry/alg-1@gradients").evaluate(T=steps, b=6), "T b"
+    )
 
 
 @check("l1_geometry/alg-5", kind="accuracy", grid={"p": (1.25, 1.5, 2.0), "R": (1e6, 0.5)})

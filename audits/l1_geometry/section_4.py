@@ -64,7 +64,8 @@ NOISE = {"none": "no noise", "printed": "printed noise", "safe": "twice that noi
 
 
 @check(
-    "l1_geometry/alg-3", kind="accuracy",
+    "l1_geometry/alg-3",
+    kind="accuracy",
     grid={"noise": ("pure", "approximate"), "steps": ("printed", "consecutive"), "allocation": ("fixed", "random")},
 )
 def lines_of_the_tree(context: Context, *, noise: str, steps: str, allocation: str) -> Verdict:
@@ -73,7 +74,9 @@ def lines_of_the_tree(context: Context, *, noise: str, steps: str, allocation: s
     """
     algorithm = TreeFrankWolfe(T=3, batch=16, noise=noise, steps=steps, allocation=allocation)  # type: ignore[arg-type]
     n = record_count(16, 3) + 7
-    told = Told.of(context, algorithm, LASSO, problem(LASSO, PureDP(1.0) if noise == "pure" else ApproxDP(1.0, 1e-5)), n)
+    told = Told.of(
+        context, algorithm, LASSO, problem(LASSO, PureDP(1.0) if noise == "pure" else ApproxDP(1.0, 1e-5)), n
+    )
     records = told.lines.drawn(told.records) if allocation == "random" else told.records
     corners = np.broadcast_to(LASSO.domain.vertices, (len(records), *LASSO.domain.vertices.shape))
     return told.judged(told.lines.tree(told.plan.phases, records, corners, told.start))

@@ -292,7 +292,9 @@ def hoeffding_on_two_points(context: Context) -> Verdict:
     small = np.array([1e-3, 1e-2])
     curved = np.log(stated.evaluate(x=small, L=2.0)) / np.log(np.cosh(2 * small))
     if not np.allclose(curved, 1, rtol=1e-3):
-        return differs(f"at x = 0.001 and 0.01 the bound is {curved} times what fair signs have, in logarithms", "exact")
+        return differs(
+            f"at x = 0.001 and 0.01 the bound is {curved} times what fair signs have, in logarithms", "exact"
+        )
     p, x = rng.random(size), rng.normal(0, 3, size)
     left = p * np.exp(x * 2 * (1 - p)) + (1 - p) * np.exp(-x * 2 * p)
     return accuracy.never_violated(

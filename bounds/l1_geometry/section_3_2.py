@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.algorithms.l1_geometry.regret import PHASES
+from dpcheck.algorithms.l1_geometry.regret import PHASES, D_1
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, L, T, b, d, epsilon, eta, index, lambda_, last, n, p, sigma, t
+from dpcheck.symbols import D, L, T, b, d, epsilon, eta, index, kappa, lambda_, last, n, p, sequences, sigma, t
 
 from ._paper import (
     GENERAL,
@@ -330,6 +330,37 @@ thm_4_summed = thm_4.as_read(
     about=("l1_geometry/alg-2", "l1_geometry/alg-6"),
     assumptions=(),
 )
+
+
+@derivation("l1_geometry/thm-4@summed")
+def added_up(proof: Proof) -> None:
+    """Lemma 3.2 at each phase, of modulus h_i(p − 1)/κ², and stability in ℓ_p, where losses are κL-Lipschitz."""
+    noise_at, radius_at, scale_at = sequences("V R h")
+    strong, lipschitz = 2 / (eta_at[index] * n_at[index]), kappa * L
+    moment = proof.equal(
+        "second moment, of 5L-Lipschitz objectives",
+        lambda: 2 * (5 * L) ** 2 + 2 * noise_at[index],
+        50 * L**2 + 2 * noise_at[index],
+    )
+    relative = scale_at[index] * (p - 1) / kappa**2 * lambda_at[index]
+    at = {L: sp.sqrt(moment), lambda_: relative, T: T_at[index]}
+    excess = proof.uses("l1_geometry/lem-3-2@corrected", 2 * moment / (relative * (T_at[index] + 1)), at)
+    distance = proof.argues("F_i is strongly convex, and X_i bounded", "E‖x_i − x̂_i‖_p²", "<=", 2 * excess / strong)
+    gap = sp.Min(distance, (2 * radius_at[index]) ** 2)
+    moved = lipschitz * eta_at[index]
+    proof.uses("l1_geometry/fact-sssss", moved, {L: lipschitz, lambda_: strong, n: n_at[index]})
+
+    def regulariser(i: sp.Expr, squared: sp.Expr) -> sp.Expr:
+        return squared / (eta_at[i] * n_at[i] * (p - 1))
+
+    before = gap.subs(index, index - 1)
+    terms = {
+        "start": regulariser(sp.Integer(1), D_1**2),
+        "distances": sp.Sum(regulariser(index, before), (index, 2, last)),
+        "generalisation": sp.Sum(lipschitz * moved, (index, 1, last)),
+        "last phase": lipschitz * sp.sqrt(gap.subs(index, last)),
+    }
+    proof.concludes("l1_geometry/thm-4@summed", proof.master("excess risk", terms))
 
 
 @derivation("l1_geometry/thm-4", LARGE)

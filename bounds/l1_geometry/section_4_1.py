@@ -7,7 +7,7 @@ import sympy as sp
 from dpcheck.algorithms.l1_geometry.regret import ESTIMATE, LEAVES
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import D, H, L, T, b, d, epsilon, m, n
+from dpcheck.symbols import D, H, L, T, b, d, epsilon, index, last, m, n, sequences
 
 from ._paper import H_M, LARGE, LN, LOG2_M, LOG2_N, NAMED, SIZES, X, claim, log_d, log_m, log_n, p_0
 
@@ -92,6 +92,20 @@ thm_6_summed = thm_6.as_read(
     explicit=LEAVES,
     assumptions=(),
 )
+
+
+@derivation("l1_geometry/thm-6@summed")
+def leaf_by_leaf(proof: Proof) -> None:
+    """A leaf's step η costs η times (D‖v − ∇F‖_∞, its gap and ηβD²/2); the output weighs what leaves cost."""
+    weight_at, step_at, noise_at = sequences("w s lambda")
+    error = proof.uses("l1_geometry/lem-4-2", sp.sqrt(2 * sp.log(2 * d) * (L**2 + 16 * H**2 * D**2) / b))
+    harmonic = sp.Sum(1 / index, (index, 1, m))
+    terms = {
+        "estimates": D * error,
+        "curvature": H * D**2 / 2 * sp.Sum(weight_at[index] * step_at[index], (index, 1, last)),
+        "selections": harmonic * sp.Sum(weight_at[index] * noise_at[index], (index, 1, last)),
+    }
+    proof.concludes("l1_geometry/thm-6@summed", proof.master("excess risk", terms))
 
 
 VARIANCE = sp.sqrt(2) * D * sp.sqrt(16 * D**2 * H**2 + L**2) * sp.sqrt(sp.log(2 * d)) / sp.sqrt(b)
