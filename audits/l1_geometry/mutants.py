@@ -1,4 +1,4 @@
-"""Seeded bugs of the l1 algorithms: noise, sampling, trees and steps, one of them too noisy; and correct look-alikes."""
+"""Seeded bugs of the l1 algorithms: noise, sampling, trees and steps, one too noisy; and correct look-alikes."""
 
 import math
 from dataclasses import replace

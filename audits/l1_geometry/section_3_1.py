@@ -263,8 +263,8 @@ def empirical_excess_of_the_weighted_average(context: Context, *, n: int, weight
 
 @check("l1_geometry/lem-3-1", kind="accuracy", expect="consistent")
 def average_of_entropic_descent(context: Context) -> Verdict:
-    """Deterministic linear losses on the simplex, pathwise for every T up to 300: nearly attained with small steps, once
-    the iterate has come to a vertex.
+    """Deterministic linear losses on the simplex, pathwise for every T: nearly attained with small steps, once the
+    iterate has come to a vertex.
     """
     rng, trials, T = context.rng(), context.scale(200, 3000), 300
     z = rng.uniform(-1, 1, (trials, 5))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.algorithms.l1_geometry.regret import PHASES, D_1
+from dpcheck.algorithms.l1_geometry.regret import D_1, PHASES
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import D, L, T, b, d, epsilon, eta, index, kappa, lambda_, last, n, p, sequences, sigma, t

@@ -180,7 +180,7 @@ def records_and_gradients(proof: Proof) -> None:
 
 @derivation("l1_geometry/alg-3@corrected", also=("l1_geometry/lem-4-1@corrected", "l1_geometry/lem-4-4@derived"))
 def loss_of_a_record(proof: Proof) -> None:
-    """A record of a right child at depth j moves v by two gradients over 2^{−j}b records, for the 2^{t−j} leaves below."""
+    """A right child's record at depth j moves v by two gradients over 2^{−j}b records, at 2^{t−j} leaves."""
     depth = sp.Symbol("depth", positive=True)
     moved = proof.argues("two gradients of sup-norm ≤ L change", "‖v − v'‖_∞", "<=", 4 * L * 2**depth / b)
     leaf = proof.uses("l1_geometry/proc-report-noisy-max", D * moved / lam, {Delta: moved})

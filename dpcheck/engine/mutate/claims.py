@@ -49,9 +49,7 @@ def changes(bound: sp.Expr, *, constants: bool) -> Iterator[Change]:
     seen = {_signature(bound)}
     for operator, said, wrong in _all(bound, constants):
         signature = _signature(wrong)
-        if wrong.has(sp.nan):
-            continue
-        if signature not in seen:
+        if signature not in seen and not wrong.has(sp.nan):
             seen.add(signature)
             yield operator, said, wrong
 
