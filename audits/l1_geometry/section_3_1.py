@@ -302,7 +302,8 @@ def a_constant_of_the_moments_accountant(context: Context, *, n: int, T: int, ep
     from dpcheck.laws import Gaussian
 
     b = max(1, math.ceil(n * math.sqrt(epsilon / T)))
-    multiplier = 10 * b / n * math.sqrt(T * math.log(1e5)) / epsilon
+    stated = claim("l1_geometry/fact-moments-accountant").evaluate(b=b, n=n, T=T, delta=1e-5, epsilon=epsilon)
+    multiplier = 10 * float(stated)
     read = Read(start=0, stop=n, sensitivity=1.0, sampling=Sampling("with-replacement", b))
     release = Release(name="gradient", law=Gaussian(multiplier), reads=(read,), count=T)
     plan: Any = Schedule(phases=(), releases=(release,), gradients=0, floats_per_trial=1, claimed=None)
