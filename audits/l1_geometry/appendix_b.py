@@ -17,6 +17,7 @@ from dpcheck.geometry import PowerMap, norms
 from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import with_budget
+from dpcheck.harness.lines import Seen
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
@@ -32,11 +33,11 @@ from .cases import (
     PLACES,
     SIZES,
     SYMBOLS,
-    Seen,
     certified_account,
     counted_phases,
     least_private,
     linear,
+    lines_of_phases,
     moves_its_phase_alone,
     planned_gradients,
     problem,
@@ -44,7 +45,6 @@ from .cases import (
     risk_of_linear_losses,
     without_bars,
 )
-from .lines import of_the_phases
 from .witnesses import thm_12_step
 
 EXPONENTS = (1.25, 1.5, 2.0)
@@ -261,7 +261,7 @@ def general_localised_descent_is_private(context: Context, *, p: float) -> Verdi
 @check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.25, 2.0)})
 def lines_of_the_general_phases(context: Context, *, p: float) -> Verdict:
     """The printed lines of Algorithm 6, told the coins and the answers of a run."""
-    return of_the_phases(context, GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=0.5, p=p))
+    return lines_of_phases(context, GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=0.5, p=p))
 
 
 @check("l1_geometry/alg-6", kind="sensitivity", grid={"p": (1.25, 1.5, 2.0)})

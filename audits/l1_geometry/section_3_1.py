@@ -20,6 +20,7 @@ from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import Entropy, PowerMap
 from dpcheck.harness import accuracy, risk, runtime, worst_pair
 from dpcheck.harness.budget import budget, judge_account, with_budget
+from dpcheck.harness.lines import Seen
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
@@ -29,7 +30,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
-from .cases import DESCENT, GIVEN, Seen, audited, least_private, linear, problem, without_bars
+from .cases import DESCENT, GIVEN, audited, least_private, linear, problem, without_bars
 
 OF_ALGORITHM_1 = {
     **DESCENT,
@@ -358,10 +359,12 @@ def printed_constant_on_a_reflected_walk(context: Context) -> Verdict:
         numbers[f"times the bound at {name}"] = low / bound
         numbers[f"times the bound at {name}, estimate"] = reflected_walk(m, R, T, 3000, split=True) / bound
         points.append(Point(x=float(T), value=low / bound, bound=1.0, series="lower bound on the excess"))
+    top = max(points, key=lambda point: point.value)
+    if top.value <= 1:
+        return differs(f"no walk exceeds the bound: {top.value:.3g} of it at T = {top.x:g}")
     found = refuted_by(
         "l1_geometry/lem-3-2", "lem_3_2", numbers=numbers, points=points, m="1/5", R="1/5", T=300, grid=1500
     )
-    top = max(points, key=lambda point: point.value)
     reason = f"{found.reason}; {top.value:.3g} times the bound at T = {top.x:g}"
     return replace(found, axes=("T", "excess over the printed bound"), reason=reason, severity=top.value)
 

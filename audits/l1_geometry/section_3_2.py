@@ -36,6 +36,7 @@ from .cases import (
     counted_phases,
     least_private,
     linear,
+    lines_of_phases,
     location,
     moves_its_phase_alone,
     planned_gradients,
@@ -44,7 +45,6 @@ from .cases import (
     risk_of_linear_losses,
     worst_linear_loss,
 )
-from .lines import of_the_phases
 
 OF_ALGORITHM_2 = {
     **PHASES,
@@ -84,7 +84,7 @@ def lines_of_the_phases(context: Context) -> Verdict:
     """The printed lines, told the coins and the answers of a run: the gradients that they ask for, the mirror steps in
     the balls, the averages that the next phases start at, and the output are those of the run.
     """
-    return of_the_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
+    return lines_of_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
 
 
 @check("l1_geometry/alg-2", kind="sensitivity")

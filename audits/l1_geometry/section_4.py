@@ -16,6 +16,7 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.lines import Told
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.privacy import ApproxDP, PureDP
@@ -23,8 +24,7 @@ from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from .cases import EITHER, LASSO, printed_noise, problem, risk_on_the_lasso
-from .lines import Told
+from .cases import EITHER, LASSO, printed_noise, printed_tree, problem, risk_on_the_lasso
 
 TREE_PHASES = {
     "records": "l1_geometry/alg-3@records",
@@ -79,7 +79,7 @@ def lines_of_the_tree(context: Context, *, noise: str, steps: str, allocation: s
     )
     records = told.lines.drawn(told.records) if allocation == "random" else told.records
     corners = np.broadcast_to(LASSO.domain.vertices, (len(records), *LASSO.domain.vertices.shape))
-    return told.judged(told.lines.tree(told.plan.phases, records, corners, told.start))
+    return told.judged(printed_tree(told.lines, told.plan.phases, records, corners, told.start))
 
 
 @check("l1_geometry/alg-3", kind="runtime", grid={"T": (1, 2, 3, 4)})

@@ -19,8 +19,9 @@ from dpcheck.harness import rate, risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
+from dpcheck.harness.selection import enumerate_selections
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Problem
+from dpcheck.interfaces import Array, Problem
 from dpcheck.privacy import PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs, holds, refuted
@@ -30,13 +31,11 @@ from .cases import (
     LASSO,
     LinearSquare,
     ends_of_the_window,
-    enumerate_selections,
     linear,
     printed_noise,
     problem,
     right_child_pair,
     risk_on_the_lasso,
-    root_pair,
     steps_at_the_upper_end,
     without_bars,
 )
@@ -54,6 +53,14 @@ def gradients_of_theorem_6(context: Context, *, n: int) -> Verdict:
 def risk_of_theorem_6(context: Context, *, n: int) -> Verdict:
     """At its own b, T and lambda, the mean excess risk is below the explicit bound."""
     return risk_on_the_lasso(context, TreeFrankWolfe(), n, "Theorem 6")
+
+
+def root_pair(b: int, curvature: float = 1.0) -> tuple[Array, Array]:
+    """The same data with the first record of the root set replaced: gradients (1, 1) and (-1, -1) there."""
+    data = right_child_pair(b, curvature=curvature)[0]
+    neighbour = data.copy()
+    data[0, 0], neighbour[0, 0] = (1.0, 1.0, 0.0, 0.0), (-1.0, -1.0, 0.0, 0.0)
+    return data, neighbour
 
 
 def _curvature(label: str, T: int) -> float:

@@ -17,8 +17,10 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.lines import Seen
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
+from dpcheck.harness.selection import enumerate_selections
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.laws import NoisyMin
@@ -30,9 +32,7 @@ from .cases import (
     LASSO,
     LinearSquare,
     Pair,
-    Seen,
     audited,
-    enumerate_selections,
     problem,
     right_child_pair,
     tree_case,

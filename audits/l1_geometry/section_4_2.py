@@ -20,6 +20,7 @@ from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.relations import judged
+from dpcheck.harness.selection import enumerate_selections
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP, PureDP
@@ -31,7 +32,6 @@ from .cases import (
     EITHER,
     LASSO,
     ends_of_the_window,
-    enumerate_selections,
     problem,
     right_child_pair,
     risk_on_the_lasso,

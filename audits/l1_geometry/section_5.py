@@ -17,6 +17,7 @@ from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import L1Ball
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.lines import Told
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, proved
@@ -25,8 +26,7 @@ from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, holds
 
-from .cases import LASSO, LIMIT, lasso, linear, problem
-from .lines import Told
+from .cases import LASSO, LIMIT, lasso, linear, printed_phases, printed_tree, problem
 
 RUNS = {
     "phases": "l1_geometry/proc-strongly-convex-reduction@runs",
@@ -164,7 +164,7 @@ def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
         records = told.records[:, first : first + row.records]
         first += row.records
         if inner == "descent":
-            x = told.lines.phases(row.inner.phases, records, x)
+            x = printed_phases(told.lines, row.inner.phases, records, x, [])
             continue
         (root,), wide = row.inner.phases, (0.0 if row.i == 1 else row.distance)
         at = {"L": c.lipschitz(1.0) + c.smoothness(1.0) * wide, "D": 2 * wide or c.diameter(1.0), "b": root.b}
@@ -172,7 +172,7 @@ def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
         stated.append(claim("l1_geometry/alg-3@noise").evaluate(i=1, epsilon=1, **at))
         ball = work.domain.vertices if row.i == 1 else x[:, None] + row.distance * L1Ball(3, 1.0).vertices
         ball = np.broadcast_to(ball, (len(x), 6, 3))
-        moved = told.lines.tree(row.inner.phases, told.lines.drawn(records), ball, x)
+        moved = printed_tree(told.lines, row.inner.phases, told.lines.drawn(records), ball, x)
         x = work.project(moved)
         outside += int((np.abs(moved).sum(axis=1) > 1).sum())
     found = combine([told.judged(x), agree(noise, stated, "noise of the runs")])
