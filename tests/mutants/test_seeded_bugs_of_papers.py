@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from checkout import patches_of
 
-from dpcheck.algorithms import lp_spaces
+from dpcheck.algorithms import l1_geometry, lp_spaces
 
-ALGORITHMS = {"lp_spaces": lp_spaces.ALGORITHMS}
+ALGORITHMS = {"l1_geometry": l1_geometry.ALGORITHMS, "lp_spaces": lp_spaces.ALGORITHMS}
 
 
 @pytest.mark.parametrize("paper", ALGORITHMS)
