@@ -166,6 +166,29 @@ thm_10_derived = thm_10.as_read(
 )
 
 
+@derivation("lp_spaces/thm-10@derived")
+def truncated_descent(proof: Proof) -> None:
+    """Three points and smoothness for a step of 1/γ, γ ≥ 2β; the error of a gradient is bias, sampling and noise.
+
+    <∇L − g, w_{t+1} − w_t> ≤ ‖g − ∇L‖_*²/(2(γ−β)) + (γ−β)D_Φ(w_{t+1}, w_t), and the bias meets ‖w_t − w*‖ ≤ M.
+    """
+    gamma = proof.uses("lp_spaces/alg-4@gamma", sp.sqrt(T))
+    u, bias = sp.Symbol("u", positive=True), sp.Symbol("t", positive=True)
+    start = proof.equal("γΦ(w*)/T", lambda: gamma * kappa * theta**2 / 2 / T, kappa * theta**2 / (2 * sp.sqrt(T)))
+    half = proof.at_most("as γ ≥ 2β", 1 / (2 * (gamma - H)), 1 / gamma, {T: (2 * H * (1 + u)) ** 2})
+    second = proof.at_most("E‖∇ℓ‖_*²", lambda: (sigma + H * D) ** 2, 2 * (sigma**2 + H**2 * D**2))
+    centred = proof.argues("E‖X − EX‖_*² ≤ 4E‖X‖_*², and type 2 with κ", "sampling", "<=", kappa * 4 * second / b)
+    error = proof.equal(
+        "2(bias + sampling)² + 2·noise, the first 2·bias² + 2·sampling²",
+        lambda: 2 * (2 * bias**2 + 2 * centred) + 2 * C,
+        2 * (2 * bias**2 + 16 * kappa / b * (sigma**2 + H**2 * D**2) + C),
+    )
+    terms = {"distance": start, "bias": D * bias, "errors of the gradients": half * error}
+    bound = proof.master("excess risk", terms)
+    left = proof.argues("X 1{X > λ} ≤ X²/λ, and 1{X > λ} ≤ X²/λ²", "t", "<=", TRUNCATION)
+    proof.concludes("lp_spaces/thm-10@derived", bound.subs(bias, left))
+
+
 @derivation("lp_spaces/thm-10", Regime(base=None, others="free", where=[n >= 1, kappa >= 1, x <= 1 / kappa]))
 def shuffled_mirror_descent(proof: Proof) -> None:
     """Distance over √T, bias 1/λ of the truncation, noise √T times κλ²x²; T and λ balance all three."""
