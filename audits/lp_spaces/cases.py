@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import scipy
+import sympy as sp
 
 import dpcheck as dp
 from dpcheck.accounting import account
@@ -23,9 +25,11 @@ from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate, local_exponent
-from dpcheck.engine.statements import bound_of, explicit_of, order_of
+from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import bound_of, explicit_of, order_of, unassumed
 from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
 from dpcheck.harness import budget, risk, sensitivity
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import Search
@@ -36,6 +40,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, delta, epsilon
 from dpcheck.verdicts import Verdict, combine, differs, undecided
+from dpcheck.witnesses import verifier as verifier_of
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 DELTA = 1e-6
@@ -70,6 +75,29 @@ def enough(context: Context, limit: float, bound: float, d: int) -> int:
     """Trials that a bet below `limit` takes to certify `bound` when the risk is far below it, within 2e7 numbers."""
     wanted = 3 * math.log(1 / context.failure_probability) * limit / bound
     return max(100, min(math.ceil(wanted), 20_000_000 // d))
+
+
+def refuted_as_stated(label: str, verifier: str, *, given: Any = (), **parameters: Any) -> Verdict:
+    """`refuted_by`, where the bound that the witness breaks is the claim's formula times the hidden `constant`.
+
+    Args:
+        given: values of the claim's symbols that are in none of its hypotheses.
+    """
+    at = {name: float(value) for name, value in verifier_of(f"lp_spaces.{verifier}")(**parameters).at.items()}
+    bound = float(Fraction(parameters.get("constant", 1))) * unassumed(label, **{**at, **dict(given)})
+    return refuted_by(label, verifier, stated=bound, **parameters)
+
+
+def largest(label: str, symbol: sp.Symbol, otherwise: Any) -> sp.Rational:
+    """The upper end of a symbol's range by the hypotheses of a claim; `otherwise` where these set none."""
+    limits = [each.gts for each in claim(label).assumptions if each.lts == symbol and each.gts.is_number]
+    return sp.Rational(min(limits, default=otherwise))
+
+
+def log_over(label: str, numerator: str) -> sp.Rational:
+    """Just below log(numerator/delta) at the largest delta that a claim allows; at nearly `numerator` without any."""
+    most = largest(label, delta, sp.Rational(numerator) * sp.Rational(999, 1000))
+    return sp.Rational(math.floor(1000 * math.log(sp.Rational(numerator) / most)), 1000)
 
 
 FREE = 1e18

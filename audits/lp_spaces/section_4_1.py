@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import sympy as sp
@@ -17,7 +18,6 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
-from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
@@ -36,15 +36,19 @@ from .cases import (
     OF_PERTURBATIONS,
     UNSEEN,
     EqualMean,
+    ShortCone,
     at_size,
     audited,
     body,
     bump_excess,
     enough,
+    largest,
     linear,
+    log_over,
     perturbation,
     problem,
     quadratic,
+    refuted_as_stated,
 )
 
 
@@ -198,7 +202,8 @@ def both_gaussians_after_the_jacobian(context: Context) -> Verdict:
     x = sp.simplify(e / (2 * mu)) - mu / 2
     # exp(-x^2/2) over delta = 2.5 exp(-l).
     gap = sp.exp(sp.expand(ell - x**2 / 2)) - sp.Rational(5, 2) * sp.Rational(250662, 100_000) * x
-    return domain.never_positive(gap, {"e": (0, 1), "l": ("916/1000", 1000)}, statement="delta <= claimed")
+    box = {"e": (0, largest("lp_spaces/thm-1", epsilon, 1000)), "l": (log_over("lp_spaces/thm-1", "5/2"), 1000)}
+    return domain.never_positive(gap, box, statement="delta <= claimed")
 
 
 @check("lp_spaces/thm-1", kind="symbolic")
@@ -246,9 +251,9 @@ SIZES = by_size([800_000 * 4**j for j in range(5)], [800_000 * 4**j for j in ran
 def printed_accuracy_at_the_tip(context: Context, *, case: tuple[int, int, str, int]) -> Verdict:
     """On an interval times a short cone, n records, the excess is above any given multiple of the stated order."""
     n, d, radius, constant = case
-    return refuted_by(
-        context.label, "thm_2_cone", n=n, d=d, radius=radius, epsilon="9/10", delta="1/1000000", constant=constant
-    )
+    at = {"n": n, "d": d, "radius": radius, "epsilon": "9/10", "delta": "1/1000000", "constant": constant}
+    width = ShortCone(d, float(Fraction(radius))).width
+    return refuted_as_stated(context.label, "thm_2_cone", given={"omega": width}, **at)
 
 
 @check(
@@ -303,18 +308,21 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
 
 
+WIDTH_OF_A_UNIT_INTERVAL = 1 / math.sqrt(2 * math.pi)
+
+
 @check("lp_spaces/thm-2@uncentred", kind="accuracy", expect="refuted")
 def regulariser_far_from_the_set(context: Context) -> Verdict:
     """On an interval far from 0 the regularised minimiser is the wrong end, up to ten times the bound."""
-    return refuted_by(context.label, "thm_2_uncentred", n=10_000, c=60, epsilon="1/2", delta="1/1000000", constant=8)
+    at = {"n": 10_000, "c": 60, "epsilon": "1/2", "delta": "1/1000000", "constant": 8}
+    return refuted_as_stated(context.label, "thm_2_uncentred", given={"omega": WIDTH_OF_A_UNIT_INTERVAL}, **at)
 
 
 @check("lp_spaces/thm-2@fixed-sample", kind="accuracy", expect="refuted")
 def unlucky_data_set(context: Context) -> Verdict:
     """A data set of equal, atypical records defeats the bound for an expectation over the noise alone."""
-    return refuted_by(
-        context.label, "thm_2_fixed_sample", n=10_000, mean="1/2", epsilon="1/2", delta="1/1000000", constant=4
-    )
+    at = {"n": 10_000, "mean": "1/2", "epsilon": "1/2", "delta": "1/1000000", "constant": 4}
+    return refuted_as_stated(context.label, "thm_2_fixed_sample", given={"omega": WIDTH_OF_A_UNIT_INTERVAL}, **at)
 
 
 @check("lp_spaces/claim-rem-1", kind="accuracy", grid={"name": ("l1 ball", "l2 ball", "cube"), "sigma": (0.02, 0.3)})

@@ -20,7 +20,6 @@ from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
-from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
@@ -32,7 +31,18 @@ from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
 
-from .cases import DELTA, FREE, INRADIUS, OF_PERTURBATIONS, body, enough, perturbation, problem, quadratic
+from .cases import (
+    DELTA,
+    FREE,
+    INRADIUS,
+    OF_PERTURBATIONS,
+    body,
+    enough,
+    perturbation,
+    problem,
+    quadratic,
+    refuted_as_stated,
+)
 from .witnesses import thm_3_bump
 
 STRONGLY = {
@@ -58,7 +68,7 @@ settings_of_alg_2 = settings(
 @check("lp_spaces/thm-3", kind="privacy", grid={"R": ("10", "2", "6/5")}, expect="refuted")
 def wide_interval(context: Context, *, R: str) -> Verdict:
     """Exact pair on [-R, R]: a bump of curvature, allowed by the printed lambda = 0, breaks (1/2, 1e-6)-DP."""
-    return refuted_by(context.label, "thm_3_wide", n=2000, R=R, epsilon="1/2", delta="1/1000000", ramp="1/10")
+    return refuted_as_stated(context.label, "thm_3_wide", n=2000, R=R, epsilon="1/2", delta="1/1000000", ramp="1/10")
 
 
 RULES = {"diam": "modulus/‖C‖²", "fixed": "(1 − 1/n) modulus/(2R²)"}
@@ -83,18 +93,9 @@ others finds a violation for that delta; as delta falls the smallest diameter fa
 def inside_the_unit_ball(context: Context, *, pair: tuple[str, str, str, str, int, int]) -> Verdict:
     """Exact pairs on [-R, R], R <= 1: the Jacobian spends log(1 + epsilon R^2), and G does not fit in the rest."""
     R, eps, delta, k, area, size = pair
-    return refuted_by(
+    return refuted_as_stated(
         context.label, "thm_3_bump", n=size, R=R, M=1000, area=area, k=k, epsilon=eps, delta=delta, ramp="1/10000"
     )
-
-
-@check("lp_spaces/thm-3@normalised", kind="symbolic")
-def printed_rule_takes_off_no_more(context: Context) -> Verdict:
-    """For |C|_2^2 <= 2(1 - 1/n) the curvature 2 lambda + (1 - 1/n) Delta/R^2 is at least 2 r beta/(epsilon n)."""
-    m, b, j = sp.symbols("m b j", nonnegative=True)  # m = Delta; R^2 = (1 - 1/n)/(2 (1 + j)), as |C|_2 = 2R
-    share = 2 * (1 + j) * m
-    # lambda = b > 0: r beta/(epsilon n) = m + b. lambda = 0: it is m - b for some b <= m.
-    return proved({}, {"lambda > 0": sp.expand(2 * b + share - 2 * (m + b)), "lambda = 0": sp.expand(share - 2 * m)})
 
 
 @check("lp_spaces/thm-3@normalised", kind="privacy", grid={"R": ("1/2", "7/10")})
@@ -290,13 +291,16 @@ def ball_rate_of_strongly_convex_losses(context: Context) -> Verdict:
 @check("lp_spaces/thm-5@literal", kind="lower-bound", expect="refuted")
 def bound_above_the_largest_risk(context: Context) -> Verdict:
     """Within the printed range of n, at d = 10^9, the bound exceeds what any output in C can lose."""
-    return refuted_by(context.label, "thm_5_range", d=10**9, n=10, epsilon=1, power="3/2", constant="1/4")
+    at = {"d": 10**9, "n": 10, "epsilon": 1, "power": "3/2", "constant": "1/4"}
+    return refuted_as_stated(context.label, "thm_5_range", given={"omega": math.sqrt(10**9 - 1) / 2}, **at)
 
 
 @check("lp_spaces/thm-5@quantifiers", kind="lower-bound", expect="refuted")
 def constant_algorithm(context: Context) -> Verdict:
     """A data set fixed before the algorithm is solved by the algorithm that returns its minimiser."""
-    return refuted_by(context.label, "thm_5_quantifiers", d=100, n=10, epsilon=1, power="3/2")
+    width = Ball(100, 0.5).gaussian_width()
+    at = {"d": 100, "n": 10, "epsilon": 1, "power": "3/2"}
+    return refuted_as_stated(context.label, "thm_5_quantifiers", given={"omega": width}, **at)
 
 
 @check("lp_spaces/thm-5", kind="transcription")

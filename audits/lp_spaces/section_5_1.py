@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,20 @@ from dpcheck.symbols import BY_NAME, D, L, T, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import CORRECTED, DELTA, FREE, READINGS, UNSEEN, audited, certified, huber, inverse_map, problem, replayed
+from .cases import (
+    CORRECTED,
+    DELTA,
+    FREE,
+    READINGS,
+    UNSEEN,
+    audited,
+    certified,
+    huber,
+    inverse_map,
+    problem,
+    refuted_as_stated,
+    replayed,
+)
 
 d_, p_, q_, b_, A_, sigma_, theta_ = (
     BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("d", "p", "q", "b", "A", "sigma", "theta")
@@ -90,7 +104,10 @@ LOG = sp.log(1 / delta)
 def printed_exponent_is_not_strongly_convex(context: Context, *, case: tuple[str, int, str]) -> Verdict:
     """With kappa/(kappa - 1) the Bregman divergence falls below half of the squared distance."""
     p, dimension, t = case
-    return refuted_by(context.label, "mirror_map", p=p, d=dimension, t=t)
+    exponent, step = float(Fraction(p)), float(Fraction(t))
+    moved = step if exponent > 1.5 else dimension ** (1 / exponent) * step
+    modulus = float(explicit_of(context.label))
+    return refuted_by(context.label, "mirror_map", stated=modulus * moved**2 / 2, p=p, d=dimension, t=t)
 
 
 MODULI = together("p d", (1.75, 2), (1.5, 8), (1.9, 5), (1.2, 16), (1.05, 8))
@@ -283,7 +300,14 @@ def remark_3_beats_theorem_7(context: Context) -> Verdict:
 @check("lp_spaces/thm-8@literal", kind="risk", expect="refuted")
 def no_algorithm_near_the_origin(context: Context) -> Verdict:
     """theta* = 0 forces the output 0 on every data set, whose excess at theta* = 2m then exceeds the bound."""
-    return refuted_by(context.label, "thm_8", n=10**8, m="1/100", epsilon="1/2", delta="1/1000000", constant=100)
+    mean = 0.01
+
+    def slope(theta: float) -> float:
+        return sum((1 + sign * mean) / 2 * (theta - sign) / math.hypot(1, theta - sign) for sign in (1, -1))
+
+    given = {"n": 10**8, "d": 1, "theta": float(scipy.optimize.brentq(slope, 0, 1, xtol=1e-16, rtol=1e-15))}
+    at = {"n": 10**8, "m": "1/100", "epsilon": "1/2", "delta": "1/1000000", "constant": 100}
+    return refuted_as_stated(context.label, "thm_8", given=given, **at)
 
 
 @check("lp_spaces/thm-8", kind="privacy", grid={"epsilon": (0.1, 0.95), "delta": (1e-3, 1e-9)})

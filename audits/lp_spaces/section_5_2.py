@@ -22,7 +22,6 @@ from dpcheck.engine.statements import order_of
 from dpcheck.geometry.norms import dual_exponent, dual_norm
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.budget import budget, with_budget
-from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
@@ -47,6 +46,7 @@ from .cases import (
     heavy,
     inverse_map,
     problem,
+    refuted_as_stated,
     replayed,
     steep,
 )
@@ -129,7 +129,7 @@ def zeroing_is_tight(context: Context) -> Verdict:
 @check("lp_spaces/thm-10@literal", kind="risk", expect="refuted")
 def linear_loss_above_the_threshold(context: Context) -> Verdict:
     """A deterministic linear loss steeper than the threshold is never seen."""
-    return refuted_by(
+    return refuted_as_stated(
         context.label,
         "thm_10",
         n=10**12,
