@@ -15,7 +15,7 @@ from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import bound_of, explicit_of, order_of
+from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.relations import judged
@@ -333,7 +333,10 @@ def projection_lemma(context: Context, *, name: str, sigma: float) -> Verdict:
     theta[1] = body_.support_point(np.linspace(1, 2, d))
     noise = context.rng().normal(0, sigma, size=(context.scale(1500, 6000), 2, d))
     moved = ((body_.project(theta + noise) - theta) ** 2).sum(axis=2).max(axis=1)
-    bound = 2 * sigma * body_.gaussian_width()
+    # alpha and lambda at which the second noise of Algorithm 1 has this deviation
+    told = {"epsilon": 0.9, "delta": DELTA, "lambda": 1.0}
+    alpha = (sigma / unassumed("lp_spaces/alg-1@second-noise", alpha=1.0, **told)) ** 2
+    bound = stated(context.label, alpha=alpha, omega=body_.gaussian_width(), **told)
     return risk.expectation(moved, bound, context.failure_probability, limit=1.0, quantity="squared movement")
 
 

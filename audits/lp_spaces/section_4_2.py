@@ -158,7 +158,8 @@ def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verd
     """Mean excess of Algorithm 2 (rule diam) on mean estimation against the derived bound, with its constants."""
     work = quadratic(body(name, d), INRADIUS[name](d))
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule="diam"), problem(work, 0.9)
-    bound = bound_of("lp_spaces/thm-4@any-accuracy", algorithm, setting, n)
+    plain = algorithm.schedule(setting, n).phases[0].lambda_ == 0
+    bound = bound_of(context.label if plain else "lp_spaces/thm-4@any-accuracy", algorithm, setting, n)
     limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
     trials = enough(context, limit, bound, d)
     values = risk.excess_risks(

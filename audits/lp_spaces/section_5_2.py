@@ -18,7 +18,7 @@ from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import order_of
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.geometry.norms import dual_exponent, dual_norm
 from dpcheck.harness import accuracy, rate, risk, runtime
 from dpcheck.harness.budget import budget, with_budget
@@ -324,7 +324,7 @@ def shuffled_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
     algorithm = ShuffledMirrorDescent(exponent="corrected", kappa_rule="safe", noise_dial=1e-3)
     setting = problem(work, told.epsilon)
     values = risk.excess_risks(algorithm, work, setting, n, context.scale(6, 20), context.seed, context.name, n)
-    found = against_the_rate("lp_spaces/thm-10", values, work, told, n, 1.5)
+    found = against_the_rate(context.label, values, work, told, n, 1.5)
     # epsilon falls with n: the exponent along this path.
     slope = -(1 + math.log2(later.epsilon / told.epsilon)) / 2
     return {**found, "exponent": slope, **budget(algorithm, setting, n)}
@@ -346,7 +346,7 @@ def output_stays_at_the_start(context: Context, *, n: int) -> Verdict:
     row, start = algorithm.schedule(told, n).phases[0], float(work.excess_risk(np.zeros((1, 3)))[0])
     # |w - c|_2 <= |w|_s + |c|_2 for s <= 2: the excess never exceeds the limit.
     limit = work.smoothness / 2 * (work.radius + float(np.linalg.norm(work.centre))) ** 2
-    against = refute_mean(values, start / 2, context.failure_probability).crossed is not None
+    against = refute_mean(values, stated(context.label) * start, context.failure_probability).crossed is not None
     numbers = {"mean": float(values.mean()), "start": start, "largest": limit, "noise": row.sigma}
     said = f"mean excess {values.mean():.4g} over {len(values)} trials, {start:.4g} at the start"
     fields: dict[str, Any] = {"failure_probability": context.failure_probability, "numbers": numbers}
@@ -363,9 +363,9 @@ def size_from_which_it_would_leave(context: Context) -> Verdict:
     sizes = [10**j for j in range(5, 26)]
     bounds = np.array([own_noise_bound(work, n) for n in sizes])
     first = sizes[int(np.argmax(bounds < start))] if (bounds < start).any() else math.inf
-    stated = order_of("lp_spaces/thm-10")
+    order = order_of("lp_spaces/thm-10")
     at = {"d": 3.0, "epsilon": largest_epsilon(sizes[0]), "delta": DELTA, "D": 2.0, "kappa": 2.0, "beta": math.exp(-1)}
-    rate_there = float(evaluate(stated, {**at, "n": float(sizes[0])}))
+    rate_there = float(evaluate(order, {**at, "n": float(sizes[0])}))
     said = (
         f"the derived bound is {bounds[0]:.4g} at n = 1e5 and {bounds[-2]:.5g} at 1e24, and first below {start:.4g}, "
         f"the excess at the start, at n = {first:.0e}; the printed rate, constant 1, is {rate_there:.3g} at 1e5"
