@@ -18,6 +18,7 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
@@ -41,6 +42,7 @@ from .cases import (
     audited,
     body,
     bump_excess,
+    distant,
     enough,
     largest,
     linear,
@@ -287,7 +289,11 @@ def risk_within_the_derived_bound(context: Context, *, name: str, d: int, n: int
     values = risk.excess_risks(
         algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
     )
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}")
+    return told_apart(
+        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}"),
+        work,
+        bound,
+    )
 
 
 @check("lp_spaces/alg-1", kind="risk", grid={"n": by_size([4000], [1000, 4000, 16000])})
@@ -295,7 +301,7 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     """Mean estimation on the l2 ball, a legal optimiser that uses up the corrected alpha: mean excess against the bound
     for every alpha and lambda.
     """
-    work = quadratic(Ball(2, 0.5), 0.5)
+    work = distant(Ball(2, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(alpha_rule="fixed", optimizer=Pushed())
     setting = problem(work, 0.9)
     bound, limit = (
@@ -305,7 +311,8 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     if bound >= limit:
         return undecided(f"the bound {bound:.4g} is above the largest risk {limit:.4g} at n = {n}", "exact")
     values = risk.excess_risks(algorithm, work, setting, n, context.scale(150, 300), context.seed, context.name, n)
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    return told_apart(found, work, bound)
 
 
 WIDTH_OF_A_UNIT_INTERVAL = 1 / math.sqrt(2 * math.pi)
@@ -373,7 +380,8 @@ def baseline_risk(context: Context, *, n: int) -> Verdict:
     )
     trials = enough(context, limit, bound, 100)
     values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, n, gradients=FREE)
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    return told_apart(found, work, bound)
 
 
 @check("lp_spaces/alg-1", kind="accuracy", grid={"solver": ("exact", "pushed")})

@@ -18,6 +18,7 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
 from dpcheck.harness.replay import Case
@@ -37,6 +38,7 @@ from .cases import (
     INRADIUS,
     OF_PERTURBATIONS,
     body,
+    distant,
     enough,
     perturbation,
     problem,
@@ -156,7 +158,7 @@ def closed_form_needs_no_gradients(context: Context) -> Verdict:
 )  # fmt: skip
 def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verdict:
     """Mean excess of Algorithm 2 (rule diam) on mean estimation against the derived bound, with its constants."""
-    work = quadratic(body(name, d), INRADIUS[name](d))
+    work = distant(body(name, d), INRADIUS[name](d))
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule="diam"), problem(work, 0.9)
     plain = algorithm.schedule(setting, n).phases[0].lambda_ == 0
     bound = bound_of(context.label if plain else "lp_spaces/thm-4@any-accuracy", algorithm, setting, n)
@@ -165,7 +167,11 @@ def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verd
     values = risk.excess_risks(
         algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
     )
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}")
+    return told_apart(
+        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}"),
+        work,
+        bound,
+    )
 
 
 @check(
@@ -178,7 +184,7 @@ def risk_with_a_regulariser(context: Context, *, rule: str, n: int) -> Verdict:
     """Few records in d = 16 on the l1 ball, so that lambda > 0: mean excess with an exact minimiser against the derived
     bound and its share 4 lambda^2 R^4/Delta.
     """
-    work = quadratic(body("l1 ball", 16), INRADIUS["l1 ball"](16))
+    work = distant(body("l1 ball", 16), INRADIUS["l1 ball"](16))
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule=rule, exact=True), problem(work, 0.9, 0.1)  # type: ignore[arg-type]
     bound, lambda_ = (
         bound_of("lp_spaces/thm-4@any-accuracy", algorithm, setting, n),
@@ -188,7 +194,9 @@ def risk_with_a_regulariser(context: Context, *, rule: str, n: int) -> Verdict:
     if bound >= limit or lambda_ == 0:
         return undecided(f"lambda = {lambda_:.4g}, bound {bound:.4g}, largest risk {limit:.4g} at n = {n}", "exact")
     values = risk.excess_risks(algorithm, work, setting, n, 4000, context.seed, context.name, rule, n, gradients=FREE)
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=RULES[rule])
+    return told_apart(
+        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=RULES[rule]), work, bound
+    )
 
 
 @check(

@@ -321,16 +321,6 @@ def phases_are_certified(context: Context, *, epsilon: float, delta: float) -> V
     return certified(plan, ApproxDP(epsilon, delta), "phased SGD")
 
 
-@check("lp_spaces/thm-8@corrected", kind="risk", grid={"size": (0.0, 1.0), "n": by_size([256], [256, 1024])})
-def phased_risk_with_the_additive_term(context: Context, *, size: float, n: int) -> Verdict:
-    """Mean excess of phased SGD against the corrected bound, also at theta* = 0."""
-    work, trials = huber(2, size / math.sqrt(2)), context.scale(2200, 3000)
-    algorithm, setting = PhasedSGD(), problem(work, 0.9)
-    bound = bound_of("lp_spaces/thm-8@corrected", algorithm, setting, n)
-    values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell))
-    return risk.expectation(values, bound, context.failure_probability, x=n, series=f"|theta*| = {size:g}")
-
-
 @check("lp_spaces/thm-8", kind="symbolic")
 def corrected_bound_contains_the_printed_one(context: Context) -> Verdict:
     """The corrected order minus L^2 times the rate without d^(1-2/p) is the printed one."""
@@ -345,7 +335,10 @@ def averages_move_as_claimed(context: Context) -> Verdict:
     return replayed(Case(PhasedSGD(), work, problem(work, 0.9)), *_far_pair(64, 2), "contraction for eta <= 2/H")
 
 
-@check("lp_spaces/proc-phased-sgd", kind="risk", grid={"scale": by_size([4.0], [4.0, 8.0])})
+@check(
+    "lp_spaces/proc-phased-sgd", kind="risk", also=("lp_spaces/thm-8@corrected",),
+    grid={"scale": by_size([4.0], [4.0, 8.0])},
+)  # fmt: skip
 def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Verdict:
     """Mean excess at steps of scale c near |theta*|_2 = 6, n = 4096, against the bound as a function of c, which there
     lies below the excess at the start.
@@ -432,6 +425,33 @@ def _descent(context: Context, p: float, step: str, reading: str) -> Verdict:
             agree([plan.phases[0].sigma ** 2], [float(stated)], "variance"),
             agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + mean gradients", 1e-8),
             agree(out.ravel() + 1, (total / weights).ravel() + 1, "1 + weighted average", 1e-8),
+        ]
+    )
+
+
+@check("lp_spaces/proc-phased-sgd", kind="accuracy", grid={"n": (13, 200)})
+def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
+    """Each phase goes over its own records, in their order, from the last release, which noise takes well away from the
+    average of the iterates; it averages those that it takes gradients at, and the last release is what is returned.
+    """
+    work, trials, plan = huber(3), context.scale(20, 200), PhasedSGD(scale=3.0)
+    schedule = plan.schedule(problem(work, 0.9), n)
+    run, rows = Run[Any](schedule, trials, context.rng("run")), work.rows(context.rng("data"), trials, n)
+    out = plan.execute(run, work, Fixed(rows), np.full((1, 3), 0.7))
+    w, first, cores = np.full((trials, 3), 0.7), 0, []
+    for phase, entry in zip(schedule.phases, run.transcript.entries, strict=True):
+        iterates = [w]
+        for z in rows[:, first : first + n // 2 ** (len(cores) + 1)].swapaxes(0, 1):
+            iterates.append(iterates[-1] - phase.eta * work.gradient(iterates[-1], z))
+        first += len(iterates) - 1
+        cores.append(np.mean(iterates[:-1], axis=0))
+        w = entry.output
+    released = np.stack([entry.core for entry in run.transcript.entries])
+    return combine(
+        [
+            agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + averages of the passes"),
+            agree(out.ravel() + 1, w.ravel() + 1, "1 + last release"),
+            agree([phase.start + phase.records for phase in schedule.phases][-1:], [first], "records used"),
         ]
     )
 

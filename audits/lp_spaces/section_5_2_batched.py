@@ -78,9 +78,7 @@ def batches_are_certified(context: Context, *, epsilon: float, delta: float) -> 
     return certified(plan, ApproxDP(epsilon, delta), "batched mirror descent")
 
 
-@check(
-    "lp_spaces/proc-batched-md", kind="risk", grid={"p": (1.5, 1.8), "n": by_size([2 * 10**5], [2 * 10**4, 2 * 10**5])}
-)
+@check("lp_spaces/proc-batched-md", kind="risk", grid={"p": (1.5, 1.8), "n": (2 * 10**5,)})
 def heavy_tailed_risk(context: Context, *, p: float, n: int) -> Verdict:
     """Mean excess under Student t gradients, no third moment, against the derived bound."""
     return batched_risk(context, p, n, context.name)

@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import C, D, H, T, b, beta, d, delta, epsilon, kappa, n, sigma, theta
+from dpcheck.symbols import C, D, H, T, b, beta, d, delta, epsilon, kappa, n, positive, sigma, theta
 
 from ._paper import HEAVY, LOG, NOISE, PRIVACY, A, H_ell, claim, sigma_ell, x
 
@@ -55,6 +55,32 @@ alg_4_gamma = alg_4_batch.as_read(
     quantity="weight of the Bregman term",
     explicit=sp.sqrt(T),
     about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
+)
+alg_4_steps = alg_4_batch.as_read(
+    "lp_spaces/alg-4@steps",
+    "Algorithm 4, T of Theorem 10",
+    "T = M²n²ε²/(λ²d log(1/δ)), the whole number next to it.",
+    quantity="steps",
+    explicit=sp.floor((D / (A * NOISE)) ** 2 + sp.Rational(1, 2)),
+    about=("lp_spaces/alg-4",),
+)
+alg_4_threshold = alg_4_batch.as_read(
+    "lp_spaces/alg-4@threshold",
+    "Algorithm 4, line 6: threshold, with λ of Theorem 10",
+    "βM + λ, λ = √(nε)/(κ²d log(1/δ))^{1/4}.",
+    quantity="threshold of the truncation",
+    explicit=H * D + sp.sqrt(n * epsilon) / (kappa**2 * d * LOG) ** sp.Rational(1, 4),
+    about=("lp_spaces/alg-4",),
+)
+epsilon_0, delta_0 = positive("epsilon_0 delta_0")
+alg_4_noise = alg_4_batch.as_read(
+    "lp_spaces/alg-4@noise",
+    "Algorithm 4, noise of one gradient",
+    "That of Lemma 3 for the sensitivity 2(βM+λ) and the local budget (ε_0, δ_0) that shuffling amplifies to (ε, δ).",
+    origin="ours",
+    quantity="σ_1²",
+    explicit=2 * kappa * sp.log(1 / delta_0) * (2 * (H * D + A)) ** 2 / epsilon_0**2,
+    about=("lp_spaces/alg-4",),
 )
 alg_4_gradients = alg_4_batch.as_read(
     "lp_spaces/alg-4@gradients",
