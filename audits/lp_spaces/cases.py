@@ -26,10 +26,9 @@ from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import bound_of, explicit_of, order_of, unassumed
+from dpcheck.engine.statements import explicit_of, order_of, unassumed
 from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
 from dpcheck.harness import budget, risk, sensitivity
-from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -73,10 +72,10 @@ def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
 
 
 def distant(domain: Domain, inradius: float) -> QuadraticMean:
-    """The same with a mean at nine tenths of the way to the boundary: the start loses far more than the bounds allow."""
-    size = np.zeros(domain.d)
-    size[0] = float(domain.support(np.eye(domain.d)[0]))
-    return QuadraticMean(size, 0.9 * size, domain, 0.5, inradius**2)
+    """The same with a mean at nine tenths of the way to the boundary, for which the start breaks the bounds."""
+    along = np.eye(domain.d)[0]
+    size = float(domain.support(along)) * np.where(along, 1.0, 0.01)
+    return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
 
 
 def enough(context: Context, limit: float, bound: float, d: int) -> int:
@@ -384,18 +383,6 @@ def antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:
     neighbour = data.copy()
     neighbour[0, 0, 0] = -0.95 * level
     return data, neighbour
-
-
-def batched_risk(context: Context, p: float, n: int, label: str) -> Verdict:
-    """Mean excess of the batched form, its minimiser at the edge and so curved that the start breaks the bound."""
-    work = HeavyCoordinates(np.array([1.0, 0.0]), radius=1.0, s=dual_regularity(p, 2).s, smoothness=8.0)
-    algorithm, setting = BatchedMirrorDescent(p=p), problem(work, 0.9)
-    bound = bound_of("lp_spaces/thm-10@derived", algorithm, setting, n)
-    values = risk.excess_risks(algorithm, work, setting, n, context.scale(70, 90), context.seed, label, p, n)
-    # |w - c|_2 <= |w|_s + |c|_2 for s <= 2.
-    limit = work.smoothness / 2 * (work.radius + float(np.linalg.norm(work.centre))) ** 2
-    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"p = {p:g}")
-    return told_apart(found, work, bound)
 
 
 def steep(d: int, p: float = 1.5) -> HeavyCoordinates:

@@ -42,7 +42,6 @@ from .cases import (
     against_the_rate,
     antipodal,
     audited,
-    batched_risk,
     certified,
     heavy,
     inverse_map,
@@ -236,12 +235,6 @@ def noise_of_one_gradient(context: Context) -> Verdict:
 
 
 LABELS = {"paper": "lp_spaces/alg-4", "corrected": "lp_spaces/alg-4@corrected"}
-
-
-@check("lp_spaces/thm-10@derived", kind="risk", grid={"p": (1.6,), "n": (2 * 10**5,)})
-def derived_bound_of_theorem_10(context: Context, *, p: float, n: int) -> Verdict:
-    """The three-line bound with one noise vector a batch."""
-    return batched_risk(context, p, n, context.name)
 
 
 @check("lp_spaces/alg-4", kind="accuracy", grid={"p": (1.5, 1.8), "level": (0.2, 3.0)})
