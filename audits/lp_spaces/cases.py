@@ -101,6 +101,18 @@ def largest(label: str, symbol: sp.Symbol, otherwise: Any) -> sp.Rational:
     return sp.Rational(min(limits, default=otherwise))
 
 
+def limits(label: str, at: dict[str, Any]) -> dict[str, Any]:
+    """Symbol -> the edge of its range by the hypotheses of a claim, at the values of the others; the largest of lower
+    ones.
+    """
+    found: dict[str, Any] = {}
+    for each in claim(label).assumptions:
+        edge, free = (each.lts, each.gts) if each.gts.is_Symbol else (each.gts, each.lts)
+        value = edge.subs({symbol: at[symbol.name] for symbol in edge.free_symbols})
+        found[free.name] = max(value, found.get(free.name, value))
+    return found
+
+
 def log_over(label: str, numerator: str) -> sp.Rational:
     """Just below log(numerator/delta) at the largest delta that a claim allows; at nearly `numerator` without any."""
     most = largest(label, delta, sp.Rational(numerator) * sp.Rational(999, 1000))

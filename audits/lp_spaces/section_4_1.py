@@ -16,6 +16,7 @@ from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
+from dpcheck.errors import DpcheckError
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
@@ -25,10 +26,11 @@ from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng, Sample
+from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, D, L, alpha, epsilon, n, omega
-from dpcheck.verdicts import Verdict, undecided
+from dpcheck.verdicts import Verdict, differs, undecided
 from dpcheck.workloads import LinearMean, signs_on
 
 from .cases import (
@@ -45,6 +47,7 @@ from .cases import (
     distant,
     enough,
     largest,
+    limits,
     linear,
     log_over,
     perturbation,
@@ -91,6 +94,39 @@ settings_of_the_exact_form = settings(
 
 def _interval(width: float = 200.0) -> object:
     return linear(Interval(-width / 2, width / 2))
+
+
+@check("lp_spaces/thm-1", kind="accuracy", also=("lp_spaces/thm-2", "lp_spaces/alg-1"), grid={"H": (0.5, 20.0)})
+def planned_where_the_theorems_apply(context: Context, *, H: float) -> Verdict:
+    """Algorithm 1 is planned where the hypotheses of Theorem 1 hold, and refused just outside of each: lambda, epsilon,
+    delta and, with the lambda of Theorem 2, n. At the edge its Jacobian costs 9/10 of epsilon/2 or more, and no more than that.
+    """
+    work = quadratic(Ball(3, 0.7), 0.7)
+    steep = replace(work.constants, smoothness=lambda p: H, hessian_rank=3)
+    told, size, r = replace(problem(work, 0.5), constants=steep), 4000, 3
+    at = {"n": size, "H": H, "L": steep.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
+    edges = {name: float(edge) for name, edge in limits("lp_spaces/thm-1", at).items()}
+    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
+    plans = [
+        (edges["lambda"] * (1 + 1e-6), 0.5, DELTA, size, True), (edges["lambda"] * (1 - 1e-6), 0.5, DELTA, size, False),
+        (None, 0.5, DELTA, least, True), (None, 0.5, DELTA, least - 1, False),
+        (9.0, edges["epsilon"] * (1 - 1e-9), DELTA, size, True), (9.0, edges["epsilon"], DELTA, size, False),
+        (9.0, 0.5, edges["delta"] * (1 - 1e-9), size, True),
+    ]  # fmt: skip
+    for lambda_, epsilon_, delta_, n_, wanted in plans:
+        setting = replace(told, privacy=ApproxDP(epsilon_, delta_))
+        try:
+            ApproximateObjectivePerturbation(lambda_=lambda_, alpha=0.0).schedule(setting, n_)
+        except DpcheckError:
+            planned = False
+        else:
+            planned = True
+        if planned != wanted:
+            return differs(f"planned: {planned} at lambda = {lambda_}, {setting.privacy} and n = {n_}", "exact")
+    plan = ApproximateObjectivePerturbation(lambda_=edges["lambda"] * (1 + 1e-9), alpha=0.0).schedule(told, size)
+    spent = plan.releases[0].law.jacobian / (0.5 / 2)  # type: ignore[attr-defined]
+    said = f"planned inside and refused outside of {len(plans)} edges; the Jacobian costs {spent:.6g} of epsilon/2"
+    return judged(abs(0.95 - spent), "<=", 0.05, said, "exact", numbers={"share": spent})
 
 
 @check("lp_spaces/alg-1", kind="sensitivity")

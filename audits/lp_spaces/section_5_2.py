@@ -15,6 +15,7 @@ from dpcheck.accounting import shuffle_delta, shuffle_epsilon
 from dpcheck.algorithms.lp_spaces import BatchedMirrorDescent, ShuffledMirrorDescent
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, local_budget
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
+from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent
 from dpcheck.checks import Context, by_size, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
@@ -35,7 +36,6 @@ from dpcheck.verdicts import Point, Verdict, combine, differs, holds, undecided
 from dpcheck.workloads import HeavyCoordinates
 
 from .cases import (
-    CORRECTED,
     DELTA,
     READINGS,
     UNSEEN,
@@ -102,8 +102,10 @@ LOG = sp.log(1 / delta)
 SMALL = ApproxDP(0.05, 1e-3)
 
 
-def shuffled_case(steps: int = 8, level: float = 3.0) -> ShuffledMirrorDescent:
-    return ShuffledMirrorDescent(steps=steps, threshold=level, **CORRECTED)
+def shuffled_case(
+    steps: int = 8, level: float = 3.0, p: float = 1.5, reading: str = "corrected"
+) -> ShuffledMirrorDescent:
+    return ShuffledMirrorDescent(p=p, steps=steps, threshold=level, **READINGS[reading])
 
 
 @check("lp_spaces/alg-4", kind="sensitivity")
@@ -240,33 +242,37 @@ LABELS = {"paper": "lp_spaces/alg-4", "corrected": "lp_spaces/alg-4@corrected"}
 @check("lp_spaces/alg-4", kind="accuracy", grid={"p": (1.5, 1.8), "level": (0.2, 3.0)})
 def lines_of_algorithm_4(context: Context, *, p: float, level: float) -> Verdict:
     """As printed, on the ball of the norm of the printed exponent kappa/(kappa - 1): 2 for p = 3/2, 5 for p = 9/5."""
-    return _truncated(context, p, level, "paper")
+    return truncated_lines(context, p, level, "paper", shuffled_case(16, level, p, "paper"))
 
 
 @check("lp_spaces/alg-4@corrected", kind="accuracy", grid={"p": (1.5, 1.8), "level": (0.2, 3.0)})
 def truncated_lines_with_the_dual_exponent(context: Context, *, p: float, level: float) -> Verdict:
     """The same with the exponent (kappa + 1)/kappa and the kappa of Definition 3."""
-    return _truncated(context, p, level, "corrected")
+    return truncated_lines(context, p, level, "corrected", shuffled_case(16, level, p))
 
 
-def _truncated(context: Context, p: float, level: float, reading: str) -> Verdict:
+def truncated_lines(
+    context: Context, p: float, level: float, reading: str, chosen: TruncatedMirrorDescent, size: int = 4096
+) -> Verdict:
     """Gradients above beta M + lambda are zero, the others whole; every step minimises <g, w> + gamma D_Phi(w, w_t)
     over the ball; the output is the plain average.
 
     w minimises over {|w|_s <= rho} iff <s, w> = -rho |s|_* at s = g + gamma (grad Phi(w) - grad Phi(w_t)).
     """
-    size, steps, trials = 4096, 16, context.scale(3, 20)
+    steps, trials = 16, context.scale(3, 20)
     dual, space = min(1 / (p - 1), 2 * math.log(3)), dual_regularity(p, 3)
     r, s_exponent = (dual, dual / (dual - 1)) if reading == "paper" else (space.r, space.s)
     work = replace(heavy(3, p), s=s_exponent)
-    algorithm = ShuffledMirrorDescent(p=p, steps=steps, threshold=level, noise_dial=0.3 / level, **READINGS[reading])
+    shuffled = isinstance(chosen, ShuffledMirrorDescent)
+    algorithm = replace(chosen, noise_dial=(0.3 if shuffled else 3) / level)
     told = problem(work, 0.05, 1e-3)
     plan = algorithm.schedule(told, size)
     (row,), rows = plan.phases, work.rows(context.rng("data"), trials, size)
     run = Run[Any](plan, trials, context.rng("run"))
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
-    order = run.transcript.coins[0]
-    blocks = np.take_along_axis(rows, order[:, :, None], axis=1).reshape(trials, steps, -1, 3)
+    if shuffled:
+        rows = np.take_along_axis(rows, run.transcript.coins[0][:, :, None], axis=1)
+    blocks = rows[:, : steps * row.batch].reshape(trials, steps, row.batch, 3)
     bound = work.constants.diameter(p) * work.constants.smoothness(p) + level  # beta M + lambda
     w, total = np.zeros((trials, 3)), np.zeros((trials, 3))
     wanted: list[Array] = []
@@ -277,9 +283,10 @@ def _truncated(context: Context, p: float, level: float, reading: str) -> Verdic
     for t, entry in enumerate(run.transcript.entries):
         gradients = work.gradient(w[:, None], blocks[:, t])
         keep = dual_norm(gradients, p) <= bound
-        wanted.append(np.where(keep[..., None], gradients, 0.0))
+        whole = np.where(keep[..., None], gradients, 0.0)
+        wanted.append(whole if shuffled else whole.mean(axis=1))
         cut.append(1 - keep.mean())
-        noisy = entry.output.mean(axis=1)
+        noisy = entry.output.mean(axis=1) if shuffled else entry.output
         after = inverse_map(slope - noisy / math.sqrt(steps), p, reading)
         length = (np.abs(after) ** s_exponent).sum(axis=1, keepdims=True) ** (1 / s_exponent)
         w, before = after * np.minimum(1.0, work.radius / length), slope
