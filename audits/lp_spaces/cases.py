@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -84,15 +85,24 @@ def enough(context: Context, limit: float, bound: float, d: int) -> int:
     return max(100, min(math.ceil(wanted), 20_000_000 // d))
 
 
-def refuted_as_stated(label: str, verifier: str, *, given: Any = (), **parameters: Any) -> Verdict:
+def refuted_as_stated(
+    label: str, verifier: str, *, given: Any = (), units: Mapping[str, float] = MappingProxyType({}), **parameters: Any
+) -> Verdict:
     """`refuted_by`, where the bound that the witness breaks is the claim's formula times the hidden `constant`.
 
     Args:
         given: values of the claim's symbols that are in none of its hypotheses.
+        units: symbol -> its value in other units of loss and length, in which a bound on a loss is `units["loss"]`
+            times as large: a witness whose constants are 1 is as good as one whose are not.
     """
     at = {name: float(value) for name, value in verifier_of(f"lp_spaces.{verifier}")(**parameters).at.items()}
-    bound = float(Fraction(parameters.get("constant", 1))) * unassumed(label, **{**at, **dict(given)})
+    at = {name: value * units.get(name, 1) for name, value in {**at, **dict(given)}.items()}
+    bound = float(Fraction(parameters.get("constant", 1))) * unassumed(label, **at) / units.get("loss", 1)
     return refuted_by(label, verifier, stated=bound, **parameters)
+
+
+HALVED_AND_TRIPLED = {"loss": 0.5, "L": 1 / 6, "D": 3.0, "R": 3.0, "omega": 3.0}
+"""Losses halved on domains three times as large."""
 
 
 def largest(label: str, symbol: sp.Symbol, otherwise: Any) -> sp.Rational:
