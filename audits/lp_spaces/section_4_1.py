@@ -55,6 +55,7 @@ from .cases import (
     problem,
     quadratic,
     refuted_as_stated,
+    replayed,
 )
 
 
@@ -77,7 +78,12 @@ PERTURBED = {
 settings_of_alg_1 = settings(
     "lp_spaces/alg-1",
     {
-        "as printed": {**PERTURBED, "alpha": "lp_spaces/alg-1@accuracy", "omega": "lp_spaces/alg-1@width"},
+        "as printed": {
+            **PERTURBED,
+            "alpha": "lp_spaces/alg-1@accuracy",
+            "omega": "lp_spaces/alg-1@width",
+            "gradients": "lp_spaces/proc-optimizer@gradients",
+        },
         "corrected": {**PERTURBED, "alpha": "lp_spaces/alg-1@corrected-accuracy"},
     },
     problems=of_some_rank,
@@ -87,7 +93,11 @@ settings_of_alg_1 = settings(
 
 settings_of_the_exact_form = settings(
     "lp_spaces/proc-exact-objpert",
-    {**PERTURBED, "alpha": "lp_spaces/alg-1@exact-accuracy"},
+    {
+        **PERTURBED,
+        "alpha": "lp_spaces/alg-1@exact-accuracy",
+        "gradients": "lp_spaces/proc-optimizer@exact-gradients",
+    },
     problems=of_some_rank,
     **OF_PERTURBATIONS,
 )
@@ -143,6 +153,16 @@ def minimiser_moves_as_claimed(context: Context) -> Verdict:
         case, BoxRecords([-1.0], [1.0]), size, given=[(data[0], neighbour[0])], chains=8, steps=context.scale(4, 20)
     )
     return sensitivity.judge(found, certificate=Certificate(1.0, "curvature 2 lambda, gradients apart by 2L/n"))
+
+
+@check("lp_spaces/proc-optimizer", kind="sensitivity", also=("lp_spaces/alg-1@derived",))
+def approximate_minimisers_move_as_claimed(context: Context) -> Verdict:
+    """Two optimisers that use up alpha on opposite sides of their minima are 2 sqrt(alpha/lambda) apart."""
+    work = _interval()
+    algorithm = ApproximateObjectivePerturbation(lambda_=0.01, alpha=0.2, optimizer=Pushed(), noise_dial=1e-9)
+    data = np.ones((1, 1, 1))
+    because = "an alpha-minimiser is within sqrt(2 alpha/curvature)"
+    return replayed(Case(algorithm, work, problem(work, 0.5)), data, -data, because)
 
 
 @check("lp_spaces/alg-1@derived", kind="stability")

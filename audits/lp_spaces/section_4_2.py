@@ -53,6 +53,7 @@ STRONGLY = {
     "alpha": "lp_spaces/alg-2@accuracy",
     "rank": "lp_spaces/alg-2@rank",
     "curvature": "lp_spaces/alg-2@curvature",
+    "gradients": "lp_spaces/proc-optimizer@gradients",
 }
 
 

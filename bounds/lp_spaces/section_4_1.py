@@ -148,6 +148,37 @@ proc_optimizer = claim(
 )
 
 
+curvature, sigma_1 = sp.symbols("curvature sigma_1", positive=True)
+
+
+def gradients_to(gap: sp.Expr) -> sp.Expr:
+    """Gradients of projected descent to a certified gap: two a record and step, condition number times logarithm."""
+    condition = (H + 2 * lambda_) / curvature
+    start = (H + L + sigma_1) * D + 1
+    return 2 * n * (1 + sp.ceiling(condition * sp.Max(1, sp.log(2 * condition * start / gap))))
+
+
+optimiser_gradients = proc_optimizer.as_read(
+    "lp_spaces/proc-optimizer@gradients",
+    "Optimiser O(J, α), gradients",
+    "2n(1 + ⌈c max{1, log(2c s/α)}⌉), c = (β + 2λ)/curvature the condition number and s = (β + L + σ_1)‖C‖_2 + 1.",
+    origin="ours",
+    quantity="gradients",
+    relation="=",
+    explicit=gradients_to(alpha),
+)
+exact_gradients = proc_optimizer.as_read(
+    "lp_spaces/proc-optimizer@exact-gradients",
+    "Optimiser, gradients to the last digit",
+    "The same with 10⁻¹²L‖C‖_2 for the accuracy.",
+    origin="ours",
+    quantity="gradients",
+    relation="=",
+    explicit=gradients_to(L * D / 10**12),
+    about=("lp_spaces/proc-exact-objpert",),
+)
+
+
 exact_accuracy = alg_1.as_read(
     "lp_spaces/alg-1@exact-accuracy",
     "Exact objective perturbation, α",
