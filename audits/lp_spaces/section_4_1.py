@@ -155,6 +155,15 @@ def minimiser_moves_as_claimed(context: Context) -> Verdict:
     return sensitivity.judge(found, certificate=Certificate(1.0, "curvature 2 lambda, gradients apart by 2L/n"))
 
 
+@check("lp_spaces/proc-exact-objpert", kind="sensitivity")
+def exact_minimiser_moves_as_claimed(context: Context) -> Verdict:
+    """The same without a second noise: opposite records attain it."""
+    data = np.ones((1, 20, 1))
+    other = np.concatenate([-data[:, :1], data[:, 1:]], axis=1)
+    case = Case(ExactObjectivePerturbation(lambda_=0.05), _interval(), problem(_interval(), 0.5))
+    return replayed(case, data, other, "curvature 2 lambda, gradients apart by 2L/n")
+
+
 @check("lp_spaces/proc-optimizer", kind="sensitivity", also=("lp_spaces/alg-1@derived",))
 def approximate_minimisers_move_as_claimed(context: Context) -> Verdict:
     """Two optimisers that use up alpha on opposite sides of their minima are 2 sqrt(alpha/lambda) apart."""
