@@ -49,9 +49,7 @@ from .cases import (
     replayed,
 )
 
-d_, p_, q_, b_, A_, sigma_, theta_ = (
-    BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("d", "p", "q", "b", "A", "sigma", "theta")
-)
+p_, theta_ = BY_NAME["p"], BY_NAME["theta"]
 
 EXPONENTS = (1.1, 1.5, 1.8)
 OF_ALGORITHM_3 = {
@@ -395,7 +393,7 @@ def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
     """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
     found, wanted = [], []
     for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
-        at = {n: size, d_: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
+        at = {n: size, d: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
         found.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
         if p < 2:
             rate = order_of("lp_spaces/proc-bassily21").subs({**at, kappa: regularity_of(p, dim, "safe")})

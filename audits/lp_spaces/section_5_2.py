@@ -31,7 +31,7 @@ from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.statistics.means import refute_mean
-from dpcheck.symbols import BY_NAME, D, H, delta, epsilon, kappa, n
+from dpcheck.symbols import D, H, delta, epsilon, kappa, n
 from dpcheck.verdicts import Point, Verdict, combine, differs, holds, undecided
 from dpcheck.workloads import HeavyCoordinates
 
@@ -51,9 +51,7 @@ from .cases import (
     steep,
 )
 
-p_, q_, b_, A_, sigma_, theta_ = (
-    BY_NAME.get(name, sp.Symbol(name, positive=True)) for name in ("p", "q", "b", "A", "sigma", "theta")
-)
+A_ = sp.Symbol("A", positive=True)
 
 TRUNCATED = {
     "batch": "lp_spaces/alg-4@batch",
@@ -94,9 +92,6 @@ settings_of_alg_4 = settings(
     fields={"p": (1.1, 1.5, 1.8)},
     **OF_TRUNCATIONS,
 )
-
-
-LOG = sp.log(1 / delta)
 
 
 SMALL = ApproxDP(0.05, 1e-3)

@@ -23,7 +23,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
-from dpcheck.symbols import BY_NAME, D, H, L, epsilon, n
+from dpcheck.symbols import BY_NAME, D, H, L, b, epsilon, n
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import HeavyCoordinates
 
@@ -39,7 +39,7 @@ from .cases import (
     replayed,
     steep,
 )
-from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, b_, truncated_lines
+from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, truncated_lines
 
 OF_BATCHES = {
     **TRUNCATED,
@@ -117,7 +117,7 @@ def heavy_tailed_risk(context: Context, *, case: tuple[float, int]) -> Verdict:
 @check("lp_spaces/claim-app10-general-eps", kind="symbolic")
 def batched_privacy(context: Context) -> Verdict:
     """The variance of a batch is Lemma 3's at the sensitivity 2 (beta M + lambda)/b."""
-    calibrated = explicit_of("lp_spaces/lem-3").subs(L, 2 * (H * D + A_) / b_)
+    calibrated = explicit_of("lp_spaces/lem-3").subs(L, 2 * (H * D + A_) / b)
     return proved({"variance": calibrated - explicit_of("lp_spaces/proc-batched-md")})
 
 
