@@ -204,12 +204,12 @@ def bias_of_the_truncation(context: Context, *, p: float, lambda_: float) -> Ver
 
 @check("lp_spaces/claim-rem-4", kind="transcription", also=("lp_spaces/alg-4", "lp_spaces/alg-4@corrected"))
 def noise_of_one_gradient(context: Context) -> Verdict:
-    """The deviation in the code over Remark 4's, and over the root of the variance that Algorithm 4 prints: the first
-    grows no faster than log(n/delta), the second stays within a factor of 2, over n, delta, p, threshold and curvature.
+    """The deviation in the code over Remark 4's times log(n/delta) stays within a factor of 3, and over the root of the
+    variance that Algorithm 4 prints within 1.5, over n, delta, p, threshold and curvature.
     """
     dim, variance, noise = 3, [], []
     for (reading, label), j, log_delta, p, level, H_ in itertools.product(
-        LABELS.items(), range(4, 10), (3, 12), (1.1, 1.8), (30.0, 3000.0), (0.05, 5.0)
+        LABELS.items(), range(4, 10), (3, 12), (1.1, 1.8), (12.0, 3000.0), (0.05, 5.0)
     ):
         m, work, delta_ = 10**j, heavy(dim, p, H_), 10.0**-log_delta
         told = ApproxDP(shuffle_epsilon(1.0, m, delta_ / 2) / 2, delta_)
@@ -228,7 +228,8 @@ def noise_of_one_gradient(context: Context) -> Verdict:
         f"sigma_1^2 is {min(variance):.4g} to {max(variance):.4g} times the printed order, and sigma_1/log(n/delta) "
         f"{min(noise):.3g} to {max(noise):.3g} times Remark 4's"
     )
-    return (holds if spread <= 2 else differs)(said, "exact", numbers=numbers)
+    ok = spread <= 1.5 and max(noise) <= 3 * min(noise)
+    return (holds if ok else differs)(said, "exact", numbers=numbers)
 
 
 LABELS = {"paper": "lp_spaces/alg-4", "corrected": "lp_spaces/alg-4@corrected"}
