@@ -27,6 +27,7 @@ from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import explicit_of, order_of, unassumed
 from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
 from dpcheck.harness import budget, risk, sensitivity
@@ -434,6 +435,13 @@ class EqualMean:
 
     def read(self, *, means_only: bool = False) -> Sample:
         return Sample(self.mean[None, None, :], np.full((1, 1), float(self.n)))
+
+
+def of_some_rank(rng: Rng) -> tuple[Problem, int]:
+    """A drawn problem whose Hessians have a rank, up to their dimension."""
+    told, n = drawn(n=(2.0**24, 2.0**44), d=(1, 60))(rng)
+    rank = int(rng.integers(1, told.constants.d + 1))
+    return replace(told, constants=replace(told.constants, hessian_rank=rank, extra={"rank": rank})), n
 
 
 OF_PERTURBATIONS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, Exact
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
-from dpcheck.engine.settings import drawn, settings
+from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.errors import DpcheckError
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
@@ -25,7 +25,7 @@ from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Array, Problem, Rng, Sample
+from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed, Task, value
@@ -51,20 +51,13 @@ from .cases import (
     limits,
     linear,
     log_over,
+    of_some_rank,
     perturbation,
     problem,
     quadratic,
     refuted_as_stated,
     replayed,
 )
-
-
-def of_some_rank(rng: Rng) -> tuple[Problem, int]:
-    """A drawn problem whose Hessians have a rank, up to their dimension."""
-    told, n = drawn(n=(2.0**24, 2.0**44), d=(1, 60))(rng)
-    rank = int(rng.integers(1, told.constants.d + 1))
-    return replace(told, constants=replace(told.constants, hessian_rank=rank, extra={"rank": rank})), n
-
 
 PERTURBED = {
     "lambda_": "lp_spaces/alg-1@lambda",

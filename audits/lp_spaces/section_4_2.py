@@ -14,6 +14,8 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import StronglyConvexObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
 from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.algorithms import algorithms
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Interval
@@ -24,11 +26,11 @@ from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.harness.symbolic import proved
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed
-from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
+from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
 
@@ -40,6 +42,7 @@ from .cases import (
     body,
     distant,
     enough,
+    largest,
     perturbation,
     problem,
     quadratic,
@@ -99,6 +102,21 @@ def inside_the_unit_ball(context: Context, *, pair: tuple[str, str, str, str, in
     return refuted_as_stated(
         context.label, "thm_3_bump", n=size, R=R, M=1000, area=area, k=k, epsilon=eps, delta=delta, ramp="1/10000"
     )
+
+
+THEOREMS = ("thm-2@corrected", "thm-3", "thm-4", "thm-6", "thm-7", "thm-8", "thm-10")
+
+
+@check("lp_spaces/thm-3", kind="transcription", also=tuple(f"lp_spaces/{each}" for each in THEOREMS if each != "thm-3"))
+def budgets_of_the_theorems(context: Context) -> Verdict:
+    """The algorithm of each theorem takes the budgets that its hypotheses allow, and refuses all others."""
+    found, wanted = [], []
+    for theorem in THEOREMS:
+        about = claim(f"lp_spaces/{theorem}")
+        taken = algorithms()[about.about[0]].budgets
+        found += [taken.largest_epsilon, taken.delta_below]
+        wanted += [float(largest(about.label, epsilon, 10**6)), float(largest(about.label, delta, 10**6))]
+    return agree(found, wanted, "edges of epsilon and delta")
 
 
 @check("lp_spaces/thm-3@normalised", kind="privacy", grid={"R": ("1/2", "7/10")})

@@ -16,8 +16,6 @@ from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity_of
 from dpcheck.checks import Context, by_size, check, together
-from dpcheck.engine.algorithms import algorithms
-from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
 from dpcheck.geometry import measure_strong_convexity
@@ -43,7 +41,6 @@ from .cases import (
     certified,
     huber,
     inverse_map,
-    largest,
     problem,
     refuted_as_stated,
     replayed,
@@ -234,21 +231,6 @@ def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delt
     algorithm = NoisyMirrorDescent(p=p, steps=40)
     claim = ApproxDP(epsilon, delta)
     return certified(algorithm.schedule(problem(work, epsilon, delta), 10_000), claim, f"p = {p:g}")
-
-
-THEOREMS = ("thm-2@corrected", "thm-3", "thm-4", "thm-6", "thm-7", "thm-8", "thm-10")
-
-
-@check("lp_spaces/thm-6", kind="transcription", also=tuple(f"lp_spaces/{each}" for each in THEOREMS if each != "thm-6"))
-def budgets_of_the_theorems(context: Context) -> Verdict:
-    """The algorithm of each theorem takes the budgets that its hypotheses allow, and refuses all others."""
-    found, wanted = [], []
-    for theorem in THEOREMS:
-        about = claim(f"lp_spaces/{theorem}")
-        taken = algorithms()[about.about[0]].budgets
-        found += [taken.largest_epsilon, taken.delta_below]
-        wanted += [float(largest(about.label, epsilon, 10**6)), float(largest(about.label, delta, 10**6))]
-    return agree(found, wanted, "edges of epsilon and delta")
 
 
 @check("lp_spaces/thm-7@derived", kind="accuracy", grid={"p": by_size([1.5], [1.3, 1.5, 1.8])})
