@@ -372,6 +372,27 @@ def answers_of_the_threshold_test(context: Context, *, where: str) -> Verdict:
     )
 
 
+@check("user_level/alg-4", kind="accuracy")
+def lines_of_algorithm_4(context: Context) -> Verdict:
+    """Bits and queries replayed: entries are cut to [0, 1] and added up, one coin for all, the first 1 ends it."""
+    n, T, trials = 3, 6, 200
+    algorithm = ThresholdTest(level=2.0, count=T, sensitivity=1.5)
+    told, data = Problem.of(plain(1, 1), PureDP(2.0)), context.rng("data").uniform(-0.5, 1.5, size=(trials, n, T))
+    run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("run"))
+    found = algorithm.execute(run, linear(1, 1), Fixed(data), np.zeros((1, 1)))
+    (coin,), live = run.transcript.coins, np.ones(trials, dtype=bool)
+    left, right = [], []
+    for t, entry in enumerate(run.transcript.entries):
+        query = np.minimum(np.maximum(data[:, :, t], 0.0), 1.0).sum(axis=1) - algorithm.level - coin[:, 0]
+        wanted = np.where(live, entry.output[:, 0], -1.0)
+        left += [entry.core[live, 0], np.nan_to_num(found[:, t], nan=-1.0)]
+        right += [query[live], wanted]
+        live &= wanted != 1.0
+    if len(run.transcript.entries) != T or live.all() or not live.any():
+        return differs(f"{len(run.transcript.entries)} queries, {int(live.sum())} of {trials} without an answer 1")
+    return agree(np.concatenate(left) + 9, np.concatenate(right) + 9, "nine plus queries and bits", tolerance=1e-12)
+
+
 @check("user_level/lem-a9", kind="accuracy", grid={"T": by_size((5, 40), (5, 40, 200))})
 def threshold_test_is_accurate(context: Context, *, T: int) -> Verdict:
     """Queries alpha below and alpha above the threshold, the worst allowed: exact error probability against gamma."""

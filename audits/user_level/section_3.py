@@ -47,6 +47,7 @@ from .cases import (
     risk_verdict,
     shapes,
 )
+from .lines import KEPT, MINIBATCHES, algorithm_3, replayed, restarts, three_kinds
 
 ALG_3 = {
     "phases": "user_level/alg-3@phases",
@@ -113,6 +114,29 @@ def counted_gradients_of_algorithm_3(context: Context, *, H: float, n: int) -> V
 def risk_on_signs(context: Context, *, bias: float) -> Verdict:
     """Linear losses with a small and a large mean (reduced noise)."""
     return risk_verdict(context, REDUCED_FULL_3, linear(4, 8, bias), 200, context.scale(100, 300), f"mean {bias:g}")
+
+
+APART = PhasedERM(
+    c_batch=0.15, c_users=0.002, c_noise=0.2, c_score=0.7, c_radius=0.06, c_steps=0.5, phases=2, q=0.8, p=0.5
+)
+"""Algorithm 3 with reduced noise and radii so small that users can lie apart."""
+
+
+@check("user_level/alg-3", kind="accuracy")
+def lines_of_algorithm_3(context: Context) -> Verdict:
+    """Two phases on minibatches replayed from coins and releases, linear losses (reduced noise)."""
+    work = linear(2, 3)
+    users = three_kinds(context.rng("users"), 200, 160, 3, middle=0.5)
+    return replayed(context, APART, work, problem(work), users, algorithm_3, (*KEPT, MINIBATCHES))
+
+
+@check("user_level/proc-strongly-convex-meta", kind="accuracy")
+def lines_of_the_restarts(context: Context) -> Verdict:
+    """Three rounds of one phase replayed from coins and releases, quadratics (reduced noise)."""
+    work = quadratic(2, 3)
+    algorithm = StronglyConvex(mu=1.0, inner=replace(APART, c_steps=0.15, c_score=0.2, phases=1))
+    users = three_kinds(context.rng("users"), 200, 300, 3, middle=0.5)
+    return replayed(context, algorithm, work, problem(work), users, restarts, (*KEPT, MINIBATCHES))
 
 
 SUBSAMPLED = {

@@ -40,7 +40,9 @@ from .cases import (
     linear,
     plain,
     problem,
+    quadratic,
 )
+from .lines import EMPTY, KEPT, MINIBATCHES, one_phase, replayed, three_kinds
 
 
 def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
@@ -312,6 +314,25 @@ def one_threshold_keeps_its_promise(context: Context, *, T: int) -> Verdict:
         covers="moving the threshold's noise by 2 and that of the query that halts by 4 costs 2/8 + 4/16",
         evidence="certificate",
     )
+
+
+@check("user_level/alg-2", kind="accuracy", grid={"reading": ("corrected", "literal")})
+def lines_of_algorithm_2(context: Context, *, reading: str) -> Verdict:
+    """Replayed from coins and releases (reduced noise). Corrected: three stages on minibatches of distinct users,
+    linear losses; literal, for quadratics: thresholds drawn inside the loop, users drawn with replacement.
+    """
+    if reading == "corrected":
+        work = linear(2, 3)
+        algorithm = MinibatchSGD(steps=20, K=24, tau_=0.25, weight=0.3, c_score=0.5, c_users=0.02, c_noise=0.03)
+        devices = (*KEPT, MINIBATCHES)
+    else:
+        work, devices = quadratic(2, 3), (*KEPT, EMPTY, MINIBATCHES)
+        algorithm = MinibatchSGD(
+            steps=5, K=20, tau_=0.25, weight=0.7, c_score=4.0, c_users=0.02, c_noise=2.0,
+            threshold="inside", sampling="with-replacement",
+        )  # fmt: skip
+    users = three_kinds(context.rng("users"), 400, 60, 3, middle=0.5)
+    return replayed(context, algorithm, work, problem(work), users, one_phase, devices)
 
 
 @check("user_level/lem-3-5", kind="accuracy", grid={"loss": tuple(WORKLOADS)}, also=("user_level/lem-c6",))
