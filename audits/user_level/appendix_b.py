@@ -31,7 +31,6 @@ from .cases import (
     REDUCED_1,
     SHAPES,
     WORKLOADS,
-    J,
     linear,
     linear_time_bound,
     plain,
@@ -242,14 +241,11 @@ def privacy_survives_over_the_legal_range(context: Context) -> Verdict:
 @check("user_level/thm-b1@derived", kind="symbolic", also=("user_level/thm-b1@on-the-event",))
 def recursion_against_its_closed_form(context: Context) -> Verdict:
     """The recursion of the code without clipping against the claim's geometric sums, n up to 10^28."""
-    from dpcheck.algorithms.user_level.sizes import best_q
-
     ratios, points = [], []
     for exponent in (6, 9, 12, 20, 28):
         n = 10**exponent
         told = plain(10, 10, 1.0, 1 / (10 * n))
         algorithm = PhasedSGD(project=False)
-        J = math.log(10) / math.log(n)
         found = bound_of("user_level/thm-b1@on-the-event", algorithm, told, n)
         closed = stated(
             "user_level/thm-b1@derived",
@@ -258,7 +254,7 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
             d=10.0,
             epsilon=1.0,
             delta=1 / (10 * n),
-            p=J + 1.5,
+            p=algorithm.exponent(told, n),
             q=best_q(n),
             D=1.0,
             L=1.0,
@@ -288,20 +284,23 @@ def exponents_of_the_explicit_bound(context: Context) -> Verdict:
     return agree(found, [-0.5, -0.5, -0.5, 0.5], "exponents in n, m, epsilon, d at n = 10^40", tolerance=1e-6)
 
 
+FROM = dict(zip(SHAPES, ((2.5e27, 1.2e20), (1.0e22, 4.6e14), (1.3e26, 8.8e18), (8.1e29, 2.9e22)), strict=True))
+"""The table of the mathematics, as printed and with projected iterates."""
+
+
 @check("user_level/thm-b1@derived", kind="risk", grid={"setting": tuple(SHAPES)})
 def smallest_n_of_theorem_b1(context: Context, *, setting: str) -> Verdict:
     """First n at which the bound, as printed and with projected iterates, is below L R, q best, J = 1/5."""
     m, d, eps = SHAPES[setting]
-    first = setting == "m = d = 10, epsilon = 1"
     verdicts, numbers = [], {}
-    for clipped, reference in ((False, 2.5e27), (True, 1.2e20)):
+    for clipped, reference in zip((False, True), FROM[setting], strict=True):
         name = "with projection" if clipped else "as printed"
 
         def bound(x: float, clipped: bool = clipped) -> float:
             return linear_time_bound(x, m, d, eps, clipped=clipped)
 
         numbers[f"smallest n {name}"] = crosses = crossing(bound)
-        verdicts.append(judge_crossing(name, bound, crosses, reference if first else 0.0))
+        verdicts.append(judge_crossing(name, bound, crosses, reference))
     found = combine(verdicts)
     points = tuple(
         Point(x=10.0**k, value=linear_time_bound(10.0**k, m, d, eps, clipped=c), series=f"{setting}, {name}", bound=1.0)
@@ -309,25 +308,6 @@ def smallest_n_of_theorem_b1(context: Context, *, setting: str) -> Verdict:
         for k in range(6, 34, 3)
     )
     return replace(found, numbers=numbers, points=points, axes=("n", "bound over LR"), **DASHED)
-
-
-def closed_linear_time_bound(users: float, m: float, d: float, eps: float) -> float:
-    """The same from the claim."""
-    p, q = max(J, math.log(m) / math.log(users)) + 1.5, best_q(users)
-    sizes = {"n": users, "m": m, "d": d, "epsilon": eps, "delta": 1 / (users * m), "p": p, "q": q, "L": 1.0, "D": 1.0}
-    return unassumed("user_level/thm-b1@derived", **sizes)
-
-
-@check("user_level/thm-b1@derived", kind="accuracy", grid={"setting": tuple(SHAPES)})
-def closed_form_is_above_the_recursion(context: Context, *, setting: str) -> Verdict:
-    """The recursion summed phase by phase against the closed form of the claim, n from 10^6 to 10^36."""
-    m, d, eps = SHAPES[setting]
-    sizes = [10.0**k for k in range(6, 37, 2)]
-    left = [linear_time_bound(x, m, d, eps, clipped=False) for x in sizes]
-    right = [closed_linear_time_bound(x, m, d, eps) for x in sizes]
-    loose = max(b / a for a, b in zip(left, right, strict=True))
-    covers = f"sums of geometric series, at these sizes; at most {loose:.3g} times too large"
-    return accuracy.never_violated(left, right, statement="recursion <= closed form", covers=covers)
 
 
 def _order(log_n: int, m: int, d: int) -> float:

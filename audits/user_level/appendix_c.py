@@ -127,8 +127,7 @@ def recomputed_display_is_half_of_delta(context: Context) -> Verdict:
 def printed_minibatch_against_the_proof(context: Context) -> Verdict:
     """K_1 at n = 10^6, m = 1, d = 10^12, epsilon = 1, delta = 10^-9, q = 1/20, T = 10^30, against the proof's need."""
     users, dims, steps = 10**6, 10**12, 10**30
-    first = (1 - 2**-0.05) * users * 2**-0.05
-    found = 500 * log_ratio(first**2, 1.0, 1e-9) * (1 + first / math.sqrt(steps * math.log(1e9)))
+    found = printed_minibatch(first_phase(users, 0.05), 1, 1.0, 1e-9, steps)
     claimed = stated("user_level/thm-c1@dimension", n=users, m=1, d=dims, epsilon=1.0, delta=1e-9, q=0.05)
     at = {"n": users, "m": 1, "d": dims, "epsilon": 1, "delta": "1/1000000000", "q": "1/20", "T": steps}
     return accuracy.never_violated(
@@ -316,9 +315,8 @@ def first_phase(users: int, q: float) -> float:
 
 
 def printed_minibatch(users: float, samples: int, eps: float, dlt: float, steps: int) -> float:
-    return (
-        500 * log_ratio(users**2 * samples**2, eps, dlt) * (1 / eps + users * eps / math.sqrt(-steps * math.log(dlt)))
-    )
+    """K_i as printed."""
+    return unassumed("user_level/alg-3@minibatches", N=users, m=samples, epsilon=eps, delta=dlt, T=float(steps))
 
 
 @check("user_level/thm-c3@literal", kind="privacy", grid={"point": tuple(MINIBATCHES)}, expect="refuted")
@@ -439,6 +437,10 @@ def recursion_where_it_says_something(context: Context) -> Verdict:
     return with_certified_noise(found, context, algorithm, work, 800)
 
 
+FROM = dict(zip(SHAPES, (7.4e13, 1.4e11, 6.9e13, 7.7e14), strict=True))
+"""The table of the mathematics."""
+
+
 @check("user_level/thm-c3@derived", kind="risk", grid={"setting": tuple(SHAPES)})
 def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
     """First n at which the derived bound of Theorem C.3 is below L R, with the printed constants."""
@@ -448,7 +450,7 @@ def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
         return accelerated_bound(x, m, d, eps)
 
     crosses = crossing(bound)
-    found = judge_crossing("Theorem C.3", bound, crosses)
+    found = judge_crossing("Theorem C.3", bound, crosses, FROM[setting])
     points = tuple(Point(x=10.0**k, value=bound(10.0**k), series=setting, bound=1.0) for k in range(4, 28, 2))
     axes = ("n", "bound over LR")
     return replace(found, numbers={"smallest n": crosses}, points=points, axes=axes, **DASHED)
