@@ -380,6 +380,9 @@ def lines_of_algorithm_4(context: Context) -> Verdict:
     told, data = Problem.of(plain(1, 1), PureDP(2.0)), context.rng("data").uniform(-0.5, 1.5, size=(trials, n, T))
     run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("run"))
     found = algorithm.execute(run, linear(1, 1), Fixed(data), np.zeros((1, 1)))
+    law, (row,) = run.find("bit").law, run.schedule.phases
+    if (law.threshold, law.query) != (row.threshold, row.query):  # type: ignore[attr-defined]
+        return differs(f"the law of the bits is {law}, the settings are {row}")
     (coin,), live = run.transcript.coins, np.ones(trials, dtype=bool)
     left, right = [], []
     for t, entry in enumerate(run.transcript.entries):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,7 @@ class Tape:
     """
 
     def __init__(self, run: Run[Any]) -> None:
+        self._run = run
         self._coins, self._entries = list(run.transcript.coins), list(run.transcript.entries)
         self._pairs: list[tuple[Array, Array]] = []
         self.live = np.ones(run.trials, dtype=bool)
@@ -50,13 +52,15 @@ class Tape:
             raise OtherLine("the lines toss more coins than the run")
         return self._coins.pop(0)
 
-    def released(self, name: str, core: Array) -> Array:
-        """What came out; `core` is what the line releases."""
+    def released(self, name: str, core: Array, noise: float) -> Array:
+        """What came out; `core` is what the line releases, under a law of this scale."""
         if not self._entries or self._entries[0].name != name:
             raise OtherLine(
                 f"the lines release {name!r}, the run {self._entries[0].name if self._entries else 'nothing'!r}"
             )
-        entry = self._entries.pop(0)
+        entry, law = self._entries.pop(0), self._run.find(name).law
+        if not math.isclose(law.noise, noise, rel_tol=1e-12):
+            raise OtherLine(f"the noise of {name!r} has the scale {law.noise:.6g}, the line's {noise:.6g}")
         if entry.core.shape != core.shape:
             raise OtherLine(f"the core of {name!r} has the shape {entry.core.shape}, the line's {core.shape}")
         self._pairs.append((entry.core[self.live], core[self.live]))
@@ -161,10 +165,10 @@ def algorithm_1(shuffled: bool, projects: bool) -> Lines:
             points = averaged_sgd(tape, work.each, samples, row.eta, x)
             apart = distances(points)
             score = (apart <= row.tau).sum(axis=(1, 2))[:, None] / row.groups
-            noisy = tape.released(f"phase {row.i}/score", score)
+            noisy = tape.released(f"phase {row.i}/score", score, row.test)
             tape.passes(noisy[:, 0] >= PASS * row.groups)
             mean = tape.kept_mean(points, apart <= 2 * row.tau, x)
-            point = tape.released(f"phase {row.i}/mean", mean)
+            point = tape.released(f"phase {row.i}/mean", mean, row.sigma)
             x = np.where(tape.live[:, None], tape.projected(work, point) if projects else point, x)
         return np.where(tape.live[:, None], x, start)
 
@@ -192,8 +196,13 @@ def algorithm_2(tape: Tape, work: Any, row: Batches, name: str, values: Array, c
 
 
 def _private_gradient(tape: Tape, work: Any, row: Batches, name: str, values: Array, middle: Array, coin: Any) -> Array:
-    users = values if row.whole else taken(values, tape.coin())
-    tape.met[MINIBATCHES] += not row.whole
+    users = values
+    if not row.whole:
+        chosen = tape.coin()
+        if row.sampling == "without-replacement" and (np.diff(np.sort(chosen, axis=1)) == 0).any():
+            raise OtherLine("a minibatch of distinct users holds one of them twice")
+        users = taken(values, chosen)
+        tape.met[MINIBATCHES] += 1
     points = np.broadcast_to(middle[:, None, None], users.shape)
     if row.shift:
         shifts = tape.coin()
@@ -204,9 +213,9 @@ def _private_gradient(tape: Tape, work: Any, row: Batches, name: str, values: Ar
     gradients = np.mean([work.each.gradient(points[:, :, j], users[:, :, j]) for j in range(users.shape[2])], axis=0)
     near = distances(gradients) <= 2 * row.tau
     score = near.sum(axis=(1, 2))[:, None] / row.batch
-    bit = tape.released(f"{name}bit", score - PASS * row.batch - coin)
+    bit = tape.released(f"{name}bit", score - PASS * row.batch - coin, 2 * row.test)
     tape.passes(bit[:, 0] == 1)
-    return tape.released(f"{name}gradient", tape.kept_mean(gradients, near, np.zeros_like(middle)))
+    return tape.released(f"{name}gradient", tape.kept_mean(gradients, near, np.zeros_like(middle)), row.sigma)
 
 
 def one_phase(tape: Tape, work: Any, plan: Any, values: Array, start: Array) -> Array:
@@ -238,5 +247,5 @@ def group_privacy(tape: Tape, work: Any, plan: Any, values: Array, start: Array)
     for row in plan.phases:
         samples = values[:, row.start : row.start + row.users].reshape(len(values), 1, row.steps, -1)
         mean = averaged_sgd(tape, work.each, samples, row.eta, x)[:, 0]
-        x = tape.projected(work, tape.released(f"phase {row.i}/point", mean))
+        x = tape.projected(work, tape.released(f"phase {row.i}/point", mean, row.sigma))
     return x

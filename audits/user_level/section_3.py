@@ -12,7 +12,7 @@ import sympy as sp
 from dpcheck.algorithms.user_level import PhasedERM, StronglyConvex
 from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.settings import drawn, settings
+from dpcheck.engine.settings import PRINTED, Inner, drawn, settings
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, domain, rate, risk
 from dpcheck.harness.budget import REDUCED, budget, with_budget
@@ -87,10 +87,13 @@ settings_of_the_restarts = settings(
         "users": "user_level/proc-strongly-convex-meta@users",
         "radius": "user_level/proc-strongly-convex-meta@distance",
     },
-    symbols={"users": "N", "radius": "R"},
-    beside=BESIDE,
+    symbols=NAMES | {"radius": "R"},
+    beside=BESIDE | {"shift": "nothing is smoothed"},
     problems=drawn(users=True, n=(2.0**28, 2.0**50), epsilon=(0.05, 8)),
     fields={"mu": (0.01, 0.1, 1.0)},
+    inner=Inner(
+        called=lambda chosen, problem, each: (chosen.call(each.radius), problem, each.users), stated={PRINTED: ALG_3}
+    ),
 )
 
 
