@@ -14,7 +14,7 @@ import sympy as sp
 from dpcheck.algorithms.user_level import PhasedSGD
 from dpcheck.algorithms.user_level.sizes import best_q, log_ratio
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
+from dpcheck.engine.statements import bound_of, stated, unassumed
 from dpcheck.harness import accuracy, domain, runtime
 from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.data_free import conclude
@@ -22,7 +22,6 @@ from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import gaussian_delta
 from dpcheck.running import Fixed, Run
-from dpcheck.symbols import BY_NAME, D, L, d, epsilon, m, n
 from dpcheck.verdicts import Point, Verdict, combine, differs, holds
 
 from .cases import (
@@ -36,6 +35,7 @@ from .cases import (
     plain,
     rate_of_algorithm_1,
     risk_verdict,
+    stated_by_phases,
     with_certified_noise,
 )
 
@@ -272,16 +272,85 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
 
 
 @check("user_level/thm-b1@derived", kind="symbolic")
-def exponents_of_the_explicit_bound(context: Context) -> Verdict:
-    """With its logarithms held fixed the bound goes as (nm)^(-1/2) epsilon^(-1/2) d^(1/2), q fixed and p = 2."""
-    bound = explicit_of("user_level/thm-b1@derived")
-    logs = {node: sp.Symbol(f"log_{i}", positive=True) for i, node in enumerate(sorted(bound.atoms(sp.log), key=str))}
-    flat = bound.subs(logs)
-    values = {**dict.fromkeys(logs.values(), 50), L: 1, D: 1, BY_NAME["p"]: 2, BY_NAME["q"]: sp.Rational(1, 10)}
-    flat = sp.sympify(flat.subs(values))
-    at = {n: 10**40, m: 10, d: 10, epsilon: 1}
-    found = [float((sp.diff(flat, s) * s / flat).subs(at).evalf(30)) for s in (n, m, epsilon, d)]
-    return agree(found, [-0.5, -0.5, -0.5, 0.5], "exponents in n, m, epsilon, d at n = 10^40", tolerance=1e-6)
+def closed_form_of_the_series(context: Context) -> Verdict:
+    """At n = 2^(l + 1) and settings before rounding, the closed form is the sum over l phases, and 3LD/(nm).
+
+    The largest n of l phases: there the bound of the last one is attained, and what the series has beyond is 10^-15.
+    """
+    found, wanted = [], []
+    for last, p, q, sizes in ((18, 3.1, 0.3, (7, 3, 0.5)), (30, 2.2, 0.15, (2, 40, 3.0)), (24, 2.6, 0.05, (1, 1, 9.0))):
+        (samples, dims, eps), users, L, R = sizes, 2.0 ** (last + 1), 1.7, 0.6
+        at = {"n": users, "m": samples, "d": dims, "epsilon": eps, "delta": 1e-7, "L": L, "D": R}
+        least = unassumed("user_level/thm-b1@enough-users", **at, q=q)
+        groups = users ** (1 - q) * (1 - 2**-q) / least
+        rows: dict[str, list[float]] = {"eta": [], "T": [], "sigma": []}
+        for i in range(1, last + 1):
+            step = 2 ** (-p * i) * R / (L * math.sqrt(dims * samples * users * eps))
+            steps = samples * (1 - 2**-q) * users * 2 ** (-q * i) / groups
+            tau = stated("user_level/alg-1@tau", **at, eta=step, T=steps)
+            for name, value in zip(
+                rows, (step, steps, stated("user_level/alg-1@sigma", **at, tau=tau, C=groups)), strict=True
+            ):
+                rows[name].append(value)
+        legs = stated_by_phases("user_level/thm-b1@on-the-event", rows, l=last, L=L, D=R, R=math.inf, d=dims)
+        found.append(unassumed("user_level/thm-b1@derived", **at, p=p, q=q))
+        wanted.append(legs + 3 * L * R / (users * samples))
+    return agree(found, wanted, "closed form over the series", tolerance=1e-12)
+
+
+def random_phases(context: Context, count: int) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Settings of Algorithm 1 in each of its phases, and numbers of the problem, all different and none 1."""
+    rng = context.rng(count)
+    ranges = {"eta": (0.01, 0.3), "T": (300, 3e4), "sigma": (0.01, 1.5), "C": (8, 60), "b": (0.4, 3), "tau": (30, 60)}
+    rows = {name: [float(x) for x in np.exp(rng.uniform(*np.log(ends), count))] for name, ends in ranges.items()}
+    rows["tau"] = [
+        share * step * math.sqrt(T) for share, step, T in zip(rows["tau"], rows["eta"], rows["T"], strict=True)
+    ]
+    return rows, {"d": 3.0, "L": 1.3, "D": 40.0, "R": 1.1}
+
+
+@check(
+    "user_level/thm-b1@summed",
+    kind="symbolic",
+    also=("user_level/thm-b1@on-the-event", "user_level/proc-group-privacy@summed"),
+    grid={"phases": (1, 2, 3, 5)},
+)
+def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
+    """Lemma B.3 from where noise left each phase, the Lipschitz constant for the last noise, and the chance of a bad
+    phase: a tail of Laplace noise, and Lemma 2.3 at the distance tau, solved for its probability, for every pair.
+    """
+    found, wanted = [], []
+    for draw in range(6):
+        rows, at = random_phases(context, phases + 100 * draw)
+        rows = {name: values[:phases] for name, values in rows.items()}
+        at["R"] = math.inf if draw % 2 else at["R"]
+        legs, away, bad = 0.0, at["D"], 0.0
+        for step, T, sigma, groups, scale, tau in zip(*rows.values(), strict=True):
+            legs += stated("user_level/lem-b3@derived", D=away, eta=step, T=T, L=at["L"])
+            away = min(at["R"], math.sqrt(at["d"]) * sigma)
+            bad += float(scipy.stats.laplace.sf(groups / 5, scale=scale)) + far_pairs(step, T, tau, at["L"], groups)
+        legs += at["L"] * away
+        values = {"l": phases, **at}
+        found += [stated_by_phases(label, rows, **values) for label in SUMMED_LABELS]
+        most = at["L"] * at["R"]
+        wanted += [legs, min(most, legs), min(most, legs + at["L"] * at["D"] * min(1.0, bad))]
+    return agree(found, wanted, "the bound over the sum of its phases", tolerance=1e-9)
+
+
+SUMMED_LABELS = ("user_level/thm-b1@on-the-event", "user_level/proc-group-privacy@summed", "user_level/thm-b1@summed")
+
+
+def far_pairs(step: float, T: float, tau: float, L: float, groups: float) -> float:
+    """A bound on the chance that two of the averages are more than tau apart: 0 where steps cannot go so far."""
+    if step * L * (T - 1) <= tau:
+        return 0.0
+
+    def beyond(root: float) -> float:
+        zeta = math.exp(-(root**2) / 2)
+        return stated("user_level/lem-2-3@derived", eta=step, L=L, T=T, H=0.0, zeta=zeta) - tau
+
+    root = float(scipy.optimize.brentq(beyond, 0.0, 30.0, xtol=1e-13)) if beyond(0.0) < 0 else 0.0
+    return groups * (groups - 1) / 2 * math.exp(-(root**2) / 2)
 
 
 FROM = dict(zip(SHAPES, ((2.5e27, 1.2e20), (1.0e22, 4.6e14), (1.3e26, 8.8e18), (8.1e29, 2.9e22)), strict=True))

@@ -15,16 +15,14 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.sizes import log_ratio
-from dpcheck.asymptotics import Regime
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.data_free import conclude
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.symbolic import agree, no_larger
-from dpcheck.laws import AboveThreshold
-from dpcheck.symbols import B, d, epsilon, m, n
+from dpcheck.harness.symbolic import agree
+from dpcheck.symbols import B
 from dpcheck.verdicts import Point, Verdict, combine, undecided
 
 from .cases import (
@@ -45,6 +43,7 @@ from .cases import (
     problem,
     rate_of_algorithm_3,
     risk_verdict,
+    stated_by_phases,
     stated_each,
     top,
     with_certified_noise,
@@ -67,13 +66,6 @@ def bits_and_means_each_keep_their_half(context: Context, *, epsilon: float) -> 
             )
         )  # fmt: skip
     return combine(verdicts)
-
-
-@check("user_level/thm-c1", kind="privacy", grid={"epsilon_": (0.1, 1.0, 10.0)})
-def half_of_the_budget_for_the_bits(context: Context, *, epsilon_: float) -> Verdict:
-    """Lap(8/epsilon) once and Lap(16/epsilon) on scores of sensitivity 2: epsilon/2 for any number of rounds."""
-    law = AboveThreshold(8 / epsilon_, 16 / epsilon_)
-    return agree([law.pure(2.0, count) for count in (1, 10**6)], [epsilon_ / 2] * 2, "epsilon of the bits")
 
 
 @check("user_level/thm-c1@tail", kind="privacy")
@@ -280,31 +272,80 @@ def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
     return rate_of_algorithm_3(context, "user_level/thm-3-2", 256, m, context.scale(60, 200))
 
 
-@check("user_level/thm-c3", kind="symbolic")
-def summands_of_the_recursion_are_optimal(context: Context) -> Verdict:
-    """tau = L/sqrt m and either part of lambda dominant: each summand of the derived bound, without logarithms."""
-    a, b, c = sp.symbols("a b c", real=True)
-    rate = 1 / sp.sqrt(n * m) + sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
-    free = {m: n**a, epsilon: n**-b}
-    ties = {**free, d: n**c}
-    inside = [a >= 0, b >= 0, b <= 1, c >= 0]
-    rows = {}
-    for name, weight, where in (
-        ("statistical", 1 / sp.sqrt(n * m), [c <= 1 - 2 * b]),
-        ("private", sp.sqrt(d) / (epsilon * n * sp.sqrt(m)), [c >= 1 - 2 * b]),
-    ):
-        regime = Regime(ties=ties, where=[*inside, *where])
-        summands = {
-            "stability": 1 / (weight * n * m),
-            "weight": weight,
-            "noise": d / (m * weight * epsilon**2 * n**2),
-            "minibatch": 1 / (m * weight * n),
-            # tau/lambda (2/n)^p at p = 5/2 + log_n sqrt m, q -> 0.
-            "last distance, noise": sp.sqrt(d) / (sp.sqrt(m) * weight * sp.sqrt(n**5 * m) * epsilon * n),
-            "last distance, minibatch": 1 / (sp.sqrt(m) * weight * sp.sqrt(n**5 * m) * sp.sqrt(n)),
-        }
-        rows |= {f"{name}: {what}": (term, rate, regime) for what, term in summands.items()}
-    return no_larger(rows)
+@check("user_level/thm-c3@derived", kind="symbolic")
+def closed_form_of_the_series(context: Context) -> Verdict:
+    """Settings before rounding, l = 40 phases: the closed form is the sum over the phases and the last distance.
+
+    In that the weight is the least, at 2^l = n/2, and the users are the fewest, at 2^l = n.
+    """
+    found, wanted, last = [], [], 40
+    for p, q, sizes in ((3.1, 0.3, (7, 3, 0.5)), (2.2, 0.15, (2, 40, 3.0)), (2.6, 0.05, (1, 1, 9.0))):
+        (samples, dims, eps), users, L, R, tau, weight = sizes, 2.0 ** (last + 1), 1.7, 0.6, 0.8, 0.37
+        at = {"n": users, "m": samples, "d": dims, "epsilon": eps, "delta": 1e-7, "L": L, "D": R, "tau": tau}
+
+        def left(i: int, fewest: int, part: str) -> float:
+            """The squared distance that the noise, or the minibatches, of phase i leave; K T = n_i."""
+            some, T = (1 - 2**-q) * users * 2 ** (-q * fewest), 64.0  # noqa: B023
+            noise = stated("user_level/alg-2", **at, T=T, N=some) * math.sqrt(dims)  # noqa: B023
+            V = noise if part == "noise" else tau / math.sqrt(some / T)  # noqa: B023
+            return stated("user_level/fact-eq-17@derived", V=V, lambda_=weight * 2 ** (p * i), T=T)  # noqa: B023
+
+        before, total = R**2, 0.0
+        for i in range(1, last + 1):
+            some = (1 - 2**-q) * users * 2 ** (-q * i)
+            total += stated(
+                "user_level/fact-eq-15@derived",
+                L=L,
+                lambda_=weight * 2 ** (p * i),
+                N=some,
+                m=samples,
+                D=math.sqrt(before),
+            )
+            before = left(i, i, "noise") + left(i, i, "minibatches")
+        total += L * sum(math.sqrt(left(last, last + 1, part)) for part in ("noise", "minibatches"))
+        found.append(stated("user_level/thm-c3@derived", **at, p=p, q=q, **{"lambda": weight}))
+        wanted.append(total)
+    return agree(found, wanted, "closed form over the series", tolerance=1e-11)
+
+
+@check("user_level/thm-c3@summed", kind="symbolic", also=("user_level/thm-d3@summed",), grid={"phases": (1, 2, 3, 5)})
+def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
+    """Equation (15) from what the stages of each phase leave, the Lipschitz constant for the last distance, and the
+    chance of a bad step: a false halt, and a user whom Theorem A.11 lets go far, at points that depend on him.
+    """
+    found, wanted, rng = [], [], context.rng(phases)
+    ranges = {
+        "lambda": (0.02, 0.2), "n": (50, 900), "Delta": (1e-6, 10), "T": (5, 60), "K": (60, 300), "tau": (0.5, 2),
+        "b": (0.1, 0.6),
+    }  # fmt: skip
+    at = {"R": 0.7, "L": 1.3, "D": 4.0, "m": 400.0, "epsilon": 0.3, "delta": 1e-7}
+    for _ in range(6):
+        rows = {name: [float(x) for x in np.exp(rng.uniform(*np.log(ends), phases))] for name, ends in ranges.items()}
+        rows["Delta"][-1] = 1e-5  # what the last phase leaves counts by its root
+        squared, total, bad = at["R"] ** 2, 0.0, 0.0
+        for weight, users, gap, T, K, tau, scale in zip(*rows.values(), strict=True):
+            sizes = {"lambda_": weight, "N": users, "m": at["m"], "L": at["L"]}
+            total += stated("user_level/fact-eq-15@derived", **sizes, D=math.sqrt(squared))
+            squared = min(at["D"] ** 2, 2 * gap / weight)
+            halts = stated("user_level/thm-c1@halt", K=K, epsilon=8 / scale)
+            bad += T * (halts + (0.0 if tau >= at["L"] else K * far_user(tau, at)))
+        total += at["L"] * (math.sqrt(squared) + at["D"] * min(1.0, bad))
+        bias = stated("user_level/lem-d1@corrected", L=at["L"], r=0.05, d=1e15)
+        for label, more in (("user_level/thm-c3@summed", 0.0), ("user_level/thm-d3@summed", 2 * bias)):
+            found.append(stated_by_phases(label, rows, **at, l=phases, **({"r": 0.05} if more else {})))
+            wanted.append(min(at["L"] * at["D"], total + more))
+    return agree(found, wanted, "the bound over the sum of its phases", tolerance=1e-9)
+
+
+def far_user(tau: float, at: dict[str, float]) -> float:
+    """P(the mean gradient of a user is tau/2 from its expectation) at a private point that depends on him."""
+
+    def within(log: float) -> float:
+        sum_of = stated("user_level/thm-a11@corrected", b=at["L"], n=at["m"], gamma=2 * math.exp(-log))
+        return sum_of - at["m"] * tau / 2
+
+    gamma = 2 * math.exp(-float(scipy.optimize.brentq(within, 1e-9, 600.0, xtol=1e-13)))
+    return stated("user_level/fact-dp-stability@derived", epsilon=at["epsilon"], delta=at["delta"], gamma=gamma)
 
 
 MINIBATCHES = {"n = 10^6": (10**6, 100, 100, 9, 100), "n = 10^8": (10**8, 100, 100, 11, 10**4)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,6 +169,11 @@ def with_certified_noise(found: Verdict, context: Context, algorithm: Any, work:
 def stated_each(label: str, **values: Any) -> Array:
     """The bound at arrays of values, which broadcast."""
     return np.asarray(claim(label).evaluate(**values), dtype=float)
+
+
+def stated_by_phases(label: str, rows: Mapping[str, Sequence[float]], **values: Any) -> float:
+    """The bound at settings that differ from phase to phase."""
+    return stated(label, **{f"{name}[i]": row for name, row in rows.items()}, **values)
 
 
 def difference_of_laplace(t: float, wide: float, narrow: float) -> float:
