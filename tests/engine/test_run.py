@@ -283,9 +283,9 @@ def slow(context, n):
 """
 )
 DRIVER = (
-    "import sys; from dpcheck.engine import catalogue; from dpcheck.engine.run import Runner; "
+    "import sys; from dpcheck.engine import catalogue; from dpcheck.engine.run import CheckRunner; "
     "from dpcheck.engine.store import Store; found = catalogue.load(sys.argv[1]); "
-    "Runner(found, found.select(['toy/lem-2::slow']), Store(sys.argv[2]), workers=int(sys.argv[3])).run()"
+    "CheckRunner(found, found.select(['toy/lem-2::slow']), Store(sys.argv[2]), workers=int(sys.argv[3])).run()"
 )
 
 
