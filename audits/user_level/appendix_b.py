@@ -196,14 +196,14 @@ def repaired_share(users: int, samples: int, eps: float, dlt: float) -> tuple[fl
     Event |Lap(20/eps)| < C/5: s >= 3C/5 on both sides, 3C/5 points of p >= 3/5 (one point and one neighbour fewer after
     the change); |S| and the number B of other inclusions by binomial quantiles at delta/(10 e^eps) each.
     """
-    groups = 100 * log_ratio(20 * users * samples, eps, dlt) / eps
-    C, chance = math.ceil(groups), dlt / (10 * math.exp(eps))
+    at = {"n": float(users), "m": samples, "epsilon": eps, "delta": dlt}
+    C, chance = int(stated("user_level/alg-1@groups", **at)), dlt / (10 * math.exp(eps))
     core = math.ceil(3 * C / 5) - 1
     kept = float(scipy.stats.binom.ppf(chance, core, 6 * (core / C) - 3))
     other = int(np.argmax(scipy.stats.binom.sf(np.arange(min(C, 2000)), C - 1, 6 / C) <= chance))
     moved = 4 * (2 + other) / kept  # in units of tau
-    printed = 100 * math.log(users / dlt) ** 2 / (eps * groups)
-    needed = moved * math.sqrt(2 * math.log(2 * users / dlt)) / (eps / 4)
+    printed = stated("user_level/alg-1@sigma", **at, tau=1.0, C=C)
+    needed = math.sqrt(stated("user_level/def-a5", Delta=moved, epsilon=eps / 4, delta=dlt / users))
     return needed / printed, gaussian_delta(moved / printed, eps / 4) / (dlt / users)
 
 
