@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from dpcheck.algorithms.user_level import PhasedERM, StronglyConvex
+from dpcheck.algorithms.user_level import PhasedERM, SmoothedERM, StronglyConvex
 from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import PRINTED, Inner, drawn, settings
@@ -125,12 +125,19 @@ APART = PhasedERM(
 """Algorithm 3 with reduced noise and radii so small that users can lie apart."""
 
 
-@check("user_level/alg-3", kind="accuracy")
-def lines_of_algorithm_3(context: Context) -> Verdict:
-    """Two phases on minibatches replayed from coins and releases, linear losses (reduced noise)."""
-    work = linear(2, 3)
+SMOOTHED = SmoothedERM(
+    c_batch=0.7, c_users=0.002, c_noise=3.0, c_score=0.7, c_radius=0.06, c_steps=0.06, phases=2, q=0.8, p=0.5, r=0.2
+)
+REPLAYED: dict[str, tuple[PhasedERM, Any]] = {"linear": (APART, linear), "quadratic, smoothed": (SMOOTHED, quadratic)}
+
+
+@check("user_level/alg-3", kind="accuracy", grid={"losses": tuple(REPLAYED)}, also=("user_level/proc-smoothed-alg-3",))
+def lines_of_algorithm_3(context: Context, *, losses: str) -> Verdict:
+    """Two phases on minibatches replayed from coins, shifts among them, and releases (reduced noise)."""
+    algorithm, family = REPLAYED[losses]
+    work = family(2, 3)
     users = three_kinds(context.rng("users"), 200, 160, 3, middle=0.5)
-    return replayed(context, APART, work, problem(work), users, algorithm_3, (*KEPT, MINIBATCHES))
+    return replayed(context, algorithm, work, problem(work), users, algorithm_3, (*KEPT, MINIBATCHES))
 
 
 @check("user_level/proc-strongly-convex-meta", kind="accuracy")

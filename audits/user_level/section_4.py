@@ -39,10 +39,8 @@ from .cases import (
     plain,
     problem,
     promised,
-    quadratic,
     risk_verdict,
 )
-from .lines import KEPT, MINIBATCHES, algorithm_3, replayed, three_kinds
 
 PRINTED = {
     "phases": "user_level/alg-3@phases",
@@ -138,17 +136,6 @@ def counted_gradients_of_the_smoothed_algorithm(context: Context) -> Verdict:
     work = huber(2, 4, 0.0)
     found, planned = counted(REDUCED_4, work, problem(work), 100, context.seed)
     return with_budget(agree([found], [planned], "gradients"), REDUCED_4, problem(work), 100)
-
-
-@check("user_level/proc-smoothed-alg-3", kind="accuracy")
-def lines_of_the_smoothed_algorithm(context: Context) -> Verdict:
-    """Two phases on minibatches replayed from coins, shifts among them, and releases, quadratics (reduced noise)."""
-    work = quadratic(2, 3)
-    algorithm = SmoothedERM(
-        c_batch=0.7, c_users=0.002, c_noise=3.0, c_score=0.7, c_radius=0.06, c_steps=0.06, phases=2, q=0.8, p=0.5, r=0.2
-    )
-    users = three_kinds(context.rng("users"), 200, 160, 3, middle=0.5)
-    return replayed(context, algorithm, work, problem(work), users, algorithm_3, (*KEPT, MINIBATCHES))
 
 
 @check("user_level/proc-smoothed-alg-3", kind="risk")
