@@ -32,6 +32,7 @@ from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
 from .cases import PLANE, PRIVACY, QUARTIC, Settling, atoms, number, settled, told, well
+from .lines import LOSSES, Discs, nearest
 
 
 def _l4_excess(delta: Array, s: float) -> float:
@@ -141,6 +142,37 @@ def reach_of_clipped_descent(context: Context) -> Verdict:
         left, right, statement="distance from the start <= (1 - (1 - eta lambda)^T) C/lambda", tolerance=1e-9,
         evidence="certificate", covers="each step shrinks the distance by 1 - eta lambda and adds at most eta C",
     )  # fmt: skip
+
+
+@check("tsybakov/alg-2", kind="accuracy", grid={"loss": tuple(LOSSES), "noisy": (False, True)})
+def lines_of_algorithm_2(context: Context, *, loss: str, noisy: bool) -> Verdict:
+    """T steps from w_0, counted as in Theorem 8: clipped mean, pull to w_0, projection; records with counts."""
+    work, rng, found, wanted = LOSSES[loss], context.rng(), [], []
+    domain: Discs = ((np.zeros((1, work.constants.d)), work.constants.diameter(2.0) / 2),)
+    for steps, eta, level, weight in ((1, 0.3, 0.7, 0.2), (4, 0.7, 2.5, 1.3), (9, 0.2, 6.0, 0.4)):
+        values = rng.standard_normal((2, 5, work.constants.d)) * 5 + 1
+        counts, start = (
+            rng.integers(1, 4, (2, 5)).astype(float),
+            work.project(rng.standard_normal((2, work.constants.d))),
+        )
+        noise = rng.standard_normal((steps, 2, work.constants.d)) * noisy
+        seen = iter(noise)
+        found.append(
+            clipped_descent(
+                work, Sample(values, counts), start, steps=steps, eta=eta, level=level, weight=weight,
+                answer=(lambda g, seen=seen: g + next(seen)) if noisy else None,
+            )
+        )  # fmt: skip
+        w = start
+        for shift in noise:
+            gradients = work.gradient(w[:, None], values)
+            cut = gradients * np.minimum(1.0, level / np.linalg.norm(gradients, axis=2, keepdims=True))
+            g = (counts[..., None] * cut).sum(axis=1) / counts.sum(axis=1, keepdims=True) + shift
+            w = nearest(w - eta * (g + weight * (w - start)), domain)
+        wanted.append(w)
+    # Shifted by more than the domain, so that no coordinate is near 0.
+    far = 2 * work.constants.diameter(2.0)
+    return symbolic.agree(np.concatenate(found) + far, np.concatenate(wanted) + far, "last iterates")
 
 
 @check("tsybakov/alg-2", kind="runtime", grid={"T": (1, 7, 40)})

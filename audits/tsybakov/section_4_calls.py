@@ -50,6 +50,7 @@ from .cases import (
     transcribed,
     well,
 )
+from .lines import FREELY, LOSSES, lines_of_calls
 
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"
 ALWAYS = "claims of clipped means at one point, which hold for every loss"
@@ -78,6 +79,21 @@ settings_of_algorithm_4 = settings_of_calls(
     {**PARTS_OF_4, "step": "tsybakov/alg-4@gamma"},
     {**PARTS_OF_4, "step": "tsybakov/alg-4@corrected-gamma"},
 )
+
+
+@dataclass(frozen=True)
+class Short(StochasticApproximation):
+    """Algorithm 4 with two calls on 8 records, where two need 256 records: their steps can be walked through."""
+
+    def parts(self, n: int) -> list[int]:
+        return [8, 8]
+
+
+@check("tsybakov/alg-4", kind="accuracy", grid={"reading": ("literal", "corrected", "private"), "loss": tuple(LOSSES)})
+def lines_of_algorithm_4(context: Context, *, reading: str, loss: str) -> Verdict:
+    """Each call on its own part and ball, from the output before it; as printed with little noise."""
+    fields = {**FREELY, **StochasticApproximation.readings[reading], "noise_dial": 1e-3 if reading == "literal" else 1}
+    return lines_of_calls(context, Short(**fields), loss, 16)
 
 
 @check("tsybakov/alg-4@corrected", kind="privacy", grid={"reading": ("corrected", "private"), "n": (64, 1024)})
@@ -377,6 +393,12 @@ settings_of_algorithm_5 = settings_of_calls(
     },
     theta_bar=(1.5, 2.0, 4.0),
 )
+
+
+@check("tsybakov/alg-5", kind="accuracy", grid={"reading": ("literal", "corrected", "private"), "loss": tuple(LOSSES)})
+def lines_of_algorithm_5(context: Context, *, reading: str, loss: str) -> Verdict:
+    """Each call on its own part, from the output before it, on the whole domain."""
+    return lines_of_calls(context, IteratedLocalised(**FREELY, **IteratedLocalised.readings[reading]), loss, 64)
 
 
 @check("tsybakov/alg-5@corrected", kind="privacy", grid={"reading": ("corrected", "private"), "theta_bar": (1.5, 2.0)})

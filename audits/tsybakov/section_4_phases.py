@@ -42,6 +42,7 @@ from .cases import (
     well,
     within,
 )
+from .lines import FREELY, LOOSE, LOSSES, phases_of_algorithm_3, releases_of, watch
 
 
 def halved(rng: Rng) -> tuple[Problem, int]:
@@ -59,6 +60,20 @@ settings_of_algorithm_3 = settings(
     # With projected outputs the printed setting is planned as well; the numbers are the same.
     fields={"p": (1.0, 1.5, 2.0), "k": (2.0, 3.0, 4.0), "project": (True,), "lipschitz": ("ignored",)},
 )
+
+
+@check(
+    "tsybakov/alg-3",
+    kind="accuracy",
+    grid={"reading": ("literal", "corrected", "private", "trivial"), "loss": tuple(LOSSES)},
+)
+def lines_of_algorithm_3(context: Context, *, reading: str, loss: str) -> Verdict:
+    """Every phase on its own batch, from the output before it, on its ball or projected; noise as the plan has it."""
+    algorithm, work = LocalisedClipped(**FREELY, **LocalisedClipped.readings[reading]), LOSSES[loss]
+    seen = watch(context, algorithm, told(work, LOOSE), work, 16)
+    phases = seen.plan.phases
+    end = phases_of_algorithm_3(seen, algorithm, phases, seen.rows, seen.start, seen.domain)
+    return seen.verdict(end, releases_of(phases))
 
 
 @check("tsybakov/alg-3", kind="transcription", grid={"p": (1.0, 2.0), "n": (16, 256)})

@@ -39,6 +39,7 @@ from .cases import (
     well,
     within,
 )
+from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -49,6 +50,8 @@ BATCHES = {
 }
 VARIANCE = {**BATCHES, "sigma": "tsybakov/alg-6@literal"}
 FOUND = {"sigma": "where no claim has it, it is searched for: the least at which delta is spent, which claims have"}
+
+WEIGHTS = {"corrected": "tsybakov/alg-6@weights", "printed": "tsybakov/alg-7@weights"}
 
 settings_of_algorithm_6 = settings(
     "tsybakov/alg-6",
@@ -63,6 +66,21 @@ settings_of_algorithm_6 = settings(
     fields={"k": (2.0, 3.0, 4.0)},
     powers={"sigma": 2},
 )
+
+
+@check(
+    "tsybakov/alg-6",
+    kind="accuracy",
+    grid={"weights": ("corrected", "printed"), "loss": tuple(LOSSES)},
+    also=("tsybakov/alg-6@weights", "tsybakov/alg-6@prox", "tsybakov/alg-7@weights"),
+)
+def lines_of_algorithm_6(context: Context, *, weights: str, loss: str) -> Verdict:
+    """Permuted batches, points between averages and steps, clipped means and prox steps; three records spare."""
+    algorithm, work = PermutedAccelerated(weights=weights, batches=5, calibration="plain"), LOSSES[loss]  # type: ignore[arg-type]
+    seen = watch(context, algorithm, told(work, LOOSE), work, 33)
+    (row,) = seen.plan.phases
+    end = steps_of_algorithm_6(seen, WEIGHTS[weights], row, seen.rows, seen.start, seen.domain)
+    return seen.verdict(end, [batches_of(row)])
 
 
 @check("tsybakov/alg-6", kind="sensitivity", grid={"weights": ("corrected", "printed")})
@@ -197,6 +215,22 @@ settings_of_algorithm_7 = settings(
         },
     ),
 )
+
+
+@check(
+    "tsybakov/alg-7", kind="accuracy", grid={"reading": ("literal", "corrected", "shrinking"), "loss": tuple(LOSSES)}
+)
+def lines_of_algorithm_7(context: Context, *, reading: str, loss: str) -> Verdict:
+    """Calls of Algorithm 6 on parts of doubling size, each from the output before it, on the domain or a ball of it."""
+    algorithm, work = IteratedAccelerated(**IteratedAccelerated.readings[reading]), LOSSES[loss]
+    seen = watch(context, algorithm, told(work, LOOSE), work, 64)
+    w, released = seen.start, []
+    for epoch in seen.plan.phases:
+        rows, (row,) = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases
+        domain = (*seen.domain, (w, epoch.radius)) if algorithm.shrink else seen.domain
+        w = steps_of_algorithm_6(seen, WEIGHTS[algorithm.weights], row, rows, w, domain, f"{epoch.name}/")
+        released.append(batches_of(row, f"{epoch.name}/", epoch.start))
+    return seen.verdict(w, released)
 
 
 @check("tsybakov/alg-7@corrected", kind="sensitivity")
