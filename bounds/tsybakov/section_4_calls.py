@@ -196,6 +196,7 @@ thm_2_phases = thm_2.as_read(
 @derivation("tsybakov/thm-2@derived", FREE, also=("tsybakov/thm-2@phases",))
 def halving_balls(proof: Proof) -> None:
     """Calls on halving balls: at the last one that holds the minimiser, R_{e*} <= 2(2a/λ)^{1/(θ−1)}."""
+    proof.assumes("tsybakov/thm-2@derived", sp.Integer(2), theta)
     radius = proof.argues(
         "λ >= 2^{1−θ}·2a R_{e*}^{1−θ}, for e* is the last call with μ_e <= λ",
         "R_{e*}",
@@ -292,6 +293,7 @@ rem_3_derived = rem_3.as_read(
 @derivation("tsybakov/rem-3@derived")
 def two_points_and_the_minimiser(proof: Proof) -> None:
     """By Lemma 1 λr^θ <= (L_f^θ/λ)^{1/(θ−1)} at distance r from the minimiser; two points are at most 2r apart."""
+    proof.assumes("tsybakov/rem-3@derived", sp.S.One, theta)
     reach, excess = (L / lambda_) ** (1 / (theta - 1)), (L**theta / lambda_) ** (1 / (theta - 1))
     excess = proof.uses("tsybakov/lem-1", excess)
     proof.equal("λr^θ is that excess at r = (L_f/λ)^{1/(θ−1)}", lambda: lambda_ * reach**theta, excess, {theta: 1 + x})

@@ -252,6 +252,8 @@ thm_6_derived = thm_6.as_read(
 @derivation("tsybakov/thm-6", FREE)
 def accelerated_balance(proof: Proof) -> None:
     """C balances noise against clipping; T is the lesser of two numbers, so HD²/T² is at most the sum of both terms."""
+    for least in (SHUFFLED_RANGE, sp.Ge(k, 2)):
+        proof.assumes("tsybakov/thm-6", least.lts, least.gts)
     variance = C**2 * T * ell / (n**2 * epsilon**2)
     noise = proof.equal(
         "the noise over √T steps", lambda: sp.sqrt(d * variance / T), C * sp.sqrt(d * ell) / (n * epsilon)
