@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -13,7 +13,6 @@ import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated, StochasticApproximation
-from dpcheck.algorithms.tsybakov.clipped import Answer, Project, Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Conclude, Context, by_size
@@ -21,8 +20,6 @@ from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import order_of
-from dpcheck.errors import InvalidInput
-from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
 from dpcheck.harness.budget import certified
 from dpcheck.harness.refutation import refuted_by
@@ -30,14 +27,13 @@ from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Problem, Rng, Sample, Schedule, Workload
+from dpcheck.interfaces import Algorithm, Array, Problem, Rng, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, differs, holds, undecided
 from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.power_well import PowerWell, rare_spikes
-from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
 BECAUSE = "clipped gradients are again gradients of convex functions of curvature at most 1, so steps are non-expansive"
@@ -104,80 +100,6 @@ def everywhere(case: Case, n: int) -> int:
     return 8 * len({0, n} | cuts)
 
 
-def atoms(sample: Sample) -> Sample:
-    """The same records of one data set, each different one once, with its count."""
-    if len(sample.values) > 1:
-        return sample
-    values, place = np.unique(sample.values[0], axis=0, return_inverse=True)
-    return Sample(values[None], np.bincount(place.ravel(), weights=sample.weights[0])[None])
-
-
-def settled(
-    work: Sheared, sample: Sample, start: Array, *, steps: int, eta: float, level: float, weight: float
-) -> Array:
-    """Where clipped descent comes to rest, when its `steps` steps end within 1e-5 of 2 level/(n weight) from there.
-
-    With all curvatures A = diag(1, a) or 0, A times a clipped gradient is the gradient of Huber's function of
-    |A w + b|, or constant: the point of rest minimises a convex function, and steps contract by 1 - eta weight in the
-    norm |A^(1/2) w|.
-
-    Raises:
-        InvalidInput: the steps might end elsewhere, or no point of rest was found.
-    """
-    if eta * (1 + 2 * weight) > 2:
-        raise InvalidInput(f"steps of size {eta:g} with weight {weight:g} need not contract")
-    n, A = float(sample.weights[0].sum()), np.array([1.0, work.a])
-    share, records = sample.weights[0] / n, sample.values[0]
-    size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight)) if eta * weight < 1 else 0.0
-    ends = []
-    for origin in np.unique(start, axis=0):
-
-        def pull(w: Array, origin: Array = origin) -> Array:
-            """The step over -eta weight."""
-            return np.asarray(clipped_gradient(work, sample, w[None], level)[0] / weight + (w - origin))
-
-        def potential(v: Array, origin: Array = origin) -> tuple[float, Array]:
-            """Over weight, with its gradient, at w = origin + size A^(-1/2) v."""
-            w = origin + size * v / np.sqrt(A)
-            g = work.gradient(w[None], records)
-            far = np.linalg.norm(g, axis=1)
-            huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))
-            linear = (clip_norm(g, level) * A * (w - origin)).sum(axis=1)
-            value = share @ np.where(records[:, 0] == 0, linear, huber) / weight + A @ (w - origin) ** 2 / 2
-            return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)
-
-        found = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
-        rough = origin + size * found.x / np.sqrt(A)
-        end = scipy.optimize.root(pull, rough, tol=1e-14).x
-        left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))
-        if left / math.sqrt(work.a) > 1e-5 * 2 * size:
-            raise InvalidInput(f"{steps:,} steps may end {left / math.sqrt(work.a):.3g} away from {end}")
-        ends.append(end)
-    places = np.unique(start, axis=0, return_inverse=True)[1].ravel()
-    return np.array(ends)[places]
-
-
-LONG = 10**4
-"""Phases with more steps are not walked through, but taken where they come to rest."""
-
-
-@dataclass(frozen=True)
-class Settling(LocalisedClipped):
-    """Algorithm 3 on `Sheared` losses: its own plan, releases and steps, except that long phases are `settled`."""
-
-    solver: Literal["descent", "limit"] = "limit"
-
-    def descend(
-        self, phase: Phase, workload: Workload, sample: Sample, start: Array, project: Project, answer: Answer | None
-    ) -> Array:
-        found = atoms(sample)
-        if phase.steps <= LONG:
-            walk = replace(self, solver="descent")
-            return LocalisedClipped.descend(walk, phase, workload, found, start, project, answer)
-        losses: Any = workload.workload if isinstance(workload, Restricted) else workload
-        return settled(losses, found, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight)
-
-
 LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 PLANE = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reach=2.0)
 QUARTIC = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=4.0, reach=2.0)
@@ -213,6 +135,17 @@ def searched(context: Context, algorithm: Algorithm[Any], n: int, because: str) 
 def counted(context: Context, algorithm: Algorithm[Any], work: Any, n: int, epsilon: float = 3.0) -> Verdict:
     found = runtime.count(algorithm, work, problem(work, epsilon), n, 1, context.seed, context.name, n)
     return runtime.verdict(found.gradients, found.claimed, x=n)
+
+
+def planned_as(label: str, algorithm: Algorithm[Any], p: float, slack: float) -> Verdict:
+    """Whether the gradients that an algorithm plans grow as an O-form in n: their ratio over 30 doublings of n."""
+    ratios = []
+    for size in (2**30, 2**60):
+        planned = float(algorithm.schedule(problem(TILTED, 3.0), size).gradients)
+        ratios.append(planned / float(evaluate(order_of(label), {"n": float(size), "p": p})))
+    moved = max(ratios) / min(ratios)
+    said = f"planned gradients are {ratios[0]:.4g} times n^(p+1) log n at n = 2^30 and {ratios[1]:.4g} times at 2^60"
+    return judged(moved, "<=", slack, said, "exact", numbers={"ratio of ratios": moved}, otherwise=differs)
 
 
 DELTA, BETA = 1e-12, 0.05
@@ -340,18 +273,27 @@ def within(
 def exponents(label: str, power: float) -> Verdict:
     """Every local exponent of an O-form where one of its terms is alone, against those of the printed display.
 
-    With epsilon tiny the private term is alone, with n huge the statistical one; `power` is theta/(theta - 1).
+    With epsilon tiny the private term is alone, with epsilon huge the statistical one, with tiny moments that of β;
+    `power` is theta/(theta - 1).
     """
     said, found, wanted = claim(label), [], []
+    needed = {s.name for s in said.bound.free_symbols}
     for order in (3.0, 6.0):
-        base = {"R_2k": 2.0, "r_k": 2.0, "D": 3.0, "d": 5.0, "delta": 1e-5, "beta": 0.5, "p": 200.0, "lambda": 0.3}
+        base = {"D": 3.0, "d": 5.0, "delta": 1e-5, "beta": 0.1, "lambda": 0.3, "n": 1e100}
         base |= {"k": order, "theta": power / (power - 1) if power > 1 else 2.0}
-        needed = {s.name for s in said.bound.free_symbols}
         share = (order - 1) / order
-        for n_at, eps, private in ((1e6, 1e-30, True), (1e60, 1e6, False)):
-            at = {name: value for name, value in {**base, "n": n_at, "epsilon": eps}.items() if name in needed}
-            printed = {"n": -share if private else -0.5, "epsilon": -share if private else 0.0}
-            printed |= {"d": share / 2 if private else 0.0, "R_2k": 1.0, "r_k": 1.0}
+        moments = {"R_2k": 1.0, "r_k": 1.0}
+        private = {"n": -share, "epsilon": -share, "d": share / 2, "delta": share / 2 / math.log(1e-5), **moments}
+        tail = {"n": -0.5, "beta": 0.5 / math.log(0.1), "p": -2 * math.log(2), "R_2k": 0.0, "epsilon": 0.0}
+        for eps, p, moment, printed in (
+            (1e-90, 200.0, 2.0, private),
+            (1e6, 200.0, 2.0, {"n": -0.5, "epsilon": 0.0, "d": 0.0, "delta": 0.0, **moments}),
+            (1e6, 2.0, 1e-30, tail),
+        ):
+            if printed is tail and "beta" not in needed:
+                continue
+            given = {**base, "epsilon": eps, "p": p, "R_2k": moment, "r_k": moment}
+            at = {name: value for name, value in given.items() if name in needed}
             printed = {name: power * exponent for name, exponent in printed.items()}
             printed |= {"lambda": 1 - power, "D": 1.0}
             for name in sorted(needed & printed.keys()):

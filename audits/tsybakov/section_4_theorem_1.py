@@ -33,7 +33,6 @@ from .cases import (
     FAR,
     LINE,
     NAMES,
-    Settling,
     convex,
     everywhere,
     exponents,
@@ -45,12 +44,15 @@ from .cases import (
     transcribed,
     well,
 )
+from .settling import Settling
+
+CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybakov/thm-10@phases")
 
 
-@check("tsybakov/thm-1", kind="transcription")
-def exponents_of_theorem_1(context: Context) -> Verdict:
+@check("tsybakov/thm-1", kind="transcription", grid={"label": CONVEX}, also=CONVEX[1:])
+def exponents_of_theorem_1(context: Context, *, label: str) -> Verdict:
     """(k-1)/k in the private regime, 1/2 in the statistical one, also in epsilon, d, R and D; not whether they hold."""
-    return exponents("tsybakov/thm-1", 1.0)
+    return exponents(label, 1.0)
 
 
 def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, float, float]:

@@ -263,7 +263,9 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
     )
     excess = risk.excess_risks(algorithm, line, told, n, 1, context.seed, context.name, T, gradients=ANY)
     left = float(excess[0])
-    found = accuracy.never_violated(left, 0.0, statement="weight of the start <= 0")
+    kept = math.prod(1 - stated("tsybakov/alg-7@weights", i=t) for t in range(2, T + 1))
+    claimed = (1 - stated("tsybakov/alg-7@literal")) * kept
+    found = accuracy.never_violated(left, claimed, statement="weight of the start <= (1 - α_1)(1 - α_2)…, which is 0")
     found = replace(found, severity=left, numbers={**found.numbers, "2/((T+1)(T+2))": 2 / ((T + 1) * (T + 2))})
     return with_budget(found, algorithm, told, n)
 
@@ -272,7 +274,7 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
 def one_pass_in_parts(context: Context, *, n: int) -> Verdict:
     """Gradients of Algorithm 7 against n."""
     found = counted(context, IteratedAccelerated(**IteratedAccelerated.readings["corrected"]), well(2.0, 2.0), n)
-    return runtime.verdict(float(found.numbers["calls"]), n, x=n)
+    return runtime.verdict(float(found.numbers["calls"]), stated("tsybakov/alg-7", n=n), x=n)
 
 
 @check("tsybakov/thm-6", kind="privacy", grid={"T": by_size((10, 100), (1, 10, 30, 100, 1000))})
@@ -328,10 +330,15 @@ def accelerated_risk_within_constants(context: Context, *, calibration: str, the
     return within(context, algorithm, work, n, bound_of("tsybakov/thm-6@derived", algorithm, problem(work, 1.0), n))
 
 
-@check("tsybakov/thm-7", kind="transcription")
-def exponents_of_theorem_7(context: Context) -> Verdict:
+@check(
+    "tsybakov/thm-7",
+    kind="transcription",
+    grid={"label": ("tsybakov/thm-7", "tsybakov/thm-7@phases")},
+    also=("tsybakov/thm-7@phases",),
+)
+def exponents_of_theorem_7(context: Context, *, label: str) -> Verdict:
     """The same times theta/(theta-1) = 3, and -2 in lambda."""
-    return exponents("tsybakov/thm-7", 3.0)
+    return exponents(label, 3.0)
 
 
 @check(
