@@ -26,7 +26,7 @@ from dpcheck.labels import LABEL, split_label
 if TYPE_CHECKING:
     from dpcheck.checks import Check, Unchecked
     from dpcheck.claims import Claim, Paper
-    from dpcheck.derivations import Derivation, Finding, Transcript, Underived
+    from dpcheck.derivations import Derivation, ExecutedDerivation, Finding, Underived
     from dpcheck.interfaces import Algorithm
     from dpcheck.mutants import Mutant
     from dpcheck.panels import Contest, Panel, Size
@@ -63,7 +63,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     guests: set[str] = field(default_factory=set)
     kept: Kept | None = None
     _borrowed: set[str] = field(default_factory=set)
-    _transcripts: dict[str, Transcript] = field(default_factory=dict)
+    _transcripts: dict[str, ExecutedDerivation] = field(default_factory=dict)
     _order: dict[Path, int] = field(default_factory=dict)
 
     # -- what is asked of it ------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class Catalogue(Shelves["Claim", "Check"]):
             raise UnknownLabel(label, self.claims)
         return self.claims[label]
 
-    def transcript(self, label: str) -> Transcript | None:
+    def transcript(self, label: str) -> ExecutedDerivation | None:
         """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
         found = next(iter(self.derivations_of(label)), None)
         if found is None or not all(
@@ -410,7 +410,7 @@ def claim(label: str) -> Claim:
     return current().claim(label)
 
 
-def derived(label: str) -> Transcript:
+def derived(label: str) -> ExecutedDerivation:
     """The executed derivation of a statement. Raises `UnknownLabel`."""
     found = current().transcript(label)
     if found is None:

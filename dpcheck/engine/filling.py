@@ -14,7 +14,7 @@ from dpcheck.errors import CollectionError
 
 if TYPE_CHECKING:
     from dpcheck.claims import Paper
-    from dpcheck.derivations import Transcript
+    from dpcheck.derivations import ExecutedDerivation
     from dpcheck.engine.catalogue import Catalogue
 
 
@@ -92,7 +92,7 @@ def _add(catalogue: Catalogue, item: Any, file: ContentFile, *, own: bool) -> No
             catalogue.files[check.id] = file
 
 
-def _derived(label: str) -> Transcript:
+def _derived(label: str) -> ExecutedDerivation:
     from dpcheck.engine.catalogue import derived
 
     return derived(label)
