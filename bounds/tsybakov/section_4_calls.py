@@ -1,4 +1,4 @@
-"""Section 4: calls of Algorithm 3 under the noise condition, Algorithms 4 and 5, Theorems 2, 3 and 11."""
+"""Section 4: calls of Algorithm 3 under the noise condition, Algorithm 4, Theorems 2 and 11."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, R, beta, d, epsilon, gamma, index, k, lambda_, last, n, p, sequences, theta
+from dpcheck.symbols import D, H, L, beta, d, epsilon, gamma, index, k, lambda_, last, n, p, sequences, theta
 
 from ._paper import (
     CALLS_STEP,
@@ -17,8 +17,6 @@ from ._paper import (
     LOGS,
     ORDERS,
     TAIL,
-    Delta,
-    E,
     R_2k,
     a,
     claim,
@@ -26,7 +24,6 @@ from ._paper import (
     growth,
     settled,
     tau,
-    theta_bar,
     x,
 )
 
@@ -60,7 +57,7 @@ CALLS_OF_4 = sp.floor(sp.log(2 * n / LOG_2, 2) / 2) - 1
 _per_record = epsilon * _n[index] / sp.sqrt(d * LOG * sp.log(_n[index]))
 
 
-def _corrected_step(diameter: sp.Expr) -> sp.Expr:
+def corrected_step(diameter: sp.Expr) -> sp.Expr:
     """The step of `alg-3@corrected` on the records of a call, on a domain of that diameter."""
     caps = (
         1 / L,
@@ -68,11 +65,6 @@ def _corrected_step(diameter: sp.Expr) -> sp.Expr:
         1 / (_R_2k[index] * _n[index] ** ((p - 1) / 2)),
     )
     return sp.Min(diameter / _n[index] ** (p / 2) * sp.Min(*caps), 4 / H)
-
-
-def _part(exponent: sp.Expr) -> sp.Expr:
-    """n_i = 2^{i−1}n/(log_2 n)^E before it is rounded."""
-    return 2 ** (index - 1) * n / LOG_2**exponent
 
 
 alg_4_calls = alg_4.as_read(
@@ -124,7 +116,7 @@ alg_4_corrected_gamma = alg_4_gamma.as_read(
     "Corrected Algorithm 4, steps of the calls",
     "The step of `alg-3@corrected` at n_0 records and the diameter 2R_{e−1} of the ball.",
     origin="ours",
-    explicit=_corrected_step(2 * _R[index]),
+    explicit=corrected_step(2 * _R[index]),
     about=("tsybakov/alg-4",),
 )
 
@@ -299,158 +291,3 @@ def two_points_and_the_minimiser(proof: Proof) -> None:
     proof.equal("λr^θ is that excess at r = (L_f/λ)^{1/(θ−1)}", lambda: lambda_ * reach**theta, excess, {theta: 1 + x})
     proof.argues("the triangle inequality, where the minimiser is the nearest one of both", "diameter", "<=", 2 * reach)
     proof.concludes("tsybakov/rem-3@derived", 2 * reach)
-
-
-alg_5 = claim(
-    "tsybakov/alg-5",
-    "Algorithm 5 (iterated LNC-GM)",
-    "⌊log_θ̄ 2 · log log n⌋ calls of Algorithm 3 on disjoint parts of doubling size 2^{i−1}n/(log n)^E.",
-    kind="algorithm",
-    section="4",
-    about=("tsybakov/alg-3",),
-    quantity="gradients",
-    measures="gradients",
-    relation="<=",
-    order=n ** (p + 1) * sp.log(n),
-    grade="slip",
-    remark="The printed exponent E does not match the proof's log_θ̄ 2, and may ask for more than n records (S12).",
-)
-
-alg_5_literal = alg_5.as_read(
-    "tsybakov/alg-5@literal",
-    "Algorithm 5 with the printed exponent",
-    "The parts of size 2^{i−1}n/(log_2 n)^{(log_θ̄ 2)²} have at most n records together.",
-    quantity="records",
-    explicit=n,
-    grade="slip",
-    remark="With base-2 logarithms θ̄ = 4 and n = 2^16 take 1.5n.",
-    assumptions=(sp.Gt(theta_bar, 1),),
-    measures="",
-)
-
-alg_5_corrected = alg_5_literal.as_read(
-    "tsybakov/alg-5@corrected",
-    "Algorithm 5 with the exponent of its proof",
-    "With E = log_θ̄ 2 the parts have at most n records together, and the last one at least n/4 − 1.",
-    origin="ours",
-    assumptions=(),
-)
-
-alg_5_calls = alg_5.as_read(
-    "tsybakov/alg-5@calls",
-    "Algorithms 5 and 7, number of calls",
-    "⌊log_θ̄ 2 · log_2 log_2 n⌋, our reading of the logarithms of log log n.",
-    measures="",
-    quantity="number of calls",
-    relation="=",
-    explicit=sp.floor(sp.log(2) / sp.log(theta_bar) * sp.log(LOG_2, 2)),
-    about=("tsybakov/alg-5", "tsybakov/alg-7"),
-)
-
-alg_5_records = alg_5_calls.as_read(
-    "tsybakov/alg-5@records",
-    "Algorithm 5, parts",
-    "n_i = ⌊2^{i−1}n/(log_2 n)^E⌋ with the printed E = (log_θ̄ 2)², rounded down to a power of two.",
-    quantity="records of call i",
-    explicit=2 ** sp.floor(sp.log(_part((sp.log(2) / sp.log(theta_bar)) ** 2), 2)),
-    about=("tsybakov/alg-5",),
-)
-
-alg_5_corrected_records = alg_5_records.as_read(
-    "tsybakov/alg-5@corrected-records",
-    "Corrected Algorithm 5, parts",
-    "The same with E = log_θ̄ 2 of the proof.",
-    origin="ours",
-    explicit=2 ** sp.floor(sp.log(_part(sp.log(2) / sp.log(theta_bar)), 2)),
-)
-
-alg_5_corrected_gamma = alg_5_records.as_read(
-    "tsybakov/alg-5@corrected-gamma",
-    "Corrected Algorithm 5, steps of the calls",
-    "The step of `alg-3@corrected` at the records of the call and the diameter R_{t−1}.",
-    origin="ours",
-    quantity="step η that call t takes",
-    explicit=_corrected_step(_R[index]),
-)
-
-thm_3 = claim(
-    "tsybakov/thm-3",
-    "Theorem 3",
-    "Under (θ, λ)-TNC with θ >= θ̄ > 1, Algorithm 5 is (ε, δ)-DP for ε <= 2 log(1/δ) and has the excess risk of"
-    " Theorem 2, with probability 1 − β.",
-    kind="theorem",
-    section="4",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + TAIL),
-    assumptions=(
-        sp.Ge(theta, theta_bar),
-        sp.Gt(theta_bar, 1),
-        sp.Ge(theta_bar, 2 ** (sp.log(LOG_2, 2) / (LOG_2 - 1))),
-        sp.Le(epsilon, 2 * LOG),
-        *CALLS,
-    ),
-    about=("tsybakov/alg-5",),
-    probability=1 - beta,
-    grade="refuted",
-    remark=NOT_FROM_ITS_FIRST_NOISE
-    + "Algorithm 5 prints its step. With corrected phases its proof still fails: (11) puts the distance of the start "
-    "to the minimiser where Theorem 1 has the diameter, and Algorithm 5 does not shrink its domain (S8; `@phases`). "
-    "Its privacy rests on that of Theorem 1, which fails for d >= 2 (S1).",
-)
-
-thm_3_derived = claim(
-    "tsybakov/thm-3@derived",
-    "What Theorem 1 gives for Algorithm 5",
-    "Iterating the guarantee (D²/R + R)E/2 of Theorem 1, with D the true distance and R the halving radius in "
-    "the step, gives at least R_{l−1}E/2, R_{l−1} = R_0/polylog(n): exponent 1 in E and not θ/(θ−1).",
-    kind="theorem",
-    section="4",
-    origin="ours",
-    quantity="the guarantee",
-    relation=">=",
-    order=1 / sp.sqrt(n),
-    about=("tsybakov/alg-5",),
-)
-
-thm_3_phases = thm_3.as_read(
-    "tsybakov/thm-3@phases",
-    "The rate of Theorem 3 asked of Algorithm 5 with corrected phases",
-    "Algorithm 5 around `alg-3@corrected`, on the whole domain in every call, has the excess risk of Theorem 3.",
-    section="B",
-    origin="ours",
-    grade="proof gap",
-    remark="On a strongly convex risk its exponents tend to −5/6 and −9/8 in the private regime at k = 2, 4, where the "
-    "order has −1 and −3/2.",
-    assumptions=(),
-    probability=None,
-)
-
-
-@derivation("tsybakov/thm-3@derived")
-def iterated_calls(proof: Proof) -> None:
-    """If a call costs Δ_{i−1}E_i, then Δ = (ΔE)^{1/θ} settles at E^{1/(θ−1)}; but that premise does not follow."""
-    settled = E ** (1 / (theta - 1))
-    proof.equal("the fixed point of Δ^θ = ΔE (λ = 1)", lambda: settled**theta, settled * E, {theta: 1 + x})
-    proof.gap(
-        "(11): a call that starts at distance Δ costs ΔE",
-        (Delta**2 / R + R) * E / 2,
-        Delta * E,
-        {Delta: 1, R: 4, E: 1},
-        stands="Theorem 1 has the diameter R of the domain there, which never shrinks; the conclusion is false (S2b)",
-    )
-    least = proof.at_most("whatever the distance", R * E / 2, (Delta**2 / R + R) * E / 2)
-    proof.argues("so the guarantee that is proved is at least R_0E/2, and E at least 1/√n", "guarantee", ">=", least)
-    proof.concludes("tsybakov/thm-3@derived", least.subs({R: 1, E: 1 / sp.sqrt(n)}), looser=True)
-
-
-rem_4 = claim(
-    "tsybakov/rem-4",
-    "Remark 4",
-    "Algorithm 4 splits the data evenly, Algorithm 5 in parts of increasing size.",
-    kind="proposition",
-    section="4",
-    about=("tsybakov/alg-4", "tsybakov/alg-5"),
-    remark="Both halves of the printed sentence say Algorithm 5; the first means Algorithm 4 (S21).",
-)
