@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dpcheck.claims import Claim, Paper
     from dpcheck.derivations import Derivation, ExecutedDerivation, Finding, Underived
     from dpcheck.interfaces import Algorithm
-    from dpcheck.mutants import Mutant
+    from dpcheck.mutants import Mutant, Seeded
     from dpcheck.panels import Contest, Panel, Size
 
 __all__ = ["Catalogue", "algorithm", "algorithms", "claim", "claims", "current", "derived", "in_force", "load"]
@@ -41,7 +41,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     """One collection; `load` makes it of everything, `dpcheck.engine.fetching` of what is asked for.
 
     Attributes:
-        papers, claims, checks, unchecked, mutants: by key, label, id, label, name.
+        papers, claims, checks, unchecked, mutants, seeded: by key, label, id, label, name, id.
         derivations, underived, findings: by label; panels, contests, sizes: by key.
         files: check id -> the content file that defines it.
         own: papers of one's own, with their algorithms; guests: keys of those that are known only because they are
@@ -52,6 +52,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     papers: dict[str, Paper] = field(default_factory=dict)
     unchecked: dict[str, Unchecked] = field(default_factory=dict)
     mutants: dict[str, Mutant] = field(default_factory=dict)
+    seeded: dict[str, Seeded] = field(default_factory=dict)
     derivations: dict[str, Derivation] = field(default_factory=dict)
     underived: dict[str, Underived] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -339,12 +340,12 @@ def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mu
             own.collect_guest(catalogue, key, folder, kinds)
         catalogue.conform()
         if with_mutants:
-            from dpcheck.mutants import Mutant
+            from dpcheck.mutants import Mutant, Seeded
 
             for folder in catalogue.layout.mutants:
                 opened(catalogue, folder)
             for file in catalogue.bugs():
-                catalogue.collect(file, (Mutant,))
+                catalogue.collect(file, (Mutant, Seeded))
     return catalogue
 
 

@@ -29,9 +29,9 @@ class Table(NamedTuple):
 def kinds_of_content() -> tuple[type, ...]:
     """What is picked from content files."""
     from dpcheck.claims import Paper
-    from dpcheck.mutants import Mutant
+    from dpcheck.mutants import Mutant, Seeded
 
-    return Paper, *(kind for kind in _tables() if kind is not Mutant)
+    return Paper, *(kind for kind in _tables() if kind not in (Mutant, Seeded))
 
 
 @functools.cache
@@ -39,7 +39,7 @@ def _tables() -> dict[type, Table]:
     from dpcheck.checks import Check, Unchecked
     from dpcheck.claims import Claim
     from dpcheck.derivations import Derivation, Finding, Underived
-    from dpcheck.mutants import Mutant
+    from dpcheck.mutants import Mutant, Seeded
     from dpcheck.panels import Contest, Panel, Size
 
     return {
@@ -53,6 +53,7 @@ def _tables() -> dict[type, Table]:
         Contest: Table("contests", "key", "contest "),
         Size: Table("sizes", "key", "size "),
         Mutant: Table("mutants", "name"),
+        Seeded: Table("seeded", "id"),
     }
 
 
