@@ -24,7 +24,8 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Problem, Rng, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import D, L, d, epsilon, k, n, p
-from dpcheck.verdicts import Point, Verdict, differs, refuted
+from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
+from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
 from .cases import (
@@ -203,6 +204,17 @@ def localised_risk_within_constants(context: Context, *, theta: float, k: float,
     # The bound does not need the Lipschitz condition of Theorem 1.
     algorithm, work = localised(k, lipschitz="ignored"), well(theta, 2 * k)
     return within(context, algorithm, work, n, bound_of("tsybakov/thm-1@summed", algorithm, problem(work, 1.0), n))
+
+
+@check("tsybakov/alg-3@corrected", kind="privacy", grid={"noise": ("output", "steps", "trivial")})
+def nothing_is_promised_where_steps_may_expand(context: Context, *, noise: str) -> Verdict:
+    """On shearing losses only noise that does not rest on Remark 2 comes with a promise."""
+    work = Sheared(0.01, 3.0)
+    plan = replace(corrected(noise=noise), lipschitz="ignored", eta=4.0).schedule(told(work), 64)  # type: ignore[arg-type]
+    resting = {label for release in plan.releases for label in release.rests_on}
+    right = (plan.claimed is None) == (resting == {"tsybakov/rem-2"}) == (noise == "output")
+    said = f"{plan.claimed or 'nothing'} is promised with noise of kind {noise}, resting on {resting or 'no premise'}"
+    return (holds if right else refuted)(said, "exact")
 
 
 @check("tsybakov/alg-3@corrected", kind="runtime", grid={"n": by_size((16, 64), (16, 64, 256, 1024))})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from checkout import patches_of
 
-from dpcheck.algorithms import lp_spaces
+from dpcheck.algorithms import lp_spaces, tsybakov
 
-ALGORITHMS = {"lp_spaces": lp_spaces.ALGORITHMS}
+ALGORITHMS = {"lp_spaces": lp_spaces.ALGORITHMS, "tsybakov": tsybakov.ALGORITHMS}
 
 
 @pytest.mark.parametrize("paper", ALGORITHMS)
