@@ -468,11 +468,11 @@ def noise_at_the_trivial_movement_costs_more(context: Context, *, n: int) -> dic
 @check(
     "tsybakov/thm-1@phase",
     kind="risk",
-    grid={"theta": (2.0, 4.0), "weight": (0.05, 0.3), "level": (4.0, 10.0), "n": by_size((1024,), (256, 4096))},
+    grid={"theta": (2.0, 4.0), "weight": (0.01, 0.05), "level": (30.0, 60.0), "n": by_size((2**20,), (2**20, 2**24))},
 )
 def one_phase_within_constants(context: Context, *, theta: float, weight: float, level: float, n: int) -> Verdict:
-    """The limit of a phase on wells with rare spikes, k = 2, from the start 0, against the bound at u = w*."""
-    work, values = well(theta, 4.0, chance=1 / 64), []
+    """The limit of a phase on wells with rare spikes, k = 2, from 0, which has more than the bound at u = w*."""
+    work, values = well(theta, 4.0, chance=1 / 64, c=-1.0), []
     for rng, size in context.chunks(context.scale(4000, 10_000, 100_000), 8):
         sample = work.draw(rng, size, n)
         gap = 1e-3 * level / (n * weight)
