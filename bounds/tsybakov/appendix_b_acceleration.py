@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
 from dpcheck.symbols import C, D, H, T, b, d, delta, gamma, index, k, n, r_2, r_k, sigma
 
@@ -45,7 +46,7 @@ claim_noise = claim(
 )
 
 
-@derivation("tsybakov/fact-acsa@derived", also=("tsybakov/claim-noise", "tsybakov/thm-6@derived"))
+@derivation("tsybakov/fact-acsa@derived", also=("tsybakov/fact-acsa", "tsybakov/claim-noise", "tsybakov/thm-6@derived"))
 def accelerated_steps(proof: Proof) -> None:
     """Excess over Γ_t telescopes: Γ_T = 2/(T(T+1)) times γD² and the squared noises over 2(η_t − Hα_t²)."""
     i = index
@@ -70,6 +71,10 @@ def accelerated_steps(proof: Proof) -> None:
         {"start": start.subs(gamma, first) + start.subs(gamma, second), "noise": noise.subs(gamma, second)},
     )
     proof.concludes("tsybakov/fact-acsa@derived", bound)
+    proof.at_most("T(T+1) >= T²", 4 * H * D**2 / (T * (T + 1)), 4 * H * D**2 / T**2)
+    proof.at_most("2T + 1 <= 3(T + 1)", (2 * T + 1) / (3 * T * (T + 1)), 1 / T)
+    simpler = 4 * H * D**2 / T**2 + 2 * D * Sigma / sp.sqrt(T) + D * b
+    proof.concludes("tsybakov/fact-acsa", simpler, regime=Regime(base=None, others="free", where=[T >= 1]))
     variance = proof.uses("tsybakov/lem-7@variance", d * sigma**2 + r_2**2 * T / n, {n: n / T}).subs(r_2, r_k)
     proof.concludes("tsybakov/claim-noise", variance)
     bias = proof.uses("tsybakov/lem-7", r_k**k / ((k - 1) * C ** (k - 1)))
