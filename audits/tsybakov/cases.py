@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,8 @@ from dpcheck.checks import Conclude, Context, by_size
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn
-from dpcheck.engine.statements import order_of
+from dpcheck.engine.statements import order_of, stated
+from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
 from dpcheck.harness.budget import certified
 from dpcheck.harness.refutation import refuted_by
@@ -146,6 +147,43 @@ def planned_as(label: str, algorithm: Algorithm[Any], p: float, slack: float) ->
     moved = max(ratios) / min(ratios)
     said = f"planned gradients are {ratios[0]:.4g} times n^(p+1) log n at n = 2^30 and {ratios[1]:.4g} times at 2^60"
     return judged(moved, "<=", slack, said, "exact", numbers={"ratio of ratios": moved}, otherwise=differs)
+
+
+def as_assumed(
+    label: str, algorithm: Callable[..., Algorithm[Any]], n: int, faults: Mapping[str, float], eta: float
+) -> Verdict:
+    """Whether a theorem speaks of a problem that an algorithm plans, and of none of those that it refuses.
+
+    Args:
+        algorithm: makes it from the values of symbols.
+        faults: symbol -> value at which its hypothesis fails, all others being as they were.
+        eta: a legal step.
+    """
+    base = {"n": float(n), "p": 1.0, "k": 2.0, "epsilon": 1.0, "delta": 1e-5, "beta": 1e-9, "d": 1.0, "D": 2.0}
+    base |= {"L": 1.0, "H": 1.0, "R_2k": 1.0, "theta": 2.0, "theta_bar": 2.0, "lambda": 0.5, "eta": eta}
+    for name, value in {"n": float(n), **faults}.items():
+        at = {**base, name: value}
+        constants = replace(
+            LINE.constants, diameter=lambda q: 2.0, lipschitz=lambda q, at=at: at["L"], moment=lambda order, m: 1.0,
+            smoothness=lambda q, at=at: at["H"],
+        )  # fmt: skip
+        promise = ApproxDP(at["epsilon"], at["delta"])
+        asked = Problem(constants=constants, privacy=promise, failure_probability=at["beta"])
+        planned = not refuses(lambda at=at, asked=asked: algorithm(at).schedule(asked, n))
+        spoken = not refuses(lambda at=at: stated(label, **at))
+        if not planned == spoken == (name not in faults):
+            words = [f"is {'' if each else 'not '}" for each in (spoken, planned)]
+            return differs(f"a problem with {name} = {value:g} {words[0]}spoken of by {label}, and {words[1]}planned")
+    return holds(f"{', '.join(faults)}: what the theorem excludes by each is refused, and nothing else is", "exact")
+
+
+def refuses(asked: Callable[[], object]) -> bool:
+    """Whether a schedule or a claim does not speak of what it is asked for."""
+    try:
+        asked()
+    except (Infeasible, InvalidInput):
+        return True
+    return False
 
 
 DELTA, BETA = 1e-12, 0.05

@@ -12,7 +12,7 @@ import sympy as sp
 
 from dpcheck.accounting.calibration import classical_noise
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
-from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
+from dpcheck.algorithms.tsybakov.mechanisms import local_law, printed_gaussian
 from dpcheck.checks import Context, check, unchecked
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
@@ -23,10 +23,10 @@ from dpcheck.interfaces import Constants
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import changed_records, pure_delta
 from dpcheck.symbols import lambda_
-from dpcheck.verdicts import Verdict, holds, refuted
+from dpcheck.verdicts import Verdict, differs, holds, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-from .cases import throughout, transcribed
+from .cases import refuses, throughout, transcribed
 
 
 @check("tsybakov/def-1", kind="privacy")
@@ -99,6 +99,24 @@ def printed_noise_of_the_gaussian_mechanism(context: Context) -> Verdict:
 def gaussian_mechanism_below_delta_099(context: Context) -> Verdict:
     """All epsilon in (0, 1] and delta in (0, 0.99]: monotonicity and cells of log(1/delta), no grid to trust."""
     return throughout(classical_noise(4.0, 1.0, 0.99), "epsilon <= 1, delta <= 0.99")
+
+
+@check("tsybakov/def-3@corrected", kind="privacy", also=("tsybakov/def-3", "tsybakov/proc-ldp-gauss"))
+def noise_outside_of_its_range(context: Context) -> Verdict:
+    """At epsilon = 40, and at delta = 0.9999, neither noise is private; the claims do not speak of it."""
+    laws = {
+        "tsybakov/def-3@corrected": printed_gaussian,
+        "tsybakov/proc-ldp-gauss": lambda s, e, d: local_law(s / 2, e, d),
+    }
+    for (label, law), (e, d) in itertools.product(laws.items(), ((40.0, 0.5), (0.5, 0.9999))):
+        found = law(1.0, e, d).delta(e, 1.0)
+        if found <= d or not refuses(
+            lambda e=e, d=d, label=label: stated(label, epsilon=e, epsilon_0=e, delta=d, C=0.5)
+        ):
+            return differs(f"{label} speaks of epsilon = {e:g}, delta = {d:g}, where its noise spends {found:.4g}")
+    if not refuses(lambda: stated("tsybakov/def-3", epsilon=40.0, delta=0.5)):
+        return differs("tsybakov/def-3 speaks of epsilon = 40, where its noise is not private")
+    return holds("outside of their ranges both noises spend more than delta, and no claim speaks of them", "exact")
 
 
 @check("tsybakov/def-3@literal", kind="privacy", expect="refuted")

@@ -30,6 +30,7 @@ from .cases import (
     SMALL,
     accounted,
     approximation,
+    as_assumed,
     asked,
     called,
     counted,
@@ -123,6 +124,21 @@ def gradients_of_the_approximation(context: Context, *, n: int) -> Verdict:
 def gradients_of_calls_grow_as_a_power(context: Context, *, p: float) -> Verdict:
     """Planned gradients over n^(p+1) log n, n = 2^30 and 2^60: they fall like m^-p, for its m calls."""
     return planned_as("tsybakov/alg-4", approximation(2.0, p=p, lipschitz="ignored"), p, 8.0)
+
+
+UNDER_GROWTH = {"tsybakov/thm-2": {"epsilon": 4.0}, "tsybakov/thm-11": {}}
+"""Theorems about the risk of Algorithm 4, and the budgets that they exclude."""
+
+
+@check("tsybakov/alg-4", kind="transcription", grid={"label": tuple(UNDER_GROWTH)}, also=tuple(UNDER_GROWTH))
+def plans_what_its_theorems_speak_of(context: Context, *, label: str) -> Verdict:
+    """One hypothesis at a time is broken: the schedule refuses, and so does the theorem."""
+
+    def made(at: Mapping[str, float]) -> StochasticApproximation:
+        return StochasticApproximation(p=at["p"], k=at["k"], project=True, first_exponent="corrected")
+
+    faults = {"p": 0.5, "k": 1.5, "L": 1e9, "H": 1e12, **UNDER_GROWTH[label]}
+    return as_assumed(label, made, 2**12, faults, eta=1e-3)
 
 
 GROWING = ("tsybakov/thm-2", "tsybakov/thm-2@phases", "tsybakov/thm-11", "tsybakov/thm-11@phases", "tsybakov/rem-3")

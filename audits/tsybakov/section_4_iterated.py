@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from dpcheck.algorithms.tsybakov import IteratedLocalised
@@ -18,6 +19,7 @@ from dpcheck.verdicts import Point, Verdict, holds, refuted
 from .cases import (
     LINE,
     accounted,
+    as_assumed,
     asked,
     counted,
     exponents,
@@ -87,6 +89,18 @@ def releases_of_algorithm_5(context: Context) -> Verdict:
     """All phases of all calls, replayed."""
     algorithm = IteratedLocalised(theta_bar=2.0, **IteratedLocalised.readings["corrected"])
     return searched(context, algorithm, 64, "quadratics with A = I have monotone clipped steps")
+
+
+@check("tsybakov/alg-5", kind="transcription", also=("tsybakov/thm-3",))
+def plans_what_its_theorem_speaks_of(context: Context) -> Verdict:
+    """One hypothesis at a time is broken: the schedule refuses, and so does the theorem."""
+
+    def made(at: Mapping[str, float]) -> IteratedLocalised:
+        fields = {name: at[name] for name in ("p", "k", "theta_bar")}
+        return IteratedLocalised(**fields, project=True, first_exponent="corrected")  # type: ignore[arg-type]
+
+    faults = {"p": 0.5, "k": 1.5, "epsilon": 30.0, "L": 1e9, "H": 1e12, "theta_bar": 0.9}
+    return as_assumed("tsybakov/thm-3", made, 2**12, faults, eta=1e-3)
 
 
 @check("tsybakov/alg-5", kind="runtime", grid={"p": (1.0, 2.0)})

@@ -33,6 +33,7 @@ from .cases import (
     LETTERS,
     PHASES,
     PLANE,
+    as_assumed,
     counted,
     everywhere,
     localised,
@@ -237,6 +238,17 @@ def account_of_the_corrected_procedure(context: Context, *, noise: str, theta: f
     return accuracy.never_violated(
         spent.delta(1.0), 1e-5, statement="delta(1) <= 1e-5", evidence="certificate", covers=rests
     )
+
+
+CONVEX = {"tsybakov/thm-1": {"epsilon": 4.0}, "tsybakov/thm-10": {}}
+"""Theorems about the risk of Algorithm 3, and the budgets that they exclude."""
+
+
+@check("tsybakov/alg-3", kind="transcription", grid={"label": tuple(CONVEX)}, also=tuple(CONVEX))
+def plans_what_its_theorems_speak_of(context: Context, *, label: str) -> Verdict:
+    """One hypothesis at a time is broken: the schedule refuses, and so does the theorem."""
+    faults = {"p": 0.5, "k": 1.5, "L": 1e9, "eta": 5.0, **CONVEX[label]}
+    return as_assumed(label, lambda at: replace(corrected(p=at["p"], k=at["k"]), eta=at["eta"]), 2**10, faults, eta=1.0)
 
 
 GRADIENTS = ("tsybakov/proc-lnc-gm-fixed", "tsybakov/alg-3@corrected")

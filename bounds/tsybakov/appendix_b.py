@@ -169,7 +169,8 @@ lem_7_variance = lem_7.as_read(
 @derivation("tsybakov/lem-7", also=("tsybakov/lem-7@corrected", "tsybakov/lem-7@variance", "tsybakov/fact-sens"))
 def what_clipping_does(proof: Proof) -> None:
     """The bias is at most E(‖z‖ − C)_+, an integral of Markov's tail; clipped records are no longer than they were."""
-    proof.assumes("tsybakov/lem-7", sp.Integer(2), k)
+    for label in ("tsybakov/lem-7", "tsybakov/lem-7@corrected"):
+        proof.assumes(label, sp.Integer(2), k)
     tail = r_k**k / ((k - 1) * C ** (k - 1))
     slope = sp.diff(tail, C)
     proof.equal("it falls in C as fast as Markov's bound on P(‖z‖ > C), and to 0", -slope, (r_k / C) ** k, {k: 2 + a})

@@ -134,6 +134,7 @@ thm_9_derived = thm_9.as_read(
     * n ** (-p / 2 - 2)
     * (sp.sqrt(d * LOG) / epsilon) ** ((k - 1) / k)
     * sp.log(n) ** (-1 / (2 * k)),
+    assumptions=(),
 )
 
 
