@@ -20,7 +20,7 @@ from dpcheck.engine.own import Own
 from dpcheck.engine.shelf import Asked, near
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
-from dpcheck.errors import CollectionError, UnknownLabel
+from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
 from dpcheck.labels import LABEL, split_label
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Catalogue(Shelves["Claim", "Check"]):
         for argument in wanted:
             found = self._named(argument)
             if found is None:
-                raise UnknownLabel(argument, [*self.claims, *self.papers, *self.checks])
+                raise self._unknown(argument)
             chosen.update((check.id, check) for check in found)
         return self._sorted(chosen.values())
 
@@ -131,6 +131,15 @@ class Catalogue(Shelves["Claim", "Check"]):
         if path.exists():
             return [c for c in checks if self.files[c.id].path.is_relative_to(path)]
         return None
+
+    def _unknown(self, argument: str) -> DpcheckError:
+        """That an argument names nothing, in words of what it looks like: a path, a check or a label."""
+        label, _, name = argument.partition("::")
+        if name and (of_label := sorted(check.name for check in near(self.checks, label) if check.label == label)):
+            return InvalidInput(f"{label} has no check {name!r}; it has {', '.join(of_label)}")
+        if argument.endswith("/") or argument.count("/") > 1 or argument.endswith(".py"):
+            return InvalidInput(f"{argument!r} is no file, folder or label; `dpcheck list` shows every label")
+        return UnknownLabel(argument, [*self.claims, *self.papers, *self.checks])
 
     def claims_of(self, statement: str) -> list[Claim]:
         return near(self.claims, statement)
@@ -374,6 +383,8 @@ def _extra(catalogue: Catalogue, path: Path, kinds: tuple[type, ...]) -> None:
             own.collect_paper(catalogue, folder, kinds)
     elif path.is_dir():
         _folder(catalogue, path, kinds)
+    elif path.is_file() and path.suffix != ".py":
+        raise InvalidInput(f"{path} is no Python file; checks stand in .py files or in folders of them")
     elif path.is_file():
         catalogue.folders.append(path.parent)
         collect.forget(path.parent)
