@@ -221,10 +221,7 @@ LARGE = together(NAMES, (33, 10_000, 0), (60, 1000, 3), (100, 10**8, 3))
 
 @check("tsybakov/thm-1", kind="risk", grid={"instance": by_size(FACTORS, FACTORS + LARGE)}, expect="refuted")
 def printed_step_ends_at_the_wrong_end(context: Context, *, instance: tuple[int, int, int]) -> Verdict:
-    """Algorithm 3 as printed, projected, at the step of its proof: excess near 1 with probability near 1/2, for all n.
-
-    More than 100 times the order at n = 2^20, 10,000 times at 2^33, and 1,000 (log n)^3 times at 2^60.
-    """
+    """Algorithm 3 as printed, projected, at the step of its proof: excess near 1 with probability near 1/2."""
     return convex(context, "thm_1_risk", instance, 2)
 
 
