@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import scipy
 import sympy as sp
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated, StochasticApproximation
+from dpcheck.algorithms.tsybakov import (
+    IteratedLocalised,
+    LocalisedClipped,
+    PermutedAccelerated,
+    StochasticApproximation,
+)
+from dpcheck.algorithms.tsybakov.clipped import Answer, Project, Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Conclude, Context, by_size
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import drawn
-from dpcheck.engine.statements import order_of, stated
-from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.engine.statements import order_of
+from dpcheck.errors import InvalidInput
+from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
 from dpcheck.harness.budget import certified
 from dpcheck.harness.refutation import refuted_by
@@ -28,13 +34,14 @@ from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Problem, Rng, Schedule, Workload
+from dpcheck.interfaces import Algorithm, Array, Problem, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, differs, holds, undecided
 from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.power_well import PowerWell, rare_spikes
+from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
 BECAUSE = "clipped gradients are again gradients of convex functions of curvature at most 1, so steps are non-expansive"
@@ -48,47 +55,6 @@ def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
     return Problem.of(work, privacy)
 
 
-LETTERS = {"records": "n", "weight": "lambda", "steps": "T", "level": "C", "radius": "R", "step": "gamma"}
-"""Fields of phases and calls -> their letters in the claims."""
-
-CORRECTED = {
-    "records": "tsybakov/alg-3@records",
-    "eta": "tsybakov/alg-3@corrected-eta",
-    "weight": "tsybakov/alg-3@corrected-lambda",
-    "steps": "tsybakov/alg-3@steps",
-    "radius": "tsybakov/alg-3@radius",
-    "level": "tsybakov/alg-3@level",
-    "gradients": "tsybakov/alg-3@gradients",
-    "sensitivity": "tsybakov/rem-2@corrected",
-    "sigma": "tsybakov/alg-3",
-}
-
-PHASES = {
-    "as printed": {
-        **CORRECTED, "eta": "tsybakov/alg-3@eta", "weight": "tsybakov/alg-3@lambda", "sensitivity": "tsybakov/rem-2"
-    },
-    "corrected": CORRECTED,
-    "private": {**CORRECTED, "sensitivity": "tsybakov/fact-sens", "sigma": "tsybakov/thm-1@corrected"},
-    "trivial": {
-        **CORRECTED, "sensitivity": "tsybakov/alg-3@trivial-movement", "sigma": "tsybakov/alg-3@trivial-sigma"
-    },
-}  # fmt: skip
-"""Who states the settings of the phases of Algorithm 3, by reading."""
-
-
-def rough(rng: Rng) -> tuple[Problem, int]:
-    """A drawn problem with constants so far apart that every cap of a step binds at times."""
-    problem, n = drawn(n=(4.0, 2.0**40))(rng)
-    c, (steep, curved, heavy) = problem.constants, 4.0 ** rng.uniform((-4, -4, -16), (1, 5, 0))
-    apart = replace(
-        c,
-        lipschitz=lambda q: steep * c.lipschitz(q),
-        smoothness=lambda q: curved * c.smoothness(q),
-        moment=lambda order, m: heavy * c.moment(order, m),
-    )
-    return replace(problem, constants=apart), n
-
-
 def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
     """Whether two things that dpcheck wrote down for one printed line are the same; says nothing of the paper."""
     alike = agree(found, written, what, tolerance=1e-12)
@@ -99,6 +65,80 @@ def everywhere(case: Case, n: int) -> int:
     """Chains that a search needs to start at both ends of every stretch of records, four kinds of pairs at each."""
     cuts = {cut for release in case.planned(n).releases for read in release.reads for cut in (read.start, read.stop)}
     return 8 * len({0, n} | cuts)
+
+
+def atoms(sample: Sample) -> Sample:
+    """The same records of one data set, each different one once, with its count."""
+    if len(sample.values) > 1:
+        return sample
+    values, place = np.unique(sample.values[0], axis=0, return_inverse=True)
+    return Sample(values[None], np.bincount(place.ravel(), weights=sample.weights[0])[None])
+
+
+def settled(
+    work: Sheared, sample: Sample, start: Array, *, steps: int, eta: float, level: float, weight: float
+) -> Array:
+    """Where clipped descent comes to rest, when its `steps` steps end within 1e-5 of 2 level/(n weight) from there.
+
+    With all curvatures A = diag(1, a) or 0, A times a clipped gradient is the gradient of Huber's function of
+    |A w + b|, or constant: the point of rest minimises a convex function, and steps contract by 1 - eta weight in the
+    norm |A^(1/2) w|.
+
+    Raises:
+        InvalidInput: the steps might end elsewhere, or no point of rest was found.
+    """
+    if eta * (1 + 2 * weight) > 2:
+        raise InvalidInput(f"steps of size {eta:g} with weight {weight:g} need not contract")
+    n, A = float(sample.weights[0].sum()), np.array([1.0, work.a])
+    share, records = sample.weights[0] / n, sample.values[0]
+    size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight)) if eta * weight < 1 else 0.0
+    ends = []
+    for origin in np.unique(start, axis=0):
+
+        def pull(w: Array, origin: Array = origin) -> Array:
+            """The step over -eta weight."""
+            return np.asarray(clipped_gradient(work, sample, w[None], level)[0] / weight + (w - origin))
+
+        def potential(v: Array, origin: Array = origin) -> tuple[float, Array]:
+            """Over weight, with its gradient, at w = origin + size A^(-1/2) v."""
+            w = origin + size * v / np.sqrt(A)
+            g = work.gradient(w[None], records)
+            far = np.linalg.norm(g, axis=1)
+            huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))
+            linear = (clip_norm(g, level) * A * (w - origin)).sum(axis=1)
+            value = share @ np.where(records[:, 0] == 0, linear, huber) / weight + A @ (w - origin) ** 2 / 2
+            return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)
+
+        found = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
+        rough = origin + size * found.x / np.sqrt(A)
+        end = scipy.optimize.root(pull, rough, tol=1e-14).x
+        left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))
+        if left / math.sqrt(work.a) > 1e-5 * 2 * size:
+            raise InvalidInput(f"{steps:,} steps may end {left / math.sqrt(work.a):.3g} away from {end}")
+        ends.append(end)
+    places = np.unique(start, axis=0, return_inverse=True)[1].ravel()
+    return np.array(ends)[places]
+
+
+LONG = 10**4
+"""Phases with more steps are not walked through, but taken where they come to rest."""
+
+
+@dataclass(frozen=True)
+class Settling(LocalisedClipped):
+    """Algorithm 3 on `Sheared` losses: its own plan, releases and steps, except that long phases are `settled`."""
+
+    solver: Literal["descent", "limit"] = "limit"
+
+    def descend(
+        self, phase: Phase, workload: Workload, sample: Sample, start: Array, project: Project, answer: Answer | None
+    ) -> Array:
+        found = atoms(sample)
+        if phase.steps <= LONG:
+            walk = replace(self, solver="descent")
+            return LocalisedClipped.descend(walk, phase, workload, found, start, project, answer)
+        losses: Any = workload.workload if isinstance(workload, Restricted) else workload
+        return settled(losses, found, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight)
 
 
 LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
@@ -138,54 +178,6 @@ def counted(context: Context, algorithm: Algorithm[Any], work: Any, n: int, epsi
     return runtime.verdict(found.gradients, found.claimed, x=n)
 
 
-def planned_as(label: str, algorithm: Algorithm[Any], p: float, slack: float) -> Verdict:
-    """Whether the gradients that an algorithm plans grow as an O-form in n: their ratio over 30 doublings of n."""
-    ratios = []
-    for size in (2**30, 2**60):
-        planned = float(algorithm.schedule(problem(TILTED, 3.0), size).gradients)
-        ratios.append(planned / float(evaluate(order_of(label), {"n": float(size), "p": p})))
-    moved = max(ratios) / min(ratios)
-    said = f"planned gradients are {ratios[0]:.4g} times n^(p+1) log n at n = 2^30 and {ratios[1]:.4g} times at 2^60"
-    return judged(moved, "<=", slack, said, "exact", numbers={"ratio of ratios": moved}, otherwise=differs)
-
-
-def as_assumed(
-    label: str, algorithm: Callable[..., Algorithm[Any]], n: int, faults: Mapping[str, float], eta: float
-) -> Verdict:
-    """Whether a theorem speaks of a problem that an algorithm plans, and of none of those that it refuses.
-
-    Args:
-        algorithm: makes it from the values of symbols.
-        faults: symbol -> value at which its hypothesis fails, all others being as they were.
-        eta: a legal step.
-    """
-    base = {"n": float(n), "p": 1.0, "k": 2.0, "epsilon": 1.0, "delta": 1e-5, "beta": 1e-9, "d": 1.0, "D": 2.0}
-    base |= {"L": 1.0, "H": 1.0, "R_2k": 1.0, "theta": 2.0, "theta_bar": 2.0, "lambda": 0.5, "eta": eta}
-    for name, value in {"n": float(n), **faults}.items():
-        at = {**base, name: value}
-        constants = replace(
-            LINE.constants, diameter=lambda q: 2.0, lipschitz=lambda q, at=at: at["L"], moment=lambda order, m: 1.0,
-            smoothness=lambda q, at=at: at["H"],
-        )  # fmt: skip
-        promise = ApproxDP(at["epsilon"], at["delta"])
-        asked = Problem(constants=constants, privacy=promise, failure_probability=at["beta"])
-        planned = not refuses(lambda at=at, asked=asked: algorithm(at).schedule(asked, n))
-        spoken = not refuses(lambda at=at: stated(label, **at))
-        if not planned == spoken == (name not in faults):
-            words = [f"is {'' if each else 'not '}" for each in (spoken, planned)]
-            return differs(f"a problem with {name} = {value:g} {words[0]}spoken of by {label}, and {words[1]}planned")
-    return holds(f"{', '.join(faults)}: what the theorem excludes by each is refused, and nothing else is", "exact")
-
-
-def refuses(asked: Callable[[], object]) -> bool:
-    """Whether a schedule or a claim does not speak of what it is asked for."""
-    try:
-        asked()
-    except (Infeasible, InvalidInput):
-        return True
-    return False
-
-
 DELTA, BETA = 1e-12, 0.05
 """delta lies below every epsilon that is used here."""
 ANY = 1e60
@@ -221,6 +213,11 @@ def approximation(k: float, **fields: Any) -> StochasticApproximation:
     return StochasticApproximation(
         **{**StochasticApproximation.readings["corrected"], "k": k, "solver": "limit", **fields}
     )
+
+
+def iterated(k: float, **fields: Any) -> IteratedLocalised:
+    """The corrected Algorithm 5, its phases taken to where they lead."""
+    return IteratedLocalised(**{**IteratedLocalised.readings["corrected"], "k": k, "solver": "limit", **fields})
 
 
 def order_at(
@@ -473,3 +470,12 @@ def hardest_tilt(context: Context, label: str, k: float, n: int, statistic: str 
         found = measured(context, algorithm, work, n, SMALL, context.scale(400, 1000, 4000), tilt, statistic=statistic)
         worst = max(worst, {**found, "tilt": tilt}, key=lambda row: row["mean"])
     return {**worst, **expected}
+
+
+def on_a_well(
+    context: Context, label: str, algorithm: Algorithm[Any], theta: float, k: float, n: int
+) -> dict[str, float]:
+    """An algorithm on a power well at a small fixed epsilon, against a claim's order."""
+    work = well(theta, 2 * k)
+    found = measured(context, algorithm, work, n, SMALL, context.scale(100, 200, 1000))
+    return {**found, **order_at(label, work, n, k, SMALL)}

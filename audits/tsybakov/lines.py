@@ -1,4 +1,4 @@
-"""The printed lines of Algorithms 2 to 7, replayed from what a run released and from its coins.
+"""Settings and printed lines of the algorithms: the lines replayed from what a run released and from its coins.
 
 Nothing is shared with the implementations but the plan: gradients are clipped here, steps taken, points projected on
 intersections of discs, and every core and the returned point are compared with those of the run.
@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpcheck.checks import Context
-from dpcheck.engine.statements import stated
-from dpcheck.interfaces import Algorithm, Array, Problem, Release, Schedule, Workload
+from dpcheck.claims import evaluate
+from dpcheck.engine.settings import drawn
+from dpcheck.engine.statements import order_of, stated
+from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.harness.relations import judged
+from dpcheck.interfaces import Algorithm, Array, Problem, Release, Rng, Schedule, Workload
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, differs, holds
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from .cases import told
+from .cases import LINE, TILTED, problem, told
 
 LOOSE = ApproxDP(10.0, 0.5)
 """A budget at which clip levels exceed the Lipschitz constant, so that balls around the start are left, and noise is
@@ -225,3 +229,92 @@ def steps_of_algorithm_6(
 def batches_of(row: Any, prefix: str = "", offset: int = 0) -> Released:
     """What Algorithm 6 releases, the first record of which is that of number `offset`."""
     return Released(f"{prefix}batch", row.sigma, offset, offset + row.T * row.b, row.T, 2 * row.level / row.b)
+
+
+def planned_as(label: str, algorithm: Algorithm[Any], p: float, slack: float) -> Verdict:
+    """Whether the gradients that an algorithm plans grow as an O-form in n: their ratio over 30 doublings of n."""
+    ratios = []
+    for size in (2**30, 2**60):
+        planned = float(algorithm.schedule(problem(TILTED, 3.0), size).gradients)
+        ratios.append(planned / float(evaluate(order_of(label), {"n": float(size), "p": p})))
+    moved = max(ratios) / min(ratios)
+    said = f"planned gradients are {ratios[0]:.4g} times n^(p+1) log n at n = 2^30 and {ratios[1]:.4g} times at 2^60"
+    return judged(moved, "<=", slack, said, "exact", numbers={"ratio of ratios": moved}, otherwise=differs)
+
+
+def as_assumed(
+    label: str, algorithm: Callable[..., Algorithm[Any]], n: int, faults: Mapping[str, float], eta: float
+) -> Verdict:
+    """Whether a theorem speaks of a problem that an algorithm plans, and of none of those that it refuses.
+
+    Args:
+        algorithm: makes it from the values of symbols.
+        faults: symbol -> value at which its hypothesis fails, all others being as they were.
+        eta: a legal step.
+    """
+    base = {"n": float(n), "p": 1.0, "k": 2.0, "epsilon": 1.0, "delta": 1e-5, "beta": 1e-9, "d": 1.0, "D": 2.0}
+    base |= {"L": 1.0, "H": 1.0, "R_2k": 1.0, "theta": 2.0, "theta_bar": 2.0, "lambda": 0.5, "eta": eta}
+    for name, value in {"n": float(n), **faults}.items():
+        at = {**base, name: value}
+        constants = replace(
+            LINE.constants, diameter=lambda q: 2.0, lipschitz=lambda q, at=at: at["L"], moment=lambda order, m: 1.0,
+            smoothness=lambda q, at=at: at["H"],
+        )  # fmt: skip
+        promise = ApproxDP(at["epsilon"], at["delta"])
+        asked = Problem(constants=constants, privacy=promise, failure_probability=at["beta"])
+        planned = not refuses(lambda at=at, asked=asked: algorithm(at).schedule(asked, n))
+        spoken = not refuses(lambda at=at: stated(label, **at))
+        if not planned == spoken == (name not in faults):
+            words = [f"is {'' if each else 'not '}" for each in (spoken, planned)]
+            return differs(f"a problem with {name} = {value:g} {words[0]}spoken of by {label}, and {words[1]}planned")
+    return holds(f"{', '.join(faults)}: what the theorem excludes by each is refused, and nothing else is", "exact")
+
+
+def refuses(asked: Callable[[], object]) -> bool:
+    """Whether a schedule or a claim does not speak of what it is asked for."""
+    try:
+        asked()
+    except (Infeasible, InvalidInput):
+        return True
+    return False
+
+
+LETTERS = {"records": "n", "weight": "lambda", "steps": "T", "level": "C", "radius": "R", "step": "gamma"}
+"""Fields of phases and calls -> their letters in the claims."""
+
+CORRECTED = {
+    "records": "tsybakov/alg-3@records",
+    "eta": "tsybakov/alg-3@corrected-eta",
+    "weight": "tsybakov/alg-3@corrected-lambda",
+    "steps": "tsybakov/alg-3@steps",
+    "radius": "tsybakov/alg-3@radius",
+    "level": "tsybakov/alg-3@level",
+    "gradients": "tsybakov/alg-3@gradients",
+    "sensitivity": "tsybakov/rem-2@corrected",
+    "sigma": "tsybakov/alg-3",
+}
+
+PHASES = {
+    "as printed": {
+        **CORRECTED, "eta": "tsybakov/alg-3@eta", "weight": "tsybakov/alg-3@lambda", "sensitivity": "tsybakov/rem-2"
+    },
+    "corrected": CORRECTED,
+    "private": {**CORRECTED, "sensitivity": "tsybakov/fact-sens", "sigma": "tsybakov/thm-1@corrected"},
+    "trivial": {
+        **CORRECTED, "sensitivity": "tsybakov/alg-3@trivial-movement", "sigma": "tsybakov/alg-3@trivial-sigma"
+    },
+}  # fmt: skip
+"""Who states the settings of the phases of Algorithm 3, by reading."""
+
+
+def rough(rng: Rng) -> tuple[Problem, int]:
+    """A drawn problem with constants so far apart that every cap of a step binds at times."""
+    problem, n = drawn(n=(4.0, 2.0**40))(rng)
+    c, (steep, curved, heavy) = problem.constants, 4.0 ** rng.uniform((-4, -4, -16), (1, 5, 0))
+    apart = replace(
+        c,
+        lipschitz=lambda q: steep * c.lipschitz(q),
+        smoothness=lambda q: curved * c.smoothness(q),
+        moment=lambda order, m: heavy * c.moment(order, m),
+    )
+    return replace(problem, constants=apart), n

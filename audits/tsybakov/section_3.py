@@ -26,7 +26,8 @@ from dpcheck.symbols import lambda_
 from dpcheck.verdicts import Verdict, differs, holds, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-from .cases import refuses, throughout, transcribed
+from .cases import throughout, transcribed
+from .lines import refuses
 
 
 @check("tsybakov/def-1", kind="privacy")

@@ -31,9 +31,8 @@ from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
-from .cases import PLANE, PRIVACY, QUARTIC, number, told, well
+from .cases import PLANE, PRIVACY, QUARTIC, Settling, atoms, number, settled, told, well
 from .lines import LOSSES, Discs, nearest
-from .settling import Settling, atoms, settled
 
 
 def _l4_excess(delta: Array, s: float) -> float:

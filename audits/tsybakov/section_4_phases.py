@@ -28,24 +28,20 @@ from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import (
-    BECAUSE,
+from .cases import BECAUSE, PLANE, counted, everywhere, localised, problem, told, transcribed, well, within
+from .lines import (
+    FREELY,
     LETTERS,
+    LOOSE,
+    LOSSES,
     PHASES,
-    PLANE,
     as_assumed,
-    counted,
-    everywhere,
-    localised,
+    phases_of_algorithm_3,
     planned_as,
-    problem,
+    releases_of,
     rough,
-    told,
-    transcribed,
-    well,
-    within,
+    watch,
 )
-from .lines import FREELY, LOOSE, LOSSES, phases_of_algorithm_3, releases_of, watch
 
 
 def halved(rng: Rng) -> tuple[Problem, int]:

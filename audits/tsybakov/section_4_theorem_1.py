@@ -33,6 +33,7 @@ from .cases import (
     FAR,
     LINE,
     NAMES,
+    Settling,
     convex,
     everywhere,
     exponents,
@@ -44,7 +45,6 @@ from .cases import (
     transcribed,
     well,
 )
-from .settling import Settling
 
 CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybakov/thm-10@phases")
 

@@ -223,16 +223,3 @@ def regulariser_stability_and_bias(proof: Proof) -> None:
     proof.argues("no step leads further than C_i/λ_i from the start, no distance is above D and no bias above r̃_1")
     proof.argues("the last noise and unfinished steps cost r̃_1 times their length")
     proof.concludes("tsybakov/thm-1@summed", of_phase(sp.S.One, D**2) + later + G_1 * sp.sqrt(left(last)))
-
-
-@derivation("tsybakov/alg-3", also=("tsybakov/alg-3@trivial-sigma", "tsybakov/alg-6@plain", "tsybakov/def-3@corrected"))
-def noise_of_definition_3(proof: Proof) -> None:
-    """Definition 3 has noise of deviation Δ/μ, which is μ²/2-zCDP; Δ is what a phase, or a batch mean, moves."""
-    mu = proof.uses("tsybakov/def-3", epsilon / (4 * sp.sqrt(LOG)))
-    proof.concludes("tsybakov/def-3@corrected", mu**2 / 2)
-    moved = proof.uses("tsybakov/rem-2@corrected", 2 * C / (n * lambda_))
-    proof.concludes("tsybakov/alg-3", moved / mu)
-    reach = proof.uses("tsybakov/alg-3@trivial-movement", 2 * C / lambda_)
-    proof.concludes("tsybakov/alg-3@trivial-sigma", reach / mu)
-    batch = proof.uses("tsybakov/fact-sens", 2 * C * T / n, {n: n / T})
-    proof.concludes("tsybakov/alg-6@plain", batch / mu)

@@ -1,94 +1,26 @@
-"""Section 4: Algorithm 5, parts of doubling size for every exponent of the noise condition, and Theorem 3."""
+"""Section 4: Algorithm 5 for every exponent of the noise condition, Theorem 3."""
 
 from __future__ import annotations
 
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import R, beta, epsilon, index, n, p, sequences, theta
+from dpcheck.symbols import R, beta, epsilon, n, theta
 
-from ._paper import LOG, TAIL, Delta, E, R_2k, claim, growth, tau, theta_bar, x
-from .section_4_calls import CALLS, LOG_2, NOT_FROM_ITS_FIRST_NOISE, corrected_step
-
-(_R,) = sequences("R")
-
-
-def _part(exponent: sp.Expr) -> sp.Expr:
-    """n_i = 2^{i−1}n/(log_2 n)^E before it is rounded."""
-    return 2 ** (index - 1) * n / LOG_2**exponent
-
-
-alg_5 = claim(
-    "tsybakov/alg-5",
-    "Algorithm 5 (iterated LNC-GM)",
-    "⌊log_θ̄ 2 · log log n⌋ calls of Algorithm 3 on disjoint parts of doubling size 2^{i−1}n/(log n)^E.",
-    kind="algorithm",
-    section="4",
-    about=("tsybakov/alg-3",),
-    quantity="gradients",
-    measures="gradients",
-    relation="<=",
-    order=n ** (p + 1) * sp.log(n),
-    grade="slip",
-    remark="The printed exponent E does not match the proof's log_θ̄ 2, and may ask for more than n records (S12).",
+from ._paper import (
+    LOG,
+    TAIL,
+    Delta,
+    E,
+    R_2k,
+    claim,
+    growth,
+    tau,
+    theta_bar,
+    x,
 )
-
-alg_5_literal = alg_5.as_read(
-    "tsybakov/alg-5@literal",
-    "Algorithm 5 with the printed exponent",
-    "The parts of size 2^{i−1}n/(log_2 n)^{(log_θ̄ 2)²} have at most n records together.",
-    quantity="records",
-    explicit=n,
-    grade="slip",
-    remark="With base-2 logarithms θ̄ = 4 and n = 2^16 take 1.5n.",
-    assumptions=(sp.Gt(theta_bar, 1),),
-    measures="",
-)
-
-alg_5_corrected = alg_5_literal.as_read(
-    "tsybakov/alg-5@corrected",
-    "Algorithm 5 with the exponent of its proof",
-    "With E = log_θ̄ 2 the parts have at most n records together, and the last one at least n/4 − 1.",
-    origin="ours",
-    assumptions=(),
-)
-
-alg_5_calls = alg_5.as_read(
-    "tsybakov/alg-5@calls",
-    "Algorithms 5 and 7, number of calls",
-    "⌊log_θ̄ 2 · log_2 log_2 n⌋, our reading of the logarithms of log log n.",
-    measures="",
-    quantity="number of calls",
-    relation="=",
-    explicit=sp.floor(sp.log(2) / sp.log(theta_bar) * sp.log(LOG_2, 2)),
-    about=("tsybakov/alg-5", "tsybakov/alg-7"),
-)
-
-alg_5_records = alg_5_calls.as_read(
-    "tsybakov/alg-5@records",
-    "Algorithm 5, parts",
-    "n_i = ⌊2^{i−1}n/(log_2 n)^E⌋ with the printed E = (log_θ̄ 2)², rounded down to a power of two.",
-    quantity="records of call i",
-    explicit=2 ** sp.floor(sp.log(_part((sp.log(2) / sp.log(theta_bar)) ** 2), 2)),
-    about=("tsybakov/alg-5",),
-)
-
-alg_5_corrected_records = alg_5_records.as_read(
-    "tsybakov/alg-5@corrected-records",
-    "Corrected Algorithm 5, parts",
-    "The same with E = log_θ̄ 2 of the proof.",
-    origin="ours",
-    explicit=2 ** sp.floor(sp.log(_part(sp.log(2) / sp.log(theta_bar)), 2)),
-)
-
-alg_5_corrected_gamma = alg_5_records.as_read(
-    "tsybakov/alg-5@corrected-gamma",
-    "Corrected Algorithm 5, steps of the calls",
-    "The step of `alg-3@corrected` at the records of the call and the diameter R_{t−1}.",
-    origin="ours",
-    quantity="step η that call t takes",
-    explicit=corrected_step(_R[index]),
-)
+from .section_4_calls import LOG_2
+from .section_4_theorem_2 import CALLS, NOT_FROM_ITS_FIRST_NOISE
 
 thm_3 = claim(
     "tsybakov/thm-3",
