@@ -338,7 +338,7 @@ def accelerated_risk_within_constants(context: Context, *, calibration: str, the
 )
 def exponents_of_theorem_7(context: Context, *, label: str) -> Verdict:
     """The same times theta/(theta-1) = 3, and -2 in lambda."""
-    return exponents(label, 3.0)
+    return exponents(label, 3.0, tail=False)
 
 
 @check(

@@ -166,7 +166,10 @@ lem_7_variance = lem_7.as_read(
 )
 
 
-@derivation("tsybakov/lem-7", also=("tsybakov/lem-7@corrected", "tsybakov/lem-7@variance", "tsybakov/fact-sens"))
+@derivation(
+    "tsybakov/lem-7",
+    also=("tsybakov/lem-7@corrected", "tsybakov/lem-7@variance", "tsybakov/fact-sens", "tsybakov/alg-1"),
+)
 def what_clipping_does(proof: Proof) -> None:
     """The bias is at most E(‖z‖ − C)_+, an integral of Markov's tail; clipped records are no longer than they were."""
     for label in ("tsybakov/lem-7", "tsybakov/lem-7@corrected"):
@@ -182,4 +185,5 @@ def what_clipping_does(proof: Proof) -> None:
     )
     proof.concludes("tsybakov/lem-7@variance", d * sigma**2 + share)
     moved = proof.equal("one record from one end of a ball to the other", lambda: (C - (-C)) / n, 2 * C / n)
-    proof.concludes("tsybakov/fact-sens", moved)
+    for label in ("tsybakov/fact-sens", "tsybakov/alg-1"):
+        proof.concludes(label, moved)
