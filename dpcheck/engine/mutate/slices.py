@@ -9,6 +9,7 @@ definitions, functions behind decorators of one's own, all of a module that is n
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import inspect
 import re
@@ -67,7 +68,12 @@ class Slice:
     digest: str
 
     def reads(self, label: str) -> bool:
-        return label in self.labels or any(label.startswith(text) for text in self.begun)
+        """Whether a label, or another reading of its statement, is named, or may be put together."""
+        return label.partition("@")[0] in self.statements or any(label.startswith(text) for text in self.begun)
+
+    @functools.cached_property
+    def statements(self) -> frozenset[str]:
+        return frozenset(label.partition("@")[0] for label in self.labels)
 
 
 class Slices:
