@@ -114,6 +114,9 @@ def mutate_command(
         limit=limit,
     )
     kept = Table.read(committed)
+    if quick and not kept.trials:
+        complain(f"nothing is kept in {committed} yet; `make mutate` fills it")
+        leave(Exit.UNEXPECTED if wanted else Exit.EXPECTED)
     results = list(trials.again(found, kept.all(), until=until)) if quick else []
     known = {trial.key for trial in results}
     rest = [mutation for mutation in found if mutation.key not in known]
@@ -228,7 +231,8 @@ def _print(trials: list[Trial]) -> None:
     table(lines, head, right=range(2, len(head)))
     left = [trial for trial in trials if trial.fate in MISSED]
     for trial in left[:SHOWN]:
-        click.echo(f"{trial.fate:<9} {trial.target}  {trial.operator}: {trial.said}")
+        place = " ".join(filter(None, (trial.where, trial.target)))
+        click.echo(f"{trial.fate:<9} {place}  {trial.operator}: {trial.said}")
     if len(left) > SHOWN:
         click.echo(f"and {len(left) - SHOWN:,} more; --json has all of them")
     blind = [(check, trial) for trial in trials for check in trial.blind]
