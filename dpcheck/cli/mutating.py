@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,10 +139,16 @@ def mutate_command(
         else:
             _print(results)
     if save:
-        _save(committed, kept, catalogue, trials, results, sampled=sample is not None)
+        _save(committed, kept, catalogue, trials, _whole(results, found), sampled=sample is not None)
     if wanted and (said := _below(wanted, results)):
         complain(said)
         leave(Exit.UNEXPECTED)
+
+
+def _whole(results: list[Trial], found: list[Mutation]) -> list[Trial]:
+    """The trials of targets of which all mutants were tried."""
+    tried, wanted = (Counter((each.family, each.target) for each in things) for things in (results, found))
+    return [trial for trial in results if tried[trial.family, trial.target] == wanted[trial.family, trial.target]]
 
 
 def _tried(trials: Trials, mutations: list[Mutation], until: float | None) -> list[Trial]:
