@@ -309,3 +309,83 @@ def excess_by_extension() -> Lines:
 
 def _stepped(step: str, projected: bool) -> str:
     return f"project(K, {step})" if projected else step
+
+
+# -- one step, from which every number of steps follows ----------------------------------------------------------------
+
+
+def apart_step() -> Lines:
+    """A projected subgradient step of size eta on one convex loss, answers at most L long, from two points of the set:
+    by how much the squared distance grows."""
+    return [
+        *("f = convex(L=L)", "K = region()", "w = inside(K, vector())", "v = inside(K, vector())"),
+        *(f"{x}1 = project(K, {x} - eta*gradient(f, {x}))" for x in "wv"),
+        "bound (w1 - v1) @ (w1 - v1) - (w - v) @ (w - v)",
+    ]
+
+
+def contraction_step() -> Lines:
+    """A projected gradient step of size eta on f + (lam/2)‖·‖², f convex and H-smooth, from points at distance at most r:
+    the squared distance afterwards."""
+    return [
+        *("f = convex(s=1/H)", "K = region()", "w = inside(K, vector())", "v = inside(K, zero)"),
+        "assume (w - v) @ (w - v) <= r*r",
+        *(f"{x}1 = project(K, (1 - eta*lam)*{x} - eta*gradient(f, {x}))" for x in "wv"),
+        "bound (w1 - v1) @ (w1 - v1)",
+    ]
+
+
+def regularised_step() -> Lines:
+    """A projected step of size eta on the mean of n convex H-smooth, L-Lipschitz losses plus (lam/2)‖·‖², one loss of
+    which is replaced, from points at distance at most r: the squared distance afterwards."""
+    return [
+        *("f = convex(s=1/H)", "K = region()", "w = inside(K, vector())", "v = inside(K, zero)"),
+        *("h = vector()", "k = vector()", "assume h @ h <= L*L", "assume k @ k <= L*L"),
+        "assume (w - v) @ (w - v) <= r*r",
+        *(
+            f"{x}1 = project(K, (1 - eta*lam)*{x} - eta*((n - 1)/n*gradient(f, {x}) + {own}/n))"
+            for x, own in (("w", "h"), ("v", "k"))
+        ),
+        "bound (w1 - v1) @ (w1 - v1)",
+    ]
+
+
+def replaced_step() -> Lines:
+    """A projected step of size eta along any vectors of length at most L from points at distance at most r: the squared
+    distance afterwards."""
+    return [
+        *("K = region()", "w = inside(K, vector())", "v = inside(K, zero)", "h = vector()", "k = vector()"),
+        *("assume h @ h <= L*L", "assume k @ k <= L*L", "assume (w - v) @ (w - v) <= r*r"),
+        *(f"{x}1 = project(K, {x} - eta*{own})" for x, own in (("w", "h"), ("v", "k"))),
+        "bound (w1 - v1) @ (w1 - v1)",
+    ]
+
+
+def drift_step() -> Lines:
+    """A projected step x − eta(g + lam(x − x_0)) along any ‖g‖ <= C from ‖x − x_0‖ <= r: ‖x⁺ − x_0‖²."""
+    return [
+        *("K = region()", "x0 = inside(K, zero)", "x = inside(K, vector())", "g = vector()"),
+        *("assume g @ g <= C*C", "assume x @ x <= r*r", "x1 = project(K, (1 - eta*lam)*x - eta*g)", "bound x1 @ x1"),
+    ]
+
+
+def regret_step() -> Lines:
+    """One mirror step over any convex set, the map 1-strongly convex in any norm, on any answer of dual norm at most L:
+    <g, x − y> less (D(y, x) − D(y, x⁺))/eta."""
+    return [
+        *("h = convex_any(mu=1)", "K = region()", "y = inside(K, point())", "x = inside(K, point())"),
+        *("g = point()", "q = point()", "z = inside(K, point(), q)", "dz = gradient(h, x) - eta*g - q"),
+        "Dz = value(h, y) - subgradient(h, z, dz) - dz @ (y - z)",
+        "assume g @ (x - z) <= L*(unit @ distance(x, z))",
+        "bound g @ (x - y) - (value(h, y) - value(h, x) - gradient(h, x) @ (y - x) - Dz)/eta",
+    ]
+
+
+def inexact_step() -> Lines:
+    """A step of size eta in a convex set of diameter D, within xi of the projection, on any answer of length at most L:
+    <g, x − y> less (‖x − y‖² − ‖x⁺ − y‖²)/(2 eta)."""
+    return [
+        *("K = region()", "y = inside(K, zero)", "x = inside(K, vector())", "g = vector()", "e = vector()"),
+        *("assume g @ g <= L*L", "assume e @ e <= xi*xi", "p = project(K, x - eta*g)", "assume p @ p <= D*D"),
+        *("z = p + e", "bound g @ x - (x @ x - z @ z)/(2*eta)"),
+    ]

@@ -357,6 +357,7 @@ CERTIFIED: dict[str, tuple[Instance, ...]] = {
     ),
     "pure_heavy_tails/fact-eq-7": _displayed(problems.excess_by_extension, {}, "0"),
     "pure_heavy_tails/fact-pgm-error-bound": _contraction(),
+    "pure_heavy_tails/lem-2-3": _displayed(problems.extension_bias, {"A": "5/2", "C": 2, "D": 1}, "D*(A - C)"),
     "pure_heavy_tails/lem-c-1": _displayed(problems.extension_bias, {"A": 3, "C": 1, "D": 2}, "D*(A - C)"),
     "pure_heavy_tails/lem-d-5": _inexact(),
     "pure_heavy_tails/lem-d-5@derived": _inexact_accuracy(),
