@@ -195,9 +195,9 @@ def check(certificate):
     if "multipliers" in certificate:
         bound, form = rational(certificate["bound"]), rational(certificate["bound"]) + run.quantity * -1
         for number, text in certificate["multipliers"].items():
-            if not (y := rational(text)) > 0 or str(int(number)) != number:
+            if not (y := rational(text)) > 0 or number != str(int(number)) or int(number) < 0:
                 raise ValueError("a multiplier is positive, and its inequality is numbered from 0")
-            form += run.rows[range(len(run.rows))[int(number)]] * y
+            form += run.rows[int(number)] * y
         if any(i in run.free or j in run.free for i, j in form):
             raise ValueError("the multipliers do not cancel the values")
         if pivots(form, [i for i in range(run.size) if i not in run.free]) != [*map(rational, certificate["pivots"])]:

@@ -325,8 +325,8 @@ def apart_step() -> Lines:
 
 
 def contraction_step() -> Lines:
-    """A projected gradient step of size eta on f + (lam/2)‖·‖², f convex and H-smooth, from points at distance at most r:
-    the squared distance afterwards."""
+    """A projected gradient step of size eta on f + (lam/2)‖·‖², f convex and H-smooth, from points at distance at most
+    r: the squared distance afterwards."""
     return [
         *("f = convex(s=1/H)", "K = region()", "w = inside(K, vector())", "v = inside(K, zero)"),
         "assume (w - v) @ (w - v) <= r*r",

@@ -182,6 +182,7 @@ class Dual:
         if y is None:
             return None
         form = self.run.quantity * -1
+        y = [multiplier if row else Fraction(0) for multiplier, row in zip(y, self.run.rows, strict=True)]  # 0 <= 0
         for multiplier, row in zip(y, self.run.rows, strict=True):
             if multiplier:
                 form = form + row * multiplier
