@@ -71,7 +71,7 @@ def positive(text: str) -> sp.Expr:
     return sp.sympify(text, {**names, "Sum": sp.Sum})
 
 
-_LETTERS = tuple("ABCDHLNRTacmnrtxz") + ("alpha", "eta", "gamma", "gap", "lam", "xi")
+_LETTERS = tuple("ABCDGHLNRTacmnrtxz") + ("alpha", "eta", "gamma", "gap", "lam", "xi")
 
 
 def not_negative(formula: sp.Expr) -> bool:
@@ -179,6 +179,28 @@ FAMILIES: tuple[Family, ...] = (
         Concluded("lp_spaces/alg-1@derived", {"L": "L", "lambda": "lam/2", "n": "n"}, squared=True),
     ),
     _family(
+        problems.extended_minimisers,
+        "lam n G C",
+        _TWICE,
+        "((G + C)/(lam*n))**2",
+        displays=("pure_heavy_tails/prop-2-5@corrected",),
+    ),
+    _family(
+        problems.first_block,
+        "alpha",
+        {0: "1", 1: "1"},
+        "alpha",
+        Concluded("pure_heavy_tails/lem-2-7", {"alpha": "alpha"}),
+        Concluded("pure_heavy_tails/lem-c-4", {"alpha": "alpha"}),
+    ),
+    _family(
+        problems.majority,
+        "R",
+        {1: "3/2", 3: "3"},
+        "9*R**2",
+        Concluded("pure_heavy_tails/proc-geom-agg@derived", {"R": "R"}, squared=True),
+    ),
+    _family(
         problems.approximate_minimisers,
         "lam n L",
         {1: "(2 + 2*c)/lam", 2: "(2 + 2*c)/lam", 4: "(2 + 2*c)/(lam*n)", 10: "(2 + 2*c)/(lam*n)", **_LENGTHS},
@@ -192,6 +214,7 @@ FAMILIES: tuple[Family, ...] = (
         {1: "4/lam", 2: "4/lam", 4: "4/(lam*n)", 10: "4/(lam*n)", 16: "8/lam", 18: "8/lam", 20: "8/lam", 22: "8/lam"},
         "(4*L/(lam*n))**2",
         Concluded("pure_heavy_tails/alg-2@derived", {**_PAIRS, "n": "n"}, squared=True),
+        displays=("pure_heavy_tails/lem-c-2",),
         alpha="L**2/(2*lam*n**2)",
     ),
     _family(

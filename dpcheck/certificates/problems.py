@@ -47,6 +47,33 @@ def approximate_minimisers() -> Lines:
     ]
 
 
+def extended_minimisers() -> Lines:
+    """In any norm and over any convex set: w and v minimise A + h/n and A + k/n, A lam-strongly convex, h G-Lipschitz and k
+    its C-Lipschitz extension: ‖w − v‖²."""
+    return [
+        "k = convex_any(L=C)" if line.startswith("k =") else line.replace("L=L", "L=G")
+        for line in regularised_minimisers()
+    ]
+
+
+def first_block() -> Lines:
+    """Phi >= F with the same least value: F at the first block of a point at which Phi is at most alpha above it."""
+    return [
+        *("Phi = number()", "F = number()", "least = number()"),
+        *("assume F <= Phi", "assume Phi - least <= alpha", "bound F - least"),
+    ]
+
+
+def majority() -> Lines:
+    """Two balls, each with more than half of the candidates, share one, c: it lies within 2R of the chosen point o and
+    within R of v, in any norm: (‖o − c‖ + ‖c − v‖)² >= ‖o − v‖²."""
+    return [
+        *("o = point()", "c = point()", "v = point()"),
+        *("a = distance(o, c)", "assume a @ a <= 4*R*R", "b = distance(c, v)", "assume b @ b <= R*R"),
+        "bound (a + b) @ (a + b)",
+    ]
+
+
 def growth(excess: bool = False) -> Lines:
     """F − F* >= lam‖w − w*‖², F L-Lipschitz, in any norm: ‖w − w*‖², or F − F*."""
     return [
@@ -133,6 +160,30 @@ def error_bound() -> Lines:
         "assume moved @ moved <= 1",
         "bound w @ w",
     ]
+
+
+def mapping_slope() -> Lines:
+    """The gradient mapping of step 1/H of a lam-strongly convex, H-smooth function over any closed convex set, at two
+    points at distance 1: the squared distance of its values."""
+    return [
+        *("f = convex(mu=lam, s=1/H)", "K = region()", "w = inside(K, vector())", "v = inside(K, zero)"),
+        "assume w @ w <= 1",
+        *(f"G{x} = H*({x} - project(K, {x} - gradient(f, {x})/H))" for x in "wv"),
+        "bound (Gw - Gv) @ (Gw - Gv)",
+    ]
+
+
+def biased(T: int) -> Lines:
+    """T projected steps along c_t + lam(w_t − w_0), ‖c_t‖ <= r and ‖c_t − f'(w_t)‖ <= B for a convex f, in a convex set of
+    diameter D: the squared distance to the minimiser of f + (lam/2)‖· − w_0‖²."""
+    lines = ["f = convex()", "K = region()", "start = vector()", "best = zero", "w0 = start"]
+    lines += ["at_best = inside(K, best, lam*start - gradient(f, best))", "at_start = inside(K, start)"]
+    for t in range(T):
+        lines += [f"c{t} = vector()", f"b{t} = c{t} - gradient(f, w{t})", f"assume w{t} @ w{t} <= D*D"]
+        lines += [f"assume (w{t} - start) @ (w{t} - start) <= D*D"] if t else []
+        lines += [f"assume c{t} @ c{t} <= r*r", f"assume b{t} @ b{t} <= B*B"]
+        lines.append(f"w{t + 1} = project(K, w{t} - eta*(c{t} + lam*(w{t} - start)))")
+    return [*lines, f"bound w{T} @ w{T}"]
 
 
 def drift(T: int, runs: int) -> Lines:

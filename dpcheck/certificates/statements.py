@@ -343,8 +343,29 @@ def _displayed(make: Any, parameters: Numbers, display: str, **shape: Any) -> tu
     return (_run(make, name, shape, parameters, display=display),)
 
 
+def _biased() -> tuple[Instance, ...]:
+    """With (1 − eta lam)^T, which is at most the printed e^(−eta lam T)."""
+    kept = "(1 - eta*lam)**{0}*D**2 + (1 - (1 - eta*lam)**{0})*(2*eta*r**2/lam + 2*eta*lam*D**2 + B**2/lam**2)"
+    numbers = {"eta": "1/2", "lam": "1/2", "D": 2, "r": 1, "B": "1/4"}
+    return tuple(
+        _run(problems.biased, f"T = {T}, (1 - eta lam)^T for e^(-eta lam T)", {"T": T}, numbers, display=kept.format(T))
+        for T in (1, 2, 3)
+    )
+
+
 CERTIFIED: dict[str, tuple[Instance, ...]] = {
     **MINIMISERS,
+    "pure_heavy_tails/lem-c-2": _displayed(
+        problems.approximate_minimisers, {"n": 10, "lam": "1/10", "L": 1, "alpha": "1/20"}, "(4*L/(lam*n))**2"
+    ),
+    "pure_heavy_tails/prop-2-5@corrected": _displayed(
+        problems.extended_minimisers, {"n": 10, "lam": "1/10", "G": 3, "C": 1}, "((G + C)/(lam*n))**2"
+    ),
+    "pure_heavy_tails/lem-2-7": _simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
+    "pure_heavy_tails/lem-c-4": _simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
+    "pure_heavy_tails/proc-geom-agg@derived": _simple(problems.majority, {"R": 2}, {"R": 2}, squared=True),
+    "pure_heavy_tails/thm-e-1": _displayed(problems.mapping_slope, {"lam": "1/3", "H": 2}, "(2*H)**2"),
+    "tsybakov/thm-8@sharp": _biased(),
     "l1_geometry/lem-3-1": _regret(),
     "l1_geometry/lem-3-2": _weighted_refuted(),
     "l1_geometry/lem-3-2@corrected": _weighted(),
