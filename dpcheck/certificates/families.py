@@ -71,7 +71,7 @@ def positive(text: str) -> sp.Expr:
     return sp.sympify(text, {**names, "Sum": sp.Sum})
 
 
-_LETTERS = tuple("ABCDGHLNRTacmnrtxz") + ("alpha", "eta", "gamma", "gap", "lam", "xi")
+_LETTERS = (*"ABCDGHLNRTacmnrtxz", "alpha", "eta", "gamma", "gap", "lam", "xi")
 
 
 def not_negative(formula: sp.Expr) -> bool:
@@ -364,6 +364,27 @@ FAMILIES: tuple[Family, ...] = (
             ),
             ("the last term at xi = alpha eta/(6D) <= D", "alpha/12 - alpha**2*(6*D**2/(alpha*(1 + x)))/(72*D**2)"),
         ),
+    ),
+    _family(
+        problems.biased_step,
+        "lam r D B",
+        {
+            **dict.fromkeys((1, 2, 3), "2/(lam + x)"),
+            5: "2*lam**2/(lam + x)**2",
+            6: "2/(lam + x)**2",
+            7: "1/(lam*(lam + x))",
+            8: "2",
+        },
+        "(2*r**2 + 2*lam**2*D**2)/(lam + x)**2 + B**2/(lam*(lam + x))",
+        follows=(
+            (
+                "(1 − eta lam) times a distance plus this has the fixed point 2 eta r²/lam + 2 eta lam D² + B²/lam²",
+                "eta*lam*(2*eta*r**2/lam + 2*eta*lam*D**2 + B**2/lam**2)"
+                " - eta**2*(2*r**2 + 2*lam**2*D**2) - eta*B**2/lam",
+            ),
+        ),
+        displays=("tsybakov/thm-8@sharp",),
+        eta="1/(lam + x)",
     ),
     _family(
         problems.drift_step,

@@ -48,8 +48,8 @@ def approximate_minimisers() -> Lines:
 
 
 def extended_minimisers() -> Lines:
-    """In any norm and over any convex set: w and v minimise A + h/n and A + k/n, A lam-strongly convex, h G-Lipschitz and k
-    its C-Lipschitz extension: ‖w − v‖²."""
+    """In any norm and over any convex set: w and v minimise A + h/n and A + k/n, A lam-strongly convex, h G-Lipschitz
+    and k its C-Lipschitz extension: ‖w − v‖²."""
     return [
         "k = convex_any(L=C)" if line.startswith("k =") else line.replace("L=L", "L=G")
         for line in regularised_minimisers()
@@ -174,8 +174,8 @@ def mapping_slope() -> Lines:
 
 
 def biased(T: int) -> Lines:
-    """T projected steps along c_t + lam(w_t − w_0), ‖c_t‖ <= r and ‖c_t − f'(w_t)‖ <= B for a convex f, in a convex set of
-    diameter D: the squared distance to the minimiser of f + (lam/2)‖· − w_0‖²."""
+    """T projected steps along c_t + lam(w_t − w_0), ‖c_t‖ <= r and ‖c_t − f'(w_t)‖ <= B for a convex f, in a convex set
+    of diameter D: the squared distance to the minimiser of f + (lam/2)‖· − w_0‖²."""
     lines = ["f = convex()", "K = region()", "start = vector()", "best = zero", "w0 = start"]
     lines += ["at_best = inside(K, best, lam*start - gradient(f, best))", "at_start = inside(K, start)"]
     for t in range(T):
@@ -409,6 +409,23 @@ def replaced_step() -> Lines:
         *("assume h @ h <= L*L", "assume k @ k <= L*L", "assume (w - v) @ (w - v) <= r*r"),
         *(f"{x}1 = project(K, {x} - eta*{own})" for x, own in (("w", "h"), ("v", "k"))),
         "bound (w1 - v1) @ (w1 - v1)",
+    ]
+
+
+def biased_step() -> Lines:
+    """One such step of `biased` from w: ‖w⁺ − ŵ‖² less (1 − eta lam)‖w − ŵ‖²."""
+    return [
+        *("f = convex()", "K = region()", "best = zero", "start = vector()"),
+        "at_best = inside(K, best, lam*start - gradient(f, best))",
+        *("w = inside(K, vector())", "c = vector()", "b = c - gradient(f, w)"),
+        *(
+            "assume w @ w <= D*D",
+            "assume (w - start) @ (w - start) <= D*D",
+            "assume c @ c <= r*r",
+            "assume b @ b <= B*B",
+        ),
+        "v = project(K, w - eta*(c + lam*(w - start)))",
+        "bound v @ v - (1 - eta*lam)*(w @ w)",
     ]
 
 

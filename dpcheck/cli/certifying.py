@@ -40,6 +40,8 @@ def certify_command(labels: tuple[str, ...], stored: bool, out: str | None, root
             raise
         except DpcheckError as error:
             failed.append(str(error) if str(error).startswith(label) else f"{label}: {error}")
+    if not stored and not labels and not failed:
+        _write_page(folder, catalogue)
     if stored and not _solver():
         complain("finding certificates anew is skipped: it needs the optional extra 'certificates'")
     if as_json:
@@ -96,6 +98,15 @@ def _stored(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, An
         rows.append(_row(one, time.perf_counter() - start))
         start = time.perf_counter()
     return rows
+
+
+def _write_page(folder: Path, catalogue: Catalogue) -> None:
+    from dpcheck import certificates
+    from dpcheck.report.certificates import page
+
+    files = [(label, certificates.load(certificates.path_of(label, folder))) for label in _wanted(())]
+    shown = [one for label, document in files for one in certificates.verify(document, catalogue.claims[label])]
+    (folder / certificates.FOLDER / "index.md").write_text(page(shown), encoding="utf-8")
 
 
 def _row(one: Certified, seconds: float) -> dict[str, Any]:
