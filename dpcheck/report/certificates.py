@@ -17,8 +17,9 @@ multipliers of the inequalities of a run, and a positive semidefinite matrix. `p
 FILE` checks a file with Python's standard library alone; it builds the inequalities itself, from the lines of the
 problem. `dpcheck verify FILE` checks as well that the problem and the claimed number are those of the statement.
 
-*Over claimed* is how much of the printed bound is needed, of the square where a distance is squared. Where it is 1 the
-constant cannot be improved; *at least* is what a rational function attains. *For all* says that a proof with symbols
+*Over claimed* is what is proved over what is printed, of the squares where a distance is squared. The true worst case
+lies between *at least*, which a rational function attains, and *proved*; where none is shown, a ratio of 1 does not yet
+say that the printed constant cannot be improved. *For all* says that a proof with symbols
 covers every number of steps, or all parameters, so that the certificate is an instance of it.
 """
 
@@ -28,7 +29,7 @@ def page(shown: Iterable[Certified]) -> str:
     every = {label: family.every for family in FAMILIES for label in labels(family)}
     lines = [
         INTRODUCTION,
-        "| Statement | Run | Outcome | Worst case | Claimed | Over claimed | At least | For all |",
+        "| Statement | Run | Outcome | Proved | Claimed | Over claimed | At least | For all |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
     for one in shown:
