@@ -150,6 +150,9 @@ def test_files_that_hold_no_certificates(text, tmp_path, capsys):
     assert "REJECTED" in capsys.readouterr().out
 
 
+REFUSALS = (ValueError, SyntaxError, KeyError, TypeError, ZeroDivisionError, RecursionError, AttributeError)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -185,12 +188,44 @@ def test_files_that_hold_no_certificates(text, tmp_path, capsys):
 )
 def test_lines_that_are_no_lines_of_a_problem(line):
     lines = [*problems.clipped_mean()[:-1], line, problems.clipped_mean()[-1]]
-    try:
-        run = checker.Run(lines, {"n": Fraction(2), "C": Fraction(1)})
-    except Exception:  # whatever it is, the checker rejects
-        return
-    # It was read, as a name that stands for no number and no vector: no other line can use it.
-    assert not isinstance(run.names.get("x"), Fraction | dict)
+    with pytest.raises(REFUSALS):
+        checker.Run(lines, {"n": Fraction(2), "C": Fraction(1)})
+
+
+def test_a_negative_multiplier_would_prove_too_much():
+    """x @ x has no bound, but 1 - x @ x <= 0 taken -1 times would give one, with an impeccable matrix."""
+    forged = proof(["x = vector()", "assume 1 <= x @ x", "bound x @ x"], {"0": "-1"}, "1", ["0", "0"])
+    with pytest.raises(ValueError, match="a multiplier is positive"):
+        checker.check(forged)
+    honest = proof(["x = vector()", "assume x @ x <= 1", "bound x @ x"], {"0": "1"}, "1", ["0", "0"])
+    assert checker.check(honest) == (1, None)
+
+
+def attaining(problem: list[str], attained: str, vectors: dict[str, list[str]]) -> dict[str, Any]:
+    return {"problem": problem, "parameters": {"n": "2", "C": "1"}, "attained": attained, "vectors": vectors}
+
+
+def test_vectors_attain_what_they_do_within_the_hypotheses():
+    assert checker.check(attaining(problems.clipped_mean(), "1", {"1": ["1"], "2": ["-1"]})) == (None, 1)
+    for size, vectors in (("25/16", {"1": ["5/4"], "2": ["-5/4"]}), ("2", {"1": ["1"], "2": ["-1"]})):
+        with pytest.raises(ValueError, match="break an inequality"):
+            checker.check(attaining(problems.clipped_mean(), size, vectors))
+    for vectors in ({"1": ["1"]}, {"1": ["1"], "2": ["-1"], "3": ["0"]}):
+        with pytest.raises(ValueError, match="an unknown is not given"):
+            checker.check(attaining(problems.clipped_mean(), "1", vectors))
+
+
+@pytest.mark.parametrize("kind", ["convex_any(L=1)", "convex(L=1, mu=1)"])
+def test_inequalities_that_make_no_function_attain_nothing(kind):
+    lines = [f"f = {kind}", "x = vector()", "assume x @ x <= 1", "bound x @ x"]
+    with pytest.raises(ValueError, match="do not make a function"):
+        checker.check(attaining(lines, "1", {"1": ["1"]}))
+
+
+@pytest.mark.parametrize("text", ["2/4", "1/1", "-0", "01", "0/3", "1/-2", "1.0", "", "½", "1_000"])
+def test_a_number_is_written_in_one_way(text):
+    with pytest.raises(ValueError, match="not a rational in lowest terms"):
+        checker.rational(text)
 
 
 def test_a_tiny_negative_eigenvalue_is_seen():
