@@ -222,16 +222,10 @@ def _telling(title: str, total: int) -> Any:
 
 def _print(trials: list[Trial]) -> None:
     from dpcheck.engine.mutate.mutation import MISSED
-    from dpcheck.engine.mutate.table import columns, counted, ordered, share
+    from dpcheck.engine.mutate.table import rows
 
-    numbers = counted(trials)
-    used = columns(numbers)
-    rows = [
-        [paper or "shared", family, f"{sum(row.values()):,}", f"{100 * share(row):.0f} %"]
-        + [f"{row.get(fate, 0):,}" for fate in used]
-        for paper, family, row in ordered(numbers)
-    ]
-    table(rows, ["paper", "family", "tried", "noticed", *used], right=range(2, 4 + len(used)))
+    head, lines = rows(trials)
+    table(lines, head, right=range(2, len(head)))
     left = [trial for trial in trials if trial.fate in MISSED]
     for trial in left[:SHOWN]:
         click.echo(f"{trial.fate:<9} {trial.target}  {trial.operator}: {trial.said}")
