@@ -14,6 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # `make audit` changes no committed file; `make standard` renews reports/.
 audit: $(VENV)/.audit
 	@code=0; $(BIN)/dpcheck run --size smoke --workers $(WORKERS) || code=$$?; \
+	$(BIN)/dpcheck certify --stored > /dev/null || code=$$?; \
 	$(BIN)/dpcheck report --out .dpcheck/reports && echo && \
 	sed -n '/^| Paper/,/^$$/p' .dpcheck/reports/index.md && exit $$code
 

@@ -311,7 +311,7 @@ def gradients_of_all_phases(proof: Proof) -> None:
         term = sp.powsimp(sp.expand(records**2 / batch), force=True)
         closed = sp.summation(term, (index, 1, sp.oo))
         summed = proof.equal(f"Σ n_i²/b_i at b_i = {what}", lambda: sp.Sum(term, (index, 1, sp.oo)), closed)
-        return proof.at_most("rounded up", summed, stated)
+        return summed if summed == stated else proof.at_most("rounded up", summed, stated)
 
     by_records = total("√(n_i/log d)", sp.sqrt(records / LOG2_D), sp.Rational(55, 100) * n * sp.sqrt(n * LOG2_D))
     by_budget = total("√(d/ε_i)", sp.sqrt(d / budget), sp.Rational(22, 100) * n**2 * sp.sqrt(epsilon / d))

@@ -190,11 +190,14 @@ def loss_of_a_record(proof: Proof) -> None:
     loss = proof.equal("at every depth", below, 4 * L * D * 2**t / (b * lam))
     proof.at_most("the root's records move v by one gradient", lambda: 2**t * D * (2 * L / b) / lam, loss)
     noise = proof.uses("l1_geometry/alg-3@corrected-noise", 4 * L * D * 2**t / (b * epsilon), {index: t})
-    spent = proof.equal("at the noise of phase t", loss.subs(lam, noise), epsilon)
+    spent = proof.equal("at the noise of phase t", lambda: loss.subs(lam, noise), epsilon)
     proof.concludes("l1_geometry/alg-3@corrected", spent)
     proof.concludes("l1_geometry/lem-4-1@corrected", spent)
-    most = loss.subs({lam: LAMBDA_7, t: T})
     proof.concludes(
         "l1_geometry/lem-4-4@derived",
-        proof.equal("at that of Theorem 7, t = T", most, 4 * 2 ** (T / 2) * epsilon / sp.log(n / delta)),
+        proof.equal(
+            "at that of Theorem 7, t = T",
+            lambda: loss.subs({lam: LAMBDA_7, t: T}),
+            4 * 2 ** (T / 2) * epsilon / sp.log(n / delta),
+        ),
     )

@@ -81,7 +81,7 @@ def largest_coordinate(proof: Proof) -> None:
     choices, v = sp.symbols("choices v", positive=True)
     bound = proof.argues("E max ≤ log(Σ E e^{xX})/x", "E‖v − ∇F‖_∞", "<=", sp.log(choices) / x + x * v / (2 * b))
     best = sp.sqrt(2 * b * sp.log(choices) / v)
-    spread = proof.equal("at the best x", bound.subs(x, best), sp.sqrt(2 * sp.log(choices) * v / b))
+    spread = proof.equal("at the best x", lambda: bound.subs(x, best), sp.sqrt(2 * sp.log(choices) * v / b))
     proof.concludes("l1_geometry/lem-4-2", spread.subs({choices: 2 * d, v: proxy}))
 
 

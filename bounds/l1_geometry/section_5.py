@@ -268,7 +268,8 @@ def gradients_of_all_trees(proof: Proof) -> None:
     records = proof.uses("l1_geometry/alg-3", sp.Rational(3, 2) * b, {T: 1})
     spent = proof.uses("l1_geometry/alg-3@derived", 2 * b, {T: 1})
     most = proof.argues("a longer walk has batches of n/log²n, and fewer gradients", "gradients", "<=", spent)
-    reached = proof.equal("b = 2n/3", most.subs(b, sp.solve(records - n, b)[0]), sp.Rational(4, 3) * n)
+    largest = sp.solve(records - n, b)[0]
+    reached = proof.equal("b = 2n/3", lambda: most.subs(b, largest), sp.Rational(4, 3) * n)
     proof.concludes("l1_geometry/thm-9@derived", reached)
 
 

@@ -73,7 +73,7 @@ def test_a_packing_that_is_too_close_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert run(*item, d=60).outcome == "holds"
     signs = np.ones((8, 60))
     signs[np.arange(8), np.arange(8)] = -1.0
-    monkeypatch.setitem(names_of(*item), "sign_packing", lambda d, rng: signs)
+    monkeypatch.setitem(names_of(*item), "sign_packing", lambda d, rng, *size: signs)
     assert run(*item, d=60).outcome == "refuted"
 
 
@@ -188,6 +188,7 @@ def test_sizes_leave_no_record_over() -> None:
     for n in names["CALLS"].standard:
         method = names["approximation"](2.0)
         assert sum(method.parts(n)) == n
+    names = names_of("thm-3@phases", "iterated_risk_under_growth")
     for n in names["PARTS"].standard:
         parts = names["iterated"](2.0).parts(n)
         assert all(b == 2 * a for a, b in itertools.pairwise(parts))
