@@ -23,10 +23,11 @@ standard: $(VENV)/.audit
 
 # What every check notices, in reports/mutants.jsonl, which `dpcheck report` shows; an interrupted one goes on. All claims,
 # null algorithms and seeded bugs, MUTANTS lines of algorithms, drawn, and by how much each bound may be wrong.
-MUTANTS ?= 1200
+MUTANTS ?= 1000
 mutate: $(VENV)/.audit
-	$(BIN)/dpcheck mutate --family claim --family null --family seeded --workers $(WORKERS) --save
-	$(BIN)/dpcheck mutate --family code --sample $(MUTANTS) --seed 1 --limit 20 --workers $(WORKERS) --save
+	$(BIN)/dpcheck mutate --family claim --family seeded --limit 30 --workers $(WORKERS) --save
+	$(BIN)/dpcheck mutate --family null --limit 10 --workers $(WORKERS) --save
+	$(BIN)/dpcheck mutate --family code --sample $(MUTANTS) --seed 1 --limit 10 --workers $(WORKERS) --save
 	$(BIN)/dpcheck mutate --resolution --workers $(WORKERS) --save > /dev/null
 
 # A hundred of these on the checks that noticed them: fails where less is noticed than tests/mutants/rates.json says.

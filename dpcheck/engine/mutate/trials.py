@@ -244,6 +244,8 @@ class Trials:
         unmoved: list[str] = []
         blind: list[str] = []
         for check in checks:
+            if mutation.family == "null" and check.kind not in JUDGING and any(n.fate in NOTICED for n in notices):
+                continue  # of an answer, those that judge it are all asked
             notice, text = noticed(self.catalogue, check, self.size, self.seed)
             if notice is None:
                 same = check.id in self.traces and text == self.traces[check.id].text
