@@ -112,8 +112,8 @@ def degree_of_the_step_bound(context: Context, *, k: int) -> Verdict:
 
 RECORDS = 2**46
 """Records at which the risk is measured in epsilon."""
-WORST = by_size(Drawn(800, pilots=20, quantile=1 - DELTA), Drawn(2000, pilots=50, quantile=1 - DELTA))
-SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 10), theta=geometric(1.0, 1 / 4, 16))
+WORST = by_size(Drawn(1200, 200, 1 - DELTA), Drawn(4000, 400, 1 - DELTA))
+SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 10), theta=geometric(1.0, 1 / 16, 8))
 """Rare spikes with G_k = 1, their chance and their imbalance: neither n nor the algorithm enters."""
 
 

@@ -82,7 +82,7 @@ class Drawn:
         if self.quantile is None:
             return Risk(float(values.mean()), float(values.std(ddof=1) / math.sqrt(trials)), trials - 1)
         if pilot:
-            return Risk(float(np.quantile(values, self.quantile)), 0.0, 0)
+            return Risk(float(np.quantile(values, self.quantile)), math.nan, trials - 1)
         found = risk.quantile_summary(values, self.quantile, 1.0)
         return Risk(found["mean"], found["se"], trials - 1)
 

@@ -142,7 +142,7 @@ def rate(series: Series, failure_probability: float) -> Rate:
     quantile = float(scipy.stats.t.isf(failure_probability / 2, freedom)) if drawn else 0.0
     bent = drawn and _scattered(residuals, pooled, freedom)
     half = quantile * spread + (_bend(x, y, residuals) if bent or not drawn else 0.0)
-    word = _word(slope, half, bent, _rises_nowhere(x, y, relative, freedom, failure_probability))
+    word = _word(slope, half, bent or not drawn, _rises_nowhere(x, y, relative, freedom, failure_probability))
     return Rate(slope, half, sign, word, tuple(map(float, series.ratios)), drawn)
 
 
