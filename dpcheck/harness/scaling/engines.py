@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import numpy as np
 import scipy
 
 from dpcheck.checks import Context
 from dpcheck.harness import risk
-from dpcheck.interfaces import Algorithm, Problem
+from dpcheck.interfaces import Algorithm, Array, Problem
 from dpcheck.verdicts import Verdict, consistent, undecided
 
 ANY = 1e300
@@ -79,12 +78,16 @@ class Drawn:
             instance.algorithm, instance.work, instance.problem, instance.n, trials, seed, *key,
             "pilot" if pilot else "fresh", gradients=ANY,
         )  # fmt: skip
-        if self.quantile is None:
-            return Risk(float(values.mean()), float(values.std(ddof=1) / math.sqrt(trials)), trials - 1)
-        if pilot:
-            return Risk(float(np.quantile(values, self.quantile)), math.nan, trials - 1)
-        found = risk.quantile_summary(values, self.quantile, 1.0)
-        return Risk(found["mean"], found["se"], trials - 1)
+        return statistic(values, self.quantile)
+
+
+def statistic(values: Array, quantile: float | None) -> Risk:
+    """The mean of drawn risks, or a quantile, with its error."""
+    trials = len(values)
+    if quantile is None:
+        return Risk(float(values.mean()), float(values.std(ddof=1) / math.sqrt(trials)), trials - 1)
+    found = risk.quantile_summary(values, quantile, 1.0)
+    return Risk(found["mean"], found["se"], trials - 1)
 
 
 def admitted(engine: Engine, instance: Instance, trials: int, context: Context) -> Verdict:

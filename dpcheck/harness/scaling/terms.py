@@ -41,6 +41,7 @@ def leading(order: sp.Expr, part: Part, variable: str, at: Mapping[str, float]) 
     Raises:
         InvalidInput: the order has no such part, or its largest summand is not `LEADS` times each other one here.
     """
+    at = {name: float(value) for name, value in at.items()}  # no root of an integer beyond 64 bits in NumPy
     bound = float(evaluate(order, at))
     if part == "all":
         return Term(order, local_exponent(order, variable, at), bound)
