@@ -20,8 +20,8 @@ SIZES = ("--n", "1e6", "--d", "10", "--epsilon", "0.5", "--delta", "1e-6")
 RUN = """
 import sys
 from dpcheck.cli import main
-from dpcheck.engine.run import Runner
-Runner.run = lambda self: sys.exit(0)
+from dpcheck.engine.run import CheckRunner
+CheckRunner.run = lambda self: sys.exit(0)
 main()
 """
 DPCHECK = (sys.executable, "-m", "dpcheck")

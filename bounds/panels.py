@@ -6,7 +6,7 @@ Diameters, Lipschitz constants, smoothness, growth and moment constants are 1, f
 
 import sympy as sp
 
-from dpcheck.panels import Contest, Entry, Panel, Size
+from dpcheck.panels import Contest, Panel, PanelClaim, Size
 from dpcheck.symbols import L, beta, d, delta, epsilon, k, kappa, m, n, omega, rho, theta, zeta
 
 a, b = sp.symbols("a b")
@@ -24,10 +24,10 @@ pure = Panel(
     key="pure",
     title="Heavy tails under pure ε-DP: upper against lower bound",
     upper=(
-        Entry("pure_heavy_tails/thm-3-1", "double output perturbation"),
-        Entry("pure_heavy_tails/thm-e-2", "exponential mechanism", {sp.Symbol("lambda_max", positive=True): 1}),
+        PanelClaim("pure_heavy_tails/thm-3-1", "double output perturbation"),
+        PanelClaim("pure_heavy_tails/thm-e-2", "exponential mechanism", {sp.Symbol("lambda_max", positive=True): 1}),
     ),
-    against=(Entry("pure_heavy_tails/thm-g-6", "lower bound"),),
+    against=(PanelClaim("pure_heavy_tails/thm-g-6", "lower bound"),),
     axes=PLANE,
     ties=SMALL,
     ranges=RANGES,
@@ -38,8 +38,8 @@ pure = Panel(
 purity = Panel(
     key="pure-approximate",
     title="Pure against approximate DP, heavy tails",
-    upper=(Entry("pure_heavy_tails/thm-3-1", "pure ε-DP"),),
-    against=(Entry("tsybakov/thm-10", "approximate DP"),),
+    upper=(PanelClaim("pure_heavy_tails/thm-3-1", "pure ε-DP"),),
+    against=(PanelClaim("tsybakov/thm-10", "approximate DP"),),
     versus="approximate DP",
     axes=PLANE,
     ties=SMALL,
@@ -52,10 +52,10 @@ lipschitz = Panel(
     key="lipschitz-heavy",
     title="Heavy tails against Lipschitz losses, approximate DP",
     upper=(
-        Entry("tsybakov/thm-10", "clipping, high probability"),
-        Entry("tsybakov/thm-6", "clipping and shuffling", where=(epsilon <= n ** sp.Rational(-1, 2),)),
+        PanelClaim("tsybakov/thm-10", "clipping, high probability"),
+        PanelClaim("tsybakov/thm-6", "clipping and shuffling", where=(epsilon <= n ** sp.Rational(-1, 2),)),
     ),
-    against=(Entry("lp_spaces/claim-rem-2", "Lipschitz losses"),),
+    against=(PanelClaim("lp_spaces/claim-rem-2", "Lipschitz losses"),),
     versus="Lipschitz losses",
     axes=PLANE,
     ties=SMALL,
@@ -69,16 +69,16 @@ geometry = Panel(
     key="l1-l2",
     title="ℓ1 ball, gradients bounded in ℓ∞: ℓ1 methods against Euclidean ones",
     upper=(
-        Entry("l1_geometry/thm-4", "mirror descent (ℓ1)"),
-        Entry("l1_geometry/thm-7", "Frank–Wolfe (ℓ1, smooth)", {m: d, epsilon: sp.Min(epsilon, CAP)}),
-        Entry("l1_geometry/thm-6", "Frank–Wolfe (ℓ1, smooth, pure)", {m: d}),
-        Entry(
+        PanelClaim("l1_geometry/thm-4", "mirror descent (ℓ1)"),
+        PanelClaim("l1_geometry/thm-7", "Frank–Wolfe (ℓ1, smooth)", {m: d, epsilon: sp.Min(epsilon, CAP)}),
+        PanelClaim("l1_geometry/thm-6", "Frank–Wolfe (ℓ1, smooth, pure)", {m: d}),
+        PanelClaim(
             "lp_spaces/thm-2@corrected",
             "Euclidean, by Gaussian width",
             {sp.Symbol("L", positive=True): sp.sqrt(d), omega: sp.sqrt(sp.log(d))},
         ),
     ),
-    against=(Entry("l1_geometry/thm-11@corrected", "lower bound (smooth)"),),
+    against=(PanelClaim("l1_geometry/thm-11@corrected", "lower bound (smooth)"),),
     axes=PLANE,
     ties=SMALL,
     ranges=RANGES,
@@ -91,13 +91,13 @@ growth = Panel(
     key="convex-tnc",
     title="Convex against growth θ, heavy tails",
     upper=(
-        Entry("tsybakov/thm-10", "convex"),
-        Entry("tsybakov/thm-11", "growth θ"),
-        Entry("tsybakov/thm-7", "growth θ, shuffled", where=(epsilon <= n ** sp.Rational(-1, 2),)),
+        PanelClaim("tsybakov/thm-10", "convex"),
+        PanelClaim("tsybakov/thm-11", "growth θ"),
+        PanelClaim("tsybakov/thm-7", "growth θ, shuffled", where=(epsilon <= n ** sp.Rational(-1, 2),)),
     ),
     against=(
-        Entry("tsybakov/thm-4@corrected", "lower bound (private)", CONCENTRATED),
-        Entry("tsybakov/thm-5@corrected", "lower bound (statistical)"),
+        PanelClaim("tsybakov/thm-4@corrected", "lower bound (private)", CONCENTRATED),
+        PanelClaim("tsybakov/thm-5@corrected", "lower bound (statistical)"),
     ),
     axes=PLANE,
     ties=SMALL,
@@ -111,11 +111,11 @@ unconstrained = Panel(
     key="lp",
     title="ℓp losses, 1 < p < 2: unconstrained against constrained",
     upper=(
-        Entry("lp_spaces/thm-7", "unconstrained (Theorem 7)", {kappa: 1}),
-        Entry("lp_spaces/thm-10", "heavy tails, shuffled", {kappa: 1}, (epsilon <= n ** sp.Rational(-1, 2),)),
-        Entry("lp_spaces/claim-app10-general-eps", "heavy tails, batched", {kappa: 1}),
+        PanelClaim("lp_spaces/thm-7", "unconstrained (Theorem 7)", {kappa: 1}),
+        PanelClaim("lp_spaces/thm-10", "heavy tails, shuffled", {kappa: 1}, (epsilon <= n ** sp.Rational(-1, 2),)),
+        PanelClaim("lp_spaces/claim-app10-general-eps", "heavy tails, batched", {kappa: 1}),
     ),
-    against=(Entry("lp_spaces/claim-rem-3", "constrained, Lipschitz", {kappa: 1}),),
+    against=(PanelClaim("lp_spaces/claim-rem-3", "constrained, Lipschitz", {kappa: 1}),),
     versus="the constrained rate",
     axes=PLANE,
     ties=SMALL,
@@ -128,11 +128,11 @@ users = Panel(
     key="user-level",
     title="User-level privacy, m samples a user: what there is",
     upper=(
-        Entry("user_level/thm-3-2", "optimal, superlinear time"),
-        Entry("user_level/thm-2-1", "linear time (Theorem 2.1)"),
-        Entry("user_level/proc-group-privacy", "group privacy, linear time", CONSTANT),
+        PanelClaim("user_level/thm-3-2", "optimal, superlinear time"),
+        PanelClaim("user_level/thm-2-1", "linear time (Theorem 2.1)"),
+        PanelClaim("user_level/proc-group-privacy", "group privacy, linear time", CONSTANT),
     ),
-    against=(Entry("user_level/fact-lower-bound", "lower bound"),),
+    against=(PanelClaim("user_level/fact-lower-bound", "lower bound"),),
     axes={m: n**a, epsilon: n**-b},
     ties={d: 1, delta: 1 / n},
     ranges=RANGES,
@@ -143,10 +143,10 @@ linear = Panel(
     key="user-level-linear",
     title="User-level privacy in linear time",
     upper=(
-        Entry("user_level/thm-2-1", "linear time (Theorem 2.1)"),
-        Entry("user_level/proc-group-privacy", "group privacy", CONSTANT),
+        PanelClaim("user_level/thm-2-1", "linear time (Theorem 2.1)"),
+        PanelClaim("user_level/proc-group-privacy", "group privacy", CONSTANT),
     ),
-    against=(Entry("user_level/fact-lower-bound", "lower bound"),),
+    against=(PanelClaim("user_level/fact-lower-bound", "lower bound"),),
     axes={m: n**a, epsilon: n**-b},
     ties={d: 1, delta: 1 / n},
     ranges=RANGES,
@@ -156,8 +156,8 @@ linear = Panel(
 items = Panel(
     key="user-item",
     title="User-level against item-level privacy, N = nm samples",
-    upper=(Entry("user_level/thm-3-2", "user-level (Theorem 3.2)"),),
-    against=(Entry("lp_spaces/claim-rem-2", "item-level", {n: n * m}),),
+    upper=(PanelClaim("user_level/thm-3-2", "user-level (Theorem 3.2)"),),
+    against=(PanelClaim("lp_spaces/claim-rem-2", "item-level", {n: n * m}),),
     versus="item-level privacy",
     axes={m: n**a, epsilon: n**-b},
     ties={d: n, delta: 1 / n},
@@ -171,8 +171,8 @@ items = Panel(
 heavy_tails = Contest(
     key="pure",
     title="Heavy tails, pure ε-DP",
-    upper=Entry("pure_heavy_tails/thm-3-1", "Theorem 3.1"),
-    lower=(Entry("pure_heavy_tails/thm-g-6", "Theorem G.6", {zeta: beta}),),
+    upper=PanelClaim("pure_heavy_tails/thm-3-1", "Theorem 3.1"),
+    lower=(PanelClaim("pure_heavy_tails/thm-g-6", "Theorem G.6", {zeta: beta}),),
     parameters=MOMENTS,
     upper_checks=("pure_heavy_tails/thm-3-1@derived::excess_risk_within_constants",),
     lower_checks=(
@@ -184,10 +184,10 @@ heavy_tails = Contest(
 tsybakov = Contest(
     key="convex-tnc",
     title="Heavy tails with growth θ = 2, (ε, δ)-DP against zCDP",
-    upper=Entry("tsybakov/thm-11", "Theorem 11"),
+    upper=PanelClaim("tsybakov/thm-11", "Theorem 11"),
     lower=(
-        Entry("tsybakov/thm-4@corrected", "Theorem 4", {rho: epsilon**2 / sp.log(1 / delta)}),
-        Entry("tsybakov/thm-5@corrected", "Theorem 5"),
+        PanelClaim("tsybakov/thm-4@corrected", "Theorem 4", {rho: epsilon**2 / sp.log(1 / delta)}),
+        PanelClaim("tsybakov/thm-5@corrected", "Theorem 5"),
     ),
     parameters={**MOMENTS, theta: 2},
     upper_checks=("tsybakov/thm-1@phase::one_phase_within_constants",),
@@ -200,8 +200,8 @@ tsybakov = Contest(
 cross_polytope = Contest(
     key="l1-nonsmooth",
     title="ℓ1 ball, nonsmooth (the lower bound is empirical, on the private term)",
-    upper=Entry("l1_geometry/thm-4", "Theorem 4"),
-    lower=(Entry("l1_geometry/thm-10@corrected", "Theorem 10"),),
+    upper=PanelClaim("l1_geometry/thm-4", "Theorem 4"),
+    lower=(PanelClaim("l1_geometry/thm-10@corrected", "Theorem 10"),),
     upper_checks=("l1_geometry/thm-4::risk_of_localised_descent",),
     lower_checks=("l1_geometry/thm-10@corrected::descent_on_the_location_loss",),
 )
@@ -209,8 +209,8 @@ cross_polytope = Contest(
 smooth_cross_polytope = Contest(
     key="l1-smooth",
     title="ℓ1 ball, smooth (the lower bound is empirical, on the private term)",
-    upper=Entry("l1_geometry/thm-7", "Theorem 7", {m: d}),
-    lower=(Entry("l1_geometry/thm-11@corrected", "Theorem 11"),),
+    upper=PanelClaim("l1_geometry/thm-7", "Theorem 7", {m: d}),
+    lower=(PanelClaim("l1_geometry/thm-11@corrected", "Theorem 11"),),
     upper_checks=("l1_geometry/thm-7::risk_with_approximate_noise",),
     lower_checks=("l1_geometry/thm-11::tree_and_descent_on_a_hard_lasso",),
 )
@@ -218,16 +218,16 @@ smooth_cross_polytope = Contest(
 gaussian_width = Contest(
     key="gaussian-width",
     title="Strongly convex in ‖·‖_C, by Gaussian width",
-    upper=Entry("lp_spaces/thm-4@derived", "Theorem 4", {L: 1}),
-    lower=(Entry("lp_spaces/thm-5", "Theorem 5"),),
+    upper=PanelClaim("lp_spaces/thm-4@derived", "Theorem 4", {L: 1}),
+    lower=(PanelClaim("lp_spaces/thm-5", "Theorem 5"),),
     upper_checks=("lp_spaces/thm-4@derived::strongly_convex_risk",),
 )
 
 users_contest = Contest(
     key="user-level",
     title="User-level privacy, smooth losses",
-    upper=Entry("user_level/thm-3-2", "Theorem 3.2"),
-    lower=(Entry("user_level/fact-lower-bound", "lower bound of [LSA+21]"),),
+    upper=PanelClaim("user_level/thm-3-2", "Theorem 3.2"),
+    lower=(PanelClaim("user_level/fact-lower-bound", "lower bound of [LSA+21]"),),
     upper_checks=("user_level/thm-c3::risk_of_algorithm_3",),
     lower_checks=("user_level/fact-lower-bound@derived::no_algorithm_beats_the_bayes_risk",),
 )

@@ -76,7 +76,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Transcript:
+class ExecutedDerivation:
     """An executed derivation.
 
     Attributes:
@@ -407,7 +407,7 @@ class Derivation:
         """First paragraph of the docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n\n")[0].replace("\n", " ")
 
-    def run(self, claims: Mapping[str, Claim]) -> Transcript:
+    def run(self, claims: Mapping[str, Claim]) -> ExecutedDerivation:
         """Executes every step against the claims that it names.
 
         Raises:
@@ -422,7 +422,7 @@ class Derivation:
         except DpcheckError as error:
             proof.steps.append(Step("the derivation stops", "fails", (), str(error)))
         reached, used = (tuple(dict.fromkeys(labels)) for labels in (proof.reached, proof.used))
-        return Transcript(self.label, self.about, tuple(proof.steps), reached, self.also, used)
+        return ExecutedDerivation(self.label, self.about, tuple(proof.steps), reached, self.also, used)
 
 
 def derivation(

@@ -27,7 +27,7 @@ TRIVIAL = "constant output"
 
 
 @dataclass(frozen=True)
-class Entry:
+class PanelClaim:
     """A claim in a panel.
 
     Attributes:
@@ -69,8 +69,8 @@ class Panel:
 
     key: str
     title: str
-    upper: tuple[Entry, ...]
-    against: tuple[Entry, ...] = ()
+    upper: tuple[PanelClaim, ...]
+    against: tuple[PanelClaim, ...] = ()
     versus: str = "the lower bound"
     axes: Mapping[sp.Symbol, Any]
     ties: Mapping[sp.Symbol, Any] = field(default_factory=dict)
@@ -156,8 +156,8 @@ class Contest:
 
     key: str
     title: str
-    upper: Entry
-    lower: tuple[Entry, ...]
+    upper: PanelClaim
+    lower: tuple[PanelClaim, ...]
     parameters: Mapping[sp.Symbol, Any] = field(default_factory=dict)
     upper_checks: tuple[str, ...] = ()
     lower_checks: tuple[str, ...] = ()

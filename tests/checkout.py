@@ -11,7 +11,7 @@ from dpcheck.claims import Claim
 from dpcheck.engine import collect, fetching, layout
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.collect import ContentFile
-from dpcheck.mutants import Mutant
+from dpcheck.mutants import Mutant, Seeded
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,10 +28,17 @@ def claims_of(paper: str) -> dict[str, Claim]:
 
 
 def seeded_bugs(paper: str) -> list[Mutant]:
-    """The seeded bugs and look-alikes of a paper."""
-    audits = ROOT / "audits"
-    files = (file for file in collect.bugs(audits) if file.path.parent.name == paper)
-    return [bug for file in files for bug in collect.content_of(file, (Mutant,))]
+    """The seeded bugs and look-alikes of a paper that bring their own kill."""
+    return [bug for file in _bugs_of(paper) for bug in collect.content_of(file, (Mutant,))]
+
+
+def patches_of(paper: str) -> list[Seeded]:
+    """The seeded bugs and look-alikes of a paper that registered checks must notice."""
+    return [bug for file in _bugs_of(paper) for bug in collect.content_of(file, (Seeded,))]
+
+
+def _bugs_of(paper: str) -> list[ContentFile]:
+    return [file for file in collect.bugs(ROOT / "audits") if file.path.parent.name == paper]
 
 
 def verifiers_of(paper: str) -> SimpleNamespace:

@@ -20,7 +20,7 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, domain, lower_bound, optimal_tests
-from dpcheck.harness.hard_instances import FiniteLaw, exactly
+from dpcheck.harness.hard_instances import RationalLaw, exactly
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
@@ -180,7 +180,8 @@ def bounded_laws(context: Context) -> Verdict:
     for n, level in itertools.product((1, 10, 1000, 10**6), ZETAS):
         plus, minus = bounded_pair(n, level, G_2=1.5)
         laws = [
-            FiniteLaw(tuple(map(tuple, w.atoms.tolist())), tuple(exactly([w.probabilities])[0])) for w in (plus, minus)
+            RationalLaw(tuple(map(tuple, w.atoms.tolist())), tuple(exactly([w.probabilities])[0]))
+            for w in (plus, minus)
         ]
         rho = plus.rho
         kl = laws[0].kl(laws[1])

@@ -23,7 +23,7 @@ from dpcheck.algorithms.pure_heavy_tails.hard_instances import (
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import lower_bound, optimal_tests
-from dpcheck.harness.hard_instances import FiniteLaw, as_mpf, closest_pair, exactly
+from dpcheck.harness.hard_instances import RationalLaw, as_mpf, closest_pair, exactly
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
@@ -82,7 +82,7 @@ def packed_instances(context: Context, *, d: int) -> Verdict:
     for order, level in itertools.product((2.0, 3.5), (0.01,) if d == 1 else (0.01, 0.1)):
         laws = packed_laws(V, 400, 0.2, level, k=order, G_k=1.3)
         law = laws[len(laws) // 2]
-        finite = FiniteLaw(tuple(map(tuple, law.atoms.tolist())), tuple(exactly([law.probabilities])[0]))
+        finite = RationalLaw(tuple(map(tuple, law.atoms.tolist())), tuple(exactly([law.probabilities])[0]))
         size = stated("pure_heavy_tails/proc-hard-pack", G_k=1.3, p=law.p, k=order)
         with mpmath.workdps(50):
             mean = mpmath.sqrt(mpmath.fsum(as_mpf(x) ** 2 for x in finite.mean()))

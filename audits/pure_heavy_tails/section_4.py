@@ -13,7 +13,7 @@ from dpcheck.algorithms.pure_heavy_tails import Constant
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, lower_bound, risk
-from dpcheck.harness.hard_instances import FiniteLaw
+from dpcheck.harness.hard_instances import RationalLaw
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
 from dpcheck.symbols import BY_NAME
@@ -77,7 +77,7 @@ def every_algorithm_has_its_instance(context: Context, *, size: float, epsilon: 
     facts = [
         lower_bound.Fact("excess risk of the worse instance", max(worst.values()), ">=", order / 128),
         lower_bound.Fact(
-            "E|z|^2 of the class", float(FiniteLaw(((work.size,), (0.0,)), (p, 1 - p)).moment(2)), "<=", 1.0, 1e-9
+            "E|z|^2 of the class", float(RationalLaw(((work.size,), (0.0,)), (p, 1 - p)).moment(2)), "<=", 1.0, 1e-9
         ),
     ]
     found = lower_bound.verdict(facts)

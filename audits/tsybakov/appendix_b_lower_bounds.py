@@ -14,7 +14,7 @@ from dpcheck.algorithms.tsybakov.hard_instances import private_instance, sign_pa
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, lower_bound
-from dpcheck.harness.hard_instances import DIGITS, FiniteLaw, closest_pair
+from dpcheck.harness.hard_instances import DIGITS, RationalLaw, closest_pair
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import proved
@@ -146,7 +146,7 @@ def atoms_have_their_mean(context: Context, *, k: int, d: int) -> Verdict:
         with mpmath.workdps(DIGITS):
             p_ = mpmath.mpf(p.numerator) / p.denominator
             side = p_ ** (-mpmath.mpf(1) / k) * R_K / (2 * mpmath.sqrt(d))
-            law = FiniteLaw((tuple([side] * d), tuple([mpmath.mpf(0)] * d)), (p_, 1 - p_))
+            law = RationalLaw((tuple([side] * d), tuple([mpmath.mpf(0)] * d)), (p_, 1 - p_))
             length = mpmath.sqrt(mpmath.fsum(x**2 for x in law.mean()))
             wanted = p_ ** (1 - mpmath.mpf(1) / k) * R_K / 2
             work = private_instance(np.ones(d), float(p), k=float(k), r_k=R_K, ball="corrected")

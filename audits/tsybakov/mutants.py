@@ -154,7 +154,7 @@ def printed_noise_on_shearing_losses(context: Context) -> Kill:
             clipped_descent(work, sample, np.zeros((1, 2)), steps=steps, eta=1.0, level=1.0, weight=weight)  # type: ignore[arg-type]
         )
     law = Gaussian(8 * math.sqrt(math.log(1e5)))
-    spent = losses.Composition(float(np.linalg.norm(ends[0] - ends[1])) / law.sigma, ())
+    spent = losses.ComposedLoss(float(np.linalg.norm(ends[0] - ends[1])) / law.sigma, ())
     delta, epsilon = spent.delta(1.0)[0], spent.epsilon(1e-5)[0]
     return Kill(killed=delta > 1e-5, by="exact law", samples=0, claim=PROMISE, exact_epsilon=epsilon)
 
@@ -240,7 +240,7 @@ def transcript_cost(kind: type[PermutedAccelerated]) -> Kill:
     seen = case.replay(*turned(16, 3, 2), 40)
     law = seen.movements[0].release.law
     far = np.sqrt(sum(movement.distance**2 for movement in seen.movements)).max()
-    spent = losses.Composition(float(far) / law.sigma, ())  # type: ignore[attr-defined]
+    spent = losses.ComposedLoss(float(far) / law.sigma, ())  # type: ignore[attr-defined]
     delta = spent.delta(1.0)[0]
     return Kill(
         killed=delta > 1e-5 * (1 + 1e-9),

@@ -16,7 +16,7 @@ from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, lower_bound, rate, symbolic
-from dpcheck.harness.hard_instances import DIGITS, FiniteLaw, closest_pair
+from dpcheck.harness.hard_instances import DIGITS, RationalLaw, closest_pair
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree
@@ -105,7 +105,7 @@ def repaired_instance_carries_its_bound(context: Context, *, theta: float, k: fl
     work = repaired(packing[0], n_, d, rho, k, theta)
     opposite = float(work.excess_risk(-work.best[None])[0]) / (2 * work.minimiser_norm) ** theta
     chance = Fraction(p)
-    laws = [FiniteLaw((zero, v), (1 - chance, chance)) for v in (one, other)]
+    laws = [RationalLaw((zero, v), (1 - chance, chance)) for v in (one, other)]
     facts = [
         Fact("E sup |gradient|^k over r_k^k", moment / mpmath.mpf(R_K) ** k_, "<=", 1),
         Fact("excess over |w - w*|^theta at -w*", opposite, "=", 2 ** (1 - theta), tolerance=1e-9),
@@ -163,7 +163,7 @@ def repaired_bound_has_the_stated_order(context: Context) -> Verdict:
 def divergence_of_two_product_laws(context: Context, *, bias: float) -> Verdict:
     """KL of two one-coordinate laws of opposite bias, over bias^2: at least 2, and once more for each coordinate."""
     up = (1 + Fraction(bias)) / 2
-    one, other = (FiniteLaw(((Fraction(1),), (Fraction(-1),)), masses) for masses in ((up, 1 - up), (1 - up, up)))
+    one, other = (RationalLaw(((Fraction(1),), (Fraction(-1),)), masses) for masses in ((up, 1 - up), (1 - up, up)))
     found = float(one.kl(other)) / bias**2
     return accuracy.never_violated(found, 1.0, statement="KL(Q_v, Q_v') <= delta^2 where v, v' differ in one place")
 
@@ -223,7 +223,7 @@ def statistical_instance_carries_its_bound(context: Context, *, theta: float, d:
     bias = _bias(n, d)
     c = bias * math.sqrt(n)
     up = (1 + Fraction(bias)) / 2
-    one, other = (FiniteLaw(((Fraction(1),), (Fraction(-1),)), masses) for masses in ((up, 1 - up), (1 - up, up)))
+    one, other = (RationalLaw(((Fraction(1),), (Fraction(-1),)), masses) for masses in ((up, 1 - up), (1 - up, up)))
     kl = d * one.kl(other)
     with mpmath.workdps(DIGITS):
         fano = 1 - (n * kl + mpmath.log(2)) / (mpmath.mpf(d) / 20 * mpmath.log(2))
@@ -293,7 +293,7 @@ def moments_of_the_atoms_part(context: Context, *, k: int) -> Verdict:
     """(E|x|^2k)^(1/2k) over (E|x|^k)^(1/k) of Theorem 4's atoms, with 50 digits."""
     facts = []
     for p in PROBABILITIES:
-        law = FiniteLaw(((Fraction(3),), (Fraction(0),)), (p, 1 - p))
+        law = RationalLaw(((Fraction(3),), (Fraction(0),)), (p, 1 - p))
         with mpmath.workdps(DIGITS):
             ratio = law.moment(2 * k) ** (mpmath.mpf(1) / (2 * k)) / law.moment(k) ** (mpmath.mpf(1) / k)
             wanted = (mpmath.mpf(p.numerator) / p.denominator) ** (-mpmath.mpf(1) / (2 * k))

@@ -109,6 +109,11 @@ def list_command(
     catalogue = index_of(root, also)
     if paper is not None and paper not in catalogue.papers:
         raise UnknownLabel(paper, catalogue.papers)
+    kinds_here = {claim.kind for claim in catalogue.claims.values()} | {
+        check.kind for check in catalogue.checks.values()
+    }
+    if kind is not None and kind not in kinds_here:
+        raise click.BadParameter(f"got {kind!r}; there are {', '.join(sorted(kinds_here))}", param_hint="--kind")
     wanted_checks = [check for check in catalogue.checks.values() if paper in (None, check.label.partition("/")[0])]
     results = results_of(catalogue, store, only={check.id for check in wanted_checks})
     rows = []
@@ -174,6 +179,8 @@ def _list_row(
 def show_command(label: str, root: str | None, also: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """One statement: what it says, what became of it, and where everything about it stands."""
     label = label.partition("::")[0]
+    if not label.strip():
+        raise click.BadParameter("got an empty label; `dpcheck list` shows every label", param_hint="LABEL")
     catalogue = index_of(root, also, label=label)
     claim = catalogue.claims.get(label)
     if claim is None:

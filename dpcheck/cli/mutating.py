@@ -34,7 +34,7 @@ SHOWN = 60
 
 @click.command("mutate")
 @click.argument("what", nargs=-1, metavar="[LABEL|PAPER]…")
-@click.option("--family", "families", multiple=True, metavar="NAME", help="claim, code or null; may be repeated.")
+@click.option("--family", "families", multiple=True, metavar="NAME", help="claim, code, null, seeded; repeatable.")
 @click.option("--sample", type=click.IntRange(1), help="So many, drawn; null algorithms always.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the draw.")
 @click.option("--size", type=click.Choice(("smoke", "standard")), default="smoke", show_default=True)
@@ -71,6 +71,7 @@ def mutate_command(
            assumption dropped
     code   every number, operator, comparison, minimum, root, guard and statement of the algorithms changed
     null   algorithms that return their start, a constant, a random point or the wrong end
+    seeded the bugs and the correct look-alikes that somebody wrote down, with `@seeded`
 
     \b
     measured     a run, an exact law or a certificate contradicts it
@@ -86,9 +87,9 @@ def mutate_command(
     from dpcheck.engine.mutate.trials import Trials
 
     until = None if budget is None else time.monotonic() + budget
-    catalogue = catalogue_of(root, also)
+    catalogue = catalogue_of(root, also, with_mutants=not families or "seeded" in families)
     try:
-        kinds = choice.checked_families(families)
+        kinds = choice.checked_families(("claim",) if resolution else families)
         found = choice.sample(choice.mutations(catalogue, what, kinds), sample, seed)
     except (InvalidInput, UnknownLabel) as error:
         complain(str(error))
@@ -98,8 +99,9 @@ def mutate_command(
     trials = Trials(
         catalogue, checks, size=size, workers=workers, folders=choice.folders(catalogue), kept=kept, limit=limit
     )
-    click.echo(f"{count(len(found), 'mutant')}, {count(len(checks), 'check')} that may notice them", err=True)
-    trials.trace(_telling("what checks read", len(checks)), until=until)
+    trials.narrow(found)
+    click.echo(f"{count(len(found), 'mutant')}, {count(len(trials.checks), 'check')} that may notice them", err=True)
+    trials.trace(_telling("what checks read", len(trials.checks)), until=until)
     if resolution:
         _resolve(trials, [claim for claim in catalogue.claims.values() if choice.named(claim.label, what)], as_json)
         return
@@ -134,10 +136,10 @@ def _resolve(trials: Trials, claims: list[Claim], as_json: bool) -> None:
 
 
 def noticed_share(trials: Iterable[Trial]) -> float:
-    """Of all that are not argued away, the share that some check noticed; 1 of none."""
-    from dpcheck.engine.mutate.mutation import NOTICED
+    """Of all that are not correct, the share that some check noticed; 1 of none."""
+    from dpcheck.engine.mutate.mutation import CORRECT, NOTICED
 
-    judged = [trial for trial in trials if trial.fate != "argued"]
+    judged = [trial for trial in trials if trial.fate not in CORRECT]
     return sum(trial.fate in NOTICED for trial in judged) / len(judged) if judged else 1.0
 
 
@@ -155,7 +157,7 @@ def _telling(title: str, total: int) -> Any:
 
 
 def _print(trials: list[Trial]) -> None:
-    from dpcheck.engine.mutate.mutation import FATES
+    from dpcheck.engine.mutate.mutation import FATES, MISSED
     from dpcheck.engine.mutate.trials import counted
 
     rows: list[list[str]] = []
@@ -168,7 +170,7 @@ def _print(trials: list[Trial]) -> None:
             + [f"{row.get(fate, 0):,}" for fate in used]
         )
     table(rows, ["paper", "family", "tried", "noticed", *used], right=range(2, 4 + len(used)))
-    left = [trial for trial in trials if trial.fate in ("survived", "unread", "crashed", "refused", "timeout")]
+    left = [trial for trial in trials if trial.fate in MISSED]
     for trial in left[:SHOWN]:
         click.echo(f"{trial.fate:<9} {trial.target}  {trial.operator}: {trial.said}")
     if len(left) > SHOWN:

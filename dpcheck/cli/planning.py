@@ -26,7 +26,7 @@ from dpcheck.errors import DpcheckError, Infeasible
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
-    from dpcheck.engine.planning import Plan, ReleaseRow
+    from dpcheck.engine.planning import AlgorithmPlan, ReleaseRow
     from dpcheck.engine.setting import Setting
     from dpcheck.interfaces import Family
     from dpcheck.privacy import Guarantee
@@ -38,7 +38,7 @@ ROWS = 24
 """Most lines of a table."""
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
+class WholeNumber(click.ParamType):  # type: ignore[type-arg]
     """A whole number, also as 1e5."""
 
     name = "integer"
@@ -54,12 +54,12 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 SETTING = (
-    click.option("--n", type=Size(), required=True, help="Records; users under --m."),
-    click.option("--d", type=Size(), default=1, show_default=True, help="Dimension of the parameter."),
+    click.option("--n", type=WholeNumber(), required=True, help="Records; users under --m."),
+    click.option("--d", type=WholeNumber(), default=1, show_default=True, help="Dimension of the parameter."),
     click.option("--epsilon", type=float, help="Budget: ε-DP, or (ε, δ)-DP with --delta."),
     click.option("--delta", type=float, default=0.0, help="δ of the budget.  [default: 0]"),
     click.option("--rho", type=float, help="Budget: ρ-zCDP."),
-    click.option("--m", type=Size(), default=0, help="Samples of each user, for user-level privacy."),
+    click.option("--m", type=WholeNumber(), default=0, help="Samples of each user, for user-level privacy."),
     click.option("--k", type=float, help="Order of the moment bound."),
     click.option("--D", "D", type=float, default=1.0, show_default=True, help="Diameter of the domain."),
     click.option(
@@ -244,7 +244,7 @@ def figure(value: Any) -> str:
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def _screen(found: Plan, setting: Setting, readings: Readings) -> None:
+def _screen(found: AlgorithmPlan, setting: Setting, readings: Readings) -> None:
     if warning := found.privacy.warning():
         click.echo(warning)
     click.echo(
@@ -292,7 +292,7 @@ def _cut(rows: list[list[str]], head: list[str], what: str) -> None:
         click.echo(f"… and {len(rows) - ROWS:,} more {what}; --json has them all")
 
 
-def _given(found: Plan, setting: Setting) -> str:
+def _given(found: AlgorithmPlan, setting: Setting) -> str:
     """Everything that the numbers rest on, defaults included."""
     parts = [f"n = {setting.n:,}", f"d = {setting.d:,}", str(setting.privacy)]
     parts += [f"m = {setting.m:,}"] * bool(setting.m)
@@ -305,7 +305,7 @@ def _given(found: Plan, setting: Setting) -> str:
     return ", ".join(parts)
 
 
-def _as_dict(found: Plan, setting: Setting, readings: Readings) -> dict[str, Any]:
+def _as_dict(found: AlgorithmPlan, setting: Setting, readings: Readings) -> dict[str, Any]:
     given = {name: value for name, value in dataclasses.asdict(setting).items() if name != "constants"}
     given["moments"] = {f"{order:g}": value for order, value in setting.moments.items()}
     return {

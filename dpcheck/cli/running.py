@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dpcheck.checks import Size
     from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.records import Record
-    from dpcheck.engine.run import Result
+    from dpcheck.engine.run import RunResult
     from dpcheck.engine.store import Merged
 
 SIZES = ("smoke", "standard", "full")
@@ -75,7 +75,7 @@ def run_command(
     sources is computed again.
     """
     from dpcheck.cli.progress import progress
-    from dpcheck.engine.run import Runner
+    from dpcheck.engine.run import CheckRunner
     from dpcheck.engine.store import Store
 
     part = _part(shard)
@@ -91,7 +91,9 @@ def run_command(
     path = Path(store) if store else catalogue.layout.store
     title = " ".join(dict.fromkeys(check.label.partition("/")[0] for check in checks))
     with Store(path) as opened, progress(title, len(checks)) as listener:
-        runner = Runner(catalogue, checks, opened, size=size, seed=seed, workers=workers, shard=part, listener=listener)
+        runner = CheckRunner(
+            catalogue, checks, opened, size=size, seed=seed, workers=workers, shard=part, listener=listener
+        )
         try:
             result = runner.run()
         except KeyboardInterrupt:
@@ -119,7 +121,7 @@ def _part(shard: str | None) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def exit_code(result: Result, *, strict: bool = False) -> Exit:
+def exit_code(result: RunResult, *, strict: bool = False) -> Exit:
     """3 before 7 before 1 before 4 before 0."""
     if result.failures:
         return Exit.INTERNAL
@@ -131,13 +133,13 @@ def exit_code(result: Result, *, strict: bool = False) -> Exit:
     return Exit.UNDECIDED if strict and undecided else Exit.EXPECTED
 
 
-def _witnesses(result: Result, store: Path) -> None:
+def _witnesses(result: RunResult, store: Path) -> None:
     for record in result.records:
         if record.verdict.witness is not None:
             record.verdict.witness.save(witness_path(store, record.verdict.witness))
 
 
-def _remarks(result: Result) -> None:
+def _remarks(result: RunResult) -> None:
     """What was found amiss in the store, and whether the run keeps its promise."""
     from dpcheck.engine.records import told
 
@@ -152,7 +154,7 @@ def _remarks(result: Result) -> None:
         complain(result.unkept)
 
 
-def _table(result: Result) -> None:
+def _table(result: RunResult) -> None:
     """Verdicts, the most telling first; what holds as expected is left out when the table would be long."""
     rows = [("error", failure.key.check, "", failure.message) for failure in result.failures]
     records = sorted(result.records, key=lambda r: (r.expected, _RANK.index(r.verdict.outcome.value)))
@@ -164,7 +166,7 @@ def _table(result: Result) -> None:
         click.echo(f"… and {count(len(rows) - ROWS, 'more verdict')}; `dpcheck list` shows all")
 
 
-def _summary(result: Result, seed: int, store: Path, catalogue: Catalogue) -> None:
+def _summary(result: RunResult, seed: int, store: Path, catalogue: Catalogue) -> None:
     from dpcheck.engine.layout import typed
 
     counts = Counter(record.verdict.outcome.value for record in result.records)
@@ -204,7 +206,7 @@ def _summary(result: Result, seed: int, store: Path, catalogue: Catalogue) -> No
     click.echo(f"  {verdict} · store {shown(store.resolve())} · next: {follow}")
 
 
-def _as_dict(result: Result, size: str, seed: int, code: Exit) -> dict[str, Any]:
+def _as_dict(result: RunResult, size: str, seed: int, code: Exit) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "size": size,
@@ -235,7 +237,7 @@ def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ..
 
     Exit 6 when some are not.
     """
-    from dpcheck.engine.run import Runner
+    from dpcheck.engine.run import CheckRunner
     from dpcheck.engine.store import Store
 
     catalogue = catalogue_of(root, also)
@@ -247,7 +249,7 @@ def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ..
         code = Exit.EXPECTED
         for size, seed, ids in opened.runs():
             checks = [check for check in catalogue.checks.values() if check.id in ids]
-            result = Runner(catalogue, checks, opened, size=cast("Size", size), seed=seed).run(compute=False)
+            result = CheckRunner(catalogue, checks, opened, size=cast("Size", size), seed=seed).run(compute=False)
             if result.records or result.failures or result.waiting:
                 click.echo(f"{size}, seed {seed}")
                 _table(result)

@@ -11,7 +11,7 @@ from dpcheck.verdicts import Outcome
 if TYPE_CHECKING:
     from dpcheck.checks import Check
     from dpcheck.claims import Claim
-    from dpcheck.derivations import Transcript
+    from dpcheck.derivations import ExecutedDerivation
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class TranscriptCard:
     steps: tuple[StepCard, ...]
 
     @classmethod
-    def of(cls, transcript: Transcript) -> TranscriptCard:
+    def of(cls, transcript: ExecutedDerivation) -> TranscriptCard:
         from dpcheck.printing import inline
 
         steps = []

@@ -20,15 +20,15 @@ from dpcheck.engine.own import Own
 from dpcheck.engine.shelf import Asked, near
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
-from dpcheck.errors import CollectionError, UnknownLabel
+from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
 from dpcheck.labels import LABEL, split_label
 
 if TYPE_CHECKING:
     from dpcheck.checks import Check, Unchecked
     from dpcheck.claims import Claim, Paper
-    from dpcheck.derivations import Derivation, Finding, Transcript, Underived
+    from dpcheck.derivations import Derivation, ExecutedDerivation, Finding, Underived
     from dpcheck.interfaces import Algorithm
-    from dpcheck.mutants import Mutant
+    from dpcheck.mutants import Mutant, Seeded
     from dpcheck.panels import Contest, Panel, Size
 
 __all__ = ["Catalogue", "algorithm", "algorithms", "claim", "claims", "current", "derived", "in_force", "load"]
@@ -41,7 +41,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     """One collection; `load` makes it of everything, `dpcheck.engine.fetching` of what is asked for.
 
     Attributes:
-        papers, claims, checks, unchecked, mutants: by key, label, id, label, name.
+        papers, claims, checks, unchecked, mutants, seeded: by key, label, id, label, name, id.
         derivations, underived, findings: by label; panels, contests, sizes: by key.
         files: check id -> the content file that defines it.
         own: papers of one's own, with their algorithms; guests: keys of those that are known only because they are
@@ -52,6 +52,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     papers: dict[str, Paper] = field(default_factory=dict)
     unchecked: dict[str, Unchecked] = field(default_factory=dict)
     mutants: dict[str, Mutant] = field(default_factory=dict)
+    seeded: dict[str, Seeded] = field(default_factory=dict)
     derivations: dict[str, Derivation] = field(default_factory=dict)
     underived: dict[str, Underived] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     guests: set[str] = field(default_factory=set)
     kept: Kept | None = None
     _borrowed: set[str] = field(default_factory=set)
-    _transcripts: dict[str, Transcript] = field(default_factory=dict)
+    _transcripts: dict[str, ExecutedDerivation] = field(default_factory=dict)
     _order: dict[Path, int] = field(default_factory=dict)
 
     # -- what is asked of it ------------------------------------------------------------------------------------
@@ -73,7 +74,7 @@ class Catalogue(Shelves["Claim", "Check"]):
             raise UnknownLabel(label, self.claims)
         return self.claims[label]
 
-    def transcript(self, label: str) -> Transcript | None:
+    def transcript(self, label: str) -> ExecutedDerivation | None:
         """The executed derivation of a statement (of a reading, when the label names one that has its own), if any."""
         found = next(iter(self.derivations_of(label)), None)
         if found is None or not all(
@@ -114,7 +115,7 @@ class Catalogue(Shelves["Claim", "Check"]):
         for argument in wanted:
             found = self._named(argument)
             if found is None:
-                raise UnknownLabel(argument, [*self.claims, *self.papers, *self.checks])
+                raise self._unknown(argument)
             chosen.update((check.id, check) for check in found)
         return self._sorted(chosen.values())
 
@@ -130,6 +131,15 @@ class Catalogue(Shelves["Claim", "Check"]):
         if path.exists():
             return [c for c in checks if self.files[c.id].path.is_relative_to(path)]
         return None
+
+    def _unknown(self, argument: str) -> DpcheckError:
+        """That an argument names nothing, in words of what it looks like: a path, a check or a label."""
+        label, _, name = argument.partition("::")
+        if name and (of_label := sorted(check.name for check in near(self.checks, label) if check.label == label)):
+            return InvalidInput(f"{label} has no check {name!r}; it has {', '.join(of_label)}")
+        if argument.endswith("/") or argument.count("/") > 1 or argument.endswith(".py"):
+            return InvalidInput(f"{argument!r} is no file, folder or label; `dpcheck list` shows every label")
+        return UnknownLabel(argument, [*self.claims, *self.papers, *self.checks])
 
     def claims_of(self, statement: str) -> list[Claim]:
         return near(self.claims, statement)
@@ -339,12 +349,12 @@ def load_from(found: layout.Layout, paths: Sequence[Path | str] = (), *, with_mu
             own.collect_guest(catalogue, key, folder, kinds)
         catalogue.conform()
         if with_mutants:
-            from dpcheck.mutants import Mutant
+            from dpcheck.mutants import Mutant, Seeded
 
             for folder in catalogue.layout.mutants:
                 opened(catalogue, folder)
             for file in catalogue.bugs():
-                catalogue.collect(file, (Mutant,))
+                catalogue.collect(file, (Mutant, Seeded))
     return catalogue
 
 
@@ -373,6 +383,8 @@ def _extra(catalogue: Catalogue, path: Path, kinds: tuple[type, ...]) -> None:
             own.collect_paper(catalogue, folder, kinds)
     elif path.is_dir():
         _folder(catalogue, path, kinds)
+    elif path.is_file() and path.suffix != ".py":
+        raise InvalidInput(f"{path} is no Python file; checks stand in .py files or in folders of them")
     elif path.is_file():
         catalogue.folders.append(path.parent)
         collect.forget(path.parent)
@@ -410,7 +422,7 @@ def claim(label: str) -> Claim:
     return current().claim(label)
 
 
-def derived(label: str) -> Transcript:
+def derived(label: str) -> ExecutedDerivation:
     """The executed derivation of a statement. Raises `UnknownLabel`."""
     found = current().transcript(label)
     if found is None:

@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable, Iterator
 
 from dpcheck.checks import Check, Context
-from dpcheck.derivations import Derivation, Transcript
+from dpcheck.derivations import Derivation, ExecutedDerivation
 from dpcheck.errors import UnknownLabel
 from dpcheck.verdicts import Verdict
 
 NAME = "derivation"
-Transcripts = Callable[[str], Transcript]
+Transcripts = Callable[[str], ExecutedDerivation]
 """Label -> the executed derivation of its statement; raises `UnknownLabel` where there is none."""
 
 
@@ -27,7 +27,7 @@ def check_of(derivation: Derivation, transcripts: Transcripts) -> Check:
     return Check(derivation.label, "symbolic", execute, expect=derivation.expect, also=derivation.also)
 
 
-def _in_words(transcript: Transcript, transcripts: Transcripts) -> Iterator[str]:
+def _in_words(transcript: ExecutedDerivation, transcripts: Transcripts) -> Iterator[str]:
     """The claims that a derivation goes out from, directly or not, whose own derivations are in words, in part."""
     seen, queue = {transcript.label}, list(transcript.used)
     while queue:

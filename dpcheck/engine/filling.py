@@ -14,7 +14,7 @@ from dpcheck.errors import CollectionError
 
 if TYPE_CHECKING:
     from dpcheck.claims import Paper
-    from dpcheck.derivations import Transcript
+    from dpcheck.derivations import ExecutedDerivation
     from dpcheck.engine.catalogue import Catalogue
 
 
@@ -29,9 +29,9 @@ class Table(NamedTuple):
 def kinds_of_content() -> tuple[type, ...]:
     """What is picked from content files."""
     from dpcheck.claims import Paper
-    from dpcheck.mutants import Mutant
+    from dpcheck.mutants import Mutant, Seeded
 
-    return Paper, *(kind for kind in _tables() if kind is not Mutant)
+    return Paper, *(kind for kind in _tables() if kind not in (Mutant, Seeded))
 
 
 @functools.cache
@@ -39,7 +39,7 @@ def _tables() -> dict[type, Table]:
     from dpcheck.checks import Check, Unchecked
     from dpcheck.claims import Claim
     from dpcheck.derivations import Derivation, Finding, Underived
-    from dpcheck.mutants import Mutant
+    from dpcheck.mutants import Mutant, Seeded
     from dpcheck.panels import Contest, Panel, Size
 
     return {
@@ -53,6 +53,7 @@ def _tables() -> dict[type, Table]:
         Contest: Table("contests", "key", "contest "),
         Size: Table("sizes", "key", "size "),
         Mutant: Table("mutants", "name"),
+        Seeded: Table("seeded", "id"),
     }
 
 
@@ -92,7 +93,7 @@ def _add(catalogue: Catalogue, item: Any, file: ContentFile, *, own: bool) -> No
             catalogue.files[check.id] = file
 
 
-def _derived(label: str) -> Transcript:
+def _derived(label: str) -> ExecutedDerivation:
     from dpcheck.engine.catalogue import derived
 
     return derived(label)

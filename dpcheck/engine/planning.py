@@ -75,7 +75,7 @@ WHATS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class AlgorithmPlan:
     """What `dpcheck plan` shows."""
 
     label: str
@@ -138,7 +138,7 @@ def _with_inner(chosen: Any, path: Sequence[str], value: Any) -> Any:
     return dataclasses.replace(chosen, **{name: inner})
 
 
-def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequence[Claim] = ()) -> Plan:
+def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequence[Claim] = ()) -> AlgorithmPlan:
     """The schedule of an algorithm and what follows from it.
 
     Args:
@@ -152,7 +152,7 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
     """
     chosen = build(label, settings, setting.k)
     schedule = chosen.schedule(setting.problem, setting.n)
-    return Plan(
+    return AlgorithmPlan(
         label=chosen.label,
         reading=label.partition("@")[2] or "as-printed",
         settings=settings,

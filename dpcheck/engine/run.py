@@ -30,7 +30,7 @@ from dpcheck.verdicts import Outcome, Verdict
 
 
 @dataclass(frozen=True)
-class Task:
+class CellTask:
     """One cell, by names only: how a worker is told what to do."""
 
     layout: Layout
@@ -44,7 +44,7 @@ class Task:
 class Done:
     """What became of one cell: its measurement as text, or why there is none."""
 
-    task: Task
+    task: CellTask
     measured: str | None
     seconds: float
     message: str = ""
@@ -70,7 +70,7 @@ class Listener:
 
 
 @dataclass
-class Result:
+class RunResult:
     """What one run found.
 
     Attributes:
@@ -132,7 +132,7 @@ class _Progress:
         return all(cell_key(cell) in self.found for cell in self.cells)
 
 
-class Runner:
+class CheckRunner:
     """One run of some checks at one size and seed.
 
     Args:
@@ -168,7 +168,7 @@ class Runner:
         self.catalogue, self.store, self.size, self.seed = catalogue, store, size, seed
         self.workers, self.shard = workers, shard
         self.listener = listener or Listener()
-        self.result = Result()
+        self.result = RunResult()
         sources = catalogue.fingerprints(check.id for check in checks)
         self._checks = {check.id: self._begin(check, sources[check.id]) for check in checks}
         self.result.declared = math.fsum(check.may_spend for check in checks)
@@ -182,7 +182,7 @@ class Runner:
             progress.skipped = f"needs {' and '.join(lacks)}, which is not installed"
         return progress
 
-    def run(self, *, compute: bool = True) -> Result:
+    def run(self, *, compute: bool = True) -> RunResult:
         """Computes what is missing and concludes every check whose cells are all there.
 
         Args:
@@ -206,7 +206,7 @@ class Runner:
 
     # -- cells --------------------------------------------------------------------------------------------------
 
-    def _plan(self) -> list[Task]:
+    def _plan(self) -> list[CellTask]:
         """The cells of this shard that the store lacks, those that took longest before first."""
         tasks, place = [], 0
         for progress in self._checks.values():
@@ -215,12 +215,12 @@ class Runner:
                 place += 1
                 key = CellKey(progress.check.id, cell_key(cell), self.size, self.seed, progress.sources)
                 if key.cell not in progress.found and mine and not progress.skipped:
-                    tasks.append(Task(self.catalogue.layout, self.catalogue.paths, progress.check.id, index, key))
+                    tasks.append(CellTask(self.catalogue.layout, self.catalogue.paths, progress.check.id, index, key))
                     progress.open += 1
         took = self.store.durations(self.size)
         return sorted(tasks, key=lambda task: -took.get((task.check, task.key.cell), 0.0))
 
-    def _done(self, tasks: list[Task]) -> Iterator[Done]:
+    def _done(self, tasks: list[CellTask]) -> Iterator[Done]:
         if self.workers == 1 or len(tasks) < 2:
             yield from (compute_cell(task, self.catalogue) for task in tasks)
             return
@@ -326,7 +326,7 @@ class Runner:
 # -- what a worker does ------------------------------------------------------------------------------------------------
 
 
-def compute_cell(task: Task, catalogue: Catalogue | None = None) -> Done:
+def compute_cell(task: CellTask, catalogue: Catalogue | None = None) -> Done:
     """Measures one cell; an exception becomes part of the answer. BLAS runs on one thread everywhere, so that the
     number of workers cannot change the last bit of a sum."""
     import threadpoolctl  # type: ignore[import-untyped]
@@ -352,7 +352,7 @@ def _quiet() -> contextlib.AbstractContextManager[Any]:
     return contextlib.redirect_stdout(sys.stderr)
 
 
-def _of_worker(task: Task) -> Catalogue:
+def _of_worker(task: CellTask) -> Catalogue:
     """This worker's catalogue, loaded once, and again when the task was planned from newer sources.
 
     Raises:
@@ -394,6 +394,6 @@ def _trace() -> str:
         return ""
 
 
-def run(catalogue: Catalogue, checks: Iterable[Check], store: Store, **options: Any) -> Result:
-    """Runs checks and returns their verdicts; the options are those of `Runner`."""
-    return Runner(catalogue, list(checks), store, **options).run()
+def run(catalogue: Catalogue, checks: Iterable[Check], store: Store, **options: Any) -> RunResult:
+    """Runs checks and returns their verdicts; the options are those of `CheckRunner`."""
+    return CheckRunner(catalogue, list(checks), store, **options).run()

@@ -21,7 +21,7 @@ Quotes = dict[str, list[tuple[Path, int]]]
 """Label -> the files and lines where it stands in quotes."""
 
 
-class Statement(Protocol):
+class Labelled(Protocol):
     """What is asked of a claim here."""
 
     @property
@@ -41,7 +41,7 @@ class Examined(Protocol):
     def labels(self) -> tuple[str, ...]: ...
 
 
-C = TypeVar("C", bound=Statement)
+C = TypeVar("C", bound=Labelled)
 K = TypeVar("K", bound=Examined)
 
 

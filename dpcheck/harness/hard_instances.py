@@ -70,7 +70,7 @@ def _distance(a: Sequence[Fraction], b: Sequence[Fraction], distance: Distance) 
 
 
 @dataclass(frozen=True)
-class FiniteLaw:
+class RationalLaw:
     """A law with finitely many atoms, in exact arithmetic.
 
     Attributes:
@@ -105,7 +105,7 @@ class FiniteLaw:
             norm = size or (lambda atom: mpmath.sqrt(mpmath.fsum(as_mpf(x) ** 2 for x in atom)))
             return as_mpf(self.expect(lambda atom: as_mpf(norm(atom)) ** as_mpf(k)))
 
-    def total_variation(self, other: FiniteLaw) -> Number:
+    def total_variation(self, other: RationalLaw) -> Number:
         """sup_S |P(S) - Q(S)|; atoms are matched by equality."""
         with mpmath.workdps(DIGITS):
             gap: Number = 0
@@ -114,7 +114,7 @@ class FiniteLaw:
                     gap = _plus(gap, _plus(mass, _times(-1, its)))
             return gap
 
-    def kl(self, other: FiniteLaw) -> Any:
+    def kl(self, other: RationalLaw) -> Any:
         """Kullback-Leibler divergence of this law from `other`, with 50 digits; inf where it is not dominated."""
         with mpmath.workdps(DIGITS):
             parts = [(as_mpf(mass), as_mpf(its)) for mass, its in self._matched(other)]
@@ -122,7 +122,7 @@ class FiniteLaw:
                 return mpmath.inf
             return mpmath.fsum(mass * mpmath.log(mass / its) for mass, its in parts if mass > 0)
 
-    def _matched(self, other: FiniteLaw) -> list[tuple[Number, Number]]:
+    def _matched(self, other: RationalLaw) -> list[tuple[Number, Number]]:
         table: dict[tuple[Number, ...], list[Number]] = {}
         for law, side in ((self, 0), (other, 1)):
             for atom, mass in zip(law.atoms, law.masses, strict=True):

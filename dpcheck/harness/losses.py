@@ -65,7 +65,7 @@ def symmetric(profile: Profile, top: float, attained: bool, key: tuple[object, .
     return LawPair((profile, profile), (top, top), attained, key, cheap)
 
 
-class Composition:
+class ComposedLoss:
     """Independent releases together, for one pair of neighbours and both directions of it.
 
     Args:
@@ -244,7 +244,7 @@ def _hockey_stick(losses: Array, masses: Array, infinite: float, epsilon: float)
 # Where parts come from.
 
 
-def compose(schedule: Schedule[Any], distances: Mapping[str, float | Sequence[float]]) -> Composition:
+def compose(schedule: Schedule[Any], distances: Mapping[str, float | Sequence[float]]) -> ComposedLoss:
     """The worst pair whose cores lie that far apart.
 
     Args:
@@ -266,7 +266,7 @@ def compose(schedule: Schedule[Any], distances: Mapping[str, float | Sequence[fl
         for apart in uses:
             if apart > 0:
                 _sort(release.law, apart, release, squares, parts)
-    return Composition(math.sqrt(math.fsum(squares)), _once(parts))
+    return ComposedLoss(math.sqrt(math.fsum(squares)), _once(parts))
 
 
 def _sort(law: Law, apart: float, release: Release, squares: list[float], parts: list[LawPair]) -> None:
@@ -310,7 +310,7 @@ def _response(pure: float, epsilon: float) -> float:
     return -math.expm1(epsilon - pure) / (1 + math.exp(-pure))
 
 
-def of_replay(replay: Replay) -> Composition:
+def of_replay(replay: Replay) -> ComposedLoss:
     """The pair that was replayed, exactly: shifts of Laplace noise coordinate by coordinate, selections by their pmf.
 
     Raises:
@@ -337,7 +337,7 @@ def of_replay(replay: Replay) -> Composition:
             parts.append(_finite(law.log_probabilities(core[None])[0], law.log_probabilities(other[None])[0]))
         else:
             _sort(law, apart, movement.release, squares, parts)
-    return Composition(math.sqrt(math.fsum(squares)), _once(parts))
+    return ComposedLoss(math.sqrt(math.fsum(squares)), _once(parts))
 
 
 def _laplace(shift: float, scale: float) -> LawPair:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpcheck import seeds
 from dpcheck.errors import InvalidInput
-from dpcheck.harness.losses import Composition
+from dpcheck.harness.losses import ComposedLoss
 from dpcheck.harness.replay import Case
 from dpcheck.interfaces import Array, Schedule
 from dpcheck.numerics import edge
@@ -89,7 +89,7 @@ def slack(schedule: Schedule[Any], distances: Mapping[str, float | Sequence[floa
 
 
 def judge(
-    composition: Composition,
+    composition: ComposedLoss,
     claim: Guarantee,
     *,
     covers: str = "",
@@ -123,7 +123,7 @@ def judge(
     return undecided(reason, "exact", numbers=numbers)
 
 
-def _compare(composition: Composition, claim: Guarantee, rho: float | None) -> tuple[float, float, float, str]:
+def _compare(composition: ComposedLoss, claim: Guarantee, rho: float | None) -> tuple[float, float, float, str]:
     """(from below, from above, allowed, of what): where the claim is closest to breaking."""
     if isinstance(claim, ApproxDP):
         if claim.delta == 0:

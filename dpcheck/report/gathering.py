@@ -14,7 +14,7 @@ from dpcheck.engine.records import Record
 from dpcheck.errors import UnknownLabel
 from dpcheck.labels import split_label
 from dpcheck.report import comparisons, tables
-from dpcheck.report.model import HOMES, READINGS, Link, PaperView, Reading, Report, Result, Statement
+from dpcheck.report.model import HOMES, READINGS, CheckedReading, PaperView, Reading, Report, SourceLink, StatementPage
 
 if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
@@ -54,7 +54,7 @@ def build(
     )
 
 
-def _paper(catalogue: Catalogue, key: str, statements: list[Statement]) -> PaperView:
+def _paper(catalogue: Catalogue, key: str, statements: list[StatementPage]) -> PaperView:
     paper = catalogue.papers.get(key)
     if paper is None:
         return PaperView(key, key, "", "", tuple(statements))
@@ -71,17 +71,17 @@ class _Shown:
     stale: Collection[str]
     earlier: Mapping[str, Record]
 
-    def link(self, home: Home) -> Link:
+    def link(self, home: Home) -> SourceLink:
         return _link(home, self.catalogue.root, self.out)
 
-    def result(self, check: Check) -> Result:
+    def result(self, check: Check) -> CheckedReading:
         claim, link = self.catalogue.claims.get(check.label), self.link(self.catalogue.home(check.id))
         record = self.by_check.get(check.id)
         reached = self.catalogue.reached(check.label, self.catalogue.layout.home)
-        return Result(check, record, check.id in self.stale, link, claim, self.earlier.get(check.id), reached)
+        return CheckedReading(check, record, check.id in self.stale, link, claim, self.earlier.get(check.id), reached)
 
 
-def _statement(shown: _Shown, label: str, labels: set[str]) -> Statement:
+def _statement(shown: _Shown, label: str, labels: set[str]) -> StatementPage:
     def order(name: str) -> tuple[int, str]:
         reading = split_label(name)[2] or "as-printed"
         return (READINGS.index(reading) if reading in READINGS else len(READINGS), reading)
@@ -93,7 +93,7 @@ def _statement(shown: _Shown, label: str, labels: set[str]) -> Statement:
     links = _links([home for name in sorted(labels) for home in _homes(catalogue, name)], catalogue.root, shown.out)
     reason = next((u.reason for name, u in catalogue.underived.items() if name.partition("@")[0] == label), "")
     derived = (catalogue.transcript(name) for name in sorted(catalogue.derivations) if name.partition("@")[0] == label)
-    return Statement(label, title, readings, links, tuple(t for t in derived if t is not None), reason)
+    return StatementPage(label, title, readings, links, tuple(t for t in derived if t is not None), reason)
 
 
 def _reading(shown: _Shown, label: str) -> Reading:
@@ -122,7 +122,7 @@ def _homes(catalogue: Catalogue, label: str) -> list[Home]:
         return []
 
 
-def _links(homes: list[Home], root: pathlib.Path, out: pathlib.Path) -> tuple[Link, ...]:
+def _links(homes: list[Home], root: pathlib.Path, out: pathlib.Path) -> tuple[SourceLink, ...]:
     """One link a kind and file, to the first line that names the label; code first, mutants last."""
     first: dict[tuple[int, str], Home] = {}
     for home in homes:
@@ -130,15 +130,15 @@ def _links(homes: list[Home], root: pathlib.Path, out: pathlib.Path) -> tuple[Li
     return tuple(_link(first[key], root, out) for key in sorted(first))
 
 
-def _link(home: Home, root: pathlib.Path, out: pathlib.Path) -> Link:
+def _link(home: Home, root: pathlib.Path, out: pathlib.Path) -> SourceLink:
     """Relative to the report when file and report are both under the root; else text only."""
     full = root / home.path
     if not (full.is_file() and _within(full, root) and _within(out, root)):
         name = home.path if not pathlib.PurePath(home.path).is_absolute() else pathlib.PurePath(home.path).name
-        return Link(home.kind, f"{name}:{home.line}", "")
+        return SourceLink(home.kind, f"{name}:{home.line}", "")
     href = pathlib.PurePath(os.path.relpath(full.resolve(), out.resolve())).as_posix()
     place = _heading(full, home.line) if full.suffix == ".md" else f"#L{home.line}"
-    return Link(home.kind, f"{home.path}:{home.line}", href + place)
+    return SourceLink(home.kind, f"{home.path}:{home.line}", href + place)
 
 
 def _within(path: pathlib.Path, root: pathlib.Path) -> str:

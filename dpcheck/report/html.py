@@ -8,7 +8,7 @@ import markupsafe
 
 from dpcheck.report import figures, tables
 from dpcheck.report.comparisons import PanelView
-from dpcheck.report.model import Link, Reading, Report, Result
+from dpcheck.report.model import CheckedReading, Reading, Report, SourceLink
 from dpcheck.report.pages import create_environment, signed
 
 _WORDS = {sign: outcome for outcome, sign in tables.SIGNS.items()}
@@ -33,7 +33,7 @@ def render(report: Report) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n") if line.strip()) + "\n"
 
 
-def _picture(result: Result) -> str:
+def _picture(result: CheckedReading) -> str:
     prefix = f"{result.paper}-{result.stem}"
     return figures.inline(result.svg, prefix).replace("<svg ", f'<svg role="img" aria-label="{result.check.id}" ', 1)
 
@@ -54,6 +54,6 @@ def _strong(line: str) -> markupsafe.Markup:
     return markupsafe.Markup("<strong>{}</strong>{}").format(word, rest)
 
 
-def _file_link(link: Link) -> markupsafe.Markup:
+def _file_link(link: SourceLink) -> markupsafe.Markup:
     text = markupsafe.Markup("{} <code>{}</code>").format(link.kind, link.text)
     return markupsafe.Markup('<a href="{}">{}</a>').format(link.href, text) if link.href else text

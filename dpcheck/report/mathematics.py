@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from dpcheck.claims import Claim
-from dpcheck.derivations import Formula as Line
+from dpcheck.derivations import Formula
 from dpcheck.printing import escaped, latex, markdown, mathml
 
 _RELATIONS = {"<=": (r"\leq", "≤"), ">=": (r"\geq", "≥"), "=": ("=", "="), "is": (":", ":")}
@@ -19,7 +19,7 @@ _SCRIPTS = re.compile(r"(\w(?:[_^](?:\{[^_^{}]+\}|[\w+−]+?(?![\w+−])))+|[|<>
 
 
 @dataclass(frozen=True)
-class Formula:
+class Display:
     """One display: what it is, and its two forms."""
 
     caption: str
@@ -27,7 +27,7 @@ class Formula:
     mathml: str
 
 
-def formulas(claim: Claim) -> list[Formula]:
+def formulas(claim: Claim) -> list[Display]:
     """The O-form as printed and the bound with constants, whichever the claim has."""
     found = []
     if claim.order is not None:
@@ -38,32 +38,32 @@ def formulas(claim: Claim) -> list[Formula]:
     return found
 
 
-def assumptions(claim: Claim) -> list[Formula]:
+def assumptions(claim: Claim) -> list[Display]:
     """Each assumption by itself; a conjunction is taken apart."""
     parts = [part for one in claim.assumptions for part in (one.args if isinstance(one, sp.And) else (one,))]
     return [expression(part) for part in sorted(set(parts), key=sp.default_sort_key)]
 
 
-def expression(value: Any) -> Formula:
+def expression(value: Any) -> Display:
     """A bare expression or relation."""
-    return Formula("", markdown(latex(value)), f"<math>{mathml(value)}</math>")
+    return Display("", markdown(latex(value)), f"<math>{mathml(value)}</math>")
 
 
-def line(formula: Line) -> Formula:
+def line(formula: Formula) -> Display:
     """A formula of a derivation: expressions or words on its left."""
     if isinstance(formula.left, sp.Basic):
         shown = markdown(f"{latex(formula.left)} {formula.latex_sign} {latex(formula.right)}")
         sign = f"<mo>{escaped(formula.unicode_sign)}</mo>"
-        return Formula("", shown, f'<math display="block">{mathml(formula.left)}{sign}{mathml(formula.right)}</math>')
+        return Display("", shown, f'<math display="block">{mathml(formula.left)}{sign}{mathml(formula.right)}</math>')
     return _formula("", str(formula.left), (formula.latex_sign, formula.unicode_sign), formula.right)
 
 
-def _formula(caption: str, quantity: str, signs: tuple[str, str], bound: sp.Expr) -> Formula:
+def _formula(caption: str, quantity: str, signs: tuple[str, str], bound: sp.Expr) -> Display:
     left = _words(quantity)
     shown = f"{signs[0]} {latex(bound)}"
     text = f"<mtext>{escaped(quantity)}&#160;</mtext>" if quantity else ""
     display = f'<math display="block">{text}<mo>{escaped(signs[1])}</mo>{mathml(bound)}</math>'
-    return Formula(caption, markdown(rf"{left} \ {shown}" if left else shown), display)
+    return Display(caption, markdown(rf"{left} \ {shown}" if left else shown), display)
 
 
 def _words(quantity: str) -> str:

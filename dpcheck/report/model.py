@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, Check
 from dpcheck.claims import Claim, Grade
-from dpcheck.derivations import Transcript
+from dpcheck.derivations import ExecutedDerivation
 from dpcheck.engine.records import Record
 from dpcheck.harness import budget
 from dpcheck.labels import Standing, split_label, standing
@@ -27,7 +27,7 @@ HOMES = ("algorithm", "bound", "derivation", "audit", "mutant")
 
 
 @dataclass(frozen=True)
-class Link:
+class SourceLink:
     """A file of the tree; `href` is relative to the report and empty where the file lies outside of it."""
 
     kind: str
@@ -36,13 +36,13 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Result:
+class CheckedReading:
     """One check of a reading, and its record if there is one."""
 
     check: Check
     record: Record | None
     stale: bool
-    link: Link
+    link: SourceLink
     claim: Claim | None = None
     earlier: Record | None = None
     """A stale record of a larger size, beside the fresh one."""
@@ -241,7 +241,7 @@ class Reading:
 
     label: str
     claim: Claim | None
-    results: tuple[Result, ...]
+    results: tuple[CheckedReading, ...]
     unchecked: str
     siblings: bool
     """Whether other readings of the statement have checks."""
@@ -260,14 +260,14 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Statement:
+class StatementPage:
     """Everything under one label, all readings beside each other."""
 
     label: str
     title: str
     readings: tuple[Reading, ...]
-    links: tuple[Link, ...]
-    derivations: tuple[Transcript, ...] = ()
+    links: tuple[SourceLink, ...]
+    derivations: tuple[ExecutedDerivation, ...] = ()
     underived: str = ""
     """Why there is no derivation, where that is said."""
 
@@ -284,7 +284,7 @@ class Statement:
         return [reading.claim for reading in self.readings if reading.claim is not None]
 
     @property
-    def results(self) -> list[Result]:
+    def results(self) -> list[CheckedReading]:
         return [result for reading in self.readings for result in reading.results]
 
     @property
@@ -302,7 +302,7 @@ class Statement:
         return next(iter(graded), next((claim.remark for claim in self.claims if claim.remark), ""))
 
     @property
-    def witnesses(self) -> list[Result]:
+    def witnesses(self) -> list[CheckedReading]:
         return [result for result in self.results if result.witness is not None]
 
     @property
@@ -310,12 +310,12 @@ class Statement:
         return sorted({result.outcome for result in self.results} or {"no check"})
 
 
-def _once(statements: Iterable[Statement]) -> list[Result]:
+def _once(statements: Iterable[StatementPage]) -> list[CheckedReading]:
     """The results of statements, each check once, though several labels may show it."""
     return list({result.check.id: result for statement in statements for result in statement.results}.values())
 
 
-def _counts(results: Iterable[Result]) -> dict[str, int]:
+def _counts(results: Iterable[CheckedReading]) -> dict[str, int]:
     """Outcomes of the checks that look at a statement; what only compares our transcription is counted apart."""
     return tables.counted(result.outcome for result in results if not result.is_transcription)
 
@@ -328,7 +328,7 @@ class PaperView:
     title: str
     authors: str
     reference: str
-    statements: tuple[Statement, ...]
+    statements: tuple[StatementPage, ...]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -365,11 +365,11 @@ class Report:
     findings: tuple[FindingView, ...] = ()
 
     @property
-    def statements(self) -> list[Statement]:
+    def statements(self) -> list[StatementPage]:
         return [statement for paper in self.papers for statement in paper.statements]
 
     @property
-    def results(self) -> list[Result]:
+    def results(self) -> list[CheckedReading]:
         """Every check once, though it may be shown under several statements."""
         return _once(self.statements)
 
@@ -404,11 +404,11 @@ class Report:
         return spent > RUN_FAILURE_PROBABILITY * (1 + 1e-9)
 
     @property
-    def unexpected(self) -> list[Result]:
+    def unexpected(self) -> list[CheckedReading]:
         return [result for result in self.results if result.unexpected]
 
     @property
-    def stale(self) -> list[Result]:
+    def stale(self) -> list[CheckedReading]:
         return [result for result in self.results if result.stale]
 
     @property
@@ -422,11 +422,11 @@ class Report:
                 made[key] = made.get(key, 0) + 1
         return [(size, str(seed), versions, count) for (size, seed, versions), count in sorted(made.items())]
 
-    def graded(self, grade: str) -> list[Statement]:
+    def graded(self, grade: str) -> list[StatementPage]:
         return [statement for statement in self.statements if statement.grade == grade]
 
     @property
-    def ungraded(self) -> list[Result]:
+    def ungraded(self) -> list[CheckedReading]:
         """Refuted, although no claim of the statement has a grade: a finding that nobody has judged yet.
 
         A statement of our own accuses nobody and has no grade.

@@ -11,7 +11,7 @@ import sympy as sp
 from dpcheck.claims import Claim
 from dpcheck.derivations import Step
 from dpcheck.report import MARKER, mathematics, tables
-from dpcheck.report.model import Link, PaperView, Reading, Report, Result
+from dpcheck.report.model import CheckedReading, PaperView, Reading, Report, SourceLink
 
 MEANING = (
     "**holds**: an exact computation, a certificate, a count or algebra establishes the statement in every cell "
@@ -167,13 +167,13 @@ def signed(reading: Reading) -> str:
     return f"{tables.SIGNS[gravest]} {reading.status}" if gravest else reading.status
 
 
-def _result_link(result: Result) -> str:
+def _result_link(result: CheckedReading) -> str:
     label = result.check.label
     paper, _, item = label.partition("/")
     return f"[`{label}`]({paper}.md#{item.replace('@', '-')})"
 
 
-def _file_link(link: Link) -> str:
+def _file_link(link: SourceLink) -> str:
     text = f"{link.kind} `{link.text}`"
     return f"[{text}]({link.href})" if link.href else text
 

@@ -115,6 +115,12 @@ def test_nothing_to_run(root: Path, cli: Cli) -> None:
 
 def test_unknown_arguments(root: Path, cli: Cli) -> None:
     assert "did you mean toy/lem-2" in cli("run", "toy/lem2", code=2).stderr
+    assert "'nofolder/' is no file, folder or label" in cli("run", "nofolder/", code=2).stderr
+    assert "toy/lem-2 has no check 'nosuch'; it has " in cli("run", "toy/lem-2::nosuch", code=2).stderr
+    (root / "notes.txt").write_text("hello")
+    assert "notes.txt is no Python file" in cli("run", str(root / "notes.txt"), code=2).stderr
+    assert "got 'nosuch'; there are " in cli("list", "--kind", "nosuch", code=2).stderr
+    assert "got an empty label" in cli("show", "", code=2).stderr
     assert "2/8" in cli("run", "--shard", "3/2", code=2).stderr
     cli("run", "--size", "tiny", code=2)
 

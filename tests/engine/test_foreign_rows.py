@@ -21,7 +21,7 @@ from dpcheck.engine import catalogue, judge
 from dpcheck.engine.admission import admitted
 from dpcheck.engine.history import choose, grade_of, read_jsonl, write_jsonl
 from dpcheck.engine.records import Record, Refused, told
-from dpcheck.engine.run import Runner
+from dpcheck.engine.run import CheckRunner
 from dpcheck.engine.store import Store, read_records
 from dpcheck.engine.stored import CellKey
 from dpcheck.errors import DpcheckError, StoreError
@@ -255,7 +255,7 @@ def test_cells_name_the_versions_that_computed_them(project: Make, monkeypatch: 
             patch.setattr(judge, "versions", lambda: {"python": "3.11", "numpy": numpy})
             with Store(root / "store.db") as store:
                 checks = found.select(["toy/thm-1"])
-                return Runner(found, checks, store).run().records[0]
+                return CheckRunner(found, checks, store).run().records[0]
 
     assert run("1.0").versions == {"python": "3.11", "numpy": "1.0"}
     assert run("9.9").versions == {"python": "3.11", "numpy": "1.0"}

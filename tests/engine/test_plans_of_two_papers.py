@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from dpcheck.engine.algorithms import algorithm, algorithms
-from dpcheck.engine.planning import Plan, build, plan
+from dpcheck.engine.planning import AlgorithmPlan, build, plan
 from dpcheck.engine.setting import Setting
 from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
 
@@ -41,7 +41,7 @@ def test_a_plan(label: str) -> None:
     # Algorithm 4 of lp_spaces is for small epsilon only.
     setting = dataclasses.replace(SMALL, n=100_000, epsilon=0.05, delta=1e-9)
     found = plan(label, setting, {})
-    assert isinstance(found, Plan)
+    assert isinstance(found, AlgorithmPlan)
     assert found.phases
     assert found.gradients > 0
     privacy = found.privacy

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcheck.engine import catalogue
-from dpcheck.engine.run import Result, Runner
+from dpcheck.engine.run import CheckRunner, RunResult
 from dpcheck.engine.store import Store, read_failures, read_records
 
 Make = Callable[..., Path]
@@ -89,11 +89,11 @@ def behaves(c):
 FINE = ["behaves", "prints", "says_a_surrogate"]
 
 
-def run(root: Path, **options: int) -> Result:
+def run(root: Path, **options: int) -> RunResult:
     found = catalogue.load(root)
     assert found.errors == []
     with Store(root / ".dpcheck" / "store.db") as store:
-        return Runner(found, found.select(()), store, **options).run()
+        return CheckRunner(found, found.select(()), store, **options).run()
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -21,7 +21,7 @@ import pytest
 
 from dpcheck.engine import catalogue
 from dpcheck.engine.history import committed
-from dpcheck.engine.run import Listener, Result, Runner
+from dpcheck.engine.run import CheckRunner, Listener, RunResult
 from dpcheck.engine.store import Store
 from dpcheck.errors import InvalidInput
 from dpcheck.witnesses import Violation
@@ -35,14 +35,14 @@ from dpcheck.verdicts import Witness, holds, undecided, refuted
 """
 
 
-def run(root: Path, *wanted: str, store: Path | None = None, **options: Any) -> Result:
+def run(root: Path, *wanted: str, store: Path | None = None, **options: Any) -> RunResult:
     found = catalogue.load(root)
     assert found.errors == []
     with Store(store or root / ".dpcheck" / "store.db") as opened:
-        return Runner(found, found.select(wanted), opened, **options).run()
+        return CheckRunner(found, found.select(wanted), opened, **options).run()
 
 
-def outcomes(result: Result) -> dict[str, str]:
+def outcomes(result: RunResult) -> dict[str, str]:
     return {record.check: record.verdict.outcome.value for record in result.records}
 
 
@@ -221,7 +221,7 @@ def test_shards_and_merge(project: Make, tmp_path: Path) -> None:
     found = catalogue.load(root)
     with Store(tmp_path / "merged.db") as store:
         assert [store.merge(tmp_path / f"{i}.db").cells for i in (1, 2)] == [3, 2]
-        merged = Runner(found, list(found.checks.values()), store).run(compute=False)
+        merged = CheckRunner(found, list(found.checks.values()), store).run(compute=False)
     assert [committed(r) for r in merged.records] == [committed(r) for r in whole.records]
     assert merged.computed == 0
 
@@ -230,14 +230,14 @@ def test_longest_cells_come_first(project: Make) -> None:
     root = project()
     found = catalogue.load(root)
     with Store(root / "store.db") as store:
-        runner = Runner(found, list(found.checks.values()), store)
+        runner = CheckRunner(found, list(found.checks.values()), store)
         tasks = runner._plan()
         store.add_cell(tasks[3].key, {}, 2.0)
         store.add_cell(tasks[1].key, {}, 1.0)
         path = root / "audits" / "toy.py"
         path.write_text(path.read_text() + "\nEDITED = True\n")
         found = catalogue.load(root)
-        later = Runner(found, list(found.checks.values()), store)._plan()
+        later = CheckRunner(found, list(found.checks.values()), store)._plan()
     assert [task.key.cell for task in later[:2]] == [tasks[3].key.cell, tasks[1].key.cell]
     assert len(later) == 5
 
@@ -253,7 +253,7 @@ def test_sources_that_change_under_way(project: Make) -> None:
             path.write_text(path.read_text() + "\nEDITED = True\n")
 
     with Store(root / "store.db") as store:
-        result = Runner(found, list(found.checks.values()), store, workers=2, listener=Edits()).run()
+        result = CheckRunner(found, list(found.checks.values()), store, workers=2, listener=Edits()).run()
     assert len(result.failures) == 2  # one a check; the store has those of all five cells
     assert all("changed while it ran" in failure.message for failure in result.failures)
 
@@ -283,9 +283,9 @@ def slow(context, n):
 """
 )
 DRIVER = (
-    "import sys; from dpcheck.engine import catalogue; from dpcheck.engine.run import Runner; "
+    "import sys; from dpcheck.engine import catalogue; from dpcheck.engine.run import CheckRunner; "
     "from dpcheck.engine.store import Store; found = catalogue.load(sys.argv[1]); "
-    "Runner(found, found.select(['toy/lem-2::slow']), Store(sys.argv[2]), workers=int(sys.argv[3])).run()"
+    "CheckRunner(found, found.select(['toy/lem-2::slow']), Store(sys.argv[2]), workers=int(sys.argv[3])).run()"
 )
 
 

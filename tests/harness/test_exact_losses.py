@@ -21,7 +21,7 @@ from scipy import integrate, stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import privacy
-from dpcheck.harness.losses import Composition, compose, of_replay, symmetric
+from dpcheck.harness.losses import ComposedLoss, compose, of_replay, symmetric
 from dpcheck.harness.replay import Case, replay
 from dpcheck.interfaces import Read, Release, Schedule
 from dpcheck.laws import AboveThreshold, Exponential, Gaussian, GeneralizedGaussian, IsotropicLaplace, Laplace, NoisyMin
@@ -90,7 +90,7 @@ def laplace_loss_delta(shifts, epsilon):
 @pytest.mark.parametrize("epsilon", [0.0, 0.25, 0.6])
 def test_two_laplace_releases_match_quadrature(one, two, epsilon):
     parts = [symmetric(lambda e, t=t: Laplace(1.0).delta(e, t), t, True, (t, "")) for t in (one, two)]
-    low, high = Composition(0.0, parts).delta(epsilon)
+    low, high = ComposedLoss(0.0, parts).delta(epsilon)
     exact = laplace_loss_delta((one, two), epsilon)
     assert low <= exact + 1e-12
     assert high >= exact - 1e-12
@@ -99,7 +99,7 @@ def test_two_laplace_releases_match_quadrature(one, two, epsilon):
 
 def test_laplace_with_gaussian_matches_quadrature():
     parts = [symmetric(lambda e: Laplace(1.0).delta(e, 0.8), 0.8, True, ("laplace", ""))]
-    mixed = Composition(0.5, parts)
+    mixed = ComposedLoss(0.5, parts)
 
     def inner(x):
         # Integrate over the Gaussian's loss, N(mu^2/2, mu^2).
@@ -135,7 +135,7 @@ def test_isotropic_noise_uses_its_dimension():
     law = IsotropicLaplace(scale=2 * math.sqrt(3) / 6, d=3)
     assert exact.delta(0.4)[1] == pytest.approx(law.delta(0.4, 2 * math.sqrt(3) / 6), abs=1e-9)
     assert exact.delta(0.4)[1] < Laplace(1.0).delta(0.4, 1.0)
-    twice = Composition(0.0, [*exact.parts, *exact.parts])
+    twice = ComposedLoss(0.0, [*exact.parts, *exact.parts])
     low, high = twice.delta(0.5)
     assert 0 < low < high < low + 2e-3
     assert high < 2 * law.delta(0.25, 2 * math.sqrt(3) / 6)
@@ -157,7 +157,7 @@ def test_selections_compose_by_their_pmf():
     forth = max(float(np.maximum(0, a - math.exp(0.3) * b).sum()) for a, b in ((p, q), (q, p)))
     assert exact.delta(0.3) == pytest.approx((forth, forth))
     assert exact.pure[1] == pytest.approx(float(np.abs(np.log(p / q)).max()))
-    twice = Composition(0.0, [*exact.parts, *exact.parts])
+    twice = ComposedLoss(0.0, [*exact.parts, *exact.parts])
     pp, qq = np.outer(p, p).ravel(), np.outer(q, q).ravel()
     truth = max(float(np.maximum(0, a - math.exp(0.5) * b).sum()) for a, b in ((pp, qq), (qq, pp)))
     low, high = twice.delta(0.5)

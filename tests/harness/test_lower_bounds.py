@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import lower_bound
-from dpcheck.harness.hard_instances import FiniteLaw, closest_pair
+from dpcheck.harness.hard_instances import RationalLaw, closest_pair
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.optimal_tests import (
     coupling_error,
@@ -49,23 +49,23 @@ def test_moments_of_the_rare_spike():
     with mpmath.workdps(50):
         k, p = 4, Fraction(1, 10**6)
         a = (mpmath.mpf(1) / 10**6) ** (-mpmath.mpf(1) / k)
-        law = FiniteLaw(((0, 0), (a * mpmath.mpf(3) / 5, a * mpmath.mpf(4) / 5)), (1 - p, p))
+        law = RationalLaw(((0, 0), (a * mpmath.mpf(3) / 5, a * mpmath.mpf(4) / 5)), (1 - p, p))
         assert abs(law.moment(k) - 1) < mpmath.mpf(10) ** -45
         assert abs(law.mean()[0] - mpmath.mpf(3) / 5 * mpmath.mpf(10) ** (-4.5)) < 1e-20
 
 
 def test_rational_laws_stay_rational():
-    one = FiniteLaw(((1,), (-1,)), (Fraction(2, 3), Fraction(1, 3)))
-    two = FiniteLaw(((-1,), (1,)), (Fraction(2, 3), Fraction(1, 3)))
+    one = RationalLaw(((1,), (-1,)), (Fraction(2, 3), Fraction(1, 3)))
+    two = RationalLaw(((-1,), (1,)), (Fraction(2, 3), Fraction(1, 3)))
     assert one.mean() == (Fraction(1, 3),)
     assert one.total_variation(two) == Fraction(1, 3)
     assert float(one.kl(two)) == pytest.approx(math.log(2) / 3)
-    assert one.kl(FiniteLaw(((1,),), (1,))) == mpmath.inf
+    assert one.kl(RationalLaw(((1,),), (1,))) == mpmath.inf
     assert one.moment(2, size=lambda z: abs(z[0]) + Fraction(1, 2)) == Fraction(9, 4)
     with pytest.raises(InvalidInput, match="add up to 1"):
-        FiniteLaw(((1,), (2,)), (Fraction(1, 3), Fraction(1, 3)))
+        RationalLaw(((1,), (2,)), (Fraction(1, 3), Fraction(1, 3)))
     with pytest.raises(InvalidInput, match="masses"):
-        FiniteLaw(((1,), (2,)), (Fraction(1),))
+        RationalLaw(((1,), (2,)), (Fraction(1),))
 
 
 # Optimal tests --------------------------------------------------------------------------------------------------------

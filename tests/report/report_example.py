@@ -13,12 +13,21 @@ import sympy as sp
 from dpcheck import symbols as s
 from dpcheck.checks import Check, Unchecked, check, unchecked
 from dpcheck.claims import Claim, Paper
-from dpcheck.derivations import Derivation, Finding, Proof, Transcript, Underived, derivation, finding, underived
+from dpcheck.derivations import (
+    Derivation,
+    ExecutedDerivation,
+    Finding,
+    Proof,
+    Underived,
+    derivation,
+    finding,
+    underived,
+)
 from dpcheck.engine.homes import Home
 from dpcheck.engine.layout import Layout
 from dpcheck.engine.records import Record
 from dpcheck.errors import CollectionError, UnknownLabel
-from dpcheck.panels import Contest, Entry, Panel, Size
+from dpcheck.panels import Contest, Panel, PanelClaim, Size
 from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, refuted, undecided
 
 PAPER = Paper(
@@ -142,19 +151,19 @@ def doubled(proof: Proof) -> None:
 PANEL = Panel(
     key="where",
     title="One bound <alone> | one axis each",
-    upper=(Entry("example/thm-2", "clipping"),),
-    against=(Entry("example/thm-2", "itself"),),
+    upper=(PanelClaim("example/thm-2", "clipping"),),
+    against=(PanelClaim("example/thm-2", "itself"),),
     axes={s.d: s.n ** sp.Symbol("a"), s.epsilon: s.n ** -sp.Symbol("b")},
     ranges={"a": (0, 1), "b": (0, 1)},
     parameters={s.k: 4},
     shows="Vacuous where d > nε.",
 )
-BROKEN = dataclasses.replace(PANEL, key="gone", upper=(Entry("example/gone-1", "nothing"),))
+BROKEN = dataclasses.replace(PANEL, key="gone", upper=(PanelClaim("example/gone-1", "nothing"),))
 CONTEST = Contest(
     key="itself",
     title="A bound against itself",
-    upper=Entry("example/thm-2", "above"),
-    lower=(Entry("example/thm-2", "below"),),
+    upper=PanelClaim("example/thm-2", "above"),
+    lower=(PanelClaim("example/thm-2", "below"),),
     parameters={s.k: 4},
     upper_checks=("example/thm-2::risk_grows",),
 )
@@ -285,7 +294,7 @@ class FakeCatalogue:
             raise UnknownLabel(label, [])
         return [Home("bound", "bounds/example.py", 3), Home("derivation", "bounds/example.md", 3)]
 
-    def transcript(self, label: str) -> Transcript | None:
+    def transcript(self, label: str) -> ExecutedDerivation | None:
         return doubled.run(self.claims) if label.startswith("example/thm-10") and self.claims else None
 
     def home(self, id: str) -> Home:

@@ -10,17 +10,17 @@ import sympy as sp
 
 from dpcheck import symbols
 from dpcheck.report import phases, tables
-from dpcheck.report.model import Result
+from dpcheck.report.model import CheckedReading
 from dpcheck.verdicts import Point, Verdict, holds
 
 CURVE = [Point(x=float(n), value=1 / n, bound=2 / n) for n in (10, 100, 1000)]
 
 
-def result(verdict: Verdict, kind: str = "risk", relation: str = "<=") -> Result:
+def result(verdict: Verdict, kind: str = "risk", relation: str = "<=") -> CheckedReading:
     check: Any = SimpleNamespace(kind=kind, label="toy/thm-1", name="a_check")
     record: Any = SimpleNamespace(verdict=verdict)
     claim: Any = SimpleNamespace(relation=relation, quantity="excess risk")
-    return Result(check, record, False, SimpleNamespace(), claim)  # type: ignore[arg-type]
+    return CheckedReading(check, record, False, SimpleNamespace(), claim)  # type: ignore[arg-type]
 
 
 def told(kind: str = "risk", relation: str = "<=", evidence: Any = "exact", **fields: Any) -> str:

@@ -12,10 +12,13 @@ from typing import Any
 
 from dpcheck.checks import Check
 from dpcheck.engine.catalogue import Catalogue
-from dpcheck.engine.mutate import claims, code, nulls
+from dpcheck.engine.mutate import bugs, claims, code, nulls
 from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation
 from dpcheck.errors import InvalidInput, UnknownLabel
 from dpcheck.interfaces import Algorithm
+
+ALWAYS: tuple[Family, ...] = ("null", "seeded")
+"""Families of which no sample is drawn."""
 
 
 def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Family] = FAMILIES) -> list[Mutation]:
@@ -37,16 +40,20 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
         found += [m for name in _modules(kinds.values(), wanted, catalogue) for m in code.of_module(name)]
     if "null" in families:
         found += [m for kind in kinds.values() for m in nulls.of_algorithm(kind)]
+    if "seeded" in families:
+        found += bugs.of_bugs(
+            bug for bug in catalogue.seeded.values() if bug.label in kinds or named(bug.label, wanted)
+        )
     return found
 
 
 def sample(found: Sequence[Mutation], size: int | None, seed: int) -> list[Mutation]:
-    """All null algorithms, and so many of the others, drawn without regard to the order in which they stand."""
-    others = [m for m in found if m.family != "null"]
+    """All null algorithms and seeded bugs, and so many others, drawn whatever the order in which they stand."""
+    others = [m for m in found if m.family not in ALWAYS]
     if size is None or size >= len(others):
         return list(found)
     drawn = {m.key for m in random.Random(seed).sample(sorted(others, key=lambda m: m.key), size)}
-    return [m for m in found if m.family == "null" or m.key in drawn]
+    return [m for m in found if m.family in ALWAYS or m.key in drawn]
 
 
 def checks_for(catalogue: Catalogue, wanted: Sequence[str]) -> list[Check]:

@@ -37,7 +37,7 @@ class Site:
         function: qualified name of the function or method of the module in which it lies.
         place: number of the node in the order of `ast.walk`.
         change: takes the node, gives what stands in its place.
-        first, last: its lines.
+        first, last, column: its lines, and where it begins.
     """
 
     function: str
@@ -47,6 +47,7 @@ class Site:
     change: Callable[[Any], ast.AST]
     first: int
     last: int
+    column: int
 
 
 def of_module(name: str) -> Iterator[Mutation]:
@@ -60,9 +61,9 @@ def of_module(name: str) -> Iterator[Mutation]:
             "code",
             f"{name}:{site.function}",
             site.operator,
-            f"{path.name}:{site.first}: {site.said}",
+            f"{path.name}:{site.first}:{site.column}: {site.said}",
             functools.partial(_apply, name, path, site),
-            lines=(str(path), site.first, site.last),
+            lines=((str(path), site.first, site.last),),
             argued=argued[0] if argued else "",
         )
 
@@ -74,7 +75,8 @@ def sites(tree: ast.Module) -> Iterator[Site]:
         for part in _touched(node):
             first = getattr(part, "lineno", node.lineno)
             for operator, said, change in _changes(part):
-                yield Site(function, numbers[id(part)], operator, said, change, first, part.end_lineno or first)
+                place, last = numbers[id(part)], part.end_lineno or first
+                yield Site(function, place, operator, said, change, first, last, part.col_offset)
 
 
 def _functions(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -154,10 +156,6 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, str, Callable[[Any], ast.AST]
 
 def _constant(number: float, old: ast.Constant) -> ast.Constant:
     return ast.Constant(number)
-
-
-def _half_more(old: ast.BinOp) -> Any:
-    return _replaced(old, right=ast.BinOp(old.right, ast.Add(), ast.Constant(0.5)))
 
 
 def _of_call(node: ast.Call, text: str) -> Iterator[tuple[str, str, Callable[[Any], ast.AST]]]:

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from types import CodeType
 from typing import Any, Literal
 
-Family = Literal["claim", "code", "null"]
-FAMILIES: tuple[Family, ...] = ("claim", "code", "null")
-Fate = Literal["measured", "derived", "transcribed", "crashed", "refused", "timeout", "survived", "unread", "argued"]
+Family = Literal["claim", "code", "null", "seeded"]
+FAMILIES: tuple[Family, ...] = ("claim", "code", "null", "seeded")
+Fate = Literal[
+    "measured", "derived", "transcribed", "crashed", "refused", "timeout", "survived", "unread", "flagged",
+    "argued", "unflagged",
+]  # fmt: skip
 """measured: a run, an exact law or a certificate contradicts it; derived: an executed proof no longer closes;
 transcribed: a second typing disagrees; crashed: a check raised what is no error of ours; refused: our own guards spoke;
 survived: every check that reads it ends as before; unread: no check reads it; argued: the source says that it changes
-nothing."""
+nothing; of a correct look-alike, flagged: a measurement refutes it, and unflagged: none does."""
 NOTICED: tuple[Fate, ...] = ("measured", "derived", "transcribed")
-FATES: tuple[Fate, ...] = (*NOTICED, "crashed", "refused", "timeout", "survived", "unread", "argued")
+CORRECT: tuple[Fate, ...] = ("argued", "unflagged")
+"""What need not be noticed."""
+MISSED: tuple[Fate, ...] = ("crashed", "refused", "timeout", "survived", "unread", "flagged")
+FATES: tuple[Fate, ...] = (*NOTICED, *MISSED, *CORRECT)
+Lines = tuple[str, int, int]
+"""A file, and the first and last line of a place in it."""
+
+
+def lines_of(code: CodeType) -> Lines:
+    """Of a function."""
+    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
+    return code.co_filename, code.co_firstlineno, last
 
 
 @dataclass(frozen=True)
@@ -28,8 +43,10 @@ class Mutation:
         said: the change itself ("× 2", "line 84: eta * 2").
         apply: makes it, in this process, for good.
         reads: labels of claims of which a check must read a bound to notice it.
-        lines: file and lines of which a check must run one to notice it.
+        lines: places of which a check must run a line to notice it.
         argued: why it changes nothing, where the source says so.
+        lookalike: it is correct, and no check may refute it.
+        state: on what it depends besides the sources of the checks: with another one it is another mutant.
     """
 
     family: Family
@@ -38,8 +55,10 @@ class Mutation:
     said: str
     apply: Callable[[], None] = field(repr=False, compare=False)
     reads: tuple[str, ...] = ()
-    lines: tuple[str, int, int] | None = None
+    lines: tuple[Lines, ...] = ()
     argued: str = ""
+    lookalike: bool = False
+    state: str = ""
 
     @property
     def key(self) -> str:
@@ -56,11 +75,12 @@ class Mutation:
 
 @dataclass(frozen=True)
 class Notice:
-    """What one check made of one mutant: the fate it means, and in which words."""
+    """What one check made of one mutant: the fate it means, in which words, and whether it accuses the algorithm."""
 
     check: str
     fate: Fate
     reason: str
+    refutes: bool = False
 
 
 @dataclass(frozen=True)

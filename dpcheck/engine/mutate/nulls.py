@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.engine.mutate.mutation import Mutation
+from dpcheck.engine.mutate.mutation import Mutation, lines_of
 from dpcheck.interfaces import Algorithm, Array, Workload
 
 Answer = Callable[[Workload, Array, Array], Array]
@@ -45,9 +45,7 @@ ANSWERS: dict[str, Answer] = {
 
 def of_algorithm(kind: type[Algorithm[Any]]) -> Iterator[Mutation]:
     """Every null of an algorithm: its answer replaced, and its data blotted out."""
-    code = kind.execute.__code__
-    last = max((line for _, _, line in code.co_lines() if line), default=code.co_firstlineno)
-    lines = (code.co_filename, code.co_firstlineno, last)
+    lines = (lines_of(kind.execute.__code__),)
     for name, answer in ANSWERS.items():
         yield Mutation(
             "null", kind.label, name, f"returns {name}", functools.partial(_answers, kind, answer), lines=lines

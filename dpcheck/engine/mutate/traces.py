@@ -22,7 +22,9 @@ from dpcheck.verdicts import Verdict
 
 FIELDS = frozenset({"explicit", "order", "assumptions"})
 """Of a claim: who asks for one of them reads its formula."""
+EVERYTHING = str(PACKAGE) + os.sep
 ALGORITHMS = str(PACKAGE / "algorithms") + os.sep
+"""Where every line is watched; elsewhere in the package, which functions are called."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Trace:
         expected: whether that is no news.
         seconds: CPU time, observed.
         reads: labels of the claims of which it asked for a bound or the assumptions.
-        lines: file -> lines of it that ran.
+        lines: file -> lines of it that ran, of an algorithm; else the first lines of the functions that were called.
     """
 
     check: str
@@ -106,6 +108,8 @@ def _running(found: dict[str, set[int]], folders: tuple[str, ...]) -> Iterator[N
     def called(frame: FrameType, event: str, argument: Any) -> Any:
         name = frame.f_code.co_filename
         if not name.startswith(folders):
+            if name.startswith(EVERYTHING):
+                found.setdefault(name, set()).add(frame.f_lineno)
             return None
         found.setdefault(name, set()).add(frame.f_lineno)
         return inside

@@ -11,13 +11,17 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import CodeType
 from typing import Any, TypeVar
 
+from dpcheck.carried import PACKAGE
 from dpcheck.checks import Check, Size
+from dpcheck.engine import memo
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.judge import RuleBroken
 from dpcheck.engine.mutate.forks import Ended, forked
 from dpcheck.engine.mutate.mutation import NOTICED, Fate, Mutation, Notice, Trial
+from dpcheck.engine.mutate.slices import Slices
 from dpcheck.engine.mutate.traces import Trace, traced, verdict_of
 from dpcheck.errors import DpcheckError
 from dpcheck.verdicts import Outcome
@@ -29,6 +33,9 @@ SPARE = 10.0
 """And how many more than three times their traces they may take, before they count as endless."""
 STUCK = 3
 """Checks that end in an exception before a mutant is given up."""
+ENGINE = PACKAGE / "engine"
+TRACING = ("judge.py", "settings.py", "derived_checks.py", "mutate/traces.py")
+"""The modules of the engine on which a trace depends."""
 
 
 class Kept:
@@ -62,7 +69,7 @@ class Trials:
     """Mutants against the checks of one catalogue, whose content must be imported and of which no check may have run.
 
     Args:
-        checks: those that may notice something.
+        checks: of which those are watched that may notice something.
         folders: of algorithms besides those of dpcheck.
         kept: file of what was found before; None keeps nothing.
     """
@@ -83,10 +90,16 @@ class Trials:
         self.checks = {check.id: check for check in checks}
         self._folders = tuple(str(folder) + os.sep for folder in folders)
         self._kept = Kept(kept)
-        self._sources = catalogue.fingerprints(self.checks)
+        self._slices = Slices(catalogue)
+        self._code = memo.digest([ENGINE / name for name in TRACING])
+        self._trying = memo.digest(sorted((ENGINE / "mutate").glob("*.py")))
         self.traces: dict[str, Trace] = {}
 
     # -- what the checks read ---------------------------------------------------------------------------------
+
+    def narrow(self, mutations: Iterable[Mutation]) -> None:
+        """Leaves the checks that may notice one of these, by all that they name."""
+        self.checks = {check.id: check for check in self._slices.concerned(self.checks.values(), mutations)}
 
     def trace(self, told: Callable[[str], None] = lambda check: None, *, until: float | None = None) -> None:
         """Runs every check once, undisturbed, or remembers what it did.
@@ -95,11 +108,12 @@ class Trials:
         """
         missing = []
         for id in self.checks:
-            known = self._kept.get("trace", id, self._sources[id], self.size, str(self.seed))
-            if known is None:
-                missing.append(id)
+            known = self._kept.get("trace", id, self.size, str(self.seed))
+            trace = None if known is None else Trace.read(known["trace"])
+            if trace is not None and known["state"] == self._state(trace):
+                self.traces[id] = trace
             else:
-                self.traces[id] = Trace.read(known)
+                missing.append(id)
         jobs = _before(until, ((functools.partial(self._trace, id), 3600.0) for id in missing))
         for ended in forked(jobs, self.workers):
             id = missing[ended.number]
@@ -107,8 +121,17 @@ class Trials:
             if ended.value is None:
                 self.traces[id] = Trace(id, "", ended.failure, False, 0.0, (), {})
             else:
-                self.traces[id] = Trace.read(ended.value)
-                self._kept.keep(ended.value, "trace", id, self._sources[id], self.size, str(self.seed))
+                self.traces[id] = trace = Trace.read(ended.value)
+                value = {"trace": ended.value, "state": self._state(trace)}
+                self._kept.keep(value, "trace", id, self.size, str(self.seed))
+
+    def _state(self, trace: Trace) -> str:
+        """On what a trace, and all that follows from it, depends; with another one it is that of another check."""
+        known = self.catalogue.claims
+        parts = [self._code, self._slices.of(self.checks[trace.check]).digest]
+        parts += [self.catalogue.digest(label) for label in trace.reads if label in known]
+        parts += [_layout(name) for name in sorted(trace.lines)]
+        return _hashed(parts)
 
     def _trace(self, id: str) -> Any:
         return traced(self.catalogue, self.checks[id], self.size, self.seed, self._folders).plain()
@@ -120,7 +143,7 @@ class Trials:
             for trace in self.traces.values()
             if trace.expected
             and trace.outcome != Outcome.SKIPPED.value
-            and (set(mutation.reads) & set(trace.reads) or (mutation.lines and trace.runs(*mutation.lines)))
+            and (set(mutation.reads) & set(trace.reads) or any(trace.runs(*each) for each in mutation.lines))
         ]
         rank = ("measured", "derived", "transcribed")
         found.sort(key=lambda t: (rank.index(strength(self.checks[t.check])), t.seconds, t.check))
@@ -161,8 +184,8 @@ class Trials:
             yield trial
 
     def _key(self, mutation: Mutation, checks: Sequence[Check]) -> tuple[str, ...]:
-        state = sorted(f"{check.id} {self._sources[check.id]}" for check in checks)
-        return ("trial", mutation.key, self.size, str(self.seed), *state)
+        state = sorted(f"{check.id} {self._state(self.traces[check.id])}" for check in checks)
+        return ("trial", mutation.key, mutation.state, self._trying, self.size, str(self.seed), *state)
 
     def _patience(self, checks: Sequence[Check]) -> float:
         return 3 * sum(self.traces[check.id].seconds for check in checks) + SPARE
@@ -177,9 +200,21 @@ class Trials:
                 continue
             notices.append(notice)
             stuck += notice.fate not in NOTICED
-            if notice.fate in NOTICED or stuck >= STUCK:
+            if (notice.refutes if mutation.lookalike else notice.fate in NOTICED) or stuck >= STUCK:
                 break
         return {"notices": [vars(each) for each in notices], "seconds": time.process_time() - begun}
+
+
+@functools.cache
+def _layout(name: str) -> str:
+    """Which code stands on which line of a file, whatever its comments."""
+    codes = [compile(Path(name).read_bytes(), name, "exec", dont_inherit=True)]
+    found = []
+    while codes:
+        code = codes.pop()
+        found.append(f"{code.co_qualname} {code.co_firstlineno} {code.co_linetable!r}")
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()
 
 
 def _before(until: float | None, jobs: Iterator[T]) -> Iterator[T]:
@@ -194,6 +229,11 @@ def _trial(mutation: Mutation, checks: Sequence[Check], ended: Ended) -> Trial:
     notices = [Notice(**each) for each in ended.value["notices"]]
     told = next((each for each in notices if each.fate in NOTICED), notices[0] if notices else None)
     fields = {"tried": len(checks), "seconds": ended.value["seconds"]}
+    if mutation.lookalike:
+        alarm = next((each for each in notices if each.refutes), None)
+        if alarm is None:
+            return Trial.of(mutation, "unflagged", **fields)
+        return Trial.of(mutation, "flagged", by=alarm.check, reason=alarm.reason, **fields)
     if told is None:
         return Trial.of(mutation, "survived", **fields)
     return Trial.of(mutation, told.fate, by=told.check, reason=told.reason, **fields)
@@ -211,7 +251,8 @@ def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Notice
         return Notice(check.id, "crashed", _short(error))
     if verdict.outcome in check.expect:
         return None
-    return Notice(check.id, strength(check), f"{verdict.outcome.value}: {verdict.reason}"[:300])
+    refutes = verdict.outcome is Outcome.REFUTED and strength(check) == "measured"
+    return Notice(check.id, strength(check), f"{verdict.outcome.value}: {verdict.reason}"[:300], refutes)
 
 
 def strength(check: Check) -> Fate:
