@@ -10,15 +10,18 @@ import sympy as sp
 from dpcheck.checks import Check, Context, together
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.scaling import (
+    Affine,
     Axis,
     Drawn,
     Family,
     Instance,
     Line,
     Move,
+    Pull,
     Risk,
     Row,
     admitted,
+    averaged_descent,
     clipped_mean,
     geometric,
     powers,
@@ -203,6 +206,20 @@ def test_the_law_keeps_the_mean_and_the_mass():
         assert mass @ points == pytest.approx(drift, rel=1e-6)
     ends = law([Move(0.0, 1e6, 0.0)], points, 0.0)
     assert ends[[0, -1]] == pytest.approx([0.5, 0.5], rel=1e-3)
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(0.3, 7), (1e-7, 50), (2e-3, 400), (1.0, 5), (1e-12, 10)])
+def test_averaged_descent_in_closed_form(rate, steps):
+    decay = (1 - rate) ** np.arange(steps)
+    left = [(1 - (1 - rate) ** i) / steps for i in range(steps)]
+    assert averaged_descent(rate, steps) == pytest.approx((decay.mean(), np.sum(np.square(left))), rel=2e-3)
+
+
+def test_affine_phases_draw_the_same_noise_for_all_members():
+    engine = Affine(lambda one: [Pull(0.5, np.array([-1.0]), 0.1), Pull(0.1, np.array([-1.0]), 0.01)], 4000)
+    one, other = (engine(made(n=64, tilt=tilt), 0, tilt) for tilt in (0.5, 0.25))
+    assert one.value / other.value == pytest.approx(2)
+    assert one.value == pytest.approx(0.5 * 0.05, rel=0.05)
 
 
 def test_a_grid_that_is_too_coarse_is_refused():
