@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,9 @@ from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
-    from dpcheck.engine.mutate.mutation import Trial
+    from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.mutate.mutation import Mutation, Trial
+    from dpcheck.engine.mutate.table import Table
     from dpcheck.engine.mutate.trials import Trials
 
 SHOWN = 60
@@ -45,7 +47,9 @@ SHOWN = 60
 )  # fmt: skip
 @click.option("--budget", type=click.FloatRange(0, min_open=True), help="Seconds after which no new mutant is begun.")
 @click.option("--resolution", is_flag=True, help="By how much each bound may be wrong before a check notices.")
-@click.option("--require", type=click.FloatRange(0, 1), help="Exit 1 when a smaller share is noticed.")
+@click.option("--save", is_flag=True, help="Keep what was found in reports/mutants.jsonl, for `dpcheck report`.")
+@click.option("--quick", is_flag=True, help="Try what is kept there on the check that noticed it, and nothing else.")
+@click.option("--rates", metavar="FILE", help="Exit 1 when less is noticed than the rates of this file make likely.")
 @root_option
 @also_option
 @json_option
@@ -59,7 +63,9 @@ def mutate_command(
     limit: float,
     budget: float | None,
     resolution: bool,
-    require: float | None,
+    save: bool,
+    quick: bool,
+    rates: str | None,
     root: str | None,
     also: tuple[str, ...],
     as_json: bool,
@@ -70,7 +76,8 @@ def mutate_command(
     claim  every constant doubled and halved, every exponent half more and half less, every term, logarithm and
            assumption dropped
     code   every number, operator, comparison, minimum, root, guard and statement of the algorithms changed
-    null   algorithms that return their start, a constant, a random point or the wrong end
+    null   algorithms that return their start, a constant, a random point, the wrong end, the last iterate for the
+           average, or what they make of zeros for data
     seeded the bugs and the correct look-alikes that somebody wrote down, with `@seeded`
 
     \b
@@ -84,63 +91,120 @@ def mutate_command(
     sources is tried again.
     """
     from dpcheck.engine.mutate import choice
+    from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.mutate.trials import Trials
 
     until = None if budget is None else time.monotonic() + budget
     catalogue = catalogue_of(root, also, with_mutants=not families or "seeded" in families)
+    committed = catalogue.layout.committed.parent / NAME
     try:
         kinds = choice.checked_families(("claim",) if resolution else families)
+        wanted = _rates(rates)
         found = choice.sample(choice.mutations(catalogue, what, kinds), sample, seed)
     except (InvalidInput, UnknownLabel) as error:
         complain(str(error))
         leave(Exit.USAGE)
-    checks = choice.checks_for(catalogue, what)
-    kept = Path(catalogue.root) / ".dpcheck" / "mutants.jsonl"
     trials = Trials(
-        catalogue, checks, size=size, workers=workers, folders=choice.folders(catalogue), kept=kept, limit=limit
+        catalogue,
+        choice.checks_for(catalogue, what),
+        size=size,
+        workers=workers,
+        folders=choice.folders(catalogue),
+        kept=catalogue.layout.store.parent / NAME,
+        limit=limit,
     )
-    trials.narrow(found)
+    kept = Table.read(committed)
+    results = list(trials.again(found, kept.all(), until=until)) if quick else []
+    known = {trial.key for trial in results}
+    rest = [mutation for mutation in found if mutation.key not in known]
+    trials.narrow(rest)
     click.echo(f"{count(len(found), 'mutant')}, {count(len(trials.checks), 'check')} that may notice them", err=True)
     trials.trace(_telling("what checks read", len(trials.checks)), until=until)
     if resolution:
-        _resolve(trials, [claim for claim in catalogue.claims.values() if choice.named(claim.label, what)], as_json)
-        return
-    told = _telling("mutants", len(found))
-    results = []
-    for trial in trials.run(found, until=until):
-        results.append(trial)
-        told(trial.key)
-    if len(results) < len(found):
-        click.echo(f"the budget is spent: {len(results):,} of {len(found):,} tried; the same command goes on", err=True)
-    order = {mutation.key: place for place, mutation in enumerate(found)}
-    results.sort(key=lambda trial: order[trial.key])
-    if as_json:
-        echo_json({"schema": 1, "size": size, "trials": [trial.plain() for trial in results]})
+        results = []
+        _resolve(kept, trials, [c for c in catalogue.claims.values() if choice.named(c.label, what)], as_json)
     else:
-        _print(results)
-    share = noticed_share(results)
-    if require is not None and share < require:
-        complain(f"{100 * share:.1f} % are noticed, and {100 * require:g} % are required")
+        results += _tried(trials, rest, until)
+        if len(results) < len(found):
+            done = f"{len(results):,} of {len(found):,}"
+            click.echo(f"the budget is spent: {done} tried; the same command goes on", err=True)
+        order = {mutation.key: place for place, mutation in enumerate(found)}
+        results.sort(key=lambda trial: order[trial.key])
+        if as_json:
+            echo_json({"schema": 1, "size": size, "trials": [trial.plain() for trial in results]})
+        else:
+            _print(results)
+    if save:
+        _save(committed, kept, catalogue, trials, results, sampled=sample is not None)
+    if wanted and (said := _below(wanted, results)):
+        complain(said)
         leave(Exit.UNEXPECTED)
 
 
-def _resolve(trials: Trials, claims: list[Claim], as_json: bool) -> None:
+def _tried(trials: Trials, mutations: list[Mutation], until: float | None) -> list[Trial]:
+    told, results = _telling("mutants", len(mutations)), []
+    for trial in trials.run(mutations, until=until):
+        results.append(trial)
+        told(trial.key)
+    return results
+
+
+def _resolve(kept: Table, trials: Trials, claims: list[Claim], as_json: bool) -> None:
+    """Finds out by how much each bound may be wrong, puts it into the table, and prints it."""
+    from dpcheck.engine.mutate import rules
     from dpcheck.engine.mutate.resolution import resolutions
 
     found = resolutions(trials, claims, _telling("factors tried", 8 * len(claims)))
+    idle = rules.idle(trials, claims)
+    kept.resolutions |= {each.label: each for each in found}
+    kept.states |= {each.label: trials.catalogue.digest(each.label) for each in found}
+    kept.idle = {id: labels for id, labels in kept.idle.items() if id not in trials.traces} | idle
     if as_json:
-        echo_json({"schema": 1, "size": trials.size, "resolutions": [each.plain() for each in found]})
+        plain = [each.plain() for each in found]
+        echo_json({"schema": 1, "size": trials.size, "resolutions": plain, "idle": idle})
         return
     rows = [[each.label, each.relation, str(each), each.up_by or each.down_by] for each in found]
     table(rows, ["bound", "relation", "resolution", "by"])
+    for check, labels in idle.items():
+        click.echo(f"{check} reads {', '.join(labels)}, and says the same whatever that is")
 
 
-def noticed_share(trials: Iterable[Trial]) -> float:
-    """Of all that are not correct, the share that some check noticed; 1 of none."""
-    from dpcheck.engine.mutate.mutation import CORRECT, NOTICED
+def _save(
+    path: Path, kept: Table, catalogue: Catalogue, trials: Trials, results: list[Trial], *, sampled: bool
+) -> None:
+    """Adds what was found to the table, and forgets what it speaks of and is no more."""
+    if sampled:
+        gone = {(trial.family, trial.paper) for trial in results}
+        kept.trials = {k: v for k, v in kept.trials.items() if (v[0].family, v[0].paper) not in gone}
+    kept.add(results)
+    kept.reads |= {id: trace.reads for id, trace in trials.traces.items()}
+    kept.states |= {trial.target: catalogue.digest(trial.target) for trial in results if trial.family == "claim"}
+    kept.forget(catalogue.claims, catalogue.checks)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(kept.text(), encoding="utf-8")
+    click.echo(f"{count(sum(map(len, kept.trials.values())), 'mutant')} in {path}", err=True)
 
-    judged = [trial for trial in trials if trial.fate not in CORRECT]
-    return sum(trial.fate in NOTICED for trial in judged) / len(judged) if judged else 1.0
+
+def _rates(path: str | None) -> dict[str, dict[str, float]]:
+    """paper -> family -> the share that is noticed. Raises `InvalidInput`."""
+    try:
+        return {} if path is None else dict(json.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"no rates in {path}: {error}; write {{paper: {{family: share}}}}") from error
+
+
+def _below(rates: dict[str, dict[str, float]], results: list[Trial]) -> str:
+    """Where less is noticed than is likely under the rates; "" where all is well."""
+    from dpcheck.engine.mutate.table import counted, unlikely
+
+    if not results:
+        return "no mutant was tried within the budget; give it a larger one"
+    low = [
+        f"{paper} {family}: {said}"
+        for (paper, family), row in counted(results).items()
+        if (said := unlikely(row, rates.get(paper, {}).get(family, 0.0)))
+    ]
+    return "; ".join(low)
 
 
 def _telling(title: str, total: int) -> Any:
@@ -157,24 +221,25 @@ def _telling(title: str, total: int) -> Any:
 
 
 def _print(trials: list[Trial]) -> None:
-    from dpcheck.engine.mutate.mutation import FATES, MISSED
-    from dpcheck.engine.mutate.trials import counted
+    from dpcheck.engine.mutate.mutation import MISSED
+    from dpcheck.engine.mutate.table import columns, counted, ordered, share
 
-    rows: list[list[str]] = []
-    numbers: Mapping[tuple[str, str], Mapping[str, int]] = counted(trials)
-    used = [fate for fate in FATES if any(fate in row for row in numbers.values())]
-    for (paper, family), row in sorted(numbers.items()):
-        of = [trial for trial in trials if (trial.paper, trial.family) == (paper, family)]
-        rows.append(
-            [paper or "shared", family, f"{sum(row.values()):,}", f"{100 * noticed_share(of):.0f} %"]
-            + [f"{row.get(fate, 0):,}" for fate in used]
-        )
+    numbers = counted(trials)
+    used = columns(numbers)
+    rows = [
+        [paper or "shared", family, f"{sum(row.values()):,}", f"{100 * share(row):.0f} %"]
+        + [f"{row.get(fate, 0):,}" for fate in used]
+        for paper, family, row in ordered(numbers)
+    ]
     table(rows, ["paper", "family", "tried", "noticed", *used], right=range(2, 4 + len(used)))
     left = [trial for trial in trials if trial.fate in MISSED]
     for trial in left[:SHOWN]:
         click.echo(f"{trial.fate:<9} {trial.target}  {trial.operator}: {trial.said}")
     if len(left) > SHOWN:
         click.echo(f"and {len(left) - SHOWN:,} more; --json has all of them")
+    blind = [(check, trial) for trial in trials for check in trial.blind]
+    for check, trial in blind[:SHOWN]:
+        click.echo(f"blind     {check}  to {trial.target}: {trial.said}")
 
 
 COMMANDS = (mutate_command,)

@@ -39,7 +39,7 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
     if "code" in families:
         found += [m for name in _modules(kinds.values(), wanted, catalogue) for m in code.of_module(name)]
     if "null" in families:
-        found += [m for kind in kinds.values() for m in nulls.of_algorithm(kind)]
+        found += nulls.of_algorithms(kinds.values())
     if "seeded" in families:
         found += bugs.of_bugs(
             bug for bug in catalogue.seeded.values() if bug.label in kinds or named(bug.label, wanted)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import cmath
 import functools
+import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import sympy as sp
@@ -46,40 +48,43 @@ def _mutation(claim: Claim, operator: str, said: str, name: str, value: Any) -> 
 
 def changes(bound: sp.Expr, *, constants: bool) -> Iterator[Change]:
     """The wrong forms of a formula, no two of which are the same function; without constants, those of its order."""
-    seen = {_signature(bound)}
-    for operator, said, wrong in _all(bound, constants):
-        signature = _signature(wrong)
-        if signature not in seen:
+    points = [_Point(seed) for seed in (1, 2)]
+    seen = {_signature(bound, points)}
+    for operator, said, path, part in _all(bound, constants):
+        wrong = _with(bound, path, part)
+        signature = _signature(wrong, points)
+        if signature not in seen and (signature is not None or None in seen):  # else it is no number any more
             seen.add(signature)
             yield operator, said, wrong
 
 
-def _all(bound: sp.Expr, constants: bool) -> Iterator[Change]:
+def _all(bound: sp.Expr, constants: bool) -> Iterator[tuple[str, str, Path, sp.Basic]]:
+    """Operator, what is done, and which part gives way to what."""
     if constants:
-        yield "factor up", f"× {FACTOR}", FACTOR * bound
-        yield "factor down", f"÷ {FACTOR}", bound / FACTOR
+        yield "factor up", f"× {FACTOR}", (), FACTOR * bound
+        yield "factor down", f"÷ {FACTOR}", (), bound / FACTOR
     for path, part in _parts(bound):
         if not constants and any(isinstance(_at(bound, path[:i]), sp.log) for i in range(len(path))):
             continue  # a power inside of a logarithm is a constant before it
         if isinstance(part, sp.Add | sp.Max | sp.Min):
             for place, term in enumerate(part.args):
-                rest = part.func(*(each for i, each in enumerate(part.args) if i != place))
+                rest = _made(part.func, [each for i, each in enumerate(part.args) if i != place])
                 if part.free_symbols or constants:
-                    yield "term dropped", f"without {term} in {part}", _with(bound, path, rest)
+                    yield "term dropped", f"without {term} in {part}", path, rest
                 if constants:
-                    doubled = part.func(*(FACTOR * e if i == place else e for i, e in enumerate(part.args)))
-                    yield "term doubled", f"{term} doubled in {part}", _with(bound, path, doubled)
+                    doubled = _made(part.func, [FACTOR * e if i == place else e for i, e in enumerate(part.args)])
+                    yield "term doubled", f"{term} doubled in {part}", path, doubled
         if isinstance(part, sp.log):
-            yield "logarithm dropped", f"without {part}", _with(bound, path, sp.Integer(1))
+            yield "logarithm dropped", f"without {part}", path, sp.Integer(1)
         if isinstance(part, sp.Pow) and part.exp.is_Rational and part.base.free_symbols:
             for sign, step in (("+", HALF), ("-", -HALF)):
-                yield "exponent", f"({part}) ^ {sign}1/2", _with(bound, path, part.base ** (part.exp + step))
+                yield "exponent", f"({part}) ^ {sign}1/2", path, part.base ** (part.exp + step)
         elif isinstance(part, sp.Symbol | sp.Indexed) and not _is_base(bound, path):
             for sign, step in (("+", HALF), ("-", -HALF)):
-                yield "exponent", f"{part} ^ {sign}1/2", _with(bound, path, part ** (1 + step))
+                yield "exponent", f"{part} ^ {sign}1/2", path, part ** (1 + step)
         if constants and part.is_Number and part not in (0, 1, -1) and not _is_exponent(bound, path):
-            yield "constant", f"{part} × {FACTOR}", _with(bound, path, FACTOR * part)
-            yield "constant", f"{part} ÷ {FACTOR}", _with(bound, path, part / FACTOR)
+            yield "constant", f"{part} × {FACTOR}", path, FACTOR * part
+            yield "constant", f"{part} ÷ {FACTOR}", path, part / FACTOR
 
 
 def _parts(expression: sp.Basic, path: Path = ()) -> Iterator[tuple[Path, sp.Basic]]:
@@ -98,7 +103,7 @@ def _with(expression: sp.Basic, path: Path, part: sp.Basic) -> sp.Expr:
         return part
     args = list(expression.args)
     args[path[0]] = _with(args[path[0]], path[1:], part)
-    return expression.func(*args)
+    return _made(expression.func, args)
 
 
 def _at(expression: sp.Basic, path: Path) -> sp.Basic:
@@ -114,13 +119,61 @@ def _is_exponent(expression: sp.Basic, path: Path) -> bool:
     return any(isinstance(_at(expression, path[:i]), sp.Pow) and path[i] == 1 for i in range(len(path)))
 
 
-def _signature(expression: sp.Expr) -> str:
-    """The value at two points that are drawn for each symbol by its name: two formulas of one signature are one."""
-    values = []
-    for seed in (1, 2):
-        at = {s: sp.Float(random.Random(f"{s}{seed}").uniform(0.2, 3), 30) for s in expression.free_symbols}
-        try:
-            values.append(str(sp.N(expression.subs(at), 12)))
-        except (TypeError, ValueError, AttributeError, ZeroDivisionError):
-            return str(sp.srepr(expression))
-    return " ".join(values)
+class _Point:
+    """Values of formulas at a point that is drawn for each symbol by its name; each part is worked out once."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._known: dict[sp.Basic, complex] = {}
+
+    def value(self, part: sp.Basic) -> complex:
+        """Raises `ArithmeticError` or `ValueError` where it has none."""
+        if part not in self._known:
+            self._known[part] = self._value(part)
+        return self._known[part]
+
+    def _value(self, part: sp.Basic) -> complex:
+        if isinstance(part, sp.Symbol):
+            return random.Random(f"{part}{self._seed}").uniform(0.2, 3)
+        if part.is_Number or part in (sp.pi, sp.E):
+            return complex(part)
+        if isinstance(part, sp.Pow):
+            return self.value(part.base) ** self.value(part.exp)
+        simple = FUNCTIONS.get(part.func)
+        if simple is None:  # a sum, say, or a special function: another one has another value
+            return random.Random(f"{part}{self._seed}").uniform(0.2, 3)
+        return simple([self.value(each) for each in part.args])
+
+
+FUNCTIONS: dict[Any, Callable[[list[complex]], complex]] = {
+    sp.Add: sum,
+    sp.Mul: math.prod,
+    sp.Max: lambda values: max(values, key=_real),
+    sp.Min: lambda values: min(values, key=_real),
+    sp.log: lambda values: cmath.log(values[0]),
+    sp.exp: lambda values: cmath.exp(values[0]),
+    sp.Abs: lambda values: abs(values[0]),
+    sp.floor: lambda values: math.floor(_real(values[0])),
+    sp.ceiling: lambda values: math.ceil(_real(values[0])),
+}
+
+
+def _real(value: complex) -> float:
+    if value.imag:
+        raise ValueError(f"{value} is not real")
+    return value.real
+
+
+def _signature(expression: sp.Expr, points: Sequence[_Point]) -> str | None:
+    """The value at some points: two formulas of one signature are one; None where it has no real value."""
+    try:
+        return " ".join(f"{_real(point.value(expression)):.11g}" for point in points)
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def _made(function: Any, args: Sequence[sp.Basic]) -> sp.Expr:
+    """Like `function(*args)`; which of several terms is the larger SymPy would ask itself for minutes."""
+    if function not in (sp.Max, sp.Min):
+        return function(*args)
+    return args[0] if len(args) == 1 else function(*args, evaluate=False)

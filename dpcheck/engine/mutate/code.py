@@ -62,7 +62,7 @@ def of_module(name: str) -> Iterator[Mutation]:
             f"{name}:{site.function}",
             site.operator,
             f"{path.name}:{site.first}:{site.column}: {site.said}",
-            functools.partial(_apply, name, path, site),
+            functools.partial(apply, name, path, site),
             lines=((str(path), site.first, site.last),),
             argued=argued[0] if argued else "",
         )
@@ -71,7 +71,7 @@ def of_module(name: str) -> Iterator[Mutation]:
 def sites(tree: ast.Module) -> Iterator[Site]:
     """The places of a module that are changed, each with its changes."""
     numbers = {id(node): place for place, node in enumerate(ast.walk(tree))}
-    for function, node in _functions(tree.body, ""):
+    for function, node in functions(tree.body, ""):
         for part in _touched(node):
             first = getattr(part, "lineno", node.lineno)
             for operator, said, change in _changes(part):
@@ -79,13 +79,13 @@ def sites(tree: ast.Module) -> Iterator[Site]:
                 yield Site(function, place, operator, said, change, first, last, part.col_offset)
 
 
-def _functions(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+def functions(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
     """Functions and methods; those inside of functions belong to the outer one."""
     for node in body:
         if isinstance(node, ast.FunctionDef):
             yield prefix + node.name, node
         elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, f"{prefix}{node.name}.")
+            yield from functions(node.body, f"{prefix}{node.name}.")
 
 
 def _touched(node: ast.FunctionDef) -> Iterator[ast.stmt | ast.expr]:
@@ -195,7 +195,7 @@ def _short(node: ast.AST) -> str:
 # -- in the process of the mutant --------------------------------------------------------------------------------------
 
 
-def _apply(name: str, path: Path, site: Site) -> None:
+def apply(name: str, path: Path, site: Site) -> None:
     """Gives the living function the changed code: identity of functions and classes stays."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     old = next(node for place, node in enumerate(ast.walk(tree)) if place == site.place)

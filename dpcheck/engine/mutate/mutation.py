@@ -89,6 +89,7 @@ class Trial:
 
     Attributes:
         by: the check that noticed, or ended otherwise; "" where none did.
+        blind: of a null algorithm, the checks of risk, rate and accuracy that saw another answer and end as before.
         tried: checks that ran.
         seconds: CPU time.
     """
@@ -102,6 +103,7 @@ class Trial:
     fate: Fate
     by: str = ""
     reason: str = ""
+    blind: tuple[str, ...] = ()
     tried: int = 0
     seconds: float = 0.0
 
@@ -110,7 +112,7 @@ class Trial:
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Trial:
-        return cls(**plain)
+        return cls(**{**plain, "blind": tuple(plain.get("blind", ()))})
 
     @classmethod
     def of(cls, mutation: Mutation, fate: Fate, **fields: Any) -> Trial:

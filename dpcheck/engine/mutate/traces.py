@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sys
 import time
@@ -32,7 +33,7 @@ class Trace:
     """One undisturbed run of a check in a fresh process.
 
     Attributes:
-        outcome, text: its verdict, and all that this says; "" and the exception where it raised.
+        outcome, text: its verdict, and a digest of all that this says; "" and the exception where it raised.
         expected: whether that is no news.
         seconds: CPU time, observed.
         reads: labels of the claims of which it asked for a bound or the assumptions.
@@ -66,6 +67,11 @@ def verdict_of(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Ver
         return judge.conclude(check, measured, catalogue.claims.get(check.label))
 
 
+def said(verdict: Verdict) -> str:
+    """A digest of a verdict: another one has other words, numbers or points."""
+    return hashlib.sha256(encode(verdict).encode()).hexdigest()
+
+
 def traced(catalogue: Catalogue, check: Check, size: Size, seed: int, folders: tuple[str, ...] = ()) -> Trace:
     """Runs a check and watches it. To be called in a process in which nothing ran before: caches hide reads."""
     reads: set[str] = set()
@@ -74,7 +80,7 @@ def traced(catalogue: Catalogue, check: Check, size: Size, seed: int, folders: t
     with _reading(reads), _running(lines, (ALGORITHMS, *folders)):
         try:
             verdict = verdict_of(catalogue, check, size, seed)
-            outcome, text, expected = str(verdict.outcome.value), repr(verdict), verdict.outcome in check.expect
+            outcome, text, expected = str(verdict.outcome.value), said(verdict), verdict.outcome in check.expect
         except Exception as error:
             outcome, text, expected = "", f"{type(error).__name__}: {error}", False
     seconds = time.process_time() - begun

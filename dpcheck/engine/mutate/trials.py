@@ -9,7 +9,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from dpcheck.engine.judge import RuleBroken
 from dpcheck.engine.mutate.forks import Ended, forked
 from dpcheck.engine.mutate.mutation import NOTICED, Fate, Mutation, Notice, Trial
 from dpcheck.engine.mutate.slices import Slices
-from dpcheck.engine.mutate.traces import Trace, traced, verdict_of
+from dpcheck.engine.mutate.traces import Trace, said, traced, verdict_of
 from dpcheck.errors import DpcheckError
 from dpcheck.verdicts import Outcome
 
@@ -33,6 +33,8 @@ SPARE = 10.0
 """And how many more than three times their traces they may take, before they count as endless."""
 STUCK = 3
 """Checks that end in an exception before a mutant is given up."""
+JUDGING = ("risk", "rate", "accuracy")
+"""Kinds of checks that judge an algorithm by its answer."""
 ENGINE = PACKAGE / "engine"
 TRACING = ("judge.py", "settings.py", "derived_checks.py", "mutate/traces.py")
 """The modules of the engine on which a trace depends."""
@@ -155,6 +157,27 @@ class Trials:
                 chosen.append(trace.check)
         return [self.checks[trace.check] for trace in found if trace.check in chosen]
 
+    def again(
+        self, mutations: Sequence[Mutation], earlier: Iterable[Trial], *, until: float | None = None
+    ) -> Iterator[Trial]:
+        """What was noticed earlier is tried on the check that noticed it; the others are as they were.
+
+        What was not tried earlier, or is not noticed by that check any more, is not among the trials.
+        """
+        before = {trial.key: trial for trial in earlier}
+        waiting: list[tuple[Mutation, list[Check]]] = []
+        for mutation in mutations:
+            trial = before.get(mutation.key)
+            if trial is not None and trial.fate in NOTICED and trial.by in self.checks:
+                waiting.append((mutation, [self.checks[trial.by]]))
+            elif trial is not None and trial.fate not in NOTICED:
+                yield trial
+        jobs = ((functools.partial(self._try, m, checks), self.limit + SPARE) for m, checks in waiting)
+        for ended in forked(_before(until, jobs), self.workers):
+            trial = _trial(*waiting[ended.number], ended)
+            if trial.fate in NOTICED:
+                yield trial
+
     # -- the mutants ------------------------------------------------------------------------------------------
 
     def run(self, mutations: Sequence[Mutation], *, until: float | None = None) -> Iterator[Trial]:
@@ -183,6 +206,28 @@ class Trials:
             self._kept.keep(trial.plain(), *self._key(mutation, checks))
             yield trial
 
+    def unmoved(self, mutations: Sequence[Mutation]) -> Iterator[tuple[Mutation, list[str]]]:
+        """Of each, the checks that read what it changes, and say the same, to the last digit."""
+        waiting: list[tuple[Mutation, list[Check]]] = []
+        for mutation in mutations:
+            checks = self.concerned(mutation)
+            known = self._kept.get("unmoved", *self._key(mutation, checks))
+            if known is not None:
+                yield mutation, known
+            elif checks:
+                waiting.append((mutation, checks))
+        jobs = ((functools.partial(self._unmoved, m, checks), self._patience(checks)) for m, checks in waiting)
+        for ended in forked(jobs, self.workers):
+            if ended.value is not None:
+                mutation, checks = waiting[ended.number]
+                self._kept.keep(ended.value, "unmoved", *self._key(mutation, checks))
+                yield mutation, ended.value
+
+    def _unmoved(self, mutation: Mutation, checks: Sequence[Check]) -> Any:
+        mutation.apply()
+        seen = [(check.id, noticed(self.catalogue, check, self.size, self.seed)[1]) for check in checks]
+        return [id for id, text in seen if text == self.traces[id].text]
+
     def _key(self, mutation: Mutation, checks: Sequence[Check]) -> tuple[str, ...]:
         state = sorted(f"{check.id} {self._state(self.traces[check.id])}" for check in checks)
         return ("trial", mutation.key, mutation.state, self._trying, self.size, str(self.seed), *state)
@@ -194,15 +239,23 @@ class Trials:
         begun, stuck = time.process_time(), 0
         mutation.apply()
         notices: list[Notice] = []
+        unmoved: list[str] = []
+        blind: list[str] = []
         for check in checks:
-            notice = noticed(self.catalogue, check, self.size, self.seed)
+            notice, text = noticed(self.catalogue, check, self.size, self.seed)
             if notice is None:
+                same = check.id in self.traces and text == self.traces[check.id].text
+                if not same and check.kind in JUDGING:
+                    blind.append(check.id)
+                unmoved += [check.id] if same else []
                 continue
             notices.append(notice)
             stuck += notice.fate not in NOTICED
-            if (notice.refutes if mutation.lookalike else notice.fate in NOTICED) or stuck >= STUCK:
+            enough = notice.refutes if mutation.lookalike else notice.fate in NOTICED
+            if (enough or stuck >= STUCK) and mutation.family != "null":
                 break
-        return {"notices": [vars(each) for each in notices], "seconds": time.process_time() - begun}
+        ended = {"notices": [vars(each) for each in notices], "unmoved": len(unmoved) == len(checks), "blind": blind}
+        return {**ended, "seconds": time.process_time() - begun}
 
 
 @functools.cache
@@ -228,7 +281,11 @@ def _trial(mutation: Mutation, checks: Sequence[Check], ended: Ended) -> Trial:
         return Trial.of(mutation, fate, reason=ended.failure[-300:], tried=len(checks))
     notices = [Notice(**each) for each in ended.value["notices"]]
     told = next((each for each in notices if each.fate in NOTICED), notices[0] if notices else None)
-    fields = {"tried": len(checks), "seconds": ended.value["seconds"]}
+    fields: dict[str, Any] = {"tried": len(checks), "seconds": ended.value["seconds"]}
+    if mutation.family == "null":
+        fields["blind"] = tuple(ended.value["blind"])
+        if ended.value["unmoved"]:
+            return Trial.of(mutation, "unread", **fields)  # the verdict of no check depends on the answer
     if mutation.lookalike:
         alarm = next((each for each in notices if each.refutes), None)
         if alarm is None:
@@ -239,20 +296,20 @@ def _trial(mutation: Mutation, checks: Sequence[Check], ended: Ended) -> Trial:
     return Trial.of(mutation, told.fate, by=told.check, reason=told.reason, **fields)
 
 
-def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Notice | None:
-    """What a check says that it would not say of the truth; None where it says what is expected."""
+def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> tuple[Notice | None, str]:
+    """What a check says that it would not say of the truth, None where that is expected; and a digest of it all."""
     try:
         verdict = verdict_of(catalogue, check, size, seed)
     except RuleBroken as error:
-        return Notice(check.id, strength(check), _short(error))
+        return Notice(check.id, strength(check), _short(error)), ""
     except DpcheckError as error:
-        return Notice(check.id, "refused", _short(error))
+        return Notice(check.id, "refused", _short(error)), ""
     except Exception as error:
-        return Notice(check.id, "crashed", _short(error))
+        return Notice(check.id, "crashed", _short(error)), ""
     if verdict.outcome in check.expect:
-        return None
+        return None, said(verdict)
     refutes = verdict.outcome is Outcome.REFUTED and strength(check) == "measured"
-    return Notice(check.id, strength(check), f"{verdict.outcome.value}: {verdict.reason}"[:300], refutes)
+    return Notice(check.id, strength(check), f"{verdict.outcome.value}: {verdict.reason}"[:300], refutes), said(verdict)
 
 
 def strength(check: Check) -> Fate:
@@ -264,12 +321,3 @@ def strength(check: Check) -> Fate:
 
 def _short(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
-
-
-def counted(trials: Iterable[Trial]) -> Mapping[tuple[str, str], Mapping[str, int]]:
-    """(paper, family) -> fate -> number of mutants."""
-    table: dict[tuple[str, str], dict[str, int]] = {}
-    for trial in trials:
-        row = table.setdefault((trial.paper, trial.family), {})
-        row[trial.fate] = row.get(trial.fate, 0) + 1
-    return table
