@@ -6,7 +6,18 @@ from __future__ import annotations
 import click
 
 import dpcheck
-from dpcheck.cli import attacking, auditing, beginning, browse, comparing, mutating, planning, running, verifying
+from dpcheck.cli import (
+    attacking,
+    auditing,
+    beginning,
+    browse,
+    comparing,
+    mutating,
+    planning,
+    running,
+    scaling,
+    verifying,
+)
 from dpcheck.cli.common import Dpcheck
 
 
@@ -22,6 +33,6 @@ def main() -> None:
     """
 
 
-for module in (browse, running, planning, comparing, auditing, verifying, attacking, mutating, beginning):
+for module in (browse, running, scaling, planning, comparing, auditing, verifying, attacking, mutating, beginning):
     for command in module.COMMANDS:
         main.add_command(command)
