@@ -30,7 +30,7 @@ from dpcheck.cli.running import SIZES, exit_code
 
 if TYPE_CHECKING:
     from dpcheck.checks import Check
-    from dpcheck.engine.run import Result
+    from dpcheck.engine.run import RunResult
 
 
 class Remaining(Lines):
@@ -70,7 +70,7 @@ def scaling_command(
     Finished sizes are kept in the store, so that the same command goes on from where it stopped. A row that an output
     without data passes, or a wrong schedule, is blind and decides nothing.
     """
-    from dpcheck.engine.run import Runner
+    from dpcheck.engine.run import run
     from dpcheck.engine.store import Store
 
     named = [*also, *(argument for argument in what if Path(argument).exists())]
@@ -85,9 +85,8 @@ def scaling_command(
         finish(catalogue, Exit.NOTHING)
     with Store(Path(store) if store else catalogue.layout.store) as opened:
         listener = Remaining("scaling", len(checks))
-        runner = Runner(catalogue, checks, opened, size=size, seed=seed, listener=listener)
         try:
-            result = runner.run()
+            result = run(catalogue, checks, opened, size=size, seed=seed, listener=listener)
         except KeyboardInterrupt:
             complain("stopped; finished sizes are kept, and the same command goes on from here")
             leave(Exit.INTERRUPTED)
@@ -102,7 +101,7 @@ def _rates(checks: Sequence[Check], variable: str | None) -> list[Check]:
     return [check for check, row in rows if variable in (None, row.variable)]
 
 
-def _show(result: Result, as_json: bool) -> None:
+def _show(result: RunResult, as_json: bool) -> None:
     from dpcheck.report import scaling
 
     found = [(record, row) for record in result.records for row in scaling.rows_of(record.verdict)]
