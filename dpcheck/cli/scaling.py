@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,25 +24,11 @@ from dpcheck.cli.common import (
     store_option,
     table,
 )
-from dpcheck.cli.progress import Lines
 from dpcheck.cli.running import SIZES, exit_code
 
 if TYPE_CHECKING:
     from dpcheck.checks import Check
     from dpcheck.engine.run import RunResult
-
-
-class Remaining(Lines):
-    """A line for every size that is measured, with an estimate of the time that the others take."""
-
-    def __init__(self, title: str, checks: int) -> None:
-        super().__init__(title, checks)
-        self._begun = time.monotonic()
-
-    def computed(self, check: str) -> None:
-        self._done += 1
-        left = (time.monotonic() - self._begun) / self._done * (self._cells - self._done)
-        click.echo(f"[{self._done}/{self._cells} sizes, about {left:.0f} s left] {check}", err=True)
 
 
 @click.command("scaling")
@@ -70,6 +55,7 @@ def scaling_command(
     Finished sizes are kept in the store, so that the same command goes on from where it stopped. A row that an output
     without data passes, or a wrong schedule, is blind and decides nothing.
     """
+    from dpcheck.cli.progress import Remaining
     from dpcheck.engine.run import run
     from dpcheck.engine.store import Store
 
