@@ -70,9 +70,10 @@ def module(tmp_path, monkeypatch):
 
 def test_every_change_of_code_is_one_of_behaviour(module):
     found = list(code.of_module("plan_of_a_test"))
-    said = {m.said.partition(": ")[2] for m in found}
+    said = {m.said.partition(" ")[2] for m in found}
     assert {"3 → 6", "without sqrt in math.sqrt(n)", "min(n, 20 - n): min → max", "4 → 2", "without total += 1"} <= said
     assert not any("n + 1" in text for text in said), "messages are left alone"
+    assert len({m.key for m in found}) == len(found), "what becomes of each is remembered under its key"
 
     def answers(mutation=None):
         if mutation is not None:
@@ -85,6 +86,13 @@ def test_every_change_of_code_is_one_of_behaviour(module):
     same = [found[each.number].said for each in ended if each.value == right]
     assert same == [], "each of these changes something, or raises"
     assert answers() == right, "nothing is changed here"
+
+
+def test_keys_outlive_lines_that_are_added_above(module, tmp_path):
+    before = {m.key for m in code.of_module("plan_of_a_test")}
+    path = tmp_path / "plan_of_a_test.py"
+    path.write_text('"""It has a docstring now."""\n' + path.read_text())
+    assert {m.key for m in code.of_module("plan_of_a_test")} == before
 
 
 def test_a_line_that_argues_is_not_tried(tmp_path, monkeypatch):
