@@ -206,11 +206,14 @@ def _aggregated(context: Context, d: int) -> Verdict:
         good = J // 2 + 1
         points = rng.standard_normal((trials, J, d))
         points /= np.linalg.norm(points, axis=2, keepdims=True)
-        # Good candidates at the edge of the ball of radius 1 around 0 half of the time; bad ones close together
-        # beyond it, where a ball around one of them just reaches the good ones.
+        # Good candidates at the edge of the ball of radius 1 around 0 half of the time, and all but one of them at the
+        # point opposite half of the time; bad ones close together beyond that one, where a ball around one of them
+        # just reaches it. The bad ones come first: they win ties.
         points[:, :good] *= np.where(rng.random((trials, 1, 1)) < 0.5, 1.0, rng.random((trials, good, 1)))
+        points[:, 1:good] = np.where(rng.random((trials, 1, 1)) < 0.5, -points[:, :1], points[:, 1:good])
         side = points[:, :1] * rng.uniform(1.0, 4.0, (trials, 1, 1))
         points[:, good:] = side + rng.choice([0.0, 0.01, 1.0], (trials, 1, 1)) * points[:, good:]
+        points = points[:, ::-1]
         chosen = geometric_aggregation(points)
         member = (points == chosen[:, None]).all(axis=2).any(axis=1)
         left.append(np.where(member, np.linalg.norm(chosen, axis=1), 1e9))
