@@ -16,14 +16,15 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import account
+from dpcheck.algorithms.pure_heavy_tails import SingleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
-from dpcheck.checks import Context, by_size, check
-from dpcheck.claims import evaluate, local_exponent
+from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import settings
-from dpcheck.engine.statements import order_of, unassumed
+from dpcheck.engine.statements import unassumed
 from dpcheck.harness import risk
-from dpcheck.harness.controls import conclude
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Drawn, Family, Instance, geometric, powers, scaling
+from dpcheck.interfaces import Problem
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
 from dpcheck.workloads.linear import RareSpikes
@@ -31,7 +32,6 @@ from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
 
 from .cases import (
     BLOCKS,
-    CONTROLS,
     DELTA,
     LONG,
     NO_BALL,
@@ -40,7 +40,6 @@ from .cases import (
     practical,
     problem,
     within_constants,
-    worst_of,
 )
 
 
@@ -111,55 +110,80 @@ def degree_of_the_step_bound(context: Context, *, k: int) -> Verdict:
     return make(f"the step bound of every phase is polynomial: degree {said}", "symbolic", numbers=numbers)
 
 
-RECORDS = 2**36
+RECORDS = 2**46
 """Records at which the risk is measured in epsilon."""
+WORST = by_size(Drawn(1200, 200, 1 - DELTA), Drawn(4000, 400, 1 - DELTA))
+SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 10), theta=geometric(1.0, 1 / 16, 8))
+"""Rare spikes with G_k = 1, their chance and their imbalance: neither n nor the algorithm enters."""
 
 
-def order_at(label: str, n: float, epsilon: float, k: float) -> dict[str, float]:
-    """The printed order at G_k = G_2 = D = d = 1, which bounds the whole class, and its local exponents."""
-    order = order_of(label)
-    at = {"n": n, "epsilon": epsilon, "k": k, "G_k": 1.0, "G_2": 1.0, "D": 1.0, "d": 1.0, "beta": DELTA}
-    return {
-        "bound": float(evaluate(order, at)),
-        "exponent": local_exponent(order, "n", at),
-        "exponent in epsilon": local_exponent(order, "epsilon", at),
-    }
+def spikes(*, n: int, epsilon: float, p: float, theta: float, k: float, solver: str) -> Instance:
+    """The localised algorithm on one member, and the symbols of the bound on all of the class, where G_2 <= G_k."""
+    work = RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta)
+    at = {"n": n, "epsilon": epsilon, "k": k, "G_k": work.G, "G_2": work.G, "D": work.D, "d": 1, "beta": DELTA}
+    return Instance(practical(k, solver), work, problem(work, epsilon), n, at)
 
 
-@check(
-    "pure_heavy_tails/thm-3-1",
-    kind="rate",
-    grid={
-        "solver": ("single", "double"),
-        "k": by_size([2.0], [2.0, 4.0]),
-        "n": by_size([2**j for j in (16, 20, 24)], [2**j for j in range(12, 41, 4)]),
-    },
-    conclude=conclude("n", CONTROLS),
-    expect=("consistent", "undecided"),
-)
-def excess_risk_in_n(context: Context, *, solver: str, k: float, n: int) -> dict[str, float]:
+class HalfPower(SingleOutputPert):
+    """With a cap that has half the printed exponent."""
+
+    def cap(self, problem: Problem, m: int) -> float:
+        G_k = problem.constants.moment(self.k, 1)
+        return float(math.sqrt(super().cap(problem, m) * G_k))
+
+
+def first_phase(one: Instance) -> Instance:
+    """Without localisation."""
+    assert isinstance(one.algorithm, LocalizedOutputPert)
+    return one.running(replace(one.algorithm.outer(), resolution=1e12))
+
+
+def half_power(one: Instance) -> Instance:
+    assert isinstance(one.algorithm, LocalizedOutputPert)
+    return one.running(replace(one.algorithm.outer(), erm=HalfPower(k=one.algorithm.k)))
+
+
+def heavy_weights(one: Instance) -> Instance:
+    """λ_1 too large by n^(1/8)."""
+    assert isinstance(one.algorithm, LocalizedOutputPert)
+    outer = one.algorithm.outer()
+    records = one.n // 2 // outer.repetitions(one.problem, one.n)
+    return one.running(replace(outer, lambda_1=outer.first_weight(one.problem, records) * one.n**0.125))
+
+
+WRONG = {"the first phase alone": first_phase, "a cap of half the exponent": half_power}
+LITTLE = together("k epsilon", (2.0, 2.0**-8), (4.0, 2.0**-20))
+"""Budgets at which privacy costs most, by far, from n = 2^34 on."""
+
+
+@scaling(
+    "pure_heavy_tails/thm-3-1", variable="n", part="private", family=SPIKES, engine=WORST, mutants=WRONG,
+    series={"case": by_size(LITTLE[:1], LITTLE)},
+    sizes=by_size(powers(2, range(34, 47, 6)), powers(2, range(34, 47, 2))),
+)  # fmt: skip
+def excess_risk_in_n(*, n: int, p: float, theta: float, k: float, epsilon: float) -> Instance:
     """The worst 0.9-quantile of the excess risk over all rare spikes with G_k = 1 falls in n like the rate."""
-    expected = order_at(context.label, n, 1.0, k)
-    found = worst_of(context, practical(k, solver), n, 1.0, k, expected["bound"], context.scale(110, 600))
-    return {**found, "exponent": expected["exponent"]}
+    return spikes(n=n, epsilon=epsilon, p=p, theta=theta, k=k, solver="single")
 
 
-@check(
-    "pure_heavy_tails/thm-3-1",
-    kind="rate",
-    grid={
-        "solver": by_size(["single"], ["single", "double"]),
-        "k": by_size([2.0], [2.0, 4.0]),
-        "epsilon": by_size([2.0**j for j in (-24, -20, -16)], [2.0**j for j in range(-28, -15, 2)]),
-    },
-    conclude=conclude("epsilon", CONTROLS),
-    expect=("consistent", "undecided"),
-)
-def excess_risk_in_epsilon(context: Context, *, solver: str, k: float, epsilon: float) -> dict[str, float]:
-    """The same in epsilon at n = 2^36, where the private term of the rate leads."""
-    expected = order_at(context.label, RECORDS, epsilon, k)
-    found = worst_of(context, practical(k, solver), RECORDS, epsilon, k, expected["bound"], context.scale(110, 600))
-    return {**found, "exponent": expected["exponent in epsilon"]}
+@scaling(
+    "pure_heavy_tails/thm-3-1", variable="n", part="statistical", family=SPIKES, engine=WORST,
+    mutants={"λ_1 times n^(1/8)": heavy_weights},
+    sizes=by_size(powers(2, range(22, 35, 6)), powers(2, range(22, 41, 3))),
+)  # fmt: skip
+def statistical_risk_in_n(*, n: int, p: float, theta: float) -> Instance:
+    """The same at k = 4 and epsilon = 1, where privacy costs little."""
+    return spikes(n=n, epsilon=1.0, p=p, theta=theta, k=4.0, solver="single")
+
+
+@scaling(
+    "pure_heavy_tails/thm-3-1", variable="epsilon", part="private", family=SPIKES, engine=WORST, mutants=WRONG,
+    series={"k": by_size((2.0,), (2.0, 4.0))},
+    sizes=by_size(powers(2, range(-26, -9, 8)), powers(2, range(-26, -9, 2))),
+)  # fmt: skip
+def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float, k: float) -> Instance:
+    """The same in epsilon at n = 2^46."""
+    return spikes(n=RECORDS, epsilon=epsilon, p=p, theta=theta, k=k, solver="single")
 
 
 @check(

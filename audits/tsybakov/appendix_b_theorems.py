@@ -15,13 +15,15 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
 from dpcheck.harness import accuracy
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Sample
 from dpcheck.symbols import D, T, eta, lambda_, r_2
 from dpcheck.verdicts import Verdict, refuted
 from dpcheck.workloads.tilted_power import ProductTilt
 
-from .cases import FAR, NAMES, PLANE, QUARTIC, convex, hardest_tilt, priced, told
+from .cases import NAMES, PLANE, QUARTIC, convex, told
+from .scaling import ON_THE_LINE, TILTS, WRONG, tilted
 
 
 def descents(context: Context, draws: int, most: float) -> list[dict[str, float]]:
@@ -183,13 +185,11 @@ def printed_step_stays_at_its_start_with_one_exponent(context: Context, *, insta
     return convex(context, "thm_10_risk", instance, 1)
 
 
-@check(
-    "tsybakov/thm-10@phases",
-    kind="rate",
-    grid={"k": (2.0, 4.0), "n": FAR},
-    conclude=priced("n", axis="mean excess risk"),
-    expect=("consistent", "undecided"),
-)
-def localised_risk_with_its_logarithm(context: Context, *, k: float, n: int) -> dict[str, float]:
+@scaling(
+    "tsybakov/thm-10@phases", variable="n", part="private", family=TILTS, engine=ON_THE_LINE, mutants=WRONG,
+    series={"case": together("k epsilon", (2, 1e-9), (4, 1e-12))},
+    sizes=by_size(powers(2, range(48, 73, 12)), powers(2, range(48, 73, 4))),
+)  # fmt: skip
+def localised_risk_with_its_logarithm(*, n: int, tilt: float, k: float, epsilon: float) -> Instance:
     """The same against the order of Theorem 10, which keeps the logarithm that the clip level has."""
-    return hardest_tilt(context, "tsybakov/thm-10@phases", k, n)
+    return tilted(n, tilt, k, epsilon)

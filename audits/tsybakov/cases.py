@@ -21,7 +21,7 @@ from dpcheck.algorithms.tsybakov import (
 from dpcheck.algorithms.tsybakov.clipped import Answer, Project, Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
-from dpcheck.checks import Conclude, Context, by_size
+from dpcheck.checks import Conclude, Context
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of
@@ -450,24 +450,6 @@ def convex(context: Context, verifier: str, instance: tuple[int, int, int], firs
     return refuted_by_plan(
         context, algorithm, n, phases[0], left, verifier, k=2, log_n=log_n, factor=factor, logs=logs, first=2
     )
-
-
-TILTS = (0.3, 1.0, 3.0)
-"""Mean gradient over R τ(n): the hardest linear loss has one of about 1."""
-FAR = by_size([2**j for j in (40, 48, 56)], [2**j for j in range(36, 57, 4)], [2**j for j in range(32, 57, 2)])
-
-
-def hardest_tilt(context: Context, label: str, k: float, n: int, statistic: str = "mean") -> dict[str, float]:
-    """The corrected Algorithm 3 on linear losses whose tilt is of the order of the rate: the worst of a few."""
-    plain = TwoPoint(D=2.0, G=1.0, rho=0.0)
-    expected, algorithm = order_at(label, plain, n, k, SMALL), localised(k)
-    tau = algorithm.private_term(problem(plain, SMALL), n) + n**-0.5
-    worst: dict[str, float] = {"mean": -1.0}
-    for tilt in TILTS:
-        work = TwoPoint(D=2.0, G=1.0, rho=min(1.0, tilt * tau))
-        found = measured(context, algorithm, work, n, SMALL, context.scale(400, 1000, 4000), tilt, statistic=statistic)
-        worst = max(worst, {**found, "tilt": tilt}, key=lambda row: row["mean"])
-    return {**worst, **expected}
 
 
 def on_a_well(

@@ -19,6 +19,7 @@ from dpcheck.engine.statements import stated, unassumed
 from dpcheck.harness import accuracy, losses, rate, risk, sensitivity, stability
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, admitted, powers, scaling
 from dpcheck.harness.search import BallRecords, BoxRecords, Records, maximise
 from dpcheck.interfaces import Array, Constants, Sample
 from dpcheck.laws import Gaussian
@@ -30,21 +31,19 @@ from dpcheck.workloads.tilted_power import SparseTilt
 from .cases import (
     ANY,
     BECAUSE,
-    FAR,
     LINE,
     NAMES,
     Settling,
     convex,
     everywhere,
     exponents,
-    hardest_tilt,
     number,
-    priced,
     problem,
     told,
     transcribed,
     well,
 )
+from .scaling import ON_THE_LINE, TILTS, WRONG, tilted
 
 CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybakov/thm-10@phases")
 
@@ -450,19 +449,6 @@ def noise_for_the_reach_is_private_for_every_loss(context: Context, *, epsilon: 
 
 
 @check(
-    "tsybakov/thm-1@trivial",
-    kind="rate",
-    grid={"n": WALKED},
-    conclude=rate.conclude("n", axis="risk over that with the printed noise", against="factor n_1² of its variance"),
-    expect=("consistent", "undecided"),
-)
-def noise_at_the_trivial_movement_costs_more(context: Context, *, n: int) -> dict[str, float]:
-    """Risk with output noise at 2C/λ over risk with the printed noise, against the factor n_1² of its variance."""
-    found = _compared(context, "trivial", n, context.scale(200, 400, 2000))
-    return {**found, "bound": (n / 2) ** 2}
-
-
-@check(
     "tsybakov/thm-1@phase",
     kind="risk",
     grid={"theta": (2.0, 4.0), "weight": (0.01, 0.05), "level": (30.0, 60.0), "n": by_size((2**20,), (2**20, 2**24))},
@@ -485,13 +471,28 @@ def one_phase_within_constants(context: Context, *, theta: float, weight: float,
     )  # fmt: skip
 
 
-@check(
-    "tsybakov/thm-1@phases",
-    kind="rate",
-    grid={"statistic": ("mean", "0.95-quantile"), "k": (2.0, 4.0), "n": FAR},
-    conclude=priced("n", axis="excess risk"),
-    expect=("consistent", "undecided"),
-)
-def localised_risk_on_tilted_lines(context: Context, *, statistic: str, k: float, n: int) -> dict[str, float]:
-    """The corrected Algorithm 3 on linear losses, the worst of three tilts, against R D τ(n): -1/2 and -3/4 in n."""
-    return hardest_tilt(context, "tsybakov/thm-1@phases", k, n, statistic)
+@scaling(
+    "tsybakov/thm-1@phases", variable="n", family=TILTS, engine=ON_THE_LINE, mutants=WRONG,
+    series={"case": together("part k epsilon", ("private", 2, 1e-9), ("private", 4, 1e-12), ("statistical", 4, 0.5))},
+    sizes=by_size(powers(2, range(48, 73, 12)), powers(2, range(48, 73, 4))),
+)  # fmt: skip
+def localised_risk_on_tilted_lines(*, n: int, tilt: float, k: float, epsilon: float) -> Instance:
+    """The mean excess risk of the corrected Algorithm 3 in n, the worst over linear losses of every tilt."""
+    return tilted(n, tilt, k, epsilon)
+
+
+@scaling(
+    "tsybakov/thm-1@phases", variable="epsilon", part="private", series={"k": (2.0, 4.0)},
+    sizes=by_size(powers(2, range(-52, -35, 8)), powers(2, range(-52, -35, 4))), family=TILTS, engine=ON_THE_LINE,
+    mutants=WRONG,
+)  # fmt: skip
+def localised_risk_in_epsilon(*, epsilon: float, tilt: float, k: float) -> Instance:
+    """The same in epsilon, at n = 2^64."""
+    return tilted(2**64, tilt, k, epsilon)
+
+
+@check("tsybakov/thm-1@phases", kind="accuracy", grid={"n": (2**8, 2**16), "epsilon": (0.05, 0.5), "tilt": (0.05, 0.5)},
+       expect="consistent")  # fmt: skip
+def law_on_the_line(context: Context, *, n: int, epsilon: float, tilt: float) -> Verdict:
+    """The law of the iterate that these rates rest on, against runs of the algorithm on drawn records."""
+    return admitted(ON_THE_LINE, tilted(n, tilt, 2.0, epsilon), context.scale(1000, 10_000), context)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy
@@ -17,8 +16,8 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import bound_of, stated, unassumed
 from dpcheck.harness import accuracy, domain, runtime
 from dpcheck.harness.crossing import crossing, judge_crossing
-from dpcheck.harness.data_free import conclude
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.scaling import Affine, Instance, admitted, powers, scaling
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import gaussian_delta
 from dpcheck.running import Fixed, Run
@@ -33,11 +32,11 @@ from .cases import (
     linear,
     linear_time_bound,
     plain,
-    rate_of_algorithm_1,
     risk_verdict,
     stated_by_phases,
     with_certified_noise,
 )
+from .scaling import BOWLS, IN_CLOSED_FORM, WRONG, bowl, pulls
 
 
 @check("user_level/thm-b1", kind="runtime", grid={"size": tuple(PHASED_SIZES)})
@@ -67,19 +66,22 @@ def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
     return risk_verdict(context, REDUCED_1, WORKLOADS[loss](3, 8), n, context.scale(200, 600), loss)
 
 
-MS = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+@scaling(
+    "user_level/thm-b1", variable="m", part="private", family=BOWLS, engine=IN_CLOSED_FORM, mutants=WRONG,
+    sizes=by_size(powers(2, range(0, 13, 6)), powers(2, range(0, 17, 4))),
+)  # fmt: skip
+def slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
+    """Mean excess risk over m at the printed constants, n = 10^32, d = 4, the worst over bowls of every curvature."""
+    return bowl(10**32, m, 1.0, 4, curvature)
 
 
 @check(
-    "user_level/thm-b1",
-    kind="rate",
-    grid={"m": by_size([2, 4, 8, 16], MS)},
-    conclude=conclude("m"),
-    expect=("consistent", "undecided"),
-)
-def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
-    """The same over m at n = 256 users (reduced noise)."""
-    return rate_of_algorithm_1(context, 256, m)
+    "user_level/thm-b1", kind="accuracy", grid={"curvature": (0.1, 1.0), "d": (1, 3)}, expect="consistent"
+)  # fmt: skip
+def phases_in_closed_form(context: Context, *, curvature: float, d: int) -> Verdict:
+    """The phases that these rates rest on, against runs on drawn users with hardly any noise, n = 512 and m = 8."""
+    instance = bowl(512, 8, 1.0, d, curvature, replace(REDUCED_1, c_noise=1e-6))
+    return admitted(Affine(pulls, 40_000), instance, context.scale(400, 2000), context)
 
 
 PHASES = {"epsilon = 10, m = 1000": (10**6, 1000, 10, "1/2"), "epsilon = 1, m = 10": (150_000, 10, 1, "51/625")}

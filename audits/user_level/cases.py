@@ -269,14 +269,6 @@ PHASED_SIZES = {
 }
 
 
-def rate_of_algorithm_1(context: Context, n: int, m: int) -> Any:
-    work = tilted(n, m, 2)
-    told = problem(work)
-    values = risk.excess_risks(REDUCED_1, work, told, n, context.scale(60, 2400), context.seed, "rate", n, m)
-    bound = stated("user_level/thm-2-1@derived", n=n, m=m, d=2, epsilon=1.0, D=1.0, L=1.0)
-    return {**row(values, bound, work), **budget(REDUCED_1, told, n)}
-
-
 REDUCED_DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
 TAU = 1.0
 

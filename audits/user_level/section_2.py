@@ -21,9 +21,9 @@ from dpcheck.engine.statements import order_of, stated
 from dpcheck.errors import Infeasible
 from dpcheck.harness import accuracy, domain, runtime, sensitivity
 from dpcheck.harness.budget import REDUCED, with_budget
-from dpcheck.harness.data_free import conclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.laws import Laplace
@@ -43,12 +43,12 @@ from .cases import (
     problem,
     promised,
     quadratic,
-    rate_of_algorithm_1,
     risk_verdict,
     shapes,
     without_log,
 )
 from .lines import EMPTY, KEPT, algorithm_1, replayed, three_kinds
+from .scaling import BOWLS, IN_CLOSED_FORM, WRONG, bowl
 
 ALG_1 = {
     "phases": "user_level/alg-1@phases",
@@ -434,19 +434,22 @@ def one_pass_at_most(context: Context) -> Verdict:
     return with_budget(runtime.verdict(found, 600.0 * 4, series=REDUCED), algorithm, problem(work), 600)
 
 
-NS = [128, 181, 256, 362, 512, 724, 1024, 1448, 2048, 2896, 4096]
+@scaling(
+    "user_level/thm-2-1@derived", variable="n", family=BOWLS, engine=IN_CLOSED_FORM, mutants=WRONG,
+    sizes=by_size(powers(10, range(24, 49, 12)), powers(10, range(24, 49, 6))),
+)  # fmt: skip
+def slope_in_users(*, n: int, curvature: float) -> Instance:
+    """Mean excess risk over n at the printed constants, m = 10, d = 4, the worst over bowls of every curvature."""
+    return bowl(n, 10, 1.0, 4, curvature)
 
 
-@check(
-    "user_level/thm-2-1@derived",
-    kind="rate",
-    grid={"n": by_size([128, 256, 512, 1024], NS)},
-    conclude=conclude("n"),
-    expect=("consistent", "undecided"),
-)
-def slope_in_users(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n at m = 8, 3 phases of 8 groups (reduced noise), against LR sqrt(d/(nm eps))."""
-    return rate_of_algorithm_1(context, n, 8)
+@scaling(
+    "user_level/thm-2-1@derived", variable="epsilon", family=BOWLS, engine=IN_CLOSED_FORM, mutants=WRONG,
+    sizes=by_size(powers(2, range(-12, 1, 6)), powers(2, range(-12, 1, 3))),
+)  # fmt: skip
+def slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
+    """The same over epsilon at n = 10^32."""
+    return bowl(10**32, 10, epsilon, 4, curvature)
 
 
 @check("user_level/thm-2-1@derived", kind="symbolic")

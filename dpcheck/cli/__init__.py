@@ -16,6 +16,7 @@ from dpcheck.cli import (
     mutating,
     planning,
     running,
+    scaling,
     verifying,
 )
 from dpcheck.cli.common import Dpcheck
@@ -33,6 +34,8 @@ def main() -> None:
     """
 
 
-for module in (browse, running, planning, comparing, auditing, verifying, certifying, attacking, mutating, beginning):
+for module in (
+    browse, running, scaling, planning, comparing, auditing, verifying, certifying, attacking, mutating, beginning,
+):  # fmt: skip
     for command in module.COMMANDS:
         main.add_command(command)

@@ -56,6 +56,19 @@ class Lines(Listener):
         pass
 
 
+class Remaining(Lines):
+    """A line for every size that is measured, with an estimate of the time that the others take."""
+
+    def __init__(self, title: str, checks: int) -> None:
+        super().__init__(title, checks)
+        self._begun = time.monotonic()
+
+    def computed(self, check: str) -> None:
+        self._done += 1
+        left = (time.monotonic() - self._begun) / self._done * (self._cells - self._done)
+        click.echo(f"[{self._done}/{self._cells} sizes, about {left:.0f} s left] {check}", err=True)
+
+
 class Bar(Listener):
     """`tsybakov  ━━━━━━━━━━  58/58  0:01:12`."""
 

@@ -138,14 +138,14 @@ _GREEK = {
 }  # fmt: skip
 
 
-def _worded(text: str) -> str:
+def worded(text: str) -> str:
     """`epsilon` -> ε, as the text beside the figure writes it."""
     return re.sub(r"(?<![^\W_])(" + "|".join(_GREEK) + r")(?![^\W_])", lambda found: _GREEK[found[0]], text)
 
 
 def _folded(text: str, width: int) -> str:
     """In lines that fit beside a panel."""
-    return "\n".join(textwrap.wrap(_worded(text), width)) or text
+    return "\n".join(textwrap.wrap(worded(text), width)) or text
 
 
 def _series(points: Sequence[Point]) -> list[Series]:
@@ -159,7 +159,7 @@ def _series(points: Sequence[Point]) -> list[Series]:
         columns = np.array(
             [[_finite(v) for v in (p.x, p.value, p.lower, p.upper, p.bound)] for p in rows], dtype=float
         ).T
-        found.append(Series(_worded(name), *columns))
+        found.append(Series(worded(name), *columns))
     return found
 
 
@@ -183,7 +183,7 @@ def _draw(series: list[Series], axes: tuple[str, str], words: Words) -> Figure |
     _scales(ax, series, xs)
     handles = _overlay(ax, series, words) if len(series) <= TOGETHER else _highlight(ax, series, words)
     _from_zero(ax, words)
-    ax.set(xlabel=_worded(axes[0]), ylabel=_folded(axes[1], 44))
+    ax.set(xlabel=worded(axes[0]), ylabel=_folded(axes[1], 44))
     widest = max(len(str(handle.get_label())) for handle in handles)
     columns = max(1, min(len(handles), 90 // (widest + 6)))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns)
@@ -245,7 +245,7 @@ def _panels(series: list[Series], axes: tuple[str, str], words: Words) -> Figure
         ax.set_axis_off()
     for ax in grid[max(0, len(series) - columns) : len(series)]:
         ax.tick_params(labelbottom=True)
-    figure.supxlabel(_worded(axes[0]), fontsize=10)
+    figure.supxlabel(worded(axes[0]), fontsize=10)
     figure.supylabel(_folded(axes[1], 30 * height), fontsize=10)
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]
     if any(np.isfinite(one.bound).any() for one in series):
@@ -324,8 +324,7 @@ def _shared_bound(series: list[Series]) -> Series | None:
 def _scales(ax: Axes, series: list[Series], xs: Array, ticks: int = 7) -> None:
     _scale(ax.set_xscale, xs)
     _scale(ax.set_yscale, np.concatenate([np.concatenate([s.value, s.bound]) for s in series]))
-    _axis(ax.xaxis, ticks)
-    _axis(ax.yaxis, ticks)
+    plain_axes(ax, ticks)
     if len(xs) > 3 * ticks:
         return
     shown = xs[:: -(-len(xs) // ticks)]
@@ -346,6 +345,12 @@ def _scale(setter: Callable[..., None], values: Array) -> None:
     elif size.max() > 100 * np.median(size):
         decade = 10.0 ** np.ceil(np.log10(max(size.min(), size.max() / 1e8)))
         setter("symlog", linthresh=float(decade))
+
+
+def plain_axes(ax: Axes, ticks: int) -> None:
+    """Few, plain tick labels on both axes."""
+    _axis(ax.xaxis, ticks)
+    _axis(ax.yaxis, ticks)
 
 
 def _axis(axis: Any, ticks: int) -> None:

@@ -20,7 +20,7 @@ from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.records import Record
 from dpcheck.harness import budget
 from dpcheck.labels import Standing, split_label, standing
-from dpcheck.report import figures, tables
+from dpcheck.report import figures, scaling, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
 from dpcheck.verdicts import Witness
 
@@ -80,6 +80,8 @@ class CheckedReading:
         if self.record is None or not self.record.verdict.points:
             return None
         verdict = self.record.verdict
+        if self.exponents:
+            return scaling.draw(verdict)
         points, axes = verdict.points, verdict.axes
         if self.over_order:
             flat = "" if self._forbids else ": flat where the rate is met"
@@ -91,6 +93,11 @@ class CheckedReading:
     def svg(self) -> str:
         """The figure as text, or "" when there is nothing to draw."""
         return "" if self.drawing is None else figures.svg(self.drawing)
+
+    @property
+    def exponents(self) -> list[tuple[str, ...]]:
+        """Its rows of the scaling table, where it is one of measured exponents."""
+        return [] if self.record is None else [scaling.cells(row) for row in scaling.rows_of(self.record.verdict)]
 
     @property
     def is_transcription(self) -> bool:
@@ -146,6 +153,8 @@ class CheckedReading:
     def caption(self) -> str:
         assert self.record is not None
         assert self.drawing is not None
+        if self.exponents:
+            return scaling.caption(self.record.verdict)
         points = self.record.verdict.points
         over = f" over the {self._divisor} at each point" if self.over_order else ""
         parts = [f"{self._value} values{over}{self._bars}."]
@@ -202,7 +211,7 @@ class CheckedReading:
 
     @property
     def numbers(self) -> list[tuple[str, str]]:
-        if self.record is None:
+        if self.record is None or self.exponents:
             return []
         known = self.record.verdict.numbers
         return [(tables.named(name, known), tables.number(value, self._digits)) for name, value in known.items()]
@@ -216,6 +225,8 @@ class CheckedReading:
     @property
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Of a refutation, or of runs with a budget, over several cells: the table's head, and a row a cell."""
+        if self.exponents:
+            return list(scaling.HEAD), [list(cells) for cells in self.exponents]
         rows = [] if self.record is None else self.record.verdict.rows
         head = list(dict.fromkeys(name for row in rows for name in row))
         cells = [[tables.number(row[name], self._digits) if name in row else "" for name in head] for row in rows]
@@ -411,6 +422,16 @@ class Report:
     @property
     def transcriptions(self) -> int:
         return sum(result.is_transcription for result in self.results)
+
+    @property
+    def exponents(self) -> list[tuple[CheckedReading, tuple[str, ...]]]:
+        """The scaling table: every exponent that was measured, and the check that measured it."""
+        return [(result, cells) for result in self.results for cells in result.exponents]
+
+    @property
+    def decided(self) -> int:
+        """Exponents of which something can be said."""
+        return sum(cells[scaling.HEAD.index("Word")] in scaling.DECIDED for _, cells in self.exponents)
 
     @property
     def sampled(self) -> int:

@@ -10,7 +10,7 @@ import sympy as sp
 
 from dpcheck.claims import Claim
 from dpcheck.derivations import Step
-from dpcheck.report import MARKER, mathematics, tables
+from dpcheck.report import MARKER, mathematics, scaling, tables
 from dpcheck.report.model import CheckedReading, PaperView, Reading, Report, SourceLink
 
 MEANING = (
@@ -72,6 +72,7 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
         "signs": tables.SIGNS,
         "meaning": MEANING,
         "grades": list(GRADES.items()),
+        "scaling_head": scaling.HEAD,
     }
     environment.filters |= {
         kind: escape,

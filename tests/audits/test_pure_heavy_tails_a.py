@@ -172,7 +172,7 @@ class Names:
 
 
 def _cases() -> Any:
-    used = check("thm-3-1", "excess_risk_in_n").function.__globals__.values()
+    used = check("thm-3-1@derived", "excess_risk_within_constants").function.__globals__.values()
     return Names(
         next(
             each.__globals__

@@ -179,6 +179,7 @@ REFUSALS = (ValueError, SyntaxError, KeyError, TypeError, ZeroDivisionError, Rec
         "import os",
         "x = 1; y = 2",
         "bound h @ h\nassume 0 <= 0",
+        "bound h @ h",
         "x = " + "1+" * 10**4 + "1",
         "x = (h @ h) @ k",
         "unit = vector()",

@@ -1,0 +1,105 @@
+"""`dpcheck scaling`: the exponents of a statement, measured now, beside those that it states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcheck.cli.common import (
+    Exit,
+    also_option,
+    catalogue_of,
+    complain,
+    complain_of,
+    count,
+    echo_json,
+    finish,
+    json_option,
+    lazily,
+    leave,
+    root_option,
+    store_option,
+    table,
+)
+from dpcheck.cli.running import SIZES, exit_code
+
+if TYPE_CHECKING:
+    from dpcheck.checks import Check
+    from dpcheck.engine.run import RunResult
+
+
+@click.command("scaling")
+@click.argument("what", nargs=-1, metavar="[LABEL|PATH]…")
+@click.option("--variable", help="Only exponents in this variable: n, d, epsilon, m, …")
+@click.option("--size", type=click.Choice(SIZES), default="smoke", show_default=True, help="How many sizes and trials.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Root of all randomness.")
+@root_option
+@also_option
+@store_option
+@json_option
+def scaling_command(
+    what: tuple[str, ...],
+    variable: str | None,
+    size: Any,
+    seed: int,
+    root: str | None,
+    also: tuple[str, ...],
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Measures the exponents of a statement: of the worst risk over a class, with its controls.
+
+    Finished sizes are kept in the store, so that the same command goes on from where it stopped. A row that an output
+    without data passes, or a wrong schedule, is blind and decides nothing.
+    """
+    from dpcheck.cli.progress import Remaining
+    from dpcheck.engine.run import run
+    from dpcheck.engine.store import Store
+
+    named = [*also, *(argument for argument in what if Path(argument).exists())]
+    catalogue = catalogue_of(root, named) if named or not what else lazily(root)
+    checks = _rates(catalogue.select(what), variable)
+    if what and not named:
+        catalogue.conform(checks)
+        complain_of(catalogue)
+    if not checks:
+        asked = f" in {variable}" if variable else ""
+        complain(f"no exponent{asked} is measured of {' '.join(what) or 'anything'}; `dpcheck scaling` measures all")
+        finish(catalogue, Exit.NOTHING)
+    with Store(Path(store) if store else catalogue.layout.store) as opened:
+        listener = Remaining("scaling", len(checks))
+        try:
+            result = run(catalogue, checks, opened, size=size, seed=seed, listener=listener)
+        except KeyboardInterrupt:
+            complain("stopped; finished sizes are kept, and the same command goes on from here")
+            leave(Exit.INTERRUPTED)
+    _show(result, as_json)
+    finish(catalogue, exit_code(result))
+
+
+def _rates(checks: Sequence[Check], variable: str | None) -> list[Check]:
+    from dpcheck.harness.scaling import Row
+
+    rows = [(check, check.conclude) for check in checks if isinstance(check.conclude, Row)]
+    return [check for check, row in rows if variable in (None, row.variable)]
+
+
+def _show(result: RunResult, as_json: bool) -> None:
+    from dpcheck.report import scaling
+
+    found = [(record, row) for record in result.records for row in scaling.rows_of(record.verdict)]
+    if as_json:
+        echo_json({"schema_version": 1, "rows": [{"check": record.check, **row} for record, row in found]})
+        return
+    head = ("Statement", *scaling.HEAD)
+    table([(record.label, *scaling.cells(row)) for record, row in found], head)
+    for failure in result.failures:
+        complain(f"{failure.key.check}: {failure.message}")
+    decided = sum(row["word"] in scaling.DECIDED for _, row in found)
+    click.echo(f"  {decided} of {count(len(found), 'row')} decided, over their windows; a slope proves no O")
+
+
+COMMANDS = (scaling_command,)

@@ -1,0 +1,41 @@
+"""Rates that decide: a stated exponent measured over a window, and every control told apart. See `rows`.
+
+* `terms`: which term of a claim's order leads, and with which exponent.
+* `families`: the class as an immutable grid; `controls`: outputs that read no data, on the same members.
+* `engines`: drawn records and counts; `line`: the law of an iterate in one dimension without records; `affine`: phases
+  of averaged descent on quadratics, in closed form but for the noise.
+* `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
+"""
+
+from __future__ import annotations
+
+from dpcheck.harness.scaling.affine import Affine, Pull, averaged_descent
+from dpcheck.harness.scaling.engines import Drawn, Engine, Instance, Risk, admitted
+from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
+from dpcheck.harness.scaling.line import Line, Move, clipped_mean
+from dpcheck.harness.scaling.rows import Row, scaling
+from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
+
+__all__ = [
+    "Affine",
+    "Axis",
+    "Drawn",
+    "Engine",
+    "Family",
+    "Instance",
+    "Line",
+    "Move",
+    "Pull",
+    "Rate",
+    "Risk",
+    "Row",
+    "Series",
+    "Word",
+    "admitted",
+    "averaged_descent",
+    "clipped_mean",
+    "geometric",
+    "powers",
+    "rate",
+    "scaling",
+]

@@ -1,0 +1,136 @@
+"""Exponents that were measured: the table that opens the report, and the figure of a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from dpcheck.harness.budget import CERTIFIED
+from dpcheck.report import figures
+from dpcheck.verdicts import Point, Verdict
+
+HEAD = (
+    "Term", "Variable", "Stated", "Measured", "Word", "R/bound at the end", "Certified ε", "Told apart from",
+    "Not told apart from",
+)  # fmt: skip
+DECIDED = ("met", "steeper", "at most", "shallower")
+"""Words that say how the risk falls against the bound."""
+DRAWN = ("the start", "the best constant")
+"""Outputs without data that a figure shows: the others run beside them."""
+
+Row = Mapping[str, Any]
+
+
+def rows_of(verdict: Verdict) -> list[Row]:
+    """The rows of the scaling table that a verdict holds; none of a check that measures no exponent by rows."""
+    return [row for row in verdict.rows if {"measured exponent", "word"} <= row.keys()]
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row in the words of the table."""
+    part = "" if row["part"] == "all" else row["part"]
+    series = row["series"].removeprefix(part).removeprefix(", ")
+    apart = ", ".join(filter(None, (row["told apart by exponent"], _level(row["told apart by level"]))))
+    return (
+        ", ".join(filter(None, (part, series))),
+        f"{row['variable']} {figures.label(row['from'])} to {figures.label(row['to'])}",
+        _exponent(row["stated exponent"]),
+        f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}",
+        row["word"],
+        f"{row['R/bound at the end']:.3g}",
+        f"{row[CERTIFIED]:.3g}" if row[CERTIFIED] < float("inf") else "none",
+        apart,
+        row["not told apart"],
+    )
+
+
+def _level(names: str) -> str:
+    return f"{names} (by level)" if names else ""
+
+
+def _exponent(value: float) -> str:
+    return f"{value:.4f}".rstrip("0").rstrip(".").replace("-", "−") if abs(value) >= 5e-5 else "0"
+
+
+def caption(verdict: Verdict) -> str:
+    """What is drawn, where, and on which instance."""
+    rows = rows_of(verdict)
+    word = "Measured" if verdict.failure_probability else "Computed"
+    members = "; ".join(dict.fromkeys(row["worst member at the end"] for row in rows))
+    spent = sorted({f"{row[CERTIFIED]:.3g}" for row in rows})
+    return (
+        f"{word} risk on the worst member of the class over the order at each size, both axes logarithmic: flat where "
+        "the rate is met. Dashed: the start, which reads no data. Dotted: wrong schedules. At the end the worst member "
+        f"has {members}. Certified ε = {', '.join(spent)}."
+    )
+
+
+def draw(verdict: Verdict) -> Figure:
+    """A panel a row: R/bound against the variable, controls dashed, wrong schedules dotted, the slope written in."""
+    rows, named = rows_of(verdict), _by_series(verdict.points)
+    with matplotlib.style.context(["default", figures.STYLE]):
+        columns = min(2, len(rows))
+        height = -(-len(rows) // columns)
+        figure = Figure(figsize=(3.9 * columns + 1.2, 3.0 * height + 1.0), layout="constrained")
+        grid = figure.subplots(height, columns, squeeze=False).ravel()
+        for ax, row in zip(grid, rows, strict=False):
+            _panel(ax, row, named)
+        for ax in grid[len(rows) :]:
+            ax.set_axis_off()
+        figure.supylabel("R/bound", fontsize=10)
+        figure.legend(handles=_legend(rows), loc="outside lower center", ncols=2)
+    return figure
+
+
+def _by_series(points: Sequence[Point]) -> dict[str, list[Point]]:
+    found: dict[str, list[Point]] = {}
+    for point in sorted(points, key=lambda p: p.x):
+        found.setdefault(point.series, []).append(point)
+    return found
+
+
+def _mutants(row: Row) -> list[str]:
+    """Names of the wrong schedules of a row."""
+    said = ", ".join((row["told apart by exponent"], row["told apart by level"], row["not told apart"]))
+    controls = (*DRAWN, "a random point", "the wrong end")
+    return [name for name in dict.fromkeys(said.split(", ")) if name and name not in controls]
+
+
+def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]]) -> None:
+    series = row["series"]
+
+    def points(name: str) -> Sequence[Point]:
+        return named.get(f"{name}, {series}" if series else name, ())
+
+    own = named.get(series or "the algorithm", ())
+    for place, name in enumerate(("the start", *_mutants(row))):
+        style = {"ls": "--", "color": figures.INK} if not place else {"ls": ":", "color": figures.PALETTE[place]}
+        ax.plot([p.x for p in points(name)], [p.value for p in points(name)], lw=1.3, **style)  # type: ignore[arg-type]
+    x, y = (np.array([getattr(p, axis) for p in own]) for axis in ("x", "value"))
+    low, high = (np.array([getattr(p, end) or p.value for p in own]) for end in ("lower", "upper"))
+    ax.errorbar(x, y, yerr=[y - low, high - y], color=figures.PALETTE[0], marker=figures.MARKERS[0], lw=1.3)
+    ax.set(xscale="log", yscale="log")
+    lowest, highest = ax.get_ylim()
+    ax.set_ylim(lowest / 2, highest * 4)
+    figures.plain_axes(ax, 4)
+    ax.set_xlabel(figures.worded(row["variable"]))
+    exponent = (
+        f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}, stated {_exponent(row['stated exponent'])}"
+    )
+    ax.set_title("\n".join(filter(None, (figures.worded(series), f"{row['word']}: {exponent}"))), loc="left")
+
+
+def _legend(rows: Sequence[Row]) -> list[Line2D]:
+    handles = [
+        Line2D([], [], color=figures.PALETTE[0], marker=figures.MARKERS[0], label="the algorithm"),
+        Line2D([], [], color=figures.INK, ls="--", label="the start"),
+    ]
+    for place, name in enumerate(_mutants(rows[0]), 1):
+        handles.append(Line2D([], [], color=figures.PALETTE[place], ls=":", label=figures.worded(name)))
+    return handles
