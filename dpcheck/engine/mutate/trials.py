@@ -38,8 +38,11 @@ PROTECTING = ("privacy", "sensitivity", "stability")
 JUDGING = ("risk", "rate", "accuracy")
 """Kinds of checks that judge an algorithm by its answer."""
 ENGINE = PACKAGE / "engine"
-TRACING = ("judge.py", "settings.py", "derived_checks.py", "mutate/traces.py")
-"""The modules of the engine on which a trace depends."""
+TRACING = (
+    "judge.py", "settings.py", "derived_checks.py", "measurements.py", "statements.py", "mutate/traces.py",
+    "../claims.py", "../harness/budget.py",
+)  # fmt: skip
+"""The modules on which every trace depends, besides those that a check names."""
 
 
 class Kept:
