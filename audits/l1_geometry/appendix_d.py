@@ -191,8 +191,8 @@ def constants_of_the_lasso_family(context: Context) -> Verdict:
 @check("l1_geometry/lem-d6", kind="symbolic")
 def samples_for_one_over_d(context: Context) -> Verdict:
     """Lemma D.3 inverted: excess n^(-2/3) = 1/d at n = d^(3/2), where d = n^(2/3) just fits."""
-    d, n = (BY_NAME[x] for x in ("d", "n"))
-    solved = sp.solve(n ** -sp.Rational(2, 3) - 1 / d, n)
+    d, n, L, D = (BY_NAME[x] for x in ("d", "n", "L", "D"))
+    solved = sp.solve(claim("l1_geometry/lem-d3").order / (L * D) - 1 / d, n)
     return proved({"n": solved[0] - claim("l1_geometry/lem-d6").order})
 
 

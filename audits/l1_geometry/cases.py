@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,12 +21,13 @@ from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import L1Ball
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import budget, calibrated, judge_account, with_budget
-from dpcheck.harness.replay import Case, changed_record, claimed_movement, distance
+from dpcheck.harness.lines import Lines, Told
+from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng
 from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP, Guarantee, PureDP
-from dpcheck.running import Entry, Fixed, Run, Transcript
+from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
 from dpcheck.workloads.base import BaseWorkload
@@ -112,14 +112,6 @@ def right_child_pair(b: int, tilt: float = 0.1, curvature: float = 1.0) -> tuple
     return data, neighbour, np.array([[-1.0, 0.0]])
 
 
-def root_pair(b: int, curvature: float = 1.0) -> tuple[Array, Array]:
-    """The same data with the first record of the root set replaced: gradients (1, 1) and (-1, -1) there."""
-    data = right_child_pair(b, curvature=curvature)[0]
-    neighbour = data.copy()
-    data[0, 0], neighbour[0, 0] = (1.0, 1.0, 0.0, 0.0), (-1.0, -1.0, 0.0, 0.0)
-    return data, neighbour
-
-
 def tree_case(b: int, sensitivity: str, noise: str = "pure") -> Case:
     """Algorithm 3 in the plane with T = 1 and a fixed allocation, from -e_1."""
     work, n = LinearSquare(), b + b // 2
@@ -128,64 +120,10 @@ def tree_case(b: int, sensitivity: str, noise: str = "pure") -> Case:
     return Case(algorithm, work, told, start=np.array([[-1.0, 0.0]]))
 
 
-@dataclass(frozen=True)
-class Enumerated:
-    """Of a pair, over every outcome of all selections: the largest |log-ratio|, and movement over claim."""
-
-    loss: float
-    moved: float
-
-
-def enumerate_selections(case: Case, data: Array, neighbour: Array) -> Enumerated:
-    """Runs an algorithm that releases selections alone on both data sets under every possible transcript, and adds up
-    exact log-probabilities: nothing is sampled, so that no outcome is missed for being rare.
-    """
-    plan, work = case.planned(data.shape[1]), case.workload
-    choices = len(work.domain.vertices)  # type: ignore[attr-defined]
-    outcomes = np.array(list(itertools.product(range(choices), repeat=len(plan.releases))), dtype=float)
-    told = [Entry(r.name, np.zeros((len(outcomes), 1)), outcomes[:, [i]]) for i, r in enumerate(plan.releases)]
-    cores = []
-    for rows in (data, neighbour):
-        run: Run[Any] = Run(plan, len(outcomes), None, history=Transcript(told))
-        assert case.start is not None
-        case.algorithm.execute(run, work, Fixed(rows), case.start)
-        cores.append([entry.core for entry in run.transcript.entries])
-    loss, moved = np.zeros(len(outcomes)), 0.0
-    (changed,) = {int(i) for i in changed_record(data, neighbour, 1)}
-    for release, entry, here, there in zip(plan.releases, told, *cores, strict=True):
-        loss += release.law.log_ratio(entry.output, here, there)
-        claimed = float(claimed_movement(release, np.array([changed]))[0])
-        apart = float(distance(here, there, release.norm).max())
-        moved = max(moved, apart / claimed if claimed else (math.inf if apart > 1e-12 else 0.0))
-    return Enumerated(float(np.abs(loss).max()), moved)
-
-
 def printed_noise(algorithm: TreeFrankWolfe, told: Problem, n: int) -> Any:
     """The plan with the noise of Theorem 6 as printed, and certified sensitivities."""
     plan = replace(algorithm, sensitivity="safe").schedule(told, n)
     return plan.edit("phase *", law=lambda law: NoisyMin(law.scale / 2))
-
-
-@dataclass
-class Seen:
-    """A workload that remembers every point where gradients were asked for: the iterates, (trials, d) each."""
-
-    work: Any
-    points: list[Array] = field(default_factory=list)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.work, name)
-
-    def __dir__(self) -> list[str]:
-        return dir(self.work)
-
-    @property
-    def domain(self) -> Any:  # by itself: protocols do not look through __getattr__
-        return self.work.domain
-
-    def gradient(self, w: Array, z: Array) -> Array:
-        self.points.append(w[:, 0])
-        return np.asarray(self.work.gradient(w, z))
 
 
 def least_private(algorithm: A, told: Problem, n: int) -> A:
@@ -223,6 +161,73 @@ def audited(
         returned, data, neighbour, claim, trials=runs, failure_probability=context.failure_probability,
         seed=context.seed, label=context.label,
     )  # fmt: skip
+
+
+def slope(u: Array, p: float, scale: float) -> Array:
+    """The gradient of scale/2 |u|_p^2; that of exponent q and scale 1/scale is its inverse."""
+    size = np.linalg.norm(u, p, axis=-1, keepdims=True)
+    safe = np.where(size > 0, size, 1.0)
+    return np.asarray(scale * safe ** (2 - p) * np.abs(u) ** (p - 1) * np.sign(u))
+
+
+def printed_descent(lines: Lines, row: Any, records: Array, x: Array, at_edge: list[Array]) -> Array:
+    """Algorithms 1 and 5 on mean f + λh around x, in a ball around x, far from the edge of the domain."""
+    centre, q, total = x, row.p / (row.p - 1), np.zeros_like(x)
+    for k in range(1, row.T + 1):
+        total = total + k * x
+        noisy = lines.answer(lines.mean(x, lines.drawn(records)))
+        if k < row.T:
+            h = slope(x - centre, row.p, row.scale)
+            u = slope(h - 2 / (row.weight * (k + 1)) * (noisy + row.weight * h), q, 1 / row.scale)
+            length = np.linalg.norm(u, row.p, axis=-1, keepdims=True)
+            at_edge.append(length > row.radius)
+            x = centre + u * np.minimum(1.0, row.radius / length)
+    return np.asarray(2 * total / (row.T * (row.T + 1)))
+
+
+def printed_phases(lines: Lines, rows: Sequence[Any], records: Array, x: Array, at_edge: list[Array]) -> Array:
+    """Algorithms 2 and 6: phase i on records that no phase before it read, from the output of phase i - 1."""
+    first = 0
+    for row in rows:
+        x = printed_descent(lines, row, records[:, first : first + row.records], x, at_edge)
+        first += row.records
+    return x
+
+
+def lines_of_phases(context: Context, algorithm: Algorithm[Any]) -> Verdict:
+    """Algorithm 2 or 6 on least squares: several phases, of whose steps some end at the edge of their ball."""
+    work, at_edge = SignLasso(x_star=(0.4, -0.2, 0.1), s=0.3), list[Array]()
+    told = Told.of(context, algorithm, work, problem(work), 128)
+    found = told.judged(printed_phases(told.lines, told.plan.phases, told.records, told.start, at_edge))
+    share, phases = float(np.mean(np.concatenate(at_edge))), len(told.plan.phases)
+    if phases < 2 or not 0 < share < 1:
+        return differs(f"{phases} phases with a share of {share:.3g} at the edge: more, and both kinds, are wanted")
+    return replace(found, numbers={**found.numbers, "phases": phases, "share at the edge": share})
+
+
+def printed_tree(lines: Lines, rows: Sequence[Any], records: Array, corners: Array, x: Array) -> Array:
+    """Algorithm 3 over the polytope of these corners, (trials, K, d), records in the order of the sets."""
+    fresh = iter(np.moveaxis(records, 1, 0))
+
+    def take(size: int) -> Array:
+        return np.stack([next(fresh) for _ in range(size)], axis=1)
+
+    def below(depth: int, point: Array, v: Array) -> None:
+        nonlocal x, leaf
+        if depth == row.t:
+            chosen = lines.answer((corners * v[:, None]).sum(axis=-1))[:, 0].astype(int)
+            eta = 2 / (row.offset + leaf + 1)
+            x = (1 - eta) * point + eta * corners[np.arange(len(x)), chosen]
+            leaf += 1
+            return
+        below(depth + 1, point, v)
+        own, here = take(row.b >> (depth + 1)), x
+        below(depth + 1, here, v + lines.mean(here, own) - lines.mean(point, own))
+
+    for row in rows:
+        leaf = 0
+        below(0, x, lines.mean(x, take(row.b)))
+    return x
 
 
 SIZES = [2**k for k in range(8, 41, 4)]

@@ -36,6 +36,7 @@ from .cases import (
     counted_phases,
     least_private,
     linear,
+    lines_of_phases,
     location,
     moves_its_phase_alone,
     planned_gradients,
@@ -76,6 +77,14 @@ settings_of_alg_2 = settings(
 def localised_descent_is_private(context: Context, *, n: int) -> Verdict:
     """(eps, delta)-DP, as Theorem 1 promises."""
     return certified_account(LocalizedMirrorDescent(), linear(4), 1.0, n, 1.0)
+
+
+@check("l1_geometry/alg-2", kind="accuracy")
+def lines_of_the_phases(context: Context) -> Verdict:
+    """The printed lines, told the coins and the answers of a run: the gradients that they ask for, the mirror steps in
+    the balls, the averages that the next phases start at, and the output are those of the run.
+    """
+    return lines_of_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
 
 
 @check("l1_geometry/alg-2", kind="sensitivity")
@@ -321,6 +330,12 @@ def _minimisers(context: Context, algorithm: LocalizedMirrorDescent, trials: int
     return row, mirror, rows, mirror.inverse(-rows.mean(axis=1) / row.weight)
 
 
+def _distance(row: Any, c_sigma: float) -> float:
+    """A_1 at L = 1 and a constant in place of 100: noise that another epsilon has at 100."""
+    at = {"L": 1, "d": 4, "delta": 1e-5, "epsilon_i": row.epsilon * 100 / c_sigma}
+    return float(claim("l1_geometry/lem-3-3").evaluate(eta_i=row.eta_i, b_i=row.b, **at))
+
+
 @check("l1_geometry/lem-3-3", kind="accuracy")
 def distance_after_one_phase(context: Context) -> Verdict:
     """Mean of |x_1 - x^_1|_p^2 over runs of phase 1 against A_1, at reduced noise, the constant 1 in place of 100 (for
@@ -339,12 +354,12 @@ def distance_after_one_phase(context: Context) -> Verdict:
     plan: Any = Schedule(phases=(row,), releases=(row.release(),), gradients=0, floats_per_trial=1, claimed=None)
     point = descend(Run(plan, trials, context.rng("runs")), row, work, Fixed(rows), np.zeros((1, 4)))
     values = norms.norm(point - best, row.p) ** 2
-    bound = algorithm.distances(problem(work), 256)[0]
+    bound = _distance(row, 1.0)
     found = risk.expectation(
         values, bound, context.failure_probability, limit=(2 * row.radius) ** 2 * (1 + 1e-9), quantity="|x_1 - x^_1|^2"
     )
     private = least_private(algorithm, problem(work), 256)
-    left = private.distances(problem(work), 256)[0] / (2 * row.radius) ** 2
+    left = _distance(row, private.c_sigma) / (2 * row.radius) ** 2
     said = f"at the least constant that is certified, {private.c_sigma:.3g}, A_1 is {left:.3g} of what is sure anyway"
     numbers = {**found.numbers, "certified constant": private.c_sigma, "A_1 there over what is sure": left}
     return with_budget(replace(found, reason=f"{found.reason}; {said}", numbers=numbers), plan, problem(work), 256)
@@ -374,6 +389,7 @@ def exact_risk_of_the_regularised_minimiser(context: Context, *, distance: float
 def stability_of_the_minimiser(context: Context) -> Verdict:
     """One record replaced, minimisers of linear losses in closed form: they move by at most 2 L eta_i in l_p."""
     row, mirror = _first_phase(LocalizedMirrorDescent(distance=1.0))
+    stated = float(claim("l1_geometry/lem-3-4@derived").evaluate(L=1, eta_i=row.eta_i))
 
     def minimise(data: Array) -> Array:
         return mirror.inverse(-data.mean(axis=1) / row.weight)
@@ -382,7 +398,7 @@ def stability_of_the_minimiser(context: Context) -> Verdict:
     neighbour = data.copy()
     data[0], neighbour[0] = np.ones(4), -np.ones(4)
     found = stability.search(
-        stability.of_map(minimise, 2 * row.eta_i, row.p), BoxRecords([-1.0] * 4, [1.0] * 4), row.records,
+        stability.of_map(minimise, stated, row.p), BoxRecords([-1.0] * 4, [1.0] * 4), row.records,
         given=[(data, neighbour)], chains=8, steps=context.scale(4, 20), seed=context.seed,
     )  # fmt: skip
     proof = "F_i is 2/(eta_i n_i)-strongly convex in l_p; one record moves its gradient by 4L/n_i in l_q"
@@ -391,11 +407,14 @@ def stability_of_the_minimiser(context: Context) -> Verdict:
 
 @check("l1_geometry/fact-norm-ratio", kind="accuracy")
 def ratio_of_norms_stays_below_two(context: Context) -> Verdict:
-    """With base-2 logarithms the exponent of 2 is log d/(1 + log d) < 1; with natural ones the ratio exceeds 2 at d =
-    10.
+    """With base-2 logarithms the exponent of 2 is log d/(1 + log d), which grows to 1, so that the ratio has no smaller
+    bound; with natural ones it exceeds 2 at d = 10.
     """
-    x = sp.Symbol("x", positive=True)
-    found = proved({}, {"1 - log d/(1 + log d)": sp.simplify(1 - x / (1 + x))})
+    x, stated = sp.Symbol("x", positive=True), claim("l1_geometry/fact-norm-ratio").explicit
+    share = x / (1 + x)
+    found = proved(
+        {"the largest ratio": 2 ** sp.limit(share, x, sp.oo) - stated}, {"the exponent grows": sp.diff(share, x)}
+    )
     natural = {f"natural logarithm, d = {d}": d ** (math.log(d) / (1 + math.log(d)) / math.log(d)) for d in (10, 100)}
     return replace(found, numbers={**found.numbers, **natural})
 
@@ -408,6 +427,7 @@ def stability_of_strongly_convex_erm(context: Context) -> Verdict:
     z, other = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (z, other))
     other[0] = -z[0]
     moved = np.linalg.norm(z - other, axis=1) / (n * lam)
+    stated = float(claim("l1_geometry/fact-sssss").evaluate(L=1, lambda_=lam, n=n))
     return accuracy.never_violated(
-        moved, 2 / (lam * n), statement="distance <= 2L/(lambda n)", failure_probability=context.failure_probability
+        moved, stated, statement="distance <= 2L/(lambda n)", failure_probability=context.failure_probability
     )

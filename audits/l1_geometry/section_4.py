@@ -16,6 +16,7 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.lines import Told
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.privacy import ApproxDP, PureDP
@@ -23,7 +24,7 @@ from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from .cases import EITHER, LASSO, printed_noise, problem, risk_on_the_lasso
+from .cases import EITHER, LASSO, printed_noise, printed_tree, problem, risk_on_the_lasso
 
 TREE_PHASES = {
     "records": "l1_geometry/alg-3@records",
@@ -60,6 +61,25 @@ settings_of_alg_3 = settings(
 
 
 NOISE = {"none": "no noise", "printed": "printed noise", "safe": "twice that noise"}
+
+
+@check(
+    "l1_geometry/alg-3",
+    kind="accuracy",
+    grid={"noise": ("pure", "approximate"), "steps": ("printed", "consecutive"), "allocation": ("fixed", "random")},
+)
+def lines_of_the_tree(context: Context, *, noise: str, steps: str, allocation: str) -> Verdict:
+    """The printed lines, told the order of the records and the vertices that a run of three phases selected: their
+    scores, of estimates that right children correct, and the output are those of the run.
+    """
+    algorithm = TreeFrankWolfe(T=3, batch=16, noise=noise, steps=steps, allocation=allocation)  # type: ignore[arg-type]
+    n = record_count(16, 3) + 7
+    told = Told.of(
+        context, algorithm, LASSO, problem(LASSO, PureDP(1.0) if noise == "pure" else ApproxDP(1.0, 1e-5)), n
+    )
+    records = told.lines.drawn(told.records) if allocation == "random" else told.records
+    corners = np.broadcast_to(LASSO.domain.vertices, (len(records), *LASSO.domain.vertices.shape))
+    return told.judged(printed_tree(told.lines, told.plan.phases, records, corners, told.start))
 
 
 @check("l1_geometry/alg-3", kind="runtime", grid={"T": (1, 2, 3, 4)})

@@ -17,8 +17,10 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.lines import Seen
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
+from dpcheck.harness.selection import enumerate_selections
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.laws import NoisyMin
@@ -30,9 +32,7 @@ from .cases import (
     LASSO,
     LinearSquare,
     Pair,
-    Seen,
     audited,
-    enumerate_selections,
     problem,
     right_child_pair,
     tree_case,
@@ -51,7 +51,8 @@ def loss_of_a_selection(context: Context) -> Verdict:
     law = NoisyMin(0.5)
     log_p, log_q = (law.log_probabilities(x @ corners.T) for x in (v, v + move))
     left = np.abs(log_p - log_q).max(axis=1)
-    right = 2 * np.abs(move).max(axis=1) / 0.5
+    stated = claim("l1_geometry/proc-report-noisy-max")
+    right = stated.evaluate(D=2, Delta=np.abs(move).max(axis=1), lambda_ts=0.5)
     return accuracy.never_violated(
         left, right + 1e-9, statement="loss <= D |v - v'|_inf/lambda", failure_probability=context.failure_probability
     )
@@ -80,7 +81,8 @@ def scores_move_by_the_diameter(context: Context, *, shape: str) -> Verdict:
     apart = float((scores.max(axis=1) - scores.min(axis=1)).max())
     D = float(np.abs(corners[:, None] - corners[None]).sum(axis=-1).max())
     charged = NoisyMin(0.5).pure(apart / 2)  # a shift that all scores share does not move the selection
-    return agree([apart, charged], [D, D / 0.5], "D, and the charge D/lambda")
+    stated = float(claim("l1_geometry/proc-report-noisy-max").evaluate(D=D, Delta=1, lambda_ts=0.5))
+    return agree([apart, charged], [D, stated], "D, and the charge D/lambda")
 
 
 @check("l1_geometry/fact-vertex", kind="accuracy")
@@ -283,11 +285,19 @@ def moment_generating_function(context: Context, *, x: float) -> Verdict:
 
 @check("l1_geometry/fact-hoeffding-mgf", kind="accuracy", expect="consistent")
 def hoeffding_on_two_points(context: Context) -> Verdict:
-    """Two-point laws at the ends of an interval of length 2L, which are the extreme ones, at random means."""
-    rng, size = context.rng(), context.scale(2000, 100_000)
+    """Two-point laws at the ends of an interval of length 2L, which are the extreme ones, at random means; fair signs
+    attain it to second order in x.
+    """
+    rng, size, stated = context.rng(), context.scale(2000, 100_000), claim("l1_geometry/fact-hoeffding-mgf")
+    small = np.array([1e-3, 1e-2])
+    curved = np.log(stated.evaluate(x=small, L=2.0)) / np.log(np.cosh(2 * small))
+    if not np.allclose(curved, 1, rtol=1e-3):
+        return differs(
+            f"at x = 0.001 and 0.01 the bound is {curved} times what fair signs have, in logarithms", "exact"
+        )
     p, x = rng.random(size), rng.normal(0, 3, size)
     left = p * np.exp(x * 2 * (1 - p)) + (1 - p) * np.exp(-x * 2 * p)
     return accuracy.never_violated(
-        left, np.exp(x**2 / 2) * (1 + 1e-12), statement="E exp(xX) <= exp(x^2 L^2/2)",
+        left, stated.evaluate(x=x, L=1.0) * (1 + 1e-12), statement="E exp(xX) <= exp(x^2 L^2/2)",
         failure_probability=context.failure_probability,
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import account
@@ -13,8 +14,10 @@ from dpcheck.checks import Context, check, unchecked
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of
+from dpcheck.geometry import L1Ball
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.lines import Told
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, proved
@@ -23,7 +26,7 @@ from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, holds
 
-from .cases import LASSO, LIMIT, linear, problem
+from .cases import LASSO, LIMIT, lasso, linear, printed_phases, printed_tree, problem
 
 RUNS = {
     "phases": "l1_geometry/proc-strongly-convex-reduction@runs",
@@ -142,6 +145,40 @@ def restarts_on_the_lasso(context: Context, *, inner: str) -> Verdict:
     values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(60, 400), context.seed, "restarts", inner)
     bound = bound_of("l1_geometry/thm-9@summed", algorithm, told, n)
     return risk.expectation(values, bound, context.failure_probability, limit=LIMIT, x=float(n), series=inner)
+
+
+@check("l1_geometry/proc-strongly-convex-reduction", kind="accuracy", grid={"inner": ("tree", "descent")})
+def lines_of_the_restarts(context: Context, *, inner: str) -> Verdict:
+    """The lines of every run, told its coins and answers, from the output of the run before it and on fresh records;
+    runs of Algorithm 3 after the first one choose among the vertices of the l1 ball of radius D_i around their start,
+    with the noise of that ball, on which gradients are bounded by L + beta D_i.
+    """
+    work = lasso(3)
+    # So little noise that no step of a descent meets the edge of the domain.
+    descent, tree = LocalizedMirrorDescent(c_sigma=0.3), TreeFrankWolfe(T=1, budget="economical")
+    algorithm, n = StronglyConvexReduction(inner=tree if inner == "tree" else descent), 512
+    told = Told.of(context, algorithm, work, problem(work, PureDP(1.0) if inner == "tree" else ApproxDP(1.0, 1e-5)), n)
+    x, first, outside = told.start, 0, 0
+    c, noise, stated = work.constants, [1.0], [1.0]
+    for row in told.plan.phases:
+        records = told.records[:, first : first + row.records]
+        first += row.records
+        if inner == "descent":
+            x = printed_phases(told.lines, row.inner.phases, records, x, [])
+            continue
+        (root,), wide = row.inner.phases, (0.0 if row.i == 1 else row.distance)
+        at = {"L": c.lipschitz(1.0) + c.smoothness(1.0) * wide, "D": 2 * wide or c.diameter(1.0), "b": root.b}
+        noise.append(root.scale)
+        stated.append(claim("l1_geometry/alg-3@noise").evaluate(i=1, epsilon=1, **at))
+        ball = work.domain.vertices if row.i == 1 else x[:, None] + row.distance * L1Ball(3, 1.0).vertices
+        ball = np.broadcast_to(ball, (len(x), 6, 3))
+        moved = printed_tree(told.lines, row.inner.phases, told.lines.drawn(records), ball, x)
+        x = work.project(moved)
+        outside += int((np.abs(moved).sum(axis=1) > 1).sum())
+    found = combine([told.judged(x), agree(noise, stated, "noise of the runs")])
+    if len(told.plan.phases) < 3 or (inner == "tree" and not outside):
+        return differs(f"{len(told.plan.phases)} runs, {outside} of which end outside of the domain: too tame")
+    return replace(found, numbers={**found.numbers, "runs": len(told.plan.phases), "outside": outside})
 
 
 restarted_descent = unchecked(

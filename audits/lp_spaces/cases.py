@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import scipy
+import sympy as sp
 
 import dpcheck as dp
 from dpcheck.accounting import account
@@ -23,9 +26,12 @@ from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate, local_exponent
-from dpcheck.engine.statements import bound_of, explicit_of, order_of
+from dpcheck.engine.catalogue import claim
+from dpcheck.engine.settings import drawn
+from dpcheck.engine.statements import explicit_of, order_of, unassumed
 from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
 from dpcheck.harness import budget, risk, sensitivity
+from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import Search
@@ -36,6 +42,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, delta, epsilon
 from dpcheck.verdicts import Verdict, combine, differs, undecided
+from dpcheck.witnesses import verifier as verifier_of
 from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
 
 DELTA = 1e-6
@@ -66,10 +73,61 @@ def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
     return QuadraticMean(*signs_on(domain, 0.4 * inradius, 0.5), domain, 0.5, inradius**2)
 
 
+def distant(domain: Domain, inradius: float) -> QuadraticMean:
+    """The same with a mean at nine tenths of the way to the boundary, for which the start breaks the bounds."""
+    along = np.eye(domain.d)[0]
+    size = float(domain.support(along)) * np.where(along, 1.0, 0.01)
+    return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
+
+
 def enough(context: Context, limit: float, bound: float, d: int) -> int:
     """Trials that a bet below `limit` takes to certify `bound` when the risk is far below it, within 2e7 numbers."""
     wanted = 3 * math.log(1 / context.failure_probability) * limit / bound
     return max(100, min(math.ceil(wanted), 20_000_000 // d))
+
+
+def refuted_as_stated(
+    label: str, verifier: str, *, given: Any = (), units: Mapping[str, float] = MappingProxyType({}), **parameters: Any
+) -> Verdict:
+    """`refuted_by`, where the bound that the witness breaks is the claim's formula times the hidden `constant`.
+
+    Args:
+        given: values of the claim's symbols that are in none of its hypotheses.
+        units: symbol -> its value in other units of loss and length, in which a bound on a loss is `units["loss"]`
+            times as large: a witness whose constants are 1 is as good as one whose are not.
+    """
+    at = {name: float(value) for name, value in verifier_of(f"lp_spaces.{verifier}")(**parameters).at.items()}
+    at = {name: value * units.get(name, 1) for name, value in {**at, **dict(given)}.items()}
+    bound = float(Fraction(parameters.get("constant", 1))) * unassumed(label, **at) / units.get("loss", 1)
+    return refuted_by(label, verifier, stated=bound, **parameters)
+
+
+HALVED_AND_TRIPLED = {"loss": 0.5, "L": 1 / 6, "D": 3.0, "R": 3.0, "omega": 3.0}
+"""Losses halved on domains three times as large."""
+
+
+def largest(label: str, symbol: sp.Symbol, otherwise: Any) -> sp.Rational:
+    """The upper end of a symbol's range by the hypotheses of a claim; `otherwise` where these set none."""
+    limits = [each.gts for each in claim(label).assumptions if each.lts == symbol and each.gts.is_number]
+    return sp.Rational(min(limits, default=otherwise))
+
+
+def limits(label: str, at: dict[str, Any]) -> dict[str, Any]:
+    """Symbol -> the edge of its range by the hypotheses of a claim, at the values of the others; the largest of lower
+    ones.
+    """
+    found: dict[str, Any] = {}
+    for each in claim(label).assumptions:
+        edge, free = (each.lts, each.gts) if each.gts.is_Symbol else (each.gts, each.lts)
+        value = edge.subs({symbol: at[symbol.name] for symbol in edge.free_symbols})
+        found[free.name] = max(value, found.get(free.name, value))
+    return found
+
+
+def log_over(label: str, numerator: str) -> sp.Rational:
+    """Just below log(numerator/delta) at the largest delta that a claim allows; at nearly `numerator` without any."""
+    most = largest(label, delta, sp.Rational(numerator) * sp.Rational(999, 1000))
+    return sp.Rational(math.floor(1000 * math.log(sp.Rational(numerator) / most)), 1000)
 
 
 FREE = 1e18
@@ -350,16 +408,6 @@ def antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:
     return data, neighbour
 
 
-def batched_risk(context: Context, p: float, n: int, label: str) -> Verdict:
-    work = heavy(4, p, smoothness=2.0)  # so curved that the largest risk exceeds the bound
-    algorithm, setting = BatchedMirrorDescent(p=p), problem(work, 0.9)
-    bound = bound_of("lp_spaces/thm-10@derived", algorithm, setting, n)
-    values = risk.excess_risks(algorithm, work, setting, n, context.scale(40, 60), context.seed, label, p, n)
-    # |w - c|_2 <= |w|_s + |c|_2 for s <= 2.
-    limit = work.smoothness / 2 * (work.radius + float(np.linalg.norm(work.centre))) ** 2
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"p = {p:g}")
-
-
 def steep(d: int, p: float = 1.5) -> HeavyCoordinates:
     """Student t gradients around a minimiser at 0.9 of the radius: the start 0 is far from it."""
     return HeavyCoordinates(np.full(d, 0.9 * d ** (-1 / p)), radius=1.0, s=p, smoothness=0.5)
@@ -387,6 +435,13 @@ class EqualMean:
 
     def read(self, *, means_only: bool = False) -> Sample:
         return Sample(self.mean[None, None, :], np.full((1, 1), float(self.n)))
+
+
+def of_some_rank(rng: Rng) -> tuple[Problem, int]:
+    """A drawn problem whose Hessians have a rank, up to their dimension."""
+    told, n = drawn(n=(2.0**24, 2.0**44), d=(1, 60))(rng)
+    rank = int(rng.integers(1, told.constants.d + 1))
+    return replace(told, constants=replace(told.constants, hessian_rank=rank, extra={"rank": rank})), n
 
 
 OF_PERTURBATIONS: dict[str, Any] = {

@@ -12,19 +12,21 @@ import sympy as sp
 
 from dpcheck.algorithms.lp_spaces.regular import generalised_gaussian, mirror_map
 from dpcheck.checks import Context, by_size, check, together
-from dpcheck.engine.statements import explicit_of
+from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import explicit_of, stated, unassumed
 from dpcheck.geometry import L1Ball
-from dpcheck.geometry.norms import dual_norm, norm
+from dpcheck.geometry.norms import dual_norm, norm, regularity
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import GeneralizedGaussian
+from dpcheck.privacy import gaussian_delta
 from dpcheck.statistics.means import refute_mean
-from dpcheck.symbols import BY_NAME, delta, epsilon
-from dpcheck.verdicts import Verdict, consistent, differs, holds, refuted, undecided
+from dpcheck.symbols import BY_NAME, L, delta, epsilon
+from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import body
+from .cases import body, largest, log_over
 
 d_, p_ = BY_NAME["d"], BY_NAME["p"]
 
@@ -48,7 +50,8 @@ def advanced_composition_meets_epsilon(context: Context) -> Verdict:
     """1/2 + epsilon e^(epsilon')/(8 l), l = log(2/delta), which bounds the composed epsilon over epsilon, is <= 1."""
     e, ell = sp.symbols("e l", positive=True)
     left = sp.Rational(1, 2) + e / (8 * ell) * sp.exp(e / (2 * sp.sqrt(2 * ell))) - 1
-    return domain.never_positive(left, {"e": (0, 1), "l": ("69/100", 700)}, statement="composed epsilon <= epsilon")
+    box = {"e": (0, largest(context.label, epsilon, 1000)), "l": (log_over(context.label, "2"), 700)}
+    return domain.never_positive(left, box, statement="composed epsilon <= epsilon")
 
 
 @check("lp_spaces/lem-2@corrected", kind="privacy")
@@ -57,29 +60,54 @@ def classic_gaussian_noise(context: Context) -> Verdict:
     - mu/2 at mu = epsilon/sqrt(2 l), l = log(1.25/delta), is at most delta, by interval arithmetic.
     """
     e, ell = sp.symbols("e l", positive=True)
-    x = sp.sqrt(2 * ell) - e / (2 * sp.sqrt(2 * ell))
-    # exp(-x^2/2) = exp(-l + e/2 - e^2/(16 l)), and delta = 1.25 exp(-l).
-    left = sp.exp(e / 2 - e**2 / (16 * ell)) - sp.Rational(5, 4) * ROOT_TAU * x
-    return domain.never_positive(left, {"e": (0, 1), "l": ("916/1000", 1000)}, statement="delta(epsilon) <= delta")
+    variance = explicit_of(context.label).subs({L: 1, epsilon: e, delta: sp.Rational(5, 4) * sp.exp(-ell)})
+    mu = 1 / sp.sqrt(sp.simplify(sp.expand_log(variance, force=True)))
+    x = e / mu - mu / 2
+    # exp(-x^2/2) over delta = 1.25 exp(-l).
+    left = sp.exp(sp.expand(ell - x**2 / 2)) - sp.Rational(5, 4) * ROOT_TAU * x
+    box = {"e": (0, largest(context.label, epsilon, 1000)), "l": (log_over(context.label, "5/4"), 1000)}
+    return domain.never_positive(left, box, statement="delta(epsilon) <= delta")
 
 
-@check("lp_spaces/lem-2@literal", kind="privacy", grid={"epsilon": (10, 100)}, expect="refuted")
+@check(
+    "lp_spaces/lem-2@literal", kind="privacy", grid={"epsilon": (10, 100)}, expect="refuted", also=("lp_spaces/lem-2",)
+)  # fmt: skip
 def classic_noise_at_large_epsilon(context: Context, *, epsilon: int) -> Verdict:
     """The exact delta of the printed variance at an epsilon that the lemma does not exclude."""
-    return refuted_by(context.label, "lem_2", epsilon=epsilon, delta="1/100000")
+    at = {"epsilon": epsilon, "delta": "1/100000"}
+    printed, here = (
+        refuted_by(context.label, "lem_2", measured=_spent(label, epsilon), **at)
+        for label in ("lp_spaces/lem-2", context.label)
+    )
+    return here if printed.outcome == "refuted" else printed
+
+
+def _spent(label: str, epsilon: float) -> float:
+    """delta(epsilon) of Gaussian noise of the variance that a lemma states for sensitivity 3 and delta = 1e-5."""
+    return gaussian_delta(3 / math.sqrt(unassumed(label, L=3, kappa=1, epsilon=epsilon, delta=1e-5)), epsilon)
 
 
 @check("lp_spaces/lem-3@large-epsilon", kind="privacy", grid={"epsilon": (10, 100)}, expect="refuted")
 def calibration_at_large_epsilon(context: Context, *, epsilon: int) -> Verdict:
     """The same for the noise of Lemma 3 in the Euclidean case, where it is Gaussian."""
-    return refuted_by(context.label, "lem_3_large_epsilon", epsilon=epsilon, delta="1/100000")
+    measured = _spent(context.label, epsilon)
+    return refuted_by(context.label, "lem_3_large_epsilon", measured=measured, epsilon=epsilon, delta="1/100000")
 
 
-@check("lp_spaces/def-3", kind="accuracy")
+@check("lp_spaces/def-3", kind="accuracy", also=("lp_spaces/def-3@corrected",))
 def regularity_with_the_factor_e(context: Context) -> Verdict:
-    """kappa = (r-1) d^(2/r-2/q) <= 2e log d in the logarithmic regime: the exponent of e is below 1."""
-    ell, q = sp.symbols("l q", positive=True)  # l = log d
-    return proved({}, {"1 - 2l/(2l+1) + 2l/q >= 0": 1 / (2 * ell + 1) + 2 * ell / q})
+    """(r-1) d^(2/r-2/q), the least constant for the norm |.|_r, is at most kappa; kappa itself where q <= 2 log d + 1,
+    and in the limit of large d and q, where the corrected form is reached as well.
+    """
+    d, q = np.meshgrid(np.geomspace(2, 1e300, 60), 1 + np.geomspace(1, 1e12, 60))
+    least, parts = np.vectorize(lambda *at: regularity(*at).kappa)(q, d), []
+    for label in (context.label, "lp_spaces/def-3@corrected"):
+        kappa = claim(label).evaluate(q=q, d=d)
+        parts.append(accuracy.never_violated(least, kappa, statement="least constant <= kappa", covers="fixed grid"))
+        parts.append(agree([least[-1, -1]], [kappa[-1, -1]], "in the limit, least constant and kappa", 1e-3))
+    short = q <= 2 * np.log(d) + 1
+    parts.append(agree(least[short], claim(context.label).evaluate(q=q[short], d=d[short]), "before the logarithm"))
+    return combine(parts)
 
 
 @check("lp_spaces/def-3@corrected", kind="accuracy", expect="consistent")
@@ -131,7 +159,7 @@ def true_delta(
     p = 1e6 / (1e6 - 1)
     law = generalised_gaussian(1.0, p, d)
     regular = law.regularity if safe else law.r - 1
-    sigma = math.sqrt(2 * regular * math.log(1 / delta)) / epsilon
+    sigma = math.sqrt(unassumed("lp_spaces/lem-3", kappa=regular, L=1, epsilon=epsilon, delta=delta))
     law = generalised_gaussian(sigma, p, d)
     shift = np.full(d, d ** (-1e-6))
 
@@ -166,32 +194,51 @@ def delta_where_kappa_loses_its_e(context: Context, *, case: tuple[int, float, f
     d, epsilon, delta = case
     values, tilt = true_delta(context, int(d), epsilon, delta, False, context.scale(6000, 20_000))
     mean, se = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
-    numbers: dict[str, float | int | str | bool] = {"delta": mean, "se": se, "claimed": delta, "tilt": tilt}
+    claimed = stated(context.label, epsilon=epsilon, delta=delta)
+    numbers: dict[str, float | int | str | bool] = {"delta": mean, "se": se, "claimed": claimed, "tilt": tilt}
     fields = {"failure_probability": context.failure_probability, "numbers": numbers}
-    against = refute_mean(values / delta, 1.0, context.failure_probability)
-    said = f"d = {d}, epsilon = {epsilon:g}: delta is {mean:.3g} +- {se:.1g}, claimed {delta:g}"
+    against = refute_mean(values / claimed, 1.0, context.failure_probability)
+    said = f"d = {d}, epsilon = {epsilon:g}: delta is {mean:.3g} +- {se:.1g}, claimed {claimed:g}"
     make = refuted if against.crossed is not None else undecided
     return make(said, "sampled", **fields)
 
 
 @check("lp_spaces/lem-3@corrected", kind="privacy")
 def calibration_with_the_true_constant(context: Context) -> Verdict:
-    """rho = epsilon^2/(4 l), l = log(1/delta), of a truly regular space: for every epsilon < 1 and delta <= 1/2 the
-    conversion at a = (epsilon + rho)/(2 rho) is at most delta, by interval arithmetic.
+    """rho of the stated variance in a truly regular space: for every epsilon < 1 and delta <= 1/2 the conversion at
+    a = (epsilon + rho)/(2 rho) is at most delta = exp(-l), by interval arithmetic.
     """
     e, ell = sp.symbols("e l", positive=True)
-    # e^{(a-1)(a rho - eps)} = exp(-l + e/2 - e^2/(16 l)), and (1 - 1/a)^a <= 1/e_, a - 1 = (4 l - e)/(2 e).
-    left = sp.exp(e / 2 - 1) * 2 * e - (4 * ell - e)
-    return domain.never_positive(left, {"e": (0, 1), "l": ("69/100", 1000)}, statement="delta(epsilon) <= delta")
+    variance = explicit_of(context.label).subs({epsilon: e, delta: sp.exp(-ell)})
+    rho = sp.simplify(explicit_of("lp_spaces/lem-3@derived").subs(BY_NAME["sigma"], sp.sqrt(variance)))
+    a = (e + rho) / (2 * rho)
+    # e^((a-1)(a rho - eps)), and (1 - 1/a)^a <= 1/e_.
+    left = e * sp.exp(sp.expand(sp.simplify((a - 1) * (a * rho - e))) + ell - 1) - sp.expand(sp.simplify(e * (a - 1)))
+    box = {"e": (0, largest(context.label, epsilon, 1000)), "l": (log_over(context.label, "1"), 1000)}
+    return domain.never_positive(left, box, statement="delta(epsilon) <= delta")
 
 
-@check("lp_spaces/lem-3@derived", kind="symbolic")
-def calibration_as_concentrated_privacy(context: Context) -> Verdict:
-    """At the variance of Lemma 3, kappa s^2/(2 sigma^2) = epsilon^2/(4 log(1/delta))."""
-    sigma = BY_NAME["sigma"]
-    rho = explicit_of("lp_spaces/lem-3@derived").subs(sigma**2, explicit_of("lp_spaces/lem-3"))
-    rho = rho.subs(sigma, sp.sqrt(explicit_of("lp_spaces/lem-3")))
-    return proved({"rho": rho - epsilon**2 / (4 * sp.log(1 / delta))})
+@check("lp_spaces/lem-3@derived", kind="privacy", grid={"r": (2.0, 3.0, 5.0)})
+def calibration_as_concentrated_privacy(context: Context, *, r: float) -> Verdict:
+    """In the plane, by quadrature: Renyi divergences of order a, for shifts of length s in every eighth of a turn, are
+    at most a times the stated rho; and just that for r = 2.
+    """
+    law, found, claimed = GeneralizedGaussian(0.7, r), [], []
+    axis = np.linspace(-6, 6, context.scale(300, 600))
+    z, cell = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1), (axis[1] - axis[0]) ** 2
+    log_q = law.log_density(z)
+    for s, angle in itertools.product((0.2, 0.7), np.linspace(0, math.pi, 8, endpoint=False)):
+        turn = np.array([math.cos(angle), math.sin(angle)])
+        log_p = law.log_density(z - s * turn / norm(turn, r))
+        for order in (1.5, 4.0):
+            found.append(math.log(float(np.exp(order * log_p - (order - 1) * log_q).sum() * cell)) / (order - 1))
+            claimed.append(order * stated(context.label, kappa=r - 1, L=s, sigma=0.7))
+    if r == 2.0:
+        return agree(found, claimed, "divergence and a rho of a Gaussian", tolerance=1e-5)
+    return accuracy.never_violated(
+        found, claimed, statement="exact divergence <= a rho", tolerance=1e-5, evidence="certificate",
+        covers="by quadrature; a squared norm that is (r-1)-smooth bounds every other shift",
+    )  # fmt: skip
 
 
 @check("lp_spaces/lem-4", kind="accuracy")
@@ -292,9 +339,8 @@ def width_of_the_l1_ball(context: Context) -> Verdict:
     """The width of the unit l1 ball, by quadrature, is at most sqrt(2 log 2d) from d = 1 to 10^6."""
     sizes = np.unique(np.geomspace(1, 10**6, context.scale(25, 100)).astype(int))
     found = [L1Ball(1, 1.0).gaussian_width() if k == 1 else _l1_width(int(k)) for k in sizes]
-    return accuracy.never_violated(
-        found, np.sqrt(2 * np.log(2 * sizes)), statement="width <= sqrt(2 log 2d)", drawn=False
-    )
+    bounds = claim(context.label).evaluate(d=sizes)
+    return accuracy.never_violated(found, bounds, statement="width <= sqrt(2 log 2d)", drawn=False)
 
 
 def _l1_width(d: int) -> float:
@@ -317,7 +363,7 @@ def width_of_sparse_vectors(context: Context, *, s: int) -> Verdict:
     top = np.sort(np.abs(context.rng().standard_normal((size, d))), axis=1)[:, -s:]
     mean, share = float(norm(top).mean()), context.failure_probability
     room = math.sqrt(2 * math.log(1 / share) / size)
-    bound = float(math.sqrt(2 * s * math.log(math.e * d / s)) + math.sqrt(s))
+    bound = stated(context.label, b=s, d=d)
     said = f"width of {s}-sparse unit vectors in d = {d} is {mean:.4g} +- {room:.2g}, bound {bound:.4g}"
     numbers = {"mean": mean, "room": room, "bound": bound}
     make = holds if mean + room <= bound else refuted if mean - room > bound else undecided
@@ -347,7 +393,7 @@ def sampler_follows_its_law(context: Context, *, p: float) -> Verdict:
 @check("lp_spaces/proc-gg", kind="privacy", grid={"r": (2.386, 3.0, 5.0)})
 def exact_privacy_of_the_noise(context: Context, *, r: float) -> Verdict:
     """In the plane, by quadrature: delta(eps) and the Renyi divergences of the law that is sampled, for shifts of every
-    eighth of a turn, against what the accountant charges, rho = (r - 1) s^2/(2 sigma^2).
+    eighth of a turn, against what the accountant charges.
     """
     law, size = GeneralizedGaussian(1.0, r), context.scale(300, 600)
     axis = np.linspace(-9, 9, size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import sympy as sp
@@ -13,47 +14,50 @@ from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, Exact
 from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
-from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import bound_of, explicit_of, order_of
+from dpcheck.engine.settings import settings
+from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
+from dpcheck.errors import DpcheckError
 from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
 from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
-from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Array, Problem, Rng, Sample
+from dpcheck.interfaces import Array, Sample
+from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, D, L, alpha, epsilon, n, omega
-from dpcheck.verdicts import Verdict, undecided
+from dpcheck.verdicts import Verdict, differs, undecided
 from dpcheck.workloads import LinearMean, signs_on
 
 from .cases import (
     DELTA,
     FREE,
+    HALVED_AND_TRIPLED,
     OF_PERTURBATIONS,
     UNSEEN,
     EqualMean,
+    ShortCone,
     at_size,
     audited,
     body,
     bump_excess,
+    distant,
     enough,
+    largest,
+    limits,
     linear,
+    log_over,
+    of_some_rank,
     perturbation,
     problem,
     quadratic,
+    refuted_as_stated,
+    replayed,
 )
-
-
-def of_some_rank(rng: Rng) -> tuple[Problem, int]:
-    """A drawn problem whose Hessians have a rank, up to their dimension."""
-    told, n = drawn(n=(2.0**24, 2.0**44), d=(1, 60))(rng)
-    rank = int(rng.integers(1, told.constants.d + 1))
-    return replace(told, constants=replace(told.constants, hessian_rank=rank, extra={"rank": rank})), n
-
 
 PERTURBED = {
     "lambda_": "lp_spaces/alg-1@lambda",
@@ -67,7 +71,12 @@ PERTURBED = {
 settings_of_alg_1 = settings(
     "lp_spaces/alg-1",
     {
-        "as printed": {**PERTURBED, "alpha": "lp_spaces/alg-1@accuracy", "omega": "lp_spaces/alg-1@width"},
+        "as printed": {
+            **PERTURBED,
+            "alpha": "lp_spaces/alg-1@accuracy",
+            "omega": "lp_spaces/alg-1@width",
+            "gradients": "lp_spaces/proc-optimizer@gradients",
+        },
         "corrected": {**PERTURBED, "alpha": "lp_spaces/alg-1@corrected-accuracy"},
     },
     problems=of_some_rank,
@@ -77,7 +86,11 @@ settings_of_alg_1 = settings(
 
 settings_of_the_exact_form = settings(
     "lp_spaces/proc-exact-objpert",
-    {**PERTURBED, "alpha": "lp_spaces/alg-1@exact-accuracy"},
+    {
+        **PERTURBED,
+        "alpha": "lp_spaces/alg-1@exact-accuracy",
+        "gradients": "lp_spaces/proc-optimizer@exact-gradients",
+    },
     problems=of_some_rank,
     **OF_PERTURBATIONS,
 )
@@ -85,6 +98,39 @@ settings_of_the_exact_form = settings(
 
 def _interval(width: float = 200.0) -> object:
     return linear(Interval(-width / 2, width / 2))
+
+
+@check("lp_spaces/thm-1", kind="accuracy", also=("lp_spaces/thm-2", "lp_spaces/alg-1"), grid={"H": (0.5, 20.0)})
+def planned_where_the_theorems_apply(context: Context, *, H: float) -> Verdict:
+    """Algorithm 1 is planned where the hypotheses of Theorem 1 hold, and refused just outside of each: lambda, epsilon,
+    delta and, with the lambda of Theorem 2, n. At the edge its Jacobian costs between 9/10 of epsilon/2 and all of it.
+    """
+    work = quadratic(Ball(3, 0.7), 0.7)
+    steep = replace(work.constants, smoothness=lambda p: H, hessian_rank=3)
+    told, size, r = replace(problem(work, 0.5), constants=steep), 4000, 3
+    at = {"n": size, "H": H, "L": steep.lipschitz(2.0), "D": 1.4, "r": r, "epsilon": 0.5, "delta": DELTA}
+    edges = {name: float(edge) for name, edge in limits("lp_spaces/thm-1", at).items()}
+    least = math.ceil(float(limits("lp_spaces/thm-2", {**at, "d": 3})["n"]))
+    plans = [
+        (edges["lambda"] * (1 + 1e-6), 0.5, DELTA, size, True), (edges["lambda"] * (1 - 1e-6), 0.5, DELTA, size, False),
+        (None, 0.5, DELTA, least, True), (None, 0.5, DELTA, least - 1, False),
+        (9.0, edges["epsilon"] * (1 - 1e-9), DELTA, size, True), (9.0, edges["epsilon"], DELTA, size, False),
+        (9.0, 0.5, edges["delta"] * (1 - 1e-9), size, True),
+    ]  # fmt: skip
+    for lambda_, epsilon_, delta_, n_, wanted in plans:
+        setting = replace(told, privacy=ApproxDP(epsilon_, delta_))
+        try:
+            ApproximateObjectivePerturbation(lambda_=lambda_, alpha=0.0).schedule(setting, n_)
+        except DpcheckError:
+            planned = False
+        else:
+            planned = True
+        if planned != wanted:
+            return differs(f"planned: {planned} at lambda = {lambda_}, {setting.privacy} and n = {n_}", "exact")
+    plan = ApproximateObjectivePerturbation(lambda_=edges["lambda"] * (1 + 1e-9), alpha=0.0).schedule(told, size)
+    spent = plan.releases[0].law.jacobian / (0.5 / 2)  # type: ignore[attr-defined]
+    said = f"planned inside and refused outside of {len(plans)} edges; the Jacobian costs {spent:.6g} of epsilon/2"
+    return judged(abs(0.95 - spent), "<=", 0.05, said, "exact", numbers={"share": spent})
 
 
 @check("lp_spaces/alg-1", kind="sensitivity")
@@ -100,6 +146,25 @@ def minimiser_moves_as_claimed(context: Context) -> Verdict:
         case, BoxRecords([-1.0], [1.0]), size, given=[(data[0], neighbour[0])], chains=8, steps=context.scale(4, 20)
     )
     return sensitivity.judge(found, certificate=Certificate(1.0, "curvature 2 lambda, gradients apart by 2L/n"))
+
+
+@check("lp_spaces/proc-exact-objpert", kind="sensitivity")
+def exact_minimiser_moves_as_claimed(context: Context) -> Verdict:
+    """The same without a second noise: opposite records attain it."""
+    data = np.ones((1, 20, 1))
+    other = np.concatenate([-data[:, :1], data[:, 1:]], axis=1)
+    case = Case(ExactObjectivePerturbation(lambda_=0.05), _interval(), problem(_interval(), 0.5))
+    return replayed(case, data, other, "curvature 2 lambda, gradients apart by 2L/n")
+
+
+@check("lp_spaces/proc-optimizer", kind="sensitivity", also=("lp_spaces/alg-1@derived",))
+def approximate_minimisers_move_as_claimed(context: Context) -> Verdict:
+    """Two optimisers that use up alpha on opposite sides of their minima are 2 sqrt(alpha/lambda) apart."""
+    work = _interval()
+    algorithm = ApproximateObjectivePerturbation(lambda_=0.01, alpha=0.2, optimizer=Pushed(), noise_dial=1e-9)
+    data = np.ones((1, 1, 1))
+    because = "an alpha-minimiser is within sqrt(2 alpha/curvature)"
+    return replayed(Case(algorithm, work, problem(work, 0.5)), data, -data, because)
 
 
 @check("lp_spaces/alg-1@derived", kind="stability")
@@ -198,7 +263,8 @@ def both_gaussians_after_the_jacobian(context: Context) -> Verdict:
     x = sp.simplify(e / (2 * mu)) - mu / 2
     # exp(-x^2/2) over delta = 2.5 exp(-l).
     gap = sp.exp(sp.expand(ell - x**2 / 2)) - sp.Rational(5, 2) * sp.Rational(250662, 100_000) * x
-    return domain.never_positive(gap, {"e": (0, 1), "l": ("916/1000", 1000)}, statement="delta <= claimed")
+    box = {"e": (0, largest("lp_spaces/thm-1", epsilon, 1000)), "l": (log_over("lp_spaces/thm-1", "5/2"), 1000)}
+    return domain.never_positive(gap, box, statement="delta <= claimed")
 
 
 @check("lp_spaces/thm-1", kind="symbolic")
@@ -246,9 +312,9 @@ SIZES = by_size([800_000 * 4**j for j in range(5)], [800_000 * 4**j for j in ran
 def printed_accuracy_at_the_tip(context: Context, *, case: tuple[int, int, str, int]) -> Verdict:
     """On an interval times a short cone, n records, the excess is above any given multiple of the stated order."""
     n, d, radius, constant = case
-    return refuted_by(
-        context.label, "thm_2_cone", n=n, d=d, radius=radius, epsilon="9/10", delta="1/1000000", constant=constant
-    )
+    at = {"n": n, "d": d, "radius": radius, "epsilon": "9/10", "delta": "1/1000000", "constant": constant}
+    width = ShortCone(d, float(Fraction(radius))).width
+    return refuted_as_stated(context.label, "thm_2_cone", given={"omega": width}, units=HALVED_AND_TRIPLED, **at)
 
 
 @check(
@@ -282,7 +348,11 @@ def risk_within_the_derived_bound(context: Context, *, name: str, d: int, n: int
     values = risk.excess_risks(
         algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
     )
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}")
+    return told_apart(
+        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}"),
+        work,
+        bound,
+    )
 
 
 @check("lp_spaces/alg-1", kind="risk", grid={"n": by_size([4000], [1000, 4000, 16000])})
@@ -290,7 +360,7 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     """Mean estimation on the l2 ball, a legal optimiser that uses up the corrected alpha: mean excess against the bound
     for every alpha and lambda.
     """
-    work = quadratic(Ball(2, 0.5), 0.5)
+    work = distant(Ball(2, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(alpha_rule="fixed", optimizer=Pushed())
     setting = problem(work, 0.9)
     bound, limit = (
@@ -300,21 +370,27 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     if bound >= limit:
         return undecided(f"the bound {bound:.4g} is above the largest risk {limit:.4g} at n = {n}", "exact")
     values = risk.excess_risks(algorithm, work, setting, n, context.scale(150, 300), context.seed, context.name, n)
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    return told_apart(found, work, bound)
+
+
+WIDTH_OF_A_UNIT_INTERVAL = 1 / math.sqrt(2 * math.pi)
 
 
 @check("lp_spaces/thm-2@uncentred", kind="accuracy", expect="refuted")
 def regulariser_far_from_the_set(context: Context) -> Verdict:
     """On an interval far from 0 the regularised minimiser is the wrong end, up to ten times the bound."""
-    return refuted_by(context.label, "thm_2_uncentred", n=10_000, c=60, epsilon="1/2", delta="1/1000000", constant=8)
+    at = {"n": 10_000, "c": 60, "epsilon": "1/2", "delta": "1/1000000", "constant": 8}
+    given = {"omega": WIDTH_OF_A_UNIT_INTERVAL}
+    return refuted_as_stated(context.label, "thm_2_uncentred", given=given, units=HALVED_AND_TRIPLED, **at)
 
 
 @check("lp_spaces/thm-2@fixed-sample", kind="accuracy", expect="refuted")
 def unlucky_data_set(context: Context) -> Verdict:
     """A data set of equal, atypical records defeats the bound for an expectation over the noise alone."""
-    return refuted_by(
-        context.label, "thm_2_fixed_sample", n=10_000, mean="1/2", epsilon="1/2", delta="1/1000000", constant=4
-    )
+    at = {"n": 10_000, "mean": "1/2", "epsilon": "1/2", "delta": "1/1000000", "constant": 4}
+    given = {"omega": WIDTH_OF_A_UNIT_INTERVAL}
+    return refuted_as_stated(context.label, "thm_2_fixed_sample", given=given, units=HALVED_AND_TRIPLED, **at)
 
 
 @check("lp_spaces/claim-rem-1", kind="accuracy", grid={"name": ("l1 ball", "l2 ball", "cube"), "sigma": (0.02, 0.3)})
@@ -325,7 +401,10 @@ def projection_lemma(context: Context, *, name: str, sigma: float) -> Verdict:
     theta[1] = body_.support_point(np.linspace(1, 2, d))
     noise = context.rng().normal(0, sigma, size=(context.scale(1500, 6000), 2, d))
     moved = ((body_.project(theta + noise) - theta) ** 2).sum(axis=2).max(axis=1)
-    bound = 2 * sigma * body_.gaussian_width()
+    # alpha and lambda at which the second noise of Algorithm 1 has this deviation
+    told = {"epsilon": 0.9, "delta": DELTA, "lambda": 1.0}
+    alpha = (sigma / unassumed("lp_spaces/alg-1@second-noise", alpha=1.0, **told)) ** 2
+    bound = stated(context.label, alpha=alpha, omega=body_.gaussian_width(), **told)
     return risk.expectation(moved, bound, context.failure_probability, limit=1.0, quantity="squared movement")
 
 
@@ -362,7 +441,8 @@ def baseline_risk(context: Context, *, n: int) -> Verdict:
     )
     trials = enough(context, limit, bound, 100)
     values = risk.excess_risks(algorithm, work, setting, n, trials, context.seed, context.name, n, gradients=FREE)
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    found = risk.expectation(values, bound, context.failure_probability, limit=limit, x=n)
+    return told_apart(found, work, bound)
 
 
 @check("lp_spaces/alg-1", kind="accuracy", grid={"solver": ("exact", "pushed")})

@@ -14,25 +14,40 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import StronglyConvexObjectivePerturbation
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
 from dpcheck.checks import Context, by_size, check, together
+from dpcheck.engine.algorithms import algorithms
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Interval
 from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
-from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.harness.symbolic import proved
+from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.running import Run
 from dpcheck.solvers import Pushed
-from dpcheck.symbols import BY_NAME, D, L, epsilon, mu, n, omega
+from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
 
-from .cases import DELTA, FREE, INRADIUS, OF_PERTURBATIONS, body, enough, perturbation, problem, quadratic
+from .cases import (
+    DELTA,
+    FREE,
+    INRADIUS,
+    OF_PERTURBATIONS,
+    body,
+    distant,
+    enough,
+    largest,
+    perturbation,
+    problem,
+    quadratic,
+    refuted_as_stated,
+)
 from .witnesses import thm_3_bump
 
 STRONGLY = {
@@ -41,6 +56,7 @@ STRONGLY = {
     "alpha": "lp_spaces/alg-2@accuracy",
     "rank": "lp_spaces/alg-2@rank",
     "curvature": "lp_spaces/alg-2@curvature",
+    "gradients": "lp_spaces/proc-optimizer@gradients",
 }
 
 
@@ -58,7 +74,7 @@ settings_of_alg_2 = settings(
 @check("lp_spaces/thm-3", kind="privacy", grid={"R": ("10", "2", "6/5")}, expect="refuted")
 def wide_interval(context: Context, *, R: str) -> Verdict:
     """Exact pair on [-R, R]: a bump of curvature, allowed by the printed lambda = 0, breaks (1/2, 1e-6)-DP."""
-    return refuted_by(context.label, "thm_3_wide", n=2000, R=R, epsilon="1/2", delta="1/1000000", ramp="1/10")
+    return refuted_as_stated(context.label, "thm_3_wide", n=2000, R=R, epsilon="1/2", delta="1/1000000", ramp="1/10")
 
 
 RULES = {"diam": "modulus/‖C‖²", "fixed": "(1 − 1/n) modulus/(2R²)"}
@@ -83,18 +99,24 @@ others finds a violation for that delta; as delta falls the smallest diameter fa
 def inside_the_unit_ball(context: Context, *, pair: tuple[str, str, str, str, int, int]) -> Verdict:
     """Exact pairs on [-R, R], R <= 1: the Jacobian spends log(1 + epsilon R^2), and G does not fit in the rest."""
     R, eps, delta, k, area, size = pair
-    return refuted_by(
+    return refuted_as_stated(
         context.label, "thm_3_bump", n=size, R=R, M=1000, area=area, k=k, epsilon=eps, delta=delta, ramp="1/10000"
     )
 
 
-@check("lp_spaces/thm-3@normalised", kind="symbolic")
-def printed_rule_takes_off_no_more(context: Context) -> Verdict:
-    """For |C|_2^2 <= 2(1 - 1/n) the curvature 2 lambda + (1 - 1/n) Delta/R^2 is at least 2 r beta/(epsilon n)."""
-    m, b, j = sp.symbols("m b j", nonnegative=True)  # m = Delta; R^2 = (1 - 1/n)/(2 (1 + j)), as |C|_2 = 2R
-    share = 2 * (1 + j) * m
-    # lambda = b > 0: r beta/(epsilon n) = m + b. lambda = 0: it is m - b for some b <= m.
-    return proved({}, {"lambda > 0": sp.expand(2 * b + share - 2 * (m + b)), "lambda = 0": sp.expand(share - 2 * m)})
+THEOREMS = ("thm-2@corrected", "thm-3", "thm-4", "thm-6", "thm-7", "thm-8", "thm-10")
+
+
+@check("lp_spaces/thm-3", kind="transcription", also=tuple(f"lp_spaces/{each}" for each in THEOREMS if each != "thm-3"))
+def budgets_of_the_theorems(context: Context) -> Verdict:
+    """The algorithm of each theorem takes the budgets that its hypotheses allow, and refuses all others."""
+    found, wanted = [], []
+    for theorem in THEOREMS:
+        about = claim(f"lp_spaces/{theorem}")
+        taken = algorithms()[about.about[0]].budgets
+        found += [taken.largest_epsilon, taken.delta_below]
+        wanted += [float(largest(about.label, epsilon, 10**6)), float(largest(about.label, delta, 10**6))]
+    return agree(found, wanted, "edges of epsilon and delta")
 
 
 @check("lp_spaces/thm-3@normalised", kind="privacy", grid={"R": ("1/2", "7/10")})
@@ -155,15 +177,20 @@ def closed_form_needs_no_gradients(context: Context) -> Verdict:
 )  # fmt: skip
 def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verdict:
     """Mean excess of Algorithm 2 (rule diam) on mean estimation against the derived bound, with its constants."""
-    work = quadratic(body(name, d), INRADIUS[name](d))
+    work = distant(body(name, d), INRADIUS[name](d))
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule="diam"), problem(work, 0.9)
-    bound = bound_of("lp_spaces/thm-4@any-accuracy", algorithm, setting, n)
+    plain = algorithm.schedule(setting, n).phases[0].lambda_ == 0
+    bound = bound_of(context.label if plain else "lp_spaces/thm-4@any-accuracy", algorithm, setting, n)
     limit = (0.5 + float(np.linalg.norm(work.mean))) ** 2 / 2
     trials = enough(context, limit, bound, d)
     values = risk.excess_risks(
         algorithm, work, setting, n, trials, context.seed, context.name, dict(context.cell), gradients=FREE
     )
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}")
+    return told_apart(
+        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=f"{name}, d = {d}"),
+        work,
+        bound,
+    )
 
 
 @check(
@@ -171,10 +198,11 @@ def strongly_convex_risk(context: Context, *, name: str, d: int, n: int) -> Verd
     kind="risk",
     also=("lp_spaces/thm-4@any-accuracy",),
     grid={"rule": ("diam", "fixed"), "n": by_size([450], [450, 550])},
+    expect="undecided",
 )
 def risk_with_a_regulariser(context: Context, *, rule: str, n: int) -> Verdict:
     """Few records in d = 16 on the l1 ball, so that lambda > 0: mean excess with an exact minimiser against the derived
-    bound and its share 4 lambda^2 R^4/Delta.
+    bound and its share 4 lambda^2 R^4/Delta. Where lambda > 0 the bound is so large that the start keeps it as well.
     """
     work = quadratic(body("l1 ball", 16), INRADIUS["l1 ball"](16))
     algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule=rule, exact=True), problem(work, 0.9, 0.1)  # type: ignore[arg-type]
@@ -186,7 +214,9 @@ def risk_with_a_regulariser(context: Context, *, rule: str, n: int) -> Verdict:
     if bound >= limit or lambda_ == 0:
         return undecided(f"lambda = {lambda_:.4g}, bound {bound:.4g}, largest risk {limit:.4g} at n = {n}", "exact")
     values = risk.excess_risks(algorithm, work, setting, n, 4000, context.seed, context.name, rule, n, gradients=FREE)
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=RULES[rule])
+    return told_apart(
+        risk.expectation(values, bound, context.failure_probability, limit=limit, x=n, series=RULES[rule]), work, bound
+    )
 
 
 @check(
@@ -290,13 +320,16 @@ def ball_rate_of_strongly_convex_losses(context: Context) -> Verdict:
 @check("lp_spaces/thm-5@literal", kind="lower-bound", expect="refuted")
 def bound_above_the_largest_risk(context: Context) -> Verdict:
     """Within the printed range of n, at d = 10^9, the bound exceeds what any output in C can lose."""
-    return refuted_by(context.label, "thm_5_range", d=10**9, n=10, epsilon=1, power="3/2", constant="1/4")
+    at = {"d": 10**9, "n": 10, "epsilon": 1, "power": "3/2", "constant": "1/4"}
+    return refuted_as_stated(context.label, "thm_5_range", given={"omega": math.sqrt(10**9 - 1) / 2}, **at)
 
 
 @check("lp_spaces/thm-5@quantifiers", kind="lower-bound", expect="refuted")
 def constant_algorithm(context: Context) -> Verdict:
     """A data set fixed before the algorithm is solved by the algorithm that returns its minimiser."""
-    return refuted_by(context.label, "thm_5_quantifiers", d=100, n=10, epsilon=1, power="3/2")
+    width = Ball(100, 0.5).gaussian_width()
+    at = {"d": 100, "n": 10, "epsilon": 1, "power": "3/2"}
+    return refuted_as_stated(context.label, "thm_5_quantifiers", given={"omega": width}, **at)
 
 
 @check("lp_spaces/thm-5", kind="transcription")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,7 @@ from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, OutputPertLoca
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
+from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Box
 from dpcheck.harness import accuracy, domain, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
@@ -30,16 +32,14 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import (
-    SOLVERS,
     distance_within,
     distances,
-    localisation_sensitivity,
-    localisation_slack,
-    pointwise_excess,
     problem,
     radial_spikes,
     wide,
 )
+from .section_2_2 import pointwise_excess
+from .section_2_3 import SOLVERS, localisation_sensitivity, localisation_slack
 from .section_2_4 import GRID, gap_within
 
 # Lemma C.1 ----------------------------------------------------------------------------------------------------------
@@ -115,7 +115,10 @@ def bias_within_the_sharp_constant(context: Context, *, k: float) -> Verdict:
 @check("pure_heavy_tails/lem-c-2@derived", kind="privacy", grid={"solver": tuple(SOLVERS), "M": (2.0, 1e6)})
 def localisation_spends_exactly(context: Context, *, solver: str, M: float) -> Verdict:
     """Exactly epsilon/3 with the exact solver, 2 epsilon/3 with the worst legal one: slack, release by release."""
-    share = {"exact": 1 / 3, "worst legal": 2 / 3}[solver]
+    at = {"C": 1.0, "lambda_": 1.0, "n": 1, "epsilon": 1.0}
+    share = stated("pure_heavy_tails/lem-c-2@derived", **at)
+    if solver == "exact":
+        share = stated("pure_heavy_tails/fact-erm-sensitivity", **at) / stated("pure_heavy_tails/alg-2", **at)
     found = localisation_slack(context, solver, M, share)
     if abs(float(found.numbers["realised"]) - share) > 1e-9:
         return refuted(
@@ -127,7 +130,7 @@ def localisation_spends_exactly(context: Context, *, solver: str, M: float) -> V
 @check("pure_heavy_tails/lem-c-2", kind="sensitivity", grid={"solver": tuple(SOLVERS)})
 def localisation_sensitivity_of_the_proof(context: Context, *, solver: str) -> Verdict:
     """The approximate minimiser moves by at most the proof's 4C/(lambda n)."""
-    return localisation_sensitivity(context, solver, 4.0)
+    return localisation_sensitivity(context, solver, "pure_heavy_tails/alg-2@derived")
 
 
 @check("pure_heavy_tails/lem-c-2", kind="accuracy")
@@ -153,7 +156,7 @@ def _sixteen() -> Verdict:
     d, z = np.meshgrid(np.arange(1, 400), np.linspace(1, 20, 40))
     exact = accuracy.never_violated(
         scipy.special.gammaincc(d, 16.5 * z * d),
-        np.exp(-z),
+        np.array([[stated("pure_heavy_tails/fact-gamma-tail", zeta=zeta)] for zeta in z[:, 0]]),
         statement="Pr(Gamma(d) > 16.5 zeta d) <= e^-zeta",
         covers="Chernoff's bound decides the rest",
         evidence="certificate",
@@ -198,6 +201,11 @@ def containment_without_a_limit(context: Context, *, zeta: int) -> Verdict:
     law = [scipy.stats.laplace(loc=1, scale=6 / e) for e in budgets]
     inside = [float(one.cdf(100 * zeta / e) - one.cdf(-100 * zeta / e)) for one, e in zip(law, budgets, strict=True)]
     claimed = stated(context.label, zeta=zeta)
+    with suppress(InvalidInput):
+        stated("pure_heavy_tails/lem-c-2", zeta=zeta, epsilon=budgets[-1], d=1)
+        return differs(
+            f"lem-c-2 speaks of epsilon = {budgets[-1]} and zeta = {zeta} as well, where its ball is too small"
+        )
 
     def witness(index: int) -> Any:
         return witnessed(context.label, "lem_c_2_epsilon", claimed, inside[index], epsilon=budgets[index], zeta=zeta)
@@ -318,7 +326,7 @@ def corrected_tail(context: Context) -> Verdict:
     grid_d, grid_t = np.meshgrid([1, 2, 3, 5, 10, 100, 1000, 10**4], np.linspace(0, 30, 61))
     exact = accuracy.never_violated(
         scipy.special.gammaincc(grid_d, grid_d + np.sqrt(2 * grid_d * grid_t) + grid_t),
-        np.exp(-grid_t),
+        np.array([[stated(context.label, t=value)] for value in grid_t[:, 0]]),
         statement="Pr(Gamma(d) > d + sqrt(2dt) + t) <= e^-t",
         covers="Chernoff's bound, proved, decides the rest",
         evidence="certificate",
@@ -375,7 +383,7 @@ def first_display(context: Context, *, cap: str) -> Verdict:
     "pure_heavy_tails/prop-c-3@corrected",
     kind="accuracy",
     grid={
-        "instance": ("radial", "line", "prescribed"),
+        "instance": ("radial", "line", "prescribed", "common"),
         "factor": by_size([0.3], [0.1, 0.3, 1.0, 3.0]),
         "m": by_size([10**4], [10**3, 10**4, 10**6]),
     },
@@ -384,12 +392,13 @@ def display_with_the_bias_of_the_minimiser(context: Context, *, instance: str, f
     """Algorithm 4 at general caps: within c_1 C d/(lambda epsilon m) + 20 G_k^k/(lambda C^(k-1)) 3 times in 4."""
     d, k = (5, 2.0) if instance == "radial" else (1, 2.0)
     prescribed = math.sqrt(m / d)
-    C = prescribed if instance == "prescribed" else factor * prescribed
-    rare = min(1.0, (1 / (2 * C)) ** k)  # spikes of size 2C, the worst for the bias of the minimiser
+    C = prescribed if instance in ("prescribed", "common") else factor * prescribed
+    # Spikes of size 2C, the worst for the bias of the minimiser; or many small ones, which move it far from the start.
+    rare = 0.9 if instance == "common" else min(1.0, (1 / (2 * C)) ** k)
     work: Any = (
         RareSpikes(D=1e4, k=k, G=1.0, p=rare, theta=1.0)
         if instance == "line"
-        else radial_spikes(d, k, m, 1.0, min(1.0, rare * m / d))
+        else radial_spikes(d, k, m, 1.0, rare * m / d if instance == "common" else min(1.0, rare * m / d))
     )
     bound = stated(context.label, c_1=28.0, C=C, d=d, lambda_=1.0, epsilon=1.0, n=m, G_k=1.0, k=k)
     label, trials = f"{instance}, C = {factor:g} of the prescribed", context.scale(1000, 20_000)

@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import StructuredDoubleOutputPert
+from dpcheck.algorithms.pure_heavy_tails.erm import steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.reformulation import DirectSubgradient, JointReformulation, socp_subgradient
 from dpcheck.algorithms.pure_heavy_tails.subgradient import biased_subgradient, constant_step
 from dpcheck.checks import Context, by_size, check, unchecked
@@ -31,29 +32,9 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import NO_MAPPING, PLANNED, STAGE, WEIGHTS, opposite_spikes, problem, shifts, slack_verdict
-from .section_3_solver import double_sensitivity
-
-
-def same_rate(label: str) -> Verdict:
-    """The order of a restatement is that of Theorem 3.1, and at J = log(1/delta)/2 the derived form reduces to it."""
-    from dpcheck.engine.catalogue import claim
-
-    G, G_2, D, d, n, e, k, b = (BY_NAME[x] for x in ("G_k", "G_2", "D", "d", "n", "epsilon", "k", "beta"))
-    L = sp.Symbol("L_log", positive=True)
-    printed = claim(label).order.subs(sp.log(1 / b), L)
-    wanted = G * D * (d * L / (n * e)) ** (1 - 1 / k) + G_2 * D * sp.sqrt(L / n)
-    main = claim("pure_heavy_tails/thm-3-1").order.subs(sp.log(1 / b), L)
-    return proved({"order as printed": printed - wanted, "order of Theorem 3.1": main - printed})
-
+from .cases import NO_MAPPING, PLANNED, STAGE, WEIGHTS, as_printed, opposite_spikes, problem, shifts, slack_verdict
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------
-
-
-@check("pure_heavy_tails/prop-d-1", kind="sensitivity", grid={"solver": ("exact", "worst legal")})
-def second_stage_moves_as_proved(context: Context, *, solver: str) -> Verdict:
-    """For fixed W_0 the second minimiser moves by at most 7C/(3 lambda m), attained by the worst legal solver."""
-    return double_sensitivity(context, solver, 7 / 3)
 
 
 @check("pure_heavy_tails/fact-eq-14", kind="accuracy")
@@ -103,8 +84,10 @@ def steepest_record(context: Context) -> Verdict:
         for m in (1, 10, 1000, 10**6):
             for rho in (0.01, 0.1, 0.19):
                 law = Pareto(k + 0.05)
-                level = law.moment(k) ** (1 / k) * (m / rho) ** (1 / k)
-                tails = [min(1.0, level ** -(k + 0.05)), rho / m * (1 - 1e-12)]  # Pareto; a spike just above the level
+                work = RadialHeavyTail(weights=law)
+                level = steepest_gradient(problem(work, 1.0, rho), k, m)
+                # Pareto, and the law that puts all of its k-th moment just above the level.
+                tails = [min(1.0, level ** -(k + 0.05)), min(1.0, law.moment(k) / level**k) * (1 - 1e-12)]
                 left += [1 - rho] * 2
                 right += [math.exp(m * math.log1p(-tail)) for tail in tails]
     covers = "Markov's inequality and a union bound over records"
@@ -114,12 +97,6 @@ def steepest_record(context: Context) -> Verdict:
 
 
 # Theorem D.2 --------------------------------------------------------------------------------------------------------
-
-
-@check("pure_heavy_tails/thm-d-2", kind="transcription")
-def restates_the_main_theorem(context: Context) -> Verdict:
-    """Its order is that of Theorem 3.1."""
-    return same_rate("pure_heavy_tails/thm-d-2")
 
 
 @check("pure_heavy_tails/thm-d-2", kind="runtime")
@@ -210,8 +187,8 @@ LOSSES: dict[str, Callable[[Array], tuple[Array, Array]]] = {
 }
 
 
-def conic_oracle(context: Context, loss: str, place: str, cases: int, limit: float) -> Verdict:
-    """The multiplier of (16) against the definition: inequality at random points, norm at most `limit` C."""
+def conic_oracle(context: Context, loss: str, place: str, cases: int, label: str) -> Verdict:
+    """The multiplier of (16) against the definition: inequality at random points, and a claim on its norm."""
     rng, K, C, sides, bias = context.rng(), PLANE[place], 0.8, [], 0.0
     for _ in range(cases):
         a = rng.standard_normal(2) * rng.uniform(0.3, 3.0)
@@ -222,7 +199,7 @@ def conic_oracle(context: Context, loss: str, place: str, cases: int, limit: flo
         u = K.project(rng.uniform(-1, 1, (3, 2)))
         at_u = searched_extension(work, u, np.zeros((3, 1)), C)
         sides.append((found.value - found.bias + (u - w) @ found.vector, at_u + 1e-7))
-        sides.append((np.array([np.linalg.norm(found.vector)]), np.array([limit * C * (1 + 1e-9)])))
+        sides.append((np.array([np.linalg.norm(found.vector)]), np.array([stated(label, C=C) * (1 + 1e-9)])))
         bias = max(bias, found.bias)
     left, right = (np.concatenate([side[i] for side in sides]) for i in (0, 1))
     answer = accuracy.never_violated(
@@ -246,7 +223,7 @@ def conic_oracle(context: Context, loss: str, place: str, cases: int, limit: flo
 )
 def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
     """On the disc the multiplier is a B-approximate subgradient of norm at most C, B from the recomputed dual value."""
-    return conic_oracle(context, loss, "ball", context.scale(2, 12), 1.0)
+    return conic_oracle(context, loss, "ball", context.scale(2, 12), "pure_heavy_tails/prop-d-6")
 
 
 @check(
@@ -258,7 +235,7 @@ def multiplier_is_a_subgradient(context: Context, *, loss: str) -> Verdict:
 )
 def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
     """The oracle (16) for the hinge loss, on a ball and on a box."""
-    return conic_oracle(context, "hinge", place, context.scale(2, 12), 1.0)
+    return conic_oracle(context, "hinge", place, context.scale(2, 12), "pure_heavy_tails/prop-d-6")
 
 
 @check(
@@ -270,7 +247,7 @@ def conic_oracle_meets_its_promise(context: Context, *, place: str) -> Verdict:
 )
 def structured_losses_have_an_oracle(context: Context, *, loss: str, place: str) -> Verdict:
     """Affine, hinge and absolute losses on a ball, a box and an ellipsoid meet Definition D.3, norm 2C."""
-    return conic_oracle(context, loss, place, context.scale(2, 5), 2.0)
+    return conic_oracle(context, loss, place, context.scale(2, 5), "pure_heavy_tails/def-d-3")
 
 
 # Lemma D.5 ----------------------------------------------------------------------------------------------------------
@@ -357,6 +334,38 @@ def three_quarters_of_the_lemma(context: Context) -> Verdict:
     )
 
 
+@check("pure_heavy_tails/proc-biased-psgd", kind="accuracy")
+def lines_of_lemma_d_5(context: Context) -> Verdict:
+    """x_{t+1} = P(x_t - eta g_t) with one eta, and the average of x_1, ..., x_T, in a plain loop."""
+    alpha, D, K, a = 0.5, 2.0, Ball(d=2, radius=1.0), np.array([0.6, 0.8])
+    b = K.project(context.rng("instance").uniform(-0.6, 0.6, (context.scale(8, 32), 2)))
+    start = K.project(-np.ones((len(b), 2)))
+    asked: list[Array] = []
+
+    def slope(x: Array) -> Array:
+        return a * np.where(x >= b, 1.0, -1.0)
+
+    def project(x: Array, xi: Array) -> Array:
+        asked.append(xi)
+        return K.project(x)
+
+    found = biased_subgradient(slope, project, start, alpha, D, 1.0, bias=alpha / 8)
+    T = stated("pure_heavy_tails/proc-biased-psgd", D=D, L=1.0, alpha=alpha)
+    x, visited, eta = start, [], D / math.sqrt(T)
+    for _ in range(round(T)):
+        visited.append(x)
+        x = K.project(x - eta * slope(x))
+    claimed = stated("pure_heavy_tails/lem-d-5", D=D, eta=eta, T=T, L=1.0, B=alpha / 8, xi=asked[0][0])
+    return as_printed(
+        {
+            "the average of x_1, ..., x_T": (found.point, np.mean(visited, axis=0)),
+            "T": (found.steps.astype(float), np.full(len(b), T)),
+            "accuracy asked of projections": (np.array(asked), np.full((round(T), len(b)), alpha * eta / (6 * D))),
+            "the gap that is certified": (np.array([found.gap]), np.array([claimed])),
+        }
+    )
+
+
 def _biased_steps(context: Context, alpha: float) -> Verdict:
     _, steps, L, D = biased_run(context, alpha, alpha / 4)
     found = runtime.verdict(
@@ -384,7 +393,8 @@ def structured_slack(context: Context, m: int) -> Verdict:
     algorithm, work, C = _structured(m)
     case = Case(algorithm, work, problem(work, 1.0))
     found = shifts(case, *opposite_spikes(m, 1e6), trials=2)
-    sure = {"stage 1/point": 4 * C / m, "point": 7 / 3 * C / m}
+    labels = {"stage 1/point": "pure_heavy_tails/alg-2@derived", "point": "pure_heavy_tails/prop-d-1"}
+    sure = {name: stated(label, C=C, lambda_=1.0, m=m, n=m) for name, label in labels.items()}
     return slack_verdict(
         case.planned(m),
         found,
@@ -454,12 +464,6 @@ def structured_time(context: Context, m: int) -> Verdict:
     if len(set(calls.values())) > 1:
         return refuted(f"the number of gradients follows the records: {calls}", "counted", numbers=answer.numbers)
     return answer
-
-
-@check("pure_heavy_tails/thm-d-4", kind="transcription")
-def theorem_d_4_has_the_rate(context: Context) -> Verdict:
-    """Its order is that of Theorem 3.1, with C = G_k (m epsilon/d)^(1/k) and the same noise."""
-    return same_rate("pure_heavy_tails/thm-d-4")
 
 
 thm_d_4_risk = unchecked(

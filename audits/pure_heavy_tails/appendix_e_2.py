@@ -32,7 +32,7 @@ from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced
+from .cases import FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced, selected
 
 
 @dataclass(frozen=True)
@@ -136,6 +136,26 @@ def smoothed_slopes(context: Context) -> Verdict:
     return (holds if off < 1e-9 and plane < 5e-3 else refuted)(said, "exact", numbers=numbers)
 
 
+@check("pure_heavy_tails/proc-smoothed-em-pgm", kind="accuracy", grid={"rule": ("data", "public")})
+def lines_of_smoothed_em_pgm(context: Context, *, rule: str) -> Verdict:
+    """Slopes a clip((w - b)/tau, -1, 1) of weighted medians; gamma by the steepest record, or by G_2 alone."""
+    work = WeightedMedian(D=1.0, weights=Pareto(2.5))
+    rows = work.rows(context.rng("records"), context.scale(10, 100), 9)
+    algorithm = SmoothedEMPGM(C=1.5, lambda_=0.4, eta=0.02, gamma_rule=rule)  # type: ignore[arg-type]
+
+    def slopes(points: Array, tau_: float) -> Array:
+        away = (points[None, None, :, 0] - rows[:, :, None, 1]) / tau_
+        return np.asarray(rows[:, :, None, 0] * np.clip(away, -1, 1))[..., None]
+
+    def step(stage: Stage, tau_: float) -> Array:
+        level = stated(
+            "pure_heavy_tails/fact-smoothing", d=1, n=9, G_2=work.constants.moment(2.0, 1), rho=0.05, tau=tau_
+        )
+        return np.asarray(1 / (stage.lambda_ + (rows[..., 0].max(axis=1) / tau_ if rule == "data" else level)))
+
+    return selected(context, algorithm, work, rows, slopes, step)
+
+
 def _public(context: Context, n: int, budget: float) -> Verdict:
     """The public step size: the pair of S3, and pairs whose mean gradient is near 0."""
     case = smoothed_case(n, budget, "public")
@@ -155,9 +175,12 @@ def smoothing_bias(context: Context) -> Verdict:
         right += [width * G2] * 101
     for size in (10, 1000, 10**6):
         for failure in (0.3, 0.05, 1e-4):
-            level = G2 * math.sqrt(size / failure)
-            left.append(-math.expm1(size * math.log1p(-(level**-3.0))))
-            right.append(failure)
+            at = {"G_2": G2, "n": size, "rho": failure}
+            level = stated("pure_heavy_tails/fact-smoothing", d=3, tau=0.7, **at) * 0.7 / 3
+            # Pareto records, and the law that puts all of its second moment just above the level.
+            for tail in (level**-3.0, (G2 / level) ** 2):
+                left.append(-math.expm1(size * math.log1p(-min(tail, 1 - 1e-12))))
+                right.append(failure)
     return accuracy.never_violated(
         left, right, statement="(27) and (28)", covers="closed forms on a line; the largest of n Pareto records exactly"
     )
@@ -172,7 +195,10 @@ def smoothed_gradient_lipschitz(context: Context) -> Verdict:
     z = np.broadcast_to(np.array([3.0, 0.1]), (200, 2))
     slopes = np.diff(smoothed_gradient(line, w, z, tau_)[:, 0]) / np.diff(w[:, 0])
     left.append(float(slopes.max()))
-    right.append(3.0 / tau_)
+    at = {"n": 1, "rho": 1.0, "tau": tau_}  # the smoothness of records of one norm
+    right.append(stated("pure_heavy_tails/fact-smoothing", d=1, G_2=3.0, **at))
+    if left[0] < right[0] * (1 - 1e-6):
+        return refuted(f"on a line the constant {right[0]:.6g} is attained, here {left[0]:.6g}", "exact")
     hinge, size = HeavyHinge(), context.scale(200, 2000)
     records = hinge.rows(rng, size, 1)[:, 0]
     v = hinge.project(rng.normal(size=(size, 2)))
@@ -181,7 +207,8 @@ def smoothed_gradient_lipschitz(context: Context) -> Verdict:
     moved = smoothed_gradient(hinge, v, records, tau_, 1024) - smoothed_gradient(hinge, other, records, tau_, 1024)
     kept = gap > 1e-2  # closer pairs would measure the quadrature over 1,024 directions
     left += list((np.linalg.norm(moved, axis=1) / gap)[kept])
-    right += list((2 * np.linalg.norm(records, axis=1) / tau_)[kept])
+    norms = np.linalg.norm(records, axis=1)[kept]
+    right += [stated("pure_heavy_tails/fact-smoothing", d=2, G_2=norm, **at) for norm in norms]
     return accuracy.never_violated(
         left,
         right,

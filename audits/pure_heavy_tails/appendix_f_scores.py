@@ -16,7 +16,7 @@ from dpcheck.harness import runtime
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Exponential
-from dpcheck.verdicts import Point, Verdict, holds, refuted
+from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
@@ -70,6 +70,8 @@ def centred_sensitivity(context: Context) -> Verdict:
     said = f"largest change of a score {worst:.6g}, 2 C D_U/m = {bound:.6g}"
     if worst > bound * (1 + 1e-9):
         return refuted(said, "exact", numbers=numbers)
+    if worst < bound * (1 - 1e-9):
+        return undecided(f"{said}: not attained", "exact", numbers=numbers)
     return holds(f"{said}, attained; by hand, f_C(w) - f_C(u_0) is at most C |w - u_0|", "certificate", numbers=numbers)
 
 
@@ -89,6 +91,8 @@ def centred_by_radius(context: Context) -> Verdict:
     said = f"largest change {size:.6g} of {bound:.6g}, largest range {spread:.6g} of {2 * bound:.6g}"
     if size > bound * (1 + 1e-9) or spread > 2 * bound * (1 + 1e-9):
         return refuted(said, "exact", numbers=numbers)
+    if size < bound * (1 - 1e-9):
+        return undecided(f"{said}: not attained", "exact", numbers=numbers)
     return holds(f"{said}; by hand, the change is (2C/m)-Lipschitz and 0 at the anchor", "certificate", numbers=numbers)
 
 
@@ -207,6 +211,8 @@ def perturbed_gibbs(context: Context) -> Verdict:
     said = f"log-ratios up to {worst:.9g}, 2 zeta = {bound:g} allowed"
     if worst > bound * (1 + 1e-9):
         return refuted(said, "exact", numbers=numbers)
+    if worst < 0.999 * bound:
+        return undecided(f"{said}: not approached", "exact", numbers=numbers)
     return holds(f"{said}; by hand, density and normaliser move by e^zeta each", "certificate", numbers=numbers)
 
 
@@ -264,6 +270,8 @@ def composition_of_divergences(context: Context) -> Verdict:
     said = f"epsilon at most {max(worst, attained):.6g}, {bound:.6g} claimed; with one-sided D_inf it is {one_sided}"
     if max(worst, attained) > bound * (1 + 1e-6):
         return refuted(said, "exact", numbers=numbers)
+    if attained < bound * (1 - 1e-6):
+        return undecided(f"{said}: not attained", "exact", numbers=numbers)
     return holds(f"{said}; by hand, three log-ratios add up", "certificate", numbers=numbers)
 
 

@@ -32,7 +32,8 @@ from dpcheck.symbols import BY_NAME, G_k, k, p, zeta
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.linear import SparseDirection
 
-from .cases import ZETAS, problem, solvers, with_figure
+from .appendix_g_means import ZETAS, with_figure
+from .cases import problem, solvers
 
 
 def private_decoder_error(size: int, n: int, epsilon: float, p: float) -> float:

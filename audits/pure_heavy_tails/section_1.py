@@ -16,7 +16,22 @@ from dpcheck.harness.replay import Case, changed_record
 from dpcheck.privacy import PureDP
 from dpcheck.verdicts import Verdict, holds, refuted
 
-from .cases import CONTROLS, PLANNED, coarse, opposite_spikes, problem, shifts, slack_verdict, wide, worst_of
+from .cases import (
+    CONTROLS,
+    PLANNED,
+    as_printed,
+    coarse,
+    far_answers,
+    onto_ball,
+    opposite_spikes,
+    problem,
+    shifts,
+    slack_verdict,
+    small,
+    told,
+    wide,
+    worst_of,
+)
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
 
@@ -69,6 +84,24 @@ def baseline_risk_in_n(context: Context, *, k: float, n: int) -> dict[str, float
     """The baseline's worst risk over the class of rare spikes falls at half of the exponent of localisation."""
     order = stated(LABEL, D=1.0, G_k=1.0, d=1, n=n, epsilon=1.0, k=k)
     return worst_of(context, NoisyClippedSubgradient(k=k), n, 1.0, k, order, context.scale(100, 300), family=coarse)
+
+
+@check(LABEL, kind="accuracy", grid={"d": (1, 3)})
+def lines_of_the_baseline(context: Context, *, d: int) -> Verdict:
+    """Clipped mean gradients at projected iterates, T of them; the mean of the iterates after the steps is returned."""
+    trials = context.scale(20, 200)
+    work, rows, start = small(context, d, trials, 12)
+    algorithm = NoisyClippedSubgradient(T=4, C=0.8)
+    plan, entries, returned = told(algorithm, work, problem(work, 0.7), rows, start, far_answers(context, trials, d))
+    (steps,) = plan.phases
+    lines, w, visited = {}, np.broadcast_to(start, (trials, d)), []
+    for number, entry in enumerate(entries):
+        away = np.ones((1, 1)) if d == 1 else w - np.asarray(work.b)
+        toward = np.clip(rows, -steps.C, steps.C).mean(axis=1) * away / np.linalg.norm(away, axis=1, keepdims=True)
+        lines[f"mean clipped gradient {number + 1}"] = entry.core, toward
+        w = onto_ball(w - steps.eta * entry.output)
+        visited.append(w)
+    return as_printed({**lines, "the mean iterate": (returned, np.mean(visited, axis=0))})
 
 
 beside_localisation = unchecked(

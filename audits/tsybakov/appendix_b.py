@@ -13,8 +13,9 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import StochasticApproximation
 from dpcheck.algorithms.tsybakov.clipped import clipped_mean
 from dpcheck.checks import Context, check
+from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import stated
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, losses, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
@@ -158,6 +159,35 @@ def empirical_minimiser_at_hidden_constant_one(context: Context, *, spread: floa
         statement="quantile of the excess <= the order with constant 1",
         drawn=False,
     )
+
+
+UNITS = {"D": (0, 1), "L": (1, -1), "H": (1, -2), "b": (1, -1), "Sigma": (1, -1), "r_k": (1, -1), "r_2k": (1, -1),
+         "R_2k": (1, -1), "C": (1, -1)}  # fmt: skip
+"""Of symbols, as powers of the unit of losses and of that of lengths; numbers have none."""
+CURVED, TSYBAKOV = (1, -2), (1, -2.5)
+"""Of λ: that of a curvature, and of the noise condition at θ = 5/2."""
+LOSSES = {"lem-3": CURVED, "fact-acsa": CURVED, "thm-6": CURVED, "thm-7": TSYBAKOV, "thm-9": CURVED, "alg-6": CURVED}
+"""O-forms -> the unit of λ in them: excess risks, and a variance of gradients."""
+
+
+@check(
+    "tsybakov/lem-3",
+    kind="symbolic",
+    grid={"name": tuple(LOSSES)},
+    also=tuple(f"tsybakov/{name}" for name in LOSSES if name != "lem-3"),
+)
+def orders_have_the_unit_of_what_they_bound(context: Context, *, name: str) -> Verdict:
+    """With losses in units 3 and lengths in units 1/7 the order is 3 times as large; a squared gradient 441 times."""
+    order, rng = order_of(f"tsybakov/{name}"), context.rng()
+    at = {symbol.name: float(rng.uniform(0.2, 0.9)) for symbol in order.free_symbols}
+    at |= {"n": 1e6, "theta": 2.5, "k": 3.0}
+    units = {**UNITS, "lambda": LOSSES[name]}
+    scaled = {
+        symbol: value * 3 ** units.get(symbol, (0, 0))[0] / 7 ** units.get(symbol, (0, 0))[1]
+        for symbol, value in at.items()
+    }
+    grown = float(evaluate(order, scaled)) / float(evaluate(order, at))
+    return agree([grown], [441.0 if name == "alg-6" else 3.0], "what the order grows by when units change")
 
 
 def traced(lam: float, theta: float, a: float, calls: int, rng: np.random.Generator) -> tuple[list[float], list[float]]:

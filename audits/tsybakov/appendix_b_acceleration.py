@@ -52,11 +52,11 @@ def acceleration_in_the_number_of_steps(context: Context, *, theta: float, T: in
 @check(
     "tsybakov/fact-acsa@derived",
     kind="risk",
-    grid={"T": by_size((16, 32), (16, 32, 64, 128, 256)), "theta": (2.0, 4.0)},
+    grid={"T": by_size((64, 256), (64, 128, 256, 512)), "theta": (2.0, 4.0)},
 )
 def unbiased_acceleration_within_constants(context: Context, *, T: int, theta: float) -> Verdict:
     """Accelerated SGD without clipping on power wells, batches of 4096 records: 4HD²/(T(T+1)) + the noise term."""
-    work, n = well(theta, 2.0), 4096 * T
+    work, n = well(theta, 2.0, c=-1.0), 4096 * T
     algorithm = PermutedAccelerated(level=work.constants.lipschitz(2.0), batches=T, calibration="plain")
     plan, c, width = algorithm.plan(problem(work, 1.0), n), work.constants, work.constants.diameter(2.0)
     noise = math.sqrt(plan.sigma**2 + c.moment(2.0, 1) ** 2 / plan.b)

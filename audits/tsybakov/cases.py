@@ -12,14 +12,18 @@ import scipy
 import sympy as sp
 
 from dpcheck.accounting import account
-from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated, StochasticApproximation
+from dpcheck.algorithms.tsybakov import (
+    IteratedLocalised,
+    LocalisedClipped,
+    PermutedAccelerated,
+    StochasticApproximation,
+)
 from dpcheck.algorithms.tsybakov.clipped import Answer, Project, Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Conclude, Context
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import order_of
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import clip_norm
@@ -30,7 +34,7 @@ from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Problem, Rng, Sample, Schedule, Workload
+from dpcheck.interfaces import Algorithm, Array, Problem, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.symbols import BY_NAME
@@ -49,47 +53,6 @@ PRIVACY = ApproxDP(1.0, 1e-5)
 def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
     """The problem of a workload."""
     return Problem.of(work, privacy)
-
-
-LETTERS = {"records": "n", "weight": "lambda", "steps": "T", "level": "C", "radius": "R", "step": "gamma"}
-"""Fields of phases and calls -> their letters in the claims."""
-
-CORRECTED = {
-    "records": "tsybakov/alg-3@records",
-    "eta": "tsybakov/alg-3@corrected-eta",
-    "weight": "tsybakov/alg-3@corrected-lambda",
-    "steps": "tsybakov/alg-3@steps",
-    "radius": "tsybakov/alg-3@radius",
-    "level": "tsybakov/alg-3@level",
-    "gradients": "tsybakov/alg-3@gradients",
-    "sensitivity": "tsybakov/rem-2@corrected",
-    "sigma": "tsybakov/alg-3",
-}
-
-PHASES = {
-    "as printed": {
-        **CORRECTED, "eta": "tsybakov/alg-3@eta", "weight": "tsybakov/alg-3@lambda", "sensitivity": "tsybakov/rem-2"
-    },
-    "corrected": CORRECTED,
-    "private": {**CORRECTED, "sensitivity": "tsybakov/fact-sens", "sigma": "tsybakov/thm-1@corrected"},
-    "trivial": {
-        **CORRECTED, "sensitivity": "tsybakov/alg-3@trivial-movement", "sigma": "tsybakov/alg-3@trivial-sigma"
-    },
-}  # fmt: skip
-"""Who states the settings of the phases of Algorithm 3, by reading."""
-
-
-def rough(rng: Rng) -> tuple[Problem, int]:
-    """A drawn problem with constants so far apart that every cap of a step binds at times."""
-    problem, n = drawn(n=(4.0, 2.0**40))(rng)
-    c, (steep, curved, heavy) = problem.constants, 4.0 ** rng.uniform((-4, -4, -16), (1, 5, 0))
-    apart = replace(
-        c,
-        lipschitz=lambda q: steep * c.lipschitz(q),
-        smoothness=lambda q: curved * c.smoothness(q),
-        moment=lambda order, m: heavy * c.moment(order, m),
-    )
-    return replace(problem, constants=apart), n
 
 
 def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
@@ -223,11 +186,11 @@ SMALL = 1e-6
 """A budget at which the private term outweighs 1/sqrt(n) by far for all n up to 2^56, also at k = 4."""
 
 
-def well(theta: float, order: float, *, chance: float = 0.25, d: int = 1) -> PowerWell:
-    """A power well on the unit ball with its minimum half-way out, spikes of that chance and of moment 1."""
+def well(theta: float, order: float, *, chance: float = 0.25, d: int = 1, c: float = 0.5) -> PowerWell:
+    """A power well on the unit ball with its minimum at c e_1, spikes of that chance and of moment 1."""
     e_1 = np.eye(d)[0]
     return PowerWell(
-        c=0.5 * e_1, v=e_1, theta=float(theta), size=rare_spikes(chance, order, 1.0), chance=chance, radius=1.0
+        c=c * e_1, v=e_1, theta=float(theta), size=rare_spikes(chance, order, 1.0), chance=chance, radius=1.0
     )
 
 
@@ -250,6 +213,11 @@ def approximation(k: float, **fields: Any) -> StochasticApproximation:
     return StochasticApproximation(
         **{**StochasticApproximation.readings["corrected"], "k": k, "solver": "limit", **fields}
     )
+
+
+def iterated(k: float, **fields: Any) -> IteratedLocalised:
+    """The corrected Algorithm 5, its phases taken to where they lead."""
+    return IteratedLocalised(**{**IteratedLocalised.readings["corrected"], "k": k, "solver": "limit", **fields})
 
 
 def order_at(
@@ -323,7 +291,12 @@ def within(
     bound: float,
     variable: str = "n",
 ) -> Verdict:
-    """Mean excess risk at epsilon = 1 against a bound; over n, or that axis."""
+    """Mean excess risk at epsilon = 1 against a bound, which the start does not keep; over n, or that axis."""
+    idle = float(work.excess_risk(np.zeros((1, len(work.c))))[0])
+    if idle <= bound:
+        return undecided(
+            f"the start has an excess of {idle:.4g}, and the bound is {bound:.4g}: it shows nothing", "exact"
+        )
     # Betting below the largest risk takes about log(1/failure probability) times its ratio to the bound.
     trials = min(60_000, max(context.scale(4000, 6000, 40_000), math.ceil(30 * work.worst / bound)))
     values = risk.excess_risks(
@@ -337,21 +310,28 @@ def within(
     )  # fmt: skip
 
 
-def exponents(label: str, power: float) -> Verdict:
+def exponents(label: str, power: float, *, tail: bool = True) -> Verdict:
     """Every local exponent of an O-form where one of its terms is alone, against those of the printed display.
 
-    With epsilon tiny the private term is alone, with n huge the statistical one; `power` is theta/(theta - 1).
+    With epsilon tiny the private term is alone, with epsilon huge the statistical one, with tiny moments that of β;
+    `power` is theta/(theta - 1); the display of Theorem 7 has no term of β, and so no `tail`.
     """
     said, found, wanted = claim(label), [], []
+    needed = {s.name for s in said.bound.free_symbols}
     for order in (3.0, 6.0):
-        base = {"R_2k": 2.0, "r_k": 2.0, "D": 3.0, "d": 5.0, "delta": 1e-5, "beta": 0.5, "p": 200.0, "lambda": 0.3}
+        base = {"D": 3.0, "d": 5.0, "delta": 1e-5, "beta": 0.1, "lambda": 0.3, "n": 1e100}
         base |= {"k": order, "theta": power / (power - 1) if power > 1 else 2.0}
-        needed = {s.name for s in said.bound.free_symbols}
         share = (order - 1) / order
-        for n_at, eps, private in ((1e6, 1e-30, True), (1e60, 1e6, False)):
-            at = {name: value for name, value in {**base, "n": n_at, "epsilon": eps}.items() if name in needed}
-            printed = {"n": -share if private else -0.5, "epsilon": -share if private else 0.0}
-            printed |= {"d": share / 2 if private else 0.0, "R_2k": 1.0, "r_k": 1.0}
+        moments = {"R_2k": 1.0, "r_k": 1.0}
+        private = {"n": -share, "epsilon": -share, "d": share / 2, "delta": share / 2 / math.log(1e-5), **moments}
+        failing = {"n": -0.5, "beta": 0.5 / math.log(0.1), "p": -2 * math.log(2), "R_2k": 0.0, "epsilon": 0.0}
+        for eps, p, moment, printed in (
+            (1e-90, 200.0, 2.0, private),
+            (1e6, 200.0, 2.0, {"n": -0.5, "epsilon": 0.0, "d": 0.0, "delta": 0.0, **moments}),
+            *([(1e6, 2.0, 1e-30, failing)] if tail else []),
+        ):
+            given = {**base, "epsilon": eps, "p": p, "R_2k": moment, "r_k": moment}
+            at = {name: value for name, value in given.items() if name in needed}
             printed = {name: power * exponent for name, exponent in printed.items()}
             printed |= {"lambda": 1 - power, "D": 1.0}
             for name in sorted(needed & printed.keys()):
@@ -470,3 +450,12 @@ def convex(context: Context, verifier: str, instance: tuple[int, int, int], firs
     return refuted_by_plan(
         context, algorithm, n, phases[0], left, verifier, k=2, log_n=log_n, factor=factor, logs=logs, first=2
     )
+
+
+def on_a_well(
+    context: Context, label: str, algorithm: Algorithm[Any], theta: float, k: float, n: int
+) -> dict[str, float]:
+    """An algorithm on a power well at a small fixed epsilon, against a claim's order."""
+    work = well(theta, 2 * k)
+    found = measured(context, algorithm, work, n, SMALL, context.scale(100, 200, 1000))
+    return {**found, **order_at(label, work, n, k, SMALL)}

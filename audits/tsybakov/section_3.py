@@ -12,7 +12,7 @@ import sympy as sp
 
 from dpcheck.accounting.calibration import classical_noise
 from dpcheck.algorithms.tsybakov.localised import averaged_moment
-from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
+from dpcheck.algorithms.tsybakov.mechanisms import local_law, printed_gaussian
 from dpcheck.checks import Context, check, unchecked
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
@@ -23,10 +23,11 @@ from dpcheck.interfaces import Constants
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import changed_records, pure_delta
 from dpcheck.symbols import lambda_
-from dpcheck.verdicts import Verdict, holds, refuted
+from dpcheck.verdicts import Verdict, differs, holds, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
 from .cases import throughout, transcribed
+from .lines import refuses
 
 
 @check("tsybakov/def-1", kind="privacy")
@@ -101,6 +102,24 @@ def gaussian_mechanism_below_delta_099(context: Context) -> Verdict:
     return throughout(classical_noise(4.0, 1.0, 0.99), "epsilon <= 1, delta <= 0.99")
 
 
+@check("tsybakov/def-3@corrected", kind="privacy", also=("tsybakov/def-3", "tsybakov/proc-ldp-gauss"))
+def noise_outside_of_its_range(context: Context) -> Verdict:
+    """At epsilon = 40, and at delta = 0.9999, neither noise is private; the claims do not speak of it."""
+    laws = {
+        "tsybakov/def-3@corrected": printed_gaussian,
+        "tsybakov/proc-ldp-gauss": lambda s, e, d: local_law(s / 2, e, d),
+    }
+    for (label, law), (e, d) in itertools.product(laws.items(), ((40.0, 0.5), (0.5, 0.9999))):
+        found = law(1.0, e, d).delta(e, 1.0)
+        if found <= d or not refuses(
+            lambda e=e, d=d, label=label: stated(label, epsilon=e, epsilon_0=e, delta=d, C=0.5)
+        ):
+            return differs(f"{label} speaks of epsilon = {e:g}, delta = {d:g}, where its noise spends {found:.4g}")
+    if not refuses(lambda: stated("tsybakov/def-3", epsilon=40.0, delta=0.5)):
+        return differs("tsybakov/def-3 speaks of epsilon = 40, where its noise is not private")
+    return holds("outside of their ranges both noises spend more than delta, and no claim speaks of them", "exact")
+
+
 @check("tsybakov/def-3@literal", kind="privacy", expect="refuted")
 def gaussian_mechanism_near_delta_one(context: Context) -> Verdict:
     """The exact curve at epsilon = 1, delta = 0.999."""
@@ -121,7 +140,8 @@ def gaussian_mechanism_as_implemented(context: Context) -> Verdict:
     found = [printed_gaussian(1.0, float(e), float(d)).delta(float(e), 1.0) for e, d in pairs]
     worst, tail, _ = classical_noise(4.0, 1.0, 0.99)
     return accuracy.never_violated(
-        found, [d for _, d in pairs], statement="exact delta <= delta", evidence="certificate",
+        found, [stated("tsybakov/proc-gaussian", delta=d) for _, d in pairs], statement="exact delta <= delta",
+        evidence="certificate",
         covers="the curve is monotone in epsilon, and in delta cell by cell" if max(worst, tail) <= 1 else "",
     )  # fmt: skip
 
@@ -323,10 +343,14 @@ def moments_below_the_lipschitz_constant(context: Context, *, work: str) -> Verd
     """r_k for k = 1 to 64 against r_{k+1} and L_f."""
     c = workloads()[work].constants
     r = np.array([c.moment(float(k), 1) for k in range(1, 65)])
-    return accuracy.never_violated(
-        r, np.append(r[1:], c.lipschitz(2.0)), statement="r_k <= r_{k+1} <= L_f", evidence="certificate",
+    most = stated("tsybakov/fact-moment-lipschitz", L=c.lipschitz(2.0))
+    found = accuracy.never_violated(
+        r, np.append(r[1:], most), statement="r_k <= r_{k+1} <= L_f", evidence="certificate",
         tolerance=1e-9, covers="power means increase with their order, up to the largest value",
     )  # fmt: skip
+    if work == "products" and found.outcome == "holds":
+        return agree(r, np.full(64, most), "moments of records of one length, and L_f, which they attain")
+    return found
 
 
 @check("tsybakov/lem-2", kind="accuracy", grid={"k": (2, 4)})

@@ -17,30 +17,30 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, stated
 from dpcheck.errors import Infeasible
-from dpcheck.harness import accuracy, runtime, sensitivity, stability
+from dpcheck.harness import accuracy, sensitivity, stability
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords, maximise
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Problem, Rng, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import D, L, d, epsilon, k, n, p
-from dpcheck.verdicts import Point, Verdict, differs, refuted
+from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
+from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import (
-    BECAUSE,
+from .cases import BECAUSE, PLANE, counted, everywhere, localised, problem, told, transcribed, well, within
+from .lines import (
+    FREELY,
     LETTERS,
+    LOOSE,
+    LOSSES,
     PHASES,
-    PLANE,
-    counted,
-    everywhere,
-    localised,
-    problem,
+    as_assumed,
+    phases_of_algorithm_3,
+    planned_as,
+    releases_of,
     rough,
-    told,
-    transcribed,
-    well,
-    within,
+    watch,
 )
 
 
@@ -59,6 +59,20 @@ settings_of_algorithm_3 = settings(
     # With projected outputs the printed setting is planned as well; the numbers are the same.
     fields={"p": (1.0, 1.5, 2.0), "k": (2.0, 3.0, 4.0), "project": (True,), "lipschitz": ("ignored",)},
 )
+
+
+@check(
+    "tsybakov/alg-3",
+    kind="accuracy",
+    grid={"reading": ("literal", "corrected", "private", "trivial"), "loss": tuple(LOSSES)},
+)
+def lines_of_algorithm_3(context: Context, *, reading: str, loss: str) -> Verdict:
+    """Every phase on its own batch, from the output before it, on its ball or projected; noise as the plan has it."""
+    algorithm, work = LocalisedClipped(**FREELY, **LocalisedClipped.readings[reading]), LOSSES[loss]
+    seen = watch(context, algorithm, told(work, LOOSE), work, 16)
+    phases = seen.plan.phases
+    end = phases_of_algorithm_3(seen, algorithm, phases, seen.rows, seen.start, seen.domain)
+    return seen.verdict(end, releases_of(phases))
 
 
 @check("tsybakov/alg-3", kind="transcription", grid={"p": (1.0, 2.0), "n": (16, 256)})
@@ -180,13 +194,24 @@ def corrected_algorithm_on_the_line(context: Context) -> Verdict:
     "tsybakov/alg-3@corrected",
     kind="risk",
     also=("tsybakov/thm-1@summed",),
-    grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": by_size((2**20,), (2**16, 2**20, 2**24, 2**28))},
+    grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": by_size((2**28,), (2**24, 2**28, 2**32, 2**36))},
 )
 def localised_risk_within_constants(context: Context, *, theta: float, k: float, n: int) -> Verdict:
     """The corrected Algorithm 3 on power wells at epsilon = 1 against its bound with every constant."""
     # The bound does not need the Lipschitz condition of Theorem 1.
-    algorithm, work = localised(k, lipschitz="ignored"), well(theta, 2 * k)
+    algorithm, work = localised(k, lipschitz="ignored"), well(theta, 2 * k, c=-1.0)
     return within(context, algorithm, work, n, bound_of("tsybakov/thm-1@summed", algorithm, problem(work, 1.0), n))
+
+
+@check("tsybakov/alg-3@corrected", kind="privacy", grid={"noise": ("output", "steps", "trivial")})
+def nothing_is_promised_where_steps_may_expand(context: Context, *, noise: str) -> Verdict:
+    """On shearing losses only noise that does not rest on Remark 2 comes with a promise."""
+    work = Sheared(0.01, 3.0)
+    plan = replace(corrected(noise=noise), lipschitz="ignored", eta=4.0).schedule(told(work), 64)  # type: ignore[arg-type]
+    resting = {label for release in plan.releases for label in release.rests_on}
+    right = (plan.claimed is None) == (resting == {"tsybakov/rem-2"}) == (noise == "output")
+    said = f"{plan.claimed or 'nothing'} is promised with noise of kind {noise}, resting on {resting or 'no premise'}"
+    return (holds if right else refuted)(said, "exact")
 
 
 @check("tsybakov/alg-3@corrected", kind="runtime", grid={"n": by_size((16, 64), (16, 64, 256, 1024))})
@@ -211,10 +236,21 @@ def account_of_the_corrected_procedure(context: Context, *, noise: str, theta: f
     )
 
 
-@check("tsybakov/proc-lnc-gm-fixed", kind="runtime", grid={"p": (1.0, 2.0), "n": by_size((16,), (16, 64))})
-def gradients_grow_as_a_power(context: Context, *, p: float, n: int) -> Verdict:
-    """The scheduled gradients against n^(p+1) log(n) with the constant 2(p+1)."""
-    work = well(2.0, 4.0)
-    schedule = corrected(p=p).schedule(problem(work, 3.0), n)
-    bound = 2 * (p + 1) * n ** (p + 1) * math.log(n)
-    return runtime.verdict(float(schedule.gradients), bound, what="planned gradients", x=n, series=f"p = {p:g}")
+CONVEX = {"tsybakov/thm-1": {"epsilon": 4.0}, "tsybakov/thm-10": {}}
+"""Theorems about the risk of Algorithm 3, and the budgets that they exclude."""
+
+
+@check("tsybakov/alg-3", kind="transcription", grid={"label": tuple(CONVEX)}, also=tuple(CONVEX))
+def plans_what_its_theorems_speak_of(context: Context, *, label: str) -> Verdict:
+    """One hypothesis at a time is broken: the schedule refuses, and so does the theorem."""
+    faults = {"p": 0.5, "k": 1.5, "L": 1e9, "eta": 5.0, **CONVEX[label]}
+    return as_assumed(label, lambda at: replace(corrected(p=at["p"], k=at["k"]), eta=at["eta"]), 2**10, faults, eta=1.0)
+
+
+GRADIENTS = ("tsybakov/proc-lnc-gm-fixed", "tsybakov/alg-3@corrected")
+
+
+@check("tsybakov/proc-lnc-gm-fixed", kind="runtime", grid={"p": (1.0, 2.0), "label": GRADIENTS}, also=GRADIENTS[1:])
+def gradients_grow_as_a_power(context: Context, *, p: float, label: str) -> Verdict:
+    """The planned gradients over n^(p+1) log n at n = 2^30 and 2^60: the same within a tenth."""
+    return planned_as(label, replace(corrected(p=p), lipschitz="ignored"), p, 1.1)

@@ -15,6 +15,7 @@ from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, lower_bound, rate, symbolic
 from dpcheck.harness.hard_instances import DIGITS, RationalLaw, closest_pair
 from dpcheck.harness.lower_bound import Fact
@@ -52,7 +53,7 @@ def printed_instance_has_its_moment(context: Context, *, k: int) -> Verdict:
     found = (work.constants.moment(float(k), 1) / 2.0) ** k
     return accuracy.never_violated(
         found,
-        1.0,
+        stated("tsybakov/thm-4@literal", k=k, p=0.01),
         statement="E sup |gradient|^k <= r_k^k",
         witness=lambda _: witnessed("tsybakov/thm-4@literal", "thm_4_moment", 1.0, found, k=k, p="1/100"),
     )
@@ -164,8 +165,8 @@ def divergence_of_two_product_laws(context: Context, *, bias: float) -> Verdict:
     """KL of two one-coordinate laws of opposite bias, over bias^2: at least 2, and once more for each coordinate."""
     up = (1 + Fraction(bias)) / 2
     one, other = (RationalLaw(((Fraction(1),), (Fraction(-1),)), masses) for masses in ((up, 1 - up), (1 - up, up)))
-    found = float(one.kl(other)) / bias**2
-    return accuracy.never_violated(found, 1.0, statement="KL(Q_v, Q_v') <= delta^2 where v, v' differ in one place")
+    found, most = float(one.kl(other)) / bias**2, stated("tsybakov/thm-5@literal")
+    return accuracy.never_violated(found, most, statement="KL(Q_v, Q_v') <= delta^2 where v, v' differ in one place")
 
 
 def _bias(n: int, dim: int) -> float:
@@ -275,13 +276,16 @@ def upper_and_lower_orders_meet(context: Context) -> Verdict:
 
     The two lower orders a, b and the upper one u satisfy u^((theta-1)/theta) = a^(...) + b^(...) identically.
     """
-    upper, private, statistical = (_claim(f"tsybakov/{x}").order for x in ("thm-7", "thm-4", "thm-5"))
+    upper, private, statistical = (_claim(f"tsybakov/{x}").order for x in ("thm-7", "rem-5", "thm-5"))
     upper = upper.subs(BY_NAME["lambda"], 1).subs(epsilon, sp.sqrt(rho) * sp.sqrt(sp.log(1 / delta)))
     values = {theta: sp.Symbol("theta_", positive=True) + 1}
     root = (theta - 1) / theta
     rest = [sp.powdenest((e**root).subs(values), force=True) for e in (upper, private, statistical)]
     gap = sp.simplify(sp.expand(sp.powsimp(sp.simplify(rest[0] - rest[1] - rest[2]), force=True)))
-    return symbolic.proved({"upper = private + statistical, at the power (theta-1)/theta": gap})
+    same = sp.log(private) - sp.log(_claim("tsybakov/thm-4").order)
+    return symbolic.proved(
+        {"upper = private + statistical, at the power (theta-1)/theta": gap, "private as in Theorem 4": same}
+    )
 
 
 PROBABILITIES = (Fraction(1, 4), Fraction(1, 10**4), Fraction(1, 10**8))
@@ -290,14 +294,14 @@ PROBABILITIES = (Fraction(1, 4), Fraction(1, 10**4), Fraction(1, 10**8))
 
 @check("tsybakov/rem-5@derived", kind="lower-bound", grid={"k": (2, 3, 4)})
 def moments_of_the_atoms_part(context: Context, *, k: int) -> Verdict:
-    """(E|x|^2k)^(1/2k) over (E|x|^k)^(1/k) of Theorem 4's atoms, with 50 digits."""
+    """(E|x|^2k)^(1/2k) over (E|x|^k)^(1/k) of Theorem 4's atoms, exactly."""
     facts = []
     for p in PROBABILITIES:
         law = RationalLaw(((Fraction(3),), (Fraction(0),)), (p, 1 - p))
         with mpmath.workdps(DIGITS):
             ratio = law.moment(2 * k) ** (mpmath.mpf(1) / (2 * k)) / law.moment(k) ** (mpmath.mpf(1) / k)
-            wanted = (mpmath.mpf(p.numerator) / p.denominator) ** (-mpmath.mpf(1) / (2 * k))
-        facts.append(Fact(f"r_2k/r_k at p_a = {p}", ratio, "=", wanted, tolerance=1e-40))
+        wanted = stated("tsybakov/rem-5@derived", p=float(p), k=k)
+        facts.append(Fact(f"r_2k/r_k at p_a = {p}", ratio, "=", wanted, tolerance=1e-12))
     found = lower_bound.verdict(facts)
     points = [
         Point(x=1 / float(p), value=float(fact.found), bound=float(fact.claimed), series=f"k = {k}")
@@ -322,7 +326,9 @@ def plug_in_is_zcdp(context: Context, *, rho: float) -> Verdict:
     rest = float(np.abs(noisy - means - sigma * noise).max())
     if rest > 1e-9:
         return differs(f"the outputs are not the means plus scaled noise; {rest:.3g} is left")
-    return agree([spent], [ZCDP(rho).rho], "zCDP of the plug-in's noise, and its promise", tolerance=1e-9)
+    variance = stated("tsybakov/proc-zcdp-plugin", C=level, n=n, rho=rho)
+    both = [spent, sigma**2], [ZCDP(rho).rho, variance]
+    return agree(*both, "zCDP and variance of the plug-in's noise, and its promise", tolerance=1e-9)
 
 
 @check(

@@ -39,6 +39,7 @@ from .cases import (
     well,
     within,
 )
+from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -49,6 +50,8 @@ BATCHES = {
 }
 VARIANCE = {**BATCHES, "sigma": "tsybakov/alg-6@literal"}
 FOUND = {"sigma": "where no claim has it, it is searched for: the least at which delta is spent, which claims have"}
+
+WEIGHTS = {"corrected": "tsybakov/alg-6@weights", "printed": "tsybakov/alg-7@weights"}
 
 settings_of_algorithm_6 = settings(
     "tsybakov/alg-6",
@@ -63,6 +66,21 @@ settings_of_algorithm_6 = settings(
     fields={"k": (2.0, 3.0, 4.0)},
     powers={"sigma": 2},
 )
+
+
+@check(
+    "tsybakov/alg-6",
+    kind="accuracy",
+    grid={"weights": ("corrected", "printed"), "loss": tuple(LOSSES)},
+    also=("tsybakov/alg-6@weights", "tsybakov/alg-6@prox", "tsybakov/alg-7@weights"),
+)
+def lines_of_algorithm_6(context: Context, *, weights: str, loss: str) -> Verdict:
+    """Permuted batches, points between averages and steps, clipped means and prox steps; three records spare."""
+    algorithm, work = PermutedAccelerated(weights=weights, batches=5, calibration="plain"), LOSSES[loss]  # type: ignore[arg-type]
+    seen = watch(context, algorithm, told(work, LOOSE), work, 33)
+    (row,) = seen.plan.phases
+    end = steps_of_algorithm_6(seen, WEIGHTS[weights], row, seen.rows, seen.start, seen.domain)
+    return seen.verdict(end, [batches_of(row)])
 
 
 @check("tsybakov/alg-6", kind="sensitivity", grid={"weights": ("corrected", "printed")})
@@ -199,6 +217,22 @@ settings_of_algorithm_7 = settings(
 )
 
 
+@check(
+    "tsybakov/alg-7", kind="accuracy", grid={"reading": ("literal", "corrected", "shrinking"), "loss": tuple(LOSSES)}
+)
+def lines_of_algorithm_7(context: Context, *, reading: str, loss: str) -> Verdict:
+    """Calls of Algorithm 6 on parts of doubling size, each from the output before it, on the domain or a ball of it."""
+    algorithm, work = IteratedAccelerated(**IteratedAccelerated.readings[reading]), LOSSES[loss]
+    seen = watch(context, algorithm, told(work, LOOSE), work, 64)
+    w, released = seen.start, []
+    for epoch in seen.plan.phases:
+        rows, (row,) = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases
+        domain = (*seen.domain, (w, epoch.radius)) if algorithm.shrink else seen.domain
+        w = steps_of_algorithm_6(seen, WEIGHTS[algorithm.weights], row, rows, w, domain, f"{epoch.name}/")
+        released.append(batches_of(row, f"{epoch.name}/", epoch.start))
+    return seen.verdict(w, released)
+
+
 @check("tsybakov/alg-7@corrected", kind="sensitivity")
 def batches_of_algorithm_7(context: Context) -> Verdict:
     """The same over the parts of Algorithm 7, on shrinking balls."""
@@ -229,7 +263,9 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
     )
     excess = risk.excess_risks(algorithm, line, told, n, 1, context.seed, context.name, T, gradients=ANY)
     left = float(excess[0])
-    found = accuracy.never_violated(left, 0.0, statement="weight of the start <= 0")
+    kept = math.prod(1 - stated("tsybakov/alg-7@weights", i=t) for t in range(2, T + 1))
+    claimed = (1 - stated("tsybakov/alg-7@literal")) * kept
+    found = accuracy.never_violated(left, claimed, statement="weight of the start <= (1 - α_1)(1 - α_2)…, which is 0")
     found = replace(found, severity=left, numbers={**found.numbers, "2/((T+1)(T+2))": 2 / ((T + 1) * (T + 2))})
     return with_budget(found, algorithm, told, n)
 
@@ -238,7 +274,7 @@ def printed_weights_start_below_one(context: Context, *, T: int) -> Verdict:
 def one_pass_in_parts(context: Context, *, n: int) -> Verdict:
     """Gradients of Algorithm 7 against n."""
     found = counted(context, IteratedAccelerated(**IteratedAccelerated.readings["corrected"]), well(2.0, 2.0), n)
-    return runtime.verdict(float(found.numbers["calls"]), n, x=n)
+    return runtime.verdict(float(found.numbers["calls"]), stated("tsybakov/alg-7", n=n), x=n)
 
 
 @check("tsybakov/thm-6", kind="privacy", grid={"T": by_size((10, 100), (1, 10, 30, 100, 1000))})
@@ -284,20 +320,25 @@ def accelerated_risk(context: Context, *, k: float, n: int) -> dict[str, float]:
         "calibration": ("plain", "literal"),
         "theta": (2.0, 4.0),
         "d": (1, 3),
-        "n": by_size((2**16, 2**24), (2**16, 2**20, 2**24, 2**28)),
+        "n": by_size((2**28,), (2**28, 2**30, 2**32)),
     },
 )
 def accelerated_risk_within_constants(context: Context, *, calibration: str, theta: float, d: int, n: int) -> Verdict:
-    """Algorithm 6 on power wells with spikes, at k = 2, against the bound with every constant."""
-    work = well(theta, 2.0, chance=0.01, d=d)
+    """Algorithm 6 on power wells with spikes, from far off, at k = 2, against the bound with every constant."""
+    work = well(theta, 2.0, chance=0.01, d=d, c=-1.0)
     algorithm = PermutedAccelerated(k=2.0, calibration=calibration)  # type: ignore[arg-type]
     return within(context, algorithm, work, n, bound_of("tsybakov/thm-6@derived", algorithm, problem(work, 1.0), n))
 
 
-@check("tsybakov/thm-7", kind="transcription")
-def exponents_of_theorem_7(context: Context) -> Verdict:
+@check(
+    "tsybakov/thm-7",
+    kind="transcription",
+    grid={"label": ("tsybakov/thm-7", "tsybakov/thm-7@phases")},
+    also=("tsybakov/thm-7@phases",),
+)
+def exponents_of_theorem_7(context: Context, *, label: str) -> Verdict:
     """The same times theta/(theta-1) = 3, and -2 in lambda."""
-    return exponents("tsybakov/thm-7", 3.0)
+    return exponents(label, 3.0, tail=False)
 
 
 @check(

@@ -33,6 +33,7 @@ from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriages, web_like
 
 from .cases import ANY, PLANE, accounted, localised, problem, searched, told, well
+from .lines import LOOSE, LOSSES, Released, nearest, watch
 
 
 @check("tsybakov/proc-dpsgd", kind="privacy", grid={"epsilon": (0.5, 2.0), "T": by_size((8,), (1, 8, 50))})
@@ -48,6 +49,20 @@ def steps_of_dpsgd(context: Context) -> Verdict:
     """Clipped sums over replayed Poisson samples, against 2C/b."""
     because = "a record enters a sum of clipped gradients at most once, over the expected batch size"
     return searched(context, MinibatchSGD(T=3, b=4), 8, because)
+
+
+@check("tsybakov/proc-dpsgd", kind="accuracy", grid={"average": (True, False), "loss": tuple(LOSSES)})
+def lines_of_dpsgd(context: Context, *, average: bool, loss: str) -> Verdict:
+    """Poisson samples, sums of clipped gradients over the expected size, projected steps; the mean or the last one."""
+    algorithm, work = MinibatchSGD(T=4, b=5, level=1.5, eta=0.4, average=average), LOSSES[loss]
+    seen = watch(context, algorithm, told(work, LOOSE), work, 20)
+    (row,), w, points = seen.plan.phases, seen.start, []
+    for _ in range(row.T):
+        drawn = next(seen.coins)[..., None] * seen.clipped(seen.rows, w, row.level)
+        w = nearest(w - row.eta * seen.released("gradient", drawn.sum(axis=1) / row.b), seen.domain)
+        points.append(w)
+    end = np.mean(points, axis=0) if average else w
+    return seen.verdict(end, [Released("gradient", row.sigma, 0, 20, row.T, 2 * row.level / row.b)])
 
 
 @check("tsybakov/proc-dpsgd", kind="runtime", grid={"b": (16, 64)})

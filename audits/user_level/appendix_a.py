@@ -68,10 +68,10 @@ def scale_of_the_laplace_mechanism(context: Context, *, epsilon: float) -> Verdi
 def log_ratio_of_two_laplace_laws(context: Context, *, epsilon: float) -> Verdict:
     """The log-density ratio of the worst pair: epsilon beyond both centres, never more by the triangle inequality."""
     x = np.linspace(-60, 60, 4001) / epsilon
-    scale = 1 / epsilon
+    scale = stated("user_level/def-a3", Delta=1.0, epsilon=epsilon)
     ratio = scipy.stats.laplace.logpdf(x, 0, scale) - scipy.stats.laplace.logpdf(x, 1, scale)
-    covers = "the ratio is piecewise linear in x and constant beyond the centres 0 and 1"
-    return accuracy.never_violated(np.abs(ratio), epsilon, statement="|log-ratio| <= epsilon", covers=covers)
+    # The ratio is piecewise linear in x and constant beyond the centres 0 and 1.
+    return agree([float(np.abs(ratio).max())], [stated("user_level/lem-a4", epsilon=epsilon)], "largest |log-ratio|")
 
 
 @check("user_level/lem-a4@derived", kind="privacy", grid={"epsilon": (0.5, 2.0)})
@@ -101,17 +101,19 @@ def gaussian_mechanism_in_one_number(context: Context, *, epsilon: float) -> Ver
     return agree([Gaussian(sigma).mu(2.0)], [epsilon / math.sqrt(2 * math.log(2e6))], "mu")
 
 
-def gaussian_share(epsilon: float, delta: float) -> float:
-    """Exact delta(epsilon) of the printed Gaussian noise, over delta."""
-    return gaussian_delta(epsilon / math.sqrt(2 * math.log(2 / delta)), epsilon) / delta
+def gaussian_share(epsilon: float, delta: float, reading: str = "") -> float:
+    """Exact delta(epsilon) of the noise of Definition A.5, over what Lemma A.6 allows."""
+    deviation = math.sqrt(stated("user_level/def-a5", Delta=1.0, epsilon=epsilon, delta=delta))
+    return gaussian_delta(1 / deviation, epsilon) / stated(f"user_level/lem-a6{reading}", epsilon=epsilon, delta=delta)
 
 
 @check("user_level/lem-a6@literal", kind="privacy", grid={"delta": ("1/100", "1/10000")}, expect="refuted")
 def gaussian_mechanism_at_epsilon_ten(context: Context, *, delta: str) -> Verdict:
     """The exact curve at epsilon = 10; the numbers hold the first epsilon that is violated."""
-    allowed = 1 / int(delta[2:])
-    found = gaussian_share(10.0, allowed) * allowed
-    first = float(scipy.optimize.brentq(lambda e: gaussian_share(e, allowed) - 1, 5.0, 10.0))
+    chance = 1 / int(delta[2:])
+    allowed = stated("user_level/lem-a6@literal", delta=chance)
+    found = gaussian_share(10.0, chance, "@literal") * allowed
+    first = float(scipy.optimize.brentq(lambda e: gaussian_share(e, chance, "@literal") - 1, 5.0, 10.0))
     verdict = accuracy.never_violated(
         found,
         allowed,
@@ -126,7 +128,7 @@ def gaussian_mechanism_where_the_paper_uses_it(context: Context) -> Verdict:
     """The exact curve on a grid of epsilon <= 5/2 (epsilon/4 of the theorems) and delta from 1e-15 to 1/2."""
     count = context.scale(20, 120)
     grid = itertools.product(np.linspace(0.01, 2.5, count), np.geomspace(1e-15, 0.5, count))
-    found = [gaussian_share(float(e), float(dl)) for e, dl in grid]
+    found = [gaussian_share(float(e), float(dl), "@corrected") for e, dl in grid]
     return accuracy.never_violated(found, 1.0, statement="delta(epsilon)/delta <= 1", drawn=False)
 
 
@@ -319,7 +321,9 @@ def subsets_are_uniform_and_distinct(context: Context) -> Verdict:
 def printed_amplification_is_above_the_sharp_one(context: Context) -> Verdict:
     """log(1 + x) <= x at x = (e^epsilon - 1) M/N, up to e^10."""
     x = sp.Symbol("x", positive=True)
-    return domain.never_positive(sp.log(1 + x) - x, {"x": (0, 22026)}, statement="log(1 + x) <= x")
+    printed, sharp = explicit_of("user_level/lem-a8"), explicit_of("user_level/lem-a8@derived")
+    room = domain.never_positive(sp.log(1 + x) - x, {"x": (0, 22026)}, statement="log(1 + x) <= x")
+    return combine([proved({"the sharp form is log(1 + x)": sp.simplify(sp.exp(sharp) - 1 - printed)}), room])
 
 
 @check("user_level/lem-a8", kind="privacy", expect="consistent")
@@ -348,10 +352,12 @@ def threshold_test_over_all_patterns(context: Context, *, level: float, epsilon:
     before = law.halting(np.zeros((1, 4)) - level)
     after = law.halting(_patterns(4) - level)
     worst = float(np.abs(np.log(after) - np.log(before)).max())
+    claimed = stated("user_level/alg-4", epsilon=epsilon)
     verdict = accuracy.never_violated(
-        [worst, law.pure(1.0, 4)], [epsilon, epsilon], statement="log-ratio of the halting time <= epsilon",
+        worst, claimed, statement="log-ratio of the halting time <= epsilon",
         evidence="certificate", covers="1/threshold + 2/query is epsilon for any number of queries",
     )  # fmt: skip
+    verdict = combine([verdict, agree([law.pure(1.0, 4)], [claimed], "1/threshold + 2/query")])
     return replace(verdict, numbers={**verdict.numbers, "worst of these patterns": worst})
 
 
@@ -370,6 +376,30 @@ def answers_of_the_threshold_test(context: Context, *, where: str) -> Verdict:
     return accuracy.probability(
         int(right.sum()), trials, 1 - gamma, context.failure_probability, event=f"all answers right, {where} the level"
     )
+
+
+@check("user_level/alg-4", kind="accuracy")
+def lines_of_algorithm_4(context: Context) -> Verdict:
+    """Bits and queries replayed: entries are cut to [0, 1] and added up, one coin for all, the first 1 ends it."""
+    n, T, trials = 3, 6, 200
+    algorithm = ThresholdTest(level=2.0, count=T, sensitivity=1.5)
+    told, data = Problem.of(plain(1, 1), PureDP(2.0)), context.rng("data").uniform(-0.5, 1.5, size=(trials, n, T))
+    run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("run"))
+    found = algorithm.execute(run, linear(1, 1), Fixed(data), np.zeros((1, 1)))
+    law, (row,) = run.find("bit").law, run.schedule.phases
+    if (law.threshold, law.query) != (row.threshold, row.query):  # type: ignore[attr-defined]
+        return differs(f"the law of the bits is {law}, the settings are {row}")
+    (coin,), live = run.transcript.coins, np.ones(trials, dtype=bool)
+    left, right = [], []
+    for t, entry in enumerate(run.transcript.entries):
+        query = np.minimum(np.maximum(data[:, :, t], 0.0), 1.0).sum(axis=1) - algorithm.level - coin[:, 0]
+        wanted = np.where(live, entry.output[:, 0], -1.0)
+        left += [entry.core[live, 0], np.nan_to_num(found[:, t], nan=-1.0)]
+        right += [query[live], wanted]
+        live &= wanted != 1.0
+    if len(run.transcript.entries) != T or live.all() or not live.any():
+        return differs(f"{len(run.transcript.entries)} queries, {int(live.sum())} of {trials} without an answer 1")
+    return agree(np.concatenate(left) + 9, np.concatenate(right) + 9, "nine plus queries and bits", tolerance=1e-12)
 
 
 @check("user_level/lem-a9", kind="accuracy", grid={"T": by_size((5, 40), (5, 40, 200))})

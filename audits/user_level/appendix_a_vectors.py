@@ -13,7 +13,7 @@ from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Verdict, combine
 
 from .cases import stated_each
 
@@ -61,7 +61,8 @@ def bounded_scalars_are_subgaussian(context: Context) -> Verdict:
 def sums_of_vectors_on_the_sphere(context: Context, *, d: int, n: int) -> Verdict:
     """P(|S_n| >= 2 zeta sqrt(n log(2d/gamma))) <= gamma = 1/20, uniform directions, zeta = 1/sqrt(2 log 2): c = 2."""
     trials, gamma, over = context.scale(2000, 20_000), 0.05, 0
-    bound = 2 * stated("user_level/def-a10@derived", b=1.0) * math.sqrt(n * math.log(2 * d / gamma))
+    zeta = stated("user_level/def-a10@derived", b=1.0)
+    bound = 2 * stated("user_level/thm-a11", zeta=zeta, n=n, d=d, gamma=gamma)
     for rng, many in context.chunks(trials, n * d):
         x = rng.standard_normal((many, n, d))
         total = (x / np.linalg.norm(x, axis=-1, keepdims=True)).sum(axis=1)
@@ -77,9 +78,10 @@ def fair_sign_with_the_printed_logarithm(context: Context, *, gamma: str) -> Ver
     top, bottom = (int(part) for part in gamma.split("/"))
     allowed, zeta = top / bottom, stated("user_level/def-a10@derived", b=1.0)
     found = float(10 * zeta * math.sqrt(-math.log(allowed)) <= 1.0)
+    allowed = stated("user_level/thm-a11@literal", gamma=allowed)
     return accuracy.never_violated(
         found,
-        stated("user_level/thm-a11@literal", gamma=allowed),
+        allowed,
         statement="P(|X| >= 10 zeta sqrt(log(1/gamma))) <= gamma",
         witness=lambda _: witnessed("user_level/thm-a11@literal", "thm_a11", allowed, found, c=10, gamma=gamma),
     )
@@ -104,4 +106,8 @@ def projections_are_no_longer(context: Context) -> Verdict:
     inner = sum(a * b for a, b in zip(v, y, strict=True))
     gap = sum(a**2 for a in v) * sum(b**2 for b in y) - inner**2
     squares = sum((v[i] * y[j] - v[j] * y[i]) ** 2 for i, j in ((0, 1), (0, 2), (1, 2)))
-    return proved({"Lagrange's identity": sp.expand(gap - squares)})
+    # Two opposite vectors of length 2 along v: no smaller parameter does for their projections than for themselves.
+    least = scipy.optimize.brentq(lambda zeta: stated("user_level/def-a10", t=2.0, zeta=zeta) - 1, 0.1, 9.0, xtol=1e-14)
+    claimed = stated("user_level/lem-a12", zeta=stated("user_level/def-a10@derived", b=2.0))
+    attained = agree([least], [claimed], "least parameter of a projection")
+    return combine([proved({"Lagrange's identity": sp.expand(gap - squares)}), attained])

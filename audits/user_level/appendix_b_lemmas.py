@@ -9,7 +9,6 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from dpcheck.algorithms.user_level.sizes import log_ratio
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, domain, risk
@@ -33,10 +32,11 @@ def printed_noise_covers_the_derived_sensitivity(context: Context) -> Verdict:
     shares = []
     for users, eps, dlt in itertools.product((10**3, 10**5, 10**8), (0.1, 1.0, 10.0), (1e-4, 1e-8, 1e-20)):
         B = stated("user_level/lem-b2@tail", zeta=dlt / (10 * math.exp(eps)))
-        groups = 100 * log_ratio(20 * users, eps, dlt) / eps
+        at = {"n": float(users), "m": 1.0, "epsilon": eps, "delta": dlt}
+        groups = stated("user_level/alg-1@groups", **at)
         moved = stated("user_level/lem-b2@derived", tau=1.0, B=B, C=groups)
-        needed = moved * math.sqrt(2 * math.log(2 * users / dlt)) / (eps / 4)
-        shares.append(needed / (100 * math.log(users / dlt) ** 2 / (eps * groups)))
+        variance = stated("user_level/def-a5", Delta=moved, epsilon=eps / 4, delta=dlt / users)
+        shares.append(math.sqrt(variance) / stated("user_level/alg-1@sigma", **at, tau=1.0, C=groups))
     return accuracy.never_violated(shares, 1.0, statement="noise asked for over the printed one <= 1", drawn=False)
 
 
@@ -161,12 +161,12 @@ def difference_of_two_gradient_noises(context: Context) -> Verdict:
     p = 1e-3
     slope = 1 - 2 * p  # of the population loss at 10, minus that at -10
     noise_here, noise_there = 1 - (-slope), -1 - slope
-    found = (noise_here - noise_there) ** 2
+    found, claimed = (noise_here - noise_there) ** 2, stated("user_level/lem-b4@literal")
     return accuracy.never_violated(
         found,
-        stated("user_level/lem-b4@literal"),
+        claimed,
         statement="|g - grad F(x) - g' + grad F(y)|^2 <= 4 L^2",
-        witness=lambda _: witnessed("user_level/lem-b4@literal", "lem_b4", 4.0, found, p="1/1000"),
+        witness=lambda _: witnessed("user_level/lem-b4@literal", "lem_b4", claimed, found, p="1/1000"),
     )
 
 

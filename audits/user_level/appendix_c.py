@@ -15,16 +15,14 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.sizes import log_ratio
-from dpcheck.asymptotics import Regime
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.data_free import conclude
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.symbolic import agree, no_larger
-from dpcheck.laws import AboveThreshold
-from dpcheck.symbols import B, d, epsilon, m, n
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.symbols import B
 from dpcheck.verdicts import Point, Verdict, combine, undecided
 
 from .cases import (
@@ -45,6 +43,7 @@ from .cases import (
     problem,
     rate_of_algorithm_3,
     risk_verdict,
+    stated_by_phases,
     stated_each,
     top,
     with_certified_noise,
@@ -67,13 +66,6 @@ def bits_and_means_each_keep_their_half(context: Context, *, epsilon: float) -> 
             )
         )  # fmt: skip
     return combine(verdicts)
-
-
-@check("user_level/thm-c1", kind="privacy", grid={"epsilon_": (0.1, 1.0, 10.0)})
-def half_of_the_budget_for_the_bits(context: Context, *, epsilon_: float) -> Verdict:
-    """Lap(8/epsilon) once and Lap(16/epsilon) on scores of sensitivity 2: epsilon/2 for any number of rounds."""
-    law = AboveThreshold(8 / epsilon_, 16 / epsilon_)
-    return agree([law.pure(2.0, count) for count in (1, 10**6)], [epsilon_ / 2] * 2, "epsilon of the bits")
 
 
 @check("user_level/thm-c1@tail", kind="privacy")
@@ -104,12 +96,15 @@ def probability_of_a_false_halt(context: Context, *, K: float) -> Verdict:
 @check("user_level/thm-c1@literal", kind="privacy", expect="refuted")
 def printed_display_at_small_epsilon(context: Context) -> Verdict:
     """The additive terms over delta at epsilon = 0.01."""
-    found = 0.4 * (2 * math.exp(0.005) + 1) * math.exp(-0.01)
+    found, claimed = (
+        0.4 * (2 * math.exp(0.005) + 1) * math.exp(-0.01),
+        stated("user_level/thm-c1@literal", epsilon=0.01),
+    )
     return accuracy.never_violated(
         found,
-        stated("user_level/thm-c1@literal", epsilon=0.01),
+        claimed,
         statement="4 T zeta (2 e^(epsilon/2) + 1) <= delta",
-        witness=lambda _: witnessed("user_level/thm-c1@literal", "thm_c1", 1.0, found, epsilon="1/100"),
+        witness=lambda _: witnessed("user_level/thm-c1@literal", "thm_c1", claimed, found, epsilon="1/100"),
     )
 
 
@@ -119,16 +114,20 @@ def recomputed_display_is_half_of_delta(context: Context) -> Verdict:
     e, u = sp.symbols("e u", positive=True)
     named = {s.name: s for s in explicit_of("user_level/thm-c1@corrected").free_symbols}
     # u = 1/T in (0, 1].
-    left = explicit_of("user_level/thm-c1@corrected").subs({named["epsilon"]: e, named["T"]: 1 / u}) - sp.Rational(1, 2)
-    return domain.never_positive(left, {"e": (0, 700), "u": (0, 1)}, statement="additive part <= delta/2")
+    said = explicit_of("user_level/thm-c1@corrected").subs({named["epsilon"]: e, named["T"]: 1 / u})
+    half = domain.never_positive(
+        said - sp.Rational(1, 2), {"e": (0, 700), "u": (0, 1)}, statement="additive part <= delta/2"
+    )
+    zeta = u * sp.exp(-e) / 10  # over delta
+    parts = zeta / u + (1 / u + 1) * zeta + (sp.exp(e) + sp.exp(e / 2)) * zeta / u
+    return combine([proved({"both events of T + 1 and of T steps": sp.simplify(parts - said)}), half])
 
 
 @check("user_level/thm-c1@dimension", kind="privacy", expect="refuted")
 def printed_minibatch_against_the_proof(context: Context) -> Verdict:
     """K_1 at n = 10^6, m = 1, d = 10^12, epsilon = 1, delta = 10^-9, q = 1/20, T = 10^30, against the proof's need."""
     users, dims, steps = 10**6, 10**12, 10**30
-    first = (1 - 2**-0.05) * users * 2**-0.05
-    found = 500 * log_ratio(first**2, 1.0, 1e-9) * (1 + first / math.sqrt(steps * math.log(1e9)))
+    found = printed_minibatch(first_phase(users, 0.05), 1, 1.0, 1e-9, steps)
     claimed = stated("user_level/thm-c1@dimension", n=users, m=1, d=dims, epsilon=1.0, delta=1e-9, q=0.05)
     at = {"n": users, "m": 1, "d": dims, "epsilon": 1, "delta": "1/1000000000", "q": "1/20", "T": steps}
     return accuracy.never_violated(
@@ -191,11 +190,13 @@ def asked_over_printed(users: int, T: int, eps: float, dlt: float) -> float:
     other = int(np.argmax(scipy.stats.poisson.sf(np.arange(2000), 6) <= zeta))
 
     def composed(each: float) -> float:
-        return math.sqrt(2 * T * math.log(4 / dlt)) * each + T * each * math.expm1(each) - eps / 2
+        return stated("user_level/lem-a7", T=T, epsilon=each, delta_prime=dlt / 4) - eps / 2
 
     each = float(scipy.optimize.brentq(composed, 0.0, eps))
-    needed = 4 * (2 + other) / (0.4 * users) * math.sqrt(2 * math.log(8 * T / dlt)) / each
-    return needed / (1000 * math.sqrt(T) * log_ratio(users, eps, dlt) / (eps * users))
+    moved = 4 * (2 + other) / (0.4 * users)
+    needed = math.sqrt(stated("user_level/def-a5", Delta=moved, epsilon=each, delta=dlt / (4 * T)))
+    at = {"n": float(users), "N": users, "d": 1.0, "epsilon": eps, "delta": dlt}
+    return needed / stated("user_level/alg-2", **at, tau=1.0, T=T)
 
 
 @check("user_level/lem-c2", kind="privacy", expect="consistent")
@@ -281,31 +282,80 @@ def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
     return rate_of_algorithm_3(context, "user_level/thm-3-2", 256, m, context.scale(60, 200))
 
 
-@check("user_level/thm-c3", kind="symbolic")
-def summands_of_the_recursion_are_optimal(context: Context) -> Verdict:
-    """tau = L/sqrt m and either part of lambda dominant: each summand of the derived bound, without logarithms."""
-    a, b, c = sp.symbols("a b c", real=True)
-    rate = 1 / sp.sqrt(n * m) + sp.sqrt(d) / (epsilon * n * sp.sqrt(m))
-    free = {m: n**a, epsilon: n**-b}
-    ties = {**free, d: n**c}
-    inside = [a >= 0, b >= 0, b <= 1, c >= 0]
-    rows = {}
-    for name, weight, where in (
-        ("statistical", 1 / sp.sqrt(n * m), [c <= 1 - 2 * b]),
-        ("private", sp.sqrt(d) / (epsilon * n * sp.sqrt(m)), [c >= 1 - 2 * b]),
-    ):
-        regime = Regime(ties=ties, where=[*inside, *where])
-        summands = {
-            "stability": 1 / (weight * n * m),
-            "weight": weight,
-            "noise": d / (m * weight * epsilon**2 * n**2),
-            "minibatch": 1 / (m * weight * n),
-            # tau/lambda (2/n)^p at p = 5/2 + log_n sqrt m, q -> 0.
-            "last distance, noise": sp.sqrt(d) / (sp.sqrt(m) * weight * sp.sqrt(n**5 * m) * epsilon * n),
-            "last distance, minibatch": 1 / (sp.sqrt(m) * weight * sp.sqrt(n**5 * m) * sp.sqrt(n)),
-        }
-        rows |= {f"{name}: {what}": (term, rate, regime) for what, term in summands.items()}
-    return no_larger(rows)
+@check("user_level/thm-c3@derived", kind="symbolic")
+def closed_form_of_the_series(context: Context) -> Verdict:
+    """Settings before rounding, l = 40 phases: the closed form is the sum over the phases and the last distance.
+
+    In that the weight is the least, at 2^l = n/2, and the users are the fewest, at 2^l = n.
+    """
+    found, wanted, last = [], [], 40
+    for p, q, sizes in ((3.1, 0.3, (7, 3, 0.5)), (2.2, 0.15, (2, 40, 3.0)), (2.6, 0.05, (1, 1, 9.0))):
+        (samples, dims, eps), users, L, R, tau, weight = sizes, 2.0 ** (last + 1), 1.7, 0.6, 0.8, 0.37
+        at = {"n": users, "m": samples, "d": dims, "epsilon": eps, "delta": 1e-7, "L": L, "D": R, "tau": tau}
+
+        def left(i: int, fewest: int, part: str) -> float:
+            """The squared distance that the noise, or the minibatches, of phase i leave; K T = n_i."""
+            some, T = (1 - 2**-q) * users * 2 ** (-q * fewest), 64.0  # noqa: B023
+            noise = stated("user_level/alg-2", **at, T=T, N=some) * math.sqrt(dims)  # noqa: B023
+            V = noise if part == "noise" else tau / math.sqrt(some / T)  # noqa: B023
+            return stated("user_level/fact-eq-17@derived", V=V, lambda_=weight * 2 ** (p * i), T=T)  # noqa: B023
+
+        before, total = R**2, 0.0
+        for i in range(1, last + 1):
+            some = (1 - 2**-q) * users * 2 ** (-q * i)
+            total += stated(
+                "user_level/fact-eq-15@derived",
+                L=L,
+                lambda_=weight * 2 ** (p * i),
+                N=some,
+                m=samples,
+                D=math.sqrt(before),
+            )
+            before = left(i, i, "noise") + left(i, i, "minibatches")
+        total += L * sum(math.sqrt(left(last, last + 1, part)) for part in ("noise", "minibatches"))
+        found.append(stated("user_level/thm-c3@derived", **at, p=p, q=q, **{"lambda": weight}))
+        wanted.append(total)
+    return agree(found, wanted, "closed form over the series", tolerance=1e-11)
+
+
+@check("user_level/thm-c3@summed", kind="symbolic", also=("user_level/thm-d3@summed",), grid={"phases": (1, 2, 3, 5)})
+def phases_by_their_lemmas(context: Context, *, phases: int) -> Verdict:
+    """Equation (15) from what the stages of each phase leave, the Lipschitz constant for the last distance, and the
+    chance of a bad step: a false halt, and a user whom Theorem A.11 lets go far, at points that depend on him.
+    """
+    found, wanted, rng = [], [], context.rng(phases)
+    ranges = {
+        "lambda": (0.02, 0.2), "n": (50, 900), "Delta": (1e-6, 10), "T": (5, 60), "K": (60, 300), "tau": (0.5, 2),
+        "b": (0.1, 0.6),
+    }  # fmt: skip
+    at = {"R": 0.7, "L": 1.3, "D": 4.0, "m": 400.0, "epsilon": 0.3, "delta": 1e-7}
+    for _ in range(6):
+        rows = {name: [float(x) for x in np.exp(rng.uniform(*np.log(ends), phases))] for name, ends in ranges.items()}
+        rows["Delta"][-1] = 1e-5  # what the last phase leaves counts by its root
+        squared, total, bad = at["R"] ** 2, 0.0, 0.0
+        for weight, users, gap, T, K, tau, scale in zip(*rows.values(), strict=True):
+            sizes = {"lambda_": weight, "N": users, "m": at["m"], "L": at["L"]}
+            total += stated("user_level/fact-eq-15@derived", **sizes, D=math.sqrt(squared))
+            squared = min(at["D"] ** 2, 2 * gap / weight)
+            halts = stated("user_level/thm-c1@halt", K=K, epsilon=8 / scale)
+            bad += T * (halts + (0.0 if tau >= at["L"] else K * far_user(tau, at)))
+        total += at["L"] * (math.sqrt(squared) + at["D"] * min(1.0, bad))
+        bias = stated("user_level/lem-d1@corrected", L=at["L"], r=0.05, d=1e15)
+        for label, more in (("user_level/thm-c3@summed", 0.0), ("user_level/thm-d3@summed", 2 * bias)):
+            found.append(stated_by_phases(label, rows, **at, l=phases, **({"r": 0.05} if more else {})))
+            wanted.append(min(at["L"] * at["D"], total + more))
+    return agree(found, wanted, "the bound over the sum of its phases", tolerance=1e-9)
+
+
+def far_user(tau: float, at: dict[str, float]) -> float:
+    """P(the mean gradient of a user is tau/2 from its expectation) at a private point that depends on him."""
+
+    def within(log: float) -> float:
+        sum_of = stated("user_level/thm-a11@corrected", b=at["L"], n=at["m"], gamma=2 * math.exp(-log))
+        return sum_of - at["m"] * tau / 2
+
+    gamma = 2 * math.exp(-float(scipy.optimize.brentq(within, 1e-9, 600.0, xtol=1e-13)))
+    return stated("user_level/fact-dp-stability@derived", epsilon=at["epsilon"], delta=at["delta"], gamma=gamma)
 
 
 MINIBATCHES = {"n = 10^6": (10**6, 100, 100, 9, 100), "n = 10^8": (10**8, 100, 100, 11, 10**4)}
@@ -316,9 +366,8 @@ def first_phase(users: int, q: float) -> float:
 
 
 def printed_minibatch(users: float, samples: int, eps: float, dlt: float, steps: int) -> float:
-    return (
-        500 * log_ratio(users**2 * samples**2, eps, dlt) * (1 / eps + users * eps / math.sqrt(-steps * math.log(dlt)))
-    )
+    """K_i as printed."""
+    return unassumed("user_level/alg-3@minibatches", N=users, m=samples, epsilon=eps, delta=dlt, T=float(steps))
 
 
 @check("user_level/thm-c3@literal", kind="privacy", grid={"point": tuple(MINIBATCHES)}, expect="refuted")
@@ -328,14 +377,15 @@ def printed_minibatches_exceed_their_phase(context: Context, *, point: str) -> V
     first, dlt = first_phase(users, 0.05), 10.0**-digits
     found = printed_minibatch(first, samples, 1.0, dlt, steps) / first
     at = {"n": users, "m": samples, "d": dims, "epsilon": 1.0, "delta": dlt, "q": 0.05}
+    claimed = stated("user_level/thm-c3@literal", **at)
     return accuracy.never_violated(
         found,
-        stated("user_level/thm-c3@literal", **at),
+        claimed,
         statement="K_1 <= n_1",
         witness=lambda _: witnessed(
             "user_level/thm-c3@literal",
             "thm_c3_minibatch",
-            1.0,
+            claimed,
             found,
             n=users,
             m=samples,
@@ -356,11 +406,12 @@ def printed_minibatches_miss_some_users(context: Context) -> Verdict:
     found = printed_minibatch(first, 1, 1e-7, 0.5 / users, 40) * 40 / first
     parameters = {"n": users, "m": 1, "d": 1, "epsilon": "1/10000000", "delta": f"1/{2 * users}", "q": "1/20", "T": 40}
     at = {"n": users, "m": 1, "d": 1, "epsilon": 1e-7, "delta": 0.5 / users, "q": 0.05}
+    claimed = stated("user_level/thm-c3@passes", **at)
     return accuracy.never_violated(
-        stated("user_level/thm-c3@passes", **at),
+        claimed,
         found,
         statement="1 <= K_1 T_1/n_1",
-        witness=lambda _: witnessed("user_level/thm-c3@passes", "thm_c3_passes", 1.0, found, **parameters),
+        witness=lambda _: witnessed("user_level/thm-c3@passes", "thm_c3_passes", claimed, found, **parameters),
     )
 
 
@@ -412,16 +463,6 @@ def capped_minibatches_fit_and_pass(context: Context) -> Verdict:
     return accuracy.never_violated(left, right, statement="K <= N and N <= K T", covers=covers)
 
 
-@check("user_level/thm-c3@corrected", kind="runtime", grid={"m": (10, 10**4)})
-def planned_minibatches_fit_and_pass(context: Context, *, m: int) -> Verdict:
-    """Every phase of a planned Algorithm 3 with the printed constants: K_i <= n_i <= K_i T_i."""
-    rows = PhasedERM().schedule(plain(10, m, 1.0, 1e-9), 400_000).phases
-    left = [value for row in rows for value in (row.batch, row.users)]
-    right = [value for row in rows for value in (row.users, row.batch * row.steps)]
-    covers = f"all {len(rows)} phases of this plan"
-    return accuracy.never_violated(left, right, statement="K_i <= n_i and n_i <= K_i T_i", covers=covers)
-
-
 @check("user_level/thm-c3@derived", kind="risk", also=("user_level/thm-c3@summed",))
 def recursion_where_it_says_something(context: Context) -> Verdict:
     """One phase of 400 users, little noise, 20 times the steps: the recursion is below LR (reduced noise).
@@ -439,6 +480,10 @@ def recursion_where_it_says_something(context: Context) -> Verdict:
     return with_certified_noise(found, context, algorithm, work, 800)
 
 
+FROM = dict(zip(SHAPES, (7.4e13, 1.4e11, 6.9e13, 7.7e14), strict=True))
+"""The table of the mathematics."""
+
+
 @check("user_level/thm-c3@derived", kind="risk", grid={"setting": tuple(SHAPES)})
 def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
     """First n at which the derived bound of Theorem C.3 is below L R, with the printed constants."""
@@ -448,7 +493,7 @@ def smallest_n_of_theorem_c3(context: Context, *, setting: str) -> Verdict:
         return accelerated_bound(x, m, d, eps)
 
     crosses = crossing(bound)
-    found = judge_crossing("Theorem C.3", bound, crosses)
+    found = judge_crossing("Theorem C.3", bound, crosses, FROM[setting])
     points = tuple(Point(x=10.0**k, value=bound(10.0**k), series=setting, bound=1.0) for k in range(4, 28, 2))
     axes = ("n", "bound over LR")
     return replace(found, numbers={"smallest n": crosses}, points=points, axes=axes, **DASHED)

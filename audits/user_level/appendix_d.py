@@ -55,6 +55,10 @@ def shifts_follow_their_law(context: Context, *, d: int) -> Verdict:
         return differs(said, "sampled", failure_probability=context.failure_probability, numbers=numbers)
     # Dvoretzky, Kiefer and Wolfowitz: the distance of the law itself from the uniform one is below this, certainly.
     far = test.statistic + math.sqrt(-math.log(context.failure_probability / 2) / (2 * size))
+    if abs(mean - numbers["r d/(d + 1)"]) > r * far:  # the mean of [0, r] moves by no more than r times that distance
+        return differs(
+            f"the mean length is {mean:.4g}, {numbers['r d/(d + 1)']:.4g} is stated", "sampled", numbers=numbers
+        )
     said = f"the law is within {far:.3g} of the uniform one; {said}"
     return holds(said, "sampled", failure_probability=context.failure_probability, numbers={**numbers, "within": far})
 
@@ -97,12 +101,12 @@ def smoothness_on_the_line_is_exact(context: Context) -> Verdict:
 @check("user_level/lem-d1@literal", kind="accuracy", expect="refuted")
 def smoothing_does_not_lower_a_convex_function(context: Context) -> Verdict:
     """f = |x|, r = 1 at 0: the mean of |y| over [-1, 1] by quadrature, against f(0) = 0."""
-    found = scipy.integrate.quad(abs, -1, 1, points=[0])[0] / 2
+    found, claimed = scipy.integrate.quad(abs, -1, 1, points=[0])[0] / 2, stated("user_level/lem-d1@literal")
     return accuracy.never_violated(
         found,
-        stated("user_level/lem-d1@literal"),
+        claimed,
         statement="f_r(0) <= f(0)",
-        witness=lambda _: witnessed("user_level/lem-d1@literal", "lem_d1", 0.0, found, r=1),
+        witness=lambda _: witnessed("user_level/lem-d1@literal", "lem_d1", claimed, found, r=1),
     )
 
 
@@ -145,12 +149,12 @@ def hypotheses_of_lemma_d2_give_the_counts(context: Context) -> Verdict:
 @check("user_level/lem-d2@literal", kind="privacy", expect="refuted")
 def minibatch_with_constant_one_halts(context: Context) -> Verdict:
     """P(halt) of one step at full score with K = log(nmd e^epsilon/delta)/epsilon, the logarithm being 40."""
-    found = difference_of_laplace(40 / 5, 16.0, 8.0)
+    found, claimed = difference_of_laplace(40 / 5, 16.0, 8.0), stated("user_level/lem-d2@literal", delta=1e-6)
     return accuracy.never_violated(
         found,
-        stated("user_level/lem-d2@literal", delta=1e-6),
+        claimed,
         statement="P(halt at one step) <= delta",
-        witness=lambda _: witnessed("user_level/lem-d2@literal", "lem_d2", 1e-6, found, log=40, delta="1/1000000"),
+        witness=lambda _: witnessed("user_level/lem-d2@literal", "lem_d2", claimed, found, log=40, delta="1/1000000"),
     )
 
 
@@ -215,15 +219,14 @@ def lambda_without_its_private_part(context: Context, *, d: int) -> Verdict:
     users, samples, dlt = 10**6, 10, 1e-8
     part = d / (users**2 * samples) / (1 / math.sqrt(users * samples))
     found = part / (math.sqrt(d) / (users * math.sqrt(samples)))
+    at = {"n": users, "m": samples, "d": d, "epsilon": 1.0, "delta": dlt, "q": math.log2(1 + 1 / math.log2(users))}
+    claimed = stated("user_level/thm-d3@literal", **at)
     return accuracy.never_violated(
         found,
-        stated(
-            "user_level/thm-d3@literal", n=users, m=samples, d=d, epsilon=1.0, delta=dlt,
-            q=math.log2(1 + 1 / math.log2(users)),
-        ),
+        claimed,
         statement="the private part of (18) <= its stated value",
         witness=lambda _: witnessed(
-            "user_level/thm-d3@literal", "thm_d3_lambda", 1.0, found, n=users, m=samples, d=d, epsilon=1,
+            "user_level/thm-d3@literal", "thm_d3_lambda", claimed, found, n=users, m=samples, d=d, epsilon=1,
             delta="1/100000000",
         ),
     )  # fmt: skip

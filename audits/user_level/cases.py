@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, Sm
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.algorithms.user_level.minibatch import Batches
-from dpcheck.algorithms.user_level.sizes import best_q, log_ratio, smallest_users
+from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
@@ -168,6 +169,11 @@ def with_certified_noise(found: Verdict, context: Context, algorithm: Any, work:
 def stated_each(label: str, **values: Any) -> Array:
     """The bound at arrays of values, which broadcast."""
     return np.asarray(claim(label).evaluate(**values), dtype=float)
+
+
+def stated_by_phases(label: str, rows: Mapping[str, Sequence[float]], **values: Any) -> float:
+    """The bound at settings that differ from phase to phase."""
+    return stated(label, **{f"{name}[i]": row for name, row in rows.items()}, **values)
 
 
 def difference_of_laplace(t: float, wide: float, narrow: float) -> float:
@@ -455,36 +461,23 @@ DASHED = {"dashed": "LR, beyond which a bound is vacuous"}
 J = 0.2
 
 
-def phases(users: float, q: float) -> list[float]:
-    """n_i for i = 1, ..., floor(log2 n)."""
-    return [(1 - 2**-q) * users * 2 ** (-q * i) for i in range(1, math.floor(math.log2(users)) + 1)]
-
-
-def linear_time_bound(users: float, m: float, d: float, eps: float, *, clipped: bool) -> float:
-    """Theorem B.1 with its constants over L R, phase by phase before rounding; `clipped` with projected iterates."""
-    dlt, q = 1 / (users * m), best_q(users)
-    p = max(J, math.log(m) / math.log(users)) + 1.5
-    log = log_ratio(20 * users * m, eps, dlt)
-    groups, spread = 100 * log / eps, 1000 * math.log(users * d * m) * math.log(users / dlt) ** 2 / log
-    sizes = phases(users, q)
-    eta = [2.0 ** (-p * i) / math.sqrt(d * m * users * eps) for i in range(1, len(sizes) + 1)]
-    steps = [size * m / groups for size in sizes]
-    noise = [spread * step * math.sqrt(count) for step, count in zip(eta, steps, strict=True)]
-    risk = stated(
-        "user_level/thm-b1@on-the-event",
-        **{"eta[i]": eta, "T[i]": steps, "sigma[i]": noise, "l": len(sizes)},
-        **{"L": 1.0, "D": 1.0, "R": 1.0 if clipped else math.inf, "d": d},
+def linear_time_bound(users: float, m: int, d: int, eps: float, *, clipped: bool) -> float:
+    """Theorem B.1 over L R where nothing halts, at its own schedule; `clipped` with projected iterates."""
+    n = math.floor(users)
+    algorithm, told = (
+        PhasedSGD(p=max(J, math.log(m) / math.log(n)) + 1.5, project=clipped),
+        plain(d, m, eps, 1 / (n * m)),
     )
-    risk += 3 / (users * m)
-    return min(1.0, risk) if clipped else risk
+    if not algorithm.feasible(told, n):
+        return math.inf
+    return bound_of("user_level/thm-b1@on-the-event", algorithm, told, n)
 
 
-def accelerated_bound(users: float, m: float, d: float, eps: float) -> float:
-    """The recursion of Theorem C.3 from the claim, over L R; tau = L log(ndm)/sqrt m."""
-    q = best_q(users)
-    p = 3 * q + 2.5 + math.log(m) / (2 * math.log(users))
-    weight = 1 / math.sqrt(users * m) + math.sqrt(d) / (eps * users * math.sqrt(m))
-    sizes = {"n": users, "m": m, "d": d, "epsilon": eps, "delta": 1 / (users * m), "p": p, "q": q, "L": 1.0, "D": 1.0}
-    return unassumed(
-        "user_level/thm-c3@derived", **sizes, tau=math.log(users * d * m) / math.sqrt(m), **{"lambda": weight}
-    )
+def accelerated_bound(users: float, m: int, d: int, eps: float) -> float:
+    """The derived bound of Theorem C.3 over L R, with the printed radius."""
+    n, algorithm = math.floor(users), PhasedERM()
+    told = plain(d, m, eps, 1 / (n * m))
+    sizes = {"n": float(n), "m": m, "d": d, "L": 1.0}
+    values = {"tau": stated("user_level/alg-3@tau", **sizes), "lambda": algorithm.base_weight(told, n)}
+    values |= dict(zip("pq", algorithm.exponents(told, n), strict=True))
+    return unassumed("user_level/thm-c3@derived", **sizes, **values, epsilon=eps, delta=1 / (n * m), D=1.0)

@@ -51,6 +51,7 @@ from .cases import (
     top,
     without_log,
 )
+from .lines import group_privacy, replayed, three_kinds
 
 settings_of_group_privacy = settings(
     "user_level/proc-group-privacy",
@@ -318,6 +319,15 @@ def baseline_moves_by_its_claim(context: Context, *, loss: str) -> Verdict:
     )
     proof = sensitivity.Certificate(1.0, "steps of at most 2/beta do not expand; m samples, one after the other")
     return sensitivity.judge(found, certificate=proof)
+
+
+@check("user_level/proc-group-privacy", kind="accuracy")
+def lines_of_the_baseline(context: Context) -> Verdict:
+    """All passes replayed from their releases: steps and noise that leave the domain."""
+    work = linear(2, 3)
+    users = three_kinds(context.rng("users"), 10, 21, 3, middle=0.5)
+    told = problem(work, 8.0)
+    return replayed(context, GroupPrivacy(eta=2.0), work, told, users, group_privacy, ("projections",))
 
 
 @check("user_level/proc-group-privacy", kind="runtime", grid={"n": (64, 200)})

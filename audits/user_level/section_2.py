@@ -13,15 +13,14 @@ import sympy as sp
 from dpcheck.algorithms.user_level import PhasedSGD
 from dpcheck.algorithms.user_level.concentration import concentration_score, inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.descent import movement
-from dpcheck.algorithms.user_level.sizes import best_q, log_ratio
+from dpcheck.algorithms.user_level.sizes import best_q, log_ratio, smallest_users
 from dpcheck.auditing.exact import exact_epsilon
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import order_of, stated, unassumed
+from dpcheck.engine.statements import order_of, stated
 from dpcheck.errors import Infeasible
 from dpcheck.harness import accuracy, domain, runtime, sensitivity
 from dpcheck.harness.budget import REDUCED, with_budget
-from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, powers, scaling
@@ -36,21 +35,19 @@ from .cases import (
     PHASED_SIZES,
     REDUCED_1,
     SCANNED,
-    SHAPES,
     WORKLOADS,
-    accelerated_bound,
     counted,
     linear,
-    linear_time_bound,
     map_of_feasible_sizes,
-    phases,
     plain,
     problem,
     promised,
+    quadratic,
     risk_verdict,
     shapes,
     without_log,
 )
+from .lines import EMPTY, KEPT, algorithm_1, replayed, three_kinds
 from .scaling import BOWLS, IN_CLOSED_FORM, WRONG, bowl
 
 ALG_1 = {
@@ -325,11 +322,21 @@ def removal_never_acts_at_printed_constants(context: Context) -> Verdict:
     return replace(found, numbers={**found.numbers, **numbers})
 
 
+@check("user_level/alg-1@derived", kind="runtime", also=("user_level/alg-1",))
+def nearly_every_sample_once(context: Context) -> Verdict:
+    """Many phases of two groups: the gradients come within a hundredth of 2^-q nm, and of nm itself at q = 1/100."""
+    told, n, m, found, wanted = plain(3, 7), 10**10, 7, [], []
+    for q, phases in ((1.0, 12), (0.3, 40), (0.01, 1000)):
+        found.append(PhasedSGD(q=q, p=0.1, groups=2, phases=phases).schedule(told, n).gradients / (n * m))
+        wanted.append(stated("user_level/alg-1@derived", q=q))
+    found.append(found[-1] * n * m)
+    wanted.append(stated("user_level/alg-1", n=n, m=m))
+    return agree(found, wanted, "gradients over nm, and over 1", tolerance=0.01)
+
+
 @check("user_level/alg-1@derived", kind="runtime", grid={"size": tuple(PHASED_SIZES)})
 def planned_gradients_of_phased_sgd(context: Context, *, size: str) -> Verdict:
     """Gradients over nm at printed constants: at most 2^-q, less by the users that rounding leaves out."""
-    from dpcheck.algorithms.user_level.sizes import best_q
-
     n, m, epsilon, delta = PHASED_SIZES[size]
     plan = PhasedSGD().schedule(plain(10, m, epsilon, delta), n)
     return accuracy.never_violated(
@@ -339,6 +346,22 @@ def planned_gradients_of_phased_sgd(context: Context, *, size: str) -> Verdict:
         covers="the plan fixes the gradients, whatever the data",
         evidence="counted",
     )
+
+
+@check("user_level/alg-1", kind="accuracy", grid={"loss": ("linear", "quadratic")})
+def lines_of_algorithm_1(context: Context, *, loss: str) -> Verdict:
+    """Three phases replayed from their coins and releases: linear losses of shuffled users, with projected iterates;
+    quadratics in the given order, without. Users lie apart, trials halt, and SGD leaves the domain.
+    """
+    shuffled = loss == "linear"
+    work = (linear if shuffled else quadratic)(2, 3)
+    algorithm = PhasedSGD(
+        eta=0.1, p=0.7, q=0.5, groups=20, phases=3, c_radius=0.025, c_noise=0.06, c_score=14.0,
+        project=shuffled, order="random" if shuffled else "fixed",
+    )  # fmt: skip
+    users = three_kinds(context.rng("users"), 600, 300, 3, middle=0.5)
+    devices = KEPT if shuffled else (*KEPT, EMPTY)
+    return replayed(context, algorithm, work, problem(work), users, algorithm_1(shuffled, shuffled), devices)
 
 
 RATIONALS = {"n": 10**6, "m": 10, "d": 10, "epsilon": 1, "delta": "1/10000000", "q": "7/100", "J": "1/5"}
@@ -353,11 +376,12 @@ def noise_of_the_first_phase_against_the_diameter(context: Context) -> Verdict:
     eta = 2**-p / math.sqrt(dims * samples * users)
     tau = 1000 * eta * math.sqrt(steps) * math.log(users * dims * samples)
     found = math.sqrt(dims) * tau * math.log(users / dlt) ** 2 / log
+    claimed = stated("user_level/alg-1@literal")
     return accuracy.never_violated(
         found,
-        stated("user_level/alg-1@literal"),
+        claimed,
         statement="sqrt(d) sigma_1 <= R",
-        witness=lambda _: witnessed("user_level/alg-1@literal", "alg_1", 1.0, found, **RATIONALS),
+        witness=lambda _: witnessed("user_level/alg-1@literal", "alg_1", claimed, found, **RATIONALS),
     )
 
 
@@ -395,8 +419,6 @@ def where_algorithm_1_beats_group_privacy(context: Context) -> Verdict:
 @check("user_level/thm-2-1", kind="privacy", grid={"epsilon": (0.5, 2.0)})
 def theorem_2_1_is_certified(context: Context, *, epsilon: float) -> Verdict:
     """The same for the informal theorem, at the smallest feasible n of m = 20, d = 5."""
-    from dpcheck.algorithms.user_level.sizes import smallest_users
-
     told = plain(5, 20, epsilon, 1e-7)
     n = smallest_users(lambda size: PhasedSGD().feasible(told, size))
     assert n is not None
@@ -410,45 +432,6 @@ def one_pass_at_most(context: Context) -> Verdict:
     algorithm = PhasedSGD(**PhasedSGD.readings["dialled"])
     found, _ = counted(algorithm, work, problem(work), 600, context.seed)
     return with_budget(runtime.verdict(found, 600.0 * 4, series=REDUCED), algorithm, problem(work), 600)
-
-
-def group_bound(users: float, m: float, d: float, eps: float) -> float:
-    """Footnote 3 without constants: 1/sqrt(nm) + sqrt(d log(m e^eps/delta))/(eps n)."""
-    return unassumed(
-        "user_level/proc-group-privacy", n=users, m=m, d=d, epsilon=eps, delta=1 / (users * m), L=1.0, D=1.0
-    )
-
-
-def last_phase(users: float, m: float, d: float, eps: float) -> float:
-    """100 log(20nmd e^eps/delta)/eps over n_l: below 1 where Theorem 3.1's promise to its last phase holds."""
-    return 100 * log_ratio(20 * users * m * d, eps, 1 / (users * m)) / eps / phases(users, best_q(users))[-1]
-
-
-def radius(users: float, m: float, d: float, eps: float) -> float:
-    """Smoothing radius over R."""
-    return math.sqrt(d) / (eps * users * math.sqrt(m))
-
-
-@check("user_level/thm-2-1", kind="risk")
-def table_of_smallest_n(context: Context) -> Verdict:
-    """For every theorem: first n at which its hypothesis can hold, and at which its derived bound is below L R."""
-    numbers: dict[str, float] = {}
-    verdicts = []
-    for setting, (samples, dimension, eps) in SHAPES.items():
-        rows = {
-            "Theorem 3.1 feasible": lambda x: last_phase(x, samples, dimension, eps),  # noqa: B023
-            "Theorem B.1 feasible": lambda x: last_phase(x, samples, 1, eps),  # noqa: B023
-            "Theorem B.1 below LR": lambda x: linear_time_bound(x, samples, dimension, eps, clipped=False),  # noqa: B023
-            "Theorem B.1 projected below LR": lambda x: linear_time_bound(x, samples, dimension, eps, clipped=True),  # noqa: B023
-            "Theorem C.3 below LR": lambda x: accelerated_bound(x, samples, dimension, eps),  # noqa: B023
-            "Theorem D.3 radius below R": lambda x: radius(x, samples, dimension, eps),  # noqa: B023
-            "group privacy below LR": lambda x: group_bound(x, samples, dimension, eps),  # noqa: B023
-        }
-        for name, bound in rows.items():
-            numbers[f"{setting}: {name}"] = crosses = crossing(bound)
-            verdicts.append(judge_crossing(f"{setting}: {name}", bound, crosses))
-    found = combine(verdicts)
-    return replace(found, numbers=numbers)
 
 
 @scaling(

@@ -24,7 +24,7 @@ from dpcheck.harness.search import BallRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict, consistent, differs, holds
+from dpcheck.verdicts import Verdict, combine, consistent, differs, holds
 
 from .cases import TWO_RUNS, WORKLOADS, distances, fair, linear, regret
 
@@ -78,10 +78,13 @@ def score_moves_by_less_than_two(context: Context, *, C: int) -> Verdict:
         moved = points.copy()
         moved[:, 0] = site
         worst = max(worst, float(np.abs(concentration_score(moved, 1.0) - before).max()))
-    return accuracy.never_violated(
-        [worst], [stated("user_level/proc-concentration-score")], statement="|s - s'| <= 2", evidence="certificate",
+    claimed = stated("user_level/proc-concentration-score")
+    many = stated("user_level/proc-concentration-score@derived", r=1, K=1e12)  # the least that holds for every C
+    found = accuracy.never_violated(
+        [worst], [claimed], statement="|s - s'| <= 2", evidence="certificate",
         covers="a point has at most C - 1 pairs with the others, each counted twice",
     )  # fmt: skip
+    return combine([found, agree([many], [claimed], "exact sensitivity for many points")])
 
 
 @check("user_level/proc-concentration-score", kind="accuracy")
@@ -153,10 +156,14 @@ def inclusions_of_the_others(context: Context, *, C: int) -> Verdict:
         moved[:, 0] = site
         (after,) = neighbour_counts(moved, (1.0,))
         worst = max(worst, float(np.abs(inclusion(after) - inclusion(before))[:, 1:].max()))
-    return accuracy.never_violated(
+    found = accuracy.never_violated(
         [worst], [min(1.0, stated("user_level/proc-outlier-removal@derived", C=C))], statement="|p_j - p_j'| <= 6/C",
         evidence="certificate", covers="h_j changes by at most 1, and p_j has slope 6/C in it",
     )  # fmt: skip
+    sizes = (12, 24, 60)
+    slopes = [float(np.diff(inclusion(np.arange(1.0, many + 1))).max()) for many in sizes]
+    wanted = [stated("user_level/proc-outlier-removal@derived", C=many) for many in sizes]
+    return combine([found, agree(slopes, wanted, "largest change of a probability")])
 
 
 def _without_logarithm(steps: int) -> float:

@@ -194,7 +194,7 @@ def _first_phase(n: int, m: int, d: int, eps: Fraction, dlt: Fraction, power: mp
 
 def _printed_minibatch(first: mpf, m: int, eps: Fraction, dlt: Fraction, steps: int) -> mpf:
     log = 2 * mp.log(first * m) + real(eps) - mp.log(real(dlt))
-    return 500 * log * (1 / real(eps) + first * real(eps) / mp.sqrt(-steps * mp.log(real(dlt))))
+    return mp.ceil(500 * log * (1 / real(eps) + first * real(eps) / mp.sqrt(-steps * mp.log(real(dlt)))))
 
 
 def thm_c3_minibatch(n: int, m: int, d: int, epsilon: Rational, delta: Rational, q: Rational, T: int) -> Violation:

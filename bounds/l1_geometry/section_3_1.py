@@ -157,6 +157,19 @@ thm_3_weighted = thm_3.as_read(
 )
 
 
+@derivation("l1_geometry/thm-3@summed", also=("l1_geometry/thm-3@weighted",))
+def at_the_steps_that_are_taken(proof: Proof) -> None:
+    """The second moment of a noisy gradient, in Lemma 3.1 at its best step and in Lemma 3.2."""
+    moment = proof.argues("‖∇f + ζ‖² ≤ 2‖∇f‖² + 2‖ζ‖²", "second moment", "<=", 2 * L**2 + 2 * V)
+    at = {D_h: D_1**2, L: sp.sqrt(moment)}
+    bound = proof.uses("l1_geometry/lem-3-1", D_1**2 / (T * eta) + eta * moment / 2, at)
+    value = bound.subs(eta, D_1 / sp.sqrt(T) / sp.sqrt(L**2 + V))
+    stated = 2 * D_1 * sp.sqrt(L**2 + V) / sp.sqrt(T)
+    proof.concludes("l1_geometry/thm-3@summed", proof.equal("at η = D/√T/√(L² + V)", value, stated))
+    weighted = proof.uses("l1_geometry/lem-3-2@corrected", 2 * moment / (lambda_ * (T + 1)), {L: sp.sqrt(moment)})
+    proof.concludes("l1_geometry/thm-3@weighted", weighted)
+
+
 def averaged(proof: Proof, moment: sp.Expr, pieces: tuple[sp.Expr, ...]) -> sp.Expr:
     """Mirror descent with gradients of that second moment, half of it, and its best step: the bound, piece by piece."""
     bound = proof.uses("l1_geometry/lem-3-1", D**2 / (T * eta) + eta * V, {D_h: D**2, L: sp.sqrt(2 * V)})
@@ -200,6 +213,18 @@ lem_3_1 = claim(
     relation="<=",
     explicit=D_h / (T * eta) + eta * L**2 / 2,
 )
+
+
+@derivation("l1_geometry/lem-3-1")
+def plain_average(proof: Proof) -> None:
+    """The divergences of T steps telescope, and what is left of each step is at most η‖g_k‖²/2."""
+    size, moved = sp.symbols("size moved", positive=True)
+    proof.argues("a step: η⟨g_k, x_k − x*⟩ ≤ D_h(x*,x_k) − D_h(x*,x_{k+1}) + η⟨g_k, x_k − x_{k+1}⟩ − D_h(x_{k+1},x_k)")
+    left = proof.at_most(
+        "h is 1-strongly convex", lambda: eta * size * moved - moved**2 / 2, lambda: (eta * size) ** 2 / 2
+    )
+    regret = proof.argues("regret of T steps", "η Σ⟨g_k, x_k − x*⟩", "<=", D_h + T * left.subs(size, L))
+    proof.concludes("l1_geometry/lem-3-1", sp.expand(regret / (T * eta)))
 
 
 lem_3_2 = claim(

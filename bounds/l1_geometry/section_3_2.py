@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.algorithms.l1_geometry.regret import PHASES
+from dpcheck.algorithms.l1_geometry.regret import D_1, PHASES
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, L, T, b, d, epsilon, eta, index, lambda_, last, n, p, sigma, t
+from dpcheck.symbols import D, L, T, b, d, epsilon, eta, index, kappa, lambda_, last, n, p, sequences, sigma, t
 
 from ._paper import (
     GENERAL,
@@ -217,6 +217,24 @@ alg_2_derived = alg_2.as_read(
 )
 
 
+@derivation("l1_geometry/alg-2@corrected")
+def movement_of_all_phases(proof: Proof) -> None:
+    """The radii add up, with η_in_i = ηn/32^i."""
+    at = {eta_at[index]: eta / 16**index, n_at[index]: n / 2**index}
+    radius = proof.uses("l1_geometry/alg-2", 2 * L * eta * n * (p - 1) / 32**index, at)
+    total = proof.equal("Σ", lambda: sp.Sum(radius, (index, 1, sp.oo)), sp.Rational(2, 31) * L * eta * n * (p - 1))
+    proof.concludes("l1_geometry/alg-2@corrected", total)
+
+
+@derivation("l1_geometry/alg-2@derived")
+def largest_budget(proof: Proof) -> None:
+    """No record is in two blocks, and the first phase has the largest ε_i."""
+    first = proof.uses("l1_geometry/alg-2@epsilon", epsilon / 2, {index: 1})
+    more = sp.Symbol("more", nonnegative=True)
+    proof.at_most("ε_i of the phase after `more` others", lambda: epsilon / 2 ** (1 + more), first)
+    proof.concludes("l1_geometry/alg-2@derived", first)
+
+
 A_i = 200 * L**2 * eta_i**2 * b_i**2 + 160000 * L**2 * eta_i**2 * d * sp.log(d) * LOG / epsilon_i**2
 
 
@@ -284,6 +302,24 @@ thm_4_corrected = thm_4.as_read(
 )
 
 
+@derivation("l1_geometry/thm-4@derived", also=("l1_geometry/thm-4@corrected",))
+def gradients_of_all_phases(proof: Proof) -> None:
+    """T_ib_i ≤ n_i²/b_i, of which each part of the maximum in b_i gives one bound; geometric sums over the phases."""
+    records, budget = n / 2**index, epsilon / 2**index
+
+    def total(what: str, batch: sp.Expr, stated: sp.Expr) -> sp.Expr:
+        term = sp.powsimp(sp.expand(records**2 / batch), force=True)
+        closed = sp.summation(term, (index, 1, sp.oo))
+        summed = proof.equal(f"Σ n_i²/b_i at b_i = {what}", lambda: sp.Sum(term, (index, 1, sp.oo)), closed)
+        return summed if summed == stated else proof.at_most("rounded up", summed, stated)
+
+    by_records = total("√(n_i/log d)", sp.sqrt(records / LOG2_D), sp.Rational(55, 100) * n * sp.sqrt(n * LOG2_D))
+    by_budget = total("√(d/ε_i)", sp.sqrt(d / budget), sp.Rational(22, 100) * n**2 * sp.sqrt(epsilon / d))
+    proof.concludes("l1_geometry/thm-4@derived", sp.Min(by_records, by_budget))
+    by_budget = total("√d/ε_i", sp.sqrt(d) / budget, n**2 * epsilon / (7 * sp.sqrt(d)))
+    proof.concludes("l1_geometry/thm-4@corrected", sp.Min(by_records, by_budget))
+
+
 thm_4_summed = thm_4.as_read(
     "l1_geometry/thm-4@summed",
     "Risk of Algorithms 2 and 6, phase by phase",
@@ -294,6 +330,37 @@ thm_4_summed = thm_4.as_read(
     about=("l1_geometry/alg-2", "l1_geometry/alg-6"),
     assumptions=(),
 )
+
+
+@derivation("l1_geometry/thm-4@summed")
+def added_up(proof: Proof) -> None:
+    """Lemma 3.2 at each phase, of modulus h_i(p − 1)/κ², and stability in ℓ_p, where losses are κL-Lipschitz."""
+    noise_at, radius_at, scale_at = sequences("V R h")
+    strong, lipschitz = 2 / (eta_at[index] * n_at[index]), kappa * L
+    moment = proof.equal(
+        "second moment, of 5L-Lipschitz objectives",
+        lambda: 2 * (5 * L) ** 2 + 2 * noise_at[index],
+        50 * L**2 + 2 * noise_at[index],
+    )
+    relative = scale_at[index] * (p - 1) / kappa**2 * lambda_at[index]
+    at = {L: sp.sqrt(moment), lambda_: relative, T: T_at[index]}
+    excess = proof.uses("l1_geometry/lem-3-2@corrected", 2 * moment / (relative * (T_at[index] + 1)), at)
+    distance = proof.argues("F_i is strongly convex, and X_i bounded", "E‖x_i − x̂_i‖_p²", "<=", 2 * excess / strong)
+    gap = sp.Min(distance, (2 * radius_at[index]) ** 2)
+    moved = lipschitz * eta_at[index]
+    proof.uses("l1_geometry/fact-sssss", moved, {L: lipschitz, lambda_: strong, n: n_at[index]})
+
+    def regulariser(i: sp.Expr, squared: sp.Expr) -> sp.Expr:
+        return squared / (eta_at[i] * n_at[i] * (p - 1))
+
+    before = gap.subs(index, index - 1)
+    terms = {
+        "start": regulariser(sp.Integer(1), D_1**2),
+        "distances": sp.Sum(regulariser(index, before), (index, 2, last)),
+        "generalisation": sp.Sum(lipschitz * moved, (index, 1, last)),
+        "last phase": lipschitz * sp.sqrt(gap.subs(index, last)),
+    }
+    proof.concludes("l1_geometry/thm-4@summed", proof.master("excess risk", terms))
 
 
 @derivation("l1_geometry/thm-4", LARGE)
@@ -447,6 +514,17 @@ lem_3_4_derived = lem_3_4.as_read(
     explicit=2 * L * eta_i,
     about=(),
 )
+
+
+@derivation("l1_geometry/lem-3-4@derived", also=("l1_geometry/lem-3-4",))
+def stability_of_a_phase(proof: Proof) -> None:
+    """Losses that are L-Lipschitz in ℓ₁ are 2L-Lipschitz in ℓ_p, where F_i is 2/(η_in_i)-strongly convex."""
+    ratio = proof.uses("l1_geometry/fact-norm-ratio", 2)
+    at = {L: ratio * L, lambda_: 2 / (eta_i * n_i), n: n_i}
+    moved = proof.uses("l1_geometry/fact-sssss", 2 * L * eta_i, at)
+    proof.concludes("l1_geometry/lem-3-4@derived", moved)
+    gap = proof.argues("on average over the sample, stability is generalisation", "gap", "<=", ratio * L * moved)
+    proof.concludes("l1_geometry/lem-3-4", gap)
 
 
 fact_norm_ratio = claim(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import D, H, L, T, b, epsilon, index, n
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import D, H, L, T, b, delta, epsilon, index, n, t
 
-from ._paper import LAMBDA_7, LOG2_M, LOG2_N, LOG_ND, claim
+from ._paper import LAMBDA_7, LOG2_M, LOG2_N, LOG_ND, Delta, claim, lam
 
 alg_3 = claim(
     "l1_geometry/alg-3",
@@ -158,3 +159,45 @@ alg_3_corrected_offset = alg_3.as_read(
     explicit=2**index - 1,
     about=("l1_geometry/alg-3",),
 )
+
+
+j = sp.Symbol("j", integer=True, positive=True)
+
+
+@derivation("l1_geometry/alg-3", also=("l1_geometry/alg-3@records", "l1_geometry/alg-3@derived"))
+def records_and_gradients(proof: Proof) -> None:
+    """At depth j there are 2^{j−1} right children with 2^{−j}b records each, and two gradients a record."""
+    right = proof.equal("a depth", lambda: 2 ** (j - 1) * (b / 2**j), b / 2)
+    phase = proof.equal("a phase", lambda: b + sp.Sum(right, (j, 1, index)), b * (1 + index / 2))
+    proof.concludes("l1_geometry/alg-3@records", phase)
+    proof.concludes(
+        "l1_geometry/alg-3",
+        proof.equal("all phases", lambda: sp.Sum(phase, (index, 1, T)), b * (T + T * (T + 1) / 4)),
+    )
+    spent = sp.Sum(b + 2 * (phase - b), (index, 1, T))
+    proof.concludes("l1_geometry/alg-3@derived", proof.equal("gradients", lambda: spent, b * T * (T + 3) / 2))
+
+
+@derivation("l1_geometry/alg-3@corrected", also=("l1_geometry/lem-4-1@corrected", "l1_geometry/lem-4-4@derived"))
+def loss_of_a_record(proof: Proof) -> None:
+    """A right child's record at depth j moves v by two gradients over 2^{−j}b records, at 2^{t−j} leaves."""
+    depth = sp.Symbol("depth", positive=True)
+    moved = proof.argues("two gradients of sup-norm ≤ L change", "‖v − v'‖_∞", "<=", 4 * L * 2**depth / b)
+    leaf = proof.uses("l1_geometry/proc-report-noisy-max", D * moved / lam, {Delta: moved})
+    below = proof.uses(
+        "l1_geometry/lem-2-1", 2 ** (t - depth) * leaf, {sp.Symbol("k", positive=True): 2 ** (t - depth), epsilon: leaf}
+    )
+    loss = proof.equal("at every depth", below, 4 * L * D * 2**t / (b * lam))
+    proof.at_most("the root's records move v by one gradient", lambda: 2**t * D * (2 * L / b) / lam, loss)
+    noise = proof.uses("l1_geometry/alg-3@corrected-noise", 4 * L * D * 2**t / (b * epsilon), {index: t})
+    spent = proof.equal("at the noise of phase t", lambda: loss.subs(lam, noise), epsilon)
+    proof.concludes("l1_geometry/alg-3@corrected", spent)
+    proof.concludes("l1_geometry/lem-4-1@corrected", spent)
+    proof.concludes(
+        "l1_geometry/lem-4-4@derived",
+        proof.equal(
+            "at that of Theorem 7, t = T",
+            lambda: loss.subs({lam: LAMBDA_7, t: T}),
+            4 * 2 ** (T / 2) * epsilon / sp.log(n / delta),
+        ),
+    )

@@ -7,9 +7,9 @@ import sympy as sp
 from dpcheck.algorithms.l1_geometry.regret import ESTIMATE, LEAVES
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import D, H, L, T, b, d, epsilon, m, n
+from dpcheck.symbols import D, H, L, T, b, d, epsilon, index, last, m, n, sequences
 
-from ._paper import H_M, LN, LOG2_M, LOG2_N, NAMED, SIZES, X, claim, log_d, log_m, log_n, p_0
+from ._paper import H_M, LARGE, LN, LOG2_M, LOG2_N, NAMED, SIZES, X, claim, log_d, log_m, log_n, p_0
 
 thm_6 = claim(
     "l1_geometry/thm-6",
@@ -94,6 +94,20 @@ thm_6_summed = thm_6.as_read(
 )
 
 
+@derivation("l1_geometry/thm-6@summed")
+def leaf_by_leaf(proof: Proof) -> None:
+    """A leaf's step η costs η times (D‖v − ∇F‖_∞, its gap and ηβD²/2); the output weighs what leaves cost."""
+    weight_at, step_at, noise_at = sequences("w s lambda")
+    error = proof.uses("l1_geometry/lem-4-2", sp.sqrt(2 * sp.log(2 * d) * (L**2 + 16 * H**2 * D**2) / b))
+    harmonic = sp.Sum(1 / index, (index, 1, m))
+    terms = {
+        "estimates": D * error,
+        "curvature": H * D**2 / 2 * sp.Sum(weight_at[index] * step_at[index], (index, 1, last)),
+        "selections": harmonic * sp.Sum(weight_at[index] * noise_at[index], (index, 1, last)),
+    }
+    proof.concludes("l1_geometry/thm-6@summed", proof.master("excess risk", terms))
+
+
 VARIANCE = sp.sqrt(2) * D * sp.sqrt(16 * D**2 * H**2 + L**2) * sp.sqrt(sp.log(2 * d)) / sp.sqrt(b)
 
 
@@ -124,6 +138,16 @@ def pure_frank_wolfe(proof: Proof) -> None:
     choice = sp.sqrt(b * epsilon * H * D / (L * log_m))
     order, said = L * D * X * log_m / (b * epsilon), "choose 2^T = √(bεβD/(L log m))"
     tree(proof, "l1_geometry/thm-6", gap, order, choice, said, looser=True)  # log d is printed for log m
+
+
+@derivation("l1_geometry/thm-6@derived", LARGE)
+def second_branch(proof: Proof) -> None:
+    """The bound of the first branch at T = 1, where 1.5b records are read."""
+    read = proof.uses("l1_geometry/alg-3", b * sp.Rational(3, 2), {T: 1})
+    batch = sp.solve(read - n, b)[0]
+    bound = ESTIMATE + sp.Rational(6, 5) * H * D**2 / 2**T + 2 * L * D * 2**T / (b * epsilon) * H_M
+    reached = proof.uses("l1_geometry/thm-6", bound).subs({T: 1, b: batch})
+    proof.concludes("l1_geometry/thm-6@derived", reached)
 
 
 asm_thm6 = claim(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import D, H, L, T, b, d, epsilon, t
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import D, H, L, T, b, d, epsilon, index, t
 
 from ._paper import H_M, Delta, H_f, claim, g_inf, lam, width, x
 
@@ -50,6 +51,13 @@ lem_4_1_derived = lem_4_1.as_read(
 )
 
 
+@derivation("l1_geometry/lem-4-1@derived")
+def gap_of_a_selection(proof: Proof) -> None:
+    """The winner's gap is at most the largest of m Laplace draws, whose mean is λ(1 + 1/2 + … + 1/m)."""
+    noise = proof.uses("l1_geometry/alg-3@noise", 2 * L * D * 2**t / (b * epsilon), {index: t})
+    proof.concludes("l1_geometry/lem-4-1@derived", proof.argues("λH_m ≤ λ(1 + log m)", "gap", "<=", noise * H_M))
+
+
 lem_4_2 = claim(
     "l1_geometry/lem-4-2",
     "Lemma 4.2",
@@ -63,6 +71,18 @@ lem_4_2 = claim(
     about=("l1_geometry/alg-3",),
     remark="log d must be read as log(2d): at d = 1 the printed bound is 0 (S18).",
 )
+
+
+@derivation("l1_geometry/lem-4-2")
+def largest_coordinate(proof: Proof) -> None:
+    """Of 2d variables with the moment generating function of Lemma 4.3, at the best x."""
+    proxy = L**2 + 16 * H**2 * D**2
+    proof.uses("l1_geometry/lem-4-3", sp.exp(x**2 * proxy / (2 * b)))
+    choices, v = sp.symbols("choices v", positive=True)
+    bound = proof.argues("E max ≤ log(Σ E e^{xX})/x", "E‖v − ∇F‖_∞", "<=", sp.log(choices) / x + x * v / (2 * b))
+    best = sp.sqrt(2 * b * sp.log(choices) / v)
+    spread = proof.equal("at the best x", lambda: bound.subs(x, best), sp.sqrt(2 * sp.log(choices) * v / b))
+    proof.concludes("l1_geometry/lem-4-2", spread.subs({choices: 2 * d, v: proxy}))
 
 
 lem_4_3 = claim(

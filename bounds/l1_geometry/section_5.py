@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.algorithms.l1_geometry.regret import LEAVES, PHASES
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, d, delta, epsilon, index, lambda_, m, n
+from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, index, lambda_, m, n
 
 from ._paper import (
     LARGE,
@@ -128,6 +128,31 @@ thm_8_summed = thm_8.as_read(
 )
 
 
+@derivation("l1_geometry/thm-8@summed")
+def last_run_of_descent(proof: Proof) -> None:
+    """The last run's bound, at the distance that its start has in expectation."""
+    proof.concludes("l1_geometry/thm-8@summed", proof.uses("l1_geometry/thm-4@summed", PHASES))
+
+
+@derivation("l1_geometry/thm-8@derived")
+def gradients_of_all_runs(proof: Proof) -> None:
+    """Run i has at most half of the records, the run before it half as many: geometric sums of Theorem 4's counts."""
+    runs = sp.Symbol("runs", integer=True, positive=True)
+    counts = (sp.Rational(55, 100) * n ** sp.Rational(3, 2) * sp.sqrt(sp.log(d, 2)), n**2 * epsilon / (7 * sp.sqrt(d)))
+    proof.uses("l1_geometry/thm-4@corrected", sp.Min(*counts))
+    by_records, by_budget = (
+        proof.equal(
+            "Σ over runs of n/2, n/4, … records",
+            lambda count=count: sp.Sum(count.subs(n, n / 2**runs), (runs, 1, sp.oo)),
+            sp.summation(sp.powsimp(sp.expand(count.subs(n, n / 2**runs)), force=True), (runs, 1, sp.oo)),
+        )
+        for count in counts
+    )
+    rounded = sp.Rational(31, 100) * n ** sp.Rational(3, 2) * sp.sqrt(sp.log(d, 2))
+    by_records = proof.at_most("rounded up", by_records, rounded, {d: 2 ** sp.Symbol("log2_d", positive=True)})
+    proof.concludes("l1_geometry/thm-8@derived", sp.Min(by_records, by_budget))
+
+
 def reduction(proof: Proof, label: str, rate: sp.Expr, where: dict[sp.Basic, sp.Basic]) -> None:
     """D²_{i+1} ≤ (2/λ)LD_iρ, ρ the rate for LD = 1: the limit, and its excess."""
     rho, limit = sp.symbols("rho limit", positive=True)
@@ -229,6 +254,23 @@ thm_9_summed = thm_9.as_read(
     explicit=LEAVES,
     about=("l1_geometry/proc-strongly-convex-reduction",),
 )
+
+
+@derivation("l1_geometry/thm-9@summed")
+def last_run_of_the_tree(proof: Proof) -> None:
+    """The last run's bound, at the distance that its start has in expectation."""
+    proof.concludes("l1_geometry/thm-9@summed", proof.uses("l1_geometry/thm-6@summed", LEAVES))
+
+
+@derivation("l1_geometry/thm-9@derived")
+def gradients_of_all_trees(proof: Proof) -> None:
+    """With one phase, the most that is asked for: two thirds of the records at the root, each third of them twice."""
+    records = proof.uses("l1_geometry/alg-3", sp.Rational(3, 2) * b, {T: 1})
+    spent = proof.uses("l1_geometry/alg-3@derived", 2 * b, {T: 1})
+    most = proof.argues("a longer walk has batches of n/log²n, and fewer gradients", "gradients", "<=", spent)
+    largest = sp.solve(records - n, b)[0]
+    reached = proof.equal("b = 2n/3", lambda: most.subs(b, largest), sp.Rational(4, 3) * n)
+    proof.concludes("l1_geometry/thm-9@derived", reached)
 
 
 @derivation("l1_geometry/thm-9@corrected", LARGE)

@@ -334,6 +334,16 @@ def_12_derived = def_12.as_read(
 )
 
 
+@derivation("lp_spaces/def-12@derived")
+def width_of_sparse_vectors(proof: Proof) -> None:
+    """A maximum of N norms of b normals, each of mean √b at most and with Gaussian tails, over all supports."""
+    count = sp.Symbol("N", positive=True)
+    proof.assumes("lp_spaces/def-12@derived", b, d)
+    most = proof.argues("the maximum of N norms", "width", "<=", sp.sqrt(b) + sp.sqrt(2 * sp.log(count)))
+    supports = proof.argues("binomial(d, b) ≤ (ed/b)^b", "log N", "=", b * sp.log(sp.E * d / b))
+    proof.concludes("lp_spaces/def-12@derived", most.subs(sp.log(count), supports))
+
+
 widths = underived("lp_spaces/def-12", "a definition with two examples: maxima of normals, with nothing to choose")
 
 

@@ -148,6 +148,37 @@ proc_optimizer = claim(
 )
 
 
+curvature, sigma_1 = sp.symbols("curvature sigma_1", positive=True)
+
+
+def gradients_to(gap: sp.Expr) -> sp.Expr:
+    """Gradients of projected descent to a certified gap: two a record and step, condition number times logarithm."""
+    condition = (H + 2 * lambda_) / curvature
+    start = (H + L + sigma_1) * D + 1
+    return 2 * n * (1 + sp.ceiling(condition * sp.Max(1, sp.log(2 * condition * start / gap))))
+
+
+optimiser_gradients = proc_optimizer.as_read(
+    "lp_spaces/proc-optimizer@gradients",
+    "Optimiser O(J, α), gradients",
+    "2n(1 + ⌈c max{1, log(2c s/α)}⌉), c = (β + 2λ)/curvature the condition number and s = (β + L + σ_1)‖C‖_2 + 1.",
+    origin="ours",
+    quantity="gradients",
+    relation="=",
+    explicit=gradients_to(alpha),
+)
+exact_gradients = proc_optimizer.as_read(
+    "lp_spaces/proc-optimizer@exact-gradients",
+    "Optimiser, gradients to the last digit",
+    "The same with 10⁻¹²L‖C‖_2 for the accuracy.",
+    origin="ours",
+    quantity="gradients",
+    relation="=",
+    explicit=gradients_to(L * D / 10**12),
+    about=("lp_spaces/proc-exact-objpert",),
+)
+
+
 exact_accuracy = alg_1.as_read(
     "lp_spaces/alg-1@exact-accuracy",
     "Exact objective perturbation, α",
@@ -199,7 +230,10 @@ thm_1_derived = thm_1.as_read(
 
 @derivation("lp_spaces/thm-1@derived")
 def two_gaussians(proof: Proof) -> None:
-    """Both noises against the constant shifts of a linear difference of losses."""
+    """Both noises against the constant shifts of a linear difference of losses; the Jacobian of rank r takes ε/2."""
+    t = sp.Symbol("t", positive=True)
+    proof.assumes("lp_spaces/thm-1", THRESHOLD, lambda_)
+    proof.at_most("r log(1 + β/(2λn))", r * H / (2 * lambda_ * n), epsilon / 2, {lambda_: THRESHOLD * (1 + t)})
     proof.argues("μ² of two Gaussians adds up: the squared shifts over the variances, 2L and 2√(α/λ) at most")
     first = proof.equal("4L²/σ_1²", lambda: 4 * L**2 / SIGMA_1**2, epsilon**2 / (32 * LOG_25))
     second = proof.equal("4(α/λ)/σ_2²", lambda: 4 * alpha / lambda_ / sigma_2(alpha) ** 2, epsilon**2 / (16 * LOG_25))
@@ -300,6 +334,11 @@ def gaussian_width(proof: Proof) -> None:
         lambda: L * sp.sqrt(2 * sigma_2(alpha) * omega),
         4 * L * (alpha / lambda_) ** sp.Rational(1, 4) * sp.sqrt(omega / epsilon) * LOG_25 ** sp.Rational(1, 4),
     )
+    chosen, t = L / (sp.sqrt(n) * D), sp.Symbol("t", positive=True)
+    enough = (r * H * D / (epsilon * L)) ** 2
+    for label in ("lp_spaces/thm-2", "lp_spaces/thm-2@corrected"):
+        proof.assumes(label, enough, n)
+    proof.at_most("so that λ = L/(√n D) is enough for Theorem 1", THRESHOLD, chosen, {n: enough * (1 + t)})
     moved = proof.uses("lp_spaces/alg-1@derived", L / (lambda_ * n))
     terms = {
         "stability": L * moved,
@@ -317,7 +356,7 @@ def gaussian_width(proof: Proof) -> None:
         lambda: wide.xreplace({alpha: accuracy * lambda_}),
         tidy(wide.subs(alpha, accuracy * lambda_)),
     )
-    value = proof.chooses(first, {lambda_: L / (sp.sqrt(n) * D)}, text="choose λ = L/(√n D)")
+    value = proof.chooses(first, {lambda_: chosen}, text="choose λ = L/(√n D)")
     proof.gap(
         "with the printed α/λ = ε²D⁴/(ω²ℒn) the projection costs O(LD/√n)",
         (4 * L * D * QUARTER / n ** sp.Rational(1, 4)) / (L * D / sp.sqrt(n)),

@@ -23,6 +23,7 @@ from ._paper import (
     C_min,
     claim,
     mu_ell,
+    r,
     sigma_2,
 )
 from .section_4_1 import THRESHOLD
@@ -160,7 +161,25 @@ def curvature_of_the_objective(proof: Proof) -> None:
     reached = proof.at_most("with λ = a − Δ/D² and R = D/2, for n ≥ 2", 2 * a, total, {n: 2 + t})
     alone = (1 - 1 / n) * mu / radius**2
     proof.at_most("and with λ = 0, where a ≤ Δ/D²", 2 * a, alone, {n: 2 + t, mu: (a + r) * D**2})
-    proof.concludes("lp_spaces/thm-3@corrected", reached, where={H: a * epsilon * (2 + t) / r, n: 2 + t}, looser=True)
+    proof.assumes("lp_spaces/thm-3@corrected", 2, n)
+    proof.concludes("lp_spaces/thm-3@corrected", reached, where={H: a * epsilon * 2 / r, n: 2})
+
+
+@derivation("lp_spaces/thm-3@normalised")
+def curvature_at_the_normalisation(proof: Proof) -> None:
+    """The printed λ = max{a − Δ, 0}, a = rβ/(εn), takes off at most what (1−1/n)Δ/R² gives; equally much at the largest
+    diameter.
+    """
+    a, t, s, u = sp.symbols("a t s u", positive=True)
+    widest = proof.assumes("lp_spaces/thm-3@normalised", D**2, 2 * (1 - 1 / n))
+    proof.assumes("lp_spaces/thm-3@normalised", 2, n)
+    alone = (1 - 1 / n) * mu / (D / 2) ** 2
+    total = 2 * (a - mu) + alone
+    size = {D: sp.sqrt(widest.subs(n, 2 + t) / (1 + s)), n: 2 + t}
+    reached = proof.at_most("with λ = a − Δ", 2 * a, total, size)
+    proof.at_most("and with λ = 0, where a ≤ Δ", 2 * a, alone, size | {mu: a + u})
+    at_most = {D: sp.sqrt(widest), H: a * epsilon * n / r}
+    proof.concludes("lp_spaces/thm-3@normalised", reached, where=at_most)
 
 
 thm_4 = claim(
@@ -212,6 +231,10 @@ thm_4_any = thm_4.as_read(
 @derivation("lp_spaces/thm-4", also=("lp_spaces/thm-4@derived",))
 def strongly_convex(proof: Proof) -> None:
     """Strong convexity regularises by itself, λ = 0: stability and noise are squared over Δ; no 1/ε beside 1/n."""
+    first, second, t = r * H * D / (epsilon * L), L * D / mu, sp.Symbol("t", positive=True)
+    proof.assumes("lp_spaces/thm-4", first**2, n)
+    proof.assumes("lp_spaces/thm-4", second**2, n)
+    proof.at_most("n ≥ √(product of both): λ = 0", THRESHOLD, mu / D**2, {n: first * second * (1 + t)})
     stability = proof.equal(
         "LR·2LR/(nΔ) with R = D/2",
         lambda: (L * R * 2 * L * R / (n * mu)).xreplace({R: D / 2}),
@@ -236,8 +259,29 @@ def strongly_convex(proof: Proof) -> None:
     terms = {"stability": stability, "noise": noise, "optimiser": optimiser, "projection": projection}
     bound = proof.master("excess risk", terms)
     proof.concludes("lp_spaces/thm-4@derived", bound)
+    proof.assumes("lp_spaces/thm-4", epsilon, 1)
     order = Regime(base=None, others="free", where=[delta <= HALF, epsilon <= 1, omega >= R, n >= 1])
     proof.concludes("lp_spaces/thm-4", bound, regime=order, looser=True)
+
+
+@derivation("lp_spaces/thm-4@any-accuracy")
+def every_accuracy(proof: Proof) -> None:
+    """As for Theorem 4; a regulariser adds 2λθ to the gradient, of dual norm 2λR² at most, and (a + b)² ≤ 2a² + 2b²."""
+    a, b = sp.symbols("a b", positive=True)
+    stability = proof.equal("LR·2LR/(nΔ)", lambda: L * R * 2 * L * R / (n * modulus), 2 * L**2 * R**2 / (modulus * n))
+    squared = proof.argues("E‖G‖²/n²", "E‖G‖²/n²", "<=", SIGMA_1**2 * (omega**2 + R**2) / n**2)
+    proof.at_most("both together", lambda: (a + b) ** 2, 2 * a**2 + 2 * b**2)
+    both = proof.equal(
+        "(2E‖G‖²/n² + 2(2λR²)²)/(2Δ)",
+        lambda: (2 * squared + 2 * (2 * lambda_ * R**2) ** 2) / (2 * modulus),
+        squared / modulus + 4 * lambda_**2 * R**4 / modulus,
+    )
+    optimiser = proof.argues("α-minimisers", "LR‖θ_2 − θ_1‖_C", "<=", L * R * sp.sqrt(2 * alpha / modulus))
+    projection = L * sp.sqrt(2 * sigma_2(alpha, modulus / (4 * R**2)) * omega)
+    terms = {"stability": stability, "optimiser": optimiser, "projection": projection}
+    rest = proof.master("excess risk, but for noise and regulariser", terms)
+    proof.concludes("lp_spaces/thm-4@any-accuracy", rest + both, where={weight: lambda_})
+    proof.concludes("lp_spaces/thm-4@any-accuracy", rest + squared / (2 * modulus), where={weight: 0})
 
 
 rem_2 = claim(

@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import C, D, H, L, T, alpha, d, epsilon, eta, index, kappa, last, n, p, sequences, sigma, theta
+from dpcheck.symbols import C, D, H, L, T, alpha, d, epsilon, eta, index, kappa, last, m, n, p, sequences, sigma, theta
 
 from ._paper import GROWS, HALF, LARGE_P, LOG, NOISE, PRIVACY, SMALL_LOSS, SMOOTH, SUBOPTIMAL, A, c, claim, size, x
 
@@ -223,6 +223,37 @@ thm_7_risk = thm_7.as_read(
     assumptions=(sp.Gt(A, 1),),
     remark="That Φ is as small at the sample's minimiser is exact in the limit of large n only.",
 )
+
+
+@derivation("lp_spaces/thm-7@derived")
+def optimisation_error(proof: Proof) -> None:
+    """Three points and smoothness for one step, weights that telescope; noise against the step that it moves.
+
+    A step has F(w_{t+1}) − F(w) ≤ βD_t − (α+β)D_{t+1} + <Z_t, w − w_{t+1}>, D_t = D_Φ(w, w_t) and D_0 = Φ(w).
+    """
+    a = proof.uses("lp_spaces/alg-3@growth", (2 * H + alpha) / (2 * H))
+    proof.assumes("lp_spaces/thm-7@derived", 1, A)
+    proof.at_most("weights a^t telescope if aβ ≤ α + β", a * H, alpha + H)
+    weights = proof.argues("A = a^T", "Σ a^t", "=", a * (A - 1) / (a - 1))
+    start = proof.equal("aβΦ(w)/Σ a^t", lambda: a * H * C / weights, alpha / 2 * C / (A - 1))
+    noise = proof.uses("lp_spaces/lem-4", d * sigma**2, {m: 2})
+    moved = proof.argues("the noise moves w_{t+1} by ‖Z‖_*/(α+β)", "E<Z_t, w − w_{t+1}>", "<=", noise / (alpha + H))
+    proof.concludes("lp_spaces/thm-7@derived", start + moved)
+
+
+@derivation("lp_spaces/thm-7@risk")
+def population_risk(proof: Proof) -> None:
+    """Coupled runs on neighbours: each output is near its own regularised minimiser, and these are near each other."""
+    gap = proof.uses("lp_spaces/thm-7@derived", SUBOPTIMAL)
+    proof.assumes("lp_spaces/thm-7@risk", 1, A)
+    squared = proof.equal(
+        "‖ŵ − w_α‖² ≤ 2S/α, F being α-strongly convex",
+        lambda: 2 * gap / alpha,
+        C / (A - 1) + 2 * d * sigma**2 / (alpha * (alpha + H)),
+    )
+    apart = proof.argues("one record moves w_α", "‖w_α − w_α'‖", "<=", 2 * L / (alpha * n))
+    terms = {"regulariser": alpha * C, "optimisation": gap, "stability": L * (2 * sp.sqrt(squared) + apart)}
+    proof.concludes("lp_spaces/thm-7@risk", proof.master("excess risk", terms))
 
 
 @derivation("lp_spaces/thm-7", GROWS)

@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import C, D, H, T, b, beta, d, delta, epsilon, kappa, n, sigma, theta
+from dpcheck.symbols import C, D, H, T, b, beta, d, delta, epsilon, kappa, n, positive, sigma, theta
 
 from ._paper import HEAVY, LOG, NOISE, PRIVACY, A, H_ell, claim, sigma_ell, x
 
@@ -55,6 +55,32 @@ alg_4_gamma = alg_4_batch.as_read(
     quantity="weight of the Bregman term",
     explicit=sp.sqrt(T),
     about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
+)
+alg_4_steps = alg_4_batch.as_read(
+    "lp_spaces/alg-4@steps",
+    "Algorithm 4, T of Theorem 10",
+    "T = M²n²ε²/(λ²d log(1/δ)), the whole number next to it.",
+    quantity="steps",
+    explicit=sp.floor((D / (A * NOISE)) ** 2 + sp.Rational(1, 2)),
+    about=("lp_spaces/alg-4",),
+)
+alg_4_threshold = alg_4_batch.as_read(
+    "lp_spaces/alg-4@threshold",
+    "Algorithm 4, line 6: threshold, with λ of Theorem 10",
+    "βM + λ, λ = √(nε)/(κ²d log(1/δ))^{1/4}.",
+    quantity="threshold of the truncation",
+    explicit=H * D + sp.sqrt(n * epsilon) / (kappa**2 * d * LOG) ** sp.Rational(1, 4),
+    about=("lp_spaces/alg-4",),
+)
+epsilon_0, delta_0 = positive("epsilon_0 delta_0")
+alg_4_noise = alg_4_batch.as_read(
+    "lp_spaces/alg-4@noise",
+    "Algorithm 4, noise of one gradient",
+    "That of Lemma 3 for the sensitivity 2(βM+λ) and the local budget (ε_0, δ_0) that shuffling amplifies to (ε, δ).",
+    origin="ours",
+    quantity="σ_1²",
+    explicit=2 * kappa * sp.log(1 / delta_0) * (2 * (H * D + A)) ** 2 / epsilon_0**2,
+    about=("lp_spaces/alg-4",),
 )
 alg_4_gradients = alg_4_batch.as_read(
     "lp_spaces/alg-4@gradients",
@@ -164,6 +190,29 @@ thm_10_derived = thm_10.as_read(
     about=("lp_spaces/alg-4", "lp_spaces/proc-batched-md"),
     assumptions=(),
 )
+
+
+@derivation("lp_spaces/thm-10@derived")
+def truncated_descent(proof: Proof) -> None:
+    """Three points and smoothness for a step of 1/γ, γ ≥ 2β; the error of a gradient is bias, sampling and noise.
+
+    <∇L − g, w_{t+1} − w_t> ≤ ‖g − ∇L‖_*²/(2(γ−β)) + (γ−β)D_Φ(w_{t+1}, w_t), and the bias meets ‖w_t − w*‖ ≤ M.
+    """
+    gamma = proof.uses("lp_spaces/alg-4@gamma", sp.sqrt(T))
+    u, bias = sp.Symbol("u", positive=True), sp.Symbol("t", positive=True)
+    start = proof.equal("γΦ(w*)/T", lambda: gamma * kappa * theta**2 / 2 / T, kappa * theta**2 / (2 * sp.sqrt(T)))
+    half = proof.at_most("as γ ≥ 2β", 1 / (2 * (gamma - H)), 1 / gamma, {T: (2 * H * (1 + u)) ** 2})
+    second = proof.at_most("E‖∇ℓ‖_*²", lambda: (sigma + H * D) ** 2, 2 * (sigma**2 + H**2 * D**2))
+    centred = proof.argues("E‖X − EX‖_*² ≤ 4E‖X‖_*², and type 2 with κ", "sampling", "<=", kappa * 4 * second / b)
+    error = proof.equal(
+        "2(bias + sampling)² + 2·noise, the first 2·bias² + 2·sampling²",
+        lambda: 2 * (2 * bias**2 + 2 * centred) + 2 * C,
+        2 * (2 * bias**2 + 16 * kappa / b * (sigma**2 + H**2 * D**2) + C),
+    )
+    terms = {"distance": start, "bias": D * bias, "errors of the gradients": half * error}
+    bound = proof.master("excess risk", terms)
+    left = proof.argues("X 1{X > λ} ≤ X²/λ, and 1{X > λ} ≤ X²/λ²", "t", "<=", TRUNCATION)
+    proof.concludes("lp_spaces/thm-10@derived", bound.subs(bias, left))
 
 
 @derivation("lp_spaces/thm-10", Regime(base=None, others="free", where=[n >= 1, kappa >= 1, x <= 1 / kappa]))

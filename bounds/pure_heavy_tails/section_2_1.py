@@ -195,7 +195,7 @@ thm_2_1_literal = claim(
 thm_2_1_derived = thm_2_1.as_read(
     "pure_heavy_tails/thm-2-1@derived",
     "Theorem 2.1 with constants",
-    "A solver that meets (6) with probability at least 0.7, T = ⌊log₂(n/J)⌋, J ≥ 22.3 log(log₂(n)/δ), "
+    "A solver that meets (6) with probability at least 0.7, T = ⌊log₂(n/J)⌋, J ≥ (200/9) log(log₂(n)/δ), "
     "minimum-median-radius aggregation and λ_1 = 20Δ_1/D give F(ŵ) − F* ≤ 20.1 D Δ_1 + 77 G_1 D (J/n)⁴, where Δ_1 = "
     "c_erm(G_k(d/(m_1ε))^{1−1/k} + G_2/√m_1) + √20 G_2/√m_1 and m_1 = ⌊n/(2J)⌋. (At 0.6 in place of 0.7: J ≥ 200 "
     "log(log₂(n)/δ).)",
@@ -207,7 +207,7 @@ thm_2_1_derived = thm_2_1.as_read(
     + 77 * G_1 * D * (J / n) ** 4,
     assumptions=(
         sp.Ge(n, 2 * J),
-        sp.Ge(J, sp.Rational(223, 10) * sp.log(sp.log(n, 2) / beta)),
+        sp.Ge(J, sp.Rational(200, 9) * sp.log(sp.log(n, 2) / beta)),
         sp.Ge(k, 2),
         sp.Lt(beta, sp.Rational(1, 2)),
     ),

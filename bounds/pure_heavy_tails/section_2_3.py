@@ -201,6 +201,38 @@ proc_single_op_derived = proc_single_op.as_read(
     probability=sp.Rational(4, 5),
 )
 
+proc_single_op_printed = proc_single_op_derived.as_read(
+    "pure_heavy_tails/proc-single-op@printed-noise",
+    "Single output perturbation with the noise and the gap of Algorithm 2",
+    "With noise of scale 6C/(λmε) and a C²/(2λm²)-minimiser, ε ≤ d, it is within 34.9 (G_k/λ)(d/(mε))^{1−1/k} of ŵ_λ "
+    "with probability at least 0.8.",
+    explicit=sp.Rational(349, 10) * G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k),
+)
+
+
+@derivation("pure_heavy_tails/proc-single-op@derived", also=("pure_heavy_tails/proc-single-op@printed-noise",))
+def one_stage(proof: Proof) -> None:
+    """Solver, noise and bias of one perturbation over W, at either noise and gap."""
+    u, t = C * d / (lambda_ * m * epsilon), sp.Symbol("t", positive=True)
+    bias = proof.uses("pure_heavy_tails/prop-2-5@corrected", 2 * G_k**k / (lambda_ * C ** (k - 1)))
+    for label, gap, factor, solver_share, total in (
+        ("pure_heavy_tails/proc-single-op@derived", C**2 / (72 * lambda_ * m**2), 3, 6, sp.Rational(71, 10)),
+        ("pure_heavy_tails/proc-single-op@printed-noise", C**2 / (2 * lambda_ * m**2), 6, 1, sp.Rational(149, 10)),
+    ):
+        solver = proof.at_most(
+            "√(2α/λ) in units of Cd/(λmε), as ε ≤ d",
+            sp.sqrt(2 * gap / lambda_),
+            u / solver_share,
+            {d: epsilon * (1 + t)},
+        )
+        noise = proof.argues(
+            "‖b‖ ≤ log(10) d scales with probability 0.9 (fact-gamma-tail)", "‖b‖", "<=", factor * sp.log(10) * u
+        )
+        stage = proof.at_most("together", solver + noise, total * u)
+        bound = proof.master("‖w_DP − ŵ_λ‖", {"solver and noise": stage, "bias, by Markov": 10 * bias})
+        proof.concludes(label, proof.chooses(bound, {C: G_k * (m * epsilon / d) ** (1 / k)}))
+
+
 proc_single_op_noise = proc_single_op.as_read(
     "pure_heavy_tails/proc-single-op@derived-noise",
     "Single output perturbation, noise",

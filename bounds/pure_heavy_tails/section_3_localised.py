@@ -97,7 +97,7 @@ thm_3_1 = claim(
 thm_3_1_derived = thm_3_1.as_read(
     "pure_heavy_tails/thm-3-1@derived",
     "Theorem 3.1 with constants",
-    "With T = ⌊log₂(n/J)⌋, J ≥ 22.3 log(log₂(n)/δ), minimum-median-radius aggregation, λ_1 = 20Δ_1/D and ε ≤ d: "
+    "With T = ⌊log₂(n/J)⌋, J ≥ (200/9) log(log₂(n)/δ), minimum-median-radius aggregation, λ_1 = 20Δ_1/D and ε ≤ d: "
     "F(ŵ) − F* ≤ 20.1 D Δ_1 + 77 G_1 D (J/n)⁴, Δ_1 = 48 G_k(d/(m_1ε))^{1−1/k} + √20 G_2/√m_1, m_1 = ⌊n/(2J)⌋.",
     origin="ours",
     order=RATE,
@@ -107,7 +107,7 @@ thm_3_1_derived = thm_3_1.as_read(
     + 77 * G_1 * D * (J / n) ** 4,
     assumptions=(
         sp.Ge(n, 2 * J),
-        sp.Ge(J, sp.Rational(223, 10) * sp.log(sp.log(n, 2) / beta)),
+        sp.Ge(J, sp.Rational(200, 9) * sp.log(sp.log(n, 2) / beta)),
         sp.Ge(k, 2),
         sp.Le(epsilon, d),
         sp.Lt(beta, sp.Rational(1, 5)),

@@ -164,3 +164,26 @@ lem_7_variance = lem_7.as_read(
     explicit=d * sigma**2 + r_2**2 / n,
     assumptions=(),
 )
+
+
+@derivation(
+    "tsybakov/lem-7",
+    also=("tsybakov/lem-7@corrected", "tsybakov/lem-7@variance", "tsybakov/fact-sens", "tsybakov/alg-1"),
+)
+def what_clipping_does(proof: Proof) -> None:
+    """The bias is at most E(‖z‖ − C)_+, an integral of Markov's tail; clipped records are no longer than they were."""
+    for label in ("tsybakov/lem-7", "tsybakov/lem-7@corrected"):
+        proof.assumes(label, sp.Integer(2), k)
+    tail = r_k**k / ((k - 1) * C ** (k - 1))
+    slope = sp.diff(tail, C)
+    proof.equal("it falls in C as fast as Markov's bound on P(‖z‖ > C), and to 0", -slope, (r_k / C) ** k, {k: 2 + a})
+    proof.concludes("tsybakov/lem-7", tail)
+    sharp = (k - 1) ** (k - 1) / k**k * r_k**k / C ** (k - 1)
+    proof.concludes("tsybakov/lem-7@corrected", proof.uses("tsybakov/thm-8@derived", sharp))
+    share = proof.equal(
+        "n records of second moment r² at most, each with weight 1/n", lambda: n * (r_2 / n) ** 2, r_2**2 / n
+    )
+    proof.concludes("tsybakov/lem-7@variance", d * sigma**2 + share)
+    moved = proof.equal("one record from one end of a ball to the other", lambda: (C - (-C)) / n, 2 * C / n)
+    for label in ("tsybakov/fact-sens", "tsybakov/alg-1"):
+        proof.concludes(label, moved)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.derivations import underived
-from dpcheck.symbols import C, D, H, T, b, d, delta, n, r_k, sigma
+from dpcheck.asymptotics import Regime
+from dpcheck.derivations import Proof, derivation, underived
+from dpcheck.symbols import C, D, H, T, b, d, delta, gamma, index, k, n, r_2, r_k, sigma
 
 from ._paper import LOG, claim, epsilon_0
 from .appendix_b_lower_bounds import Sigma
@@ -43,6 +44,44 @@ claim_noise = claim(
     explicit=d * sigma**2 + r_k**2 * T / n,
     about=("tsybakov/alg-6",),
 )
+
+
+@derivation("tsybakov/fact-acsa@derived", also=("tsybakov/fact-acsa", "tsybakov/claim-noise", "tsybakov/thm-6@derived"))
+def accelerated_steps(proof: Proof) -> None:
+    """Excess over Γ_t telescopes: Γ_T = 2/(T(T+1)) times γD² and the squared noises over 2(η_t − Hα_t²)."""
+    i = index
+    a, eta = (
+        proof.uses("tsybakov/alg-6@weights", 2 / (i + 1)),
+        proof.uses("tsybakov/alg-6@prox", 4 * gamma / (i * (i + 1))),
+    )
+    left = 2 / (i * (i + 1))
+    proof.equal("Γ_t = (1 − α_t)Γ_{t−1}", lambda: (1 - a) * left.subs(i, i - 1), left)
+    proof.equal("η_t/Γ_t is the same for all t", lambda: eta / left, 2 * gamma)
+    proof.at_most("Hα_t² <= η_t/2 at γ >= 2H", H * a**2, eta / 2, {gamma: 2 * H + b})
+    noises = proof.equal("Σ²α_t²/(η_tΓ_t)", lambda: Sigma**2 * a**2 / (eta * left), Sigma**2 * i**2 / (2 * gamma))
+    start = left.subs(i, T) * gamma * D**2
+    total = sp.summation(noises, (i, 1, T))
+    noise = proof.equal(
+        "Γ_T times the noises of all steps", left.subs(i, T) * total, Sigma**2 * (2 * T + 1) / (6 * gamma)
+    )
+    first, second = 2 * H, Sigma / D * sp.sqrt(T * (T + 1) * (2 * T + 1) / sp.Integer(12))
+    proof.uses("tsybakov/alg-6@gamma", sp.Max(first, second), {d: 1, sigma: Sigma, r_k: 0})
+    bound = proof.master(
+        "excess at the larger of both γ",
+        {"start": start.subs(gamma, first) + start.subs(gamma, second), "noise": noise.subs(gamma, second)},
+    )
+    proof.concludes("tsybakov/fact-acsa@derived", bound)
+    proof.at_most("T(T+1) >= T²", 4 * H * D**2 / (T * (T + 1)), 4 * H * D**2 / T**2)
+    proof.at_most("2T + 1 <= 3(T + 1)", (2 * T + 1) / (3 * T * (T + 1)), 1 / T)
+    simpler = 4 * H * D**2 / T**2 + 2 * D * Sigma / sp.sqrt(T) + D * b
+    proof.concludes("tsybakov/fact-acsa", simpler, regime=Regime(base=None, others="free", where=[T >= 1]))
+    variance = proof.uses("tsybakov/lem-7@variance", d * sigma**2 + r_2**2 * T / n, {n: n / T}).subs(r_2, r_k)
+    proof.concludes("tsybakov/claim-noise", variance)
+    bias = proof.uses("tsybakov/lem-7", r_k**k / ((k - 1) * C ** (k - 1)))
+    proof.assumes("tsybakov/thm-6@derived", sp.Integer(2), k)
+    proof.argues("a bias B costs DB, for the weights of the averages add up to one")
+    proof.concludes("tsybakov/thm-6@derived", bound.subs(Sigma, sp.sqrt(variance)) + D * bias)
+
 
 lem_6 = claim(
     "tsybakov/lem-6",

@@ -53,6 +53,7 @@ thm_8_sharp = thm_8.as_read(
 @derivation("tsybakov/thm-8@sharp", also=("tsybakov/thm-8@derived",))
 def recursion_of_the_descent(proof: Proof) -> None:
     """A step contracts the squared distance by 1 − ηλ and adds ηB̂²/λ + 2η²(r̂² + λ²D²); the sum is geometric."""
+    proof.assumes("tsybakov/thm-8@sharp", eta * lambda_, sp.S.One)
     added = proof.master(
         "what a step adds",
         {
@@ -68,6 +69,7 @@ def recursion_of_the_descent(proof: Proof) -> None:
     )
     start = proof.argues("(1 − ηλ)^T <= e^{−ηλT}", "the start", "<=", sp.exp(-lambda_ * eta * T) * D**2)
     proof.concludes("tsybakov/thm-8@sharp", start + rest)
+    proof.assumes("tsybakov/thm-8@derived", sp.Integer(2), k)
     largest, slope = k * C / (k - 1), sp.diff((x - C) / x**k, x)
     proof.equal(
         "(‖z‖ − C)/‖z‖ᵏ is stationary at kC/(k−1)",
@@ -76,6 +78,27 @@ def recursion_of_the_descent(proof: Proof) -> None:
         {k: 1 + a},
     )
     proof.concludes("tsybakov/thm-8@derived", r_k**k * (largest - C) / largest**k, where={k: 1 + a})
+
+
+@derivation("tsybakov/thm-8")
+def printed_recursion_of_the_descent(proof: Proof) -> None:
+    """The paper's step contracts by 1 − ηλ/2 and adds 4η²(r̂² + λ²D² + B̂²) + 2ηB̂²/λ; the sum is geometric."""
+    most = proof.assumes("tsybakov/thm-8", eta * lambda_, sp.Integer(2)) / lambda_
+    added = proof.master(
+        "what a step adds",
+        {
+            "the square of the step": 4 * eta**2 * (r_2**2 + lambda_**2 * D**2 + bias**2),
+            "Young's inequality": 2 * eta * bias**2 / lambda_,
+        },
+    )
+    rest = proof.equal(
+        "over ηλ/2, the sum of the geometric series",
+        lambda: added / (eta * lambda_ / 2),
+        8 * eta * r_2**2 / lambda_ + 8 * eta * lambda_ * D**2 + (8 * eta / lambda_ + 4 / lambda_**2) * bias**2,
+    )
+    last = proof.equal("B̂² at the largest step", lambda: 8 * most / lambda_ + 4 / lambda_**2, 20 / lambda_**2)
+    start = proof.argues("(1 − ηλ/2)^T <= e^{−ηλT/2}", "the start", "<=", sp.exp(-lambda_ * eta * T / 2) * D**2)
+    proof.concludes("tsybakov/thm-8", start + rest.subs(bias, 0) + last * bias**2)
 
 
 thm_9 = claim(
@@ -111,6 +134,7 @@ thm_9_derived = thm_9.as_read(
     * n ** (-p / 2 - 2)
     * (sp.sqrt(d * LOG) / epsilon) ** ((k - 1) / k)
     * sp.log(n) ** (-1 / (2 * k)),
+    assumptions=(),
 )
 
 

@@ -192,6 +192,7 @@ lem_1 = claim(
 @derivation("tsybakov/lem-1")
 def distance_under_the_noise_condition(proof: Proof) -> None:
     """λr^θ <= F(w) − F* <= L_f r at distance r from the nearest minimiser; they meet at r = (L_f/λ)^{1/(θ−1)}."""
+    proof.assumes("tsybakov/lem-1", sp.S.One, theta)
     reach = (L / lambda_) ** (1 / (theta - 1))
     proof.argues("F is at most L_f r and at least λr^θ above F* at distance r", "λr^θ", "<=", L * R)
     proof.equal("where λr^θ = L_f r", lambda: lambda_ * reach**theta, L * reach, {theta: 1 + x})

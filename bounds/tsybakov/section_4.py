@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.symbols import C, H, T, eta, lambda_, n
+from dpcheck.derivations import Proof, derivation
+from dpcheck.symbols import C, H, T, d, eta, lambda_, n, sigma
 
 from ._paper import ALL_STEPS, a, claim
 
@@ -127,3 +128,31 @@ rem_2_derived = rem_2_corrected.as_read(
     explicit=(1 + a) / (2 * sp.sqrt(a)),
     assumptions=(sp.Le(a, 1),),
 )
+
+
+@derivation(
+    "tsybakov/alg-2@derived",
+    also=(
+        "tsybakov/rem-2@corrected", "tsybakov/thm-1@glm", "tsybakov/thm-1@trivial", "tsybakov/thm-1@derived",
+        "tsybakov/alg-3@trivial-movement",
+    ),
+)  # fmt: skip
+def sums_of_contracting_steps(proof: Proof) -> None:
+    """A step keeps 1 − ηλ of a distance and adds η times a clipped mean, or what two of them differ by."""
+    steps = ALL_STEPS / (eta * lambda_)
+    proof.equal("S_0 = 0, where S_T is the geometric sum", lambda: steps.subs(T, 0), 0)
+    proof.equal("S_{T+1} = (1 − ηλ)S_T + 1", lambda: (1 - eta * lambda_) * steps + 1, steps.subs(T, T + 1))
+    reach = proof.argues("a clipped mean is no longer than C", "distance from the start", "<=", eta * C * steps)
+    proof.concludes("tsybakov/alg-2@derived", reach)
+    proof.argues("two runs from one start are at most twice as far apart, whatever their records")
+    proof.concludes("tsybakov/thm-1@trivial", 2 * reach)
+    proof.concludes("tsybakov/alg-3@trivial-movement", 2 * C / lambda_)
+    moved = proof.uses("tsybakov/fact-sens", 2 * C / n)
+    for label in ("tsybakov/thm-1@glm", "tsybakov/rem-2@corrected"):
+        proof.assumes(label, eta * (H + 2 * lambda_), sp.Integer(2))
+    proof.argues("such steps contract where clipped gradients are those of convex functions of curvature H at most")
+    proof.concludes("tsybakov/thm-1@glm", eta * moved * steps)
+    proof.concludes("tsybakov/rem-2@corrected", moved / lambda_)
+    proof.assumes("tsybakov/thm-1@derived", eta * lambda_, sp.S.One)
+    noise = proof.argues("(1 − ηλ)² <= 1 − ηλ, so a step adds η²dσ²", "E‖w_T − w‖²", "<=", eta**2 * d * sigma**2)
+    proof.concludes("tsybakov/thm-1@derived", noise / (eta * lambda_))

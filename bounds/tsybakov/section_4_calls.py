@@ -1,42 +1,19 @@
-"""Section 4: calls of Algorithm 3 under the noise condition, Algorithms 4 and 5, Theorems 2, 3 and 11."""
+"""Section 4: calls of Algorithm 3 under the noise condition, Algorithms 4 and 5."""
 
 from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.asymptotics import Regime
-from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, H, L, R, beta, d, epsilon, gamma, index, k, lambda_, last, n, p, sequences, theta
+from dpcheck.symbols import D, H, L, beta, d, epsilon, gamma, index, k, last, n, p, sequences
 
 from ._paper import (
-    CALLS_STEP,
-    CONFIDENCE,
-    FREE,
-    LIPSCHITZ_CONDITION,
     LOG,
-    LOGS,
-    ORDERS,
-    TAIL,
-    Delta,
-    E,
     R_2k,
-    a,
     claim,
-    ell,
-    growth,
-    settled,
-    tau,
     theta_bar,
-    x,
 )
 
-CALLS = (LIPSCHITZ_CONDITION, *ORDERS, CONFIDENCE, CALLS_STEP)
 LOG_2 = sp.log(n, 2)
-
-NOT_FROM_ITS_FIRST_NOISE = (
-    "False as printed for the risk, also with projected outputs: each call starts with a phase whose noise is many "
-    "diameters long, and the later ones do not come back (S2b). "
-)
 
 alg_4 = claim(
     "tsybakov/alg-4",
@@ -60,7 +37,7 @@ CALLS_OF_4 = sp.floor(sp.log(2 * n / LOG_2, 2) / 2) - 1
 _per_record = epsilon * _n[index] / sp.sqrt(d * LOG * sp.log(_n[index]))
 
 
-def _corrected_step(diameter: sp.Expr) -> sp.Expr:
+def corrected_step(diameter: sp.Expr) -> sp.Expr:
     """The step of `alg-3@corrected` on the records of a call, on a domain of that diameter."""
     caps = (
         1 / L,
@@ -68,11 +45,6 @@ def _corrected_step(diameter: sp.Expr) -> sp.Expr:
         1 / (_R_2k[index] * _n[index] ** ((p - 1) / 2)),
     )
     return sp.Min(diameter / _n[index] ** (p / 2) * sp.Min(*caps), 4 / H)
-
-
-def _part(exponent: sp.Expr) -> sp.Expr:
-    """n_i = 2^{i−1}n/(log_2 n)^E before it is rounded."""
-    return 2 ** (index - 1) * n / LOG_2**exponent
 
 
 alg_4_calls = alg_4.as_read(
@@ -124,7 +96,7 @@ alg_4_corrected_gamma = alg_4_gamma.as_read(
     "Corrected Algorithm 4, steps of the calls",
     "The step of `alg-3@corrected` at n_0 records and the diameter 2R_{e−1} of the ball.",
     origin="ours",
-    explicit=_corrected_step(2 * _R[index]),
+    explicit=corrected_step(2 * _R[index]),
     about=("tsybakov/alg-4",),
 )
 
@@ -152,151 +124,10 @@ alg_4_corrected = alg_4.as_read(
     origin="ours",
 )
 
-thm_2 = claim(
-    "tsybakov/thm-2",
-    "Theorem 2",
-    "Under (θ, λ)-TNC with θ >= 2, Algorithm 4 is (ε, δ)-DP and has excess risk Õ(λ^{−1/(θ−1)}(R̃_{2k,n}(1/√n +"
-    " (√(d log(1/δ))/(εn))^{(k−1)/k}) + √(log n log(1/β))/(2^{p+1}√n))^{θ/(θ−1)}) with probability 1 − β.",
-    kind="theorem",
-    section="4",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
-    assumptions=(sp.Ge(theta, 2), sp.Le(epsilon, sp.sqrt(LOG)), *CALLS),
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
-    grade="refuted",
-    remark=NOT_FROM_ITS_FIRST_NOISE
-    + "Algorithm 4 prints its step. Its privacy rests on that of Theorem 1, which fails for d >= 2 (S1). "
-    "The reduction is right given calls that do what they promise: `@derived`, around "
-    "`alg-4@corrected`. No union bound over the calls; the Lipschitz condition is stated at n and used at n_0 (S13).",
-)
 
-thm_2_derived = thm_2.as_read(
-    "tsybakov/thm-2@derived",
-    "The reduction of Theorem 2",
-    "If a call on a domain of radius R has excess at most R·a against every point of it, and 2R_0^{1−θ}a <= λ <= "
-    "2^{(θ−1)m}·2R_0^{1−θ}a, then Algorithm 4 ends with excess at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)}.",
-    origin="ours",
-    explicit=4 * growth(2 * a),
-    assumptions=(sp.Ge(theta, 2),),
-    probability=None,
-)
-
-thm_2_phases = thm_2.as_read(
-    "tsybakov/thm-2@phases",
-    "The rate of Theorem 2 asked of the corrected Algorithm 4",
-    "`alg-4@corrected` has the excess risk of Theorem 2.",
-    origin="ours",
-    assumptions=(),
-)
-
-
-@derivation("tsybakov/thm-2@derived", FREE, also=("tsybakov/thm-2@phases",))
-def halving_balls(proof: Proof) -> None:
-    """Calls on halving balls: at the last one that holds the minimiser, R_{e*} <= 2(2a/λ)^{1/(θ−1)}."""
-    radius = proof.argues(
-        "λ >= 2^{1−θ}·2a R_{e*}^{1−θ}, for e* is the last call with μ_e <= λ",
-        "R_{e*}",
-        "<=",
-        2 * (2 * a / lambda_) ** (1 / (theta - 1)),
-    )
-    proof.equal(
-        "there the noise condition is tight within 2^{θ−1}",
-        lambda: lambda_ * radius ** (theta - 1),
-        2 ** (theta - 1) * 2 * a,
-    )
-    excess = proof.equal(
-        "e* adds 2aR_{e*}/2 and so do all later calls together (lem-4)",
-        lambda: 2 * a * radius,
-        4 * a * (2 * a / lambda_) ** (1 / (theta - 1)),
-    )
-    proof.concludes("tsybakov/thm-2@derived", excess, where={theta: 1 + x}, looser=True)
-    error = R_2k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
-    proof.concludes("tsybakov/thm-2@phases", settled(error), where=LOGS, looser=True)
-
-
-thm_11 = claim(
-    "tsybakov/thm-11",
-    "Theorem 11",
-    "Theorem 2 with its logarithms, √(log n/n) and √(d log(1/δ) log³ n), and with convexity assumed.",
-    kind="theorem",
-    section="B",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(
-        R_2k * (sp.sqrt(sp.log(n) / n) + (sp.sqrt(d * LOG * sp.log(n) ** 3) / (epsilon * n)) ** ((k - 1) / k))
-        + sp.sqrt(sp.log(n)) * TAIL
-    ),
-    assumptions=(sp.Ge(theta, 2), *CALLS),
-    about=("tsybakov/alg-4",),
-    probability=1 - beta,
-    grade="refuted",
-    remark="As Theorem 2.",
-)
-
-thm_11_phases = thm_11.as_read(
-    "tsybakov/thm-11@phases",
-    "The rate of Theorem 11 asked of the corrected Algorithm 4",
-    "`alg-4@corrected` has the excess risk of Theorem 11.",
-    origin="ours",
-    assumptions=(),
-)
-
-
-@derivation("tsybakov/thm-11@phases", FREE)
-def halving_balls_with_logarithms(proof: Proof) -> None:
-    """Theorem 2 at n/log n records a call: 1/n becomes log n/n, and so does the privacy term."""
-    nu = sp.Symbol("nu", positive=True)
-    call = R_2k * (sp.sqrt(nu / n) + (nu * sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
-    with_logs = R_2k * (sp.sqrt(nu / n) + (sp.sqrt(d * ell * nu**3) / (epsilon * n)) ** ((k - 1) / k))
-    larger = Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1])
-    error = proof.order_at_most("a call with its own log n_0 in the noise", call, with_logs, larger)
-    proof.argues("the calls settle where λΔ^θ = ΔE, as in Theorem 2", "excess", "<=", settled(error))
-    proof.concludes(
-        "tsybakov/thm-11@phases", settled(error), where={LOG: ell, sp.log(n): nu}, regime=larger, looser=True
-    )
-
-
-rem_3 = claim(
-    "tsybakov/rem-3",
-    "Remark 3",
-    "The bound of Theorem 2 depends on neither the diameter, nor the smoothness, nor L_f, and covers strongly "
-    "convex risks.",
-    kind="proposition",
-    section="4",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + sp.sqrt(sp.log(n)) * TAIL),
-    about=("tsybakov/alg-4",),
-    remark="Needs R_0 <= (L_f/λ)^{1/(θ−1)}, which a diameter exceeds by a factor 2 at most when the minimiser "
-    "is unique.",
-)
-
-rem_3_derived = rem_3.as_read(
-    "tsybakov/rem-3@derived",
-    "The diameter under the noise condition",
-    "With a unique minimiser, (θ, λ)-TNC and L_f-Lipschitz risks bound the diameter of W by 2(L_f/λ)^{1/(θ−1)}.",
-    origin="ours",
-    quantity="diameter",
-    explicit=2 * (L / lambda_) ** (1 / (theta - 1)),
-    assumptions=(sp.Gt(theta, 1),),
-    measures="",
-    about=(),
-)
-
-
-@derivation("tsybakov/rem-3@derived")
-def two_points_and_the_minimiser(proof: Proof) -> None:
-    """By Lemma 1 λr^θ <= (L_f^θ/λ)^{1/(θ−1)} at distance r from the minimiser; two points are at most 2r apart."""
-    reach, excess = (L / lambda_) ** (1 / (theta - 1)), (L**theta / lambda_) ** (1 / (theta - 1))
-    excess = proof.uses("tsybakov/lem-1", excess)
-    proof.equal("λr^θ is that excess at r = (L_f/λ)^{1/(θ−1)}", lambda: lambda_ * reach**theta, excess, {theta: 1 + x})
-    proof.argues("the triangle inequality, where the minimiser is the nearest one of both", "diameter", "<=", 2 * reach)
-    proof.concludes("tsybakov/rem-3@derived", 2 * reach)
+def _part(exponent: sp.Expr) -> sp.Expr:
+    """n_i = 2^{i−1}n/(log_2 n)^E before it is rounded."""
+    return 2 ** (index - 1) * n / LOG_2**exponent
 
 
 alg_5 = claim(
@@ -368,87 +199,5 @@ alg_5_corrected_gamma = alg_5_records.as_read(
     "The step of `alg-3@corrected` at the records of the call and the diameter R_{t−1}.",
     origin="ours",
     quantity="step η that call t takes",
-    explicit=_corrected_step(_R[index]),
-)
-
-thm_3 = claim(
-    "tsybakov/thm-3",
-    "Theorem 3",
-    "Under (θ, λ)-TNC with θ >= θ̄ > 1, Algorithm 5 is (ε, δ)-DP for ε <= 2 log(1/δ) and has the excess risk of"
-    " Theorem 2, with probability 1 − β.",
-    kind="theorem",
-    section="4",
-    quantity="excess risk",
-    measures="excess risk",
-    relation="<=",
-    order=growth(R_2k * tau() + TAIL),
-    assumptions=(
-        sp.Ge(theta, theta_bar),
-        sp.Gt(theta_bar, 1),
-        sp.Ge(theta_bar, 2 ** (sp.log(LOG_2, 2) / (LOG_2 - 1))),
-        sp.Le(epsilon, 2 * LOG),
-        *CALLS,
-    ),
-    about=("tsybakov/alg-5",),
-    probability=1 - beta,
-    grade="refuted",
-    remark=NOT_FROM_ITS_FIRST_NOISE
-    + "Algorithm 5 prints its step. With corrected phases its proof still fails: (11) puts the distance of the start "
-    "to the minimiser where Theorem 1 has the diameter, and Algorithm 5 does not shrink its domain (S8; `@phases`). "
-    "Its privacy rests on that of Theorem 1, which fails for d >= 2 (S1).",
-)
-
-thm_3_derived = claim(
-    "tsybakov/thm-3@derived",
-    "What Theorem 1 gives for Algorithm 5",
-    "Iterating the guarantee (D²/R + R)E/2 of Theorem 1, with D the true distance and R the halving radius in "
-    "the step, gives at least R_{l−1}E/2, R_{l−1} = R_0/polylog(n): exponent 1 in E and not θ/(θ−1).",
-    kind="theorem",
-    section="4",
-    origin="ours",
-    quantity="the guarantee",
-    relation=">=",
-    order=1 / sp.sqrt(n),
-    about=("tsybakov/alg-5",),
-)
-
-thm_3_phases = thm_3.as_read(
-    "tsybakov/thm-3@phases",
-    "The rate of Theorem 3 asked of Algorithm 5 with corrected phases",
-    "Algorithm 5 around `alg-3@corrected`, on the whole domain in every call, has the excess risk of Theorem 3.",
-    section="B",
-    origin="ours",
-    grade="proof gap",
-    remark="On a strongly convex risk its exponents tend to −5/6 and −9/8 in the private regime at k = 2, 4, where the "
-    "order has −1 and −3/2.",
-    assumptions=(),
-    probability=None,
-)
-
-
-@derivation("tsybakov/thm-3@derived")
-def iterated_calls(proof: Proof) -> None:
-    """If a call costs Δ_{i−1}E_i, then Δ = (ΔE)^{1/θ} settles at E^{1/(θ−1)}; but that premise does not follow."""
-    settled = E ** (1 / (theta - 1))
-    proof.equal("the fixed point of Δ^θ = ΔE (λ = 1)", lambda: settled**theta, settled * E, {theta: 1 + x})
-    proof.gap(
-        "(11): a call that starts at distance Δ costs ΔE",
-        (Delta**2 / R + R) * E / 2,
-        Delta * E,
-        {Delta: 1, R: 4, E: 1},
-        stands="Theorem 1 has the diameter R of the domain there, which never shrinks; the conclusion is false (S2b)",
-    )
-    least = proof.at_most("whatever the distance", R * E / 2, (Delta**2 / R + R) * E / 2)
-    proof.argues("so the guarantee that is proved is at least R_0E/2, and E at least 1/√n", "guarantee", ">=", least)
-    proof.concludes("tsybakov/thm-3@derived", least.subs({R: 1, E: 1 / sp.sqrt(n)}), looser=True)
-
-
-rem_4 = claim(
-    "tsybakov/rem-4",
-    "Remark 4",
-    "Algorithm 4 splits the data evenly, Algorithm 5 in parts of increasing size.",
-    kind="proposition",
-    section="4",
-    about=("tsybakov/alg-4", "tsybakov/alg-5"),
-    remark="Both halves of the printed sentence say Algorithm 5; the first means Algorithm 4 (S21).",
+    explicit=corrected_step(_R[index]),
 )

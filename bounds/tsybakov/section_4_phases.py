@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import (
     C,
     D,
     H,
     L,
+    T,
     beta,
     d,
     epsilon,
@@ -189,3 +191,16 @@ proc_lnc_gm_fixed = claim(
     order=n ** (p + 1) * sp.log(n),
     about=("tsybakov/alg-3",),
 )
+
+
+@derivation("tsybakov/alg-3", also=("tsybakov/alg-3@trivial-sigma", "tsybakov/alg-6@plain", "tsybakov/def-3@corrected"))
+def noise_of_definition_3(proof: Proof) -> None:
+    """Definition 3 has noise of deviation Δ/μ, which is μ²/2-zCDP; Δ is what a phase, or a batch mean, moves."""
+    mu = proof.uses("tsybakov/def-3", epsilon / (4 * sp.sqrt(LOG)))
+    proof.concludes("tsybakov/def-3@corrected", mu**2 / 2)
+    moved = proof.uses("tsybakov/rem-2@corrected", 2 * C / (n * lambda_))
+    proof.concludes("tsybakov/alg-3", moved / mu)
+    reach = proof.uses("tsybakov/alg-3@trivial-movement", 2 * C / lambda_)
+    proof.concludes("tsybakov/alg-3@trivial-sigma", reach / mu)
+    batch = proof.uses("tsybakov/fact-sens", 2 * C * T / n, {n: n / T})
+    proof.concludes("tsybakov/alg-6@plain", batch / mu)

@@ -22,6 +22,7 @@ from dpcheck.symbols import (
     n,
     r_2,
     r_2k,
+    r_k,
     sequences,
     sigma,
 )
@@ -187,3 +188,38 @@ def error_per_unit_of_diameter(proof: Proof) -> None:
         epsilon**2 / (32 * LOG),
     )
     proof.concludes("tsybakov/thm-1@corrected", sp.sqrt(T * (2 * C / n) ** 2 / (2 * spent)))
+
+
+@derivation("tsybakov/thm-1@phase", also=("tsybakov/thm-1@summed",))
+def regulariser_stability_and_bias(proof: Proof) -> None:
+    """The limit ŵ of a phase beats every u on its own batch; a fresh record sees what ŵ moves, and clipping its bias.
+
+    Of later phases u is the noiseless output before: the square of the distance is that of noise and unfinished steps.
+    """
+    regulariser = proof.argues("ŵ minimises its batch's clipped loss and regulariser", "", "<=", lambda_ * D**2 / 2)
+    moved = proof.uses("tsybakov/rem-2@corrected", 2 * r_2 / (n * lambda_), {C: r_2})
+    fresh = proof.argues("a record costs r̃_2 times what replacing it moves", "", "<=", r_2 * moved)
+    clipped = (2 * k - 1) ** (2 * k - 1) / (2 * k) ** (2 * k) * r_2k ** (2 * k) / C ** (2 * k - 1)
+    bias = proof.uses("tsybakov/thm-8@derived", clipped, {k: 2 * k, r_k: r_2k})
+    proof.concludes("tsybakov/thm-1@phase", regulariser + fresh + D * bias)
+    product = eta * lambda_
+    rest = proof.equal(
+        "what T = (2/(λη)) log(4/(λη)) steps leave of a distance, e^{−ληT}",
+        lambda: sp.exp(-product * (2 / product) * sp.log(4 / product)),
+        (product / 4) ** 2,
+    )
+
+    def of_phase(i: sp.Expr, squared: sp.Expr) -> sp.Expr:
+        there = {lambda_: _lambda[i], n: _n[i], C: _C[i]}
+        most = sp.Min(D, sp.sqrt(squared) + _C[i] / _lambda[i])
+        near = (regulariser / D**2).subs(there) * squared
+        return near + fresh.subs(there) + sp.Min(G_1, bias.subs(there)) * most
+
+    def left(i: sp.Expr) -> sp.Expr:
+        unfinished = rest.subs({eta: _eta[i], lambda_: _lambda[i]}) * sp.Min(_D[i], D)
+        return sp.Min(d * _sigma[i] ** 2 + unfinished**2, D**2)
+
+    later = sp.Sum(of_phase(index, left(index - 1)), (index, 2, last))
+    proof.argues("no step leads further than C_i/λ_i from the start, no distance is above D and no bias above r̃_1")
+    proof.argues("the last noise and unfinished steps cost r̃_1 times their length")
+    proof.concludes("tsybakov/thm-1@summed", of_phase(sp.S.One, D**2) + later + G_1 * sp.sqrt(left(last)))

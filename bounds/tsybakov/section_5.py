@@ -8,7 +8,8 @@ from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import C, d, k, mu, n, p, r_k, rho, theta
 
-from ._paper import LOWER_PRIVATE, LOWER_STATISTICAL, c, claim
+from ._paper import LOWER_PRIVATE, LOWER_STATISTICAL, a, c, claim
+from .appendix_b_lower_bounds import N
 
 SEPARATED = 2 ** (1 - theta) * (mu ** (1 / (theta - 1)) / (2 * sp.sqrt(2))) ** theta
 ATOM = c * sp.sqrt(d) / (n * sp.sqrt(rho))
@@ -80,8 +81,28 @@ CONSTANTS = Regime(base=None, others="free", constants=[c])
 @derivation("tsybakov/thm-4", CONSTANTS)
 def private_packing(proof: Proof) -> None:
     """Atoms of probability p_a = c√d/(n√ρ) make n records look alike; the means are p_a^{(k−1)/k}r̃_k/2 long."""
-    proof.argues("Fano's factor is a positive constant at small c", "Fano's factor", ">=", sp.Rational(1, 4))
+    proof.assumes("tsybakov/thm-4", sp.sqrt(d / rho), n)
+    proof.argues("so p_a <= c, and Fano's factor is a positive constant at small c", "", ">=", sp.Rational(1, 4))
+    proof.assumes("tsybakov/thm-4", sp.Integer(2), theta)
     proof.concludes("tsybakov/thm-4", separated(MEAN_PRIVATE))
+
+
+@derivation("tsybakov/thm-4@corrected")
+def private_packing_with_constants(proof: Proof) -> None:
+    """Fano at half the distance of two minimisers μ^{1/(θ−1)}v, under the growth of the smaller ball."""
+    proof.assumes("tsybakov/thm-4@corrected", ATOM, sp.S.One)
+    apart = proof.uses("tsybakov/proc-gv-packing", d / 8)
+    half = proof.equal("half of two unit vectors' distance", lambda: sp.sqrt(4 * apart / d) / 2, 1 / (2 * sp.sqrt(2)))
+    mean = proof.uses("tsybakov/proc-lb4-data", ATOM ** ((k - 1) / k) * r_k / 2, {p: ATOM})
+    proof.assumes("tsybakov/thm-4@corrected", sp.Integer(2), theta)
+    growth = proof.uses("tsybakov/fact-power-tnc@corrected", 2 ** (1 - theta))
+    excess = growth * (mean ** (1 / (theta - 1)) * half) ** theta
+    proof.uses("tsybakov/fact-gv", 2 ** (d / 20))
+    bound = excess * (1 - (rho * (n**2 * ATOM**2 + n * ATOM * (1 - ATOM)) + sp.log(2)) / (d / 20 * sp.log(2)))
+    proof.concludes(
+        "tsybakov/thm-4@corrected",
+        proof.uses("tsybakov/lem-5@corrected", bound, {a: excess, N: 2 ** (d / 20), p: ATOM}),
+    )
 
 
 thm_5 = claim(
@@ -142,7 +163,23 @@ def statistical_packing(proof: Proof) -> None:
         stands="it is about 2δ², and the bias c/√n with a small c repairs it",
     )
     proof.argues("Fano's factor is a positive constant at small c", "Fano's factor", ">=", sp.Rational(1, 2))
+    proof.assumes("tsybakov/thm-5", sp.Integer(2), theta)
     proof.concludes("tsybakov/thm-5", separated(MEAN_STATISTICAL))
+
+
+@derivation("tsybakov/thm-5@corrected")
+def statistical_packing_with_constants(proof: Proof) -> None:
+    """Records of length r̃_k/2 and bias c/√n; by the hypothesis Fano's factor is 1/2 at least."""
+    most = proof.assumes("tsybakov/thm-5@corrected", 2 * c**2 * d / (1 - c**2 / n) + sp.log(2), d / 40 * sp.log(2))
+    factor = proof.equal(
+        "Fano's factor there, log N = (d/20) log 2", lambda: 1 - most / (d / 20 * sp.log(2)), sp.Rational(1, 2)
+    )
+    mean = proof.uses("tsybakov/proc-lb5-data", r_k / 2) * c / sp.sqrt(n)
+    proof.assumes("tsybakov/thm-5@corrected", sp.Integer(2), theta)
+    growth = proof.uses("tsybakov/fact-power-tnc@corrected", 2 ** (1 - theta))
+    proof.concludes(
+        "tsybakov/thm-5@corrected", growth * (mean ** (1 / (theta - 1)) / (2 * sp.sqrt(2))) ** theta * factor
+    )
 
 
 rem_5 = claim(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, D, H, R, T, b, d, epsilon, index, k, m, n, r_k, sigma, theta
+from dpcheck.symbols import C, D, H, R, T, b, d, epsilon, gamma, index, k, m, n, r_k, sigma, theta
 
 from ._paper import FREE, LOG, LOGS, SHUFFLED_RANGE, Delta, E, claim, ell, epsilon_0, growth, settled, tau, theta_bar, x
 
@@ -80,6 +80,23 @@ alg_6_gamma = alg_6_steps.as_read(
     explicit=sp.Max(
         2 * H, sp.sqrt(d * sigma**2 + r_k**2 / b) / D * sp.sqrt(T * (T + 1) * (2 * T + 1) / sp.Integer(12))
     ),
+)
+
+alg_6_prox = alg_6_steps.as_read(
+    "tsybakov/alg-6@prox",
+    "Algorithm 6, prox weights",
+    "η_t = 4γ/(t(t+1)) of `thm-6@derived`, as line 3 of Algorithm 7 has it.",
+    quantity="weight of the prox term of step t",
+    explicit=4 * gamma / (index * (index + 1)),
+)
+
+alg_6_weights = alg_6_steps.as_read(
+    "tsybakov/alg-6@weights",
+    "Algorithm 6, weights of the averages",
+    "α_t = 2/(t+1) of `thm-6@derived`, so that α_1 = 1 as Algorithm 6 asks.",
+    origin="ours",
+    quantity="α_t",
+    explicit=2 / (index + 1),
 )
 
 alg_6_gradients = alg_6_steps.as_read(
@@ -162,6 +179,17 @@ def _part(exponent: sp.Expr) -> sp.Expr:
     return sp.floor(2 ** (index - 1) * n / sp.log(n, 2) ** exponent)
 
 
+alg_7_weights = alg_7.as_read(
+    "tsybakov/alg-7@weights",
+    "Algorithm 7, weights of the averages",
+    "α_t = 2/(t+2).",
+    measures="",
+    quantity="α_t",
+    relation="=",
+    explicit=2 / (index + 2),
+    about=("tsybakov/alg-7",),
+)
+
 alg_7_records = alg_7.as_read(
     "tsybakov/alg-7@records",
     "Algorithm 7, parts",
@@ -224,6 +252,8 @@ thm_6_derived = thm_6.as_read(
 @derivation("tsybakov/thm-6", FREE)
 def accelerated_balance(proof: Proof) -> None:
     """C balances noise against clipping; T is the lesser of two numbers, so HD²/T² is at most the sum of both terms."""
+    for least in (SHUFFLED_RANGE, sp.Ge(k, 2)):
+        proof.assumes("tsybakov/thm-6", least.lts, least.gts)
     variance = C**2 * T * ell / (n**2 * epsilon**2)
     noise = proof.equal(
         "the noise over √T steps", lambda: sp.sqrt(d * variance / T), C * sp.sqrt(d * ell) / (n * epsilon)

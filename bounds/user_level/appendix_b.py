@@ -113,6 +113,21 @@ thm_b1_travel = thm_b1.as_read(
     "logarithms and constants of 10^3, and the derived bound proves it from 10^{20} users on.",
     assumptions=(),
 )
+
+
+@derivation("user_level/thm-b1@travel")
+def two_opposite_data_sets(proof: Proof) -> None:
+    """Runs with the same noise on samples u and −u: SGD takes each at most s from where the noise alone leads."""
+    a, b = sp.symbols("a b", real=True)
+    mean = proof.equal(
+        "the mean of both excess risks, at <u, x> = a on u and b on −u",
+        lambda: (L * (D / 2 + a) + L * (D / 2 - b)) / 2,
+        L * D / 2 - L * (b - a) / 2,
+    )
+    proof.argues("projection does not expand, so that the two answers are at most 2s apart", "b − a", "<=", 2 * s)
+    proof.concludes("user_level/thm-b1@travel", sp.Max(0, mean.subs(b, a + 2 * s)))
+
+
 thm_b1_on_the_event = thm_b1.as_read(
     "user_level/thm-b1@on-the-event",
     "Risk of Algorithm 1 where nothing halts or is removed",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import B, C, D, H, L, T, d, eta, sigma, tau, zeta
 
-from ._paper import claim
+from ._paper import claim, s
 from .section_2_steps import DRIFT
 
 lem_b2 = claim(
@@ -49,6 +50,23 @@ lem_b2_tail = lem_b2.as_read(
     explicit=6 * (sp.E - 1) + sp.log(1 / zeta),
     about=("user_level/proc-outlier-removal",),
 )
+
+
+@derivation("user_level/lem-b2@sharper", also=("user_level/lem-b2@derived", "user_level/lem-b2@tail"))
+def coupled_means(proof: Proof) -> None:
+    """Kept points lie pairwise within 4τ, and the core is kept for certain; a moment bounds how many others differ."""
+    moved = proof.argues(
+        "points that one side keeps alone move its mean by 4τ over |S| each: both ends of the change, and B others",
+        "‖h − h'‖",
+        "<=",
+        4 * tau * (2 + B) / s,
+    )
+    core = proof.argues("2C/3 points are near to 2C/3 others", "|S|", ">=", 2 * C / 3)
+    proof.concludes("user_level/lem-b2@sharper", moved.subs(s, core))
+    proof.concludes("user_level/lem-b2@derived", moved.subs(s, core), looser=True)
+    moment = proof.argues("(1 + 6(e − 1)/C)^C <= e^{6(e − 1)}", "E e^B", "<=", sp.exp(6 * (sp.E - 1)))
+    proof.concludes("user_level/lem-b2@tail", sp.log(moment) - sp.log(zeta))
+
 
 lem_b3 = claim(
     "user_level/lem-b3",

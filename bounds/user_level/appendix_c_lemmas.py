@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import D, H, L, T, d, delta, epsilon, gamma, index, lambda_, m, n, sigma, tau
 
 from ._paper import BALL_SMOOTHNESS, OWN_USER, K, N, U, V, claim, lambdas, setting
@@ -54,6 +55,18 @@ ac_sa_derived = ac_sa.as_read(
     quantity="excess after T steps, from distance D, at υ = 2β",
     explicit=4 * H * D**2 / (T * (T + 1)) + V**2 * (2 * T + 1) / (12 * H),
 )
+
+
+@derivation("user_level/proc-ac-sa@derived", also=("user_level/proc-ac-sa",))
+def one_stage(proof: Proof) -> None:
+    """The potential of Ghadimi and Lan after T steps: the distance counts 2υ/(T(T + 1)), the noise of step t t²/υ."""
+    j, steps = sp.Symbol("j", integer=True, positive=True), sp.Symbol("T", integer=True, positive=True)
+    distance = proof.argues("from distance D without noise", "excess", "<=", 2 * U * D**2 / (T * (T + 1)))
+    proof.concludes("user_level/proc-ac-sa", distance.subs(U, H))
+    each = proof.argues("step j of noise, for υ >= 2β", "excess", "<=", V**2 * j**2 / (U * steps * (steps + 1)))
+    noise = proof.equal("all steps", sp.Sum(each, (j, 1, steps)), V**2 * (2 * steps + 1) / (6 * U)).subs(steps, T)
+    proof.concludes("user_level/proc-ac-sa@derived", (distance + noise).subs(U, 2 * H))
+
 
 multistage = claim(
     "user_level/proc-multistage-ac-sa",
@@ -233,3 +246,22 @@ eq_17_derived = eq_17.as_read(
     origin="ours",
     explicit=684 * V**2 / (lambda_**2 * T),
 )
+
+
+@derivation("user_level/fact-eq-15@derived")
+def stability_and_weight(proof: Proof) -> None:
+    """A sample moves the minimiser by 2L/(λNm), which costs L times that; the regulariser costs λD²/2."""
+    moved = proof.uses("user_level/proc-rerm", 2 * L / (lambda_ * N * m), {N: N * m})
+    weight = proof.argues("the comparator pays the regulariser", "excess", "<=", lambda_ * D**2 / 2)
+    proof.concludes("user_level/fact-eq-15@derived", L * moved + weight)
+
+
+@derivation("user_level/fact-eq-17@derived")
+def distance_left(proof: Proof) -> None:
+    """Half of T steps pay for the noise of the stages of `lem-c4@derived`; strong convexity makes a gap a distance."""
+    gap = 342 * V**2 / (lambda_ * T)
+    halved = proof.uses("user_level/lem-c4@derived", U * (1 + STAGES) + 171 * V**2 * 2**U / (lambda_ * L * D))
+    noise = halved - U * (1 + STAGES)
+    proof.equal("Δ_02^{−U} = 342V²/(λT) takes T/2 steps", lambda: noise.subs(L, gap * 2**U / D), T / 2)
+    proof.argues("λ/2 times the squared distance is at most the gap", "‖x − x*‖²", "<=", 2 * gap / lambda_)
+    proof.concludes("user_level/fact-eq-17@derived", 2 * gap / lambda_)

@@ -11,6 +11,7 @@ from dpcheck.cli import (
     auditing,
     beginning,
     browse,
+    certifying,
     comparing,
     mutating,
     planning,
@@ -33,6 +34,8 @@ def main() -> None:
     """
 
 
-for module in (browse, running, scaling, planning, comparing, auditing, verifying, attacking, mutating, beginning):
+for module in (
+    browse, running, scaling, planning, comparing, auditing, verifying, certifying, attacking, mutating, beginning,
+):  # fmt: skip
     for command in module.COMMANDS:
         main.add_command(command)

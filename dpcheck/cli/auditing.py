@@ -255,9 +255,10 @@ def mutants_command(
     also: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Runs seeded bugs against the checks that must find them. Exit 1 if one survives or a look-alike is flagged.
+    """Runs broken mechanisms against the auditor. Exit 1 if one survives or a correct look-alike is flagged.
 
-    A NAME is that of a bug, a pattern for names, or the key of a paper, which stands for the bugs in its algorithms.
+    A NAME is that of a mechanism, or a pattern for names. Bugs seeded in the algorithms of papers are found by their
+    registered checks: `dpcheck mutate PAPER --family seeded`.
 
     Of --repeat runs a bug must be found in 95 %, and a look-alike flagged in none.
     """
@@ -271,6 +272,8 @@ def mutants_command(
 
     for name in names:
         if not any(named(mutant, name) for mutant in known):
+            if any(bug.label.partition("/")[0] == name for bug in catalogue.seeded.values()):
+                raise InvalidInput(f"checks find the seeded bugs of {name}: `dpcheck mutate {name} --family seeded`")
             raise InvalidInput(f"no mutant {name!r}; there are {', '.join(catalogue.mutants) or 'none'}")
     guests = [m for m in known if m.about.partition("/")[0] in catalogue.guests]
     chosen = [m for m in known if any(named(m, name) for name in names) or (not names and m not in guests)]

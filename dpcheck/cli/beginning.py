@@ -51,7 +51,7 @@ def _next(paper: str, folder: Path) -> list[str]:
     return [
         f"dpcheck run {where}",
         f"dpcheck plan {paper}/alg-1 --n 1000 --epsilon 1 --also {where}",
-        f"dpcheck mutants {paper} --also {where}",
+        f"dpcheck mutate {paper} --also {where}",
         f"dpcheck report --only {paper} --also {where}",
         f"pip install -e {where}    # and no command needs --also any more",
     ]

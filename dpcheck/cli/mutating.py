@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,9 @@ def mutate_command(
         limit=limit,
     )
     kept = Table.read(committed)
+    if quick and not kept.trials:
+        complain(f"nothing is kept in {committed} yet; `make mutate` fills it")
+        leave(Exit.UNEXPECTED if wanted else Exit.EXPECTED)
     results = list(trials.again(found, kept.all(), until=until)) if quick else []
     known = {trial.key for trial in results}
     rest = [mutation for mutation in found if mutation.key not in known]
@@ -135,10 +139,16 @@ def mutate_command(
         else:
             _print(results)
     if save:
-        _save(committed, kept, catalogue, trials, results, sampled=sample is not None)
+        _save(committed, kept, catalogue, trials, _whole(results, found), sampled=sample is not None)
     if wanted and (said := _below(wanted, results)):
         complain(said)
         leave(Exit.UNEXPECTED)
+
+
+def _whole(results: list[Trial], found: list[Mutation]) -> list[Trial]:
+    """The trials of targets of which all mutants were tried."""
+    tried, wanted = (Counter((each.family, each.target) for each in things) for things in (results, found))
+    return [trial for trial in results if tried[trial.family, trial.target] == wanted[trial.family, trial.target]]
 
 
 def _tried(trials: Trials, mutations: list[Mutation], until: float | None) -> list[Trial]:
@@ -222,19 +232,14 @@ def _telling(title: str, total: int) -> Any:
 
 def _print(trials: list[Trial]) -> None:
     from dpcheck.engine.mutate.mutation import MISSED
-    from dpcheck.engine.mutate.table import columns, counted, ordered, share
+    from dpcheck.engine.mutate.table import rows
 
-    numbers = counted(trials)
-    used = columns(numbers)
-    rows = [
-        [paper or "shared", family, f"{sum(row.values()):,}", f"{100 * share(row):.0f} %"]
-        + [f"{row.get(fate, 0):,}" for fate in used]
-        for paper, family, row in ordered(numbers)
-    ]
-    table(rows, ["paper", "family", "tried", "noticed", *used], right=range(2, 4 + len(used)))
+    head, lines = rows(trials)
+    table(lines, head, right=range(2, len(head)))
     left = [trial for trial in trials if trial.fate in MISSED]
     for trial in left[:SHOWN]:
-        click.echo(f"{trial.fate:<9} {trial.target}  {trial.operator}: {trial.said}")
+        place = " ".join(filter(None, (trial.where, trial.target)))
+        click.echo(f"{trial.fate:<9} {place}  {trial.operator}: {trial.said}")
     if len(left) > SHOWN:
         click.echo(f"and {len(left) - SHOWN:,} more; --json has all of them")
     blind = [(check, trial) for trial in trials for check in trial.blind]

@@ -338,6 +338,7 @@ def report_command(
     """
     from dpcheck import report
     from dpcheck.engine.history import jsonl
+    from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.narrowing import narrowed
 
     catalogue = catalogue_of(root, also)
@@ -357,7 +358,8 @@ def report_command(
     stale = {check for check, result in chosen.items() if result.stale}
     earlier = {check: result.earlier for check, result in chosen.items() if result.earlier is not None}
     kept = {"records.jsonl": jsonl([*records, *earlier.values()])}
-    written = report.write(catalogue, records, folder, stale=stale, earlier=earlier, last=kept)
+    mutants = Table.read(catalogue.layout.committed.parent / NAME)
+    written = report.write(catalogue, records, folder, stale=stale, earlier=earlier, last=kept, mutants=mutants)
     click.echo(f"{_of(records, len(catalogue.checks))} · {count(len(written), 'file')} in {shown(folder.resolve())}")
     if stale:
         click.echo(f"{count(len(stale), 'result')} stale: sources have changed since; `dpcheck run` renews them")

@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpcheck.cli.common import Exit, also_option, complain, echo_json, json_option, leave, root_option
-from dpcheck.errors import CollectionError, InvalidInput, WitnessRejected
+from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel, WitnessRejected
 from dpcheck.foreign import plain
 
 if TYPE_CHECKING:
+    from dpcheck.certificates import Certified
     from dpcheck.engine.hypotheses import Hypotheses
     from dpcheck.engine.layout import Layout
     from dpcheck.isolation import Isolated
 
 
 @click.command("verify")
-@click.argument("witnesses", nargs=-1, required=True, metavar="WITNESS.json…")
+@click.argument("witnesses", nargs=-1, required=True, metavar="FILE.json…")
 @root_option
 @also_option
 @json_option
 def verify_command(witnesses: tuple[str, ...], root: str | None, also: tuple[str, ...], as_json: bool) -> None:
     """Recomputes witnesses from their parameters alone, in higher precision, and checks the claim's hypotheses there.
+
+    Certificates are checked in exact rationals: that they are about the claim's own problem and prove the bound.
 
     A witness of sampled counts is attested, not verified: its counts are testimony. Each is recomputed in a process of
     its own, within bounds of time and memory. Exit 1 when one is rejected, 2 when a file is no witness.
@@ -35,7 +38,7 @@ def verify_command(witnesses: tuple[str, ...], root: str | None, also: tuple[str
 
     claims = _Claims(root, also)
     with own.in_force(claims.own), Isolated() as child:
-        rows = [_row(path, child, claims) for path in witnesses]
+        rows = [row for path in witnesses for row in _rows(path, child, claims)]
     if as_json:
         echo_json({"schema_version": 1, "witnesses": rows})
     else:
@@ -76,6 +79,50 @@ class _Claims:
         except CollectionError as error:
             return None, str(error)
         return self._known[label], f"there is no claim {label} in {found.root}"
+
+
+def _rows(path: str, child: Isolated, claims: _Claims) -> list[dict[str, Any]]:
+    """What became of one file: a witness, or certificates that are checked exactly by elimination in rationals."""
+    from dpcheck import certificates
+
+    document: Any = None
+    with contextlib.suppress(InvalidInput, OSError, UnicodeDecodeError):
+        document = certificates.load(Path(path))
+    if not isinstance(document, dict) or "certificates" not in document:
+        return [_row(path, child, claims)]
+    try:
+        label = document.get("label")
+        held, missing = claims.of(label) if isinstance(label, str) else (None, "it names no statement")
+        if held is None:
+            raise InvalidInput(f"certificates are of a statement's claim; {missing}")
+        return [_certified(path, one) for one in certificates.verify(document, held.claim)]
+    except (WitnessRejected, UnknownLabel) as error:
+        return [{"witness": path, "outcome": "rejected", "verified": False, "reason": str(error)}]
+    except InvalidInput as error:
+        return [{"witness": path, "outcome": "unreadable", "verified": False, "reason": str(error)}]
+
+
+def _certified(path: str, one: Certified) -> dict[str, Any]:
+    """A certificate as a row of what was verified."""
+    shown = (
+        "some function of the class attains more"
+        if one.refutes
+        else "for every function of the class, in any dimension"
+    )
+    return {
+        "witness": path,
+        "outcome": "refuted" if one.refutes else "certified",
+        "verified": True,
+        "label": one.label,
+        "statement": f"{one.instance}: {shown}",
+        "claimed": str(one.claimed),
+        "found": str(one.attained if one.refutes else one.bound),
+        "kind": "certificate",
+        "note": "",
+        "testimony": "",
+        "hypotheses": None,
+        "checked": "",
+    }
 
 
 def _row(path: str, child: Isolated, claims: _Claims) -> dict[str, Any]:
@@ -124,7 +171,9 @@ def _say(row: dict[str, Any]) -> None:
     if row["outcome"] in ("rejected", "unreadable"):
         complain(f"{path}: {row['outcome']}: {row['reason']}")
         return
-    if row["verified"]:
+    if row["kind"] == "certificate":
+        click.echo(f"{path}: {row['outcome']}: {row['label']}")
+    elif row["verified"]:
         click.echo(f"{path}: verified: {row['label']} is violated")
     else:
         click.echo(f"{path}: attested, not verified: {row['label']} is violated if the counts are true")

@@ -8,9 +8,7 @@ them knows any particular algorithm: all arrive as arguments, through `dpcheck.i
 * `losses`, `privacy`, `selection`: exact compositions, the slack between claimed and real privacy, exact laws.
 * `budget`: what the accountant certifies of a run, the least noise that it certifies, and the verdict on an account.
 * `accuracy`, `domain`: inequalities of lemmas, on instances and on whole boxes; events with a probability.
-* `risk`, `runtime`: bounds with constants, counted calls.
-* `scaling`: O-forms, one exponent a row, told apart from outputs that read no data and from wrong schedules; `rate`,
-  `controls` and `data_free` do so for the checks that are no such rows yet.
+* `risk`, `rate`, `controls`, `runtime`: bounds with constants, O-forms, outputs that read no data, counted calls.
 * `symbolic`, `refutation`: identities by SymPy; witnesses that are verified before anything is refuted.
 * `lower_bound`, `hard_instances`, `optimal_tests`: constructions in exact arithmetic, and algorithms against them.
 """

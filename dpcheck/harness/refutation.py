@@ -16,6 +16,9 @@ from dpcheck import witnesses
 from dpcheck.labels import split_label
 from dpcheck.verdicts import Point, Verdict, Witness, differs, refuted, undecided
 
+ROUNDING = 1e-9
+"""Relative: a formula in floats against the same one in 50 digits."""
+
 
 def witnessed(label: str, verifier: str, claimed: float | str, found: float | str, **parameters: Any) -> Witness:
     """A witness whose two numbers come from the check's own arithmetic; verifying it compares them."""
@@ -28,6 +31,7 @@ def refuted_by(
     label: str,
     verifier: str,
     *,
+    stated: float | None = None,
     measured: float | None = None,
     agreement: float = 1e-3,
     numbers: Mapping[str, Any] | None = None,
@@ -39,9 +43,10 @@ def refuted_by(
 ) -> Verdict:
     """REFUTED where the verifier finds a violation at these parameters, else UNDECIDED.
 
-    DIFFERS where the algorithm's own run does not agree with the verifier.
+    DIFFERS where the algorithm's own run, or the formula of the claim, does not agree with the verifier.
 
     Args:
+        stated: what the formula of the claim gives for the bound that the verifier breaks.
         measured: what the algorithm's own run gave; more than `agreement` (relative) off, nothing is refuted.
     """
     paper, _, _ = split_label(label)
@@ -56,6 +61,8 @@ def refuted_by(
     said = f"{violation.statement}: {sides[0]} found, {sides[1]} claimed"
     if not violation.violated:
         return undecided(said, "exact", **fields)
+    if stated is not None and not math.isclose(stated, claimed, rel_tol=ROUNDING):
+        return differs(f"the claim's own formula gives {stated:.9g} where {said}", **fields)
     if measured is not None and not math.isclose(measured, found, rel_tol=agreement):
         return differs(f"the algorithm's own run gives {measured:.6g} where {said}", **fields)
     witness = witnessed(

@@ -15,6 +15,7 @@ from dpcheck.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.mutate.table import Table
 
 __all__ = ["write"]
 
@@ -30,6 +31,7 @@ def write(
     stale: Collection[str] = frozenset(),
     earlier: Mapping[str, Record] | None = None,
     last: Mapping[str, str] | None = None,
+    mutants: Table | None = None,
 ) -> list[pathlib.Path]:
     """Writes the whole report and removes what an earlier one left behind; no other file is touched.
 
@@ -43,6 +45,7 @@ def write(
         stale: ids of checks whose sources have changed since their record was made.
         earlier: check id -> a stale record of a larger size, to stand beside the fresh one.
         last: name -> text of further files, put in their place after all others (`records.jsonl`).
+        mutants: which wrong formulas and algorithms are noticed, and by how much a bound may be wrong.
 
     Returns:
         Every file written, sorted.
@@ -57,7 +60,7 @@ def write(
     counts = Counter(record.check for record in records)
     if twice := [check for check, count in sorted(counts.items()) if count > 1]:
         raise InvalidInput(f"{counts[twice[0]]} records of {twice[0]}; the report takes one a check")
-    report = gathering.build(catalogue, records, out, stale, earlier)
+    report = gathering.build(catalogue, records, out, stale, earlier, mutants)
     files = pages.render(report) | {"dpcheck.html": html.render(report)}
     for result in report.results:
         if result.figure:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcheck.checks import Check
+from dpcheck.engine import sources
+from dpcheck.engine.mutate.table import Table
 from dpcheck.engine.records import Record
 from dpcheck.errors import UnknownLabel
 from dpcheck.labels import split_label
@@ -27,9 +29,14 @@ def build(
     out: pathlib.Path,
     stale: Collection[str],
     earlier: Mapping[str, Record] | None = None,
+    mutants: Table | None = None,
 ) -> Report:
     """Gathers the report. A label without a claim (an algorithm, a procedure) stands under its paper all the same."""
-    shown = _Shown(catalogue, {record.check: record for record in records}, out, stale, earlier or {})
+    table = mutants or Table()
+    table = table.standing(
+        {label: sources.digest(catalogue.claims[label]) for label in table.states if label in catalogue.claims}
+    )
+    shown = _Shown(catalogue, {record.check: record for record in records}, out, stale, earlier or {}, table)
     by_check = {record.check: record for record in records}
     checked = {label for check in catalogue.checks.values() for label in check.labels}
     by_statement: dict[str, set[str]] = {}
@@ -43,7 +50,7 @@ def build(
     contests, untold = comparisons.contests(catalogue, by_check)
     keys = sorted({*catalogue.papers, *(statement.paper for statement in statements)})
     return Report(
-        papers=tuple(_paper(catalogue, key, [s for s in statements if s.paper == key]) for key in keys),
+        papers=tuple(_paper(shown, key, [s for s in statements if s.paper == key]) for key in keys),
         errors=tuple(sorted(_nameless(str(error), catalogue.root) for error in (*catalogue.errors, *broken, *untold))),
         orphans=sum(check not in catalogue.checks for check in by_check),
         folder=_within(out, catalogue.layout.home) or out.name,
@@ -54,11 +61,11 @@ def build(
     )
 
 
-def _paper(catalogue: Catalogue, key: str, statements: list[StatementPage]) -> PaperView:
-    paper = catalogue.papers.get(key)
+def _paper(shown: _Shown, key: str, statements: list[StatementPage]) -> PaperView:
+    paper, trials = shown.catalogue.papers.get(key), tuple(t for t in shown.table.all() if t.paper == key)
     if paper is None:
-        return PaperView(key, key, "", "", tuple(statements))
-    return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements))
+        return PaperView(key, key, "", "", tuple(statements), trials)
+    return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements), trials)
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,7 @@ class _Shown:
     out: pathlib.Path
     stale: Collection[str]
     earlier: Mapping[str, Record]
+    table: Table
 
     def link(self, home: Home) -> SourceLink:
         return _link(home, self.catalogue.root, self.out)
@@ -105,7 +113,8 @@ def _reading(shown: _Shown, label: str) -> Reading:
         other != label and other.partition("@")[0] == statement for c in catalogue.checks.values() for other in c.labels
     )
     results = tuple(shown.result(check) for check in checks)
-    return Reading(label, catalogue.claims.get(label), results, unchecked.reason if unchecked else "", siblings)
+    why = unchecked.reason if unchecked else ""
+    return Reading(label, catalogue.claims.get(label), results, why, siblings, shown.table.said(label))
 
 
 def _title(label: str) -> str:

@@ -85,6 +85,7 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
         "standing": standing,
         "about": about,
         "shortened": shortened,
+        "capitalize_first": lambda text: text[:1].upper() + text[1:],
         "why_unchecked": why_unchecked,
         "signed": signed,
         "verdict_mark": lambda result: f"{tables.SIGNS[result.outcome]} **{result.outcome}**",

@@ -40,30 +40,21 @@ def test_no_collection_errors_and_every_witness_of_a_cell_verifies() -> None:
     assert [error for error in errors() if "pure_heavy_tails/section" in error] == []
 
 
-@pytest.mark.parametrize(("excess", "outcome"), [(1.0, "holds"), (4.0, "undecided"), (9.0, "refuted")])
+@pytest.mark.parametrize(("excess", "outcome"), [(1.0, "holds"), (4.0, "differs"), (9.0, "refuted")])
 def test_a_solver_beyond_its_licence_is_found(monkeypatch: pytest.MonkeyPatch, excess: float, outcome: str) -> None:
-    """A gap 4 times too large uses up epsilon exactly, above what is certified; 9 times too large costs 4 epsilon/3."""
+    """A gap 4 times too large uses up epsilon exactly, above what is derived; 9 times too large costs 4 epsilon/3."""
     names = names_of("alg-2", "localisation_is_private")
     monkeypatch.setitem(names["SOLVERS"], "worst legal", Pushed(excess=excess))
-    monkeypatch.setitem(names["UNITS"], "worst legal", 2 + 2 * np.sqrt(excess) + (0.01 if excess == 4 else 0))
     found = run("alg-2", "localisation_is_private", solver="worst legal", M=1e6)
     assert found.outcome == outcome
     assert found.numbers["realised"] == pytest.approx((2 + 2 * np.sqrt(excess)) / 6)
-
-
-def test_without_the_extension_the_sensitivity_follows_the_records() -> None:
-    names = names_of("alg-2", "localisation_is_private")
-    context = Context(PAPER + "alg-2", "control", {})
-    found = names["localisation_sensitivity"](context, "exact", 6.0, extended=False)
-    assert found.outcome == "refuted"
-    assert float(found.numbers["best ratio"]) == pytest.approx(2e6 / (6 * 2), rel=1e-6)
 
 
 def test_too_much_noise_for_the_constants_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     names = names_of("prop-3-2@derived", "target_with_constants")
     original = names["DoubleOutputPert"]
     monkeypatch.setitem(names, "DoubleOutputPert", lambda **fields: original(noise_dial=40.0, **fields))
-    assert run("prop-3-2@derived", "target_with_constants", k=2.0, d=1, m=10**4).outcome == "refuted"
+    assert run("prop-3-2@derived", "target_with_constants", k=2.0, d=1, m=10**4, weights="rare").outcome == "refuted"
 
 
 def test_overlapping_blocks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,4 +278,4 @@ def test_nothing_is_counted_twice() -> None:
     checks = [found for label, found in CATALOGUE.checks.items() if label.startswith(PAPER)]
     assert sum(len(found.also) for found in checks) >= 24
     own = {found.label for found in checks if found.kind == "transcription"}
-    assert {f"{PAPER}{item}" for item in ("thm-d-2", "thm-d-4", "thm-f-6", "alg-2", "alg-4", "alg-7")} <= own
+    assert {f"{PAPER}{item}" for item in ("thm-f-6", "alg-7")} <= own

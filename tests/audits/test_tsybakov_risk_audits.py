@@ -73,7 +73,7 @@ def test_a_packing_that_is_too_close_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert run(*item, d=60).outcome == "holds"
     signs = np.ones((8, 60))
     signs[np.arange(8), np.arange(8)] = -1.0
-    monkeypatch.setitem(names_of(*item), "sign_packing", lambda d, rng: signs)
+    monkeypatch.setitem(names_of(*item), "sign_packing", lambda d, rng, *size: signs)
     assert run(*item, d=60).outcome == "refuted"
 
 
@@ -82,7 +82,7 @@ def test_a_packing_that_is_too_close_is_found(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_bound_a_thousand_times_too_small_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     item = ("thm-6@derived", "accelerated_risk_within_constants")
-    cell = {"calibration": "plain", "theta": 2.0, "d": 1, "n": 2**16}
+    cell = {"calibration": "plain", "theta": 2.0, "d": 1, "n": 2**28}
 
     names = names_of(*item)
     original = names["bound_of"]
@@ -93,21 +93,21 @@ def test_a_bound_a_thousand_times_too_small_is_refuted(monkeypatch: pytest.Monke
 
 def test_localised_risk_against_a_bound_that_is_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
     item = ("alg-3@corrected", "localised_risk_within_constants")
-    cell = {"theta": 2.0, "k": 2.0, "n": 2**16}
+    cell = {"theta": 2.0, "k": 2.0, "n": 2**28}
     names = names_of(*item)
     honest = names["within"]
     assert run(*item, **cell).outcome == "holds"
-    monkeypatch.setitem(names, "within", lambda context, method, work, n, _: honest(context, method, work, n, 1e-3))
+    monkeypatch.setitem(names, "within", lambda *given: honest(*given[:-1], given[-1] / 1000))
     assert run(*item, **cell).outcome == "refuted"
 
 
 def test_a_phase_that_does_not_minimise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     item = ("thm-1@phase", "one_phase_within_constants")
-    cell = {"theta": 2.0, "weight": 0.05, "level": 10.0, "n": 1024}
+    cell = {"theta": 2.0, "weight": 0.05, "level": 60.0, "n": 2**20}
     assert run(*item, **cell).outcome == "holds"
 
     def stuck(work: Any, sample: Any, start: Any, **_: Any) -> Any:
-        return np.full((len(sample.weights), 1), -1.0)
+        return np.full((len(sample.weights), 1), 1.0)
 
     monkeypatch.setitem(names_of(*item), "limit_point", stuck)
     assert run(*item, **cell).outcome == "refuted"
@@ -188,6 +188,7 @@ def test_sizes_leave_no_record_over() -> None:
     for n in names["CALLS"].standard:
         method = names["approximation"](2.0)
         assert sum(method.parts(n)) == n
+    names = names_of("thm-3@phases", "iterated_risk_under_growth")
     for n in names["PARTS"].standard:
         parts = names["iterated"](2.0).parts(n)
         assert all(b == 2 * a for a, b in itertools.pairwise(parts))

@@ -56,6 +56,7 @@ def test_every_bound_evaluates(label: str) -> None:
     assert claim.bound is not None
     at = POINT | ELSEWHERE.get(label.partition("/")[2], {})
     at |= {"i": 1, "l": 2, "eta[i]": [0.5, 0.1], "n[i]": [50, 25], "scale": 1.0, "rank": 2}
+    at |= {"epsilon_0": 0.7, "delta_0": 1e-9, "curvature": 0.4, "sigma_1": 90.0}
     value = float(claim.evaluate(**{name: at[name] for name in claim.needs}))
     assert math.isfinite(value)
     assert value >= 0

@@ -53,8 +53,36 @@ class TestNew:
         assert bounds["noisy/thm-2"] == pytest.approx(4 / 800 + 4 / 100**2)
         rows = json.loads(cli("compare-bounds", *size, "--only", "noisy/alg-1", *also, "--json").stdout)
         assert rows["algorithms"][0]["source"] == "noisy/thm-2"
-        assert "killed 1 of 1 mutant" in cli("mutants", "noisy", *also).stdout
+        assert "dpcheck mutate noisy --family seeded" in cli("mutants", "noisy", *also, code=2).stderr
+        tried = json.loads(cli("mutate", "noisy", "--family", "seeded", *also, "--json").stdout)["trials"]
+        assert [(trial["operator"], trial["fate"]) for trial in tried] == [("half-noise", "measured")]
         assert "noisy/thm-1" in cli("list", "--paper", "noisy", *also).stdout
+
+    def test_what_its_checks_notice(self, cli: Cli, noisy: Path, root: Path) -> None:
+        command = ("mutate", "noisy", "--also", str(noisy))
+        spent = json.loads(cli(*command, "--budget", "1e-9", "--json").stdout)
+        assert spent["trials"] == [], "nothing is judged before all checks were watched"
+        tried = cli(*command, "--family", "claim", "--family", "null", "--save", "--json")
+        fates = {(trial["family"], trial["fate"]) for trial in json.loads(tried.stdout)["trials"]}
+        assert {("claim", "measured"), ("null", "measured")} <= fates
+        resolved = json.loads(cli(*command, "--resolution", "--save", "--json").stdout)["resolutions"]
+        assert any(1 < (each["up"] or each["down"] or 0) <= 1000 for each in resolved)
+        again = cli(*command, "--family", "claim", "--quick", "--json")
+        assert json.loads(again.stdout)["trials"], "they are tried on the checks that noticed"
+        assert "what checks read" not in again.stderr
+        (root / "rates.json").write_text('{"noisy": {"null": 0.01}}')
+        cli(*command, "--family", "null", "--quick", "--rates", str(root / "rates.json"))
+        (root / "rates.json").write_text('{"noisy": {"null": 0.9999}}')
+        assert (
+            "are noticed, at a rate of 1.00"
+            in cli(*command, "--family", "null", "--quick", "--rates", str(root / "rates.json"), code=1).stderr
+        )
+        assert "no rates in" in cli(*command, "--rates", "nowhere.json", code=2).stderr
+        cli("run", "noisy", "--also", str(noisy))
+        cli("report", "--only", "noisy", "--also", str(noisy))
+        page = (root / ".dpcheck" / "reports" / "noisy" / "noisy.md").read_text()
+        assert "wrong formulas noticed" in page
+        assert "| noisy | null |" in page
 
     def test_a_report_of_it_alone(self, cli: Cli, noisy: Path, root: Path) -> None:
         cli("run", "noisy/thm-1::exactly", "--also", str(noisy))
@@ -122,7 +150,9 @@ class TestSixthPaper:
         assert "every verdict as expected" in said
         (witness,) = (root / ".dpcheck").glob("witness-*.json")
         assert "verified: chaudhuri_2011/rem-any-rank" in cli("verify", str(witness), *also).stdout
-        assert "killed 2 of 2 mutants · 1 of 1 look-alike not flagged" in cli("mutants", *also, "chaudhuri_2011").stdout
+        tried = json.loads(cli("mutate", "chaudhuri_2011", "--family", "seeded", *also, "--json").stdout)["trials"]
+        fates = {trial["operator"]: trial["fate"] for trial in tried}
+        assert fates == {"half-noise": "measured", "no-jacobian": "measured", "one-logarithm": "unflagged"}
         cli("report", "--only", "chaudhuri_2011", *also)
         report = root / ".dpcheck" / "reports" / "chaudhuri_2011"
         assert (report / "witnesses" / "chaudhuri_2011" / "rem-any-rank-full_rank_breaks_it.json").is_file()

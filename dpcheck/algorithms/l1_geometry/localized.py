@@ -204,19 +204,6 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
         """Sure bound on |x_k - x_0|_p: the sum of the radii."""
         return sum(row.radius for row in self.phases(problem, n))
 
-    def distances(self, problem: Problem, n: int) -> list[float]:
-        """A_i of each phase: E|x_i - x^_i|_p^2, by the right Lemma 3.2 and the proved modulus of h_i."""
-        c, L = problem.constants, problem.constants.lipschitz(self.norm(problem))
-        found = []
-        for row in self.phases(problem, n):
-            noise = self._squared_noise(c.d, row.sigma)
-            # h_i has modulus scale (p - 1) in l_p, and |.|_p >= |.| / conversion.
-            modulus = row.scale * (row.p - 1) / self.conversion() ** 2
-            gap = 2 * (2 * (5 * L) ** 2 + 2 * noise) / (modulus * row.weight * (row.T + 1))
-            # F_i is 2/(eta_i n_i)-strongly convex in l_p.
-            found.append(min(gap * row.eta_i * row.records, (2 * row.radius) ** 2))
-        return found
-
     def _squared_noise(self, d: int, sigma: float) -> float:
         return gaussian_max(d) * sigma**2
 

@@ -244,6 +244,13 @@ class ShuffledMirrorDescent(TruncatedMirrorDescent):
         )
         return (Release(name="gradients", law=law, reads=(read,), norm=dual_exponent(self.p), count=row.steps),)
 
+    def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
+        """Those of all settings, lambda, and the budget of one record."""
+        T, lambda_ = self._length(problem, n)
+        local = local_budget(*self.privacy_budget(problem), T * (n // T)) if 1 <= T <= n else None
+        spent = {"epsilon_0": local.epsilon, "delta_0": local.delta} if local else {}
+        return {**super().terms(problem, n), "A": lambda_, **spent}
+
     def execute(self, run: Run[Truncation], workload: Workload, data: Data, start: Array) -> Array:
         (row,) = run.schedule.phases
         return self.descend(run, workload, run.shuffle(data.part(0, row.steps * row.batch)), start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,6 +111,7 @@ def certified_movement(
     return CertifiedMovement(diameter * (2 + changed) / kept, passing + 2 * chance)
 
 
+@functools.cache
 def _most_changed(count: int, chance: float) -> int:
     """The least b with P(Binomial(C - 1, 6/C) > b) <= chance."""
     b = np.arange(min(count, MOST))
@@ -117,6 +119,7 @@ def _most_changed(count: int, chance: float) -> int:
     return int(np.argmax(enough)) if enough.any() else count
 
 
+@functools.cache
 def _fewest_in_core(count: int, core: float, chance: float) -> float:
     """A point with `core` C neighbours: they all count as many within the doubled radius, one fewer after a change."""
     members = math.ceil(core * count - 1e-9) - 1

@@ -37,7 +37,7 @@ class Site:
         function: qualified name of the function or method of the module in which it lies.
         place: number of the node in the order of `ast.walk`.
         change: takes the node, gives what stands in its place.
-        first, last, column: its lines, and where it begins.
+        first, last, column: its lines, and where it begins; begins: the line on which its function does.
     """
 
     function: str
@@ -48,6 +48,7 @@ class Site:
     first: int
     last: int
     column: int
+    begins: int
 
 
 def of_module(name: str) -> Iterator[Mutation]:
@@ -61,10 +62,11 @@ def of_module(name: str) -> Iterator[Mutation]:
             "code",
             f"{name}:{site.function}",
             site.operator,
-            f"{path.name}:{site.first}:{site.column}: {site.said}",
+            f"+{site.first - site.begins}:{site.column} {site.said}",
             functools.partial(apply, name, path, site),
             lines=((str(path), site.first, site.last),),
             argued=argued[0] if argued else "",
+            where=f"{path.name}:{site.first}",
         )
 
 
@@ -76,7 +78,7 @@ def sites(tree: ast.Module) -> Iterator[Site]:
             first = getattr(part, "lineno", node.lineno)
             for operator, said, change in _changes(part):
                 place, last = numbers[id(part)], part.end_lineno or first
-                yield Site(function, place, operator, said, change, first, last, part.col_offset)
+                yield Site(function, place, operator, said, change, first, last, part.col_offset, node.lineno)
 
 
 def functions(body: Iterable[ast.stmt], prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:

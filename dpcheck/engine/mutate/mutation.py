@@ -40,7 +40,8 @@ class Mutation:
         family: what is changed.
         target: label of the claim or algorithm, or `<module>:<function>`.
         operator: what was done, in the words of the table ("factor up", "term dropped", …).
-        said: the change itself ("× 2", "line 84: eta * 2").
+        said: the change itself ("× 2", "+12:8 eta * 2": of the function's twelfth line).
+        where: file and line as they are now, for code.
         apply: makes it, in this process, for good.
         reads: labels of claims of which a check must read a bound to notice it.
         lines: places of which a check must run a line to notice it.
@@ -59,6 +60,7 @@ class Mutation:
     argued: str = ""
     lookalike: bool = False
     state: str = ""
+    where: str = ""
 
     @property
     def key(self) -> str:
@@ -106,6 +108,7 @@ class Trial:
     blind: tuple[str, ...] = ()
     tried: int = 0
     seconds: float = 0.0
+    where: str = field(default="", compare=False)
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -116,5 +119,7 @@ class Trial:
 
     @classmethod
     def of(cls, mutation: Mutation, fate: Fate, **fields: Any) -> Trial:
-        same = {name: getattr(mutation, name) for name in ("key", "family", "paper", "target", "operator", "said")}
+        same = {
+            name: getattr(mutation, name) for name in ("key", "family", "paper", "target", "operator", "said", "where")
+        }
         return cls(**same, fate=fate, **fields)

@@ -57,7 +57,7 @@ def of_algorithms(kinds: Iterable[type[Algorithm[Any]]]) -> list[Mutation]:
     found: dict[str, Mutation] = {}
     for kind in kinds:
         for mutation in of_algorithm(kind):
-            found.setdefault(mutation.said if mutation.operator == ITERATES else mutation.key, mutation)
+            found.setdefault(mutation.where or mutation.key, mutation)
     return list(found.values())
 
 
@@ -134,10 +134,11 @@ def _other_iterates(kind: type[Algorithm[Any]]) -> Iterator[Mutation]:
             if part.id not in other:
                 continue
             line, change = part.lineno, functools.partial(_named, other[part.id])
-            said = f"{path.name}:{line}: {other[part.id]} for {part.id}"
-            site = code.Site(function, numbers[id(part)], ITERATES, said, change, line, line, part.col_offset)
+            said, column = f"{other[part.id]} for {part.id} in {function}", part.col_offset
+            site = code.Site(function, numbers[id(part)], ITERATES, said, change, line, line, column, node.lineno)
             apply = functools.partial(code.apply, getattr(module, "__name__", ""), path, site)
-            yield Mutation("null", kind.label, ITERATES, said, apply, lines=((str(path), line, line),))
+            where, lines = f"{path.name}:{line}", ((str(path), line, line),)
+            yield Mutation("null", kind.label, ITERATES, said, apply, lines=lines, where=where)
 
 
 def _answered(function: ast.FunctionDef) -> Iterator[ast.Name]:

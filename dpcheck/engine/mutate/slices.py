@@ -9,6 +9,7 @@ definitions, functions behind decorators of one's own, all of a module that is n
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import inspect
 import re
@@ -67,7 +68,12 @@ class Slice:
     digest: str
 
     def reads(self, label: str) -> bool:
-        return label in self.labels or any(label.startswith(text) for text in self.begun)
+        """Whether a label, or another reading of its statement, is named, or may be put together."""
+        return label.partition("@")[0] in self.statements or any(label.startswith(text) for text in self.begun)
+
+    @functools.cached_property
+    def statements(self) -> frozenset[str]:
+        return frozenset(label.partition("@")[0] for label in self.labels)
 
 
 class Slices:
@@ -272,12 +278,8 @@ class _Said:
         every = [part for node in nodes for part in ast.walk(node)]
         texts = {part.value for part in every if isinstance(part, ast.Constant) and isinstance(part.value, str)}
         labels = {text for text in texts if LABEL.fullmatch(text)}
-        parts = {id(each) for part in every if isinstance(part, ast.JoinedStr | ast.BinOp) for each in ast.walk(part)}
-        begun = {
-            part.value
-            for part in every
-            if id(part) in parts and isinstance(part, ast.Constant) and isinstance(part.value, str)
-        }
+        joined = [part for part in every if isinstance(part, ast.JoinedStr | ast.BinOp)]
+        begun = {value for each in joined for part in ast.iter_child_nodes(each) if (value := _text(part))}
         attributes = [part for part in every if isinstance(part, ast.Attribute)]
         return cls(
             hashlib.sha256("\n".join(map(ast.dump, nodes)).encode()).hexdigest(),
@@ -287,6 +289,10 @@ class _Said:
             frozenset(labels),
             frozenset(text for text in begun if BEGUN.fullmatch(text)),
         )
+
+
+def _text(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _home(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from dpcheck.errors import StoreError
 
 NAME = "mutants.jsonl"
 """Of the file, in the folder of the report."""
+UNREAD = "no check reads this bound"
 OF_TRIAL = ("operator", "said", "fate", "by", "blind", "reason")
 Counts = Mapping[tuple[str, str], Mapping[str, int]]
 
@@ -41,6 +43,18 @@ class Table:
     def of(self, label: str) -> list[Trial]:
         """The mutants of a claim or an algorithm."""
         return [trial for family in FAMILIES for trial in self.trials.get((family, label), [])]
+
+    def said(self, label: str) -> str:
+        """What stands beside the verdicts of a label; "" where nothing is known."""
+        found = self.resolutions.get(label)
+        parts = [] if found is None else [str(found) if found.up_by or found.down_by or label in self.heard else UNREAD]
+        parts += [sentence(self.of(label))]
+        return "; ".join(part for part in parts if part)
+
+    @functools.cached_property
+    def heard(self) -> frozenset[str]:
+        """Labels of the claims that some check reads."""
+        return frozenset(label for labels in self.reads.values() for label in labels)
 
     def all(self) -> Iterator[Trial]:
         for trials in self.trials.values():
@@ -181,17 +195,17 @@ def sentence(trials: Sequence[Trial]) -> str:
     return "; ".join(said)
 
 
-def ordered(counts: Counts) -> list[tuple[str, str, Mapping[str, int]]]:
-    """(paper, family, fates), in order."""
-    return [
-        (paper, family, counts[paper, family])
-        for paper, family in sorted(counts, key=lambda k: (k[0], FAMILIES.index(k[1])))
-    ]
-
-
-def columns(counts: Counts) -> list[str]:
-    """The fates that occur, in order."""
-    return [fate for fate in FATES if any(fate in row for row in counts.values())]
+def rows(trials: Iterable[Trial]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the table of what became of mutants: paper, family, how many, and each fate that occurs."""
+    counts = counted(trials)
+    fates = [fate for fate in FATES if any(fate in row for row in counts.values())]
+    found = []
+    for family in FAMILIES:
+        for (paper, of), row in sorted(counts.items()):
+            if of == family:
+                tried = [f"{sum(row.values()):,}", f"{100 * share(row):.0f} %", *(f"{row.get(f, 0):,}" for f in fates)]
+                found.append([paper or "shared", family, *tried])
+    return ["paper", "family", "tried", "noticed", *fates], sorted(found, key=lambda row: row[0])
 
 
 RARE = 1e-3

@@ -33,6 +33,8 @@ SPARE = 10.0
 """And how many more than three times their traces they may take, before they count as endless."""
 STUCK = 3
 """Checks that end in an exception before a mutant is given up."""
+PROTECTING = ("privacy", "sensitivity", "stability")
+"""Kinds of checks that no correct look-alike may upset, whatever they say of it."""
 JUDGING = ("risk", "rate", "accuracy")
 """Kinds of checks that judge an algorithm by its answer."""
 ENGINE = PACKAGE / "engine"
@@ -258,10 +260,14 @@ class Trials:
         return {**ended, "seconds": time.process_time() - begun}
 
 
-@functools.cache
 def _layout(name: str) -> str:
     """Which code stands on which line of a file, whatever its comments."""
-    codes = [compile(Path(name).read_bytes(), name, "exec", dont_inherit=True)]
+    return _laid_out(Path(name).read_bytes())
+
+
+@functools.lru_cache(maxsize=512)
+def _laid_out(source: bytes) -> str:
+    codes = [compile(source, "", "exec", dont_inherit=True)]
     found = []
     while codes:
         code = codes.pop()
@@ -308,8 +314,9 @@ def noticed(catalogue: Catalogue, check: Check, size: Size, seed: int) -> tuple[
         return Notice(check.id, "crashed", _short(error)), ""
     if verdict.outcome in check.expect:
         return None, said(verdict)
-    refutes = verdict.outcome is Outcome.REFUTED and strength(check) == "measured"
-    return Notice(check.id, strength(check), f"{verdict.outcome.value}: {verdict.reason}"[:300], refutes), said(verdict)
+    kind = strength(check)
+    refutes = kind == "measured" and (verdict.outcome is Outcome.REFUTED or check.kind in PROTECTING)
+    return Notice(check.id, kind, f"{verdict.outcome.value}: {verdict.reason}"[:300], refutes), said(verdict)
 
 
 def strength(check: Check) -> Fate:

@@ -1,0 +1,115 @@
+"""Section 4: Theorem 3."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from dpcheck.algorithms.tsybakov import IteratedLocalised
+from dpcheck.checks import Context, by_size, check, together
+from dpcheck.harness import accuracy
+from dpcheck.verdicts import Point, Verdict, holds, refuted
+
+from .cases import (
+    asked,
+    exponents,
+    iterated,
+    on_a_well,
+    priced,
+    reach,
+    refuted_by_plan,
+)
+
+
+@check(
+    "tsybakov/thm-3",
+    kind="transcription",
+    grid={"label": ("tsybakov/thm-3", "tsybakov/thm-3@phases")},
+    also=("tsybakov/thm-3@phases",),
+)
+def exponents_of_theorem_3(context: Context, *, label: str) -> Verdict:
+    """The same times theta/(theta-1) = 2, and -1 in lambda."""
+    return exponents(label, 2.0)
+
+
+LAST_CALLS = together("log2_log2_n factor logs", (4, 100, 0), (5, 10**5, 0), (6, 10**4, 3))
+
+
+@check(
+    "tsybakov/thm-3",
+    kind="risk",
+    grid={"theta": (2, 3), "instance": by_size(LAST_CALLS[:2], LAST_CALLS)},
+    expect="refuted",
+)
+def last_printed_call_ends_at_the_wrong_end(context: Context, *, theta: int, instance: tuple[int, int, int]) -> Verdict:
+    """Algorithm 5 as printed, projected, theta_bar = 2 and n = 2^16, 2^32, 2^64: the noise of its last call will do."""
+    log_log_n, factor, logs = instance
+    n = 2 ** (2**log_log_n)
+    algorithm = IteratedLocalised(project=True, solver="limit", theta_bar=2.0)
+    phases = algorithm.schedule(asked(n), n).phases[-1].inner.phases
+    left = 2 - reach(phases[1:])
+    return refuted_by_plan(
+        context, algorithm, n, phases[0], left, "thm_3_risk", k=2, log_log_n=log_log_n, theta=theta, factor=factor,
+        logs=logs,
+    )  # fmt: skip
+
+
+def even_parts(j: int) -> int:
+    """The size that Algorithm 5 splits, at theta_bar = 2, into a first part of 2^j records and doublings of it."""
+    n = 2.0**j
+    for _ in range(100):
+        n = 2.0**j * math.log2(n)
+    return math.ceil(n)
+
+
+@check("tsybakov/thm-3@derived", kind="accuracy", grid={"theta_bar": (1.5, 2.0)})
+def exponent_of_the_iterated_guarantee(context: Context, *, theta_bar: float) -> Verdict:
+    """theta = 2, lambda = 1/2: local slopes of the guarantee in n, which tend to -1/2 and not to the claimed -1."""
+    logs = [10.0, 16.0, 24.0, 40.0, 60.0, 128.0, 512.0]
+    values = [iterated_guarantee(x, theta_bar) for x in logs]
+    slopes = [math.log2(b / a) / (y - x) for (x, a), (y, b) in itertools.pairwise(zip(logs, values, strict=True))]
+    points = [Point(x=x, value=s, bound=-1.0, series=f"theta_bar = {theta_bar:g}") for x, s in zip(logs, slopes)]  # noqa: B905
+    numbers = {f"slope from 2^{x:g}": s for x, s in zip(logs, slopes)}  # noqa: B905
+    floors = []
+    for x, value in zip(logs, values, strict=True):
+        calls = math.floor(math.log(2, theta_bar) * math.log2(x))
+        floors.append(2.0 ** -(calls - 1) * (2.0 ** (calls - 1 + x) / x ** math.log(2, theta_bar)) ** -0.5 / 2 / value)
+    found = accuracy.never_violated(
+        floors, 1.0, statement="R_{l-1} E/2 <= the guarantee", evidence="certificate", tolerance=1e-9,
+        covers="(D^2/R + R) E/2 >= R E/2 in the last call",
+    )  # fmt: skip
+    make = holds if found.outcome == "holds" and abs(slopes[-1] + 0.5) < 0.05 else refuted
+    said = f"slopes {', '.join(f'{s:.2f}' for s in slopes)} from 2^10 to 2^512: -1/2 in the end, where -1 is claimed"
+    axes = ("log2 n", "local slope")
+    return make(said, "certificate", numbers=numbers, points=points, axes=axes, dashed="claimed slope")
+
+
+def iterated_guarantee(log_n: float, theta_bar: float) -> float:
+    """Excess that (D^2/R + R) n_i^(-1/2)/2 allows after the last call: D the true distance, R halving from 1."""
+    calls = math.floor(math.log(2, theta_bar) * math.log2(log_n))
+    D, R, excess = 1.0, 1.0, math.inf
+    for i in range(1, calls + 1):
+        size = 2.0 ** (i - 1 + log_n) / log_n ** math.log(2, theta_bar)
+        excess = (D**2 / R + R) * size**-0.5 / 2
+        D, R = (2 * excess) ** 0.5, R / 2
+    return excess
+
+
+PARTS = by_size(*([even_parts(j) for j in js] for js in ((34, 42, 50), range(28, 53, 2), range(28, 53))))
+"""Sizes that leave no record over: the roundings of the parts to powers of two would scatter the slopes."""
+
+
+@check(
+    "tsybakov/thm-3@phases",
+    kind="rate",
+    grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": PARTS},
+    conclude=priced("n", axis="mean excess risk"),
+    expect=("refuted", "consistent", "undecided"),
+)
+def iterated_risk_under_growth(context: Context, *, theta: float, k: float, n: int) -> dict[str, float]:
+    """Algorithm 5 with corrected phases on power wells: its domain does not shrink, and its risk is behind the order.
+
+    There are 5 calls from n = 2^32 to 2^63, and what a call makes of a well of exponent 2 tends to τ^((4 + 2/k)/3):
+    n^(-5/6) and n^(-9/8) at k = 2, 4, where the order has n^-1 and n^(-3/2).
+    """
+    return on_a_well(context, "tsybakov/thm-3@phases", iterated(k), theta, k, n)

@@ -1,0 +1,251 @@
+"""The printed lines, replayed: from the coins and releases of a run, what every other core and the answer must be."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpcheck.algorithms.user_level.minibatch import Batches
+from dpcheck.checks import Context
+from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Algorithm, Array, Problem, Rng
+from dpcheck.running import Fixed, Run
+from dpcheck.verdicts import Verdict, differs, undecided
+
+from .cases import stated_each
+
+PASS = 0.8
+"""4C/5 and 4K/5: the score that passes."""
+
+
+KEPT = ("halts", "projections", "outliers removed for certain", "points removed by a coin")
+EMPTY = "empty sets"
+MINIBATCHES = "minibatches"
+"""Devices of `Tape.met`."""
+
+
+class OtherLine(Exception):
+    """A run tossed or released something else than the printed line does."""
+
+
+class Tape:
+    """What a run tossed and released, in order, and what the lines say that it should have released.
+
+    Attributes:
+        live: (trials,) those that have not halted.
+        met: how often each device of the lines acted.
+    """
+
+    def __init__(self, run: Run[Any]) -> None:
+        self._run = run
+        self._coins, self._entries = list(run.transcript.coins), list(run.transcript.entries)
+        self._pairs: list[tuple[Array, Array]] = []
+        self.live = np.ones(run.trials, dtype=bool)
+        self.met: Counter[str] = Counter()
+
+    def coin(self) -> Any:
+        if not self._coins:
+            raise OtherLine("the lines toss more coins than the run")
+        return self._coins.pop(0)
+
+    def released(self, name: str, core: Array, noise: float) -> Array:
+        """What came out; `core` is what the line releases, under a law of this scale."""
+        if not self._entries or self._entries[0].name != name:
+            raise OtherLine(
+                f"the lines release {name!r}, the run {self._entries[0].name if self._entries else 'nothing'!r}"
+            )
+        entry, law = self._entries.pop(0), self._run.find(name).law
+        if not math.isclose(law.noise, noise, rel_tol=1e-12):
+            raise OtherLine(f"the noise of {name!r} has the scale {law.noise:.6g}, the line's {noise:.6g}")
+        if entry.core.shape != core.shape:
+            raise OtherLine(f"the core of {name!r} has the shape {entry.core.shape}, the line's {core.shape}")
+        self._pairs.append((entry.core[self.live], core[self.live]))
+        return entry.output
+
+    def passes(self, where: Array) -> None:
+        """Trials that fail halt here."""
+        self.met["halts"] += int((self.live & ~where).sum())
+        self.live = self.live & where
+
+    def projected(self, work: Any, point: Array) -> Array:
+        found = np.asarray(work.project(point))
+        self.met["projections"] += int((np.abs(found - point).max(axis=-1) > 1e-9).sum())
+        return found
+
+    def kept_mean(self, points: Array, near: Array, fallback: Array) -> Array:
+        """Each point with the printed probability of its h_j, by a coin of its own: (trials, C, d) -> (trials, d)."""
+        chance = stated_each("user_level/proc-outlier-removal", h=near.sum(axis=2), C=points.shape[1])
+        keep = self.coin() < chance
+        self.met["outliers removed for certain"] += int((chance[self.live] == 0).sum())
+        self.met["points removed by a coin"] += int((~keep & (chance > 0))[self.live].sum())
+        self.met[EMPTY] += int((~keep.any(axis=1))[self.live].sum())
+        return np.stack([p[k].mean(axis=0) if k.any() else f for p, k, f in zip(points, keep, fallback, strict=True)])
+
+    def judged(self, found: Array, answer: Array, devices: tuple[str, ...]) -> Verdict:
+        """Every core of a live trial and every answer against the lines, on a run in which all these devices acted."""
+        idle = [name for name in devices if not self.met[name]]
+        if idle or self._coins or self._entries:
+            left = f"{len(self._coins)} coins and {len(self._entries)} releases more than the lines have"
+            return undecided(f"no {', no '.join(idle)} in this run", "exact") if idle else differs(left, "exact")
+        pairs = [*self._pairs, (found, answer)]
+        left, right = (np.concatenate([np.ravel(pair[side]) for pair in pairs]) for side in (0, 1))
+        off = (left - right) / (1 + np.abs(right))
+        return agree(1 + off, np.ones(len(off)), "every core and the answer over the line's", tolerance=1e-9)
+
+
+Lines = Callable[[Tape, Any, Any, Array, Array], Array]
+"""(tape, workload, schedule, data, start) -> the answer of the lines."""
+
+
+def replayed(
+    context: Context, algorithm: Algorithm[Any], work: Any, told: Problem, values: Array, lines: Lines,
+    devices: tuple[str, ...] = (),
+) -> Verdict:  # fmt: skip
+    """Runs an algorithm on data (trials, n, *record), from a start that is not the centre, and replays it."""
+    trials, n = values.shape[:2]
+    start = work.project(np.broadcast_to(0.3 / np.arange(1, told.constants.d + 1), (1, told.constants.d)))
+    plan = algorithm.schedule(told, n)
+    run: Run[Any] = Run(plan, trials, context.rng("run"))
+    found = np.asarray(algorithm.execute(run, work, Fixed(values), start))
+    tape = Tape(run)
+    try:
+        answer = lines(tape, work, plan, values, np.broadcast_to(start, (trials, start.shape[1])))
+    except OtherLine as error:
+        return differs(str(error), "exact")
+    if found.shape != answer.shape:
+        return differs(f"the answer has the shape {found.shape}, that of the lines {answer.shape}", "exact")
+    return tape.judged(found, answer, devices)
+
+
+def three_kinds(rng: Rng, trials: int, n: int, m: int, middle: float) -> Array:
+    """Users near 1/10, some who see a part of them, and some far away, more of these from trial to trial.
+
+    (trials, n, m, 2); in the last quarter of the trials there are two halves, so that nothing is sure to be kept.
+    """
+    own, other = rng.standard_normal((2, trials, n, m, 2))
+    share = np.linspace(0, 0.2, trials)
+    share[-trials // 4 :] = 1.0
+    kind = rng.random((trials, n))
+    shift = np.where(kind < share[:, None] / 2, middle, 0.0) + np.where(kind > 1 - share[:, None] / 2, 3.0, 0.0)
+    return 0.1 + 0.1 * (own[:, :, :1] + other) + shift[:, :, None, None] * np.array([1.0, -0.5])
+
+
+def distances(points: Array) -> Array:
+    """Of all ordered pairs: (trials, C, d) -> (trials, C, C)."""
+    return np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
+
+
+def taken(values: Array, order: Array) -> Array:
+    """Rows by their numbers, of each leading index apart."""
+    return np.take_along_axis(values, order.reshape(*order.shape, *[1] * (values.ndim - order.ndim)), order.ndim - 1)
+
+
+def averaged_sgd(tape: Tape, work: Any, samples: Array, eta: float, start: Array) -> Array:
+    """x_0 + ... + x_{T-1} over T, of C sequences: (trials, C, T, d) -> (trials, C, d)."""
+    iterates = [np.broadcast_to(start[:, None], samples[:, :, 0].shape)]
+    for t in range(samples.shape[2] - 1):
+        iterates.append(tape.projected(work, iterates[-1] - eta * work.gradient(iterates[-1], samples[:, :, t])))
+    return np.mean(iterates, axis=0)
+
+
+def algorithm_1(shuffled: bool, projects: bool) -> Lines:
+    """Split users, run SGD in groups, test the score, keep the mean of those near most others."""
+
+    def lines(tape: Tape, work: Any, plan: Any, values: Array, start: Array) -> Array:
+        x = start
+        for row in plan.phases:
+            users = values[:, row.start : row.start + row.groups * row.members]
+            users = taken(users, tape.coin()) if shuffled else users
+            samples = users.reshape(len(users), row.groups, row.steps, -1)
+            samples = taken(samples, tape.coin()) if shuffled else samples
+            points = averaged_sgd(tape, work.each, samples, row.eta, x)
+            apart = distances(points)
+            score = (apart <= row.tau).sum(axis=(1, 2))[:, None] / row.groups
+            noisy = tape.released(f"phase {row.i}/score", score, row.test)
+            tape.passes(noisy[:, 0] >= PASS * row.groups)
+            mean = tape.kept_mean(points, apart <= 2 * row.tau, x)
+            point = tape.released(f"phase {row.i}/mean", mean, row.sigma)
+            x = np.where(tape.live[:, None], tape.projected(work, point) if projects else point, x)
+        return np.where(tape.live[:, None], x, start)
+
+    return lines
+
+
+def algorithm_2(tape: Tape, work: Any, row: Batches, name: str, values: Array, centre: Array) -> Array:
+    """AC-SA as Ghadimi and Lan print it, on private gradients of users near most others: the last x of the stages."""
+    x, mu = centre, row.weight
+    coin = tape.coin() if row.threshold == "once" else 0.0
+    for stage in row.stages()[0]:
+        w = x
+        for t in range(1, stage.steps + 1):
+            a, gamma = 2 / (t + 1), 4 * stage.upsilon / (t * (t + 1))
+            weights = (1 - a) * (mu + gamma), a * ((1 - a) * mu + gamma)
+            middle = (weights[0] * x + weights[1] * w) / (gamma + (1 - a**2) * mu)
+            coin = tape.coin() if row.threshold == "inside" else coin
+            g = _private_gradient(tape, work, row, name, values, middle, coin)
+            slope = np.where(tape.live[:, None], g, 0.0) + mu * (middle - centre)
+            # argmin a (<slope, w> + mu/2 |w - middle|^2) + ((1 - a) mu + gamma)/2 |w - w_{t-1}|^2 over the domain
+            step = (a * mu * middle + ((1 - a) * mu + gamma) * w - a * slope) / (mu + gamma)
+            w = tape.projected(work, step)
+            x = a * w + (1 - a) * x
+    return np.asarray(x)
+
+
+def _private_gradient(tape: Tape, work: Any, row: Batches, name: str, values: Array, middle: Array, coin: Any) -> Array:
+    users = values
+    if not row.whole:
+        chosen = tape.coin()
+        if row.sampling == "without-replacement" and (np.diff(np.sort(chosen, axis=1)) == 0).any():
+            raise OtherLine("a minibatch of distinct users holds one of them twice")
+        users = taken(values, chosen)
+        tape.met[MINIBATCHES] += 1
+    points = np.broadcast_to(middle[:, None, None], users.shape)
+    if row.shift:
+        shifts = tape.coin()
+        longest = np.linalg.norm(shifts, axis=-1).max()
+        if not 0.9 * row.shift < longest <= row.shift * (1 + 1e-9):
+            raise OtherLine(f"the longest shift is {longest:.4g}, the radius {row.shift:.4g}")
+        points = points + shifts
+    gradients = np.mean([work.each.gradient(points[:, :, j], users[:, :, j]) for j in range(users.shape[2])], axis=0)
+    near = distances(gradients) <= 2 * row.tau
+    score = near.sum(axis=(1, 2))[:, None] / row.batch
+    bit = tape.released(f"{name}bit", score - PASS * row.batch - coin, 2 * row.test)
+    tape.passes(bit[:, 0] == 1)
+    return tape.released(f"{name}gradient", tape.kept_mean(gradients, near, np.zeros_like(middle)), row.sigma)
+
+
+def one_phase(tape: Tape, work: Any, plan: Any, values: Array, start: Array) -> Array:
+    """Algorithm 2 by itself."""
+    found = algorithm_2(tape, work, plan.phases[0], "", values, start)
+    return np.where(tape.live[:, None], found, start)
+
+
+def algorithm_3(tape: Tape, work: Any, plan: Any, values: Array, start: Array, prefix: str = "") -> Array:
+    """Algorithm 2 on fresh users, regularised around the point before."""
+    x = start
+    for row in plan.phases:
+        x = algorithm_2(tape, work, row, f"{prefix}phase {row.i}/", values[:, row.start : row.start + row.users], x)
+    return np.where(tape.live[:, None], x, start)
+
+
+def restarts(tape: Tape, work: Any, plan: Any, values: Array, start: Array) -> Array:
+    """Algorithm 3 round after round; a halted trial stays where its round began."""
+    x = start
+    for each in plan.phases:
+        users = values[:, each.start : each.start + each.users]
+        x = algorithm_3(tape, work, each.inner, users, x, f"round {each.i}/")
+    return x
+
+
+def group_privacy(tape: Tape, work: Any, plan: Any, values: Array, start: Array) -> Array:
+    """Passes of SGD, sample by sample, and the projected noisy average of each."""
+    x = start
+    for row in plan.phases:
+        samples = values[:, row.start : row.start + row.users].reshape(len(values), 1, row.steps, -1)
+        mean = averaged_sgd(tape, work.each, samples, row.eta, x)[:, 0]
+        x = tape.projected(work, tape.released(f"phase {row.i}/point", mean, row.sigma))
+    return x

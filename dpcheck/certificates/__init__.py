@@ -1,0 +1,167 @@
+"""Certificates: bounds that are proved for every function of a class, in any dimension.
+
+`problems` says which runs, `statements` which of the papers' statements are about them, `solving` finds the proofs and
+`worst` the functions that show how good a bound is; `checker` stands alone and trusts none of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcheck.certificates import checker
+from dpcheck.errors import InvalidInput, UnknownLabel, WitnessRejected
+
+if TYPE_CHECKING:
+    from dpcheck.certificates.statements import Instance
+    from dpcheck.claims import Claim
+
+FORMAT = "dpcheck certificates 1"
+FOLDER = "certificates"
+
+
+@dataclass(frozen=True)
+class Certified:
+    """What one certificate shows of one run of a statement.
+
+    Attributes:
+        claimed: the paper's bound there; `bound`: what is proved, `attained`: what some function reaches.
+    """
+
+    label: str
+    instance: str
+    claimed: Fraction
+    bound: Fraction | None
+    attained: Fraction | None
+    refutes: bool
+
+    @property
+    def ratio(self) -> float:
+        """The exact worst case over the printed bound, as well as it is known; NaN where both are zero."""
+        exact = self.attained if self.refutes or self.bound is None else self.bound
+        return float(exact / self.claimed) if self.claimed and exact is not None else float("nan")
+
+
+def instances(label: str) -> tuple[Instance, ...]:
+    """The runs that are certified under a label. Raises `UnknownLabel` where there are none."""
+    from dpcheck.certificates.statements import CERTIFIED
+
+    if label not in CERTIFIED:
+        raise UnknownLabel(label, CERTIFIED)
+    return CERTIFIED[label]
+
+
+def certify(claim: Claim, instance: Instance) -> dict[str, Any]:
+    """One certificate, found and then checked as anybody else would.
+
+    Raises:
+        InvalidInput: none was found, or it does not show what is expected of the statement.
+        MissingExtra: the extra 'certificates' is not installed.
+    """
+    from dpcheck.certificates import solving, worst
+
+    claimed = instance.claimed(claim)
+    found: dict[str, Any] = _described(claim, instance)
+    refutes = instance.expected == "refuted"
+    if not refutes:
+        proof, _ = solving.prove(instance.problem, instance.rationals, target=claimed)
+        found["bound"] = str(proof.bound)
+        found["multipliers"] = {str(i): str(y) for i, y in enumerate(proof.multipliers) if y}
+        found["pivots"] = [str(pivot) for pivot in proof.pivots]
+    if instance.attained:
+        size, vectors = worst.worst(instance.problem, instance.rationals, least=claimed if refutes else None)
+        found["attained"] = str(size)
+        found["vectors"] = {str(i): [str(v) for v in row] for i, row in sorted(vectors.items())}
+    _judged(claim, instance, found)
+    return found
+
+
+def verify(document: Any, claim: Claim) -> Iterator[Certified]:
+    """What the certificates of a document show of a claim, each checked exactly.
+
+    Raises:
+        WitnessRejected: one proves nothing, or something else than it says.
+    """
+    if not isinstance(document, dict) or document.keys() != {"format", "label", "certificates"}:
+        raise WitnessRejected(f"not a document of certificates; it has format, label and certificates ({FORMAT!r})")
+    if document["format"] != FORMAT or document["label"] != claim.label:
+        raise WitnessRejected(
+            f"certificates of {document['label']!r} in format {document['format']!r} are not {claim.label}'s"
+        )
+    known = {instance.name: instance for instance in instances(claim.label)}
+    seen = set()
+    if not isinstance(document["certificates"], list) or not document["certificates"]:
+        raise WitnessRejected(
+            f"{claim.label}: there is no certificate in the file; `dpcheck certify {claim.label}` finds them"
+        )
+    for certificate in document["certificates"]:
+        name = certificate.get("instance") if isinstance(certificate, dict) else None
+        if not isinstance(name, str) or name not in known or name in seen:
+            raise WitnessRejected(f"{claim.label}: {str(name)[:60]!r} is no run of this statement, or given twice")
+        seen.add(name)
+        yield _judged(claim, known[name], certificate)
+
+
+def _described(claim: Claim, instance: Instance) -> dict[str, Any]:
+    """All of a certificate that follows from its label and the name of its run."""
+    return {
+        "instance": instance.name,
+        "words": instance.words,
+        "claim": instance.display or str(claim.explicit),
+        "squared": "yes" if instance.squared else "no",
+        "claimed": str(instance.claimed(claim)),
+        "parameters": {name: str(value) for name, value in instance.rationals.items()},
+        "problem": list(instance.problem),
+    }
+
+
+def _judged(claim: Claim, instance: Instance, certificate: dict[str, Any]) -> Certified:
+    """A certificate that is about this run, proves what it says, and as much as is expected."""
+    said = f"{claim.label}, {instance.name}"
+    refutes = instance.expected == "refuted"
+    proof = set() if refutes else {"bound", "multipliers", "pivots"}
+    shown = {"attained", "vectors"} if instance.attained else set()
+    expected = _described(claim, instance)
+    for name, value in expected.items():
+        if certificate.get(name) != value:
+            raise WitnessRejected(f"{said}: {name} is not that of the statement, which is {str(value)[:80]}")
+    if certificate.keys() != expected.keys() | proof | shown:
+        raise WitnessRejected(f"{said}: it has the parts {', '.join(sorted(certificate))}, and others are needed")
+    try:
+        bound, attained = checker.check(certificate)
+    except Exception as error:
+        raise WitnessRejected(f"{said}: {error}") from error
+    claimed = instance.claimed(claim)
+    if refutes and not (attained is not None and attained > claimed):
+        raise WitnessRejected(f"{said}: {attained} does not exceed {claimed}")
+    if not refutes and not (bound is not None and bound <= claimed):
+        raise WitnessRejected(f"{said}: the bound {bound} that is proved is not below the claimed {claimed}")
+    return Certified(claim.label, instance.name, claimed, bound, attained, refutes)
+
+
+def path_of(label: str, root: Path) -> Path:
+    """Where the certificates of a statement are kept, under the folder of reports."""
+    paper, _, item = label.partition("/")
+    return root / FOLDER / paper / f"{item.replace('@', '-')}.json"
+
+
+def written(label: str, certificates: list[dict[str, Any]]) -> str:
+    """A document as it is kept: one line a part, so that a diff shows what changed."""
+    document = {"format": FORMAT, "label": label, "certificates": certificates}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def load(path: Path) -> Any:
+    """What stands in a file, of bounded size. Raises `InvalidInput` where it is no JSON."""
+    with path.open(encoding="utf-8") as file:
+        text = file.read(2**20 + 1)
+    if len(text) > 2**20:
+        raise InvalidInput(f"{path} is larger than a megabyte, which no document of certificates is")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path} is no JSON: {error}") from error

@@ -1,0 +1,234 @@
+"""Checks certificates of dpcheck exactly, with nothing but Python's standard library: python checker.py FILE.json…
+
+A certificate proves a bound for every function of a class, in any dimension. Its problem is a run, line by line:
+classes of functions (`f = convex(L=1)`), what is computed (`x1 = x0 - eta*gradient(f, x0)`), hypotheses (`assume`) and
+the number in question (`bound`). The inequalities r <= 0 that hold in such a run, whatever the functions, are written
+down here and never read from the file, which gives a multiplier y >= 0 of each. Then bound - quantity + sum y r is a
+quadratic form in the unknown vectors. Its matrix S is worked out here; if S is positive semidefinite, by exact
+elimination, the bound holds. `attained` is the quantity at vectors that satisfy every r <= 0: by interpolation there
+are functions of the class that have these values and subgradients there.
+"""
+
+import ast
+import json
+import operator
+import re
+import sys
+from fractions import Fraction
+
+SIGNS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.MatMult: operator.matmul}
+
+
+class Form(dict):
+    """A vector {i: c}, or a number {(i, j): c} made of products of vectors; (0, 0), a unit's square, is 1."""
+
+    def __add__(self, other):
+        other = other if isinstance(other, dict) else {(0, 0): other}
+        total = {key: self.get(key, 0) + other.get(key, 0) for key in {**self, **other}}
+        if len({type(key) for key in total}) > 1:
+            raise ValueError("a vector and a number are added")
+        return Form({key: c for key, c in total.items() if c != 0})
+
+    def __mul__(self, c):
+        if isinstance(c, dict):
+            raise ValueError("the product of two unknowns is @")
+        return Form({key: own * c for key, own in self.items() if c != 0})
+
+    def __matmul__(self, other):
+        if not all(isinstance(i, int) for i in (*self, *other)):
+            raise ValueError("@ takes two vectors")
+        total = Form()
+        for i, a in self.items():
+            for j, b in other.items():
+                key = (min(i, j), max(i, j))
+                total[key] = total.get(key, 0) + a * b
+        return total
+
+    def __sub__(self, other):
+        return self + other * -1
+
+    __rmul__, __radd__ = __mul__, __add__
+
+
+class Function:
+    """Convex, `mu` strongly so, 1/s-smooth if s > 0 and L-Lipschitz if L is given; in any norm, or the Euclidean."""
+
+    def __init__(self, run, any_norm=False, L=None, mu=Fraction(0), s=Fraction(0)):
+        if (any_norm and s != 0) or mu < 0 or s < 0 or not mu * s < 1:
+            raise ValueError("a class needs mu >= 0, s >= 0 and mu*s < 1, in any norm s = 0")
+        self.run, self.any, self.L, self.mu, self.s, self.known = run, any_norm, L, mu, s, []
+        run.classes.append(self)
+
+    def at(self, x, g=None):
+        """The subgradient that is answered at x (or g, which is one there) and the value."""
+        for known in self.known:
+            if g is None and known[0] == x:
+                return known
+        new = (x, self.run.vector(self.any) if g is None else g, self.run.value())
+        if self.L is not None and not self.any:
+            self.run.le(new[1] @ new[1] + -self.L * self.L)
+        for old in self.known:
+            for (u, p, e), (v, q, f) in ((old, new), (new, old)):
+                if self.any:
+                    length = self.run.distance(u, v)
+                    bent = length @ length * self.mu
+                    if self.L is not None:
+                        self.run.le(p @ (u - v) - self.run.unit @ length * self.L)
+                        self.run.le(p @ (v - u) - self.run.unit @ length * self.L)
+                else:
+                    bent = (p - q) @ (p - q) * self.s + (u - v) @ (u - v) * self.mu
+                    bent = (bent - (p - q) @ (u - v) * (2 * self.mu * self.s)) * (1 / (1 - self.mu * self.s))
+                self.run.le(e + p @ (v - u) + bent * Fraction(1, 2) - f)
+        self.known.append(new)
+        return new
+
+
+class Run:
+    """The unknowns of a problem and, in order, the inequalities r <= 0 that hold of them."""
+
+    def __init__(self, lines, parameters):
+        self.size, self.free, self.rows, self.classes, self.lengths, self.sets = 1, set(), [], [], {}, 0
+        self.unit, self.quantity = Form({0: Fraction(1)}), None
+        self.names = {"zero": Form(), "unit": self.unit, **parameters}
+        self.calls = {
+            "vector": self.vector, "point": lambda: self.vector(True), "number": self.value, "distance": self.distance,
+            "convex": lambda **kind: Function(self, **kind), "convex_any": lambda **kind: Function(self, True, **kind),
+            "gradient": lambda f, x: f.at(x)[1], "value": lambda f, x: f.at(x)[2],
+            "subgradient": lambda f, x, g: f.at(x, g)[2], "region": list, "inside": self.inside,
+            "project": self.project,
+        }  # fmt: skip
+        for line in lines:
+            if self.quantity is not None or len(line) > 5000 or self.size > 1000:
+                raise ValueError("`bound` is the last line, a line has at most 5000 characters, a problem 1000 vectors")
+            if found := re.fullmatch(r"assume (.*) <= (.*)", line):
+                self.le(Form() + self.evaluate(found[1]) - (Form() + self.evaluate(found[2])))
+            elif found := re.fullmatch(r"bound (.*)", line):
+                self.quantity = self.evaluate(found[1])
+            elif (found := re.fullmatch(r"([A-Za-z]\w*) = (.*)", line)) and found[1] not in self.names:
+                self.names[found[1]] = self.evaluate(found[2])
+            else:
+                raise ValueError(f"not a line of a problem, or a name given twice: {line[:80]!r}")
+
+    def evaluate(self, node):
+        match node if isinstance(node, ast.AST) else ast.parse(node, mode="eval").body:
+            case ast.Constant(value=int() as number) if not isinstance(number, bool):
+                return Fraction(number)
+            case ast.Name(id=name):
+                return self.names[name]
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                return self.evaluate(left) * (1 / self.evaluate(right))
+            case ast.BinOp(left=left, op=sign, right=right):
+                return SIGNS[type(sign)](self.evaluate(left), self.evaluate(right))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=more):
+                return self.calls[name](*map(self.evaluate, args), **{k.arg: self.evaluate(k.value) for k in more})
+        raise ValueError(f"not an expression of a problem: {ast.unparse(node)[:80]}")
+
+    def vector(self, free=False):
+        """An unknown vector; `free` where there is no inner product (any norm), only pairings."""
+        self.size += 1
+        self.free |= {self.size - 1} if free else set()
+        return Form({self.size - 1: Fraction(1)})
+
+    def value(self):
+        return self.unit @ self.vector(True)
+
+    def distance(self, x, y):
+        """The length of x - y in the norm of the problem, as a multiple of the unit."""
+        one, other = (tuple(sorted(z.items())) for z in (x - y, y - x))
+        if one not in self.lengths:
+            self.lengths[one] = self.lengths[other] = self.vector()
+            self.le(self.unit @ self.lengths[one] * -1)
+        return self.lengths[one]
+
+    def inside(self, region, x, normal=Form()):  # noqa: B008
+        """x lies in a closed convex set, and `normal` is normal to it there."""
+        for y, other in region:
+            self.le(normal @ (y - x))
+            self.le(other @ (x - y))
+        region.append((x, normal))
+        return x
+
+    def project(self, region, y):
+        normal = self.vector()
+        return self.inside(region, y - normal, normal)
+
+    def le(self, row):
+        if not all(isinstance(key, tuple) for key in row):
+            raise ValueError("an inequality is between numbers")
+        self.rows.append(row)
+
+
+def rational(text):
+    if not re.fullmatch(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?", text) or str(Fraction(text)) != text:
+        raise ValueError(f"not a rational in lowest terms: {text[:40]!r}")
+    return Fraction(text)
+
+
+def pivots(form, indices):
+    """Those of exact elimination, the last unknown first: none is negative, and a zero has a row of zeros."""
+    S = {i: {} for i in indices}
+    for (j, i), c in form.items():
+        S[i][j] = c if i == j else c / 2
+    found = []
+    for i in reversed(indices):
+        row = S.pop(i)
+        found.append(pivot := row.pop(i, Fraction(0)))
+        if pivot < 0 or (pivot == 0 and any(row.values())):
+            raise ValueError("the matrix is not positive semidefinite")
+        for j, a in row.items():
+            for k, b in row.items():
+                if k <= j and a and b:
+                    S[j][k] = S[j].get(k, Fraction(0)) - a * b / pivot
+    return found
+
+
+def size_of(form, given):
+    """A number where vectors and values are given; of vectors that are not equally long the shorter ends in zeros."""
+    products = {(i, j): sum(map(operator.mul, given[i], given[j])) if i else given[j][0] if j else 1 for i, j in form}
+    return sum((c * products[key] for key, c in form.items()), Fraction(0))
+
+
+def check(certificate):
+    """The bound that is proved and the size that is attained, None where none is given; raises for anything else."""
+    run = Run(certificate["problem"], {name: rational(text) for name, text in certificate["parameters"].items()})
+    bound = attained = None
+    if "multipliers" in certificate:
+        bound, form = rational(certificate["bound"]), rational(certificate["bound"]) + run.quantity * -1
+        for number, text in certificate["multipliers"].items():
+            if not (y := rational(text)) > 0 or number != str(int(number)) or int(number) < 0:
+                raise ValueError("a multiplier is positive, and its inequality is numbered from 0")
+            form += run.rows[int(number)] * y
+        if any(i in run.free or j in run.free for i, j in form):
+            raise ValueError("the multipliers do not cancel the values")
+        if pivots(form, [i for i in range(run.size) if i not in run.free]) != [*map(rational, certificate["pivots"])]:
+            raise ValueError("the pivots are others")
+    if "attained" in certificate:
+        given = {int(i): [*map(rational, row)] for i, row in certificate["vectors"].items()}  # a value is a row of one
+        if any(f.any or (f.mu and f.L is not None) for f in run.classes) or {*given} != {*range(1, run.size)}:
+            raise ValueError("these inequalities do not make a function, or an unknown is not given")
+
+        attained = rational(certificate["attained"])
+        if size_of(run.quantity, given) != attained or any(size_of(row, given) > 0 for row in run.rows):
+            raise ValueError("the vectors break an inequality, or attain another number")
+    if bound is None and attained is None:
+        raise ValueError("there is neither a bound nor a function that attains one")
+    return bound, attained
+
+
+def main(paths):
+    for path in paths:
+        try:
+            with open(path, encoding="utf-8") as file:
+                text = file.read(2**20 + 1)
+            certificates = json.loads(text if len(text) <= 2**20 else "")["certificates"]
+            found = [check(certificate) for certificate in certificates]
+        except Exception as error:  # whatever is amiss, nothing is proved
+            return print(f"{path}: REJECTED: {type(error).__name__}: {error}") or 1
+        for (bound, attained), certificate in zip(found, certificates, strict=True):
+            lines = "\n    ".join([str(certificate["parameters"]), *certificate["problem"]])
+            print(f"{path}: proved of every function\n    {lines}\n  is at most {bound}; of some it is {attained}")
+    return 0 if paths else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

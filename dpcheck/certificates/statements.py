@@ -1,0 +1,413 @@
+"""Which statements are certified: their runs, the numbers at which they are, and the claim's own bound there.
+
+A claim's bound is evaluated, never typed. What a statement says beside its formula is a `display`, with the formula
+that stands in its text or proof; where neither prints one, the words of the certificate say whose it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import sympy as sp
+
+from dpcheck.certificates import problems
+from dpcheck.claims import Claim
+from dpcheck.errors import InvalidInput
+
+Numbers = Mapping[str, Any]
+"""Integers, and rationals as text."""
+Outcome = Literal["certified", "refuted"]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One run of a statement.
+
+    Attributes:
+        name: what tells it from the statement's other runs.
+        words: what is proved.
+        problem: its lines.
+        parameters: what the names in them stand for, as rationals in text.
+        at: what the symbols of the claim's bound stand for.
+        squared: the run bounds the square of the claim's quantity.
+        display: the formula in the statement's text, of the parameters, where it is not the claim's bound.
+        expected: refuted where a function exceeds the bound (of the reading that is named, or beyond its assumptions).
+        attained: whether a function is to be found that comes near the bound.
+    """
+
+    name: str
+    words: str
+    problem: tuple[str, ...]
+    parameters: Numbers
+    at: Numbers = field(default_factory=dict)
+    squared: bool = False
+    display: str = ""
+    expected: Outcome = "certified"
+    attained: bool = False
+
+    @property
+    def rationals(self) -> dict[str, Fraction]:
+        return {name: Fraction(value) for name, value in self.parameters.items()}
+
+    def claimed(self, claim: Claim) -> Fraction:
+        """The printed bound on the quantity of the run, exactly."""
+        formula: Any = sp.sympify(self.display, {n: sp.Symbol(n) for n in self.parameters}) if self.display else None
+        values = self.parameters if self.display else self.at
+        if formula is None:
+            formula = claim.explicit
+        if formula is None:
+            raise InvalidInput(f"{claim.label} has no explicit bound to certify; certify one of its readings")
+        terms = {t: sp.Symbol(str(t)) for t in formula.atoms(sp.Indexed)}  # eta[i], at one i
+        formula = formula.subs(terms)
+        exact = formula.subs({s: sp.Rational(str(values[s.name])) for s in formula.free_symbols})
+        if self.squared:
+            exact = exact**2
+        exact = sp.nsimplify(sp.simplify(exact)) if not exact.is_Rational else exact
+        if not exact.is_Rational:
+            raise InvalidInput(f"the bound of {claim.label} at {dict(values)} is {exact}, not a rational number")
+        return Fraction(int(exact.p), int(exact.q))
+
+
+def _words(make: Any) -> str:
+    return " ".join((make.__doc__ or "").split())
+
+
+def _run(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **fields: Any) -> Instance:
+    return Instance(name, _words(make), tuple(make(**shape)), parameters, **fields)
+
+
+def _both(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **fields: Any) -> Iterator[Instance]:
+    """Without and with projection onto any closed convex set."""
+    for projected in (False, True):
+        said = f"{name}, projected" if projected else name
+        alone = fields if not projected else {**fields, "attained": False}
+        yield _run(make, said, {**shape, "projected": projected}, parameters, **alone)
+
+
+def _minimisers(loss: str, size: str, **others: Any) -> tuple[Instance, ...]:
+    """Sensitivity of regularised minimisers, under the claim's own letters for the Lipschitz constant and n."""
+    return tuple(
+        _run(
+            problems.regularised_minimisers,
+            f"n = {n}, lam = {lam}",
+            {},
+            {"n": n, "lam": lam, "L": L},
+            at={size: n, "lambda": lam, loss: L, **others},
+            squared=True,
+        )
+        for n, lam, L in ((2, 1, 1), (10, "1/10", 1), (100, "3/7", 5))
+    )
+
+
+def _localised() -> tuple[Instance, ...]:
+    """The regulariser of a phase is 1/(eta n)-strongly convex in its norm."""
+    return tuple(
+        _run(
+            problems.regularised_minimisers,
+            f"n_i = {n}, eta_i = {eta}",
+            {},
+            {"n": n, "lam": str(1 / Fraction(eta) / n), "L": 1},
+            at={"L": 1, "eta_i": eta},
+            squared=True,
+        )
+        for n, eta in ((5, "1/3"), (64, "1/16"))
+    )
+
+
+def _perturbed() -> tuple[Instance, ...]:
+    """lam‖theta‖² is 2 lam-strongly convex."""
+    runs = [
+        _run(
+            problems.regularised_minimisers,
+            f"n = {n}, lambda = {lam}",
+            {},
+            {"n": n, "lam": str(2 * Fraction(lam)), "L": 1},
+            at={"L": 1, "lambda": lam, "n": n},
+            squared=True,
+        )
+        for n, lam in ((7, "1/10"), (50, "2/3"))
+    ]
+    return tuple(runs)
+
+
+def _approximate(gap: Any, size: str, label_at: Mapping[str, str]) -> tuple[Instance, ...]:
+    """alpha-minimisers, at the accuracy that the algorithm is given."""
+    found = []
+    for n, lam in ((4, 1), (10, "1/10")):
+        alpha = str(gap(n, Fraction(lam)))
+        found.append(
+            _run(
+                problems.approximate_minimisers,
+                f"{size} = {n}, lam = {lam}, alpha = {alpha}",
+                {},
+                {"n": n, "lam": lam, "L": 1, "alpha": alpha},
+                at={size: n, "lambda": lam, "C": 1, **label_at},
+                squared=True,
+            )
+        )
+    return tuple(found)
+
+
+def _contraction() -> tuple[Instance, ...]:
+    H, lam = Fraction(2), Fraction(1, 3)
+    numbers = {"lam": str(lam), "H": str(H + lam), "eta": str(1 / (H + lam))}
+    at = {"H": str(H), "lambda": str(lam)}
+    found = [*_both(problems.contraction, "the contraction", {}, numbers, at=at, squared=True, attained=True)]
+    found.append(
+        _run(problems.error_bound, "the distance at ‖G(w)‖ = 1", {}, {"lam": "1/3", "H": "7/3"}, display="1/lam**2")
+    )
+    return tuple(found)
+
+
+def _drift(runs: int, at: Mapping[str, Any]) -> tuple[Instance, ...]:
+    return tuple(
+        _run(
+            problems.drift,
+            f"T = {T}, eta = {eta}, lam = {lam}",
+            {"T": T, "runs": runs},
+            {"C": 2, "eta": eta, "lam": lam},
+            at={"C": 2, "lambda": lam, **{name: {"T": T, "eta": eta}[name] for name in at}},
+            squared=True,
+        )
+        for T, eta, lam in ((1, "1/2", "1/3"), (2, "1/2", "1/3"), (3, "1/4", 1), (4, "1/2", "1/3"))
+    )
+
+
+def _monotone(at: Mapping[str, Any]) -> tuple[Instance, ...]:
+    """Where clipped gradients are those of a convex, C-Lipschitz, H-smooth function, its Huber form: in d = 1,
+    and of linear, isotropic quadratic and generalised linear losses."""
+    found: list[Instance] = []
+    for T in (1, 2):
+        numbers = {"n": 5, "eta": "1/2", "lam": "1/3", "L": 2, "H": 2}
+        values = {"C": 2, "lambda": "1/3", "n": 5, **{name: {"T": T, "eta": "1/2"}[name] for name in at}}
+        shape = {"T": T, "smooth": True, "regularised": True}
+        found += _both(problems.full_batch, f"T = {T}, n = 5", shape, numbers, at=values, squared=True)
+    return tuple(found)
+
+
+def _averaged(steps: tuple[int, ...], at: Any) -> tuple[Instance, ...]:
+    found: list[Instance] = []
+    for T in steps:
+        numbers = {"eta": "1/2", "L": 1, "D": 1}
+        shape = {"steps": ["eta"] * T, "weights": [1] * T}
+        values = {"T": T, **numbers, **at}
+        found += _both(problems.descent, f"T = {T}, eta = 1/2", shape, numbers, at=values, attained=T <= 3)
+    return tuple(found)
+
+
+def _strongly(T: int) -> dict[str, Any]:
+    return {"steps": [f"2/(lam*{t + 2})" for t in range(T)], "weights": list(range(1, T + 1)), "strongly": True}
+
+
+def _weighted() -> tuple[Instance, ...]:
+    numbers = {"lam": "1/2", "L": 1}
+    at = {"L": 1, "lambda": "1/2"}
+    found = [
+        _run(problems.mirror, f"T = {T}, any norm", _strongly(T), numbers, at={"T": T, **at}) for T in (1, 2, 3, 5, 8)
+    ]
+    for T in (1, 2, 3, 4, 6):
+        found += _both(problems.descent, f"T = {T}, Euclidean", _strongly(T), numbers, at={"T": T, **at}, attained=True)
+    return tuple(found)
+
+
+def _weighted_refuted() -> tuple[Instance, ...]:
+    return tuple(
+        _run(
+            problems.descent,
+            f"T = {T}, Euclidean",
+            {**_strongly(T), "projected": False},
+            {"lam": 1, "L": 1},
+            at={"T": T, "L": 1, "lambda": 1},
+            attained=True,
+            expected="refuted",
+        )
+        for T in (4, 6)
+    )
+
+
+def _regret() -> tuple[Instance, ...]:
+    return tuple(
+        _run(
+            problems.mirror,
+            f"T = {T}, eta = {eta}, any norm",
+            {"steps": ["eta"] * T, "weights": [1] * T},
+            {"eta": eta, "L": L, "R": R},
+            at={"T": T, "eta": eta, "L": L, "D_h": R},
+        )
+        for T, eta, L, R in ((1, "1/2", 1, 1), (2, "1/3", 2, 1), (4, "1/2", 1, 3), (8, "1/5", 2, "7/2"))
+    )
+
+
+def _inexact() -> tuple[Instance, ...]:
+    numbers = {"eta": "1/2", "L": 1, "D": 1, "xi": "1/10", "B": "1/5"}
+    return tuple(_run(problems.inexact, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}) for T in (1, 2, 3, 5, 8))
+
+
+def _inexact_accuracy() -> tuple[Instance, ...]:
+    """T = (4DL/alpha)², eta = D/(L√T), B = alpha/4, xi = min(D, alpha eta/(6D)), at D = L = 1 and alpha = 4/√T."""
+    found = []
+    for root in (1, 2, 3):
+        alpha, eta = Fraction(4, root), Fraction(1, root)
+        xi = min(Fraction(1), alpha * eta / 6)
+        numbers = {"eta": str(eta), "L": 1, "D": 1, "xi": str(xi), "B": str(alpha / 4)}
+        found.append(_run(problems.inexact, f"T = {root**2}", {"T": root**2}, numbers, at={"alpha": str(alpha)}))
+    return tuple(found)
+
+
+def _accelerated() -> tuple[Instance, ...]:
+    found: list[Instance] = []
+    for T in (1, 2, 3, 4, 6):
+        numbers = {"H": 1, "D": 1}
+        found += _both(problems.accelerated, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}, attained=T < 4)
+    return tuple(found)
+
+
+def _group() -> tuple[Instance, ...]:
+    """m records of one user come first; steps eta <= 2/H."""
+    found: list[Instance] = []
+    for m, T in ((1, 2), (2, 3), (2, 4)):
+        shape = {"T": T, "replaced": m, "smooth": True, "averaged": True}
+        numbers = {"eta": "1/2", "L": 1, "H": 4}
+        at = {"L": 1, "m": m, "eta[i]": "1/2"}
+        found += _both(problems.one_pass, f"m = {m}, T = {T}", shape, numbers, at=at, squared=True)
+    return tuple(found)
+
+
+def _passes() -> tuple[Instance, ...]:
+    """Stability of subgradient descent on neighbours, on which the analysis of localisation rests."""
+    found: list[Instance] = []
+    for T in (1, 2, 3, 4, 5):
+        one = {"eta": "1/3", "L": 2}
+        found += _both(
+            problems.one_pass, f"one pass, T = {T}", {"T": T}, one, display=f"4*eta**2*L**2*{T}", attained=T in (2, 3)
+        )
+    for T, n in ((2, 10), (5, 10), (2, 100)):
+        numbers = {"eta": 1, "L": 1, "n": n}
+        general = f"(2*eta*L*sqrt({T - 1}) + 4*eta*L*{T}/n)**2"
+        if T == 2:
+            found += _both(
+                problems.full_batch, f"full batch, T = {T}, n = {n}", {"T": T}, numbers, display=general, attained=True
+            )
+        else:
+            shape = {"T": T, "projected": False}
+            found.append(
+                _run(
+                    problems.full_batch, f"full batch, T = {T}, n = {n}", shape, numbers, display=general, attained=True
+                )
+            )
+    for T in (1, 2, 4):
+        numbers = {"eta": 2, "L": 1, "H": 1, "n": 10}
+        found.append(
+            _run(
+                problems.full_batch,
+                f"full batch, smooth, eta = 2/H, T = {T}, n = 10",
+                {"T": T, "projected": False, "smooth": True},
+                numbers,
+                display=f"(2*eta*L*{T}/n)**2",
+                attained=True,
+            )
+        )
+    found.append(
+        _run(
+            problems.full_batch,
+            "full batch, smooth, eta = 2.5/H, T = 4, n = 10: beyond 2/H",
+            {"T": 4, "projected": False, "smooth": True},
+            {"eta": "5/2", "L": 1, "H": 1, "n": 10},
+            display="(2*eta*L*4/n)**2",
+            attained=True,
+            expected="refuted",
+        )
+    )
+    known = " The paper prints no bound: this is the one known in general (Bassily, Feldman, Guzmán and Talwar, 2020)."
+    return tuple(replace(one, words=one.words + known) for one in found)
+
+
+MINIMISERS = {
+    "l1_geometry/fact-sssss": _minimisers("L", "n"),
+    "pure_heavy_tails/fact-erm-sensitivity": _minimisers("C", "n"),
+    "user_level/proc-rerm": _minimisers("L", "N"),
+    "l1_geometry/lem-3-4@derived": _localised(),
+    "lp_spaces/alg-1@derived": _perturbed(),
+    "pure_heavy_tails/alg-2@derived": _approximate(lambda n, lam: 1 / (2 * lam * n**2), "n", {}),
+    "pure_heavy_tails/prop-d-1": _approximate(lambda m, lam: 1 / (72 * lam * m**2), "m", {}),
+}
+
+
+def _simple(make: Any, parameters: Numbers, at: Numbers, squared: bool = False, **shape: Any) -> tuple[Instance, ...]:
+    name = ", ".join(f"{k} = {v}" for k, v in parameters.items())
+    return (_run(make, name, shape, parameters, at=at, squared=squared),)
+
+
+def _displayed(make: Any, parameters: Numbers, display: str, **shape: Any) -> tuple[Instance, ...]:
+    name = ", ".join([*(f"{k} = {v}" for k, v in parameters.items()), "as the text has it"])
+    return (_run(make, name, shape, parameters, display=display),)
+
+
+def _biased() -> tuple[Instance, ...]:
+    """With (1 − eta lam)^T, which is at most the printed e^(−eta lam T)."""
+    kept = "(1 - eta*lam)**{0}*D**2 + (1 - (1 - eta*lam)**{0})*(2*eta*r**2/lam + 2*eta*lam*D**2 + B**2/lam**2)"
+    numbers = {"eta": "1/2", "lam": "1/2", "D": 2, "r": 1, "B": "1/4"}
+    return tuple(
+        _run(problems.biased, f"T = {T}, (1 - eta lam)^T for e^(-eta lam T)", {"T": T}, numbers, display=kept.format(T))
+        for T in (1, 2, 3)
+    )
+
+
+CERTIFIED: dict[str, tuple[Instance, ...]] = {
+    **MINIMISERS,
+    "pure_heavy_tails/lem-c-2": _displayed(
+        problems.approximate_minimisers, {"n": 10, "lam": "1/10", "L": 1, "alpha": "1/20"}, "(4*L/(lam*n))**2"
+    ),
+    "pure_heavy_tails/prop-2-5@corrected": _displayed(
+        problems.extended_minimisers, {"n": 10, "lam": "1/10", "G": 3, "C": 1}, "((G + C)/(lam*n))**2"
+    ),
+    "pure_heavy_tails/lem-2-7": _simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
+    "pure_heavy_tails/lem-c-4": _simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
+    "pure_heavy_tails/proc-geom-agg@derived": _simple(problems.majority, {"R": 2}, {"R": 2}, squared=True),
+    "pure_heavy_tails/thm-e-1": _displayed(problems.mapping_slope, {"lam": "1/3", "H": 2}, "(2*H)**2"),
+    "tsybakov/thm-8@sharp": _biased(),
+    "l1_geometry/lem-3-1": _regret(),
+    "l1_geometry/lem-3-2": _weighted_refuted(),
+    "l1_geometry/lem-3-2@corrected": _weighted(),
+    "l1_geometry/fact-one-step": _displayed(problems.mirror_step, {"eta": "1/2", "lam": "1/3"}, "0"),
+    "l1_geometry/lem-a2": _simple(
+        problems.linear_mirror, {"eta": "1/2", "L": 1, "R": 3}, {"eta": "1/2", "L": 1, "R": 3}
+    ),
+    "pure_heavy_tails/alg-5": _simple(
+        problems.gradient_mapping, {"n": 7, "C": 2, "gamma": "1/3"}, {"n": 7, "C": 2}, squared=True
+    ),
+    "pure_heavy_tails/fact-eq-7": _displayed(problems.excess_by_extension, {}, "0"),
+    "pure_heavy_tails/fact-pgm-error-bound": _contraction(),
+    "pure_heavy_tails/lem-2-3": _displayed(problems.extension_bias, {"A": "5/2", "C": 2, "D": 1}, "D*(A - C)"),
+    "pure_heavy_tails/lem-c-1": _displayed(problems.extension_bias, {"A": 3, "C": 1, "D": 2}, "D*(A - C)"),
+    "pure_heavy_tails/lem-d-5": _inexact(),
+    "pure_heavy_tails/lem-d-5@derived": _inexact_accuracy(),
+    "pure_heavy_tails/lem-f-1@derived": _simple(
+        problems.centred_score, {"m": 5, "C": 2, "R": 3}, {"m": 5, "C": 2, "R": 3}
+    ),
+    "pure_heavy_tails/lem-f-1": _simple(problems.centred_score, {"m": 5, "C": 2, "R": 3}, {"m": 5, "C": 2, "D": 3}),
+    "tsybakov/alg-1": _simple(problems.clipped_mean, {"n": 7, "C": 2}, {"n": 7, "C": 2}, squared=True),
+    "tsybakov/fact-sens": _simple(problems.clipped_mean, {"n": 100, "C": "1/2"}, {"n": 100, "C": "1/2"}, squared=True),
+    "tsybakov/fact-sc-tnc": _displayed(problems.strong_growth, {"lam": "1/3", "gap": 2}, "2*gap/lam"),
+    "tsybakov/lem-1": (
+        *_simple(problems.growth, {"lam": "1/3", "L": 2}, {"lambda": "1/3", "L": 2, "theta": 2}, excess=True),
+        *_displayed(problems.growth, {"lam": "1/3", "L": 2}, "(L/lam)**2"),
+    ),
+    "tsybakov/rem-3@derived": _simple(
+        problems.growth_diameter, {"lam": "1/3", "L": 2}, {"lambda": "1/3", "L": 2, "theta": 2}, squared=True
+    ),
+    "tsybakov/alg-2@derived": _drift(1, {"T": 1, "eta": 1}),
+    "tsybakov/thm-1@trivial": _drift(2, {"T": 1, "eta": 1}),
+    "tsybakov/alg-3@trivial-movement": _drift(2, {}),
+    "tsybakov/thm-1@glm": _monotone({"T": 1, "eta": 1}),
+    "tsybakov/rem-2@corrected": _monotone({}),
+    "user_level/lem-b3": _averaged((1, 2, 4, 9), {}),
+    "user_level/lem-b3@derived": _averaged((1, 2, 4, 9), {}),
+    "user_level/proc-ac-sa": _accelerated(),
+    "user_level/proc-group-privacy@movement": _group(),
+    "user_level/proc-sgd": _passes(),
+}
+"""Label -> what is certified of it."""

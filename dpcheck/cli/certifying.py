@@ -1,0 +1,135 @@
+"""`dpcheck certify`: proofs for every function of a class, found, stored beside the witnesses and checked exactly."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpcheck.cli.common import Exit, complain, echo_json, json_option, lazily, leave, root_option, table
+from dpcheck.errors import DpcheckError, InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from dpcheck.certificates import Certified
+    from dpcheck.engine.catalogue import Catalogue
+
+
+@click.command("certify")
+@click.argument("labels", nargs=-1, metavar="[LABEL|PAPER]…")
+@click.option("--stored", is_flag=True, help="Only verify what is stored; no optional package is needed.")
+@click.option("--out", metavar="DIR", help="Default: reports/ under the root.")
+@root_option
+@json_option
+def certify_command(labels: tuple[str, ...], stored: bool, out: str | None, root: str | None, as_json: bool) -> None:
+    """Finds certificates of statements: bounds for every function of the class, in any dimension, in exact rationals.
+
+    Each is written to reports/certificates/<paper>/<item>.json and checked as a stranger would: `python
+    dpcheck/certificates/checker.py FILE` needs neither dpcheck nor any other package. Without labels all that can be
+    certified are. The ratio is the exact worst case over the printed bound; above 1 the bound is refuted.
+    """
+    catalogue = lazily(root)
+    folder = Path(out) if out else catalogue.layout.home / "reports"
+    rows: list[dict[str, Any]] = []
+    failed: list[str] = []
+    for label in _wanted(labels):
+        try:
+            rows += _stored(label, catalogue, folder) if stored else _found(label, catalogue, folder)
+        except MissingExtra:
+            raise
+        except DpcheckError as error:
+            failed.append(str(error) if str(error).startswith(label) else f"{label}: {error}")
+    if not stored and not labels and not failed:
+        _write_page(folder, catalogue)
+    if stored and not _solver():
+        complain("finding certificates anew is skipped: it needs the optional extra 'certificates'")
+    if as_json:
+        echo_json({"schema_version": 1, "certificates": rows, "failed": failed})
+    else:
+        columns = ("label", "run", "outcome", "bound", "claimed", "ratio", "seconds")
+        table([tuple(str(row[column]) for column in columns) for row in rows], columns, right=(5, 6))
+    for text in failed:
+        complain(text)
+    if failed:
+        leave(Exit.UNEXPECTED)
+
+
+def _wanted(names: tuple[str, ...]) -> list[str]:
+    """Labels, of papers those of all statements that can be certified."""
+    from dpcheck.certificates import instances
+    from dpcheck.certificates.statements import CERTIFIED
+
+    if not names:
+        return sorted(CERTIFIED)
+    wanted: list[str] = []
+    for name in names:
+        of_paper = sorted(label for label in CERTIFIED if label.startswith(f"{name}/"))
+        if not of_paper:
+            instances(name)
+        wanted += of_paper or [name]
+    return list(dict.fromkeys(wanted))
+
+
+def _found(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, Any]]:
+    from dpcheck import certificates
+
+    claim = catalogue.claims[label]
+    documents, seconds = [], []
+    for instance in certificates.instances(label):
+        start = time.perf_counter()
+        documents.append(certificates.certify(claim, instance))
+        seconds.append(time.perf_counter() - start)
+    path = certificates.path_of(label, folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(certificates.written(label, documents), encoding="utf-8")
+    shown = certificates.verify(certificates.load(path), claim)
+    return [_row(one, spent) for one, spent in zip(shown, seconds, strict=True)]
+
+
+def _stored(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, Any]]:
+    from dpcheck import certificates
+
+    path = certificates.path_of(label, folder)
+    if not path.is_file():
+        raise InvalidInput(f"{path} is missing; `dpcheck certify {label}` writes it")
+    rows, start = [], time.perf_counter()
+    for one in certificates.verify(certificates.load(path), catalogue.claims[label]):
+        rows.append(_row(one, time.perf_counter() - start))
+        start = time.perf_counter()
+    return rows
+
+
+def _write_page(folder: Path, catalogue: Catalogue) -> None:
+    from dpcheck import certificates
+    from dpcheck.report.certificates import page
+
+    files = [(label, certificates.load(certificates.path_of(label, folder))) for label in _wanted(())]
+    shown = [one for label, document in files for one in certificates.verify(document, catalogue.claims[label])]
+    (folder / certificates.FOLDER / "index.md").write_text(page(shown), encoding="utf-8")
+
+
+def _row(one: Certified, seconds: float) -> dict[str, Any]:
+    exact = one.attained if one.refutes else one.bound
+    return {
+        "label": one.label,
+        "run": one.instance,
+        "outcome": "refuted" if one.refutes else "certified",
+        "bound": _short(exact),
+        "claimed": _short(one.claimed),
+        "ratio": f"{one.ratio:.4f}",
+        "seconds": round(seconds, 2),
+    }
+
+
+def _short(value: Any) -> str:
+    return str(value) if value is None or len(str(value)) <= 12 else f"{float(value):.8g}"
+
+
+def _solver() -> bool:
+    import importlib.util
+
+    return importlib.util.find_spec("clarabel") is not None
+
+
+COMMANDS = (certify_command,)

@@ -1,0 +1,308 @@
+"""Mutants of a toy root: what is watched, what is remembered, and that no trial notices what it should not."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import sympy as sp
+
+from dpcheck.engine import catalogue
+from dpcheck.engine.mutate import bugs, claims, rules
+from dpcheck.engine.mutate.mutation import Mutation, Trial
+from dpcheck.engine.mutate.resolution import resolutions
+from dpcheck.engine.mutate.trials import Trials
+from dpcheck.errors import InvalidInput
+from dpcheck.mutants import seeded
+from dpcheck.symbols import L, n
+
+Make = Callable[..., Path]
+BOUNDS = """
+import sympy as sp
+from dpcheck.claims import Paper
+from dpcheck.symbols import L, n
+
+TOY = Paper(key="toy", title="A toy paper", authors="A. Author", reference="Proc. 2024")
+tight = TOY.claim("toy/lem-1", "Lemma 1", "At most 2L/√n.", kind="lemma", relation="<=", explicit=2 * L / sp.sqrt(n))
+told = TOY.claim("toy/lem-2", "Lemma 2", "At most 3L.", kind="lemma", relation="<=", explicit=3 * L)
+alone = TOY.claim("toy/lem-3", "Lemma 3", "At most 5L.", kind="lemma", relation="<=", explicit=5 * L)
+"""
+SECTIONS = "# Toy\n\n" + "".join(f"## lem-{i}\n\nSo.\n\n" for i in (1, 2, 3))
+AUDITS = """
+import dpcheck as dp
+from dpcheck.checks import check
+from dpcheck.verdicts import Outcome, Verdict, holds
+from dpcheck.algorithms.toy_of_a_test import value
+from .cases import SIZE
+
+def judged(left, right):
+    outcome = Outcome("holds" if left <= right else "differs")
+    return Verdict(outcome=outcome, reason=f"{left} and {right}", evidence="exact", numbers={"left": left})
+
+@check("toy/lem-1", "accuracy")
+def measured(context):
+    return judged(value(SIZE) * 1.9, dp.claim("toy/lem-1").evaluate(L=1.0, n=SIZE))
+
+@check("toy/lem-1", "transcription")
+def typed_again(context):
+    return judged(abs(2 / SIZE ** 0.5 - dp.claim("toy/lem-1").evaluate(L=1.0, n=SIZE)), 1e-9)
+
+@check("toy/lem-2", "risk")
+def reads_and_ignores(context):
+    dp.claim("toy/lem-2").evaluate(L=1.0)
+    return holds("it is small", "exact")
+
+@check("toy/lem-3", "risk")
+def never_asks(context):
+    return judged(1.0, 5.0)
+
+@check("toy/lem-3", "risk")
+def says_why(context):
+    # unbound: it speaks of the sign alone
+    return judged(0.0, 5.0)
+
+@check("toy/lem-3", "risk")
+def wrong_from_the_start(context):
+    return judged(7.0, dp.claim("toy/lem-3").evaluate(L=1.0))
+
+@check("toy/lem-1", "privacy", expect="holds")
+def within_reach(context):
+    return judged(value(SIZE), 0.1 * dp.claim("toy/lem-2").evaluate(L=1.0))
+
+@check("toy/lem-3", "runtime")
+def breaks(context):
+    if dp.claim("toy/lem-" + str(2)).evaluate(L=1.0) != 3:
+        raise KeyError("a crash of ours")
+    return holds("it runs", "exact")
+"""
+CODE = """
+def value(size):
+    return size ** -0.5
+
+def unused(size):
+    return size + 1
+"""
+
+
+@pytest.fixture
+def root(project: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A root whose checks use a module that stands for one of the package's algorithms."""
+    import dpcheck.algorithms
+
+    folder = tmp_path / "algorithms"
+    folder.mkdir()
+    (folder / "toy_of_a_test.py").write_text(CODE)
+    monkeypatch.setattr(dpcheck.algorithms, "__path__", [*dpcheck.algorithms.__path__, str(folder)])
+    files = {
+        "bounds/toy.py": BOUNDS,
+        "bounds/toy.md": SECTIONS,
+        "audits/toy.py": AUDITS,
+        "audits/cases.py": "SIZE = 25\n",
+    }
+    yield project(files)
+    sys.modules.pop("dpcheck.algorithms.toy_of_a_test", None)
+
+
+def watched(root: Path) -> Trials:
+    """All checks, watched; what was found before is in the root."""
+    found = catalogue.load(root)
+    assert not found.errors
+    folder = root.parent / "algorithms"
+    trials = Trials(found, list(found.checks.values()), kept=root / "kept.jsonl", folders=[folder])
+    trials.trace()
+    return trials
+
+
+def of(trials: Trials, label: str) -> dict[str, Trial]:
+    found = list(claims.of_claim(trials.catalogue.claims[label]))
+    return {trial.said: trial for trial in trials.run(found)}
+
+
+def test_who_notices_and_by_what(root: Path) -> None:
+    trials = watched(root)
+    found = of(trials, "toy/lem-1")
+    assert (found["÷ 2"].fate, found["÷ 2"].by) == ("measured", "toy/lem-1::measured"), "a measurement goes first"
+    assert (found["× 2"].fate, found["× 2"].by) == ("transcribed", "toy/lem-1::typed_again"), "it guards typing alone"
+    assert found["L ^ +1/2"].fate == "survived", "L is 1 in every case"
+    assert {trial.fate for trial in of(trials, "toy/lem-3").values()} == {"unread"}, "nor does what fails anyway"
+
+
+def test_only_what_may_notice_is_watched(root: Path) -> None:
+    trials = watched(root)
+    trials.narrow(claims.of_claim(trials.catalogue.claims["toy/lem-2"]))
+    assert {id.partition("::")[2] for id in trials.checks} == {"reads_and_ignores", "within_reach", "breaks"}
+
+
+def test_a_crash_of_ours_is_no_evidence(root: Path) -> None:
+    found = of(watched(root), "toy/lem-2")
+    assert (found["× 2"].fate, found["× 2"].by) == ("crashed", "toy/lem-3::breaks")
+    assert (found["÷ 2"].fate, found["÷ 2"].by) == ("measured", "toy/lem-1::within_reach"), "whoever crashes beside it"
+
+
+def test_rules(root: Path) -> None:
+    trials = watched(root)
+    reads = {id: trace.reads for id, trace in trials.traces.items()}
+    assert rules.unbound(trials.catalogue, reads) == ["toy/lem-3::never_asks"]
+    assert rules.unread(trials.catalogue, reads) == []
+    assert rules.unread(trials.catalogue, {"toy/lem-1::measured": ("toy/lem-1",)}) == ["toy/lem-2", "toy/lem-3"]
+    idle = rules.idle(trials, list(trials.catalogue.claims.values()))
+    assert idle == {"toy/lem-2::reads_and_ignores": ("toy/lem-2",)}
+
+
+def test_resolution(root: Path) -> None:
+    trials = watched(root)
+    trials.checks.pop("toy/lem-1::typed_again")
+    trials.traces.pop("toy/lem-1::typed_again")
+    (found,) = resolutions(trials, [trials.catalogue.claims["toy/lem-1"]])
+    assert found.up == float("inf"), "a measurement below the bound cannot notice that it is larger"
+    assert 2 / 1.9 <= found.down <= 1.1 * 2 / 1.9
+    assert found.down_by == "toy/lem-1::measured"
+
+
+def test_a_trial_that_changes_nothing_survives(root: Path) -> None:
+    trials = watched(root)
+    idle = Mutation("claim", "toy/lem-1", "nothing", "as it is", lambda: None, reads=("toy/lem-1",))
+    assert [trial.fate for trial in trials.run([idle])] == ["survived"]
+
+
+def test_what_cannot_be_applied_is_not_noticed(root: Path) -> None:
+    def fails() -> None:
+        raise RuntimeError("no such line")
+
+    trials = watched(root)
+    (trial,) = trials.run([Mutation("claim", "toy/lem-1", "nothing", "broken", fails, reads=("toy/lem-1",))])
+    assert trial.fate == "crashed"
+    assert "no such line" in trial.reason
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "again"),
+    [
+        ("root/audits/cases.py", "SIZE = 25", "SIZE = 36", {"measured", "typed_again", "within_reach"}),
+        ("root/bounds/toy.py", "3 * L", "3.5 * L", {"reads_and_ignores", "within_reach", "breaks"}),
+        ("root/audits/toy.py", "1.9", "1.8", {"measured"}),
+        ("root/audits/toy.py", '"it is small"', '"it is tiny"', {"reads_and_ignores"}),
+        ("algorithms/toy_of_a_test.py", "def value", "\n\ndef value", {"measured", "within_reach"}),
+        ("root/audits/toy.py", "    # unbound: it speaks of the sign alone\n", "", set()),
+    ],
+)
+def test_an_edit_voids_what_depends_on_it_and_nothing_else(
+    root: Path, tmp_path: Path, name: str, old: str, new: str, again: set[str]
+) -> None:
+    watched(root)
+    edit(tmp_path / name, old, new)
+    sys.modules.pop("dpcheck.algorithms.toy_of_a_test", None)
+    importlib.invalidate_caches()
+    found = catalogue.load(root)
+    trials = Trials(found, list(found.checks.values()), kept=root / "kept.jsonl", folders=[root.parent / "algorithms"])
+    ran: list[str] = []
+    trials.trace(ran.append)
+    assert {id.partition("::")[2] for id in ran} == again
+
+
+def test_nothing_is_tried_twice_and_an_edited_claim_is(root: Path) -> None:
+    trials = watched(root)
+    before = of(trials, "toy/lem-1")
+    trials._try = lambda *_: pytest.fail("tried again")  # type: ignore[method-assign, assignment]
+    assert of(trials, "toy/lem-1") == before
+    edit(root / "bounds" / "toy.py", "explicit=2 * L", "explicit=3 * L")
+    after = of(watched(root), "toy/lem-1")
+    assert after["÷ 2"].reason != before["÷ 2"].reason
+
+
+def test_seeded_bugs(root: Path) -> None:
+    trials = watched(root)
+    module = importlib.import_module("dpcheck.algorithms.toy_of_a_test")
+
+    @seeded("toy/lem-1", module, "value")
+    def doubled(original: Callable[[int], float], size: int) -> float:
+        """The value is doubled."""
+        return 2 * original(size)
+
+    @seeded("toy/lem-1", module, "value", lookalike=True)
+    def turned(original: Callable[[int], float], size: int) -> float:
+        """The root is taken of the quotient."""
+        return float((1 / size) ** 0.5)
+
+    @seeded("toy/lem-1", module, "value", lookalike=True)
+    def longer(original: Callable[[int], float], size: int) -> float:
+        """Another value, and one within reach."""
+        return 1.2 * original(size)
+
+    @seeded("toy/lem-1", module, "value", lookalike=True)
+    def farther(original: Callable[[int], float], size: int) -> float:
+        """One that is beyond it."""
+        return 1.6 * original(size)
+
+    @seeded("toy/lem-1", module, "unused")
+    def unseen(original: Callable[[int], float], size: int) -> float:
+        """Nobody calls it."""
+        return original(size)
+
+    known = list(bugs.of_bugs(iter([doubled, turned, longer, farther, unseen])))
+    fates = {trial.operator: trial.fate for trial in trials.run(known)}
+    alike = {"turned": "unflagged", "longer": "unflagged", "farther": "flagged"}
+    assert fates == {"doubled": "measured", "unseen": "unread", **alike}
+    assert module.value(4) == 0.5, "nothing is changed here"
+
+
+class Thing:
+    @property
+    def size(self) -> int:
+        return 3
+
+    @staticmethod
+    def fixed(x: int) -> int:
+        return x
+
+    @classmethod
+    def named(cls, x: int) -> str:
+        return f"{cls.__name__}{x}"
+
+
+class Child(Thing):
+    pass
+
+
+@pytest.mark.parametrize(("name", "ask"), [("size", lambda t: t.size), ("fixed", lambda t: t.fixed(3))])
+def test_a_patch_keeps_what_kind_of_method_it_is(name: str, ask: Callable[[Thing], int]) -> None:
+    before = vars(Thing)[name]
+    bug = seeded("toy/lem-1", Thing, name)(_larger)
+    try:
+        bug.apply()
+        assert (ask(Thing()), ask(Child())) == (4, 4)
+    finally:
+        setattr(Thing, name, before)
+
+
+def _larger(original: Callable[..., int], *rest: object) -> int:
+    """One more."""
+    return original(*rest) + 1
+
+
+def test_a_patch_of_a_child_leaves_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Child, "__doc__", "")
+    seeded("toy/lem-1", Child, "size")(_larger).apply()
+    assert (Thing().size, Child().size) == (3, 4)
+    del Child.size
+
+
+def test_a_bug_needs_a_function_and_a_sentence() -> None:
+    with pytest.raises(InvalidInput, match=r"Thing.missing is None; seed a bug in a function"):
+        seeded("toy/lem-1", Thing, "missing")(_larger)
+    with pytest.raises(InvalidInput, match="docstring of one sentence"):
+        seeded("toy/lem-1", Thing, "size")(lambda original, self: 1)
+
+
+def test_formulas_that_are_no_numbers_are_left_out() -> None:
+    found = list(claims.changes(sp.Max(1 - 1 / sp.sqrt(n), L / n), constants=True))
+    assert all(formula.subs({L: 2.0, n: 9.0}).is_real for _, _, formula in found)
