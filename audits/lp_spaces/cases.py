@@ -74,9 +74,11 @@ def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
 
 
 def distant(domain: Domain, inradius: float) -> QuadraticMean:
-    """The same with a mean at nine tenths of the way to the boundary, for which the start breaks the bounds."""
-    along = np.eye(domain.d)[0]
-    size = float(domain.support(along)) * np.where(along, 1.0, 0.01)
+    """The same with a mean nine tenths of the way to an axis or a corner: there the start breaks the bounds."""
+    axis, corner = np.eye(domain.d)[0], np.ones(domain.d)
+    ends = [float(domain.support(v)) / v.sum() * v for v in (axis, corner)]
+    far = max(ends, key=lambda end: round(float(np.linalg.norm(end)), 9))
+    along, size = np.sign(far), np.where(far, far, 0.01 * far.max())
     return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
 
 

@@ -355,7 +355,7 @@ def risk_within_the_derived_bound(context: Context, *, name: str, d: int, n: int
     )
 
 
-@check("lp_spaces/alg-1", kind="risk", grid={"n": by_size([4000], [1000, 4000, 16000])})
+@check("lp_spaces/alg-1", kind="risk", grid={"n": by_size([4000], [4000, 16000])})
 def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     """Mean estimation on the l2 ball, a legal optimiser that uses up the corrected alpha: mean excess against the bound
     for every alpha and lambda.
