@@ -193,7 +193,7 @@ def test_a_risk_that_the_start_keeps_is_undecided(item: str, name: str, cell: di
 
 @pytest.mark.parametrize(
     ("item", "name", "kind"),
-    [("thm-2-1@derived", "slope_in_users", phased.PhasedSGD), ("thm-3-2", "slope_in_users", erm.PhasedERM)],
+    [("thm-3-2", "slope_in_users", erm.PhasedERM)],
 )
 def test_no_rate_is_shown_of_the_start(item: str, name: str, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kind, "execute", start_of)
@@ -208,7 +208,6 @@ def test_subsampled_phases_of_theorem_3_1_are_undecided() -> None:
     assert found.outcome is Outcome.UNDECIDED
     assert float(found.numbers["certified epsilon"]) > 1e8
     assert found.numbers["sampled phases"] == 4
-    assert "full batches only" in run("thm-3-1", "theorem_3_1_at_its_border", epsilon=1.0, H=1.0).reason
 
 
 def test_a_bound_of_another_order_than_lemma_b2_differs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ Cli = Callable[..., Any]
 PLANE = """
 import sympy as sp
 from dpcheck.derivations import derivation, underived
-from dpcheck.panels import Contest, Entry, Panel
+from dpcheck.panels import Contest, Panel, PanelClaim
 from dpcheck.symbols import D, L, d, epsilon, n
 
 from .toy import TOY
@@ -30,8 +30,8 @@ private = TOY.claim(
     order=sp.sqrt(d) / (epsilon * n) + 1 / sp.sqrt(n),
 )
 plane = Panel(
-    key="plane", title="Private against not", upper=(Entry("toy/thm-3", "private"),),
-    against=(Entry("toy/thm-1", "free"),), versus="no privacy",
+    key="plane", title="Private against not", upper=(PanelClaim("toy/thm-3", "private"),),
+    against=(PanelClaim("toy/thm-1", "free"),), versus="no privacy",
     axes={d: n**a, epsilon: n**-b}, ranges={"a": (0, 2), "b": (0, 1)}, shows="Privacy is free for small d.",
 )
 why_not = underived("toy/lem-2", "nothing to choose")
