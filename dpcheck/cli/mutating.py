@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from pathlib import Path
@@ -33,6 +34,24 @@ if TYPE_CHECKING:
 
 SHOWN = 60
 """Most survivors in print; --json has all."""
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]
+    """Seconds above 0, also written 90s, 5m or 1h."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value)
+        number, unit = text.rstrip("smh"), text[len(text.rstrip("smh")) :]
+        try:
+            seconds = float(number) * UNITS[unit]
+        except (ValueError, KeyError):
+            seconds = math.nan
+        if not 0 < seconds < math.inf:
+            self.fail(f"got {text!r}; write seconds above 0, as 90, 90s, 5m or 1h", param, ctx)
+        return seconds
 
 
 @click.command("mutate")
@@ -46,7 +65,7 @@ SHOWN = 60
     "--limit", type=click.FloatRange(0, min_open=True), default=60.0, show_default=True,
     help="CPU seconds that the checks of one mutant may take; the dearest are left out beyond it.",
 )  # fmt: skip
-@click.option("--budget", type=click.FloatRange(0, min_open=True), help="Seconds after which no new mutant is begun.")
+@click.option("--budget", type=Duration(), help="Time after which no new mutant is begun: 90, 90s, 5m or 1h.")
 @click.option("--resolution", is_flag=True, help="By how much each bound may be wrong before a check notices.")
 @click.option("--save", is_flag=True, help="Keep what was found in reports/mutants.jsonl, for `dpcheck report`.")
 @click.option("--quick", is_flag=True, help="Try what is kept there on the check that noticed it, and nothing else.")

@@ -208,6 +208,7 @@ def test_subsampled_phases_of_theorem_3_1_are_undecided() -> None:
     assert found.outcome is Outcome.UNDECIDED
     assert float(found.numbers["certified epsilon"]) > 1e8
     assert found.numbers["sampled phases"] == 4
+    assert run("thm-3-1", "theorem_3_1_at_its_border", epsilon=1.0, H=1.0).outcome is Outcome.HOLDS  # full batches
 
 
 def test_a_bound_of_another_order_than_lemma_b2_differs(monkeypatch: pytest.MonkeyPatch) -> None:

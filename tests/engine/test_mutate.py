@@ -5,9 +5,11 @@ import importlib
 import sys
 import time
 
+import click
 import pytest
 import sympy as sp
 
+from dpcheck.cli.mutating import Duration
 from dpcheck.engine.mutate import claims, code
 from dpcheck.engine.mutate.forks import forked
 from dpcheck.symbols import L, d, delta, epsilon, n
@@ -123,3 +125,16 @@ def test_sites_know_their_function_and_leave_annotations_alone():
     found = list(code.sites(tree))
     assert {site.function for site in found} == {"A.f"}
     assert {site.said for site in found} == {"x + 5: + → −", "5 → 10"}
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("25", 25.0), ("25s", 25.0), ("1.5m", 90.0), ("1h", 3600.0), ("1e-9", 1e-9)]
+)
+def test_a_budget_is_a_duration(text: str, seconds: float) -> None:
+    assert Duration().convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "s", "5 minutes", "0", "-3s", "nan", "inf", "3ms"])
+def test_what_is_no_duration_says_how_to_write_one(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="as 90, 90s, 5m or 1h"):
+        Duration().convert(text, None, None)
