@@ -86,7 +86,7 @@ class Constants:
     growth: tuple[float, float] | None = None
     hessian_rank: int | None = None
     atoms: int | None = None
-    extra: Mapping[str, float] = field(default_factory=dict)
+    extra: Mapping[str, float] = field(default_factory=dict, hash=False)
     family: Family = ""
 
     @property

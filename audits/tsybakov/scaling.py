@@ -1,17 +1,26 @@
-"""Instances of Algorithm 3 on the line, and wrong schedules of it, whose rates are measured."""
+"""Instances of Algorithms 3 to 5 whose rates are measured, what their runs come to, and wrong schedules of them."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
-from dpcheck.algorithms.tsybakov import LocalisedClipped
+import numpy as np
+
+from dpcheck.algorithms.tsybakov import LocalisedClipped, StochasticApproximation
+from dpcheck.algorithms.tsybakov.clipped import Restricted
+from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
-from dpcheck.harness.scaling import Family, Instance, Line, Move, clipped_mean, geometric
+from dpcheck.errors import InvalidInput
+from dpcheck.geometry import Ball
+from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.rows import Mutant
-from dpcheck.interfaces import Problem
-from dpcheck.workloads.linear import TwoPoint
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule
+from dpcheck.workloads.linear import LinearWorkload, TwoPoint
+from dpcheck.workloads.power_well import PowerWell
 
 from .cases import localised, problem
 
@@ -21,13 +30,28 @@ TILTS = Family.of(mirrored=True, tilt=geometric(1.0, 1 / 4, 30))
 """Linear losses ±w with mean gradient 1, 1/4, 1/16, …: neither n nor the algorithm enters."""
 
 
-def tilted(n: int, tilt: float, k: float, epsilon: float) -> Instance:
-    """The corrected Algorithm 3, its phases taken to where they lead, on a linear loss over [-1, 1]."""
-    work, algorithm = TwoPoint(D=2.0, G=1.0, rho=tilt), localised(k)
-    told = problem(work, epsilon, DELTA)
+def tilted(
+    n: int, tilt: float, k: float, epsilon: float, *, d: int = 1, D: float = 2.0, G: float = 1.0, delta: float = DELTA
+) -> Instance:
+    """The corrected Algorithm 3, its phases taken to where they lead, on a linear loss over a ball."""
+    return instance(localised(k), TwoPoint(D=D, G=G, rho=tilt, dimension=d), n, k, epsilon, delta)
+
+
+def instance(
+    algorithm: Algorithm[Any],
+    work: Any,
+    n: int,
+    k: float,
+    epsilon: float,
+    delta: float = DELTA,
+    growth: float = math.nan,
+) -> Instance:
+    """An algorithm of Section 4 with the values of what stands in the orders there; `growth` is that of the class."""
+    told, c = problem(work, epsilon, delta), work.constants
     at = {
-        "n": float(n), "k": k, "d": 1.0, "D": work.D, "R_2k": averaged_moment(work.constants, 2 * k, n),
-        "p": algorithm.p, "epsilon": epsilon, "delta": DELTA, "beta": told.failure_probability,
+        "n": float(n), "k": k, "d": float(c.d), "D": c.diameter(2.0), "p": 1.0, "lambda": growth,
+        "theta": getattr(work, "theta", math.nan), "epsilon": epsilon, "delta": delta,
+        "R_2k": averaged_moment(c, 2 * k, 1 << (n.bit_length() - 1)), "beta": told.failure_probability,
     }  # fmt: skip
     return Instance(algorithm, work, told, n, at)
 
@@ -52,15 +76,164 @@ class FirstPhase(LocalisedClipped):
 
 
 def without_localisation(one: Instance) -> Instance:
-    chosen = one.algorithm
-    return one.running(FirstPhase(**{field.name: getattr(chosen, field.name) for field in fields(chosen)}))
+    return one.running(_as(FirstPhase, one.algorithm))
 
 
 def shorter_steps(one: Instance) -> Instance:
-    """η too small by n^(1/8)."""
-    chosen = one.algorithm
-    assert isinstance(chosen, LocalisedClipped)
-    return one.running(replace(chosen, eta=chosen.step(one.problem, one.n) * one.n**-0.125))
+    return one.running(_as(ShortSteps, one.algorithm))
 
 
 WRONG: Mapping[str, Mutant] = {"no localisation": without_localisation, "η times n^(-1/8)": shorter_steps}
+
+
+SPIKED = 0.25
+"""Chance of the two spikes that bring a well's moment to that of its class."""
+STILL_TOO = 1e-7
+"""Phases that move the point by less of its domain's radius are left out."""
+
+
+@functools.lru_cache
+def known(theta: float, d: int, radius: float, moment: float) -> Constants:
+    """Of the wells of a class; the steepest has a slope of `moment` where it is farthest from its minimum."""
+    return Constants(
+        d=d, diameter=Ball(d, radius).diameter, lipschitz=lambda p: 2 * moment,
+        smoothness=lambda p: (theta - 1) * moment / (1.5 * radius), moment=lambda k, m: moment, atoms=3,
+        family="isotropic quadratic" if theta == 2 else "",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Well(PowerWell):
+    """Known by the constants of its class, (weight/theta) |w - e_1 radius/2|^theta with spikes that bring it there.
+
+    Attributes:
+        moment: of the gradients, the spikes' chance being `SPIKED` unless they are made rarer.
+    """
+
+    moment: float = 1.0
+
+    @property
+    def constants(self) -> Constants:
+        return known(self.theta, len(self.c), self.radius, self.moment)
+
+
+def well(weight: float, order: float, moment: float, *, theta: float = 2.0, d: int = 1, radius: float = 1.0) -> Well:
+    e_1 = np.eye(d)[0]
+    plain = Well(
+        c=radius / 2 * e_1, v=e_1, theta=theta, chance=SPIKED, radius=radius, weight=weight, moment=moment
+    )  # fmt: skip
+    left = moment**order - (1 - SPIKED) * plain.pull**order
+    if left <= plain.pull**order * SPIKED:
+        raise InvalidInput(f"a well of weight {weight:g} has a larger moment than {moment:g}")
+    return replace(plain, size=float((left / SPIKED) ** (1 / order) - plain.pull))
+
+
+@functools.lru_cache(maxsize=64)
+def calls(chosen: Algorithm[Any], told: Problem, n: int) -> Sequence[tuple[Sequence[Phase], float | None]]:
+    """The phases of each call by its own schedule, and the radius of the ball that it is restricted to."""
+    plan = chosen.schedule(told, n).phases
+    if not isinstance(chosen, Calls):
+        return [(plan, None)]
+    return [(epoch.inner.phases, epoch.radius if chosen.restricted else None) for epoch in plan]
+
+
+def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
+    """Where runs of Algorithms 3 to 5 end on linear losses and wells, whose points of rest are closed forms.
+
+    The mean of a phase's records is normal, and no record is clipped.
+    """
+    work, d = one.work, one.work.constants.d
+    steepest, deviation = _slopes(work)
+    w = np.repeat(work.project(np.zeros((1, d))), trials, axis=0)
+    for phases, radius in calls(one.algorithm, one.problem, one.n):
+        domain = work if radius is None else Restricted(work, w, radius)
+        still = STILL_TOO * (work.constants.diameter(2.0) / 2 if radius is None else radius)
+        for phase in phases:
+            spread = deviation / math.sqrt(phase.records)
+            if (steepest + spread) / phase.weight > still:
+                w = domain.project(_rest(work, w, phase.weight, spread * rng.standard_normal((trials, 1))))
+            if phase.sigma * math.sqrt(d) > still:
+                w = domain.project(w + phase.sigma * rng.standard_normal(w.shape))
+    return w
+
+
+def _slopes(work: PowerWell | LinearWorkload) -> tuple[float, float]:
+    """The steepest slope of the risk, and the deviation of a record's gradient, along e_1."""
+    if isinstance(work, PowerWell):
+        return work.pull, work.size * math.sqrt(work.chance)
+    mean = work.probabilities @ work.atoms[:, 0]
+    return abs(float(mean)), math.sqrt(float(work.probabilities @ work.atoms[:, 0] ** 2 - mean**2))
+
+
+def _rest(work: PowerWell | LinearWorkload, w: Array, weight: float, shift: Array) -> Array:
+    """argmin of risk - shift <e_1, .> + weight/2 |. - w|^2, unprojected: for theta > 2 it is that of d = 1 only."""
+    e_1 = np.eye(work.constants.d)[0]
+    if isinstance(work, LinearWorkload):
+        return np.asarray(w - (work.mean + shift * e_1) / weight)
+    far = w + shift * e_1 / weight - work.c
+    if work.theta == 2:
+        return np.asarray(work.c + far * (weight / (weight + work.weight)))
+    q = weight / work.weight  # the root of s³ + q s = q |far|
+    return np.asarray(work.c + 2 * np.sqrt(q / 3) * np.sinh(np.arcsinh(1.5 * far * np.sqrt(3 / q)) / 3))
+
+
+BY_PHASES = Simulated(ends_of_phases, 1200)
+
+
+STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 4))
+"""Wells of the growth constant of their class, and steeper ones."""
+LEAST_GROWTH = 2.0**-8
+"""The growth constant λ of the class where nothing else is said."""
+
+
+def grown(
+    algorithm: Calls, n: int, steepness: float, *, theta: float = 2.0, k: float = 2.0, epsilon: float = 2.0**-32,
+    delta: float = DELTA, d: int = 1, R: float = 1.0, growth: float = LEAST_GROWTH, radius: float = 1.0,
+) -> Instance:  # fmt: skip
+    """Algorithm 4 or 5 on a well of exponent theta, moment R of order 2k, and (theta, growth)-TNC or more."""
+    work = well(theta * growth * steepness, 2 * k, R, theta=theta, d=d, radius=radius)
+    return instance(replace(algorithm, k=k), work, n, k, epsilon, delta, growth)
+
+
+def _as(kind: type[Any], chosen: Any) -> Any:
+    """The same settings under a subclass."""
+    return kind(**{field.name: getattr(chosen, field.name) for field in fields(chosen)})
+
+
+class ShortSteps(LocalisedClipped):
+    """η too small by n^(1/8)."""
+
+    def step(self, problem: Problem, n: int) -> float:
+        return super().step(problem, n) * n**-0.125
+
+
+class OneRadius(StochasticApproximation):
+    """Every call at the radius of the first one."""
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[LocalisedCall]:
+        plan = super().schedule(problem, n)
+        first = plan.phases[0]
+        return replace(plan, phases=tuple(replace(e, radius=first.radius, inner=first.inner) for e in plan.phases))
+
+
+class OneCall(StochasticApproximation):
+    """The first call alone."""
+
+    def parts(self, n: int) -> list[int]:
+        return super().parts(n)[:1]
+
+
+class ShortCalls(StochasticApproximation):
+    """Calls with η too small by n^(1/8)."""
+
+    def call(self, radius: float) -> LocalisedClipped:
+        found: LocalisedClipped = _as(ShortSteps, super().call(radius))
+        return found
+
+
+WRONG_CALLS: Mapping[str, Mutant] = {
+    name: functools.partial(lambda kind, one: one.running(_as(kind, one.algorithm)), kind)
+    for name, kind in {
+        "one call": OneCall, "one radius for all calls": OneRadius, "γ times n^(-1/8)": ShortCalls
+    }.items()
+}  # fmt: skip

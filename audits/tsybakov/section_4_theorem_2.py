@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import functools
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import PermutedAccelerated, StochasticApproximation
+from dpcheck.algorithms.tsybakov import StochasticApproximation
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of, stated
-from dpcheck.harness import accuracy, rate, risk
-from dpcheck.interfaces import Algorithm, Constants
-from dpcheck.verdicts import Point, Verdict, differs
-from dpcheck.workloads.power_well import PowerWell, rare_spikes
+from dpcheck.harness import accuracy
+from dpcheck.harness.scaling import Instance, powers, scaling
+from dpcheck.interfaces import Constants
+from dpcheck.verdicts import Verdict, differs
+from dpcheck.workloads.power_well import PowerWell
 
 from .cases import (
-    ANY,
     NAMES,
-    SMALL,
     approximation,
     asked,
     even_calls,
     exponents,
-    measured,
-    on_a_well,
-    order_at,
-    priced,
     problem,
     reach,
     refuted_by_plan,
     transcribed,
-    well,
 )
+from .scaling import BY_PHASES, LEAST_GROWTH, STEEPER, WRONG_CALLS, grown, instance
 
 GROWING = ("tsybakov/thm-2", "tsybakov/thm-2@phases", "tsybakov/thm-11", "tsybakov/thm-11@phases", "tsybakov/rem-3")
 
@@ -114,33 +107,45 @@ def shrinking_balls_against_an_adversary(context: Context, *, theta: float) -> V
     )
 
 
-CALLS = by_size(*([even_calls(j) for j in js] for js in ((34, 42, 50), range(30, 51, 4), range(28, 53, 2))))
+CALLS = by_size(*([even_calls(j) for j in js] for js in (range(70, 111, 20), range(70, 111, 10))))
+RECORDS = even_calls(90)
+"""Records where n does not vary."""
+HALVED = functools.partial(scaling, "tsybakov/thm-2@phases", family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS)
+"""Rows of Algorithm 4 at a fixed n, where the order of Theorem 11 is a multiple of that of Theorem 2."""
+ALSO = ("tsybakov/rem-3", "tsybakov/thm-11@phases")
 
 
-@check(
-    "tsybakov/thm-2@phases",
-    kind="rate",
-    grid={"d": by_size((1, 4, 16), (1, 2, 4, 8, 16, 32), (1, 2, 4, 8, 16, 32, 64))},
-    conclude=priced("d", axis="mean excess risk"),
-    expect=("consistent", "undecided"),
-)
-def approximation_risk_in_the_dimension(context: Context, *, d: int) -> dict[str, float]:
-    """The corrected Algorithm 4 on wells of exponent 2 in d dimensions, k = 2, n about 2^44: 1/2 in d."""
-    work, n = well(2.0, 4.0, d=d), even_calls(40)
-    found = measured(context, approximation(2.0), work, n, SMALL, context.scale(50, 100, 400))
-    return {**found, **order_at("tsybakov/thm-2@phases", work, n, 2.0, SMALL, variable="d")}
+@HALVED(
+    variable="n", sizes=CALLS, also=ALSO[:1],
+    series={"case": by_size(together("theta k", (2.0, 2.0)), together("theta k", (2.0, 2.0), (2.0, 4.0), (4.0, 2.0)))},
+)  # fmt: skip
+def approximation_risk_under_growth(*, n: int, steepness: float, theta: float, k: float) -> Instance:
+    """The corrected Algorithm 4 on power wells against its order: -1, -3/2 (theta = 2) and -2/3 (theta = 4)."""
+    return grown(approximation(k), n, steepness, theta=theta, k=k)
 
 
-@check(
-    "tsybakov/thm-2@phases",
-    kind="rate",
-    grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": CALLS},
-    conclude=priced("n", axis="mean excess risk"),
-    expect=("consistent", "undecided"),
-)
-def approximation_risk_under_growth(context: Context, *, theta: float, k: float, n: int) -> dict[str, float]:
-    """The corrected Algorithm 4 on power wells against its order: -1, -3/2 (theta = 2) and -2/3, -1 (theta = 4)."""
-    return on_a_well(context, "tsybakov/thm-2@phases", approximation(k), theta, k, n)
+@HALVED(variable="epsilon", sizes=by_size(powers(2, range(-44, -11, 16)), powers(2, range(-44, -11, 8))), also=ALSO)
+def approximation_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instance:
+    """The same at k = theta = 2 in epsilon."""
+    return grown(approximation(2.0), RECORDS, steepness, epsilon=epsilon)
+
+
+@HALVED(variable="d", sizes=by_size((2, 8, 32), (2, 4, 8, 16, 32, 64)), also=ALSO)
+def approximation_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
+    """The same in d dimensions: 1/2."""
+    return grown(approximation(2.0), RECORDS, steepness, d=d)
+
+
+@HALVED(variable="lambda", sizes=by_size(powers(2, range(-20, -5, 7)), powers(2, range(-22, -5, 4))), also=ALSO)
+def approximation_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
+    """The same in the growth constant: -1."""
+    return grown(approximation(2.0), RECORDS, steepness, growth=growth["lambda"])
+
+
+@HALVED(variable="R_2k", sizes=by_size(powers(2, range(0, 15, 7)), powers(2, range(0, 17, 4))), also=ALSO)
+def approximation_risk_in_the_moment(*, R_2k: float, steepness: float) -> Instance:
+    """The same in the moment: 2."""
+    return grown(approximation(2.0), RECORDS, steepness, R=R_2k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,69 +158,34 @@ class Blunt(PowerWell):
         return replace(known, moment=lambda k, m: known.lipschitz(2.0))
 
 
-def _advantage(rows: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], failure_probability: float) -> Verdict:
-    """The moment-based risk against its order, which does not know L_f; the others' risks as further series."""
-    own: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
-        ({}, {**found, "mean": found["moments"], "se": found["moments se"]}) for _, found in rows
-    ]
-    found = rate.conclude("L", axis="mean excess risk")(own, failure_probability)
-    x = np.log([float(measured["L"]) for _, measured in rows])
-    numbers = dict(found.numbers)
-    points = [replace(p, series="Algorithm 4, clipped by its moments") for p in found.points]
-    for name, series in (("Lipschitz", "Algorithm 4, clipped at L_f"), ("sgd", "accelerated SGD, clipped at L_f")):
-        values = np.array([float(m[name]) for _, m in rows])
-        gain = np.log(values / np.array([float(m["moments"]) for _, m in rows]))
-        numbers[f"advantage over {series}, last"] = float(np.exp(gain[-1]))
-        numbers[f"its exponent in L_f over {series}"] = float(np.polyfit(x, gain, 1)[0])
-        for _, m in rows:
-            v, e = float(m[name]), float(m[f"{name} se"])
-            points.append(Point(x=float(m["L"]), value=v, lower=max(0.0, v - e), upper=v + e, series=series))
-    said = "; ".join(
-        f"{key}: {float(value):.3g}" for key, value in numbers.items() if "advantage" in key or "its" in key
-    )
-    return replace(
-        found,
-        reason=f"{found.reason}; {said}",
-        numbers=numbers,
-        points=points,
-        axes=("L_f", "mean excess risk"),
-        dashed="order of the moments, its constant set to 1",
+def told_the_lipschitz_constant(one: Instance) -> Instance:
+    """Algorithm 4 at k = 10^6 on moments as large as L_f, which is DP-SCO for Lipschitz losses."""
+    blunt = Blunt(**{field.name: getattr(one.work, field.name) for field in fields(one.work)})
+    chosen = approximation(1e6, lipschitz="ignored")
+    return replace(one, algorithm=chosen, problem=problem(blunt, one.at["epsilon"], one.at["delta"]))
+
+
+@HALVED(
+    variable="L", sizes=by_size(powers(2, range(2, 9, 3)), powers(2, range(2, 11, 2))), also=ALSO,
+    mutants={"clipped at L_f": told_the_lipschitz_constant},
+)  # fmt: skip
+def moments_beat_the_lipschitz_constant(*, L: float, steepness: float) -> Instance:
+    """The same with spikes of one fourth moment, so rare that L_f is what is asked: 0, and 1 in what knows only L_f."""
+    one = grown(approximation(2.0), RECORDS, steepness)
+    size = L - one.work.pull
+    chance = (1 - one.work.pull**4) / ((size + one.work.pull) ** 4 - one.work.pull**4)
+    return instance(
+        one.algorithm, replace(one.work, size=size, chance=chance), one.n, 2.0, one.at["epsilon"], growth=LEAST_GROWTH
     )
 
 
-@check(
-    "tsybakov/thm-2@phases",
-    kind="rate",
-    grid={"rarity": by_size((16, 28, 40), range(4, 45, 8), range(4, 45, 4))},
-    conclude=_advantage,
-    expect=("consistent", "undecided"),
-)
-def moments_beat_the_lipschitz_constant(context: Context, *, rarity: int) -> dict[str, float]:
-    """Spikes of chance 2^-rarity and fixed fourth moment: risk by moments, and by L_f, which is 2^(rarity/4) and more.
-
-    Algorithm 4 in its corrected form at k = 2 on a well of exponent 2, n about 2^38, epsilon = 1e-6; the same told
-    only L_f, with exponent k = 10^6, which is DP-SCO for Lipschitz losses; accelerated SGD without clipping.
-    """
-    n, epsilon = even_calls(34), SMALL
-    chance = 2.0**-rarity
-    fields: dict[str, Any] = {
-        "c": np.array([0.5]), "v": np.ones(1), "size": rare_spikes(chance, 4.0, 1.0), "chance": chance
-    }  # fmt: skip
-    work, blunt = PowerWell(**fields), Blunt(**fields)
-    L = work.constants.lipschitz(2.0)
-    tried: dict[str, tuple[Algorithm[Any], Any]] = {
-        "moments": (approximation(2.0), work),
-        "Lipschitz": (approximation(1e6, lipschitz="ignored"), blunt),
-        "sgd": (PermutedAccelerated(level=L, calibration="plain"), work),
-    }
-    answer: dict[str, float] = {"L": L}
-    for name, (algorithm, known) in tried.items():
-        values = risk.excess_risks(
-            algorithm, known, problem(known, epsilon), n, context.scale(100, 300, 2000), context.seed, context.label,
-            context.name, rarity, name, gradients=ANY,
-        )  # fmt: skip
-        answer[name], answer[f"{name} se"] = float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
-    return {**answer, "bound": order_at("tsybakov/thm-2@phases", work, n, 2.0, epsilon)["bound"]}
+@HALVED(
+    variable="D", sizes=by_size(powers(2, range(1, 12, 5)), powers(2, range(1, 14, 3))), also=ALSO,
+    mutants={name: WRONG_CALLS[name] for name in ("one call", "one radius for all calls")},
+)  # fmt: skip
+def approximation_risk_in_the_diameter(*, D: float, steepness: float) -> Instance:
+    """The same on wider domains: 0."""
+    return grown(approximation(2.0), RECORDS, steepness, growth=2.0**-16, radius=D / 2)
 
 
 PRINTED_LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))
@@ -227,16 +197,22 @@ def printed_calls_miss_the_order_with_logarithms(context: Context, *, instance: 
     return halving(context, "thm_11_risk", 2, instance)
 
 
-@check(
-    "tsybakov/thm-11@phases",
-    kind="rate",
-    grid={"theta": (2.0, 4.0), "n": CALLS},
-    conclude=priced("n", axis="mean excess risk"),
-    expect=("consistent", "undecided"),
-)
-def approximation_risk_with_its_logarithms(context: Context, *, theta: float, n: int) -> dict[str, float]:
+@scaling(
+    "tsybakov/thm-11@phases", variable="n", sizes=CALLS, family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS,
+    series={"theta": by_size((2.0,), (2.0, 4.0))},
+)  # fmt: skip
+def approximation_risk_with_its_logarithms(*, n: int, steepness: float, theta: float) -> Instance:
     """The same at k = 2 against the order with the logarithms of Theorem 11."""
-    return on_a_well(context, "tsybakov/thm-11@phases", approximation(2.0), theta, 2.0, n)
+    return grown(approximation(2.0), n, steepness, theta=theta)
+
+
+@scaling(
+    "tsybakov/thm-11@phases", variable="k", sizes=by_size((2.0, 4.0, 8.0), (2.0, 3.0, 4.0, 6.0, 8.0)), family=STEEPER,
+    engine=BY_PHASES, mutants=WRONG_CALLS, also=("tsybakov/thm-2@phases", "tsybakov/rem-3"),
+)  # fmt: skip
+def approximation_risk_in_the_order_of_the_moment(*, k: float, steepness: float) -> Instance:
+    """The same in k, of which the power of the hidden logarithm of Theorem 2 is a function as well."""
+    return grown(approximation(k), RECORDS, steepness, k=k)
 
 
 @check("tsybakov/rem-3", kind="transcription")

@@ -3,7 +3,7 @@
 * `terms`: which term of a claim's order leads, and with which exponent.
 * `families`: the class as an immutable grid; `controls`: outputs that read no data, on the same members.
 * `engines`: drawn records and counts; `line`: the law of an iterate in one dimension without records; `affine`: phases
-  of averaged descent on quadratics, in closed form but for the noise.
+  of averaged descent on quadratics, in closed form but for the noise; `simulated`: steps in closed form, noise drawn.
 * `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
 """
 
@@ -14,6 +14,7 @@ from dpcheck.harness.scaling.engines import Drawn, Engine, Instance, Risk, admit
 from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
 from dpcheck.harness.scaling.rows import Row, scaling
+from dpcheck.harness.scaling.simulated import Simulated
 from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Risk",
     "Row",
     "Series",
+    "Simulated",
     "Word",
     "admitted",
     "averaged_descent",
