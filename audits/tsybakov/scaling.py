@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from dpcheck.algorithms.tsybakov import LocalisedClipped, StochasticApproximation
-from dpcheck.algorithms.tsybakov.clipped import Restricted
+from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
 from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
+from dpcheck.checks import by_size
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
-from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
+from dpcheck.harness.scaling import Axis, Family, Instance, Line, Move, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule
 from dpcheck.workloads.linear import LinearWorkload, TwoPoint
@@ -28,6 +29,10 @@ DELTA = 1e-40
 """Of the promise: far below every epsilon of a window."""
 TILTS = Family.of(mirrored=True, tilt=geometric(1.0, 1 / 4, 30))
 """Linear losses ±w with mean gradient 1, 1/4, 1/16, …: neither n nor the algorithm enters."""
+BOWLS = Family.of(mirrored=True, curvature=geometric(0.5, 1 / 4, 24))
+"""Wells of exponent 2 on the unit ball, of curvature 1/2, 1/8, …."""
+FAILING = by_size(*(tuple(10.0**-j for j in js) for js in ((2, 25, 300), (2, 5, 15, 40, 110, 300))))
+"""Of the promise, where it varies."""
 
 
 def tilted(
@@ -35,6 +40,11 @@ def tilted(
 ) -> Instance:
     """The corrected Algorithm 3, its phases taken to where they lead, on a linear loss over a ball."""
     return instance(localised(k), TwoPoint(D=D, G=G, rho=tilt, dimension=d), n, k, epsilon, delta)
+
+
+def bowl(n: int, curvature: float, k: float, epsilon: float, d: int) -> Instance:
+    """The same algorithm on a well of exponent 2."""
+    return instance(localised(k), well(curvature, 2 * k, 1.0, d=d), n, k, epsilon)
 
 
 def instance(
@@ -52,6 +62,7 @@ def instance(
         "n": float(n), "k": k, "d": float(c.d), "D": c.diameter(2.0), "p": 1.0, "lambda": growth,
         "theta": getattr(work, "theta", math.nan), "epsilon": epsilon, "delta": delta,
         "R_2k": averaged_moment(c, 2 * k, 1 << (n.bit_length() - 1)), "beta": told.failure_probability,
+        "L": c.lipschitz(2.0), "r_k": c.moment(k, 1), "rho": epsilon**2 / math.log(1 / delta),
     }  # fmt: skip
     return Instance(algorithm, work, told, n, at)
 
@@ -93,39 +104,43 @@ STILL_TOO = 1e-7
 
 
 @functools.lru_cache
-def known(theta: float, d: int, radius: float, moment: float) -> Constants:
+def known(theta: float, d: int, radius: float, moment: float, L: float) -> Constants:
     """Of the wells of a class; the steepest has a slope of `moment` where it is farthest from its minimum."""
     return Constants(
-        d=d, diameter=Ball(d, radius).diameter, lipschitz=lambda p: 2 * moment,
-        smoothness=lambda p: (theta - 1) * moment / (1.5 * radius), moment=lambda k, m: moment, atoms=3,
-        family="isotropic quadratic" if theta == 2 else "",
+        d=d, diameter=Ball(d, radius).diameter, lipschitz=lambda p: L, moment=lambda k, m: moment, atoms=3,
+        smoothness=lambda p: (theta - 1) * moment / (1.5 * radius), family="isotropic quadratic" if theta == 2 else "",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Well(PowerWell):
-    """Known by the constants of its class, (weight/theta) |w - e_1 radius/2|^theta with spikes that bring it there.
-
-    Attributes:
-        moment: of the gradients, the spikes' chance being `SPIKED` unless they are made rarer.
-    """
+    """Known by the constants of its class alone, which are the same for all its members."""
 
     moment: float = 1.0
+    L: float = 1.0
 
     @property
     def constants(self) -> Constants:
-        return known(self.theta, len(self.c), self.radius, self.moment)
+        return known(self.theta, len(self.c), self.radius, self.moment, self.L)
 
 
-def well(weight: float, order: float, moment: float, *, theta: float = 2.0, d: int = 1, radius: float = 1.0) -> Well:
-    e_1 = np.eye(d)[0]
-    plain = Well(
-        c=radius / 2 * e_1, v=e_1, theta=theta, chance=SPIKED, radius=radius, weight=weight, moment=moment
+def well(
+    weight: float, order: float, moment: float, *, theta: float = 2.0, d: int = 1, radius: float = 1.0,
+    L: float | None = None,
+) -> Well:  # fmt: skip
+    """(weight/theta) |w - e_1 radius/2|^theta with spikes that bring its moment of that order to the class's.
+
+    The spikes have the chance `SPIKED`, or that which lets the largest gradient be L.
+    """
+    e_1, pull = np.eye(d)[0], weight * (1.5 * radius) ** (theta - 1)
+    if pull >= moment:
+        raise InvalidInput(f"a well of weight {weight:g} has gradients of {pull:g}, and the class a moment {moment:g}")
+    chance = SPIKED if L is None else (moment**order - pull**order) / (L**order - pull**order)
+    largest = ((moment**order - (1 - chance) * pull**order) / chance) ** (1 / order)
+    return Well(
+        c=radius / 2 * e_1, v=e_1, theta=theta, size=largest - pull, chance=chance, radius=radius, weight=weight,
+        moment=moment, L=2 * moment if L is None else L,
     )  # fmt: skip
-    left = moment**order - (1 - SPIKED) * plain.pull**order
-    if left <= plain.pull**order * SPIKED:
-        raise InvalidInput(f"a well of weight {weight:g} has a larger moment than {moment:g}")
-    return replace(plain, size=float((left / SPIKED) ** (1 / order) - plain.pull))
 
 
 @functools.lru_cache(maxsize=64)
@@ -146,15 +161,24 @@ def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
     steepest, deviation = _slopes(work)
     w = np.repeat(work.project(np.zeros((1, d))), trials, axis=0)
     for phases, radius in calls(one.algorithm, one.problem, one.n):
-        domain = work if radius is None else Restricted(work, w, radius)
+        onto = _projection(work if radius is None else Restricted(work, w, radius), w)
         still = STILL_TOO * (work.constants.diameter(2.0) / 2 if radius is None else radius)
         for phase in phases:
             spread = deviation / math.sqrt(phase.records)
             if (steepest + spread) / phase.weight > still:
-                w = domain.project(_rest(work, w, phase.weight, spread * rng.standard_normal((trials, 1))))
+                w = onto(_rest(work, w, phase.weight, spread * rng.standard_normal((trials, 1))))
             if phase.sigma * math.sqrt(d) > still:
-                w = domain.project(w + phase.sigma * rng.standard_normal(w.shape))
+                w = onto(w + phase.sigma * rng.standard_normal(w.shape))
     return w
+
+
+def _projection(domain: PowerWell | LinearWorkload | Restricted, w: Array) -> Project:
+    """The domain's own; of an interval a trial between its ends, which takes a fifth of the time."""
+    if w.shape[1] > 1:
+        return domain.project
+    far = 4 * domain.constants.diameter(2.0)
+    low, high = (domain.project(np.full_like(w, end)) for end in (-far, far))
+    return lambda v: np.clip(v, low, high)
 
 
 def _slopes(work: PowerWell | LinearWorkload) -> tuple[float, float]:
@@ -177,21 +201,26 @@ def _rest(work: PowerWell | LinearWorkload, w: Array, weight: float, shift: Arra
     return np.asarray(work.c + 2 * np.sqrt(q / 3) * np.sinh(np.arcsinh(1.5 * far * np.sqrt(3 / q)) / 3))
 
 
-BY_PHASES = Simulated(ends_of_phases, 1200)
+BY_PHASES = Simulated(ends_of_phases, 3200)
+IN_DIMENSIONS = Simulated(ends_of_phases, 400)
+"""Where a run draws vectors, whose length varies the less."""
 
 
-STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 4))
+STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 3))
 """Wells of the growth constant of their class, and steeper ones."""
+DOMAINS = Family.of(mirrored=True, radius=Axis((1.0, 2**0.25, 2**0.5, 2**0.75), (True, True)))
+"""The same on balls of all radii, but for halvings, where the risk has a ripple from how the last ball fits."""
 LEAST_GROWTH = 2.0**-8
 """The growth constant λ of the class where nothing else is said."""
 
 
 def grown(
-    algorithm: Calls, n: int, steepness: float, *, theta: float = 2.0, k: float = 2.0, epsilon: float = 2.0**-32,
+    algorithm: Calls, n: int, steepness: float = 1.0, *, theta: float = 2.0, k: float = 2.0, epsilon: float = 2.0**-32,
     delta: float = DELTA, d: int = 1, R: float = 1.0, growth: float = LEAST_GROWTH, radius: float = 1.0,
+    L: float | None = None,
 ) -> Instance:  # fmt: skip
     """Algorithm 4 or 5 on a well of exponent theta, moment R of order 2k, and (theta, growth)-TNC or more."""
-    work = well(theta * growth * steepness, 2 * k, R, theta=theta, d=d, radius=radius)
+    work = well(theta * growth * steepness, 2 * k, R, theta=theta, d=d, radius=radius, L=L)
     return instance(replace(algorithm, k=k), work, n, k, epsilon, delta, growth)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.scaling import Instance, powers, scaling
-from dpcheck.interfaces import Constants
 from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads.power_well import PowerWell
 
@@ -24,12 +23,11 @@ from .cases import (
     asked,
     even_calls,
     exponents,
-    problem,
     reach,
     refuted_by_plan,
     transcribed,
 )
-from .scaling import BY_PHASES, LEAST_GROWTH, STEEPER, WRONG_CALLS, grown, instance
+from .scaling import BY_PHASES, DOMAINS, FAILING, IN_DIMENSIONS, STEEPER, WRONG_CALLS, grown
 
 GROWING = ("tsybakov/thm-2", "tsybakov/thm-2@phases", "tsybakov/thm-11", "tsybakov/thm-11@phases", "tsybakov/rem-3")
 
@@ -108,6 +106,7 @@ def shrinking_balls_against_an_adversary(context: Context, *, theta: float) -> V
 
 
 CALLS = by_size(*([even_calls(j) for j in js] for js in (range(70, 111, 20), range(70, 111, 10))))
+CASES = by_size(together("theta k", (2.0, 2.0)), together("theta k", (2.0, 2.0), (2.0, 4.0), (4.0, 2.0)))
 RECORDS = even_calls(90)
 """Records where n does not vary."""
 HALVED = functools.partial(scaling, "tsybakov/thm-2@phases", family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS)
@@ -116,8 +115,7 @@ ALSO = ("tsybakov/rem-3", "tsybakov/thm-11@phases")
 
 
 @HALVED(
-    variable="n", sizes=CALLS, also=ALSO[:1],
-    series={"case": by_size(together("theta k", (2.0, 2.0)), together("theta k", (2.0, 2.0), (2.0, 4.0), (4.0, 2.0)))},
+    variable="n", sizes=CALLS, also=ALSO[:1], series={"case": CASES},
 )  # fmt: skip
 def approximation_risk_under_growth(*, n: int, steepness: float, theta: float, k: float) -> Instance:
     """The corrected Algorithm 4 on power wells against its order: -1, -3/2 (theta = 2) and -2/3 (theta = 4)."""
@@ -130,10 +128,18 @@ def approximation_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instan
     return grown(approximation(2.0), RECORDS, steepness, epsilon=epsilon)
 
 
-@HALVED(variable="d", sizes=by_size((2, 8, 32), (2, 4, 8, 16, 32, 64)), also=ALSO)
-def approximation_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
+@HALVED(
+    variable="d", sizes=by_size((4, 12, 36), (4, 8, 16, 32, 64)), also=ALSO, family=DOMAINS, engine=IN_DIMENSIONS
+)  # fmt: skip
+def approximation_risk_in_the_dimension(*, d: int, radius: float) -> Instance:
     """The same in d dimensions: 1/2."""
-    return grown(approximation(2.0), RECORDS, steepness, d=d)
+    return grown(approximation(2.0), even_calls(60), d=d, radius=radius)
+
+
+@HALVED(variable="delta", sizes=FAILING, also=ALSO)
+def approximation_risk_in_delta(*, delta: float, steepness: float) -> Instance:
+    """The same in the promised delta: 1/2 in log(1/delta)."""
+    return grown(approximation(2.0), RECORDS, steepness, delta=delta)
 
 
 @HALVED(variable="lambda", sizes=by_size(powers(2, range(-20, -5, 7)), powers(2, range(-22, -5, 4))), also=ALSO)
@@ -148,44 +154,13 @@ def approximation_risk_in_the_moment(*, R_2k: float, steepness: float) -> Instan
     return grown(approximation(2.0), RECORDS, steepness, R=R_2k)
 
 
-@dataclass(frozen=True, eq=False)
-class Blunt(PowerWell):
-    """The same problem, known by its Lipschitz constant alone: every moment is declared to be as large."""
-
-    @property
-    def constants(self) -> Constants:
-        known = super().constants
-        return replace(known, moment=lambda k, m: known.lipschitz(2.0))
-
-
-def told_the_lipschitz_constant(one: Instance) -> Instance:
-    """Algorithm 4 at k = 10^6 on moments as large as L_f, which is DP-SCO for Lipschitz losses."""
-    blunt = Blunt(**{field.name: getattr(one.work, field.name) for field in fields(one.work)})
-    chosen = approximation(1e6, lipschitz="ignored")
-    return replace(one, algorithm=chosen, problem=problem(blunt, one.at["epsilon"], one.at["delta"]))
-
-
-@HALVED(
-    variable="L", sizes=by_size(powers(2, range(2, 9, 3)), powers(2, range(2, 11, 2))), also=ALSO,
-    mutants={"clipped at L_f": told_the_lipschitz_constant},
-)  # fmt: skip
-def moments_beat_the_lipschitz_constant(*, L: float, steepness: float) -> Instance:
-    """The same with spikes of one fourth moment, so rare that L_f is what is asked: 0, and 1 in what knows only L_f."""
-    one = grown(approximation(2.0), RECORDS, steepness)
-    size = L - one.work.pull
-    chance = (1 - one.work.pull**4) / ((size + one.work.pull) ** 4 - one.work.pull**4)
-    return instance(
-        one.algorithm, replace(one.work, size=size, chance=chance), one.n, 2.0, one.at["epsilon"], growth=LEAST_GROWTH
-    )
-
-
 @HALVED(
     variable="D", sizes=by_size(powers(2, range(1, 12, 5)), powers(2, range(1, 14, 3))), also=ALSO,
     mutants={name: WRONG_CALLS[name] for name in ("one call", "one radius for all calls")},
 )  # fmt: skip
 def approximation_risk_in_the_diameter(*, D: float, steepness: float) -> Instance:
     """The same on wider domains: 0."""
-    return grown(approximation(2.0), RECORDS, steepness, growth=2.0**-16, radius=D / 2)
+    return grown(approximation(2.0), RECORDS, steepness, growth=2.0**-20, radius=D / 2)
 
 
 PRINTED_LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))
@@ -199,20 +174,11 @@ def printed_calls_miss_the_order_with_logarithms(context: Context, *, instance: 
 
 @scaling(
     "tsybakov/thm-11@phases", variable="n", sizes=CALLS, family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS,
-    series={"theta": by_size((2.0,), (2.0, 4.0))},
+    series={"case": CASES},
 )  # fmt: skip
-def approximation_risk_with_its_logarithms(*, n: int, steepness: float, theta: float) -> Instance:
-    """The same at k = 2 against the order with the logarithms of Theorem 11."""
-    return grown(approximation(2.0), n, steepness, theta=theta)
-
-
-@scaling(
-    "tsybakov/thm-11@phases", variable="k", sizes=by_size((2.0, 4.0, 8.0), (2.0, 3.0, 4.0, 6.0, 8.0)), family=STEEPER,
-    engine=BY_PHASES, mutants=WRONG_CALLS, also=("tsybakov/thm-2@phases", "tsybakov/rem-3"),
-)  # fmt: skip
-def approximation_risk_in_the_order_of_the_moment(*, k: float, steepness: float) -> Instance:
-    """The same in k, of which the power of the hidden logarithm of Theorem 2 is a function as well."""
-    return grown(approximation(k), RECORDS, steepness, k=k)
+def approximation_risk_with_its_logarithms(*, n: int, steepness: float, theta: float, k: float) -> Instance:
+    """The same against the order with the logarithms of Theorem 11."""
+    return grown(approximation(k), n, steepness, theta=theta, k=k)
 
 
 @check("tsybakov/rem-3", kind="transcription")
