@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import LocalisedClipped, StochasticApproximation
+from dpcheck.algorithms.tsybakov import IteratedLocalised, LocalisedClipped, StochasticApproximation
 from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
 from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import by_size
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
-from dpcheck.harness.scaling import Axis, Family, Instance, Line, Move, Simulated, clipped_mean, geometric
+from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule
 from dpcheck.workloads.linear import LinearWorkload, TwoPoint
@@ -35,11 +35,9 @@ FAILING = by_size(*(tuple(10.0**-j for j in js) for js in ((2, 25, 300), (2, 5, 
 """Of the promise, where it varies."""
 
 
-def tilted(
-    n: int, tilt: float, k: float, epsilon: float, *, d: int = 1, D: float = 2.0, G: float = 1.0, delta: float = DELTA
-) -> Instance:
-    """The corrected Algorithm 3, its phases taken to where they lead, on a linear loss over a ball."""
-    return instance(localised(k), TwoPoint(D=D, G=G, rho=tilt, dimension=d), n, k, epsilon, delta)
+def tilted(n: int, tilt: float, k: float, epsilon: float, delta: float = DELTA) -> Instance:
+    """The corrected Algorithm 3, its phases taken to where they lead, on a linear loss over [-1, 1]."""
+    return instance(localised(k), TwoPoint(D=2.0, G=1.0, rho=tilt), n, k, epsilon, delta)
 
 
 def bowl(n: int, curvature: float, k: float, epsilon: float, d: int) -> Instance:
@@ -84,17 +82,6 @@ class FirstPhase(LocalisedClipped):
 
     def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
         return super().phases(problem, n)[:1]
-
-
-def without_localisation(one: Instance) -> Instance:
-    return one.running(_as(FirstPhase, one.algorithm))
-
-
-def shorter_steps(one: Instance) -> Instance:
-    return one.running(_as(ShortSteps, one.algorithm))
-
-
-WRONG: Mapping[str, Mutant] = {"no localisation": without_localisation, "η times n^(-1/8)": shorter_steps}
 
 
 SPIKED = 0.25
@@ -202,14 +189,12 @@ def _rest(work: PowerWell | LinearWorkload, w: Array, weight: float, shift: Arra
 
 
 BY_PHASES = Simulated(ends_of_phases, 3200)
-IN_DIMENSIONS = Simulated(ends_of_phases, 400)
+IN_DIMENSIONS = Simulated(ends_of_phases, 640)
 """Where a run draws vectors, whose length varies the less."""
 
 
 STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 3))
 """Wells of the growth constant of their class, and steeper ones."""
-DOMAINS = Family.of(mirrored=True, radius=Axis((1.0, 2**0.25, 2**0.5, 2**0.75), (True, True)))
-"""The same on balls of all radii, but for halvings, where the risk has a ripple from how the last ball fits."""
 LEAST_GROWTH = 2.0**-8
 """The growth constant λ of the class where nothing else is said."""
 
@@ -252,7 +237,7 @@ class OneCall(StochasticApproximation):
         return super().parts(n)[:1]
 
 
-class ShortCalls(StochasticApproximation):
+class ShortCalls(Calls):
     """Calls with η too small by n^(1/8)."""
 
     def call(self, radius: float) -> LocalisedClipped:
@@ -260,9 +245,23 @@ class ShortCalls(StochasticApproximation):
         return found
 
 
+class ShortApproximation(ShortCalls, StochasticApproximation):
+    """Algorithm 4 so."""
+
+
+class ShortIteration(ShortCalls, IteratedLocalised):
+    """Algorithm 5 so."""
+
+
+def instead(kind: type[Any]) -> Mutant:
+    return lambda one: one.running(_as(kind, one.algorithm))
+
+
+WRONG: Mapping[str, Mutant] = {"no localisation": instead(FirstPhase), "η times n^(-1/8)": instead(ShortSteps)}
+SHORT_CALLS = "γ times n^(-1/8)"
 WRONG_CALLS: Mapping[str, Mutant] = {
-    name: functools.partial(lambda kind, one: one.running(_as(kind, one.algorithm)), kind)
-    for name, kind in {
-        "one call": OneCall, "one radius for all calls": OneRadius, "γ times n^(-1/8)": ShortCalls
-    }.items()
-}  # fmt: skip
+    "one call": instead(OneCall),
+    "one radius for all calls": instead(OneRadius),
+    SHORT_CALLS: instead(ShortApproximation),
+}
+WRONG_PARTS: Mapping[str, Mutant] = {SHORT_CALLS: instead(ShortIteration)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -43,7 +44,7 @@ from .cases import (
     transcribed,
     well,
 )
-from .scaling import ON_THE_LINE, TILTS, WRONG, tilted
+from .scaling import BOWLS, BY_PHASES, FAILING, ON_THE_LINE, TILTS, WRONG, bowl, tilted
 
 CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybakov/thm-10@phases")
 
@@ -481,14 +482,34 @@ def localised_risk_on_tilted_lines(*, n: int, tilt: float, k: float, epsilon: fl
     return tilted(n, tilt, k, epsilon)
 
 
-@scaling(
-    "tsybakov/thm-1@phases", variable="epsilon", part="private", series={"k": (2.0, 4.0)},
-    sizes=by_size(powers(2, range(-52, -35, 8)), powers(2, range(-52, -35, 4))), family=TILTS, engine=ON_THE_LINE,
-    mutants=WRONG,
+PRIVATE = functools.partial(
+    scaling, "tsybakov/thm-1@phases", part="private", mutants=WRONG, also=("tsybakov/thm-10@phases",)
+)
+"""Rows at a fixed n, where the order of Theorem 10 is a multiple of that of Theorem 1."""
+
+
+@PRIVATE(
+    variable="epsilon", series={"k": (2.0, 4.0)}, family=TILTS, engine=ON_THE_LINE,
+    sizes=by_size(powers(2, range(-52, -35, 8)), powers(2, range(-52, -35, 4))),
 )  # fmt: skip
 def localised_risk_in_epsilon(*, epsilon: float, tilt: float, k: float) -> Instance:
     """The same in epsilon, at n = 2^64."""
     return tilted(2**64, tilt, k, epsilon)
+
+
+@PRIVATE(variable="delta", sizes=FAILING, series={"k": (2.0, 4.0)}, family=TILTS, engine=ON_THE_LINE)
+def localised_risk_in_delta(*, delta: float, tilt: float, k: float) -> Instance:
+    """The same in the promised delta: 1/4 and 3/8 in log(1/delta)."""
+    return tilted(2**64, tilt, k, 2.0**-44, delta)
+
+
+@PRIVATE(
+    variable="d", sizes=by_size((4, 16, 64), (4, 8, 16, 32, 64, 128)), series={"k": by_size((2.0,), (2.0, 4.0))},
+    family=BOWLS, engine=BY_PHASES,
+)  # fmt: skip
+def localised_risk_in_the_dimension(*, d: int, curvature: float, k: float) -> Instance:
+    """The same in d dimensions, over bowls of every curvature: 1/4 and 3/8."""
+    return bowl(2**64, curvature, k, 2.0**-44, d)
 
 
 @check("tsybakov/thm-1@phases", kind="accuracy", grid={"n": (2**8, 2**16), "epsilon": (0.05, 0.5), "tilt": (0.05, 0.5)},

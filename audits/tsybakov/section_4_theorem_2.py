@@ -27,7 +27,7 @@ from .cases import (
     refuted_by_plan,
     transcribed,
 )
-from .scaling import BY_PHASES, DOMAINS, FAILING, IN_DIMENSIONS, STEEPER, WRONG_CALLS, grown
+from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, STEEPER, WRONG_CALLS, grown
 
 GROWING = ("tsybakov/thm-2", "tsybakov/thm-2@phases", "tsybakov/thm-11", "tsybakov/thm-11@phases", "tsybakov/rem-3")
 
@@ -129,11 +129,11 @@ def approximation_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instan
 
 
 @HALVED(
-    variable="d", sizes=by_size((4, 12, 36), (4, 8, 16, 32, 64)), also=ALSO, family=DOMAINS, engine=IN_DIMENSIONS
+    variable="d", sizes=by_size((12, 36, 108), (8, 16, 32, 64, 128)), also=ALSO, engine=IN_DIMENSIONS
 )  # fmt: skip
-def approximation_risk_in_the_dimension(*, d: int, radius: float) -> Instance:
+def approximation_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
     """The same in d dimensions: 1/2."""
-    return grown(approximation(2.0), even_calls(60), d=d, radius=radius)
+    return grown(approximation(2.0), even_calls(40), steepness, d=d, epsilon=2.0**-12)
 
 
 @HALVED(variable="delta", sizes=FAILING, also=ALSO)

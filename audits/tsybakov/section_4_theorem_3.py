@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
 from dpcheck.algorithms.tsybakov import IteratedLocalised
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.harness import accuracy
+from dpcheck.harness.scaling import Family, Instance, geometric, powers, scaling
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 
-from .cases import (
-    asked,
-    exponents,
-    iterated,
-    on_a_well,
-    priced,
-    reach,
-    refuted_by_plan,
-)
+from .cases import asked, exponents, iterated, reach, refuted_by_plan
+from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, WRONG_PARTS, grown
 
 
 @check(
@@ -95,21 +90,49 @@ def iterated_guarantee(log_n: float, theta_bar: float) -> float:
     return excess
 
 
-PARTS = by_size(*([even_parts(j) for j in js] for js in ((34, 42, 50), range(28, 53, 2), range(28, 53))))
+PARTS = by_size(*([even_parts(j) for j in js] for js in ((34, 44, 54), range(34, 55, 5))))
 """Sizes that leave no record over: the roundings of the parts to powers of two would scatter the slopes."""
+WIDE = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 9))
+"""Wells of the growth constant of the class, and far steeper ones."""
+LITTLE = 2.0**-18
+"""That growth constant."""
+ITERATED = functools.partial(
+    scaling, "tsybakov/thm-3@phases", family=WIDE, engine=BY_PHASES, mutants=WRONG_PARTS
+)  # fmt: skip
 
 
-@check(
-    "tsybakov/thm-3@phases",
-    kind="rate",
-    grid={"theta": (2.0, 4.0), "k": (2.0, 4.0), "n": PARTS},
-    conclude=priced("n", axis="mean excess risk"),
-    expect=("refuted", "consistent", "undecided"),
-)
-def iterated_risk_under_growth(context: Context, *, theta: float, k: float, n: int) -> dict[str, float]:
+@ITERATED(
+    variable="n", sizes=PARTS,
+    series={"case": by_size(together("theta k", (2.0, 2.0)), together("theta k", (2.0, 2.0), (2.0, 4.0), (4.0, 2.0)))},
+)  # fmt: skip
+def iterated_risk_under_growth(*, n: int, steepness: float, theta: float, k: float) -> Instance:
     """Algorithm 5 with corrected phases on power wells: its domain does not shrink, and its risk is behind the order.
 
     There are 5 calls from n = 2^32 to 2^63, and what a call makes of a well of exponent 2 tends to τ^((4 + 2/k)/3):
-    n^(-5/6) and n^(-9/8) at k = 2, 4, where the order has n^-1 and n^(-3/2).
+    n^(-5/6) and n^(-9/8) at k = 2, 4, where the order has n^-1 and n^(-3/2); of the worst well, to less.
     """
-    return on_a_well(context, "tsybakov/thm-3@phases", iterated(k), theta, k, n)
+    return grown(iterated(k), n, steepness, theta=theta, k=k, growth=LITTLE, epsilon=2.0**-20)
+
+
+@ITERATED(variable="epsilon", sizes=by_size(powers(2, range(-28, -7, 10)), powers(2, range(-28, -7, 5))))
+def iterated_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instance:
+    """The same at k = theta = 2 in epsilon, where the order has -1."""
+    return grown(iterated(2.0), even_parts(54), steepness, epsilon=epsilon, growth=LITTLE)
+
+
+@ITERATED(variable="lambda", sizes=by_size(powers(2, range(-30, -17, 6)), powers(2, range(-30, -17, 3))))
+def iterated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
+    """The same in the growth constant, where the order has -1: the worst well of the class is a steeper one."""
+    return grown(iterated(2.0), even_parts(54), steepness, growth=growth["lambda"], epsilon=2.0**-20)
+
+
+@ITERATED(variable="delta", sizes=FAILING)
+def iterated_risk_in_delta(*, delta: float, steepness: float) -> Instance:
+    """The same in the promised delta, where the order has 1/2."""
+    return grown(iterated(2.0), even_parts(54), steepness, delta=delta, growth=LITTLE, epsilon=2.0**-20)
+
+
+@ITERATED(variable="d", sizes=by_size((4, 16, 64), (4, 8, 16, 32, 64)), engine=IN_DIMENSIONS)
+def iterated_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
+    """The same in d dimensions, where the order has 1/2."""
+    return grown(iterated(2.0), even_parts(54), steepness, d=d, growth=LITTLE, epsilon=2.0**-20)
