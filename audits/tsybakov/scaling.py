@@ -10,17 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import IteratedLocalised, LocalisedClipped, StochasticApproximation
+from dpcheck.algorithms.tsybakov import (
+    IteratedLocalised,
+    LocalisedClipped,
+    PermutedAccelerated,
+    StochasticApproximation,
+)
 from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
 from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import by_size
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
-from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
+from dpcheck.harness.scaling import Drawn, Family, Instance, Line, Move, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule
-from dpcheck.workloads.linear import LinearWorkload, TwoPoint
+from dpcheck.workloads.linear import LinearWorkload, SparseDirection, TwoPoint
 from dpcheck.workloads.power_well import PowerWell
 
 from .cases import localised, problem
@@ -265,3 +270,58 @@ WRONG_CALLS: Mapping[str, Mutant] = {
     SHORT_CALLS: instead(ShortApproximation),
 }
 WRONG_PARTS: Mapping[str, Mutant] = {SHORT_CALLS: instead(ShortIteration)}
+
+SPARSE = Family.of(mirrored=True, p=geometric(1.0, 1 / 4, 30))
+"""Linear losses whose records are 0 but for a share 1, 1/4, 1/16, … of spikes, of one k-th moment, all to one side."""
+SMOOTH = {2.0: 2.0**-1, 4.0: 2.0**-7}
+"""k -> the smoothness that their class is told of, which no linear loss has; it makes some tens of steps."""
+
+
+RARE = 1e-100
+"""Of the promise: the noise of the proof of Theorem 6 grows with log(n/delta), which hardly changes with n then."""
+
+
+@dataclass(frozen=True)
+class Sparse(SparseDirection):
+    """Known to be as smooth as its class."""
+
+    @functools.cached_property
+    def constants(self) -> Constants:
+        return replace(super().constants, smoothness=lambda p: SMOOTH[self.k])
+
+
+def sparse(
+    algorithm: Algorithm[Any], n: int, p: float, k: float, epsilon: float, *, delta: float = RARE, d: int = 1
+) -> Instance:
+    """Algorithm 6 or 7 on such losses over the unit ball."""
+    work = Sparse(nu=tuple(map(float, np.eye(d)[0])), D=2.0, k=k, G=1.0, p=p)
+    return instance(replace(algorithm, k=k), work, n, k, epsilon, delta)  # type: ignore[call-arg]
+
+
+def wide_level(one: Instance) -> Instance:
+    """Clipped at a level too large by n^(1/8)."""
+    return _clipped(one, one.n**0.125)
+
+
+def narrow_level(one: Instance) -> Instance:
+    """Clipped at a level too small by n^(1/8), which the noise follows."""
+    return _clipped(one, one.n**-0.125)
+
+
+def _clipped(one: Instance, factor: float) -> Instance:
+    chosen = one.algorithm
+    assert isinstance(chosen, PermutedAccelerated)
+    level = chosen.plan(one.problem, one.n).level
+    return one.running(replace(chosen, level=factor * level))
+
+
+def few_batches(one: Instance) -> Instance:
+    """T to the power 1/2."""
+    chosen = one.algorithm
+    assert isinstance(chosen, PermutedAccelerated)
+    return one.running(replace(chosen, batches=math.ceil(math.sqrt(chosen.plan(one.problem, one.n).T))))
+
+
+WRONG_LEVELS: Mapping[str, Mutant] = {"C times n^(1/8)": wide_level, "C times n^(-1/8)": narrow_level}
+BY_RUNS = by_size(Drawn(400, 60), Drawn(1000, 100))
+"""Runs on counts of atoms."""

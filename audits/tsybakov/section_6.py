@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy
-import sympy as sp
 
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
@@ -17,9 +17,9 @@ from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.interfaces import Algorithm, Array, Schedule
+from dpcheck.harness.scaling import Instance, powers, scaling
+from dpcheck.interfaces import Array, Schedule
 from dpcheck.privacy import ApproxDP
-from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted
 from dpcheck.workloads.linear import TwoPoint
 
@@ -30,9 +30,6 @@ from .cases import (
     called,
     counted,
     exponents,
-    measured,
-    order_at,
-    priced,
     problem,
     searched,
     told,
@@ -40,6 +37,7 @@ from .cases import (
     within,
 )
 from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch
+from .scaling import BY_RUNS, FAILING, SPARSE, WRONG_LEVELS, sparse
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -163,36 +161,6 @@ def one_pass(context: Context, *, n: int) -> Verdict:
     return runtime.verdict(float(found.numbers["calls"]), n, x=n)
 
 
-def iterated_sgd(k: float, reading: str) -> IteratedAccelerated:
-    """Algorithm 7 with the printed noise at constant 64."""
-    return IteratedAccelerated(**{**IteratedAccelerated.readings[reading], "k": k, "calibration": "literal"})
-
-
-def tied_risk(
-    context: Context, label: str, algorithm: Algorithm[Any], theta: float, k: float, n: int
-) -> dict[str, float]:
-    """An algorithm on a power well at epsilon = n^(-1/2), which is inside the range of Theorem 6."""
-    work, trials = well(theta, k), context.scale(200, 400, 4000)
-    found = measured(context, algorithm, work, n, n**-0.5, trials)
-    return {**found, **order_at(label, work, n, k, n**-0.5, tied=1 / sp.sqrt(BY_NAME["n"]))}
-
-
-TIED = by_size([2**j for j in (40, 48, 56)], [2**j for j in range(36, 57, 2)], [2**j for j in range(36, 61)])
-LINEAR = by_size([2**j for j in (24, 36, 48)], [2**j for j in range(20, 53, 4)], [2**j for j in range(16, 57, 2)])
-
-
-@check(
-    "tsybakov/alg-6@plain",
-    kind="rate",
-    grid={"k": (2.0, 4.0), "n": LINEAR},
-    conclude=priced("n", axis="mean excess risk"),
-    expect=("refuted", "consistent", "undecided"),
-)
-def accelerated_risk_without_shuffling(context: Context, *, k: float, n: int) -> dict[str, float]:
-    """The same with noise for disjoint batches, which costs a factor sqrt(T) in the order and less in constants."""
-    return tied_risk(context, "tsybakov/thm-6", PermutedAccelerated(k=k, calibration="plain"), 4.0, k, n)
-
-
 CALLS = {
     "phases": "tsybakov/alg-5@calls",
     "records": "tsybakov/alg-7@corrected-records",
@@ -301,16 +269,41 @@ def shuffled_batches_within_the_range_of_theorem_6(context: Context, *, T: int) 
     )
 
 
-@check(
-    "tsybakov/thm-6",
-    kind="rate",
-    grid={"k": (2.0, 4.0), "n": LINEAR},
-    conclude=priced("n", axis="mean excess risk"),
-    expect=("consistent", "undecided"),
-)
-def accelerated_risk(context: Context, *, k: float, n: int) -> dict[str, float]:
-    """Algorithm 6 with the printed noise (constant 64) on a well of exponent 4 at epsilon = n^(-1/2): r_k D τ(n)."""
-    return tied_risk(context, "tsybakov/thm-6", PermutedAccelerated(k=k, calibration="literal"), 4.0, k, n)
+SHUFFLED = functools.partial(
+    scaling, "tsybakov/thm-6", part="private", family=SPARSE, engine=BY_RUNS, mutants=WRONG_LEVELS,
+    series={"k": by_size((2.0,), (2.0, 4.0))},
+)  # fmt: skip
+"""Rows of Algorithm 6 with the noise of its proof, which the accountant certifies, inside the range of Theorem 6."""
+LONG = 2**66
+"""Records where n does not vary."""
+
+
+def shuffled(k: float) -> PermutedAccelerated:
+    return PermutedAccelerated(k=k, calibration="shuffle")
+
+
+@SHUFFLED(variable="n", sizes=by_size(powers(2, range(56, 69, 6)), powers(2, range(56, 69, 3))))
+def accelerated_risk(*, n: int, p: float, k: float) -> Instance:
+    """The mean excess risk of Algorithm 6, the worst over linear losses with spikes of every rarity: -1/2 and -3/4."""
+    return sparse(shuffled(k), n, p, k, 2.0**-31)
+
+
+@SHUFFLED(variable="epsilon", sizes=by_size(powers(2, range(-42, -29, 6)), powers(2, range(-42, -29, 3))))
+def accelerated_risk_in_epsilon(*, epsilon: float, p: float, k: float) -> Instance:
+    """The same in epsilon."""
+    return sparse(shuffled(k), LONG, p, k, epsilon)
+
+
+@SHUFFLED(variable="d", sizes=by_size((4, 16, 64), (4, 8, 16, 32, 64)))
+def accelerated_risk_in_the_dimension(*, d: int, p: float, k: float) -> Instance:
+    """The same in d dimensions: 1/4 and 3/8."""
+    return sparse(shuffled(k), LONG, p, k, 2.0**-31, d=d)
+
+
+@SHUFFLED(variable="delta", sizes=FAILING)
+def accelerated_risk_in_delta(*, delta: float, p: float, k: float) -> Instance:
+    """The same in the promised delta: 1/4 and 3/8 in log(1/delta)."""
+    return sparse(shuffled(k), LONG, p, k, 2.0**-31, delta=delta)
 
 
 @check(
@@ -341,16 +334,8 @@ def exponents_of_theorem_7(context: Context, *, label: str) -> Verdict:
     return exponents(label, 3.0, tail=False)
 
 
-@check(
-    "tsybakov/thm-7@phases",
-    kind="rate",
-    grid={"reading": ("corrected", "shrinking"), "theta": (2.0, 4.0), "n": TIED},
-    conclude=priced("n", axis="mean excess risk"),
-    expect=("refuted", "consistent", "undecided"),
-)
-def iterated_accelerated_risk(context: Context, *, reading: str, theta: float, n: int) -> dict[str, float]:
-    """Algorithm 7 at k = 2 on power wells, on the whole domain and on shrinking balls, at epsilon = n^(-1/2)."""
-    return tied_risk(context, "tsybakov/thm-7@phases", iterated_sgd(2.0, reading), theta, 2.0, n)
+def iterated_sgd(k: float) -> IteratedAccelerated:
+    return IteratedAccelerated(**{**IteratedAccelerated.readings["corrected"], "k": k, "calibration": "shuffle"})
 
 
 POINTS = 2**17
