@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 
@@ -19,34 +20,33 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
 from dpcheck.geometry.norms import clip_norm
-from dpcheck.harness import accuracy, rate, risk
+from dpcheck.harness import accuracy
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.symbolic import proved
 from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, undecided
 
-from .cases import ANY, PLANE, QUARTIC, problem, throughout, told, well, within
+from .cases import PLANE, QUARTIC, problem, throughout, told, within
+from .cases import well as power_well
+from .scaling import BOWLS, BY_BATCHES, FEW_SPIKES, SHORT_PROX, Sparse, stepped, well
 
-
-@check(
-    "tsybakov/fact-acsa",
-    kind="rate",
-    grid={"theta": (2.0, 4.0), "T": by_size((16, 64, 256), [2**j for j in range(3, 11)], [2**j for j in range(3, 14)])},
-    conclude=rate.conclude("T", axis="mean excess risk"),
-    expect=("consistent", "undecided"),
+STEPS = by_size(powers(2, range(6, 13, 3)), powers(2, range(6, 13, 2)))
+ACCELERATED = functools.partial(
+    scaling, "tsybakov/fact-acsa", variable="T", sizes=STEPS, engine=BY_BATCHES, mutants={"γ times T^(1/2)": SHORT_PROX}
 )
-def acceleration_in_the_number_of_steps(context: Context, *, theta: float, T: int) -> dict[str, float]:
-    """Accelerated SGD without clipping, batches of 64 records, against HD²/T² + DΣ/√T: the noise dominates, -1/2."""
-    work, n = well(theta, 2.0), 64 * T
-    algorithm = PermutedAccelerated(level=work.constants.lipschitz(2.0), batches=T, calibration="plain")
-    plan, c, width = algorithm.plan(problem(work, 3.0), n), work.constants, work.constants.diameter(2.0)
-    noise = math.sqrt(plan.sigma**2 + c.moment(2.0, 1) ** 2 / plan.b)
-    values = risk.excess_risks(
-        algorithm, work, problem(work, 3.0), n, context.scale(200, 400, 2000), context.seed, context.label,
-        context.name, dict(context.cell), gradients=ANY,
-    )  # fmt: skip
-    smooth, noisy = c.smoothness(2.0) * width**2 / T**2, width * noise / math.sqrt(T)
-    return {**risk.summary(values, smooth + noisy), "exponent": (-2 * smooth - noisy / 2) / (smooth + noisy)}
+
+
+@ACCELERATED(family=FEW_SPIKES)
+def acceleration_in_the_number_of_steps(*, T: int, p: float) -> Instance:
+    """Accelerated SGD without clipping on linear losses of every tilt, where the noise leads: -1/2."""
+    return stepped(Sparse(nu=(1.0,), D=2.0, k=2.0, G=1.0, p=p), T, 2.0**-4)
+
+
+@ACCELERATED(family=BOWLS)
+def acceleration_without_noise(*, T: int, curvature: float) -> Instance:
+    """The same on bowls of every curvature with hardly any noise: -2."""
+    return stepped(well(curvature, 2.0, 1.0), T, 2.0**-44)
 
 
 @check(
@@ -56,7 +56,7 @@ def acceleration_in_the_number_of_steps(context: Context, *, theta: float, T: in
 )
 def unbiased_acceleration_within_constants(context: Context, *, T: int, theta: float) -> Verdict:
     """Accelerated SGD without clipping on power wells, batches of 4096 records: 4HD²/(T(T+1)) + the noise term."""
-    work, n = well(theta, 2.0, c=-1.0), 4096 * T
+    work, n = power_well(theta, 2.0, c=-1.0), 4096 * T
     algorithm = PermutedAccelerated(level=work.constants.lipschitz(2.0), batches=T, calibration="plain")
     plan, c, width = algorithm.plan(problem(work, 1.0), n), work.constants, work.constants.diameter(2.0)
     noise = math.sqrt(plan.sigma**2 + c.moment(2.0, 1) ** 2 / plan.b)

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy
-import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import (
@@ -20,24 +19,23 @@ from dpcheck.algorithms.tsybakov import (
 )
 from dpcheck.algorithms.tsybakov.clipped import Answer, Project, Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch
-from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
-from dpcheck.checks import Conclude, Context
-from dpcheck.claims import evaluate, local_exponent
+from dpcheck.algorithms.tsybakov.localised import Phase
+from dpcheck.checks import Context
+from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry.norms import clip_norm
-from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity
-from dpcheck.harness.budget import certified
+from dpcheck.harness import accuracy, risk, runtime, sensitivity
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling.families import named
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Algorithm, Array, Problem, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.binomial import clopper_pearson
-from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, differs, holds, undecided
 from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.power_well import PowerWell, rare_spikes
@@ -182,8 +180,6 @@ DELTA, BETA = 1e-12, 0.05
 """delta lies below every epsilon that is used here."""
 ANY = 1e60
 """Records of these workloads are counts of three atoms: their number costs nothing."""
-SMALL = 1e-6
-"""A budget at which the private term outweighs 1/sqrt(n) by far for all n up to 2^56, also at k = 4."""
 
 
 def well(theta: float, order: float, *, chance: float = 0.25, d: int = 1, c: float = 0.5) -> PowerWell:
@@ -220,69 +216,6 @@ def iterated(k: float, **fields: Any) -> IteratedLocalised:
     return IteratedLocalised(**{**IteratedLocalised.readings["corrected"], "k": k, "solver": "limit", **fields})
 
 
-def order_at(
-    label: str, work: Any, n: float, k: float, epsilon: float, *, tied: sp.Expr | None = None, variable: str = "n"
-) -> dict[str, float]:
-    """The O-form of a claim on a workload at n, and its local exponent in n or d, with epsilon = `tied`, if given."""
-    order, constants = order_of(label), work.constants
-    if tied is not None:
-        order = order.subs(BY_NAME["epsilon"], tied)
-    theta, lambda_ = constants.growth if constants.growth is not None else (2.0, 1.0)
-    size = 1 << max(1, math.floor(math.log2(n)))
-    at = {
-        "n": float(n),
-        "k": float(k),
-        "d": float(constants.d),
-        "D": constants.diameter(2.0),
-        "R_2k": averaged_moment(constants, 2 * k, size),
-        "r_k": constants.moment(k, 1),
-        "theta": theta,
-        "lambda": lambda_,
-        "epsilon": epsilon,
-        "delta": DELTA,
-        "beta": BETA,
-        "p": 1.0,
-    }
-    return {"bound": float(evaluate(order, at)), "exponent": local_exponent(order, variable, at)}
-
-
-def priced(variable: str, axis: str) -> Conclude:
-    """A rate's conclusion that also tells what the accountant certifies of the runs, over what they promise.
-
-    Rows hold "certified over promised"; inf stands for runs of which nothing is certified.
-    """
-    judge = rate.conclude(variable, axis=axis)
-
-    def conclude(rows: Sequence[rate.Row], failure_probability: float) -> Verdict:
-        found = judge(rows, failure_probability)
-        least, most = (pick(float(row["certified over promised"]) for _, row in rows) for pick in (min, max))
-        said = f"the epsilon that is certified for these runs is {least:.3g} to {most:.3g} times the one promised"
-        numbers = {"certified over promised epsilon, least": least, "and largest": most}
-        return replace(found, reason=f"{found.reason}; {said}", numbers={**found.numbers, **numbers})
-
-    return conclude
-
-
-def measured(
-    context: Context,
-    algorithm: Algorithm[Any],
-    work: Any,
-    n: int,
-    epsilon: float,
-    trials: int,
-    *key: Any,
-    statistic: str = "mean",
-) -> dict[str, float]:
-    """Mean excess risk over fresh runs, or its 0.95-quantile, with its standard error."""
-    values = risk.excess_risks(
-        algorithm, work, problem(work, epsilon), n, trials, context.seed, context.label, context.name,
-        dict(context.cell), *key, gradients=ANY,
-    )  # fmt: skip
-    found = risk.summary(values, 1.0) if statistic == "mean" else risk.quantile_summary(values, 1 - BETA, 1.0)
-    spent = certified(algorithm, problem(work, epsilon), n)
-    return {**found, "certified over promised": spent["certified epsilon"] / epsilon}
-
-
 def within(
     context: Context,
     algorithm: PermutedAccelerated | LocalisedClipped,
@@ -303,7 +236,7 @@ def within(
         algorithm, work, problem(work, 1.0), n, trials, context.seed, context.label,
         context.name, dict(context.cell), gradients=ANY,
     )  # fmt: skip
-    series = rate.named(context.cell, variable)
+    series = named({name: value for name, value in context.cell.items() if name != variable})
     return risk.expectation(
         values, bound, context.failure_probability, limit=work.worst, x=float(context.cell[variable]),
         variable=variable, series=series,
@@ -382,7 +315,7 @@ def refuted_by_plan(
         "excess over the order": left / 2 / bound,
     }
     points: list[Point] = []
-    series = rate.named({"": "as printed, projected", **{k: v for k, v in parameters.items() if k == "theta"}}, "n")
+    series = named({"": "as printed, projected", **{k: v for k, v in parameters.items() if k == "theta"}})
     if n <= DRAWN:
         trials = context.scale(200, 2000)
         values = risk.excess_risks(
@@ -450,12 +383,3 @@ def convex(context: Context, verifier: str, instance: tuple[int, int, int], firs
     return refuted_by_plan(
         context, algorithm, n, phases[0], left, verifier, k=2, log_n=log_n, factor=factor, logs=logs, first=2
     )
-
-
-def on_a_well(
-    context: Context, label: str, algorithm: Algorithm[Any], theta: float, k: float, n: int
-) -> dict[str, float]:
-    """An algorithm on a power well at a small fixed epsilon, against a claim's order."""
-    work = well(theta, 2 * k)
-    found = measured(context, algorithm, work, n, SMALL, context.scale(100, 200, 1000))
-    return {**found, **order_at(label, work, n, k, SMALL)}

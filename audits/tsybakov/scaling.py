@@ -6,23 +6,25 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpcheck.algorithms.tsybakov import (
+    IteratedAccelerated,
     IteratedLocalised,
     LocalisedClipped,
     PermutedAccelerated,
     StochasticApproximation,
 )
+from dpcheck.algorithms.tsybakov.accelerated import Batches
 from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
-from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall
+from dpcheck.algorithms.tsybakov.epochs import Calls, Epoch, LocalisedCall
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import by_size
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball
-from dpcheck.harness.scaling import Drawn, Family, Instance, Line, Move, Simulated, clipped_mean, geometric
+from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule
 from dpcheck.workloads.linear import LinearWorkload, SparseDirection, TwoPoint
@@ -200,6 +202,10 @@ IN_DIMENSIONS = Simulated(ends_of_phases, 640)
 
 STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 3))
 """Wells of the growth constant of their class, and steeper ones."""
+STEEP = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 9))
+"""The same, and far steeper ones."""
+LITTLE = 2.0**-18
+"""The growth constant of a class that holds these."""
 LEAST_GROWTH = 2.0**-8
 """The growth constant λ of the class where nothing else is said."""
 
@@ -272,9 +278,11 @@ WRONG_CALLS: Mapping[str, Mutant] = {
 WRONG_PARTS: Mapping[str, Mutant] = {SHORT_CALLS: instead(ShortIteration)}
 
 SPARSE = Family.of(mirrored=True, p=geometric(1.0, 1 / 4, 30))
-"""Linear losses whose records are 0 but for a share 1, 1/4, 1/16, … of spikes, of one k-th moment, all to one side."""
-SMOOTH = {2.0: 2.0**-1, 4.0: 2.0**-7}
-"""k -> the smoothness that their class is told of, which no linear loss has; it makes some tens of steps."""
+"""Linear losses with a share 1, 1/4, 1/16, … of spikes to one side, and half as much, spread evenly, to the other."""
+FEW_SPIKES = Family.of(mirrored=True, p=geometric(1.0, 1 / 4, 10))
+"""Of these, those whose records are at most 2^10 long."""
+SMOOTH = {2.0: 2.0**-3, 4.0: 2.0**-13}
+"""k -> the smoothness that their class is told of, which no linear loss has; the number of steps follows it."""
 
 
 RARE = 1e-100
@@ -283,7 +291,16 @@ RARE = 1e-100
 
 @dataclass(frozen=True)
 class Sparse(SparseDirection):
-    """Known to be as smooth as its class."""
+    """z = a e_1 with probability p, else -a p e_1/2, of k-th moment 1: cut at a/2 or less its mean turns around.
+
+    Known to be as smooth as its class.
+    """
+
+    @property
+    def atoms(self) -> Array:
+        rest = self.p / 2
+        size = (self.p + (1 - self.p) * rest**self.k) ** (-1 / self.k)
+        return size * np.array([[1.0], [-rest]]) * np.asarray(self.nu)
 
     @functools.cached_property
     def constants(self) -> Constants:
@@ -298,30 +315,102 @@ def sparse(
     return instance(replace(algorithm, k=k), work, n, k, epsilon, delta)  # type: ignore[call-arg]
 
 
-def wide_level(one: Instance) -> Instance:
+BATCH = 2**30
+"""Records of a batch where the number of steps is free."""
+
+
+def stepped(work: Sparse | Well, T: int, sigma: float) -> Instance:
+    """T steps of Algorithm 6 that clip nothing; all that stands in the bound of the lemma on acceleration."""
+    level, c = 2.0**10, work.constants
+    told = problem(work, 8 * level / BATCH / sigma, RARE)
+    chosen = PermutedAccelerated(k=2.0, calibration="plain", batches=T, level=level)
+    row = chosen.plan(told, T * BATCH)
+    at = {
+        "T": float(T), "D": c.diameter(2.0), "H": c.smoothness(2.0), "b": 0.0, "d": float(c.d),
+        "Sigma": math.sqrt(c.d * row.sigma**2 + c.moment(2.0, 1) ** 2 / row.b),
+    }  # fmt: skip
+    return Instance(chosen, work, told, T * BATCH, at)
+
+
+def rounded(algorithm: Algorithm[Any], n: int, steepness: float, growth: float) -> Instance:
+    """Algorithm 7 on a well of (2, growth)-TNC or more, in the range of Theorem 6 up to n = 2^92."""
+    work = well(2 * growth * steepness, 2.0, 1.0)
+    return instance(algorithm, work, n, 2.0, 2.0**-44, RARE, growth)
+
+
+class WideLevel(PermutedAccelerated):
     """Clipped at a level too large by n^(1/8)."""
-    return _clipped(one, one.n**0.125)
+
+    power: ClassVar[float] = 1 / 8
+
+    def plan(self, problem: Problem, n: int) -> Batches:
+        found = super().plan(problem, n)
+        wrong = replace(self, level=found.level * n**self.power)
+        return found if self.level is not None else wrong.plan(problem, n)
 
 
-def narrow_level(one: Instance) -> Instance:
+class NarrowLevel(WideLevel):
     """Clipped at a level too small by n^(1/8), which the noise follows."""
-    return _clipped(one, one.n**-0.125)
+
+    power = -1 / 8
 
 
-def _clipped(one: Instance, factor: float) -> Instance:
-    chosen = one.algorithm
-    assert isinstance(chosen, PermutedAccelerated)
-    level = chosen.plan(one.problem, one.n).level
-    return one.running(replace(chosen, level=factor * level))
+class ShortProx(PermutedAccelerated):
+    """Steps too small by T^(1/2)."""
+
+    def plan(self, problem: Problem, n: int) -> Batches:
+        found = super().plan(problem, n)
+        return replace(found, gamma=found.gamma * math.sqrt(found.T))
 
 
-def few_batches(one: Instance) -> Instance:
-    """T to the power 1/2."""
-    chosen = one.algorithm
-    assert isinstance(chosen, PermutedAccelerated)
-    return one.running(replace(chosen, batches=math.ceil(math.sqrt(chosen.plan(one.problem, one.n).T))))
+class WideLevels(IteratedAccelerated):
+    """Calls clipped at levels too large by that power of their records."""
+
+    def call(self, radius: float | None) -> PermutedAccelerated:
+        found: PermutedAccelerated = _as(WideLevel, super().call(radius))
+        return found
 
 
-WRONG_LEVELS: Mapping[str, Mutant] = {"C times n^(1/8)": wide_level, "C times n^(-1/8)": narrow_level}
-BY_RUNS = by_size(Drawn(400, 60), Drawn(1000, 100))
-"""Runs on counts of atoms."""
+WRONG_LEVELS: Mapping[str, Mutant] = {
+    "C times n^(1/8)": instead(WideLevel), "C times n^(-1/8)": instead(NarrowLevel)
+}  # fmt: skip
+SHORT_PROX = instead(ShortProx)
+WRONG_LAST_LEVELS: Mapping[str, Mutant] = {"C times n^(1/8)": instead(WideLevels)}
+
+
+def ends_of_batches(one: Instance, rng: Rng, trials: int) -> Array:
+    """Where runs of Algorithms 6 and 7 end on sparse losses and on wells of exponent 2, whose records no level cuts.
+
+    The mean of a batch is normal.
+    """
+    plan = one.algorithm.schedule(one.problem, one.n).phases
+    w = np.repeat(one.work.project(np.zeros((1, one.work.constants.d))), trials, axis=0)
+    for row in (epoch.inner.phases[0] if isinstance(epoch, Epoch) else epoch for epoch in plan):
+        w = _accelerated(one.work, row, w, rng)
+    return w
+
+
+def _cut(work: Sparse, level: float) -> tuple[float, float]:
+    """Mean and deviation of a record's clipped gradient along e_1."""
+    along = np.clip(work.atoms[:, 0], -level, level)
+    mean = float(work.probabilities @ along)
+    return mean, math.sqrt(max(0.0, float(work.probabilities @ along**2) - mean**2))
+
+
+def _accelerated(work: Sparse | Well, row: Batches, w: Array, rng: Rng) -> Array:
+    """One run of Algorithm 6 with the weights 2/(t + 1)."""
+    e_1, kept, onto = np.eye(w.shape[1])[0], w, _projection(work, w)
+    mean, deviation = _cut(work, row.level) if isinstance(work, Sparse) else (0.0, _slopes(work)[1])
+    for t in range(1, row.T + 1):
+        a = 2 / (t + 1)
+        middle = (1 - a) * kept + a * w
+        slope = mean * e_1 if isinstance(work, Sparse) else work.weight * (middle - work.c)
+        noise = row.sigma * rng.standard_normal(w.shape)
+        noise[:, 0] += deviation / math.sqrt(row.b) * rng.standard_normal(len(w))
+        w = onto(w - a * t * (t + 1) / (4 * row.gamma) * (slope + noise))
+        kept = a * w + (1 - a) * kept
+    return kept
+
+
+BY_BATCHES = Simulated(ends_of_batches, 800)
+BATCHES_IN_DIMENSIONS = Simulated(ends_of_batches, 320)

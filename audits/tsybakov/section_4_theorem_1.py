@@ -17,7 +17,7 @@ from dpcheck.algorithms.tsybakov.localised import corrected
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated, unassumed
-from dpcheck.harness import accuracy, losses, rate, risk, sensitivity, stability
+from dpcheck.harness import accuracy, losses, risk, sensitivity, stability
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling
@@ -30,7 +30,6 @@ from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
 from .cases import (
-    ANY,
     BECAUSE,
     LINE,
     NAMES,
@@ -39,7 +38,6 @@ from .cases import (
     everywhere,
     exponents,
     number,
-    problem,
     told,
     transcribed,
     well,
@@ -361,43 +359,6 @@ def every_step_moves_by_its_claim(context: Context) -> Verdict:
     return _replayed_sensitivity(context, "steps")
 
 
-WALKED = by_size((64, 256, 1024), [2**j for j in range(5, 11)], [2**j for j in range(5, 14)])
-"""Sizes at which Algorithm 3 can be run step by step."""
-
-
-def _compared(context: Context, noise: str, n: int, trials: int) -> dict[str, float]:
-    """Mean risk with another noise over mean risk with the printed one, at epsilon = 100, on a well of exponent 2.
-
-    At smaller epsilon the noise fills the domain at sizes that can be run step by step, and all noises cost the same.
-    """
-    work, found = well(2.0, 4.0, chance=1.0), {}
-    setting = problem(work, 100.0)
-    for which in ("output", noise):
-        algorithm = LocalisedClipped(
-            **{**LocalisedClipped.readings["corrected"], "noise": which, "largest_epsilon": "proved"}
-        )
-        values = risk.excess_risks(
-            algorithm, work, setting, n, trials, context.seed, context.label, context.name, n, which, gradients=ANY
-        )
-        found[which] = (float(values.mean()), float(values.std(ddof=1) / math.sqrt(trials)))
-    (plain, error), (other, its) = found["output"], found[noise]
-    ratio = other / plain
-    return {"mean": ratio, "se": ratio * math.hypot(error / plain, its / other), "printed": plain, "other": other}
-
-
-@check(
-    "tsybakov/thm-1@corrected",
-    kind="rate",
-    grid={"n": WALKED},
-    conclude=rate.conclude("n", axis="risk over that with the printed noise", against="share of variance, 2 log(4n_1)"),
-    expect=("consistent", "undecided"),
-)
-def private_noise_costs_a_logarithm(context: Context, *, n: int) -> dict[str, float]:
-    """Risk with noise on each step over risk with the printed noise, against its share of variance, 2 log(4n_1)."""
-    found = _compared(context, "steps", n, context.scale(200, 400, 2000))
-    return {**found, "bound": 2 * math.log(2 * n)}
-
-
 @check("tsybakov/thm-1@derived", kind="risk", grid={"weight": (0.1, 1.0), "level": (0.5, 5.0), "d": (1, 3)})
 def noisy_steps_add_their_share(context: Context, *, weight: float, level: float, d: int) -> Verdict:
     """E|w_T - w_T without noise|² of one phase on an isotropic quadratic, clipped or not, against ηds²/λ."""
@@ -517,3 +478,9 @@ def localised_risk_in_the_dimension(*, d: int, curvature: float, k: float) -> In
 def law_on_the_line(context: Context, *, n: int, epsilon: float, tilt: float) -> Verdict:
     """The law of the iterate that these rates rest on, against runs of the algorithm on drawn records."""
     return admitted(ON_THE_LINE, tilted(n, tilt, 2.0, epsilon), context.scale(1000, 10_000), context)
+
+
+@check("tsybakov/thm-1@phases", kind="accuracy", grid={"d": (1, 3), "curvature": (0.03, 0.5)}, expect="consistent")
+def phases_in_closed_form(context: Context, *, d: int, curvature: float) -> Verdict:
+    """The phases that the rates in d rest on, against runs on drawn records, n = 2^16."""
+    return admitted(BY_PHASES, bowl(2**16, curvature, 2.0, 0.5, d), context.scale(300, 3000), context)

@@ -13,7 +13,7 @@ from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
-from dpcheck.harness.scaling import Instance, powers, scaling
+from dpcheck.harness.scaling import Instance, admitted, powers, scaling
 from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads.power_well import PowerWell
 
@@ -161,6 +161,13 @@ def approximation_risk_in_the_moment(*, R_2k: float, steepness: float) -> Instan
 def approximation_risk_in_the_diameter(*, D: float, steepness: float) -> Instance:
     """The same on wider domains: 0."""
     return grown(approximation(2.0), RECORDS, steepness, growth=2.0**-20, radius=D / 2)
+
+
+@check("tsybakov/thm-2@phases", kind="accuracy", grid={"theta": (2.0, 4.0)}, expect="consistent")
+def calls_in_closed_form(context: Context, *, theta: float) -> Verdict:
+    """The calls that these rates rest on, against runs on drawn records, n about 2^44."""
+    one = grown(approximation(2.0), even_calls(40), theta=theta, epsilon=2.0**-16)
+    return admitted(BY_PHASES, one, context.scale(200, 2000), context)
 
 
 PRINTED_LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))

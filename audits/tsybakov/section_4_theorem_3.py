@@ -9,11 +9,11 @@ import math
 from dpcheck.algorithms.tsybakov import IteratedLocalised
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.harness import accuracy
-from dpcheck.harness.scaling import Family, Instance, geometric, powers, scaling
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 
 from .cases import asked, exponents, iterated, reach, refuted_by_plan
-from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, WRONG_PARTS, grown
+from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, LITTLE, STEEP, WRONG_PARTS, grown
 
 
 @check(
@@ -92,47 +92,46 @@ def iterated_guarantee(log_n: float, theta_bar: float) -> float:
 
 PARTS = by_size(*([even_parts(j) for j in js] for js in ((34, 44, 54), range(34, 55, 5))))
 """Sizes that leave no record over: the roundings of the parts to powers of two would scatter the slopes."""
-WIDE = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 9))
-"""Wells of the growth constant of the class, and far steeper ones."""
-LITTLE = 2.0**-18
-"""That growth constant."""
-ITERATED = functools.partial(
-    scaling, "tsybakov/thm-3@phases", family=WIDE, engine=BY_PHASES, mutants=WRONG_PARTS
-)  # fmt: skip
+AT = {"growth": LITTLE, "epsilon": 2.0**-20}
+ITERATED = functools.partial(scaling, family=STEEP, engine=BY_PHASES, mutants=WRONG_PARTS)
+BEHIND, CONVEX = "tsybakov/thm-3@phases", "tsybakov/thm-3@convex"
 
 
-@ITERATED(
-    variable="n", sizes=PARTS,
-    series={"case": by_size(together("theta k", (2.0, 2.0)), together("theta k", (2.0, 2.0), (2.0, 4.0), (4.0, 2.0)))},
-)  # fmt: skip
-def iterated_risk_under_growth(*, n: int, steepness: float, theta: float, k: float) -> Instance:
-    """Algorithm 5 with corrected phases on power wells: its domain does not shrink, and its risk is behind the order.
+@ITERATED(BEHIND, variable="n", sizes=PARTS, series={"theta": by_size((2.0,), (2.0, 4.0))})
+def iterated_risk_under_growth(*, n: int, steepness: float, theta: float) -> Instance:
+    """Algorithm 5 with corrected phases on power wells, k = 2: its domain does not shrink, and its risk is behind.
 
-    There are 5 calls from n = 2^32 to 2^63, and what a call makes of a well of exponent 2 tends to τ^((4 + 2/k)/3):
-    n^(-5/6) and n^(-9/8) at k = 2, 4, where the order has n^-1 and n^(-3/2); of the worst well, to less.
+    There are 5 calls from n = 2^32 to 2^63, and what a call makes of a well of exponent 2 tends to τ^((4 + 2/k)/3),
+    n^(-5/6), where the order has n^-1; the worst well of the class, a steeper one, has the τ of the convex case.
     """
-    return grown(iterated(k), n, steepness, theta=theta, k=k, growth=LITTLE, epsilon=2.0**-20)
+    return grown(iterated(2.0), n, steepness, theta=theta, **AT)
 
 
-@ITERATED(variable="epsilon", sizes=by_size(powers(2, range(-28, -7, 10)), powers(2, range(-28, -7, 5))))
-def iterated_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instance:
-    """The same at k = theta = 2 in epsilon, where the order has -1."""
-    return grown(iterated(2.0), even_parts(54), steepness, epsilon=epsilon, growth=LITTLE)
-
-
-@ITERATED(variable="lambda", sizes=by_size(powers(2, range(-30, -17, 6)), powers(2, range(-30, -17, 3))))
+@ITERATED(BEHIND, variable="lambda", sizes=by_size(powers(2, range(-30, -17, 6)), powers(2, range(-30, -17, 3))))
 def iterated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
-    """The same in the growth constant, where the order has -1: the worst well of the class is a steeper one."""
+    """The same in the growth constant, where the order has -1."""
     return grown(iterated(2.0), even_parts(54), steepness, growth=growth["lambda"], epsilon=2.0**-20)
 
 
-@ITERATED(variable="delta", sizes=FAILING)
+@ITERATED(CONVEX, variable="n", sizes=PARTS, series={"k": by_size((2.0,), (2.0, 4.0))})
+def iterated_risk(*, n: int, steepness: float, k: float) -> Instance:
+    """The same against the convex rate: -1/2 and -3/4."""
+    return grown(iterated(k), n, steepness, k=k, **AT)
+
+
+@ITERATED(CONVEX, variable="epsilon", sizes=by_size(powers(2, range(-34, -17, 8)), powers(2, range(-34, -17, 4))))
+def iterated_risk_in_epsilon(*, epsilon: float, steepness: float) -> Instance:
+    """The same at k = 2 in epsilon."""
+    return grown(iterated(2.0), even_parts(54), steepness, epsilon=epsilon, growth=LITTLE)
+
+
+@ITERATED(CONVEX, variable="delta", sizes=FAILING)
 def iterated_risk_in_delta(*, delta: float, steepness: float) -> Instance:
-    """The same in the promised delta, where the order has 1/2."""
-    return grown(iterated(2.0), even_parts(54), steepness, delta=delta, growth=LITTLE, epsilon=2.0**-20)
+    """The same in the promised delta: 1/4 in log(1/delta)."""
+    return grown(iterated(2.0), even_parts(54), steepness, delta=delta, **AT)
 
 
-@ITERATED(variable="d", sizes=by_size((4, 16, 64), (4, 8, 16, 32, 64)), engine=IN_DIMENSIONS)
+@ITERATED(CONVEX, variable="d", sizes=by_size((4, 16, 64), (4, 8, 16, 32, 64)), engine=IN_DIMENSIONS)
 def iterated_risk_in_the_dimension(*, d: int, steepness: float) -> Instance:
-    """The same in d dimensions, where the order has 1/2."""
-    return grown(iterated(2.0), even_parts(54), steepness, d=d, growth=LITTLE, epsilon=2.0**-20)
+    """The same in d dimensions: 1/4."""
+    return grown(iterated(2.0), even_parts(54), steepness, d=d, **AT)

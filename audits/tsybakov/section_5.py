@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -13,13 +14,13 @@ import sympy as sp
 
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance, sign_packing, statistical_instance
 from dpcheck.checks import Context, by_size, check, unchecked
-from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
-from dpcheck.harness import accuracy, lower_bound, rate, symbolic
+from dpcheck.harness import accuracy, lower_bound, symbolic
 from dpcheck.harness.hard_instances import DIGITS, RationalLaw, closest_pair
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
 from dpcheck.laws import Gaussian
@@ -28,11 +29,11 @@ from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
 from dpcheck.verdicts import Point, Verdict, differs
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import R_K, packing_size
+from .cases import R_K, approximation, even_calls, packing_size
+from .scaling import BY_PHASES, DELTA, IN_DIMENSIONS, STEEPER, WRONG_CALLS, grown
 
 C = 0.1
 """p_a over sqrt(d)/(n sqrt(rho)): small enough for Fano's inequality to say something."""
-SIZES = by_size([10**3, 10**4, 10**5], [10**j for j in range(3, 8)], [10**j for j in range(3, 10)])
 
 
 def _claim(label: str) -> Any:
@@ -250,26 +251,6 @@ def statistical_instance_carries_its_bound(context: Context, *, theta: float, d:
     return replace(found, numbers={**found.numbers, "bound": bound, "plug-in over bound": float(risks.mean()) / bound})
 
 
-@check(
-    "tsybakov/thm-5",
-    kind="rate",
-    grid={"theta": (2.0, 4.0), "n": SIZES},
-    conclude=rate.conclude("n", axis="mean excess risk"),
-    expect=("consistent", "undecided"),
-)
-def mean_plug_in_follows_the_lower_bound(context: Context, *, theta: float, n: int) -> dict[str, float]:
-    """The mean plug-in without privacy on the repaired instance in d = 100 against the order: -1 and -2/3 in n."""
-    risks = plug_in_means(context, n, 100, theta, context.scale(100, 400, 4000))[1]
-    order = _claim("tsybakov/thm-5").order
-    at = {"n": float(n), "theta": theta, "r_k": R_K}
-    return {
-        "mean": float(risks.mean()),
-        "se": float(risks.std(ddof=1) / math.sqrt(len(risks))),
-        "bound": float(evaluate(order, at)),
-        "exponent": local_exponent(order, "n", at),
-    }
-
-
 @check("tsybakov/rem-5", kind="symbolic")
 def upper_and_lower_orders_meet(context: Context) -> Verdict:
     """With 1/sqrt(rho) for sqrt(log(1/delta))/epsilon, lambda = 1 and r_2k = r_k the upper order is both lower ones.
@@ -331,22 +312,33 @@ def plug_in_is_zcdp(context: Context, *, rho: float) -> Verdict:
     return agree(*both, "zCDP and variance of the plug-in's noise, and its promise", tolerance=1e-9)
 
 
-@check(
-    "tsybakov/proc-zcdp-plugin",
-    kind="rate",
-    grid={"instance": ("theta = 2, k = 2", "theta = 2, k = 4", "theta = 4, k = 2"), "d": (100, 400), "n": SIZES},
-    conclude=rate.conclude("n", axis="mean excess risk", against="explicit lower bound"),
-    expect=("consistent", "undecided"),
-)
-def plug_in_follows_the_lower_bound(context: Context, *, instance: str, d: int, n: int) -> dict[str, float]:
-    """Risk of the plug-in at rho = 0.1 on the repaired instance against the explicit bound: -1, -3/2 and -2/3 in n."""
-    theta_, k_ = (float(part.rpartition(" ")[2]) for part in instance.split(","))
-    risks = plug_in_risks(context, n, d, 0.1, k_, theta_, context.scale(200, 400, 4000))
-    claim = _claim("tsybakov/thm-4@corrected")
-    at = {"n": float(n), "d": d, "rho": 0.1, "k": k_, "theta": theta_, "c": C, "r_k": R_K}
-    return {
-        "mean": float(risks.mean()),
-        "se": float(risks.std(ddof=1) / math.sqrt(len(risks))),
-        "bound": float(evaluate(claim.explicit, at)),
-        "exponent": local_exponent(claim.explicit, "n", at),
-    }
+MEETING = functools.partial(scaling, "tsybakov/rem-5", family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS)
+CLASS = {"growth": 1.0, "R": 2.0**7}
+"""lambda = 1, as the lower bound has it, and spikes whose moments of order k and 2k are alike."""
+RHO = 2.0**-70
+
+
+def translated(rho: float) -> float:
+    """The epsilon of that rho: rho = epsilon^2/log(1/delta)."""
+    return math.sqrt(rho * math.log(1 / DELTA))
+
+
+@MEETING(
+    variable="n", series={"k": by_size((2.0,), (2.0, 4.0))},
+    sizes=by_size(*([even_calls(j) for j in js] for js in (range(70, 111, 20), range(70, 111, 10)))),
+)  # fmt: skip
+def upper_bound_over_the_lower_one(*, n: int, steepness: float, k: float) -> Instance:
+    """The risk of the corrected Algorithm 4 at theta = 2 over the private lower bound: -1 and -3/2."""
+    return grown(approximation(k), n, steepness, k=k, epsilon=translated(RHO), **CLASS)
+
+
+@MEETING(variable="rho", sizes=by_size(powers(2, range(-80, -39, 20)), powers(2, range(-80, -39, 10))))
+def upper_bound_in_rho(*, rho: float, steepness: float) -> Instance:
+    """The same at k = 2 in rho: -1/2."""
+    return grown(approximation(2.0), even_calls(90), steepness, epsilon=translated(rho), **CLASS)
+
+
+@MEETING(variable="d", sizes=by_size((12, 36, 108), (8, 16, 32, 64, 128)), engine=IN_DIMENSIONS)
+def upper_bound_in_the_dimension(*, d: int, steepness: float) -> Instance:
+    """The same in d dimensions: 1/2."""
+    return grown(approximation(2.0), even_calls(40), steepness, d=d, epsilon=2.0**-12, **CLASS)

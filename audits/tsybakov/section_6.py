@@ -17,7 +17,7 @@ from dpcheck.engine.statements import bound_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Instance, powers, scaling
+from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scaling
 from dpcheck.interfaces import Array, Schedule
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted
@@ -37,7 +37,18 @@ from .cases import (
     within,
 )
 from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch
-from .scaling import BY_RUNS, FAILING, SPARSE, WRONG_LEVELS, sparse
+from .scaling import (
+    BATCHES_IN_DIMENSIONS,
+    BY_BATCHES,
+    LITTLE,
+    SPARSE,
+    STEEP,
+    WRONG_LAST_LEVELS,
+    WRONG_LEVELS,
+    ends_of_batches,
+    rounded,
+    sparse,
+)
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -270,40 +281,60 @@ def shuffled_batches_within_the_range_of_theorem_6(context: Context, *, T: int) 
 
 
 SHUFFLED = functools.partial(
-    scaling, "tsybakov/thm-6", part="private", family=SPARSE, engine=BY_RUNS, mutants=WRONG_LEVELS,
-    series={"k": by_size((2.0,), (2.0, 4.0))},
+    scaling, "tsybakov/thm-6", part="private", family=SPARSE, engine=BY_BATCHES, mutants=WRONG_LEVELS
 )  # fmt: skip
 """Rows of Algorithm 6 with the noise of its proof, which the accountant certifies, inside the range of Theorem 6."""
-LONG = 2**66
+LONG = 2**92
 """Records where n does not vary."""
+
+
+SHORT = 2**84
+"""The same, where the number of steps need not be large."""
 
 
 def shuffled(k: float) -> PermutedAccelerated:
     return PermutedAccelerated(k=k, calibration="shuffle")
 
 
-@SHUFFLED(variable="n", sizes=by_size(powers(2, range(56, 69, 6)), powers(2, range(56, 69, 3))))
+@SHUFFLED(
+    variable="n", sizes=by_size(powers(2, range(76, 93, 8)), powers(2, range(76, 93, 4))),
+    series={"k": by_size((2.0,), (2.0, 4.0))},
+)  # fmt: skip
 def accelerated_risk(*, n: int, p: float, k: float) -> Instance:
     """The mean excess risk of Algorithm 6, the worst over linear losses with spikes of every rarity: -1/2 and -3/4."""
-    return sparse(shuffled(k), n, p, k, 2.0**-31)
+    return sparse(shuffled(k), n, p, k, 2.0**-44)
 
 
-@SHUFFLED(variable="epsilon", sizes=by_size(powers(2, range(-42, -29, 6)), powers(2, range(-42, -29, 3))))
-def accelerated_risk_in_epsilon(*, epsilon: float, p: float, k: float) -> Instance:
-    """The same in epsilon."""
-    return sparse(shuffled(k), LONG, p, k, epsilon)
+@SHUFFLED(variable="epsilon", sizes=by_size(powers(2, range(-60, -43, 8)), powers(2, range(-60, -43, 4))))
+def accelerated_risk_in_epsilon(*, epsilon: float, p: float) -> Instance:
+    """The same at k = 2 in epsilon."""
+    return sparse(shuffled(2.0), LONG, p, 2.0, epsilon)
 
 
-@SHUFFLED(variable="d", sizes=by_size((4, 16, 64), (4, 8, 16, 32, 64)))
-def accelerated_risk_in_the_dimension(*, d: int, p: float, k: float) -> Instance:
-    """The same in d dimensions: 1/4 and 3/8."""
-    return sparse(shuffled(k), LONG, p, k, 2.0**-31, d=d)
+@SHUFFLED(variable="d", sizes=by_size((8, 24, 72), (8, 16, 32, 64, 128)), engine=BATCHES_IN_DIMENSIONS)
+def accelerated_risk_in_the_dimension(*, d: int, p: float) -> Instance:
+    """The same in d dimensions: 1/4."""
+    return sparse(shuffled(2.0), SHORT, p, 2.0, 2.0**-44, d=d)
 
 
-@SHUFFLED(variable="delta", sizes=FAILING)
-def accelerated_risk_in_delta(*, delta: float, p: float, k: float) -> Instance:
-    """The same in the promised delta: 1/4 and 3/8 in log(1/delta)."""
-    return sparse(shuffled(k), LONG, p, k, 2.0**-31, delta=delta)
+@check("tsybakov/thm-6", kind="accuracy", grid={"p": (2.0**-6, 2.0**-10), "d": (1, 3)}, expect="consistent")
+def batches_in_closed_form(context: Context, *, p: float, d: int) -> Verdict:
+    """The batches that these rates rest on, against runs on drawn records, n = 2^52."""
+    one = sparse(shuffled(2.0), 2**52, p, 2.0, 2.0**-25, delta=1e-10, d=d)
+    return admitted(BY_BATCHES, one, context.scale(300, 3000), context)
+
+
+LONG_PROMISES = by_size((1e-240, 1e-100, 1e-40), (1e-240, 1e-150, 1e-90, 1e-60, 1e-40))
+"""At which log(n/delta) is not far from log(1/delta)."""
+
+
+@scaling(
+    "tsybakov/thm-6@shuffled", variable="delta", part="private", sizes=LONG_PROMISES, family=SPARSE,
+    engine=Simulated(ends_of_batches, 3200), mutants=WRONG_LEVELS,
+)  # fmt: skip
+def accelerated_risk_in_delta(*, delta: float, p: float) -> Instance:
+    """The same in the promised delta: nearly 3/4 in log(1/delta), for the proof adds log(n/delta) to the variance."""
+    return sparse(shuffled(2.0), SHORT, p, 2.0, 2.0**-44, delta=delta)
 
 
 @check(
@@ -336,6 +367,54 @@ def exponents_of_theorem_7(context: Context, *, label: str) -> Verdict:
 
 def iterated_sgd(k: float) -> IteratedAccelerated:
     return IteratedAccelerated(**{**IteratedAccelerated.readings["corrected"], "k": k, "calibration": "shuffle"})
+
+
+PARTS = by_size(powers(2, range(76, 93, 8)), powers(2, range(76, 93, 4)))
+"""Records that make 6 calls."""
+ITERATED = functools.partial(
+    scaling, "tsybakov/thm-7@convex", family=SPARSE, engine=BY_BATCHES, mutants=WRONG_LAST_LEVELS
+)  # fmt: skip
+
+
+@scaling(
+    "tsybakov/thm-7@phases", variable="n", sizes=PARTS, family=STEEP, engine=BY_BATCHES, mutants=WRONG_LAST_LEVELS
+)  # fmt: skip
+def iterated_accelerated_risk(*, n: int, steepness: float) -> Instance:
+    """Algorithm 7 at k = theta = 2 on power wells, on the whole domain: -1/2, where the order has -1."""
+    return rounded(iterated_sgd(2.0), n, steepness, LITTLE)
+
+
+@scaling(
+    "tsybakov/thm-7@phases", variable="lambda", family=STEEP, engine=BY_BATCHES, mutants=WRONG_LAST_LEVELS,
+    sizes=by_size(powers(2, range(-26, -17, 4)), powers(2, range(-26, -17, 2))),
+)  # fmt: skip
+def iterated_accelerated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
+    """The same in the growth constant, where the order has -1."""
+    return rounded(iterated_sgd(2.0), LONG, steepness, growth["lambda"])
+
+
+@ITERATED(variable="n", sizes=PARTS, series={"k": by_size((2.0,), (2.0, 4.0))})
+def iterated_accelerated_risk_without_growth(*, n: int, p: float, k: float) -> Instance:
+    """The same against the convex rate, over linear losses with spikes of every rarity: -1/2 and -3/4."""
+    return sparse(iterated_sgd(k), n, p, k, 2.0**-44)
+
+
+@ITERATED(variable="epsilon", sizes=by_size(powers(2, range(-60, -43, 8)), powers(2, range(-60, -43, 4))))
+def iterated_accelerated_risk_in_epsilon(*, epsilon: float, p: float) -> Instance:
+    """The same at k = 2 in epsilon."""
+    return sparse(iterated_sgd(2.0), LONG, p, 2.0, epsilon)
+
+
+@ITERATED(variable="d", sizes=by_size((8, 24, 72), (8, 16, 32, 64, 128)), engine=BATCHES_IN_DIMENSIONS)
+def iterated_accelerated_risk_in_the_dimension(*, d: int, p: float) -> Instance:
+    """The same in d dimensions: 1/4."""
+    return sparse(iterated_sgd(2.0), SHORT, p, 2.0, 2.0**-44, d=d)
+
+
+@ITERATED(variable="delta", sizes=LONG_PROMISES, engine=Simulated(ends_of_batches, 3200))
+def iterated_accelerated_risk_in_delta(*, delta: float, p: float) -> Instance:
+    """The same in the promised delta."""
+    return sparse(iterated_sgd(2.0), SHORT, p, 2.0, 2.0**-44, delta=delta)
 
 
 POINTS = 2**17

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import R, beta, epsilon, n, theta
+from dpcheck.symbols import D, R, beta, d, epsilon, k, n, theta
 
 from ._paper import (
+    FREE,
     LOG,
+    LOGS,
     TAIL,
     Delta,
     E,
     R_2k,
     claim,
+    ell,
     growth,
     tau,
     theta_bar,
@@ -75,6 +78,27 @@ thm_3_phases = thm_3.as_read(
     assumptions=(),
     probability=None,
 )
+
+
+thm_3_convex = thm_3.as_read(
+    "tsybakov/thm-3@convex",
+    "What Algorithm 5 with corrected phases has without the noise condition",
+    "Algorithm 5 around `alg-3@corrected` has the excess risk of Theorem 1, whatever θ and λ are.",
+    section="B",
+    origin="ours",
+    order=R_2k * D * tau(),
+    assumptions=(),
+    probability=None,
+)
+
+
+@derivation("tsybakov/thm-3@convex", FREE)
+def last_call_alone(proof: Proof) -> None:
+    """The last call, from wherever: Theorem 1 on the whole domain with a step for the radius D/polylog(n)."""
+    error = R_2k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
+    excess = proof.argues("a call at radius R costs (D²/R + R) times the error, R = D up to logarithms", "excess", "<=",
+                          2 * D * error)  # fmt: skip
+    proof.concludes("tsybakov/thm-3@convex", excess, where=LOGS, looser=True)
 
 
 @derivation("tsybakov/thm-3@derived")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
+from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, D, H, R, T, b, d, epsilon, gamma, index, k, m, n, r_k, sigma, theta
+from dpcheck.symbols import C, D, H, R, T, b, d, delta, epsilon, gamma, index, k, m, n, r_k, sigma, theta
 
 from ._paper import FREE, LOG, LOGS, SHUFFLED_RANGE, Delta, E, claim, ell, epsilon_0, growth, settled, tau, theta_bar, x
 
@@ -281,6 +282,35 @@ def accelerated_balance(proof: Proof) -> None:
     proof.concludes("tsybakov/thm-6", excess, where=LOGS)
 
 
+nu = sp.Symbol("nu", positive=True)
+"""log(n/δ)."""
+WITH_LOG = r_k * D * (1 / sp.sqrt(n) + sp.sqrt(sp.log(n / delta)) * (sp.sqrt(d * LOG) / (epsilon * n)) ** ((k - 1) / k))
+"""The order of Theorem 6 with what the noise of its proof adds."""
+
+thm_6_shuffled = thm_6.as_read(
+    "tsybakov/thm-6@shuffled",
+    "Theorem 6 with the noise of its proof",
+    "Algorithm 6 with noise that is private once shuffled, log(n/δ) times the printed one in variance, has the "
+    "expected excess of Theorem 6 with √log(n/δ) on its private term.",
+    origin="ours",
+    order=WITH_LOG,
+)
+
+
+@derivation("tsybakov/thm-6@shuffled", Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1]))
+def noise_of_the_proof(proof: Proof) -> None:
+    """The balance of Theorem 6, whose level C stays as it is, with a longer noise."""
+    ratio = epsilon * n / sp.sqrt(d * ell)
+    noise = proof.equal(
+        "the noise over √T steps at the printed level",
+        lambda: r_k * ratio ** (1 / k) * sp.sqrt(nu) / ratio,
+        r_k * sp.sqrt(nu) * ratio ** (-(k - 1) / k),
+        {k: 1 + x},
+    )
+    excess = proof.argues("beside it the terms of Theorem 6", "excess", "<=", D * (r_k / sp.sqrt(n) + 2 * noise))
+    proof.concludes("tsybakov/thm-6@shuffled", excess, where={**LOGS, sp.log(n / delta): nu})
+
+
 thm_7 = claim(
     "tsybakov/thm-7",
     "Theorem 7",
@@ -308,6 +338,25 @@ thm_7_phases = thm_7.as_read(
     "order's.",
     assumptions=(),
 )
+
+
+thm_7_convex = thm_7.as_read(
+    "tsybakov/thm-7@convex",
+    "What Algorithm 7 has without the noise condition",
+    "Algorithm 7 with weights 2/(t+1), parts of the proof's sizes and the noise of the proof of Theorem 6 has the "
+    "expected excess of `thm-6@shuffled`, whatever θ and λ are.",
+    origin="ours",
+    order=WITH_LOG,
+    assumptions=(),
+)
+
+
+@derivation("tsybakov/thm-7@convex", Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1]))
+def last_part_alone(proof: Proof) -> None:
+    """The last call, from wherever, reads a quarter of the records at least."""
+    error = r_k * (1 / sp.sqrt(n) + sp.sqrt(nu) * (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
+    excess = proof.argues("Theorem 6 with the noise of its proof, at n/4", "excess", "<=", 4 * D * error)
+    proof.concludes("tsybakov/thm-7@convex", excess, where={**LOGS, sp.log(n / delta): nu}, looser=True)
 
 
 @derivation("tsybakov/thm-7", FREE, expect="undecided")
