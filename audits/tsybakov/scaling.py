@@ -279,8 +279,6 @@ WRONG_PARTS: Mapping[str, Mutant] = {SHORT_CALLS: instead(ShortIteration)}
 
 SPARSE = Family.of(mirrored=True, p=geometric(1.0, 1 / 4, 30))
 """Linear losses with a share 1, 1/4, 1/16, … of spikes to one side, and half as much, spread evenly, to the other."""
-FEW_SPIKES = Family.of(mirrored=True, p=geometric(1.0, 1 / 4, 10))
-"""Of these, those whose records are at most 2^10 long."""
 SMOOTH = {2.0: 2.0**-3, 4.0: 2.0**-13}
 """k -> the smoothness that their class is told of, which no linear loss has; the number of steps follows it."""
 
@@ -315,21 +313,16 @@ def sparse(
     return instance(replace(algorithm, k=k), work, n, k, epsilon, delta)  # type: ignore[call-arg]
 
 
-BATCH = 2**30
-"""Records of a batch where the number of steps is free."""
-
-
-def stepped(work: Sparse | Well, T: int, sigma: float) -> Instance:
+def stepped(work: Sparse | Well, T: int, batch: int, epsilon: float) -> Instance:
     """T steps of Algorithm 6 that clip nothing; all that stands in the bound of the lemma on acceleration."""
-    level, c = 2.0**10, work.constants
-    told = problem(work, 8 * level / BATCH / sigma, RARE)
-    chosen = PermutedAccelerated(k=2.0, calibration="plain", batches=T, level=level)
-    row = chosen.plan(told, T * BATCH)
+    c, told = work.constants, problem(work, epsilon, RARE)
+    chosen = PermutedAccelerated(k=2.0, calibration="plain", batches=T, level=2.0**10)
+    row = chosen.plan(told, T * batch)
     at = {
         "T": float(T), "D": c.diameter(2.0), "H": c.smoothness(2.0), "b": 0.0, "d": float(c.d),
         "Sigma": math.sqrt(c.d * row.sigma**2 + c.moment(2.0, 1) ** 2 / row.b),
     }  # fmt: skip
-    return Instance(chosen, work, told, T * BATCH, at)
+    return Instance(chosen, work, told, T * batch, at)
 
 
 def rounded(algorithm: Algorithm[Any], n: int, steepness: float, growth: float) -> Instance:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -167,7 +167,7 @@ def approximation_risk_in_the_diameter(*, D: float, steepness: float) -> Instanc
 def calls_in_closed_form(context: Context, *, theta: float) -> Verdict:
     """The calls that these rates rest on, against runs on drawn records, n about 2^44."""
     one = grown(approximation(2.0), even_calls(40), theta=theta, epsilon=2.0**-16)
-    return admitted(BY_PHASES, one, context.scale(200, 2000), context)
+    return admitted(replace(BY_PHASES, trials=context.scale(20_000, 100_000)), one, context.scale(200, 2000), context)
 
 
 PRINTED_LOGS = together(NAMES, (16, 100, 0), (24, 10_000, 0), (40, 10**4, 3))
