@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, StronglyConvexObjectivePerturbation
-from dpcheck.algorithms.lp_spaces.objective import PerturbedMinimiser, Perturbation
+from dpcheck.algorithms.lp_spaces.objective import Perturbation, PerturbedMinimiser
 from dpcheck.geometry import Ball
 from dpcheck.harness.scaling import Axis, Drawn, Family, Instance, geometric
 from dpcheck.harness.scaling.rows import Mutant

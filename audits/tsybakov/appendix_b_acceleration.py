@@ -26,21 +26,20 @@ from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, undecided
 
-from .cases import PLANE, QUARTIC, problem, throughout, told, within
-from .cases import well as power_well
-from .scaling import BOWLS, BY_BATCHES, SHORT_PROX, stepped, well
+from .cases import PLANE, QUARTIC, problem, throughout, told, well, within
+from .scaling import BOWLS, BY_BATCHES, SHORT_PROX, known_well, stepped
 
 
 @scaling(
-    "tsybakov/fact-acsa", variable="T", sizes=by_size(powers(2, range(8, 13, 2)), powers(2, range(8, 13))), family=BOWLS,
-    engine=BY_BATCHES, mutants={"γ times T^(1/2)": SHORT_PROX},
+    "tsybakov/fact-acsa", variable="T", family=BOWLS, engine=BY_BATCHES, mutants={"γ times T^(1/2)": SHORT_PROX},
+    sizes=by_size(powers(2, range(8, 13, 2)), powers(2, range(8, 13))),
 )  # fmt: skip
 def acceleration_in_the_number_of_steps(*, T: int, curvature: float) -> Instance:
     """Accelerated SGD without clipping and with hardly any noise, the worst over bowls of every curvature: -2.
 
     Where the noise leads, the rows of Theorem 6 measure the other term.
     """
-    return stepped(well(curvature, 2.0, 1.0), T, 2**80, 2.0**-27)
+    return stepped(known_well(curvature, 2.0, 1.0), T, 2**80, 2.0**-27)
 
 
 @check(
@@ -50,7 +49,7 @@ def acceleration_in_the_number_of_steps(*, T: int, curvature: float) -> Instance
 )
 def unbiased_acceleration_within_constants(context: Context, *, T: int, theta: float) -> Verdict:
     """Accelerated SGD without clipping on power wells, batches of 4096 records: 4HD²/(T(T+1)) + the noise term."""
-    work, n = power_well(theta, 2.0, c=-1.0), 4096 * T
+    work, n = well(theta, 2.0, c=-1.0), 4096 * T
     algorithm = PermutedAccelerated(level=work.constants.lipschitz(2.0), batches=T, calibration="plain")
     plan, c, width = algorithm.plan(problem(work, 1.0), n), work.constants, work.constants.diameter(2.0)
     noise = math.sqrt(plan.sigma**2 + c.moment(2.0, 1) ** 2 / plan.b)

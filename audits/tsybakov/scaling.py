@@ -49,7 +49,7 @@ def tilted(n: int, tilt: float, k: float, epsilon: float, delta: float = DELTA) 
 
 def bowl(n: int, curvature: float, k: float, epsilon: float, d: int) -> Instance:
     """The same algorithm on a well of exponent 2."""
-    return instance(localised(k), well(curvature, 2 * k, 1.0, d=d), n, k, epsilon)
+    return instance(localised(k), known_well(curvature, 2 * k, 1.0, d=d), n, k, epsilon)
 
 
 def instance(
@@ -118,7 +118,7 @@ class Well(PowerWell):
         return known(self.theta, len(self.c), self.radius, self.moment, self.L)
 
 
-def well(
+def known_well(
     weight: float, order: float, moment: float, *, theta: float = 2.0, d: int = 1, radius: float = 1.0,
     L: float | None = None,
 ) -> Well:  # fmt: skip
@@ -216,7 +216,7 @@ def grown(
     L: float | None = None,
 ) -> Instance:  # fmt: skip
     """Algorithm 4 or 5 on a well of exponent theta, moment R of order 2k, and (theta, growth)-TNC or more."""
-    work = well(theta * growth * steepness, 2 * k, R, theta=theta, d=d, radius=radius, L=L)
+    work = known_well(theta * growth * steepness, 2 * k, R, theta=theta, d=d, radius=radius, L=L)
     return instance(replace(algorithm, k=k), work, n, k, epsilon, delta, growth)
 
 
@@ -327,7 +327,7 @@ def stepped(work: Sparse | Well, T: int, batch: int, epsilon: float) -> Instance
 
 def rounded(algorithm: Algorithm[Any], n: int, steepness: float, growth: float) -> Instance:
     """Algorithm 7 on a well of (2, growth)-TNC or more, in the range of Theorem 6 up to n = 2^92."""
-    work = well(2 * growth * steepness, 2.0, 1.0)
+    work = known_well(2 * growth * steepness, 2.0, 1.0)
     return instance(algorithm, work, n, 2.0, 2.0**-44, RARE, growth)
 
 
@@ -406,4 +406,4 @@ def _accelerated(work: Sparse | Well, row: Batches, w: Array, rng: Rng) -> Array
 
 
 BY_BATCHES = Simulated(ends_of_batches, 800)
-BATCHES_IN_DIMENSIONS = Simulated(ends_of_batches, 320)
+BATCHES_IN_DIMENSIONS = Simulated(ends_of_batches, 720)

@@ -141,28 +141,6 @@ def test_an_adversary_beyond_its_licence_breaks_the_reduction(monkeypatch: pytes
 # Conclusions --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("growth", "outcome"), [(0.0, "consistent"), (0.8, "refuted")])
-def test_advantage_is_judged_by_the_moment_based_risk(growth: float, outcome: str) -> None:
-    item = check("thm-2@phases", "moments_beat_the_lipschitz_constant")
-    rows = []
-    for j in range(8):
-        L = 2.0**j
-        series = {"moments": 0.01 * L**growth, "Lipschitz": 0.001 * L**2, "sgd": 0.01 * L}
-        found = {
-            key: value for name, risk in series.items() for key, value in ((name, risk), (f"{name} se", risk / 99))
-        }
-        rows.append(({"rarity": j}, {**found, "L": L, "bound": 0.001}))
-    found = item.conclude(rows, 1e-6)
-    assert found.outcome == outcome
-    gains = [float(value) for key, value in found.numbers.items() if key.startswith("its exponent")]
-    assert gains == pytest.approx([2 - growth, 1 - growth])
-    assert {p.series for p in found.points} == {
-        "Algorithm 4, clipped by its moments",
-        "Algorithm 4, clipped at L_f",
-        "accelerated SGD, clipped at L_f",
-    }
-
-
 def test_comparison_names_who_is_behind_the_start_and_who_is_not_told_apart() -> None:
     item = check("exp-logistic", "logistic_over_epsilon_on_real_tables")
     shared = {"wrong": 0.2, "best wrong": 0.1, "start": 0.5, "certified epsilon": math.inf}
