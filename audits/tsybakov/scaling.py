@@ -279,7 +279,7 @@ WRONG_PARTS: Mapping[str, Mutant] = {SHORT_CALLS: instead(ShortIteration)}
 
 SPARSE = Family.of(mirrored=True, p=geometric(1.0, 1 / 4, 30))
 """Linear losses with a share 1, 1/4, 1/16, … of spikes to one side, and half as much, spread evenly, to the other."""
-SMOOTH = {2.0: 2.0**-3, 4.0: 2.0**-13}
+SMOOTH = {2.0: 2.0**-3, 4.0: 2.0**-11}
 """k -> the smoothness that their class is told of, which no linear loss has; the number of steps follows it."""
 
 
@@ -343,9 +343,9 @@ class WideLevel(PermutedAccelerated):
 
 
 class NarrowLevel(WideLevel):
-    """Clipped at a level too small by n^(1/8), which the noise follows."""
+    """Clipped at a level too small by n^(1/6), which the noise follows."""
 
-    power = -1 / 8
+    power = -1 / 6
 
 
 class ShortProx(PermutedAccelerated):
@@ -365,7 +365,7 @@ class WideLevels(IteratedAccelerated):
 
 
 WRONG_LEVELS: Mapping[str, Mutant] = {
-    "C times n^(1/8)": instead(WideLevel), "C times n^(-1/8)": instead(NarrowLevel)
+    "C times n^(1/8)": instead(WideLevel), "C times n^(-1/6)": instead(NarrowLevel)
 }  # fmt: skip
 SHORT_PROX = instead(ShortProx)
 WRONG_LAST_LEVELS: Mapping[str, Mutant] = {"C times n^(1/8)": instead(WideLevels)}

@@ -385,7 +385,8 @@ def iterated_accelerated_risk(*, n: int, steepness: float) -> Instance:
 
 
 @scaling(
-    "tsybakov/thm-7@phases", variable="lambda", family=STEEP, engine=BY_BATCHES, mutants=WRONG_LAST_LEVELS,
+    "tsybakov/thm-7@phases", variable="lambda", family=STEEP, engine=Simulated(ends_of_batches, 1200),
+    mutants=WRONG_LAST_LEVELS,
     sizes=by_size(powers(2, range(-26, -17, 4)), powers(2, range(-26, -17, 2))),
 )  # fmt: skip
 def iterated_accelerated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
