@@ -133,7 +133,7 @@ def known_well(
     largest = ((moment**order - (1 - chance) * pull**order) / chance) ** (1 / order)
     return Well(
         c=radius / 2 * e_1, v=e_1, theta=theta, size=largest - pull, chance=chance, radius=radius, weight=weight,
-        moment=moment, L=2 * moment if L is None else L,
+        moment=moment, L=1.5 * moment if L is None else L,
     )  # fmt: skip
 
 
@@ -228,8 +228,16 @@ def _as(kind: type[Any], chosen: Any) -> Any:
 class ShortSteps(LocalisedClipped):
     """η too small by n^(1/8)."""
 
+    power: ClassVar[float] = -1 / 8
+
     def step(self, problem: Problem, n: int) -> float:
-        return super().step(problem, n) * n**-0.125
+        return super().step(problem, n) * n**self.power
+
+
+class ShorterSteps(ShortSteps):
+    """η too small by n^(1/4)."""
+
+    power = -1 / 4
 
 
 class OneRadius(StochasticApproximation):
@@ -249,10 +257,10 @@ class OneCall(StochasticApproximation):
 
 
 class ShortCalls(Calls):
-    """Calls with η too small by n^(1/8)."""
+    """Calls with η too small by n^(1/4)."""
 
     def call(self, radius: float) -> LocalisedClipped:
-        found: LocalisedClipped = _as(ShortSteps, super().call(radius))
+        found: LocalisedClipped = _as(ShorterSteps, super().call(radius))
         return found
 
 
@@ -269,7 +277,7 @@ def instead(kind: type[Any]) -> Mutant:
 
 
 WRONG: Mapping[str, Mutant] = {"no localisation": instead(FirstPhase), "η times n^(-1/8)": instead(ShortSteps)}
-SHORT_CALLS = "γ times n^(-1/8)"
+SHORT_CALLS = "γ times n^(-1/4)"
 WRONG_CALLS: Mapping[str, Mutant] = {
     "one call": instead(OneCall),
     "one radius for all calls": instead(OneRadius),

@@ -106,7 +106,9 @@ def shrinking_balls_against_an_adversary(context: Context, *, theta: float) -> V
 
 
 CALLS = by_size(*([even_calls(j) for j in js] for js in (range(70, 111, 20), range(70, 111, 10))))
-CASES = by_size(together("theta k", (2.0, 2.0)), together("theta k", (2.0, 2.0), (2.0, 4.0), (4.0, 2.0)))
+CASES = [together("theta k epsilon", *cases) for cases in (
+    [(2.0, 2.0, 2.0**-40)], [(2.0, 2.0, 2.0**-40), (2.0, 4.0, 2.0**-50), (4.0, 2.0, 2.0**-40)]
+)]  # fmt: skip
 RECORDS = even_calls(90)
 """Records where n does not vary."""
 HALVED = functools.partial(scaling, "tsybakov/thm-2@phases", family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS)
@@ -115,11 +117,11 @@ ALSO = ("tsybakov/rem-3", "tsybakov/thm-11@phases")
 
 
 @HALVED(
-    variable="n", sizes=CALLS, also=ALSO[:1], series={"case": CASES},
+    variable="n", sizes=CALLS, also=ALSO[:1], series={"case": by_size(*CASES)},
 )  # fmt: skip
-def approximation_risk_under_growth(*, n: int, steepness: float, theta: float, k: float) -> Instance:
+def approximation_risk_under_growth(*, n: int, steepness: float, theta: float, k: float, epsilon: float) -> Instance:
     """The corrected Algorithm 4 on power wells against its order: -1, -3/2 (theta = 2) and -2/3 (theta = 4)."""
-    return grown(approximation(k), n, steepness, theta=theta, k=k)
+    return grown(approximation(k), n, steepness, theta=theta, k=k, epsilon=epsilon)
 
 
 @HALVED(variable="epsilon", sizes=by_size(powers(2, range(-44, -11, 16)), powers(2, range(-44, -11, 8))), also=ALSO)
@@ -181,11 +183,13 @@ def printed_calls_miss_the_order_with_logarithms(context: Context, *, instance: 
 
 @scaling(
     "tsybakov/thm-11@phases", variable="n", sizes=CALLS, family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS,
-    series={"case": CASES},
+    series={"case": by_size(*CASES)},
 )  # fmt: skip
-def approximation_risk_with_its_logarithms(*, n: int, steepness: float, theta: float, k: float) -> Instance:
+def approximation_risk_with_its_logarithms(
+    *, n: int, steepness: float, theta: float, k: float, epsilon: float
+) -> Instance:
     """The same against the order with the logarithms of Theorem 11."""
-    return grown(approximation(k), n, steepness, theta=theta, k=k)
+    return grown(approximation(k), n, steepness, theta=theta, k=k, epsilon=epsilon)
 
 
 @check("tsybakov/rem-3", kind="transcription")

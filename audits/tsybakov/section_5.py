@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance, sign_packing, statistical_instance
-from dpcheck.checks import Context, by_size, check, unchecked
+from dpcheck.checks import Context, by_size, check, together, unchecked
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, lower_bound, symbolic
@@ -315,7 +315,7 @@ def plug_in_is_zcdp(context: Context, *, rho: float) -> Verdict:
 MEETING = functools.partial(scaling, "tsybakov/rem-5", family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS)
 CLASS = {"growth": 1.0, "R": 2.0**7}
 """lambda = 1, as the lower bound has it, and spikes whose moments of order k and 2k are alike."""
-RHO = 2.0**-70
+RHOS = ((2.0, 2.0**-86), (4.0, 2.0**-106))
 
 
 def translated(rho: float) -> float:
@@ -324,12 +324,13 @@ def translated(rho: float) -> float:
 
 
 @MEETING(
-    variable="n", series={"k": by_size((2.0,), (2.0, 4.0))},
+    variable="n",
+    series={"case": by_size(*(together("k rho", *cases) for cases in (RHOS[:1], RHOS)))},
     sizes=by_size(*([even_calls(j) for j in js] for js in (range(70, 111, 20), range(70, 111, 10)))),
 )  # fmt: skip
-def upper_bound_over_the_lower_one(*, n: int, steepness: float, k: float) -> Instance:
+def upper_bound_over_the_lower_one(*, n: int, steepness: float, k: float, rho: float) -> Instance:
     """The risk of the corrected Algorithm 4 at theta = 2 over the private lower bound: -1 and -3/2."""
-    return grown(approximation(k), n, steepness, k=k, epsilon=translated(RHO), **CLASS)
+    return grown(approximation(k), n, steepness, k=k, epsilon=translated(rho), **CLASS)
 
 
 @MEETING(variable="rho", sizes=by_size(powers(2, range(-80, -39, 20)), powers(2, range(-80, -39, 10))))
