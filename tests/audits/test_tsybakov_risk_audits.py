@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import pathlib
@@ -27,7 +28,7 @@ def check(item: str, name: str) -> Any:
 
 def names_of(item: str, name: str) -> dict[str, Any]:
     """The names that a check's function looks up: what a test breaks."""
-    found: dict[str, Any] = check(item, name).function.__globals__
+    found: dict[str, Any] = inspect.unwrap(check(item, name).function).__globals__
     return found
 
 
