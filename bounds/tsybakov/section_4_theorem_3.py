@@ -98,7 +98,7 @@ def last_call_alone(proof: Proof) -> None:
     error = R_2k * (1 / sp.sqrt(n) + (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
     excess = proof.argues("a call at radius R costs (D²/R + R) times the error, R = D up to logarithms", "excess", "<=",
                           2 * D * error)  # fmt: skip
-    proof.concludes("tsybakov/thm-3@convex", excess, where=LOGS, looser=True)
+    proof.concludes("tsybakov/thm-3@convex", excess, where=LOGS)
 
 
 @derivation("tsybakov/thm-3@derived")

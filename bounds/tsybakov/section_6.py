@@ -356,7 +356,7 @@ def last_part_alone(proof: Proof) -> None:
     """The last call, from wherever, reads a quarter of the records at least."""
     error = r_k * (1 / sp.sqrt(n) + sp.sqrt(nu) * (sp.sqrt(d * ell) / (epsilon * n)) ** ((k - 1) / k))
     excess = proof.argues("Theorem 6 with the noise of its proof, at n/4", "excess", "<=", 4 * D * error)
-    proof.concludes("tsybakov/thm-7@convex", excess, where={**LOGS, sp.log(n / delta): nu}, looser=True)
+    proof.concludes("tsybakov/thm-7@convex", excess, where={**LOGS, sp.log(n / delta): nu})
 
 
 @derivation("tsybakov/thm-7", FREE, expect="undecided")
