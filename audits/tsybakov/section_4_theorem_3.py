@@ -97,14 +97,14 @@ ITERATED = functools.partial(scaling, family=STEEP, engine=BY_PHASES, mutants=WR
 BEHIND, CONVEX = "tsybakov/thm-3@phases", "tsybakov/thm-3@convex"
 
 
-@ITERATED(BEHIND, variable="n", sizes=PARTS, series={"theta": by_size((2.0,), (2.0, 4.0))})
-def iterated_risk_under_growth(*, n: int, steepness: float, theta: float) -> Instance:
-    """Algorithm 5 with corrected phases on power wells, k = 2: its domain does not shrink, and its risk is behind.
+@ITERATED(BEHIND, variable="n", sizes=PARTS)
+def iterated_risk_under_growth(*, n: int, steepness: float) -> Instance:
+    """Algorithm 5 with corrected phases at k = theta = 2: its domain does not shrink, and its risk is behind the order.
 
     There are 5 calls from n = 2^32 to 2^63, and what a call makes of a well of exponent 2 tends to τ^((4 + 2/k)/3),
     n^(-5/6), where the order has n^-1; the worst well of the class, a steeper one, has the τ of the convex case.
     """
-    return grown(iterated(2.0), n, steepness, theta=theta, **AT)
+    return grown(iterated(2.0), n, steepness, **AT)
 
 
 @ITERATED(BEHIND, variable="lambda", sizes=by_size(powers(2, range(-30, -17, 6)), powers(2, range(-30, -17, 3))))

@@ -315,7 +315,7 @@ def plug_in_is_zcdp(context: Context, *, rho: float) -> Verdict:
 MEETING = functools.partial(scaling, "tsybakov/rem-5", family=STEEPER, engine=BY_PHASES, mutants=WRONG_CALLS)
 CLASS = {"growth": 1.0, "R": 2.0**7}
 """lambda = 1, as the lower bound has it, and spikes whose moments of order k and 2k are alike."""
-RHOS = ((2.0, 2.0**-86), (4.0, 2.0**-106))
+RHOS = ((2.0, 2.0**-86), (4.0, 2.0**-94))
 
 
 def translated(rho: float) -> float:
