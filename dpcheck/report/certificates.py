@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dpcheck.certificates import Certified, path_of
-from dpcheck.certificates.families import FAMILIES, labels
+from dpcheck.certificates.families import FAMILIES
+from dpcheck.certificates.proofs import labels
 from dpcheck.certificates.unreached import UNREACHED
 
 INTRODUCTION = """# Certificates
