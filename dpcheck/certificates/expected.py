@@ -199,7 +199,9 @@ def minibatch(N: int, K: int) -> Lines:
 def linear_runs(T: int) -> Lines:
     """Two independent runs of T steps of size eta on linear losses, E‖z − Ez‖² <= L²: E‖mean of the iterates of one
     less that of the other‖²."""
-    lines, names, terms = [], [], []
+    lines: Lines = []
+    names: Lines = []
+    terms: Lines = []
     for t in range(1, T):
         for x in "wv":
             name = f"{x}{t}"

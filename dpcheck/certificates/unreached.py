@@ -32,7 +32,7 @@ _REASONS = {
         l1_geometry/lem-a1 l1_geometry/alg-4 l1_geometry/proc-eg-step l1_geometry/fact-norm-ratio
         l1_geometry/fact-vertex lp_spaces/proc-mirror-map pure_heavy_tails/cor-d-7
         pure_heavy_tails/proc-socp-subgrad pure_heavy_tails/prop-d-6 tsybakov/ex-l4 tsybakov/ex-logistic
-        tsybakov/fact-power-tnc tsybakov/fact-tnc-monotone""",
+        tsybakov/fact-power-tnc tsybakov/fact-tnc-monotone lp_spaces/proc-heavy-euclid""",
     "an algorithm with noise or random batches; its deterministic steps are certified where they are stated": """
         l1_geometry/alg-1 l1_geometry/alg-2 l1_geometry/alg-3 l1_geometry/alg-5 l1_geometry/alg-6
         lp_spaces/alg-2 lp_spaces/alg-3 lp_spaces/alg-4 lp_spaces/proc-batched-md lp_spaces/proc-phased-sgd
@@ -41,7 +41,9 @@ _REASONS = {
         pure_heavy_tails/proc-structured-double-op tsybakov/alg-6 user_level/alg-1 user_level/alg-2
         user_level/alg-4 user_level/alg-3 lp_spaces/proc-exact-objpert pure_heavy_tails/alg-1
         pure_heavy_tails/proc-noisy-subgradient tsybakov/alg-4 tsybakov/alg-5 tsybakov/alg-7 tsybakov/proc-dpsgd
-        l1_geometry/proc-strongly-convex-reduction user_level/proc-strongly-convex-meta""",
+        l1_geometry/proc-strongly-convex-reduction user_level/proc-strongly-convex-meta
+        pure_heavy_tails/proc-localized-double-op pure_heavy_tails/proc-logconcave-sampler
+        pure_heavy_tails/proc-two-step user_level/proc-smoothed-alg-3""",
     "a number of steps or calls until a stop, or an implementation that is held against an exact one": """
         lp_spaces/proc-optimizer pure_heavy_tails/alg-3 pure_heavy_tails/lem-2-8 pure_heavy_tails/lem-c-6
         pure_heavy_tails/proc-inexact-proj pure_heavy_tails/prop-2-9 pure_heavy_tails/prop-c-5
