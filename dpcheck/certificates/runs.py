@@ -35,6 +35,7 @@ class Instance:
         display: the formula in the statement's text, of the parameters, where it is not the claim's bound.
         expected: refuted where a function exceeds the bound (of the reading that is named, or beyond its assumptions).
         attained: whether a function is to be found that comes near the bound.
+        lower: the claim bounds from below; the run's quantity has a minus sign, and so has what is claimed of it.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Instance:
     display: str = ""
     expected: Outcome = "certified"
     attained: bool = False
+    lower: bool = False
 
     @property
     def rationals(self) -> dict[str, Fraction]:
@@ -69,7 +71,7 @@ class Instance:
         exact = sp.nsimplify(sp.simplify(exact)) if not exact.is_Rational else exact
         if not exact.is_Rational:
             raise InvalidInput(f"the bound of {claim.label} at {dict(values)} is {exact}, not a rational number")
-        return Fraction(int(exact.p), int(exact.q))
+        return Fraction(int(exact.p), int(exact.q)) * (-1 if self.lower else 1)
 
 
 def words_of(make: Any) -> str:

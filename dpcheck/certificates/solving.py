@@ -181,6 +181,8 @@ class Dual:
 
     def kernel(self, y: np.ndarray, small: float) -> list[dict[int, Fraction]]:
         """Simple vectors that the matrix takes nearly to zero; at multipliers inside, so does every proof's."""
+        if len(self.inner) == 1:  # a linear programme
+            return []
         index = {name: i for i, name in enumerate(self.inner)}
         matrix = np.zeros((len(self.inner),) * 2)
         for form, factor in ((self.run.quantity, -1.0), *zip(self.run.rows, y, strict=True)):

@@ -9,6 +9,7 @@ from typing import Any
 
 from dpcheck.certificates import problems
 from dpcheck.certificates.expected import EXPECTED
+from dpcheck.certificates.games import GAMES
 from dpcheck.certificates.localised import LOCALISED
 from dpcheck.certificates.runs import Instance, both, displayed, run, simple
 
@@ -276,6 +277,7 @@ CERTIFIED: dict[str, tuple[Instance, ...]] = {
     **MINIMISERS,
     **EXPECTED,
     **LOCALISED,
+    **GAMES,
     "pure_heavy_tails/lem-c-2": displayed(
         problems.approximate_minimisers, {"n": 10, "lam": "1/10", "L": 1, "alpha": "1/20"}, "(4*L/(lam*n))**2"
     ),
