@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from dpcheck.certificates import Certified, path_of
 from dpcheck.certificates.families import FAMILIES
 from dpcheck.certificates.games import GAMES, exponential_error
 from dpcheck.certificates.proofs import labels
+from dpcheck.certificates.regions import REGIONS
 from dpcheck.certificates.unreached import UNREACHED
 
 INTRODUCTION = """# Certificates
@@ -28,7 +29,7 @@ covers every number of steps, or all parameters, so that the certificate is an i
 """
 
 
-def page(shown: Sequence[Certified]) -> str:
+def page(shown: Sequence[Certified], regions: Mapping[str, Mapping[str, object]]) -> str:
     """The page as Markdown."""
     every = {label: family.every for family in FAMILIES for label in labels(family)}
     lines = [
@@ -47,7 +48,7 @@ def page(shown: Sequence[Certified]) -> str:
             f"| [{one.label}]({file}) | {one.instance} | {'refuted' if one.refutes else 'certified'} | {worst} "
             f"| {_number(one.claimed)} | {ratio} | {_number(one.attained)} | {every.get(one.label, '')} |"
         )
-    lines += [*_games(games), "", "## Out of reach", "", "| Why | Statements |", "| --- | --- |"]
+    lines += [*_games(games), *_on_regions(regions), "", "## Out of reach", "", "| Why | Statements |", "| --- | --- |"]
     for reason in dict.fromkeys(UNREACHED.values()):
         without = ", ".join(label for label, why in UNREACHED.items() if why == reason)
         lines.append(f"| {reason} ({Counter(UNREACHED.values())[reason]}) | {without} |")
@@ -73,6 +74,22 @@ deceives every algorithm, and answers below (2 − √2)/4 of D‖mean‖ name t
 
 | n | e^eps | zeta | p, printed | p, certified | Constant | Over 1/128 |
 | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
+
+
+REGIONS_INTRODUCTION = """
+## On whole regions
+
+In ball arithmetic (python-flint), by subdivision: at every point of the region and not at those of a grid. The margin
+is one less the left side over the right one; on no box is it below the least one.
+
+| Statement | Inequality and region | Boxes | Least margin |
+| --- | --- | ---: | ---: |"""
+
+
+def _on_regions(found: Mapping[str, Mapping[str, object]]) -> list[str]:
+    words = {region.label: region.words for region in REGIONS}
+    rows = [f"| {label} | {words[label]} | {one['boxes']} | {one['least']} |" for label, one in found.items()]
+    return [REGIONS_INTRODUCTION, *rows]
 
 
 def _games(shown: Iterable[Certified]) -> list[str]:
