@@ -203,6 +203,7 @@ FAMILIES: tuple[Family, ...] = (
             "(D**2/(2*eta) + T*(eta*L**2/2 + D*xi/eta + xi**2/(2*eta)))/T + B",
         ),
         Concluded("pure_heavy_tails/lem-d-5@derived", {"alpha": "alpha"}, "alpha/4 + alpha/4 + alpha/6 + alpha/12"),
+        displays=("pure_heavy_tails/proc-biased-psgd",),
         follows=(
             (
                 "the start and the steps at T = (4DL/alpha)², eta = alpha/(4L²)",

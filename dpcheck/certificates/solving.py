@@ -125,7 +125,12 @@ class Dual:
         nothing = sparse.csc_matrix((1 + rows, 1 + rows))
         if only is not None:
             goal[[i + 1 for i in range(rows) if i not in only]] = 1.0
-        solution = clarabel.DefaultSolver(nothing, goal, matrix, right, cones, settings).solve()
+        try:
+            solution = clarabel.DefaultSolver(nothing, goal, matrix, right, cones, settings).solve()
+        except BaseException as error:  # what a panic of the solver is, which no `except Exception` sees
+            if type(error).__name__ != "PanicException":
+                raise
+            raise InvalidInput(f"the solver gave up: {error}; choose a smaller problem") from error
         if "Infeasible" in str(solution.status) or not np.isfinite(solution.x).all():
             raise InvalidInput(f"the semidefinite programme ended {solution.status}; choose a smaller problem")
         x = np.asarray(solution.x)
