@@ -86,6 +86,7 @@ FAMILIES: tuple[Family, ...] = (
         {4: "2", 6: "2", 7: "1"},
         "L**2/lam",
         Concluded("tsybakov/lem-1", {"lambda": "lam", "L": "L", "theta": "2"}),
+        where="theta = 2",
         words="growth of order theta = 2 and a Lipschitz constant bound the excess, in any norm",
     ),
     family(
@@ -94,6 +95,7 @@ FAMILIES: tuple[Family, ...] = (
         dict.fromkeys((4, 6, 7, 12, 14, 22), "4/lam"),
         "4*L**2/lam**2",
         Concluded("tsybakov/rem-3@derived", {"lambda": "lam", "L": "L", "theta": "2"}, squared=True),
+        where="theta = 2",
     ),
     family(
         problems.strong_growth, "lam gap", {1: "2/lam", 3: "2/lam"}, "2*gap/lam", displays=("tsybakov/fact-sc-tnc",)

@@ -49,7 +49,7 @@ def _acceleration(biased: bool, *concludes: Concluded, displays: tuple[str, ...]
 def _bias(k: int, D: str, *concludes: Concluded) -> Family:
     multipliers = {1: f"{D}/(4*C)"} if k == 2 else {1: f"3*{D}/(8*C)", 3: f"27*{D}/(256*C**3)"}
     bound = f"{D}*r**2/(4*C)" if k == 2 else f"27*{D}*r**4/(256*C**3)"
-    return family(lambda: expected.clip_bias(k), "C r", multipliers, bound, *concludes, D=D)
+    return family(lambda: expected.clip_bias(k), "C r", multipliers, bound, *concludes, where="k = 2 and 4", D=D)
 
 
 _RADII = {"C": "C", "r_k": "r"}
@@ -104,6 +104,23 @@ FAMILIES_EXPECTED: tuple[Family, ...] = (
             ),
             *_WEIGHTED,
         ),
+    ),
+    family(
+        lambda: expected.regularised_mirror(1, alone=True),
+        "H alpha d",
+        {5: "1/(H + alpha)", 29: "H + alpha", 30: "H + alpha", 34: "2", **dict.fromkeys((16, 20, 21, 31, 32, 33), "1")},
+        "d*s**2/(H + alpha)",
+        Concluded(
+            "lp_spaces/thm-7@derived",
+            {"H": "H", "alpha": "alpha", "C": "C", "d": "d", "sigma": "s", "A": "1 + x"},
+            "H*C*(alpha/(2*H))/x + d*s**2/(H + alpha)",
+        ),
+        words="a noisy mirror step on G + alpha Phi, G smooth relative to Phi",
+        follows=(
+            ("weights a^t, a = 1 + alpha/(2H), telescope", "alpha + H - H*(1 + alpha/(2*H))"),
+            ("they add up to (a^T − 1)/(a − 1)", "(a**(T + 1) - 1) - (a**T - 1) - a**T*(a - 1)"),
+        ),
+        V="d*s**2",
     ),
     family(
         problems.regret_step,
@@ -217,6 +234,7 @@ FAMILIES_EXPECTED: tuple[Family, ...] = (
         "R**2/4",
         Concluded("tsybakov/lem-4", {"e": "m", "R_0": "R", "a": "a"}, "R*a/2**(m - 1)"),
         words="growth of order 2 after a call on a ball of radius R leaves the minimiser within R/2",
+        where="theta = 2",
         follows=(("balls halve", "R/2**m - 2*(R/2**(m + 1))"),),
         lam="4*a/R + x",
     ),

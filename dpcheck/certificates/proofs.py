@@ -49,6 +49,7 @@ class Family:
         bound: what is proved of the run.
         follows: (what is said, a formula that is then non-negative).
         displays: labels of which it proves what the text says beside the formula.
+        where: the case of the statement that it covers, where that is not all of it.
     """
 
     words: str
@@ -59,10 +60,12 @@ class Family:
     concludes: tuple[Concluded, ...]
     follows: tuple[tuple[str, str], ...] = field(default=())
     displays: tuple[str, ...] = ()
+    where: str = ""
 
     @property
     def every(self) -> str:
-        return "every T and all parameters" if self.follows else "all parameters"
+        every = "every T and all parameters" if self.follows else "all parameters"
+        return f"{every}, {self.where}" if self.where else every
 
 
 def positive(text: str) -> sp.Expr:
@@ -153,8 +156,9 @@ def family(
     words: str = "",
     follows: tuple[tuple[str, str], ...] = (),
     displays: tuple[str, ...] = (),
+    where: str = "",
     **parameters: str,
 ) -> Family:
     given = {**{name: name for name in names.split()}, **parameters}
     words = words or " ".join((make.__doc__ or "").split())
-    return Family(words, tuple(make()), given, multipliers, bound, concludes, follows, displays)
+    return Family(words, tuple(make()), given, multipliers, bound, concludes, follows, displays, where)
