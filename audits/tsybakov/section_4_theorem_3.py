@@ -9,11 +9,11 @@ import math
 from dpcheck.algorithms.tsybakov import IteratedLocalised
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.harness import accuracy
-from dpcheck.harness.scaling import Instance, powers, scaling
+from dpcheck.harness.scaling import Family, Instance, geometric, powers, scaling
 from dpcheck.verdicts import Point, Verdict, holds, refuted
 
 from .cases import asked, exponents, iterated, reach, refuted_by_plan
-from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, LITTLE, STEEP, WRONG_PARTS, grown
+from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, WRONG_PARTS, grown
 
 
 @check(
@@ -92,8 +92,11 @@ def iterated_guarantee(log_n: float, theta_bar: float) -> float:
 
 PARTS = by_size(*([even_parts(j) for j in js] for js in ((34, 44, 54), range(34, 55, 5))))
 """Sizes that leave no record over: the roundings of the parts to powers of two would scatter the slopes."""
+FAR_STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 12))
+LITTLE = 2.0**-24
+"""The growth constant of a class that holds these."""
 AT = {"growth": LITTLE, "epsilon": 2.0**-20}
-ITERATED = functools.partial(scaling, family=STEEP, engine=BY_PHASES, mutants=WRONG_PARTS)
+ITERATED = functools.partial(scaling, family=FAR_STEEPER, engine=BY_PHASES, mutants=WRONG_PARTS)
 BEHIND, CONVEX = "tsybakov/thm-3@phases", "tsybakov/thm-3@convex"
 
 
@@ -107,16 +110,22 @@ def iterated_risk_under_growth(*, n: int, steepness: float) -> Instance:
     return grown(iterated(2.0), n, steepness, **AT)
 
 
-@ITERATED(BEHIND, variable="lambda", sizes=by_size(powers(2, range(-30, -17, 6)), powers(2, range(-30, -17, 3))))
+@ITERATED(BEHIND, variable="lambda", sizes=by_size(powers(2, range(-36, -23, 6)), powers(2, range(-36, -23, 3))))
 def iterated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant, where the order has -1."""
     return grown(iterated(2.0), even_parts(54), steepness, growth=growth["lambda"], epsilon=2.0**-20)
 
 
-@ITERATED(CONVEX, variable="n", sizes=PARTS, series={"k": by_size((2.0,), (2.0, 4.0))})
-def iterated_risk(*, n: int, steepness: float, k: float) -> Instance:
+CASES = ((2.0, 2.0**-20), (4.0, 2.0**-26))
+
+
+@ITERATED(
+    CONVEX, variable="n", sizes=PARTS,
+    series={"case": by_size(together("k epsilon", *CASES[:1]), together("k epsilon", *CASES))},
+)  # fmt: skip
+def iterated_risk(*, n: int, steepness: float, k: float, epsilon: float) -> Instance:
     """The same against the convex rate: -1/2 and -3/4."""
-    return grown(iterated(k), n, steepness, k=k, **AT)
+    return grown(iterated(k), n, steepness, k=k, growth=LITTLE, epsilon=epsilon)
 
 
 @ITERATED(CONVEX, variable="epsilon", sizes=by_size(powers(2, range(-34, -17, 8)), powers(2, range(-34, -17, 4))))
