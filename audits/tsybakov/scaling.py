@@ -372,6 +372,7 @@ class WideLevels(IteratedAccelerated):
         return found
 
 
+# T/8 is not among them: on linear losses the noise over √T steps does not depend on T, only its acceleration does.
 WRONG_LEVELS: Mapping[str, Mutant] = {
     "C times n^(1/8)": instead(WideLevel), "C times n^(-1/6)": instead(NarrowLevel)
 }  # fmt: skip
