@@ -81,6 +81,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         items.extend(collected(session, paths, config.stash[_PLUGIN]))
 
 
+@pytest.hookimpl(tryfirst=True)  # before a worker says in which order it runs them
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What is left is what will run: it is split, and what failed last comes first."""
     plugin = session.config.stash[_PLUGIN]
@@ -95,16 +96,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture
-def dp_audit(request: pytest.FixtureRequest) -> Callable[..., AuditResult]:
+def dp_audit() -> Callable[..., AuditResult]:
     """`assert_private`; a test that takes it is known beforehand to ask for a share of the failure probability."""
+    from dpcheck.testing import assert_private
 
-    def run(mechanism: Any, data: Any, neighbour: Any, **options: Any) -> AuditResult:
-        __tracebackhide__ = True
-        from dpcheck.testing import assert_private
-
-        return assert_private(mechanism, data, neighbour, **options)
-
-    return run
+    return assert_private
 
 
 @pytest.hookimpl(wrapper=True)

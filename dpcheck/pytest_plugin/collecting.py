@@ -147,4 +147,5 @@ def _catalogue(places: list[Path]) -> Catalogue:
     here = layout.find()
     own = here if here.root == here.home else replace(here, content=())
     found = catalogue.load_from(own, places)
-    return catalogue.load_from(here, places) if found.errors and own is not here else found
+    wanting = own is not here and any("unknown label" in str(error) for error in found.errors)
+    return catalogue.load_from(here, places) if wanting else found

@@ -24,20 +24,20 @@ class Failures:
     """A folder of rows, as `--dpcheck-json` has them; only the controller writes into it.
 
     Attributes:
-        unreadable: files that are no such row, in a sentence each; they are left alone.
+        remarks: on files that are no such row, which are left alone, and on what cannot be written; a sentence each.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._rows: dict[Key, dict[str, Any]] = {}
-        self.unreadable: list[str] = []
+        self.remarks: list[str] = []
 
     def read(self) -> None:
         for path in sorted(self._folder.glob("*.json")):
             try:
                 row = _checked(foreign.document(path))
             except InvalidInput as error:
-                self.unreadable.append(f"{foreign.shown(path)} is no failure that can be tried again: {error}")
+                self.remarks.append(f"{foreign.shown(path)} is no failure that can be tried again: {error}")
             else:
                 self._rows[row["test"], row["number"]] = row
 
@@ -60,11 +60,14 @@ class Failures:
         """Keeps a refutation that failed its test, and forgets one that is not found any more."""
         named = f"{row['test']} #{row['number']}"
         path = self._folder / f"{hashlib.sha256(named.encode()).hexdigest()[:16]}.json"
-        if row["outcome"] == "refuted" and not row["passed"]:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(row, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        elif row["passed"] and row["outcome"] not in ("undecided", "skipped"):
-            path.unlink(missing_ok=True)
+        try:
+            if row["outcome"] == "refuted" and not row["passed"]:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps(row, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            elif row["passed"] and row["outcome"] not in ("undecided", "skipped"):
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            self.remarks.append(f"this failure cannot be kept for the next session: {error}")
 
 
 def _checked(row: Any) -> dict[str, Any]:

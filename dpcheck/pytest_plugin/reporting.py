@@ -149,19 +149,18 @@ def _together(rows: Iterable[Row]) -> float:
 def summary(terminal: Any, plugin: Plugin) -> None:
     """Refuted first; a line each, and what they may be wrong with together."""
     rows = sorted(ordered(plugin), key=lambda row: (row["passed"], GRAVITY.index(row["outcome"])))
-    if not rows and not plugin.failures.unreadable:
+    if not rows and not plugin.failures.remarks:
         return
     terminal.section("dpcheck")
     for row in rows:
         number = f" #{row['number']}" if row["number"] > 1 else ""
         expected = " (expected)" if row["passed"] and row["outcome"] == "refuted" else ""
         before = {"again": " [failed before, unchanged]", "anew": " [failed before]"}.get(row["replayed"], "")
-        style = {"green": True} if row["passed"] else {"red": True}
-        terminal.write(f"{row['outcome'].upper():<11}", **style)
-        terminal.write_line(f" {row['test']}{number}: {row['reason']}{expected}{before}")
+        said = f"{row['outcome'].upper():<11} {row['test']}{number}: {row['reason']}{expected}{before}"
+        terminal.write_line(said, **({} if row["passed"] else {"red": True}))
         if row["witness"] and not row["passed"]:
             terminal.write_line(f"{'':<11} reproduce: dpcheck verify {row['witness']}")
-    for line in plugin.failures.unreadable:
+    for line in plugin.failures.remarks:
         terminal.write_line(line)
     _silent(terminal, plugin)
     terminal.write_line(_counted(rows))
@@ -187,7 +186,7 @@ def _spent(rows: list[Row], plugin: Plugin) -> str:
     said = f"profile {plugin.name}, seed {plugin.profile.seed}; all wrong together with probability at most {total:g}"
     if split is None:
         return said
-    parts = [f"{split.share:.3g} for each of {_many(len(split.asking), 'test')} that ask"] if split.asking else []
+    parts = [f"{split.share:.3g} for each of {len(split.asking)} that ask"] if split.asking else []
     if split.checks:
         parts.append(f"{split.declared:.3g} declared by {_many(len(split.checks), 'collected check')}")
     if split.others:

@@ -113,7 +113,10 @@ def _search(moves_at_most: Callable[..., None], function: Any, examples: int, *s
     named = f"moves_at_most_{_name(function)}"
     moves_at_most.__name__ = named if named.isidentifier() else "moves_at_most"
     chosen = found.settings(max_examples=count("examples", examples), deadline=None)
-    chosen(found.given(*strategies)(moves_at_most))()
+    try:
+        chosen(found.given(*strategies)(moves_at_most))()
+    except (AssertionError, InvalidInput) as error:
+        raise error.with_traceback(None)  # noqa: B904 - the notes of Hypothesis stay, with the pair in them
 
 
 def _check(bound: Any, norm: Any) -> None:

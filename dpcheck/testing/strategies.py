@@ -153,12 +153,13 @@ def domains(max_d: int = 5, radius: tuple[float, float] = (0.1, 10.0)) -> Search
 
     def of(d: int) -> Any:
         centre = st.lists(st.floats(-1, 1), min_size=d, max_size=d).map(np.array)
+        kinds = [st.builds(sets.Simplex, st.just(d), size)] if d > 1 else []  # that of one dimension is a point
         return st.one_of(
+            *kinds,
             st.builds(sets.Ball, st.just(d), size, centre),
             st.builds(sets.L1Ball, st.just(d), size, centre),
             st.builds(sets.LpBall, st.just(d), size, st.sampled_from([1.5, 3.0, math.inf]), centre),
             st.builds(lambda at, r: sets.Box(at - r, at + r), centre, size),
-            st.builds(sets.Simplex, st.just(d), size),
         )
 
     strategy: SearchStrategy[Domain] = st.integers(1, max_d).flatmap(of)
