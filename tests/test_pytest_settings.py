@@ -334,3 +334,28 @@ def test_a_leak_that_one_night_cannot_see_falls_with_the_nights(pytester):
     _, document = session(pytester, leak, "--dpcheck-trials=60")
     (row,) = document["audits"]
     assert (row["outcome"], row["mode"]) == ("refuted", "anytime")
+
+
+def test_what_is_tested_stands_in_another_folder(pytester):
+    """A change there ends an accumulated audit, and is a change to a failure, though the test's own file stays."""
+    pytester.makeconftest(NIGHTLY)
+    home = pytester.mkdir("src")
+    pytester.syspathinsert(home)
+    package = home / "mechanisms_elsewhere"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text("from .inner import noise\nnoisy = noise.noisy\n")
+    (package / "inner" / "__init__.py").write_text("")
+
+    def night(scale, *options):
+        source = f"def noisy(d, rng, t):\n    return d.sum() + rng.laplace(scale={scale}, size=t)\n"
+        (package / "inner" / "noise.py").write_text(source)
+        text = "from mechanisms_elsewhere import noisy\n\ndef test_it(dp_audit):\n"
+        text += "    run = lambda d, rng, t: noisy(d, rng, t)\n    dp_audit(run, ZERO, ONE, claim=dp.PureDP(1.2))\n"
+        (row,) = session(pytester, text, "--dpcheck-profile=night", *options)[1]["audits"]
+        return row["runs"], row["outcome"], row["replayed"]
+
+    assert night("1.0") == (1500, "consistent", "")
+    assert night("1.0") == (3000, "consistent", "")
+    assert night("0.20")[1:] == ("refuted", "")
+    assert night("0.20", "--dpcheck-trials=60")[1:] == ("refuted", "again")
+    assert night("1.00")[1:] == ("consistent", "anew")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections.abc import Callable, Mapping
@@ -15,12 +16,15 @@ from dpcheck.profiles import Profile
 from dpcheck.pytest_plugin import reporting
 from dpcheck.pytest_plugin.budget import Split
 from dpcheck.pytest_plugin.failures import Failures, Key
+from dpcheck.pytest_plugin.project import sources_of
 from dpcheck.sessions import Identity, Settings
 
 if TYPE_CHECKING:
     from dpcheck.auditing.audit import AuditResult
 
 _ROWS = pytest.StashKey[list[dict[str, Any]]]()
+PROJECT = "project"
+"""The part of an identity that stands for all sources of the test."""
 ACCUMULATED = 801
 """Fewest runs on each input with which an anytime audit has something to look at."""
 
@@ -63,6 +67,7 @@ class ItemSession:
         from dpcheck.auditing.premise import SHARE
 
         self._asked += 1
+        identity = functools.partial(self._whole, identity)
         test, profile, split = self._item.nodeid, self._plugin.profile, self._plugin.split
         assert split is not None
         if "failure_probability" in given:
@@ -77,12 +82,14 @@ class ItemSession:
             number=self._asked,
         )
         settings = replace(settings, **given)
+        seed = settings.seed
         stored = self._plugin.failures.get(test, self._asked)
         if stored is not None and stored["kind"] == "audit":
             settings = replayed(settings, stored, identity)
         going_on = profile.accumulate or (stored is not None and stored["mode"] == "anytime")
         if going_on and not own_mode and settings.trials >= ACCUMULATED and settings.replayed != "again":
-            settings = self._resumed(settings, identity)
+            # An anytime audit keeps its seed: what it says holds however many runs were asked for, and why.
+            settings = self._resumed(replace(settings, seed=seed), identity)
         return settings
 
     def _resumed(self, settings: Settings, identity: Callable[[float, int], Identity]) -> Settings:
@@ -97,25 +104,33 @@ class ItemSession:
         level = settings.failure_probability
         if settings.number not in self._own:
             level = 2.0 ** math.floor(math.log2(level))
-        seed = self._plugin.profile.seed if settings.replayed else settings.seed
-        now = dict(identity(level, seed))
+        now = identity(level, settings.seed)
+        known = {part: said for part, said in now.items() if part != PROJECT}
         with Store(self._plugin.store) as store:
-            kept = [s for s in store.audits(_name(self._item, settings.number)) if now and s.get("audit") == now]
+            states = store.audits(_name(self._item, settings.number, now))
+        kept = [state for state in states if known and state.get("audit") == known]
         tested = kept[0].get("tested", 0) if kept else 0
         most = 2 * settings.trials + 2 * ANYTIME_LEARNED + (tested if isinstance(tested, int) else 0)
         more = {"mode": "anytime", "until": "refuted", "max_samples": most, "resume": kept[0] if kept else None}
         before = "again" if settings.replayed and kept else settings.replayed
-        return replace(settings, failure_probability=level, seed=seed, more=more, replayed=before)
+        return replace(settings, failure_probability=level, more=more, replayed=before)
 
     def hear(self, settings: Settings, result: AuditResult, message: str, witness: str, identity: Identity) -> None:
         """As `dpcheck.sessions.Session` says."""
+        identity = self._with_sources(identity)
         if settings.more.get("mode") == "anytime" and result.state is not None:
             from dpcheck.engine.store import Store
 
             with Store(self._plugin.store) as store:
-                store.keep_audit(_name(self._item, settings.number), result.state)
+                store.keep_audit(_name(self._item, settings.number, identity), result.state)
         row = reporting.of_audit(self._item.nodeid, settings, result, witness, identity, passed=not message)
         told(self._item, {**row, "on_top": settings.number in self._own})
+
+    def _whole(self, identity: Callable[[float, int], Identity], failure_probability: float, seed: int) -> Identity:
+        return self._with_sources(identity(failure_probability, seed))
+
+    def _with_sources(self, identity: Identity) -> Identity:
+        return {**identity, PROJECT: sources_of(self._item)} if identity else {}
 
 
 def replayed(settings: Settings, stored: Mapping[str, Any], identity: Callable[[float, int], Identity]) -> Settings:
@@ -162,5 +177,6 @@ def rows_of(item: pytest.Item) -> list[dict[str, Any]]:
     return rows
 
 
-def _name(item: pytest.Item, number: int) -> str:
-    return f"{item.nodeid} #{number}"
+def _name(item: pytest.Item, number: int, identity: Identity) -> str:
+    """Under which an anytime audit is kept: on other sources it is another one."""
+    return f"{item.nodeid} #{number} {identity.get(PROJECT, '')}"
