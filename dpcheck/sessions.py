@@ -23,7 +23,7 @@ class Settings:
     """How one audit is to be run.
 
     Attributes:
-        number: the how manieth audit of its test this is, from 1.
+        number: of the audit within its test, from 1.
         replayed: "" for a new one; "again": what failed last, on the same sources, with the same seed; "anew": with as
             many runs as failed last, and a fresh seed, for the sources were changed.
         more: further arguments of `dp.audit`.

@@ -14,6 +14,7 @@ import dpcheck.testing  # what loads C code does so once, not in every session o
 from dpcheck import profiles, sessions
 from dpcheck.engine import run  # noqa: F401
 from dpcheck.errors import InvalidInput
+from dpcheck.pytest_plugin import reporting
 from dpcheck.pytest_plugin.budget import Split
 
 pytest_plugins = ["pytester"]
@@ -106,9 +107,10 @@ def test_checks_that_declare_more_than_the_session_has_are_refused(pytester):
             raise AssertionError
         """
     )
-    ran = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--dpcheck-audits=mine.py")
-    assert ran.ret == pytest.ExitCode.USAGE_ERROR
-    ran.stderr.fnmatch_lines(["*dpcheck: the 1 collected checks declare a failure probability of 0.01*"])
+    for workers in ((), ("-n", "1")):
+        ran = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--dpcheck-audits=mine.py", *workers)
+        ran.assert_outcomes(failed=1)
+        ran.stdout.fnmatch_lines(["*the 1 collected checks declare a failure probability of 0.01*so nothing is run*"])
 
 
 # -- profiles ----------------------------------------------------------------------------------------------------------
@@ -233,6 +235,21 @@ def test_what_shows_nothing_is_no_reason_to_forget(pytester):
     assert kept.exists()
 
 
+def test_a_refutation_that_a_test_expects_is_no_failure(pytester, monkeypatch):
+    monkeypatch.setattr(reporting, "LINES", 2)
+    text = """
+def test_seeded_bug():
+    for _ in range(3):
+        with pytest.raises(AssertionError, match="is not 0.1-DP"):
+            dp.testing.assert_private(laplace, ZERO, ONE, claim=dp.PureDP(0.1), trials=500)
+"""
+    ran, document = session(pytester, text)
+    ran.assert_outcomes(passed=1)
+    ran.stdout.fnmatch_lines(["REFUTED *(expected)", "… and 1 more that failed no test; *", "3 refuted; *"])
+    assert {(row["outcome"], row["passed"]) for row in document["audits"]} == {("refuted", True)}
+    assert not (pytester.path / ".dpcheck" / "failures").exists()
+
+
 def test_failures_of_checks_are_tried_at_the_size_at_which_they_failed(pytester):
     pytester.makeconftest("import dpcheck as dp\ndp.testing.register_profile('night', size='standard', seed=4)\n")
     mine = """
@@ -321,7 +338,7 @@ def test_evidence_adds_up_over_sessions_until_the_source_changes(pytester):
 
 def test_a_leak_that_one_night_cannot_see_falls_with_the_nights(pytester):
     pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=900"))
-    leak = "def test_leak(dp_audit):\n    dp_audit(laplace, ZERO, ONE, claim=dp.PureDP(0.8))\n"
+    leak = "def test_leak(dp_audit):\n    dp_audit(laplace, ZERO, ONE, claim=dp.PureDP(0.65))\n"
     outcomes = []
     for _ in range(8):
         _, document = session(pytester, leak, "--dpcheck-profile=night")

@@ -87,7 +87,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     plugin = session.config.stash[_PLUGIN]
     plugin.split = Split.of(session.items, plugin.profile.failure_probability)
     if plugin.split.exceeded:
-        raise pytest.UsageError(f"dpcheck: {plugin.split.exceeded}")
+        from dpcheck.pytest_plugin.collecting import Broken
+
+        # An error would end a worker, and be told as a crash; a test that fails is told alike with workers and without.
+        session.items[:] = [Broken.made(session, "dpcheck-failure-probability", plugin.split.exceeded)]
     failed = plugin.failures.tests
     session.items.sort(key=lambda item: item.nodeid not in failed)
 
@@ -112,7 +115,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    vars(report)["dpcheck"] = rows_of(item)  # an attribute of a report travels with it to the controller
+    # An attribute of a report travels with it to the controller. A test that passes expected what it got.
+    vars(report)["dpcheck"] = [row | {"passed": row["passed"] or not report.failed} for row in rows_of(item)]
     return report
 
 

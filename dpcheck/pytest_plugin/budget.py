@@ -43,7 +43,8 @@ class Split:
             return ""
         return (
             f"the {len(self.checks)} collected checks declare a failure probability of {self.declared:.3g}, and the "
-            f"session may spend {self.total:g} in all; collect fewer, or raise --dpcheck-failure-probability"
+            f"session may spend {self.total:g} in all, so nothing is run; collect fewer, or raise "
+            "--dpcheck-failure-probability"
         )
 
     @property

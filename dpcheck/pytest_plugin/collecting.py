@@ -103,13 +103,19 @@ class CheckItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
 
-class _Broken(pytest.Item):
-    """What could not be collected, as a test that fails: it must not pass unseen."""
+class Broken(pytest.Item):
+    """Why something is not run, as a test that fails: it must not pass unseen."""
 
-    error: Exception
+    reason = ""
+
+    @classmethod
+    def made(cls, session: pytest.Session, name: str, reason: str) -> Broken:
+        item: Broken = cls.from_parent(session, name=name)
+        item.reason = reason
+        return item
 
     def runtest(self) -> None:
-        raise self.error
+        raise NotAsExpected(self.reason)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         return str(excinfo.value)
@@ -127,9 +133,7 @@ def collected(session: pytest.Session, paths: Sequence[str], plugin: Plugin) -> 
     except DpcheckError as error:
         checks, errors = [], [error]
     for number, broken in enumerate(errors):
-        item = _Broken.from_parent(session, name=f"dpcheck-audits-{number}")
-        item.error = broken
-        yield item
+        yield Broken.made(session, f"dpcheck-audits-{number}", str(broken))
     for check in checks:
         path = found.files[check.id].path
         file = _File.from_parent(session, path=path)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 SCHEMA = Path(__file__).with_name("report.schema.json")
 GRAVITY = ("refuted", "differs", "undecided", "consistent", "holds", "skipped")
+LINES = 40
+"""Most lines of the summary, but for those of failed tests."""
 Row = dict[str, Any]
 
 
@@ -152,7 +154,9 @@ def summary(terminal: Any, plugin: Plugin) -> None:
     if not rows and not plugin.failures.remarks:
         return
     terminal.section("dpcheck")
-    for row in rows:
+    shown = [row for row in rows if not row["passed"]]
+    shown += rows[len(shown) :][: max(0, LINES - len(shown))]
+    for row in shown:
         number = f" #{row['number']}" if row["number"] > 1 else ""
         expected = " (expected)" if row["passed"] and row["outcome"] == "refuted" else ""
         before = {"again": " [failed before, unchanged]", "anew": " [failed before]"}.get(row["replayed"], "")
@@ -160,6 +164,8 @@ def summary(terminal: Any, plugin: Plugin) -> None:
         terminal.write_line(said, **({} if row["passed"] else {"red": True}))
         if row["witness"] and not row["passed"]:
             terminal.write_line(f"{'':<11} reproduce: dpcheck verify {row['witness']}")
+    if len(shown) < len(rows):
+        terminal.write_line(f"… and {len(rows) - len(shown)} more that failed no test; --dpcheck-json has all")
     for line in plugin.failures.remarks:
         terminal.write_line(line)
     _silent(terminal, plugin)
