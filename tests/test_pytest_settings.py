@@ -42,9 +42,10 @@ def _registered(monkeypatch):
     monkeypatch.setattr(profiles, "_loaded", profiles.DEFAULT)
 
 
-def session(pytester, text: str, *options: str):
+def session(pytester, text: str, *options: str, folder: str = "."):
     """(what pytest said, the JSON) of a session in this process."""
-    pytester.makepyfile(test_mine=MECHANISM + text)
+    (pytester.path / folder).mkdir(exist_ok=True)
+    (pytester.path / folder / "test_mine.py").write_text(MECHANISM + text)
     pytester.makeini("[pytest]")
     ran = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--dpcheck-json=out.json", *options)
     path = pytester.path / "out.json"
@@ -323,8 +324,20 @@ NIGHTLY = "import dpcheck as dp\ndp.testing.register_profile('night', parent='ni
 
 def test_evidence_adds_up_over_sessions_until_the_source_changes(pytester):
     pytester.makeconftest(NIGHTLY)
-    fine = "def test_fine(dp_audit):\n    dp_audit(laplace, ZERO, ONE, claim=dp.PureDP(1.2))\n"
-    nights = [session(pytester, fine, "--dpcheck-profile=night")[1]["audits"][0] for _ in range(3)]
+    fine = """
+def counted(data, rng, trials):
+    with open("runs.txt", "a") as file:
+        file.write(f"{trials}\\n")
+    return laplace(data, rng, trials)
+
+def test_fine(dp_audit):
+    dp_audit(counted, ZERO, ONE, claim=dp.PureDP(1.2))
+"""
+    nights, drawn = [], []
+    for _ in range(3):
+        nights.append(session(pytester, fine, "--dpcheck-profile=night")[1]["audits"][0])
+        drawn.append(sum(map(int, (pytester.path / "runs.txt").read_text().split())) - sum(drawn))
+    assert max(drawn) < 1.2 * min(drawn)  # nothing is drawn twice
     assert [row["runs"] for row in nights] == [1500, 3000, 4500]
     assert {row["failure_probability"] for row in nights} == {2.0**-11}  # below half of 1e-3
     assert nights[0]["numbers"]["detectable_epsilon"] > nights[2]["numbers"]["detectable_epsilon"]
@@ -338,7 +351,7 @@ def test_evidence_adds_up_over_sessions_until_the_source_changes(pytester):
 
 def test_a_leak_that_one_night_cannot_see_falls_with_the_nights(pytester):
     pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=900"))
-    leak = "def test_leak(dp_audit):\n    dp_audit(laplace, ZERO, ONE, claim=dp.PureDP(0.65))\n"
+    leak = "def test_leak(dp_audit):\n    dp_audit(laplace, ZERO, ONE, claim=dp.PureDP(0.8))\n"
     outcomes = []
     for _ in range(8):
         _, document = session(pytester, leak, "--dpcheck-profile=night")
@@ -368,7 +381,7 @@ def test_what_is_tested_stands_in_another_folder(pytester):
         (package / "inner" / "noise.py").write_text(source)
         text = "from mechanisms_elsewhere import noisy\n\ndef test_it(dp_audit):\n"
         text += "    run = lambda d, rng, t: noisy(d, rng, t)\n    dp_audit(run, ZERO, ONE, claim=dp.PureDP(1.2))\n"
-        (row,) = session(pytester, text, "--dpcheck-profile=night", *options)[1]["audits"]
+        (row,) = session(pytester, text, "--dpcheck-profile=night", *options, folder="tests")[1]["audits"]
         return row["runs"], row["outcome"], row["replayed"]
 
     assert night("1.0") == (1500, "consistent", "")
@@ -376,3 +389,21 @@ def test_what_is_tested_stands_in_another_folder(pytester):
     assert night("0.20")[1:] == ("refuted", "")
     assert night("0.20", "--dpcheck-trials=60")[1:] == ("refuted", "again")
     assert night("1.00")[1:] == ("consistent", "anew")
+
+
+def test_noise_from_elsewhere_adds_nothing_up_and_breaks_nothing(pytester):
+    """Not what the generator gives: no audit of it can go on where the last one stopped."""
+    pytester.makeconftest(NIGHTLY)
+    text = """
+OWN = np.random.default_rng()
+
+def own_noise(data, rng, trials):
+    return data.sum() + OWN.laplace(scale=2, size=trials)
+
+def test_it(dp_audit):
+    dp_audit(own_noise, ZERO, ONE, claim=dp.PureDP(2.0))
+"""
+    for _ in range(2):
+        ran, document = session(pytester, text, "--dpcheck-profile=night")
+        ran.assert_outcomes(passed=1)
+        assert [row["runs"] for row in document["audits"]] == [1500]

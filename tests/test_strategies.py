@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import hypothesis
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, find, given, settings
@@ -147,23 +148,18 @@ def test_stability_of_descent():
         assert_stability(descent, 0.05, pairs)
 
 
-def test_the_target_finds_what_chance_does_not():
-    """A record among a thousand that is worth a hundred times as much as the others: climbing helps."""
-
-    def steep(data):
-        return float((data**12).sum())
-
-    pair = find(
-        neighbouring_pairs(max_records=3),
-        lambda pair: abs(steep(pair[0]) - steep(pair[1])) > 0.9,
-    )
-    assert abs(steep(pair[0]) - steep(pair[1])) > 0.9
-    targets = []
+def test_hypothesis_is_told_how_far_it_is(monkeypatch):
+    told = []
+    monkeypatch.setattr(hypothesis, "target", lambda ratio, label: told.append((ratio, label)))
+    moved = []
 
     @settings(max_examples=30)
     @given(neighbouring_pairs(max_records=3))
     def climbs(pair):
-        targets.append(assert_moves_at_most(steep, pair, 1.0))
+        moved.append(assert_moves_at_most(lambda data: float((data**12).sum()), pair, 2.0))
 
     climbs()
-    assert max(targets) > 0.9
+    assert told == [(each / 2.0, "movement over bound") for each in moved]
+    assert max(moved) == 1.0  # both ends of the range are drawn
+    assert_moves_at_most(np.sum, (np.zeros(1), np.ones(1)), 1.0)
+    assert len(told) == len(moved)  # outside of a property there is nobody to tell

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import sys
 import sysconfig
@@ -28,7 +29,7 @@ _FOREIGN = tuple(place.resolve() for place in (*_INSTALLED, Path(dpcheck.__file_
 def sources_of(item: pytest.Item) -> str:
     """16 hexadecimal digits of the sources of a test: its module, the conftest files, and all that they import.
 
-    Installed packages and compiled code are not in it.
+    Of installed packages the versions are in it; compiled code of one's own is not.
     """
     plugins: list[Any] = list(item.config.pluginmanager.get_plugins())
     queue = [each for each in (getattr(item, "module", None), *plugins) if isinstance(each, ModuleType)]
@@ -41,7 +42,14 @@ def sources_of(item: pytest.Item) -> str:
             named = _imported(path, path.stat().st_mtime_ns, module.__name__, _package(module))
             queue.extend(sys.modules[name] for name in named if name in sys.modules)
     parts = [(name, hashlib.sha256(path.read_bytes()).hexdigest()) for name, path in sorted(seen.items())]
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((parts, _versions())).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _versions() -> list[tuple[str, str]]:
+    """Of Python and of all packages that are installed."""
+    installed = {(str(each.metadata["Name"]), each.version) for each in importlib.metadata.distributions()}
+    return sorted({("python", sys.version), *installed})
 
 
 def _own(module: ModuleType) -> Path | None:

@@ -75,8 +75,19 @@ def assert_private(
     given = {name: value for name, value in asked.items() if value is not None}
     settings = session.settle(given, what, own_mode="mode" in options)
     chosen: dict[str, Any] = {name: getattr(settings, name) for name in ("trials", "failure_probability", "seed")}
+
+    def run(**more: Any) -> AuditResult:
+        __tracebackhide__ = True
+        return audit(mechanism, data, neighbour, claim, **chosen, **{**settings.more, **more, **options})
+
     try:
-        result = audit(mechanism, data, neighbour, claim, **chosen, **{**settings.more, **options})
+        try:
+            result = run()
+        except InvalidInput:
+            if settings.more.get("resume") is None:
+                raise
+            # It is not what it was: it draws from something else than its generator, say. Nothing adds up, then.
+            result = run(resume=None, max_samples=None)
     except (InvalidInput, MechanismError) as error:
         raise error.with_traceback(None)  # noqa: B904 - what caused it stays; the frames of the auditor help nobody
     message, saved = _judged(result, settings, pathlib.Path(witnesses))
@@ -116,7 +127,8 @@ def _explained(result: AuditResult, folder: pathlib.Path) -> tuple[str, str]:
         saved = str(witness.save(folder / f"witness-{witness.digest[:8]}.json"))
         rows.append(("reproduce", f"dpcheck verify {saved}"))
     else:
-        rows.append(("reproduce", f"dp.audit(…, trials={result.trials}, seed={result.seed})"))
+        asked = f"trials={result.trials}, seed={result.seed}, failure_probability={result.failure_probability:g}"
+        rows.append(("reproduce", f"dp.audit(…, {asked}, mode={result.mode!r})"))
     return "\n".join([f"{result.reason()}.", *(f"{name:<12} {text}" for name, text in rows)]), saved
 
 
