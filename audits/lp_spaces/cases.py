@@ -425,20 +425,6 @@ def against_the_rate(label: str, values: Array, work: Any, told: ApproxDP, n: in
     return {**found, "exponent": local_exponent(stated, "n", at)}
 
 
-@dataclass(frozen=True)
-class EqualMean:
-    """Data whose mean is given exactly: nothing but the noise moves."""
-
-    mean: Array
-    n: int
-
-    def part(self, start: int, stop: int) -> EqualMean:
-        return replace(self, n=stop - start)
-
-    def read(self, *, means_only: bool = False) -> Sample:
-        return Sample(self.mean[None, None, :], np.full((1, 1), float(self.n)))
-
-
 def of_some_rank(rng: Rng) -> tuple[Problem, int]:
     """A drawn problem whose Hessians have a rank, up to their dimension."""
     told, n = drawn(n=(2.0**24, 2.0**44), d=(1, 60))(rng)

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, StronglyConvexObjectivePerturbation
-from dpcheck.algorithms.lp_spaces.objective import PerturbedMinimiser, Perturbation
+from dpcheck.algorithms.lp_spaces.objective import AlphaRule, Perturbation, PerturbedMinimiser
+from dpcheck.checks import Context
+from dpcheck.claims import evaluate
 from dpcheck.geometry import Ball
-from dpcheck.harness.scaling import Axis, Drawn, Family, Instance, geometric
-from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.harness.risk import excess_risks
+from dpcheck.harness.scaling import Axis, Drawn, Family, Instance, Series, geometric, rate
+from dpcheck.harness.scaling.engines import statistic
+from dpcheck.harness.scaling.rows import Cell, Mutant
+from dpcheck.harness.scaling.slopes import MARGIN
 from dpcheck.interfaces import Array, Constants, Problem, Sample
+from dpcheck.verdicts import Verdict, consistent, refuted
 from dpcheck.workloads.signs import SignRecords
 
-from .cases import problem
+from .cases import DELTA, FREE, at_size, body, problem
 
 RARE = 1e-40
 """The delta of a promise for up to 1e18 records."""
@@ -26,8 +34,11 @@ SLOPES = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 28))
 CURVATURES = Axis((*(32.0**-j for j in range(5)), 0.0), (True, True))
 BOWLS = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 12), curvature=CURVATURES)
 """The same on bowls of curvature L/D, L/(32 D), …, and without curvature."""
-STRONG = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 6), stretch=geometric(1.0, math.sqrt(2), 4))
-"""Bowls with 1, √2, … of the least curvature of their class; the minimiser is so far towards the boundary."""
+STRONG = Family.of(
+    mirrored=True, lean=Axis((1.0, 0.5, 0.0), (True, True)), stretch=geometric(1.0, math.sqrt(2), 4)
+)  # fmt: skip
+"""Bowls with 1, √2, … of the least curvature of their class; the minimiser is so far towards the boundary. No slope is
+strongly convex."""
 MEANS = Drawn(4_000)
 """A run reads the mean of its records, so that their number costs nothing."""
 
@@ -80,12 +91,16 @@ def told(work: Bowl, algorithm: PerturbedMinimiser, n: int, epsilon: float, delt
 
 def leaning(
     *, lean: float, n: int, epsilon: float, curvature: float = 0.0, delta: float = RARE, d: int = 4, L: float = 1.0,
-    algorithm: PerturbedMinimiser | None = None,
+    alpha_rule: AlphaRule = "fixed", name: str = "l2 ball",
 ) -> Instance:  # fmt: skip
-    """Algorithm 1 with the corrected accuracy on a ball of diameter 1; the mean is along a diagonal."""
-    size = np.full(d, L / (2 * math.sqrt(d)))
-    work = Bowl(size, lean * size, Ball(d, 0.5), 0.5, curvature=L * curvature, steepest=L)
-    return told(work, algorithm or ApproximateObjectivePerturbation(alpha_rule="fixed"), n, epsilon, delta)
+    """Algorithm 1 on a body of diameter 1; the mean is along a diagonal, on an l1 ball along an axis.
+
+    Losses are 1-Lipschitz, and so in the class of every L >= 1: a unit of loss would scale all outputs alike.
+    """
+    size = np.full(d, 1 / (2 * math.sqrt(d)))
+    mean = lean * size * (np.arange(d) < 1 if name == "l1 ball" else 1)
+    work = Bowl(size, mean, body(name, d), 0.5, curvature=curvature, steepest=L)
+    return told(work, ApproximateObjectivePerturbation(alpha_rule=alpha_rule), n, epsilon, delta)
 
 
 def strong(
@@ -93,7 +108,7 @@ def strong(
     mu: float = 1e-3,
 ) -> Instance:  # fmt: skip
     """Algorithm 2 with its curvature in units of the domain, on a ball of diameter 1."""
-    size, curvature = np.full(d, L / (2 * math.sqrt(d))), 4 * stretch * mu
+    size, curvature = np.full(d, 1 / (2 * math.sqrt(d))), 4 * stretch * mu
     mean = np.full(d, lean * curvature / (2 * math.sqrt(d)))
     work = Bowl(size, mean, Ball(d, 0.5), 0.5, modulus=mu, curvature=curvature, steepest=L)
     return told(work, StronglyConvexObjectivePerturbation(lambda_rule="diam"), n, epsilon, delta)
@@ -140,4 +155,30 @@ WHERE_RECORDS_LEAD: Mapping[str, Mutant] = {
     "λ times n^(1/8)": functools.partial(pulled, power=0.375),
     "the printed α": printed_accuracy,
 }
+WHERE_THE_MEAN_LEADS: Mapping[str, Mutant] = {
+    "λ of Algorithm 1": functools.partial(pulled, power=0.5),
+    "λ of Algorithm 1 times n^(1/8)": functools.partial(pulled, power=0.375),
+}
 """Noise times n^(1/8) is not told apart there: it stays below the error of the mean."""
+
+
+def on_the_cone(context: Context, n: int, order: sp.Expr) -> dict[str, float]:
+    """Algorithm 1 as printed on the cone for that n, with an exact minimiser for its optimiser."""
+    work, algorithm = at_size(n, 0.9, DELTA), ApproximateObjectivePerturbation()
+    key = (context.seed, context.name, n)
+    values = excess_risks(algorithm, work, problem(work, 0.9), n, context.scale(8, 20), *key, gradients=FREE)
+    at = {"L": 1.0, "D": work.constants.diameter(2.0), "omega": work.width, "n": n, "epsilon": 0.9, "delta": DELTA}
+    found = statistic(values, None)
+    return {"risk": found.value, "error": found.error, "degrees": found.degrees, "bound": float(evaluate(order, at))}
+
+
+def falls_like_the_order(rows: Sequence[tuple[Cell, Mapping[str, float]]], failure_probability: float) -> Verdict:
+    """Refuted where R over the order rises in n."""
+    columns = (np.array([each[name] for _, each in rows]) for name in ("risk", "error", "degrees", "bound"))
+    found = rate(Series("n", np.array([float(cell["n"]) for cell, _ in rows]), *columns), failure_probability)
+    said = f"{found.word}: R over the order goes as n^({found.slope:.3f} ± {found.half:.3f})"
+    numbers = {"slope": found.slope, "half-width": found.half, "R/order at the end": found.ratios[-1]}
+    fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "severity": found.slope}
+    if found.word == "shallower":
+        return refuted(said, "sampled", **fields)
+    return consistent(said, "sampled", notices=f"a ratio rising faster than n^{MARGIN:g}", **fields)
