@@ -4,29 +4,49 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import sympy as sp
 
-from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, StronglyConvexObjectivePerturbation
+from dpcheck.algorithms.lp_spaces import (
+    ApproximateObjectivePerturbation,
+    NoisyMirrorDescent,
+    PhasedSGD,
+    StronglyConvexObjectivePerturbation,
+)
 from dpcheck.algorithms.lp_spaces.objective import AlphaRule, Perturbation, PerturbedMinimiser
+from dpcheck.algorithms.lp_spaces.phased import Pass
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate
 from dpcheck.geometry import Ball
 from dpcheck.harness.risk import excess_risks
-from dpcheck.harness.scaling import Axis, Drawn, Family, Instance, Series, geometric, rate
+from dpcheck.harness.scaling import (
+    Affine,
+    Axis,
+    Drawn,
+    Family,
+    Instance,
+    Pull,
+    Series,
+    averaged_descent,
+    geometric,
+    rate,
+)
 from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.scaling.rows import Cell, Mutant
 from dpcheck.harness.scaling.slopes import MARGIN
-from dpcheck.interfaces import Array, Constants, Problem, Sample
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample, Schedule
 from dpcheck.verdicts import Verdict, consistent, refuted
+from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.signs import SignRecords
 
-from .cases import DELTA, FREE, at_size, body, problem
+from .cases import CORRECTED, DELTA, FREE, at_size, problem
 
+Horizon = Literal["paper", "balanced", "best"]
 RARE = 1e-40
 """The delta of a promise for up to 1e18 records."""
 SLOPES = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 28))
@@ -91,15 +111,14 @@ def told(work: Bowl, algorithm: PerturbedMinimiser, n: int, epsilon: float, delt
 
 def leaning(
     *, lean: float, n: int, epsilon: float, curvature: float = 0.0, delta: float = RARE, d: int = 4, L: float = 1.0,
-    alpha_rule: AlphaRule = "fixed", name: str = "l2 ball",
+    alpha_rule: AlphaRule = "fixed",
 ) -> Instance:  # fmt: skip
-    """Algorithm 1 on a body of diameter 1; the mean is along a diagonal, on an l1 ball along an axis.
+    """Algorithm 1 on a ball of diameter 1; the mean is along a diagonal.
 
     Losses are 1-Lipschitz, and so in the class of every L >= 1: a unit of loss would scale all outputs alike.
     """
     size = np.full(d, 1 / (2 * math.sqrt(d)))
-    mean = lean * size * (np.arange(d) < 1 if name == "l1 ball" else 1)
-    work = Bowl(size, mean, body(name, d), 0.5, curvature=curvature, steepest=L)
+    work = Bowl(size, lean * size, Ball(d, 0.5), 0.5, curvature=curvature, steepest=L)
     return told(work, ApproximateObjectivePerturbation(alpha_rule=alpha_rule), n, epsilon, delta)
 
 
@@ -160,6 +179,182 @@ WHERE_THE_MEAN_LEADS: Mapping[str, Mutant] = {
     "λ of Algorithm 1 times n^(1/8)": functools.partial(pulled, power=0.375),
 }
 """Noise times n^(1/8) is not told apart there: it stays below the error of the mean."""
+
+
+FUNNELS = Family.of(mirrored=True, curvature=geometric(1 / 16, 1 / 16, 20, closed=False))
+"""Curvatures 1/16, 1/256, …: the flattest are slopes over any distance that is run here."""
+
+
+STEEP = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 4, 8))
+"""Curvatures from that of the class on, for runs of up to a few hundred steps."""
+
+
+@dataclass(frozen=True)
+class Funnel(BaseWorkload):
+    """Huber's loss of |w - z|, of curvature c up to 1/c and slope 1 beyond, on all of R^d; z = e_1 ± e_1/(2c).
+
+    Slope and curvature are at most 1 in every l_p norm; `steepest` is the L that the algorithm is told.
+    """
+
+    curvature: float
+    d: int = 1
+    steepest: float = 1.0
+
+    @property
+    def record_shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (self.d,)
+
+    @property
+    def domain(self) -> None:  # type: ignore[override]
+        """None: the whole space."""
+        return None
+
+    @property
+    def constants(self) -> Constants:
+        """No diameter bounds the domain; random points are drawn up to twice as far as the minimiser."""
+        return Constants(
+            d=self.d, diameter=lambda p: 4.0, lipschitz=lambda p: self.steepest, smoothness=lambda p: 1.0,
+            moment=lambda k, m: 1.0, atoms=2, extra={"minimiser_norm": 1.0},
+        )  # fmt: skip
+
+    @property
+    def best(self) -> Array:
+        return np.eye(self.d)[0]
+
+    @property
+    def aside(self) -> Array:
+        return np.asarray(self.best / (2 * self.curvature))
+
+    def project(self, w: Array) -> Array:
+        return np.asarray(w)
+
+    def loss(self, w: Array, z: Array) -> Array:
+        r, c = np.linalg.norm(w - z, axis=-1), self.curvature
+        return np.asarray(np.where(c * r <= 1, c * r**2 / 2, r - 1 / (2 * c)))
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        pull = self.curvature * (w - z)
+        return np.asarray(pull / np.maximum(1.0, np.linalg.norm(pull, axis=-1, keepdims=True)))
+
+    def excess_risk(self, w: Array) -> Array:
+        """A bowl where both records are within 1/c."""
+        gap, c = w - self.best, self.curvature
+        far = (self.loss(gap, self.aside) + self.loss(gap, -self.aside)) / 2 - 1 / (8 * c)
+        near = c * (np.linalg.norm(gap, axis=-1) + 1 / (2 * c)) <= 1
+        return np.asarray(np.where(near, c / 2 * (gap**2).sum(axis=-1), far))
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        return self.best + np.where(rng.random((trials, n, 1)) < 0.5, self.aside, -self.aside)
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        """Counts of the two records."""
+        ups = rng.binomial(n, 0.5, size=(trials, 1)).astype(float)
+        return Sample(np.stack([self.best + self.aside, self.best - self.aside])[None], np.hstack([ups, n - ups]))
+
+
+def funnel(algorithm: Algorithm[Any], work: Funnel, n: int, epsilon: float, delta: float, **known: float) -> Instance:
+    at = {"n": n, "d": work.d, "epsilon": epsilon, "delta": delta, "L": work.steepest, **known}
+    return Instance(algorithm, work, problem(work, epsilon, delta), n, {name: float(v) for name, v in at.items()})
+
+
+def phased(
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 4, L: float = 1.0
+) -> Instance:  # fmt: skip
+    """Phased SGD at c = 1, so at a scale of L."""
+    return funnel(PhasedSGD(scale=L), Funnel(curvature, d, L), n, epsilon, delta, theta=1.0, p=2.0)
+
+
+def passes(one: Instance) -> list[Pull]:
+    """Each phase of its own schedule: the average of a pass, exact within the bowl, and the noise."""
+    work: Funnel = one.work
+    found = []
+    for phase in one.algorithm.schedule(one.problem, one.n).phases:
+        keep, variance = averaged_descent(phase.eta * work.curvature, phase.records)
+        found.append(Pull(keep, work.best, np.hypot(work.aside * math.sqrt(variance), phase.sigma)))
+    return found
+
+
+PASSES = Affine(passes, 4_000)
+
+
+class FirstPass(PhasedSGD):
+    """The first phase alone: no localisation."""
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
+        whole = super().schedule(problem, n)
+        return replace(whole, phases=whole.phases[:1], releases=whole.releases[:1])
+
+
+def once(one: Instance) -> Instance:
+    assert isinstance(one.algorithm, PhasedSGD)
+    return one.running(FirstPass(scale=one.algorithm.scale))
+
+
+def striding(one: Instance, power: float) -> Instance:
+    """Steps too long by n^power."""
+    assert isinstance(one.algorithm, PhasedSGD)
+    return one.running(PhasedSGD(scale=one.algorithm.scale * one.n**power))
+
+
+STRIDES: Mapping[str, Mutant] = {
+    "no localisation": once,
+    "η times n^(1/8)": functools.partial(striding, power=0.125),
+    "η times n^(-1/8)": functools.partial(striding, power=-0.125),
+}
+
+
+def regularised(
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 1, horizon: Horizon = "paper"
+) -> Instance:  # fmt: skip
+    """Algorithm 3 with the dual exponent at p = 3/2."""
+    algorithm = NoisyMirrorDescent(horizon=horizon, **CORRECTED)
+    kappa = regularity(algorithm.p, d, "safe")
+    return funnel(algorithm, Funnel(curvature, d), n, epsilon, delta, kappa=kappa)
+
+
+def on_the_line(one: Instance) -> list[Pull]:
+    """In one dimension the mirror map is the identity: an average of steps towards c z/(c + α), with weights a^t.
+
+    A step keeps q = 1 - u of its start and the weights fall by r = 1 - v backwards; noise of s steps ago has the weight
+    (q^(s+1) - r^(s+1))/(q - r) of W, the sum of the weights.
+    """
+    work: Funnel = one.work
+    (row,) = one.algorithm.schedule(one.problem, one.n).phases
+    total, T, c = row.distance + row.alpha, row.steps, work.curvature
+    u, v = (c + row.alpha) / total, row.alpha / (row.distance + total)  # a - 1 itself is lost to rounding
+    u *= 1 + 1e-5 * (abs(u - v) < 1e-5 * v)  # a removable singularity
+
+    def left(x: float) -> float:
+        return math.exp(T * math.log1p(-x)) if x < 1 else 0.0
+
+    def power_sum(x: float) -> float:
+        """Of (1 - x)^s, 1 <= s <= T."""
+        return (1 - x) * (1 - left(x)) / x
+
+    weights = power_sum(v) / (1 - v)
+    keep = (1 - u) * (left(u) - left(v)) / ((v - u) * weights)
+    squares = power_sum(u * (2 - u)) - 2 * power_sum(u + v - u * v) + power_sum(v * (2 - v))
+    noise = row.sigma * math.sqrt(max(0.0, squares)) / (abs(v - u) * weights * total)
+    towards = c / (c + row.alpha)
+    spread = towards * (1 - keep) * work.aside / math.sqrt(one.n)
+    return [Pull(keep, towards * work.best, np.hypot(spread, noise))]
+
+
+ON_THE_LINE = Affine(on_the_line, 1_000)
+
+
+def with_steps(one: Instance, change: Callable[[int], float]) -> Instance:
+    chosen = one.algorithm
+    assert isinstance(chosen, NoisyMirrorDescent)
+    (row,) = chosen.schedule(one.problem, one.n).phases
+    return one.running(replace(chosen, steps=round(change(row.steps))))
+
+
+HORIZONS: Mapping[str, Mutant] = {
+    "T^(2/3)": functools.partial(with_steps, change=lambda T: T ** (2 / 3)),
+    "T/8": functools.partial(with_steps, change=lambda T: T / 8),
+}
+"""Longer runs and the last iterate are not told apart: the weight of Φ decides here, not the noise."""
 
 
 def on_the_cone(context: Context, n: int, order: sp.Expr) -> dict[str, float]:

@@ -352,7 +352,7 @@ def printed_rate_is_the_weaker_one(context: Context) -> Verdict:
 
 @scaling(
     "lp_spaces/claim-rem-2", variable="d", part="private", family=SLOPES, engine=MEANS, mutants=WHERE_NOISE_LEADS,
-    sizes=by_size(powers(4, range(3)), powers(4, range(5))),
+    sizes=by_size((4, 32, 256), powers(4, range(1, 6))),
 )  # fmt: skip
 def risk_in_dimension(*, d: int, lean: float) -> Instance:
     """The same in d at n = 1e14: on a ball the Gaussian width is sqrt d."""
