@@ -425,6 +425,16 @@ def against_the_rate(label: str, values: Array, work: Any, told: ApproxDP, n: in
     return {**found, "exponent": local_exponent(stated, "n", at)}
 
 
+def far_pair(size: int, dimension: int) -> tuple[Array, Array]:
+    """Equal records, one moved from far right to far left: gradients +e_1 and -e_1."""
+    data = np.zeros((1, size, dimension + 1))
+    data[..., 0] = 1.0
+    data[0, 0, -1] = -1e6
+    neighbour = data.copy()
+    neighbour[0, 0, -1] = 1e6
+    return data, neighbour
+
+
 def of_some_rank(rng: Rng) -> tuple[Problem, int]:
     """A drawn problem whose Hessians have a rank, up to their dimension."""
     told, n = drawn(n=(2.0**24, 2.0**44), d=(1, 60))(rng)

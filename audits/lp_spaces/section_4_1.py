@@ -364,9 +364,8 @@ def risk_in_steepness(*, L: float, lean: float, alpha_rule: AlphaRule) -> Instan
 WIDTH = unmeasured(
     "lp_spaces/proc-exact-objpert",
     "omega",
-    "On l1 balls the Gaussian width grows by a factor of 3 from d = 2 to d = 1e5, and the risk over it still rises by a "
-    "fifth from d = 8 to d = 512, so that a slope in it measures that transient; in the width of l2 balls, which is "
-    "sqrt d, Remark 2 is measured.",
+    "On l1 balls the Gaussian width grows threefold from d = 2 to d = 1e5, and the risk over it still rises by a fifth "
+    "from d = 8 to d = 512: a slope would measure that transient. On l2 balls, where it is sqrt d, see Remark 2.",
 )
 
 
