@@ -13,16 +13,19 @@ import sympy as sp
 
 from dpcheck.algorithms.lp_spaces import (
     ApproximateObjectivePerturbation,
+    BatchedMirrorDescent,
     NoisyMirrorDescent,
     PhasedSGD,
+    ShuffledMirrorDescent,
     StronglyConvexObjectivePerturbation,
 )
 from dpcheck.algorithms.lp_spaces.objective import AlphaRule, Perturbation, PerturbedMinimiser
 from dpcheck.algorithms.lp_spaces.phased import Pass
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
+from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent, Truncation
 from dpcheck.checks import Context
 from dpcheck.claims import evaluate
-from dpcheck.geometry import Ball
+from dpcheck.geometry import Ball, LpBall
 from dpcheck.harness.risk import excess_risks
 from dpcheck.harness.scaling import (
     Affine,
@@ -32,6 +35,8 @@ from dpcheck.harness.scaling import (
     Instance,
     Pull,
     Series,
+    Steps,
+    Walk,
     averaged_descent,
     geometric,
     rate,
@@ -61,6 +66,9 @@ STRONG = Family.of(
 strongly convex."""
 MEANS = Drawn(4_000)
 """A run reads the mean of its records, so that their number costs nothing."""
+
+ON_LP_BALLS = Drawn(3_500)
+"""Projections onto them are equations to solve."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +130,15 @@ def leaning(
     return told(work, ApproximateObjectivePerturbation(alpha_rule=alpha_rule), n, epsilon, delta)
 
 
+def on_lp_ball(*, lean: float, n: int, epsilon: float, delta: float = RARE, d: int = 4) -> Instance:
+    """Exact objective perturbation on an l_p ball of diameter 1, p = 3/2, with losses that are 1-Lipschitz in l_p."""
+    p, q = 1.5, 3.0
+    size = np.full(d, d ** (-1 / q) / 2)
+    work = Bowl(size, lean * size, LpBall(d, 0.5, p), 0.5, steepest=d ** (1 / 2 - 1 / q))
+    one = told(work, ApproximateObjectivePerturbation(alpha_rule="exact"), n, epsilon, delta)
+    return replace(one, at={**one.at, "kappa": regularity(p, d, "safe")})
+
+
 def strong(
     *, lean: float, stretch: float, n: int, epsilon: float, delta: float = RARE, d: int = 4, L: float = 1.0,
     mu: float = 1e-3,
@@ -170,6 +187,7 @@ WHERE_NOISE_LEADS: Mapping[str, Mutant] = {
     "λ that does not fall": functools.partial(pulled, power=0.0),
 }
 """λ times n^(1/8) and the printed α are not told apart there: both stay below the noise."""
+WHERE_SPREAD = {"λ that does not fall": WHERE_NOISE_LEADS["λ that does not fall"]}
 WHERE_RECORDS_LEAD: Mapping[str, Mutant] = {
     "λ times n^(1/8)": functools.partial(pulled, power=0.375),
     "the printed α": printed_accuracy,
@@ -355,6 +373,103 @@ HORIZONS: Mapping[str, Mutant] = {
     "T/8": functools.partial(with_steps, change=lambda T: T / 8),
 }
 """Longer runs and the last iterate are not told apart: the weight of Φ decides here, not the noise."""
+
+
+SPIKES = Family.of(mirrored=True, chance=geometric(1.0, 1 / 4, 40))
+"""Linear losses of second moment 1 whose records are not 0 with a chance of 1, 1/4, 1/16, …; a smooth loss would only
+raise the threshold.
+"""
+
+
+@dataclass(frozen=True)
+class Spikes(BaseWorkload):
+    """f(w, z) = -z w_1 on the l_s ball of diameter 1, z = p^(-1/2) with chance p, else 0."""
+
+    chance: float
+    d: int = 1
+
+    @functools.cached_property
+    def domain(self) -> LpBall:
+        return LpBall(self.d, 0.5, BatchedMirrorDescent().exponent_of_domain(self.d))
+
+    @property
+    def constants(self) -> Constants:
+        return Constants(
+            d=self.d, diameter=lambda p: 1.0, lipschitz=lambda p: math.inf, smoothness=lambda p: 0.0,
+            moment=lambda k, m: 1.0, atoms=2, family="linear", extra={"deviation": 1.0, "minimiser_norm": 0.5},
+        )  # fmt: skip
+
+    @property
+    def size(self) -> float:
+        return self.chance**-0.5
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(-w[..., 0] * z[..., 0])
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.asarray(-z * np.eye(self.d)[0] + 0 * w)
+
+    def excess_risk(self, w: Array) -> Array:
+        return np.asarray((0.5 - w[..., 0]) * self.chance * self.size)
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        return np.where(rng.random((trials, n, 1)) < self.chance, self.size, 0.0)
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        """Counts of the two records."""
+        spikes = rng.binomial(n, self.chance, size=(trials, 1)).astype(float)
+        return Sample(np.array([[[self.size], [0.0]]]), np.hstack([spikes, n - spikes]))
+
+
+@functools.lru_cache(maxsize=64)
+def truncation(algorithm: TruncatedMirrorDescent, n: int, epsilon: float, delta: float, d: int) -> Truncation:
+    """The same for all spikes; a plan has a release for every batch."""
+    return algorithm.schedule(problem(Spikes(1.0, d), epsilon, delta), n).phases[0]
+
+
+def spiked(
+    *, n: int, epsilon: float, chance: float, delta: float = RARE, d: int = 1, shuffled: bool = False,
+    noise_dial: float = 1.0,
+) -> Instance:  # fmt: skip
+    """Truncated mirror descent at p = 3/2 and its own noise, in batches or shuffled."""
+    work = Spikes(chance, d)
+    algorithm: TruncatedMirrorDescent = BatchedMirrorDescent(noise_dial=noise_dial)
+    if shuffled:
+        algorithm = ShuffledMirrorDescent(noise_dial=noise_dial, **CORRECTED)
+    row = truncation(algorithm, n, epsilon, delta, d)
+    noise = d * row.sigma**2 / (row.batch if shuffled else 1)
+    at = {
+        "n": n, "d": d, "epsilon": epsilon, "delta": delta, "D": 1.0, "kappa": regularity(1.5, d, "safe"), "H": 0.0,
+        "T": row.steps, "b": row.batch, "A": row.level, "C": noise, "sigma": 1.0, "theta": 0.5,
+    }  # fmt: skip
+    return Instance(algorithm, work, problem(work, epsilon, delta), n, {name: float(v) for name, v in at.items()})
+
+
+def walk(one: Instance) -> Steps:
+    """On the line the dual is the point itself; what is zeroed has no drift."""
+    work: Spikes = one.work
+    assert isinstance(one.algorithm, TruncatedMirrorDescent)
+    row = truncation(one.algorithm, one.n, one.at["epsilon"], one.at["delta"], work.d)
+    seen = work.chance if work.size <= row.level else 0.0
+    noise = row.sigma / math.sqrt(row.batch if isinstance(one.algorithm, ShuffledMirrorDescent) else 1)
+    spread = math.hypot(noise, work.size * math.sqrt(seen * (1 - seen) / row.batch))
+    return Steps(seen * work.size / row.gamma, spread / row.gamma, row.steps)
+
+
+WALK = Walk(walk)
+
+
+def truncated(one: Instance, steps: float, threshold: float) -> Instance:
+    """T and λ times powers of n."""
+    chosen = one.algorithm
+    assert isinstance(chosen, TruncatedMirrorDescent)
+    T, level = chosen.parameters(one.problem, one.n)
+    return one.running(replace(chosen, steps=round(T * one.n**steps), threshold=level * one.n**threshold))
+
+
+WIDER: Mapping[str, Mutant] = {"λ times n^(1/8)": functools.partial(truncated, steps=0.0, threshold=0.125)}
+LONGER = {**WIDER, "T times n^(1/8)": functools.partial(truncated, steps=0.125, threshold=0.0)}
+SHORTER = {**WIDER, "T times n^(-1/16)": functools.partial(truncated, steps=-0.0625, threshold=0.0)}
 
 
 def on_the_cone(context: Context, n: int, order: sp.Expr) -> dict[str, float]:

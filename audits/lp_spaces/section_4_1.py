@@ -309,8 +309,7 @@ def printed_accuracy_on_the_cone(context: Context, *, n: int) -> dict[str, float
     return on_the_cone(context, n, order_of("lp_spaces/thm-2@literal"))
 
 
-ALIKE = ("lp_spaces/claim-rem-2", "lp_spaces/proc-exact-objpert")
-RULES = {"alpha_rule": ("fixed", "exact")}
+ALIKE, RULES = ("lp_spaces/claim-rem-2", "lp_spaces/proc-exact-objpert"), {"alpha_rule": ("fixed", "exact")}
 
 
 @scaling(
