@@ -1,4 +1,4 @@
-"""Families of instances and wrong schedules for the rates of Algorithms 1 and 2."""
+"""Families of instances, laws of runs on them and wrong schedules, for the rates of all algorithms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -51,7 +51,6 @@ from dpcheck.workloads.signs import SignRecords
 
 from .cases import CORRECTED, DELTA, FREE, at_size, problem
 
-Horizon = Literal["paper", "balanced", "best"]
 RARE = 1e-40
 """The delta of a promise for up to 1e18 records."""
 SLOPES = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 28))
@@ -66,7 +65,6 @@ STRONG = Family.of(
 strongly convex."""
 MEANS = Drawn(4_000)
 """A run reads the mean of its records, so that their number costs nothing."""
-
 ON_LP_BALLS = Drawn(3_500)
 """Projections onto them are equations to solve."""
 
@@ -322,10 +320,10 @@ STRIDES: Mapping[str, Mutant] = {
 
 
 def regularised(
-    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 1, horizon: Horizon = "paper"
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 1
 ) -> Instance:  # fmt: skip
     """Algorithm 3 with the dual exponent at p = 3/2."""
-    algorithm = NoisyMirrorDescent(horizon=horizon, **CORRECTED)
+    algorithm = NoisyMirrorDescent(**CORRECTED)
     kappa = regularity(algorithm.p, d, "safe")
     return funnel(algorithm, Funnel(curvature, d), n, epsilon, delta, kappa=kappa)
 
@@ -428,14 +426,11 @@ def truncation(algorithm: TruncatedMirrorDescent, n: int, epsilon: float, delta:
 
 
 def spiked(
-    *, n: int, epsilon: float, chance: float, delta: float = RARE, d: int = 1, shuffled: bool = False,
-    noise_dial: float = 1.0,
+    *, n: int, epsilon: float, chance: float, delta: float = RARE, d: int = 1, shuffled: bool = False
 ) -> Instance:  # fmt: skip
     """Truncated mirror descent at p = 3/2 and its own noise, in batches or shuffled."""
     work = Spikes(chance, d)
-    algorithm: TruncatedMirrorDescent = BatchedMirrorDescent(noise_dial=noise_dial)
-    if shuffled:
-        algorithm = ShuffledMirrorDescent(noise_dial=noise_dial, **CORRECTED)
+    algorithm: TruncatedMirrorDescent = ShuffledMirrorDescent(**CORRECTED) if shuffled else BatchedMirrorDescent()
     row = truncation(algorithm, n, epsilon, delta, d)
     noise = d * row.sigma**2 / (row.batch if shuffled else 1)
     at = {

@@ -326,7 +326,7 @@ def risk_in_delta(*, delta: float, lean: float, stretch: float) -> Instance:
 
 @scaling(
     "lp_spaces/thm-4@derived", variable="L", part="private", family=STRONG, engine=MEANS, mutants=WHERE_NOISE_LEADS,
-    sizes=by_size(powers(8, range(3)), powers(4, range(5))),
+    sizes=by_size(powers(8, range(3)), powers(4, range(4))),
 )  # fmt: skip
 def risk_in_steepness(*, L: float, lean: float, stretch: float) -> Instance:
     """The same in the Lipschitz constant that the algorithm is told, at n = 1e17."""

@@ -301,7 +301,7 @@ BASELINE = ("lp_spaces/proc-bassily21",)
 
 @scaling(
     "lp_spaces/claim-rem-3", variable="n", part="private", family=SLOPES, engine=ON_LP_BALLS, mutants=WHERE_SPREAD,
-    sizes=by_size(powers(10, (12, 14, 15)), powers(10, range(12, 16))), also=BASELINE,
+    sizes=by_size(powers(10, (13, 15, 16)), powers(10, range(13, 17))), also=BASELINE,
 )  # fmt: skip
 def constrained_risk_in_n(*, n: int, lean: float) -> Instance:
     """Exact objective perturbation reaches the private term of the cited rate on l_p balls, p = 3/2: its risk in n."""
