@@ -356,7 +356,7 @@ def risk_in_n(*, n: int, chance: float) -> Instance:
 
 @scaling(
     "lp_spaces/thm-10@derived", variable="epsilon", part="private", family=SPIKES, engine=WALK, mutants=SHORTER,
-    sizes=by_size(powers(10, (-18, -17, -15)), powers(10, range(-18, -13))),
+    sizes=by_size(powers(10, (-18, -17, -15)), powers(10, range(-18, -14))),
     also=("lp_spaces/claim-contrib-3", "lp_spaces/claim-table-2"),
 )  # fmt: skip
 def risk_in_epsilon(*, epsilon: float, chance: float) -> Instance:
