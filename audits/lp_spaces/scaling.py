@@ -65,8 +65,6 @@ STRONG = Family.of(
 strongly convex."""
 MEANS = Drawn(4_000)
 """A run reads the mean of its records, so that their number costs nothing."""
-ON_LP_BALLS = Drawn(3_500)
-"""Projections onto them are equations to solve."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,15 +126,6 @@ def leaning(
     return told(work, ApproximateObjectivePerturbation(alpha_rule=alpha_rule), n, epsilon, delta)
 
 
-def on_lp_ball(*, lean: float, n: int, epsilon: float, delta: float = RARE, d: int = 4) -> Instance:
-    """Exact objective perturbation on an l_p ball of diameter 1, p = 3/2, with losses that are 1-Lipschitz in l_p."""
-    p, q = 1.5, 3.0
-    size = np.full(d, d ** (-1 / q) / 2)
-    work = Bowl(size, lean * size, LpBall(d, 0.5, p), 0.5, steepest=d ** (1 / 2 - 1 / q))
-    one = told(work, ApproximateObjectivePerturbation(alpha_rule="exact"), n, epsilon, delta)
-    return replace(one, at={**one.at, "kappa": regularity(p, d, "safe")})
-
-
 def strong(
     *, lean: float, stretch: float, n: int, epsilon: float, delta: float = RARE, d: int = 4, L: float = 1.0,
     mu: float = 1e-3,
@@ -185,7 +174,6 @@ WHERE_NOISE_LEADS: Mapping[str, Mutant] = {
     "λ that does not fall": functools.partial(pulled, power=0.0),
 }
 """λ times n^(1/8) and the printed α are not told apart there: both stay below the noise."""
-WHERE_SPREAD = {"λ that does not fall": WHERE_NOISE_LEADS["λ that does not fall"]}
 WHERE_RECORDS_LEAD: Mapping[str, Mutant] = {
     "λ times n^(1/8)": functools.partial(pulled, power=0.375),
     "the printed α": printed_accuracy,

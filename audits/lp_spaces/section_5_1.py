@@ -49,12 +49,8 @@ from .cases import (
 from .scaling import (
     FUNNELS,
     HORIZONS,
-    ON_LP_BALLS,
     ON_THE_LINE,
-    SLOPES,
     STEEP,
-    WHERE_SPREAD,
-    on_lp_ball,
     regularised,
 )
 
@@ -294,45 +290,6 @@ def average_in_closed_form(context: Context, *, n: int, curvature: float) -> Ver
     """What these rates rest on, against runs of Algorithm 3 on drawn records, epsilon = 0.9."""
     instance = regularised(n=n, epsilon=0.9, curvature=curvature, delta=DELTA)
     return admitted(ON_THE_LINE, instance, context.scale(1000, 10_000), context)
-
-
-BASELINE = ("lp_spaces/proc-bassily21",)
-
-
-@scaling(
-    "lp_spaces/claim-rem-3", variable="n", part="private", family=SLOPES, engine=ON_LP_BALLS, mutants=WHERE_SPREAD,
-    sizes=by_size(powers(10, (13, 15, 16)), powers(10, range(13, 17))), also=BASELINE,
-)  # fmt: skip
-def constrained_risk_in_n(*, n: int, lean: float) -> Instance:
-    """Exact objective perturbation reaches the private term of the cited rate on l_p balls, p = 3/2: its risk in n."""
-    return on_lp_ball(n=n, epsilon=1e-9, lean=lean)
-
-
-@scaling(
-    "lp_spaces/claim-rem-3", variable="epsilon", part="private", family=SLOPES, engine=ON_LP_BALLS,
-    mutants=WHERE_SPREAD, sizes=by_size(powers(2, (-50, -45, -40)), powers(2, range(-50, -40, 3))), also=BASELINE,
-)  # fmt: skip
-def constrained_risk_in_epsilon(*, epsilon: float, lean: float) -> Instance:
-    """The same in epsilon at n = 1e18."""
-    return on_lp_ball(n=10**18, epsilon=epsilon, lean=lean)
-
-
-@scaling(
-    "lp_spaces/claim-rem-3", variable="delta", part="private", family=SLOPES, engine=ON_LP_BALLS,
-    mutants=WHERE_SPREAD, sizes=by_size(powers(10, (-300, -40, -6)), powers(10, (-300, -80, -20, -6))), also=BASELINE,
-)  # fmt: skip
-def constrained_risk_in_delta(*, delta: float, lean: float) -> Instance:
-    """The same in log(1/delta) at n = 1e14."""
-    return on_lp_ball(n=10**14, epsilon=1e-9, delta=delta, lean=lean)
-
-
-@scaling(
-    "lp_spaces/claim-rem-3", variable="d", part="private", family=SLOPES, engine=ON_LP_BALLS, mutants=WHERE_SPREAD,
-    sizes=powers(4, range(1, 4)), also=BASELINE,
-)  # fmt: skip
-def constrained_risk_in_dimension(*, d: int, lean: float) -> Instance:
-    """The same in d at n = 1e14; kappa is 2."""
-    return on_lp_ball(n=10**14, epsilon=1e-9, d=d, lean=lean)
 
 
 @check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
