@@ -43,9 +43,9 @@ from dpcheck.harness.scaling import (
 )
 from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.scaling.rows import Cell, Mutant
-from dpcheck.harness.scaling.slopes import MARGIN
+from dpcheck.harness.scaling.slopes import KEPT, MARGIN
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample, Schedule
-from dpcheck.verdicts import Verdict, consistent, refuted
+from dpcheck.verdicts import Verdict, consistent, refuted, undecided
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.signs import SignRecords
 
@@ -465,13 +465,24 @@ def on_the_cone(context: Context, n: int, order: sp.Expr) -> dict[str, float]:
     return {"risk": found.value, "error": found.error, "degrees": found.degrees, "bound": float(evaluate(order, at))}
 
 
-def falls_like_the_order(rows: Sequence[tuple[Cell, Mapping[str, float]]], failure_probability: float) -> Verdict:
-    """Refuted where R over the order rises in n."""
-    columns = (np.array([each[name] for _, each in rows]) for name in ("risk", "error", "degrees", "bound"))
-    found = rate(Series("n", np.array([float(cell["n"]) for cell, _ in rows]), *columns), failure_probability)
-    said = f"{found.word}: R over the order goes as n^({found.slope:.3f} ± {found.half:.3f})"
-    numbers = {"slope": found.slope, "half-width": found.half, "R/order at the end": found.ratios[-1]}
-    fields: dict[str, Any] = {"failure_probability": failure_probability, "numbers": numbers, "severity": found.slope}
-    if found.word == "shallower":
-        return refuted(said, "sampled", **fields)
-    return consistent(said, "sampled", notices=f"a ratio rising faster than n^{MARGIN:g}", **fields)
+@dataclass(frozen=True)
+class LikeTheOrder:
+    """A `conclude`: refuted where R over the order rises in a variable."""
+
+    variable: str
+
+    def __call__(self, rows: Sequence[tuple[Cell, Mapping[str, float]]], failure_probability: float) -> Verdict:
+        columns = (np.array([each[name] for _, each in rows]) for name in ("risk", "error", "degrees", "bound"))
+        at = np.array([float(cell[self.variable]) for cell, _ in rows])
+        found = rate(Series(self.variable, at, *columns), failure_probability)
+        slope = f"{self.variable}^({found.slope:.3f} ± {found.half:.3f})"
+        said = f"{found.word}: R over the order goes as {slope}, and is {found.ratios[-1]:.3g} at the end"
+        fields: dict[str, Any] = {
+            "failure_probability": failure_probability,
+            "numbers": {"slope": found.slope, "half-width": found.half},
+            "severity": found.slope,
+        }
+        if found.word in KEPT:
+            notices = f"a ratio rising faster than {self.variable}^{MARGIN:g}"
+            return consistent(said, "sampled", notices=notices, **fields)
+        return (refuted if found.word == "shallower" else undecided)(said, "sampled", **fields)

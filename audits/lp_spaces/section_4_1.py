@@ -61,7 +61,7 @@ from .scaling import (
     SLOPES,
     WHERE_NOISE_LEADS,
     WHERE_RECORDS_LEAD,
-    falls_like_the_order,
+    LikeTheOrder,
     leaning,
     on_the_cone,
 )
@@ -303,7 +303,7 @@ def printed_accuracy_at_the_tip(context: Context, *, case: tuple[int, int, str, 
     return refuted_as_stated(context.label, "thm_2_cone", given={"omega": width}, units=HALVED_AND_TRIPLED, **at)
 
 
-@check("lp_spaces/thm-2@literal", kind="rate", grid={"n": SIZES}, conclude=falls_like_the_order, expect="refuted")
+@check("lp_spaces/thm-2@literal", kind="rate", grid={"n": SIZES}, conclude=LikeTheOrder("n"), expect="refuted")
 def printed_accuracy_on_the_cone(context: Context, *, n: int) -> dict[str, float]:
     """With the printed alpha the excess of Algorithm 1 on these cones falls like n^(-1/4), not n^(-1/2)."""
     return on_the_cone(context, n, order_of("lp_spaces/thm-2@literal"))

@@ -17,10 +17,11 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry.norms import dual_norm
-from dpcheck.harness import accuracy, rate, risk
+from dpcheck.harness import accuracy, risk
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
+from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
@@ -39,7 +40,7 @@ from .cases import (
     replayed,
     steep,
 )
-from .scaling import LONGER, SPIKES, WALK, spiked
+from .scaling import LONGER, SPIKES, WALK, LikeTheOrder, spiked
 from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, truncated_lines
 
 OF_BATCHES = {
@@ -141,8 +142,7 @@ def euclidean_reduction(context: Context) -> Verdict:
 
 @check(
     "lp_spaces/claim-app10-general-eps", kind="risk", grid={"inverse": (2, 4, 8, 16, 32)},
-    conclude=rate.conclude("inverse", axis="quantile of the noise-averaged excess", called="(1/delta')"),
-    expect=("consistent", "undecided"),
+    conclude=LikeTheOrder("inverse"), expect=("consistent", "undecided"),
 )  # fmt: skip
 def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, float]:
     """The (1 - delta')-quantile over data sets of the noise-averaged excess grows no faster than log(1/delta').
@@ -164,7 +164,8 @@ def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, floa
     stated = order_of("lp_spaces/claim-app10-general-eps")
     at = {"n": float(n), "d": 3.0, "epsilon": 0.9, "delta": DELTA, "kappa": regularity(1.5, 3, "safe")}
     bound = float(evaluate(stated, at)) * math.log(inverse)
-    return risk.quantile_summary(np.concatenate(values), level, bound)
+    found = statistic(np.concatenate(values), level)
+    return {"risk": found.value, "error": found.error, "degrees": found.degrees, "bound": bound}
 
 
 EVERY = ("lp_spaces/claim-contrib-3@all-epsilon", "lp_spaces/claim-table-2@all-epsilon")
