@@ -16,7 +16,8 @@ MOST = 5
 """Python files for one theorem: its bounds, its algorithm, its audits, their cases, its verifiers."""
 BEYOND = {
     "pure_heavy_tails/thm-2-1": 8,
-    **dict.fromkeys((f"tsybakov/thm-{i}" for i in (1, 2, 3, 4, 6, 7, 10, 11)), 6),
+    **dict.fromkeys((f"tsybakov/thm-{number}" for number in (1, 2, 3, 4, 6, 7, 10, 11)), 6),
+    **dict.fromkeys((f"lp_spaces/thm-{number}" for number in (2, 3, 8, 10)), 6),
     **dict.fromkeys(("user_level/thm-b1", "user_level/thm-2-1"), 6),
 }
 """Theorem 2.1's `@solver` states the accuracy that each of the paper's five solvers has proved, so their modules count;
