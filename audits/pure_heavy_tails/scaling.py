@@ -1,0 +1,235 @@
+"""Instances of this paper's algorithms whose rates are measured, engines for many dimensions, and wrong schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpcheck import seeds
+from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert
+from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
+from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
+from dpcheck.checks import by_size
+from dpcheck.harness.scaling import Drawn, Family, Instance, Risk, geometric
+from dpcheck.harness.scaling.engines import statistic
+from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.interfaces import Array, Constants, Problem, Rng
+from dpcheck.workloads.amplitudes import Spike
+from dpcheck.workloads.linear import RareSpikes, SparseDirection
+from dpcheck.workloads.radial import RadialHeavyTail
+
+from .cases import DELTA, practical, problem
+
+WORST = by_size(Drawn(1200, 200, 1 - DELTA), Drawn(4000, 400, 1 - DELTA))
+SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 10), theta=geometric(1.0, 1 / 16, 8))
+"""Rare spikes with G_k = 1, their chance and their imbalance: neither n nor the algorithm enters."""
+FREQUENT = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 4), theta=geometric(1.0, 1 / 4, 16))
+"""The same with fewer chances and more imbalances, for the term that privacy has no part in."""
+CONES = Family.of(mirrored=True, p=geometric(0.999, 1 / 64, 7), distance=geometric(0.5, 1 / 4, 6))
+"""Weights with G_k = 1 on the distance to a point, by their chance and by how far from the start it lies."""
+
+
+def spikes(*, n: int, epsilon: float, p: float, theta: float, k: float, solver: str = "double") -> Instance:
+    """The localised algorithm on one member, and the symbols of the bound on all of the class, where G_2 <= G_k."""
+    work = RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta)
+    return Instance(practical(k, solver), work, problem(work, epsilon), n, symbols(n, epsilon, k, 1))
+
+
+def symbols(n: int, epsilon: float, k: float, d: int) -> dict[str, float]:
+    """Of the order of the risk, on a class with D = G_k = 1."""
+    return {"n": n, "epsilon": epsilon, "k": k, "G_k": 1.0, "G_2": 1.0, "D": 1.0, "d": d, "beta": DELTA}
+
+
+@dataclass(frozen=True)
+class Cone(RadialHeavyTail):
+    """z |w - b|, b = distance e_1, with one positive weight z: samples are counts of two atoms, whatever n is."""
+
+    @property
+    def constants(self) -> Constants:
+        return replace(super().constants, atoms=2)
+
+    @classmethod
+    def of(cls, d: int, k: float, p: float, distance: float) -> Cone:
+        return cls(b=tuple(distance * np.eye(d)[0]), D=1.0, weights=Spike.of_moment(1.0, k, p))
+
+
+def cones(*, n: int, d: int, epsilon: float, p: float, distance: float, k: float) -> Instance:
+    """The localised algorithm on a cone."""
+    work = Cone.of(int(d), k, p, distance)
+    return Instance(practical(k, "double"), work, problem(work, epsilon), n, symbols(n, epsilon, k, int(d)))
+
+
+@dataclass(frozen=True)
+class Axial:
+    """The risk of localised output perturbation on a `Cone` in d dimensions, from as many as it has blocks and two.
+
+    All but the noise lies in the plane of b and the centre, and isotropic noise looks alike from every side: of J
+    normal vectors in the d - 2 other dimensions only the triangle of their coordinates along each other matters, whose
+    diagonal is chi. The second stage of Algorithm 4 is run over W: its ball W_0 has a radius of 25 d noise scales of
+    the first stage, which as many Gamma(d) radii leave with a probability far below any that is measured.
+    """
+
+    trials: int
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        work: Cone = instance.work
+        trials, d = max(100, self.trials // 8) if pilot else self.trials, work.constants.d
+        rng = seeds.stream(seed, "axial", *key, pilot)
+        distance, radius = float(np.linalg.norm(work.b)), work.D / 2
+        w = np.zeros((trials, 2))  # along b, and across
+        for stage in instance.algorithm.schedule(instance.problem, instance.n).phases:
+            if stage.stage != "point":
+                continue
+            J = stage.blocks
+            seen = rng.binomial(stage.records, work.weights.p, size=(trials, J, 1)) / stage.records
+            away = w - (distance, 0.0)
+            length = np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-300)
+            kept = np.maximum(0.0, 1 - seen * min(work.weights.size, stage.C) / (stage.lambda_ * length[:, None]))
+            points = stage.noise * isotropic(rng, trials, J, d)
+            points[..., :2] += (distance, 0.0) + kept * away[:, None]
+            points /= np.maximum(1.0, np.linalg.norm(points, axis=-1, keepdims=True) / radius)
+            chosen = geometric_aggregation(points)
+            w = np.stack([chosen[:, 0], np.linalg.norm(chosen[:, 1:], axis=1)], axis=1)
+        return statistic(work.weights.moment(1) * np.linalg.norm(w - (distance, 0.0), axis=1), self.quantile)
+
+
+def isotropic(rng: Rng, trials: int, J: int, d: int) -> Array:
+    """J vectors of a uniform direction and a Gamma(d) length in d >= J + 2 dimensions, turned into the first J + 2."""
+    triangle = np.tril(rng.standard_normal((trials, J, J)), -1)
+    triangle[:, range(J), range(J)] = np.sqrt(rng.chisquare(d - 2 - np.arange(J), size=(trials, J)))
+    vectors = np.concatenate([rng.standard_normal((trials, J, 2)), triangle], axis=2)
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    return np.asarray(vectors * rng.gamma(d, size=(trials, J, 1)))
+
+
+class QuarterPower(DoubleOutputPert):
+    """With a cap that has a quarter of the printed exponent."""
+
+    def cap(self, problem: Problem, m: int) -> float:
+        G_k = problem.constants.moment(self.k, 1)
+        return float(G_k * (super().cap(problem, m) / G_k) ** 0.25)
+
+
+class NoDimension(DoubleOutputPert):
+    """With a cap that does not fall in d."""
+
+    def cap(self, problem: Problem, m: int) -> float:
+        return float(super().cap(problem, m) * problem.constants.d ** (1 / self.k))
+
+
+def first_phase(one: Instance) -> Instance:
+    """Without localisation."""
+    return one.running(replace(outer(one), resolution=1e12))
+
+
+def quarter_power(one: Instance) -> Instance:
+    return one.running(replace(outer(one), erm=QuarterPower(k=outer(one).erm.k)))
+
+
+def no_dimension(one: Instance) -> Instance:
+    return one.running(replace(outer(one), erm=NoDimension(k=outer(one).erm.k)))
+
+
+def heavy_weights(one: Instance) -> Instance:
+    """λ_1 too large by n^(1/8)."""
+    return reweighted(one, one.n**0.125)
+
+
+def weights_of_a_line(one: Instance) -> Instance:
+    """λ_1 as if d were 1."""
+    return reweighted(one, one.at["d"] ** (1 / one.at["k"] - 1))
+
+
+def reweighted(one: Instance, factor: float) -> Instance:
+    chosen = outer(one)
+    records = one.n // 2 // chosen.repetitions(one.problem, one.n)
+    return one.running(replace(chosen, lambda_1=chosen.first_weight(one.problem, records) * factor))
+
+
+def outer(one: Instance) -> Any:
+    """Algorithm 1 of an instance."""
+    assert isinstance(one.algorithm, LocalizedOutputPert)
+    return one.algorithm.outer()
+
+
+WRONG: Mapping[str, Mutant] = {
+    "the first phase alone": first_phase,
+    "a cap of a quarter of the exponent": quarter_power,
+}
+WRONG_IN_D: Mapping[str, Mutant] = {
+    "the first phase alone": first_phase, "a cap without d": no_dimension, "λ_1 without d": weights_of_a_line,
+}  # fmt: skip
+
+
+# The baseline --------------------------------------------------------------------------------------------------------
+
+SLOPES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 6))
+"""Linear losses, one spike in one direction with G_k = 1: steep ones are frequent."""
+
+
+def slopes(*, n: int, d: int, epsilon: float, p: float, k: float) -> Instance:
+    """Noisy clipped subgradient descent on one of them."""
+    work = SparseDirection(nu=tuple(np.eye(int(d))[0]), D=1.0, k=k, G=1.0, p=p)
+    return Instance(
+        NoisyClippedSubgradient(k=k), work, problem(work, epsilon), int(n), symbols(int(n), epsilon, k, int(d))
+    )
+
+
+@dataclass(frozen=True)
+class Straight:
+    """The risk of noisy descent on `slopes`: all that it depends on is how far w is along them, and how far across."""
+
+    trials: int
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        work, trials = instance.work, max(100, self.trials // 8) if pilot else self.trials
+        rng, d = seeds.stream(seed, "straight", *key, pilot), work.constants.d
+        (steps,) = instance.algorithm.schedule(instance.problem, instance.n).phases
+        spikes = rng.binomial(instance.n, work.p, size=trials) / instance.n
+        drift = steps.eta * spikes * min(steps.C, float(work.atoms.max()))
+        along, across, total = np.zeros(trials), np.zeros(trials), np.zeros(trials)
+        for _ in range(0, steps.T, AT_ONCE):
+            for one, other, rest in zip(*_noise(rng, (min(AT_ONCE, steps.T), trials), d, steps), strict=True):
+                along += one - drift
+                across = np.sqrt((across + other) ** 2 + rest)
+                shrink = np.maximum(1.0, np.sqrt(along**2 + across**2) / (work.D / 2))
+                along /= shrink
+                across /= shrink
+                total += along
+        return statistic(np.linalg.norm(work.mean) * (total / steps.T + work.D / 2), self.quantile)
+
+
+AT_ONCE = 256
+"""Steps whose noise is drawn together; numbers of steps are multiples of it, or smaller."""
+
+
+def _noise(rng: Rng, shape: tuple[int, int], d: int, steps: Any) -> tuple[Array, Array, Array]:
+    """Of steps in d dimensions: along the slope, along what is across, and the square of the rest."""
+    if d == 1:
+        zero = np.zeros(shape)
+        return steps.eta * rng.laplace(scale=steps.noise, size=shape), zero, zero
+    one, other, rest = rng.standard_normal(shape), rng.standard_normal(shape), rng.chisquare(max(d - 2, 1e-9), shape)
+    length = steps.eta * steps.noise * rng.gamma(d, size=shape) / np.sqrt(one**2 + other**2 + rest)
+    return one * length, other * length, rest * length**2
+
+
+def steep_cap(one: Instance) -> Instance:
+    """The cap of Theorem 3.1, with the exponent 1/k."""
+    return one.running(replace(one.algorithm, C=_share(one) ** (1 / one.at["k"])))  # type: ignore[type-var]
+
+
+def few_steps(one: Instance) -> Instance:
+    """√T steps."""
+    return one.running(replace(one.algorithm, T=round(_share(one) ** 0.5)))  # type: ignore[type-var]
+
+
+def _share(one: Instance) -> float:
+    return one.n * one.at["epsilon"] / one.at["d"]
+
+
+WRONG_DESCENT: Mapping[str, Mutant] = {"C with the exponent 1/k": steep_cap, "√T steps": few_steps}
