@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import scipy
 
 from dpcheck import seeds
-from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert
+from dpcheck.algorithms.pure_heavy_tails import PopLocalize
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm
+from dpcheck.algorithms.pure_heavy_tails.exponential import net_size
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
-from dpcheck.checks import by_size
+from dpcheck.checks import by_size, together
 from dpcheck.harness.scaling import Drawn, Family, Instance, Risk, geometric
 from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.scaling.rows import Mutant
@@ -21,8 +25,10 @@ from dpcheck.workloads.amplitudes import Spike
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import DELTA, practical, problem
+from .cases import BLOCKS, DELTA, practical, problem
 
+LITTLE = together("k epsilon", (2.0, 2.0**-8), (4.0, 2.0**-30))
+"""Budgets at which privacy costs most, by far, from n = 2^52 on."""
 WORST = by_size(Drawn(1200, 200, 1 - DELTA), Drawn(4000, 400, 1 - DELTA))
 SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 10), theta=geometric(1.0, 1 / 16, 8))
 """Rare spikes with G_k = 1, their chance and their imbalance: neither n nor the algorithm enters."""
@@ -32,7 +38,7 @@ CONES = Family.of(mirrored=True, p=geometric(0.999, 1 / 64, 7), distance=geometr
 """Weights with G_k = 1 on the distance to a point, by their chance and by how far from the start it lies."""
 
 
-def spikes(*, n: int, epsilon: float, p: float, theta: float, k: float, solver: str = "double") -> Instance:
+def spikes(*, n: int, epsilon: float, p: float, theta: float, k: float, solver: str) -> Instance:
     """The localised algorithm on one member, and the symbols of the bound on all of the class, where G_2 <= G_k."""
     work = RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta)
     return Instance(practical(k, solver), work, problem(work, epsilon), n, symbols(n, epsilon, k, 1))
@@ -106,32 +112,32 @@ def isotropic(rng: Rng, trials: int, J: int, d: int) -> Array:
     return np.asarray(vectors * rng.gamma(d, size=(trials, J, 1)))
 
 
-class QuarterPower(DoubleOutputPert):
-    """With a cap that has a quarter of the printed exponent."""
-
-    def cap(self, problem: Problem, m: int) -> float:
-        G_k = problem.constants.moment(self.k, 1)
-        return float(G_k * (super().cap(problem, m) / G_k) ** 0.25)
-
-
-class NoDimension(DoubleOutputPert):
-    """With a cap that does not fall in d."""
-
-    def cap(self, problem: Problem, m: int) -> float:
-        return float(super().cap(problem, m) * problem.constants.d ** (1 / self.k))
-
-
 def first_phase(one: Instance) -> Instance:
     """Without localisation."""
     return one.running(replace(outer(one), resolution=1e12))
 
 
 def quarter_power(one: Instance) -> Instance:
-    return one.running(replace(outer(one), erm=QuarterPower(k=outer(one).erm.k)))
+    """A cap with a quarter of the printed exponent."""
+    G_k = one.at["G_k"]
+    return recapped(one, lambda cap: G_k * (cap / G_k) ** 0.25)
 
 
 def no_dimension(one: Instance) -> Instance:
-    return one.running(replace(outer(one), erm=NoDimension(k=outer(one).erm.k)))
+    """A cap that does not fall in d."""
+    return recapped(one, lambda cap: cap * one.at["d"] ** (1 / one.at["k"]))
+
+
+def recapped(one: Instance, rule: Callable[[float], float]) -> Instance:
+    chosen = outer(one)
+    erm = chosen if isinstance(chosen, PrivateErm) else chosen.erm
+
+    class Recapped(type(erm)):  # type: ignore[misc]
+        def cap(self, problem: Problem, m: int) -> float:
+            return rule(super().cap(problem, m))
+
+    changed = Recapped(**{each.name: getattr(erm, each.name) for each in fields(erm)})
+    return one.running(changed if erm is chosen else replace(chosen, erm=changed))
 
 
 def heavy_weights(one: Instance) -> Instance:
@@ -139,9 +145,14 @@ def heavy_weights(one: Instance) -> Instance:
     return reweighted(one, one.n**0.125)
 
 
-def weights_of_a_line(one: Instance) -> Instance:
-    """λ_1 as if d were 1."""
-    return reweighted(one, one.at["d"] ** (1 / one.at["k"] - 1))
+def heavy_in_d(one: Instance) -> Instance:
+    """λ_1 too large by d^(1/4). One that is too small is not told apart: localisation repairs it."""
+    return reweighted(one, one.at["d"] ** 0.25)
+
+
+def heavy_in_budget(one: Instance) -> Instance:
+    """λ_1 too large by (nε)^(1/4)."""
+    return reweighted(one, (one.n * one.at["epsilon"]) ** 0.25)
 
 
 def reweighted(one: Instance, factor: float) -> Instance:
@@ -152,8 +163,7 @@ def reweighted(one: Instance, factor: float) -> Instance:
 
 def outer(one: Instance) -> Any:
     """Algorithm 1 of an instance."""
-    assert isinstance(one.algorithm, LocalizedOutputPert)
-    return one.algorithm.outer()
+    return one.algorithm.outer() if isinstance(one.algorithm, LocalizedOutputPert) else one.algorithm
 
 
 WRONG: Mapping[str, Mutant] = {
@@ -161,8 +171,10 @@ WRONG: Mapping[str, Mutant] = {
     "a cap of a quarter of the exponent": quarter_power,
 }
 WRONG_IN_D: Mapping[str, Mutant] = {
-    "the first phase alone": first_phase, "a cap without d": no_dimension, "λ_1 without d": weights_of_a_line,
-}  # fmt: skip
+    "the first phase alone": first_phase,
+    "a cap without d": no_dimension,
+    "λ_1 times d^(1/4)": heavy_in_d,
+}
 
 
 # The baseline --------------------------------------------------------------------------------------------------------
@@ -233,3 +245,78 @@ def _share(one: Instance) -> float:
 
 
 WRONG_DESCENT: Mapping[str, Mutant] = {"C with the exponent 1/k": steep_cap, "√T steps": few_steps}
+
+
+# Selections on a line
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The risk of Algorithm 1 on rare spikes around a solver that selects a point, by the law of its choice.
+
+    Attributes:
+        select: (stages of the block, slope of the clipped losses, their centre, generator) -> points, (trials, J).
+    """
+
+    select: Callable[[Sequence[Any], Array, Array, Rng], Array]
+    trials: int
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        work, trials = instance.work, max(100, self.trials // 8) if pilot else self.trials
+        rng = seeds.stream(seed, "selected", *key, pilot)
+        w = np.zeros((trials, 1))
+        rows = instance.algorithm.schedule(instance.problem, instance.n).phases
+        for _, stages in itertools.groupby(rows, key=lambda row: row.t):
+            (*_, last) = found = list(stages)
+            counts = rng.multinomial(last.records, work.probabilities, size=(trials, last.blocks))
+            slope = counts @ np.clip(work.atoms[:, 0], -last.C, last.C) / last.records
+            w = geometric_aggregation(self.select(found, slope, w, rng)[:, :, None])
+        return statistic(np.asarray(work.excess_risk(w)), self.quantile)
+
+
+def on_a_net(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> Array:
+    """EM-PGM on [-1/2, 1/2]: as γ = 1/λ for linear losses, the score is λ times the distance to the minimiser."""
+    (stage,) = stages
+    count = net_size(1.0, stage.radius, 1)
+    step = 1 / (count - 1)
+    place = (np.clip(centre - slope / stage.lambda_, -0.5, 0.5) + 0.5) / step
+    rate = stage.lambda_ * step / stage.noise
+    below = np.floor(place)  # the points 0, …, below, and above them the others: two geometric laws, both cut off
+    left, right = below + 1, count - 1 - below
+    mass = [
+        np.exp(-rate * off) * -np.expm1(-rate * many)
+        for off, many in ((place - below, left), (below + 1 - place, right))
+    ]
+    down = rng.random(place.shape) * (mass[0] + mass[1]) < mass[0]
+    many = np.where(down, left, right)
+    jump = np.floor(-np.log1p(rng.random(place.shape) * np.expm1(-rate * many)) / rate)
+    return np.asarray(np.where(down, below - jump, below + 1 + jump) * step - 0.5)
+
+
+def in_a_ball(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> Array:
+    """Algorithm 7 on [-1/2, 1/2]: the noise of Algorithm 2, then a normal law cut off at the ends of its ball."""
+    first, second = stages
+    noisy = np.clip(centre - slope / first.lambda_, -0.5, 0.5) + rng.laplace(scale=first.noise, size=slope.shape)
+    middle = np.clip(noisy, -0.5, 0.5)
+    low, high = np.maximum(middle - first.radius, -0.5), np.minimum(middle + first.radius, 0.5)
+    best, deviation = centre - slope / second.lambda_, np.sqrt(second.noise / second.lambda_)
+    a, b = (low - best) / deviation, (high - best) / deviation
+    turned = a + b < 0  # so that what is left of the law lies in its upper tail
+    a, b = np.where(turned, -b, a), np.where(turned, -a, b)
+    share = rng.random(slope.shape)
+    tail = np.logaddexp(np.log(share) + scipy.special.log_ndtr(-a), np.log1p(-share) + scipy.special.log_ndtr(-b))
+    normal = -scipy.special.ndtri_exp(tail)
+    return np.asarray(np.clip(best + deviation * np.where(turned, -normal, normal), low, high))
+
+
+def selections(
+    *, n: int, epsilon: float, p: float, theta: float, k: float, erm: PrivateErm, resolution: float
+) -> Instance:
+    """Algorithm 1 around such a solver on rare spikes; linear losses have the smoothness H = 0."""
+    work = RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta)
+    algorithm = PopLocalize(erm=erm, blocks=BLOCKS, c_erm=1.0, resolution=resolution)
+    told = problem(work, epsilon)
+    weights = [weight for _, _, _, weight, _ in algorithm.phases(told, n)]
+    at = {**symbols(n, epsilon, k, 1), "H": 0.0, "lambda_max": weights[-1]}
+    return Instance(algorithm, work, told, n, at)
