@@ -44,7 +44,7 @@ from .cases import (
     problem,
     selected,
 )
-from .scaling import SPIKES, Selected, first_phase, heavy_in_budget, on_a_net, selections
+from .scaling import SPIKES, OnTheLine, first_phase, heavy_in_budget, on_a_net, selections
 
 
 def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
@@ -440,7 +440,7 @@ settings_of_algorithm_5 = settings(
 
 # Theorem E.2, its rate -----------------------------------------------------------------------------------
 
-NETS = by_size(Selected(on_a_net, 1200, 1 - DELTA), Selected(on_a_net, 4000, 1 - DELTA))
+NETS = by_size(OnTheLine(on_a_net, 1200, 1 - DELTA), OnTheLine(on_a_net, 4000, 1 - DELTA))
 WRONG: dict[str, Mutant] = {"the first phase alone": first_phase, "λ_1 times (nε)^(1/4)": heavy_in_budget}
 # A wrong cap is no mutant here: the net follows it, and has too many points or none.
 
@@ -471,7 +471,7 @@ def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float) -> Instanc
 def choice_from_a_net_in_closed_form(context: Context, *, p: float) -> Verdict:
     """What measures the risk agrees with the selection by its scores, on drawn records."""
     one = selections(n=36_000, epsilon=1.0, p=p, theta=0.1, k=2.0, erm=EMPGM(k=2.0), resolution=1e-2)
-    return admitted(Selected(on_a_net, 20_000, 1 - DELTA), one, context.scale(400, 2000), context)
+    return admitted(OnTheLine(on_a_net, 20_000, 1 - DELTA), one, context.scale(400, 2000), context)
 
 
 in_more_dimensions = unmeasured(

@@ -51,7 +51,7 @@ from .cases import (
     told,
     wide,
 )
-from .scaling import SPIKES, WRONG, Selected, in_a_ball, selections
+from .scaling import SPIKES, WRONG, OnTheLine, in_a_ball, selections
 
 EVALUATORS = {"exact": "exact evaluator", "alg-6": "Algorithm 6 as evaluator"}
 
@@ -440,7 +440,7 @@ settings_of_algorithm_7 = settings(
 
 # Theorem F.6, its rate -----------------------------------------------------------------------------------
 
-GIBBS = by_size(Selected(in_a_ball, 1200, 1 - DELTA), Selected(in_a_ball, 4000, 1 - DELTA))
+GIBBS = by_size(OnTheLine(in_a_ball, 1200, 1 - DELTA), OnTheLine(in_a_ball, 4000, 1 - DELTA))
 
 
 @scaling(
@@ -468,7 +468,7 @@ def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float) -> Instanc
 def gibbs_law_in_closed_form(context: Context, *, p: float) -> Verdict:
     """What measures the risk agrees with the selection among 2048 cells, on drawn records."""
     one = selections(n=18 * 10**4, epsilon=1.0, p=p, theta=0.05, k=2.0, erm=LocalizedApproxEM(k=2.0), resolution=1e-9)
-    return admitted(Selected(in_a_ball, 20_000, 1 - DELTA), one, context.scale(200, 800), context)
+    return admitted(OnTheLine(in_a_ball, 20_000, 1 - DELTA), one, context.scale(200, 800), context)
 
 
 in_more_dimensions = unmeasured(

@@ -17,7 +17,7 @@ from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm
 from dpcheck.algorithms.pure_heavy_tails.exponential import net_size
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.checks import by_size, together
-from dpcheck.harness.scaling import Drawn, Family, Instance, Risk, geometric
+from dpcheck.harness.scaling import Family, Instance, Risk, geometric
 from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Array, Constants, Problem, Rng
@@ -27,11 +27,12 @@ from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import BLOCKS, DELTA, practical, problem
 
-LITTLE = together("k epsilon", (2.0, 2.0**-8), (4.0, 2.0**-30))
+LITTLE = together("k epsilon", (2.0, 2.0**-16), (4.0, 2.0**-30))
 """Budgets at which privacy costs most, by far, from n = 2^52 on."""
-WORST = by_size(Drawn(1200, 200, 1 - DELTA), Drawn(4000, 400, 1 - DELTA))
-SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 10), theta=geometric(1.0, 1 / 16, 8))
+SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 13), theta=geometric(1.0, 1 / 16, 8))
 """Rare spikes with G_k = 1, their chance and their imbalance: neither n nor the algorithm enters."""
+FEW = Family.of(mirrored=True, p=geometric(0.999, 1 / 256, 5), theta=geometric(1.0, 1 / 16, 8))
+"""Fewer of them, for many blocks."""
 FREQUENT = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 4), theta=geometric(1.0, 1 / 4, 16))
 """The same with fewer chances and more imbalances, for the term that privacy has no part in."""
 CONES = Family.of(mirrored=True, p=geometric(0.999, 1 / 64, 7), distance=geometric(0.5, 1 / 4, 6))
@@ -47,6 +48,14 @@ def spikes(*, n: int, epsilon: float, p: float, theta: float, k: float, solver: 
 def symbols(n: int, epsilon: float, k: float, d: int) -> dict[str, float]:
     """Of the order of the risk, on a class with D = G_k = 1."""
     return {"n": n, "epsilon": epsilon, "k": k, "G_k": 1.0, "G_2": 1.0, "D": 1.0, "d": d, "beta": DELTA}
+
+
+def as_proved(*, n: int, epsilon: float, p: float, theta: float, k: float) -> Instance:
+    """The printed algorithm with every constant that is proved, on a member."""
+    work = RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta)
+    algorithm, told = LocalizedOutputPert(k=k), problem(work, epsilon)
+    blocks = algorithm.outer().repetitions(told, n)
+    return Instance(algorithm, work, told, n, {**symbols(n, epsilon, k, 1), "G_1": 1.0, "J": blocks})
 
 
 @dataclass(frozen=True)
@@ -247,32 +256,59 @@ def _share(one: Instance) -> float:
 WRONG_DESCENT: Mapping[str, Mutant] = {"C with the exponent 1/k": steep_cap, "√T steps": few_steps}
 
 
-# Selections on a line
+# Solvers on a line
 
 
 @dataclass(frozen=True)
-class Selected:
-    """The risk of Algorithm 1 on rare spikes around a solver that selects a point, by the law of its choice.
+class OnTheLine:
+    """The risk of Algorithm 1 on rare spikes, by the law of a solver's answer to the slope of a block's clipped losses.
 
     Attributes:
-        select: (stages of the block, slope of the clipped losses, their centre, generator) -> points, (trials, J).
+        answer: (stages of the block, slopes, their centre, generator) -> points, (trials, J).
     """
 
-    select: Callable[[Sequence[Any], Array, Array, Rng], Array]
+    answer: Callable[[Sequence[Any], Array, Array, Rng], Array]
     trials: int
     quantile: float | None = None
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
         work, trials = instance.work, max(100, self.trials // 8) if pilot else self.trials
-        rng = seeds.stream(seed, "selected", *key, pilot)
+        rng = seeds.stream(seed, "on the line", *key, pilot)
         w = np.zeros((trials, 1))
         rows = instance.algorithm.schedule(instance.problem, instance.n).phases
         for _, stages in itertools.groupby(rows, key=lambda row: row.t):
             (*_, last) = found = list(stages)
             counts = rng.multinomial(last.records, work.probabilities, size=(trials, last.blocks))
             slope = counts @ np.clip(work.atoms[:, 0], -last.C, last.C) / last.records
-            w = geometric_aggregation(self.select(found, slope, w, rng)[:, :, None])
+            w = aggregated(self.answer(found, slope, w, rng))[:, None]
         return statistic(np.asarray(work.excess_risk(w)), self.quantile)
+
+
+def aggregated(points: Array) -> Array:
+    """`geometric_aggregation` of (trials, J) numbers, by windows of a majority of them in order."""
+    order, half = points.argsort(axis=1), points.shape[1] // 2
+    x = np.take_along_axis(points, order, axis=1)
+    radius, starts = np.full_like(x, np.inf), x.shape[1] - half
+    for place in range(half + 1):
+        centre = slice(place, place + starts)
+        reach = np.maximum(x[:, centre] - x[:, :starts], x[:, half:] - x[:, centre])
+        radius[:, centre] = np.minimum(radius[:, centre], reach)
+    first = np.where(radius == radius.min(axis=1, keepdims=True), order, order.shape[1]).min(axis=1)  # often two tie
+    return np.asarray(points[np.arange(len(points)), first])
+
+
+def perturbed(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> Array:
+    """Output perturbation on [-1/2, 1/2], in one stage or in the two of Algorithm 4."""
+    (*first, last) = stages
+    best, low, high = np.clip(centre - slope / last.lambda_, -0.5, 0.5), np.full_like(slope, -0.5), 0.5
+    for stage in first:
+        middle = np.clip(best + rng.laplace(scale=stage.noise, size=slope.shape), -0.5, 0.5)
+        low, high = np.maximum(middle - stage.radius, -0.5), np.minimum(middle + stage.radius, 0.5)
+    noisy = np.clip(best, low, high) + rng.laplace(scale=last.noise, size=slope.shape)
+    return np.asarray(np.clip(noisy, low, high))
+
+
+PERTURBED = by_size(OnTheLine(perturbed, 4_000, 1 - DELTA), OnTheLine(perturbed, 20_000, 1 - DELTA))
 
 
 def on_a_net(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> Array:
