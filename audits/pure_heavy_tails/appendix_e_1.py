@@ -17,7 +17,6 @@ from dpcheck.harness import accuracy, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
-from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import BallRecords, BoxRecords
 from dpcheck.harness.selection import selection_verdict
 from dpcheck.harness.sensitivity import Certificate
@@ -44,7 +43,7 @@ from .cases import (
     problem,
     selected,
 )
-from .scaling import SPIKES, OnTheLine, first_phase, heavy_in_budget, on_a_net, selections
+from .scaling import NETS, SPIKES, WRONG_WEIGHTS, OnTheLine, on_a_net, selections
 
 
 def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:
@@ -440,13 +439,11 @@ settings_of_algorithm_5 = settings(
 
 # Theorem E.2, its rate -----------------------------------------------------------------------------------
 
-NETS = by_size(OnTheLine(on_a_net, 1200, 1 - DELTA), OnTheLine(on_a_net, 4000, 1 - DELTA))
-WRONG: dict[str, Mutant] = {"the first phase alone": first_phase, "λ_1 times (nε)^(1/4)": heavy_in_budget}
 # A wrong cap is no mutant here: the net follows it, and has too many points or none.
 
 
 @scaling(
-    "pure_heavy_tails/thm-e-2", variable="n", part="private", family=SPIKES, engine=NETS, mutants=WRONG,
+    "pure_heavy_tails/thm-e-2", variable="n", part="private", family=SPIKES, engine=NETS, mutants=WRONG_WEIGHTS,
     series={"k": by_size((2.0,), (2.0, 3.0))},
     sizes=by_size(powers(2, range(53, 62, 4)), powers(2, range(53, 62, 2))),
 )  # fmt: skip
@@ -459,7 +456,7 @@ def excess_risk_in_n(*, n: int, p: float, theta: float, k: float) -> Instance:
 
 
 @scaling(
-    "pure_heavy_tails/thm-e-2", variable="epsilon", part="private", family=SPIKES, engine=NETS, mutants=WRONG,
+    "pure_heavy_tails/thm-e-2", variable="epsilon", part="private", family=SPIKES, engine=NETS, mutants=WRONG_WEIGHTS,
     sizes=by_size(powers(2, range(-45, -36, 4)), powers(2, range(-45, -36, 2))),
 )  # fmt: skip
 def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float) -> Instance:
@@ -470,7 +467,7 @@ def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float) -> Instanc
 @check("pure_heavy_tails/thm-e-2", kind="accuracy", grid={"p": (0.01, 0.1)})
 def choice_from_a_net_in_closed_form(context: Context, *, p: float) -> Verdict:
     """What measures the risk agrees with the selection by its scores, on drawn records."""
-    one = selections(n=36_000, epsilon=1.0, p=p, theta=0.1, k=2.0, erm=EMPGM(k=2.0), resolution=1e-2)
+    one = selections(n=360_000, epsilon=1.0, p=p, theta=0.1, k=2.0, erm=EMPGM(k=2.0), resolution=1e-3)
     return admitted(OnTheLine(on_a_net, 20_000, 1 - DELTA), one, context.scale(400, 2000), context)
 
 

@@ -35,7 +35,7 @@ FEW = Family.of(mirrored=True, p=geometric(0.999, 1 / 256, 5), theta=geometric(1
 """Fewer of them, for many blocks."""
 FREQUENT = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 4), theta=geometric(1.0, 1 / 4, 16))
 """The same with fewer chances and more imbalances, for the term that privacy has no part in."""
-CONES = Family.of(mirrored=True, p=geometric(0.999, 1 / 64, 7), distance=geometric(0.5, 1 / 4, 6))
+CONES = Family.of(mirrored=True, p=geometric(0.999, 1 / 64, 7), distance=geometric(0.5, 1 / 4, 8))
 """Weights with G_k = 1 on the distance to a point, by their chance and by how far from the start it lies."""
 
 
@@ -83,8 +83,8 @@ class Axial:
 
     All but the noise lies in the plane of b and the centre, and isotropic noise looks alike from every side: of J
     normal vectors in the d - 2 other dimensions only the triangle of their coordinates along each other matters, whose
-    diagonal is chi. The second stage of Algorithm 4 is run over W: its ball W_0 has a radius of 25 d noise scales of
-    the first stage, which as many Gamma(d) radii leave with a probability far below any that is measured.
+    diagonal is chi. The second stage of Algorithm 4 is run over W: its ball W_0 has a radius of 50 d scales of the
+    noise, which two lengths of law Gamma(d) exceed with a probability far below any that is measured.
     """
 
     trials: int
@@ -308,26 +308,47 @@ def perturbed(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> A
     return np.asarray(np.clip(noisy, low, high))
 
 
-PERTURBED = by_size(OnTheLine(perturbed, 4_000, 1 - DELTA), OnTheLine(perturbed, 20_000, 1 - DELTA))
+PERTURBED = by_size(OnTheLine(perturbed, 3000, 1 - DELTA), OnTheLine(perturbed, 5000, 1 - DELTA))
 
 
 def on_a_net(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> Array:
-    """EM-PGM on [-1/2, 1/2]: as γ = 1/λ for linear losses, the score is λ times the distance to the minimiser."""
+    """EM-PGM on [-1/2, 1/2], smoothed or not, by geometric laws.
+
+    The score is λ times the distance to the minimiser of the linear loss and its ridge, also where that lies beyond an
+    end; but next to that end, where the gradient step leaves the interval, it is the distance to the end over γ.
+    """
     (stage,) = stages
     count = net_size(1.0, stage.radius, 1)
     step = 1 / (count - 1)
-    place = (np.clip(centre - slope / stage.lambda_, -0.5, 0.5) + 0.5) / step
-    rate = stage.lambda_ * step / stage.noise
-    below = np.floor(place)  # the points 0, …, below, and above them the others: two geometric laws, both cut off
-    left, right = below + 1, count - 1 - below
-    mass = [
-        np.exp(-rate * off) * -np.expm1(-rate * many)
-        for off, many in ((place - below, left), (below + 1 - place, right))
-    ]
-    down = rng.random(place.shape) * (mass[0] + mass[1]) < mass[0]
-    many = np.where(down, left, right)
-    jump = np.floor(-np.log1p(rng.random(place.shape) * np.expm1(-rate * many)) / rate)
-    return np.asarray(np.where(down, below - jump, below + 1 + jump) * step - 0.5)
+    far = centre - slope / stage.lambda_
+    side, slow, fast = (
+        np.where(far > 0, -1.0, 1.0),
+        stage.lambda_ * step / stage.noise,
+        step / (stage.step * stage.noise),
+    )
+    place = (side * far + 0.5) / step  # of the minimiser, in steps from the end that it is nearer to
+    below = np.maximum(np.floor(place), -1.0)
+    beyond = np.maximum(-place, 0.0)
+    # Points 0 to `below` fall off to the end; without them there are points next to the end, and then the rest.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = np.clip(np.ceil(beyond * slow / np.maximum(fast - slow, 0.0)), 1.0, count)
+    first = np.where(place >= 0, below + 1, near)
+    inner = np.exp(np.where(place >= 0, -slow * (place - below), 0.0)) * _sum(np.where(place >= 0, slow, fast), first)
+    outer = np.exp(-slow * (first - place)) * _sum(slow, count - first)
+    inside = rng.random(place.shape) * (inner + outer) < inner
+    jump = _geometric(rng, np.where(inside & (place < 0), fast, slow), np.where(inside, first, count - first))
+    chosen = np.where(inside, np.where(place >= 0, below - jump, jump), first + jump)
+    return np.asarray(side * (chosen * step - 0.5))
+
+
+def _sum(rate: Array | float, terms: Array) -> Array:
+    """The sum of e^(-rate j) over so many j from 0 on."""
+    return np.asarray(np.expm1(-rate * terms) / np.expm1(-rate))
+
+
+def _geometric(rng: Rng, rate: Array, terms: Array) -> Array:
+    """One of so many j from 0 on, each of weight e^(-rate j)."""
+    return np.asarray(np.floor(-np.log1p(rng.random(terms.shape) * np.expm1(-rate * terms)) / rate))
 
 
 def in_a_ball(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> Array:
@@ -354,5 +375,9 @@ def selections(
     algorithm = PopLocalize(erm=erm, blocks=BLOCKS, c_erm=1.0, resolution=resolution)
     told = problem(work, epsilon)
     weights = [weight for _, _, _, weight, _ in algorithm.phases(told, n)]
-    at = {**symbols(n, epsilon, k, 1), "H": 0.0, "lambda_max": weights[-1]}
+    at = {**symbols(n, epsilon, k, 1), "H": 0.0, "lambda_max": weights[-1], "tau": work.D / n**0.5}
     return Instance(algorithm, work, told, n, at)
+
+
+NETS = by_size(OnTheLine(on_a_net, 1200, 1 - DELTA), OnTheLine(on_a_net, 4000, 1 - DELTA))
+WRONG_WEIGHTS: Mapping[str, Mutant] = {"the first phase alone": first_phase, "λ_1 times (nε)^(1/4)": heavy_in_budget}
