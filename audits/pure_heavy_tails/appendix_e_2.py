@@ -333,9 +333,10 @@ def smoothed(k: float) -> SmoothedEMPGM:
 
 
 @scaling(
-    "pure_heavy_tails/thm-e-5", variable="n", part="private", family=SPIKES, engine=NETS, mutants=WRONG,
+    "pure_heavy_tails/thm-e-5", variable="n", part="private", family=SPIKES, mutants=WRONG,
+    engine=by_size(OnTheLine(on_a_net, 4000, 1 - DELTA), OnTheLine(on_a_net, 12_000, 1 - DELTA)),
     series={"case": by_size(LITTLE[:1], LITTLE)},
-    sizes=by_size(powers(2, range(52, 63, 5)), powers(2, range(52, 63, 2))),
+    sizes=by_size(powers(2, range(52, 63, 5)), powers(2, range(53, 63, 3))),
 )  # fmt: skip
 def excess_risk_in_n(*, n: int, p: float, theta: float, k: float, epsilon: float) -> Instance:
     """Smoothed EM-PGM inside Algorithm 1 on all rare spikes, its choice from the net in closed form."""
