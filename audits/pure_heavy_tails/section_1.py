@@ -80,7 +80,7 @@ RUNS: dict[str, Any] = {
 
 
 @scaling(
-    LABEL, variable="n", series={"k": by_size((4.0,), (4.0, 8.0))},
+    LABEL, variable="n", series={"k": by_size((4.0,), (3.0, 4.0))},
     sizes=by_size(powers(2, range(37, 42, 2)), powers(2, range(37, 42))), **RUNS,
 )  # fmt: skip
 def baseline_risk_in_n(*, n: int, p: float, k: float) -> Instance:

@@ -186,7 +186,7 @@ def target_at_a_large_budget(context: Context, *, epsilon: int) -> Verdict:
 
 LEVEL = 0.7
 """Probability with which a solver is to meet (6)."""
-RARE = Family.of(p=geometric(0.999, 1 / 16, 11))
+RARE = Family.of(p=geometric(0.999, 1 / 16, 14))
 """Chances of a weight with G_k = 1, the same at every m."""
 
 
