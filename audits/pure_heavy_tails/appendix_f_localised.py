@@ -464,7 +464,7 @@ def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float) -> Instanc
     return selections(n=2**62, epsilon=epsilon, p=p, theta=theta, k=2.0, erm=erm, resolution=1e-9)
 
 
-@check("pure_heavy_tails/thm-f-6", kind="accuracy", grid={"p": (0.1, 0.9)})
+@check("pure_heavy_tails/thm-f-6", kind="accuracy", grid={"p": (0.1, 0.9)}, expect="consistent")
 def gibbs_law_in_closed_form(context: Context, *, p: float) -> Verdict:
     """What measures the risk agrees with the selection among 2048 cells, on drawn records."""
     one = selections(n=18 * 10**4, epsilon=1.0, p=p, theta=0.05, k=2.0, erm=LocalizedApproxEM(k=2.0), resolution=1e-9)

@@ -17,7 +17,7 @@ from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm
 from dpcheck.algorithms.pure_heavy_tails.exponential import net_size
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.checks import by_size, together
-from dpcheck.harness.scaling import Family, Instance, Risk, geometric
+from dpcheck.harness.scaling import Axis, Family, Instance, Risk, geometric
 from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Array, Constants, Problem, Rng
@@ -35,7 +35,9 @@ FEW = Family.of(mirrored=True, p=geometric(0.999, 1 / 256, 5), theta=geometric(1
 """Fewer of them, for many blocks."""
 FREQUENT = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 4), theta=geometric(1.0, 1 / 4, 16))
 """The same with fewer chances and more imbalances, for the term that privacy has no part in."""
-CONES = Family.of(mirrored=True, p=geometric(0.999, 1 / 64, 7), distance=geometric(0.5, 1 / 4, 8))
+AWAY = Axis((*(0.5 / 4**i for i in range(6)), 1e-9), closed=(True, True))
+"""From the boundary to the start itself: both are ends of the class."""
+CONES = Family.of(mirrored=True, p=geometric(0.999, 1 / 64, 7), distance=AWAY)
 """Weights with G_k = 1 on the distance to a point, by their chance and by how far from the start it lies."""
 
 

@@ -110,7 +110,7 @@ def baseline_risk_in_d(*, d: int, p: float) -> Instance:
     return slopes(n=2**40, d=d, epsilon=2.0**-20, p=p, k=4.0)
 
 
-@check(LABEL, kind="accuracy", grid={"dimension": (1, 3)})
+@check(LABEL, kind="accuracy", grid={"dimension": (1, 3)}, expect="consistent")
 def descent_along_and_across(context: Context, *, dimension: int) -> Verdict:
     """What measures the risk of the baseline agrees with drawn records and noise."""
     one = slopes(n=2**8 * dimension, d=dimension, epsilon=1.0, p=0.25, k=2.0)

@@ -203,14 +203,14 @@ def risk_at_proved_constants(*, n: int, p: float, theta: float) -> Instance:
     return as_proved(n=n, epsilon=2.0**-16, p=p, theta=theta, k=2.0)
 
 
-@check("pure_heavy_tails/thm-3-1@derived", kind="accuracy", grid={"solver": ("single", "double")})
+@check("pure_heavy_tails/thm-3-1@derived", kind="accuracy", grid={"solver": ("single", "double")}, expect="consistent")
 def perturbation_on_the_line(context: Context, *, solver: str) -> Verdict:
     """What measures the risk on a line agrees with drawn runs of Algorithm 4 and of its one-stage repair."""
     one = spikes(n=2**30, epsilon=2.0**-8, p=0.01, theta=0.01, k=2.0, solver=solver)
     return admitted(OnTheLine(perturbed, 20_000, 1 - DELTA), one, context.scale(1000, 4000), context)
 
 
-@check("pure_heavy_tails/thm-3-1", kind="accuracy", grid={"p": (1e-2, 1e-5)})
+@check("pure_heavy_tails/thm-3-1", kind="accuracy", grid={"p": (1e-2, 1e-5)}, expect="consistent")
 def few_dimensions_stand_for_many(context: Context, *, p: float) -> Verdict:
     """What measures the risk in d dimensions agrees with drawn records and noise in 16 of them."""
     one = cones(n=2**40, d=16, epsilon=2.0**-8, p=p, distance=0.25, k=2.0)
