@@ -31,7 +31,7 @@ LITTLE = together("k epsilon", (2.0, 2.0**-16), (4.0, 2.0**-30))
 """Budgets at which privacy costs most, by far, from n = 2^52 on."""
 SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 13), theta=geometric(1.0, 1 / 16, 8))
 """Rare spikes with G_k = 1, their chance and their imbalance: neither n nor the algorithm enters."""
-FEW = Family.of(mirrored=True, p=geometric(0.999, 1 / 256, 5), theta=geometric(1.0, 1 / 16, 8))
+FEW = Family.of(mirrored=True, p=geometric(0.999, 1 / 256, 7), theta=geometric(1.0, 1 / 16, 8))
 """Fewer of them, for many blocks."""
 FREQUENT = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 4), theta=geometric(1.0, 1 / 4, 16))
 """The same with fewer chances and more imbalances, for the term that privacy has no part in."""
