@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
-from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
-from dpcheck.harness.controls import conclude
 from dpcheck.harness.replay import Case, changed_record
+from dpcheck.harness.scaling import Instance, admitted, powers, scaling
 from dpcheck.privacy import PureDP
 from dpcheck.verdicts import Verdict, holds, refuted
 
 from .cases import (
-    CONTROLS,
+    DELTA,
     PLANNED,
     as_printed,
-    coarse,
     far_answers,
     onto_ball,
     opposite_spikes,
@@ -30,8 +29,8 @@ from .cases import (
     small,
     told,
     wide,
-    worst_of,
 )
+from .scaling import SLOPES, WRONG_DESCENT, Straight, slopes
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
 
@@ -73,17 +72,49 @@ def steps_share_the_budget(context: Context, *, n: int, epsilon: float) -> Verdi
     return slack_verdict(schedule, found, {"gradient": 2.0 / n}, epsilon, because, case=told)
 
 
-@check(
-    LABEL,
-    kind="rate",
-    grid={"k": by_size([2.0], [2.0, 4.0]), "n": by_size([2**j for j in (8, 10, 12)], [2**j for j in range(8, 15)])},
-    conclude=conclude("n", CONTROLS, axis="0.9-quantile of the excess risk"),
-    expect=("consistent", "undecided"),
-)
-def baseline_risk_in_n(context: Context, *, k: float, n: int) -> dict[str, float]:
-    """The baseline's worst risk over the class of rare spikes falls at half of the exponent of localisation."""
-    order = stated(LABEL, D=1.0, G_k=1.0, d=1, n=n, epsilon=1.0, k=k)
-    return worst_of(context, NoisyClippedSubgradient(k=k), n, 1.0, k, order, context.scale(100, 300), family=coarse)
+RUNS: dict[str, Any] = {
+    "family": SLOPES,
+    "mutants": WRONG_DESCENT,
+    "engine": by_size(Straight(400, 1 - DELTA), Straight(800, 1 - DELTA)),
+}
+
+
+@scaling(
+    LABEL, variable="n", series={"k": by_size((4.0,), (3.0, 4.0))},
+    sizes=by_size(powers(2, range(37, 42, 2)), powers(2, range(37, 42))), **RUNS,
+)  # fmt: skip
+def baseline_risk_in_n(*, n: int, p: float, k: float) -> Instance:
+    """The baseline's worst risk over linear losses falls at half of the exponent of localisation; epsilon = 2^-20.
+
+    In 256 dimensions, where few trials tell much; T is 2^9 to 2^13.
+    """
+    return slopes(n=n, d=256, epsilon=2.0**-20, p=p, k=k)
+
+
+@scaling(
+    LABEL, variable="epsilon",
+    sizes=by_size(powers(2, range(-24, -19, 2)), powers(2, range(-24, -19))), **RUNS,
+)  # fmt: skip
+def baseline_risk_in_epsilon(*, epsilon: float, p: float) -> Instance:
+    """The same in epsilon, at n = 2^41 and k = 4."""
+    return slopes(n=2**41, d=256, epsilon=epsilon, p=p, k=4.0)
+
+
+@scaling(
+    LABEL, variable="d", family=SLOPES, mutants=WRONG_DESCENT,
+    engine=by_size(Straight(300, 1 - DELTA), Straight(800, 1 - DELTA)),
+    sizes=by_size(powers(2, range(7, 10)), powers(2, range(6, 10))),
+)  # fmt: skip
+def baseline_risk_in_d(*, d: int, p: float) -> Instance:
+    """It grows in d so, too; n epsilon = 2^20 and k = 4."""
+    return slopes(n=2**40, d=d, epsilon=2.0**-20, p=p, k=4.0)
+
+
+@check(LABEL, kind="accuracy", grid={"dimension": (1, 3)}, expect="consistent")
+def descent_along_and_across(context: Context, *, dimension: int) -> Verdict:
+    """What measures the risk of the baseline agrees with drawn records and noise."""
+    one = slopes(n=2**8 * dimension, d=dimension, epsilon=1.0, p=0.25, k=2.0)
+    return admitted(Straight(40_000, 1 - DELTA), one, context.scale(1000, 4000), context)
 
 
 @check(LABEL, kind="accuracy", grid={"d": (1, 3)})

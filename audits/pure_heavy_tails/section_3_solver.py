@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from dpcheck.algorithms.pure_heavy_tails import Constant, DoubleOutputPert, StructuredDoubleOutputPert
+from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, StructuredDoubleOutputPert
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.checks import Context, by_size, check
@@ -17,17 +18,19 @@ from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import Ball, BallIntersection
-from dpcheck.harness import risk, runtime
-from dpcheck.harness.controls import conclude
+from dpcheck.harness import runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Family, Instance, Risk, geometric, powers, scaling
+from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Read, Sample
+from dpcheck.interfaces import Array, Read, Sample
 from dpcheck.solvers import Task, certified
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs, refuted
-from dpcheck.workloads.amplitudes import Pareto
+from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.median import WeightedMedian
+from dpcheck.workloads.radial import RadialHeavyTail
 
 from .cases import (
     NO_MAPPING,
@@ -48,6 +51,7 @@ from .cases import (
     told,
     wide,
 )
+from .scaling import LITTLE, quarter_power
 from .section_2_3 import MOST, SOLVERS, WEIGHTS_OF, searched
 
 UNIT = {"C": 2.0, "lambda_": 1.0, "epsilon": 1.0}
@@ -180,27 +184,51 @@ def target_at_a_large_budget(context: Context, *, epsilon: int) -> Verdict:
     return refuted_by(context.label, "prop_3_2_budget", epsilon=epsilon, m=10**6, D=10, lambda_=1, c_erm=48)
 
 
-RARITIES = tuple(0.999 / 16**i for i in range(8))
-"""Probabilities of a non-zero weight, the same at every m."""
+LEVEL = 0.7
+"""Probability with which a solver is to meet (6)."""
+RARE = Family.of(p=geometric(0.999, 1 / 16, 14))
+"""Chances of a weight with G_k = 1, the same at every m."""
 
 
-@check(
-    "pure_heavy_tails/prop-3-2",
-    kind="rate",
-    grid={"k": by_size([2.0], [2.0, 4.0]), "m": by_size([2**12, 2**16, 2**20], [2**j for j in range(8, 29, 4)])},
-    conclude=conclude("m", ("the start",), axis="0.75-quantile of the distance"),
-    expect=("consistent", "undecided"),
-)
-def distance_in_m(context: Context, *, k: float, m: int) -> dict[str, float]:
+@dataclass(frozen=True)
+class Displacements(RadialHeavyTail):
+    """Weights on |w - b|, where a point is judged by its distance to the regularised minimiser of m records, λ = 1."""
+
+    m: int = 1
+
+    def excess_risk(self, w: Array) -> Array:
+        """The 0.7-quantile of that distance over 999 data sets, the same for every point."""
+        spikes = np.random.default_rng(0).binomial(self.m, self.weights.p, size=999)
+        moved = np.minimum(spikes / self.m * self.weights.size, self.b[0])
+        return np.asarray(np.quantile(np.abs(w - moved), LEVEL, axis=1))
+
+
+@dataclass(frozen=True)
+class Distances:
+    """A quantile of the distance to the regularised minimiser of the same records, by drawn counts."""
+
+    trials: int
+    quantile: float = LEVEL
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        context = Context("pure_heavy_tails/prop-3-2", "distance", {"pilot": pilot}, seed=seed)
+        trials, epsilon = self.trials // 4 if pilot else self.trials, instance.at["epsilon"]
+        found = distances(context, instance.algorithm, instance.work, epsilon, instance.n, trials, *key)
+        return statistic(found, self.quantile)
+
+
+@scaling(
+    "pure_heavy_tails/prop-3-2", variable="m", part="private", family=RARE,
+    engine=by_size(Distances(1200), Distances(4000)),
+    mutants={"a cap of a quarter of the exponent": quarter_power},
+    series={"case": by_size(LITTLE[:1], LITTLE)},
+    sizes=by_size(powers(2, range(40, 53, 6)), powers(2, range(40, 53, 3))),
+)  # fmt: skip
+def distance_in_m(*, m: int, p: float, k: float, epsilon: float) -> Instance:
     """The distance of Algorithm 4 to the regularised minimiser, on the worst weights of a grid, falls in m like (6)."""
-    bound = stated("pure_heavy_tails/prop-3-2@derived", G_k=1.0, lambda_=1.0, d=1, m=m, epsilon=1.0, k=k)
-    rows, start = [], 0.0
-    for p in RARITIES:
-        work = radial_spikes(1, k, m, 1.0, p * m)  # of probability p
-        values = distances(context, DoubleOutputPert(k=k), work, 1.0, m, context.scale(300, 4000), p)
-        rows.append(risk.quantile_summary(values, 0.75, bound))
-        start = max(start, float(np.quantile(distances(context, Constant(), work, 1.0, m, 300, p), 0.75)))
-    return {**max(rows, key=lambda row: row["mean"]), "the start": start, "exponent": -(1 - 1 / k)}
+    work = Displacements(b=(400.0,), D=1000.0, weights=Spike.of_moment(1.0, k, p), m=m)
+    at = {"m": m, "epsilon": epsilon, "k": k, "G_k": 1.0, "G_2": 1.0, "d": 1, "lambda": 1.0}
+    return Instance(DoubleOutputPert(k=k), work, problem(work, epsilon), m, at)
 
 
 # Time ---------------------------------------------------------------------------------------------------------------

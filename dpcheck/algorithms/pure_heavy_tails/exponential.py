@@ -75,10 +75,12 @@ class EMPGM(PrivateErm):
     Attributes:
         gamma: step γ; None for 1/(λ + H).
         eta: radius of the net; None for Cd/(εn(λ + H)).
+        largest_net: a plan with more points is refused, for they are held at once.
     """
 
     gamma: float | None = None
     eta: float | None = None
+    largest_net: float = LARGEST_NET
 
     label = "pure_heavy_tails/alg-5"
     readings: ClassVar = {"dialled": {"noise_dial": 0.01}}
@@ -107,8 +109,8 @@ class EMPGM(PrivateErm):
             raise Infeasible(
                 self.label, f"a net of radius in (0, D = {D:.3g}]", f"{eta:.3g}", self._smallest_n_for_net(problem, n)
             )
-        if (size := net_size(D, eta, d)) > LARGEST_NET:
-            raise Infeasible(self.label, f"a net of at most {LARGEST_NET:,} points", f"{size:,}")
+        if (size := net_size(D, eta, d)) > self.largest_net:
+            raise Infeasible(self.label, f"a net of at most {self.largest_net:,} points", f"{size:,}")
         sensitivity = 2 * C / n
         coefficient = epsilon / (2 * sensitivity) / self.noise_dial
         stage = Stage(
