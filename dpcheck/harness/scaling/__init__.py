@@ -3,7 +3,8 @@
 * `terms`: which term of a claim's order leads, and with which exponent.
 * `families`: the class as an immutable grid; `controls`: outputs that read no data, on the same members.
 * `engines`: drawn records and counts; `line`: the law of an iterate in one dimension without records; `affine`: phases
-  of averaged descent on quadratics, in closed form but for the noise.
+  of averaged descent on quadratics, in closed form but for the noise;
+  `wide`: accelerated descent on them, by second moments alone.
 * `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
 """
 
@@ -15,8 +16,10 @@ from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
 from dpcheck.harness.scaling.rows import Row, scaling
 from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
+from dpcheck.harness.scaling.wide import Accelerating, Wide
 
 __all__ = [
+    "Accelerating",
     "Affine",
     "Axis",
     "Drawn",
@@ -30,6 +33,7 @@ __all__ = [
     "Risk",
     "Row",
     "Series",
+    "Wide",
     "Word",
     "admitted",
     "averaged_descent",

@@ -1,0 +1,159 @@
+"""Noisy accelerated descent on isotropic quadratics in many dimensions, where nothing but inner products is random.
+
+A step of AC-SA takes the two points x and w to mixtures of x, w, the centre c of the regulariser and the minimiser z of
+the sample, plus normal noise in all d directions, and projects w onto a ball. All that happens is in the second moments
+of (x, w, c, z, b), b the minimiser of the population. Where nothing is projected they are exact in every dimension;
+where something is, the norm of w is its root mean square, up to O(1/sqrt d). Steps far from the first of a stage differ
+so little that many are one power of a matrix: 1e12 steps cost as much as 500.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpcheck.errors import InvalidInput
+from dpcheck.harness.scaling.engines import Instance, Risk
+from dpcheck.interfaces import Array
+
+X, W, C, Z, B = range(5)
+SETTLED = 0.02
+"""Relative change of a risk with blocks of half the length up to which they count as short enough."""
+
+
+@dataclass(frozen=True)
+class Accelerating:
+    """One phase: stages of AC-SA on curvature |w - z|²/2 + weight |w - c|²/2, c where it begins.
+
+    Attributes:
+        stages: (steps, upsilon) of each.
+        noise: E|ξ|² of a gradient, all coordinates together.
+        sampling: E|z - b|².
+    """
+
+    stages: Sequence[tuple[int, float]]
+    weight: float
+    noise: float
+    sampling: float
+
+
+@dataclass(frozen=True)
+class Wide:
+    """The mean excess risk after such phases of a quadratic with `curvature`, `best` and `radius` of its ball.
+
+    Attributes:
+        phases: of an instance, read off its own schedule.
+        grain: a block of steps is at most so small a part of those before it: of all in a pilot, of half of it nothing
+            may change.
+    """
+
+    phases: Callable[[Instance], Sequence[Accelerating]]
+    grain: int = 4
+    quantile: None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        if pilot:
+            return Risk(self._risk(instance, 1))
+        coarse = self._risk(instance, self.grain)
+        fine = self._risk(instance, 2 * self.grain)
+        if abs(fine - coarse) > SETTLED * fine:
+            raise InvalidInput(
+                f"blocks of steps are too long for {instance.algorithm.label} at n = {instance.n:,}: the risk is "
+                f"{coarse:.6g} with 1/{self.grain} of the steps before them and {fine:.6g} with half of it"
+            )
+        return Risk(fine)
+
+    def _risk(self, instance: Instance, grain: int) -> float:
+        loss = instance.work.each
+        G = np.zeros((5, 5))
+        G[B, B] = loss.best**2
+        for phase in self.phases(instance):
+            G = _begun(G, phase.sampling)
+            for steps, upsilon in phase.stages:
+                G = _stage(G, steps, upsilon, phase, loss.curvature, loss.domain.radius, grain)
+        return float(loss.curvature / 2 * (G[X, X] - 2 * G[X, B] + G[B, B]))
+
+
+def _begun(G: Array, sampling: float) -> Array:
+    """The centre is x, and the sample's minimiser is new."""
+    pick = np.eye(5)[[X, X, X, B, B]]
+    fresh = np.zeros((5, 5))
+    fresh[Z, Z] = sampling
+    return np.asarray(pick @ G @ pick.T + fresh)
+
+
+def _stage(G: Array, steps: int, upsilon: float, phase: Accelerating, curvature: float, radius: float, grain: int) -> Array:
+    """After so many steps of AC-SA from w = x."""
+    pick = np.eye(5)
+    pick[W] = pick[X]
+    G = pick @ G @ pick.T
+    for first, count in _blocks(steps, grain):
+        step = _step(first + (count - 1) / 2, upsilon, phase.weight, curvature, phase.noise)
+        share = _share(G, step, radius)
+        G = _powers(G, *_projected(step, share), count)
+        if count > 1:  # what left the ball within the block comes back
+            G = _inside(G, radius)
+    return G
+
+
+def _blocks(steps: int, grain: int) -> Iterator[tuple[int, int]]:
+    """First step and number of steps, a power of two, of each block."""
+    r = 1
+    while r <= steps:
+        count = 1 << max(0, (min(r // grain, steps - r + 1)).bit_length() - 1)
+        yield r, count
+        r += count
+
+
+Step = tuple[Array, float, float]
+"""w' before projection as a mixture of (x, w, c, z, b), E|noise of it|², and the weight of w' in x'."""
+
+
+def _step(r: float, upsilon: float, weight: float, curvature: float, noise: float) -> Step:
+    """Step r of AC-SA, as in `dpcheck.algorithms.user_level.accelerated`."""
+    a, e = 2 / (r + 1), 4 * upsilon / (r * (r + 1))
+    c, rate = weight / (weight + e), a / (weight + e)
+    middle = np.array([1 - a, a * (1 - a * c), 0, 0, 0]) / (1 - a * a * c)
+    mixture = (a * c - rate * (weight + curvature)) * middle
+    mixture[W] += 1 - a * c
+    mixture[C] += rate * weight
+    mixture[Z] += rate * curvature
+    return mixture, rate**2 * noise, a
+
+
+def _share(G: Array, step: Step, radius: float) -> float:
+    """What projection leaves of w'."""
+    mixture, noise, _ = step
+    squared = float(mixture @ G @ mixture) + noise
+    return min(1.0, radius / math.sqrt(squared)) if squared > 0 else 1.0
+
+
+def _projected(step: Step, share: float) -> tuple[Array, Array]:
+    """The step as a matrix, and the second moments that its noise adds."""
+    mixture, noise, a = step
+    A, Q = np.eye(5), np.zeros((5, 5))
+    A[W] = share * mixture
+    A[X] = a * A[W]
+    A[X, X] += 1 - a
+    Q[W, W] = share**2 * noise
+    Q[X, W] = Q[W, X] = a * Q[W, W]
+    Q[X, X] = a**2 * Q[W, W]
+    return A, Q
+
+
+def _powers(G: Array, A: Array, Q: Array, count: int) -> Array:
+    """After `count` such steps, a power of two."""
+    for _ in range(count.bit_length() - 1):
+        A, Q = A @ A, Q + A @ Q @ A.T
+    return np.asarray(A @ G @ A.T + Q)
+
+
+def _inside(G: Array, radius: float) -> Array:
+    share = np.eye(5)
+    if G[W, W] > radius**2:
+        share[W, W] = radius / math.sqrt(G[W, W])
+    return np.asarray(share @ G @ share)
