@@ -6,6 +6,7 @@
   of averaged descent on quadratics, in closed form but for the noise;
   `wide`: accelerated descent on them, by second moments alone.
 * `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
+* `pairs`: every statement and variable, with its rows or the reason why there are none.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from dpcheck.harness.scaling.affine import Affine, Pull, averaged_descent
 from dpcheck.harness.scaling.engines import Drawn, Engine, Instance, Risk, admitted
 from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
+from dpcheck.harness.scaling.pairs import Pair, pairs
 from dpcheck.harness.scaling.rows import Row, scaling
 from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
 from dpcheck.harness.scaling.wide import Accelerating, Wide
+from dpcheck.unmeasured import unmeasured
 
 __all__ = [
     "Accelerating",
@@ -28,6 +31,7 @@ __all__ = [
     "Instance",
     "Line",
     "Move",
+    "Pair",
     "Pull",
     "Rate",
     "Risk",
@@ -39,7 +43,9 @@ __all__ = [
     "averaged_descent",
     "clipped_mean",
     "geometric",
+    "pairs",
     "powers",
     "rate",
     "scaling",
+    "unmeasured",
 ]
