@@ -14,10 +14,11 @@ from dpcheck.algorithms.user_level import SmoothedERM
 from dpcheck.algorithms.user_level.sizes import smallest_users
 from dpcheck.algorithms.user_level.smoothing import smoothed_gradients, uniform_ball
 from dpcheck.asymptotics import Regime
-from dpcheck.checks import Context, check
+from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.symbolic import agree, at_most, proved
 from dpcheck.symbols import d, epsilon, m, n
 from dpcheck.verdicts import Verdict, combine, differs, holds
@@ -36,6 +37,7 @@ from .cases import (
     risk_verdict,
     stated_each,
 )
+from .scaling import BOWLS, BY_MOMENTS, PATIENT, SMOOTHED, WRONG, accelerated
 
 
 @check("user_level/proc-randomized-smoothing", kind="accuracy", grid={"d": (1, 2, 10)})
@@ -243,3 +245,96 @@ def radius_smoothness_and_bias(context: Context) -> Verdict:
         smooth = stated("user_level/proc-smoothed-alg-3", **{k: v for k, v in values.items() if k != "d"})
         wanted += [stated("user_level/thm-d3@derived", **values), smooth]
     return agree(found, wanted, "L r and beta_r")
+
+
+AS_GENERAL = ("user_level/thm-3-2", "user_level/thm-c3")
+"""The same algorithm; the lemma leaves the constants of T_i and K_i open."""
+SHORT = ("user_level/thm-4-1@risk",)
+
+
+def of_algorithm_3(variable: str, sizes: Any) -> Any:
+    """A row of it."""
+    return scaling(
+        "user_level/lem-d2", variable=variable, sizes=sizes, part="private", family=BOWLS, engine=BY_MOMENTS, mutants=WRONG,
+        also=AS_GENERAL,
+    )  # fmt: skip
+
+
+@of_algorithm_3("n", by_size(powers(10, range(9, 14, 2)), powers(10, range(9, 14, 1))))
+def slope_in_users(*, n: int, curvature: float) -> Instance:
+    """Mean excess risk over n, the worst over bowls of every curvature: whole batches, private at printed constants."""
+    return accelerated(PATIENT, curvature, n=n)
+
+
+@of_algorithm_3("m", by_size(powers(2, range(72, 93, 10)), powers(2, range(72, 93, 5))))
+def slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
+    """The same over m."""
+    return accelerated(PATIENT, curvature, m=m)
+
+
+@of_algorithm_3("d", by_size(powers(2, range(62, 83, 10)), powers(2, range(62, 83, 5))))
+def slope_in_the_dimension(*, d: int, curvature: float) -> Instance:
+    """The same over d."""
+    return accelerated(PATIENT, curvature, d=d)
+
+
+@of_algorithm_3("epsilon", by_size((0.1, 1.0, 10.0), (0.1, 0.3, 1.0, 3.0, 10.0)))
+def slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
+    """The same over epsilon."""
+    return accelerated(PATIENT, curvature, epsilon=epsilon)
+
+
+@of_algorithm_3("L", by_size(powers(2, range(0, 9, 4)), powers(2, range(0, 9, 2))))
+def slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
+    """The same over L, of bowls that are no steeper for it."""
+    return accelerated(PATIENT, curvature, L=L)
+
+
+@of_algorithm_3("D", by_size(powers(2, range(-8, 1, 4)), powers(2, range(-8, 1, 2))))
+def slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
+    """The same over the diameter."""
+    return accelerated(PATIENT, curvature, D=D)
+
+
+def of_smoothed_losses(variable: str, sizes: Any) -> Any:
+    """A row of it."""
+    return scaling(
+        "user_level/thm-d3@risk", variable=variable, sizes=sizes, part="private", family=BOWLS, engine=BY_MOMENTS, mutants=WRONG,
+        also=SHORT,
+    )  # fmt: skip
+
+
+@of_smoothed_losses("n", by_size(powers(10, range(9, 14, 2)), powers(10, range(9, 14, 1))))
+def smoothed_slope_in_users(*, n: int, curvature: float) -> Instance:
+    """Mean excess risk over n, the worst over bowls of every curvature: whole batches, private at printed constants."""
+    return accelerated(SMOOTHED, curvature, n=n)
+
+
+@of_smoothed_losses("m", by_size(powers(2, range(72, 93, 10)), powers(2, range(72, 93, 5))))
+def smoothed_slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
+    """The same over m."""
+    return accelerated(SMOOTHED, curvature, m=m)
+
+
+@of_smoothed_losses("d", by_size(powers(2, range(62, 83, 10)), powers(2, range(62, 83, 5))))
+def smoothed_slope_in_the_dimension(*, d: int, curvature: float) -> Instance:
+    """The same over d."""
+    return accelerated(SMOOTHED, curvature, d=d)
+
+
+@of_smoothed_losses("epsilon", by_size((0.1, 1.0, 10.0), (0.1, 0.3, 1.0, 3.0, 10.0)))
+def smoothed_slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
+    """The same over epsilon."""
+    return accelerated(SMOOTHED, curvature, epsilon=epsilon)
+
+
+@of_smoothed_losses("L", by_size(powers(2, range(0, 9, 4)), powers(2, range(0, 9, 2))))
+def smoothed_slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
+    """The same over L, of bowls that are no steeper for it."""
+    return accelerated(SMOOTHED, curvature, L=L)
+
+
+@of_smoothed_losses("D", by_size(powers(2, range(-8, 1, 4)), powers(2, range(-8, 1, 2))))
+def smoothed_slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
+    """The same over the diameter."""
+    return accelerated(SMOOTHED, curvature, D=D)

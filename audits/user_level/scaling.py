@@ -1,4 +1,4 @@
-"""Algorithms at their printed constants on quadratic bowls, in closed form but for their noise; wrong schedules of them."""
+"""Algorithms at printed constants on quadratic bowls, without records; wrong schedules of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, StronglyConvex
+from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM, StronglyConvex
+from dpcheck.algorithms.user_level.group_privacy import Pass
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.algorithms.user_level.phased import Phase
+from dpcheck.algorithms.user_level.sizes import best_q
 from dpcheck.algorithms.user_level.strongly_convex import Round
 from dpcheck.geometry import Ball
-from dpcheck.harness.scaling import Accelerating, Affine, Family, Instance, Pull, Wide, averaged_descent, geometric
+from dpcheck.harness.scaling import (
+    Accelerating,
+    Affine,
+    Axis,
+    Family,
+    Instance,
+    Pull,
+    Wide,
+    averaged_descent,
+    geometric,
+)
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng
 from dpcheck.privacy import ApproxDP
@@ -84,13 +96,36 @@ def bowl(
     algorithm: Algorithm[Any], n: int, m: int, d: int, curvature: float, *, epsilon: float = 1.0, delta: float = DELTA,
     D: float = 1.0, L: float = 1.0, drawn: bool = False,
 ) -> Instance:  # fmt: skip
-    """A bowl in d dimensions, told to be of smoothness 1; unless records are drawn, its section by a plane is enough."""
+    """A bowl in d dimensions, told to have smoothness 1; unless records are drawn, a plane section of it is enough."""
     d, n, m = int(d), int(n), int(m)
     work = Users(Bowl(curvature, d if drawn else min(d, 2), D, L), m)
     constants = replace(work.constants, d=d, smoothness=lambda p: 1.0)
     told = Problem(constants=constants, privacy=ApproxDP(epsilon, delta), samples_per_user=m)
     at = {"n": n, "m": m, "d": d, "epsilon": epsilon, "delta": delta, "D": D, "L": L}
     return Instance(algorithm, work, told, n, at)
+
+
+def phased(curvature: float, **at: Any) -> Instance:
+    """Algorithm 1 as printed, with what its derived bound asks for."""
+    one = bowl(PhasedSGD(), curvature=curvature, **{"n": 10**32, "m": 10, "d": 4} | at)
+    more = {"p": PhasedSGD().exponent(one.problem, one.n), "q": best_q(one.n)}
+    return replace(one, at={**one.at, **more})
+
+
+def accelerated(algorithm: PhasedERM, curvature: float, **at: Any) -> Instance:
+    """Algorithm 3 where its private term leads: so many dimensions that √d/ε is far above √n."""
+    return bowl(algorithm, curvature=curvature, **{"n": 10**9, "m": 10**24, "d": 10**22, "epsilon": 10.0} | at)
+
+
+def restarted(mu: float, steeper: float, **at: Any) -> Instance:
+    """Restarts of it on losses of that strong convexity, and more."""
+    one = accelerated(PATIENT, mu * steeper, **at)
+    return replace(one.running(StronglyConvex(mu=mu, inner=PATIENT)), at={**one.at, "mu": mu})
+
+
+def baseline(curvature: float, **at: Any) -> Instance:
+    """Group privacy where its private term leads: users of many samples."""
+    return bowl(GroupPrivacy(), curvature=curvature, **{"n": 2**40, "m": 2**44, "d": 100} | at)
 
 
 def phases(one: Instance) -> tuple[Any, ...]:
@@ -135,25 +170,72 @@ def accelerating(one: Instance) -> list[Accelerating]:
 
 
 BY_MOMENTS = Wide(accelerating)
+CONVEX = Family.of(mirrored=True, steeper=Axis((1.0, 16.0), closed=(True, False)))
+"""Bowls of the least curvature that strong convexity allows, and steeper."""
 
 
-class FirstPhase(PhasedSGD):
+PATIENT = PhasedERM(c_steps=4.0)
+"""Four times the steps, for T_i = Θ̃(1 + √(β/λ_i)) leaves a constant open: one is too few for the stages of AC-SA."""
+SMOOTHED = SmoothedERM(c_steps=4.0, c_batch=1e12)
+"""The same on smoothed losses, with all users in every minibatch, as K_i ≳ … allows: no sampled phase is certified."""
+
+
+class OnePhase(PhasedSGD):
     """The first phase alone: no localisation."""
 
     def _phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
         return super()._phases(problem, n)[:1]
 
 
-def without_localisation(one: Instance) -> Instance:
+class OnePass(GroupPrivacy):
+    """The same of the baseline."""
+
+    def rows(self, problem: Problem, n: int) -> tuple[Pass, ...]:
+        return super().rows(problem, n)[:1]
+
+
+class OneSolve(PhasedERM):
+    """The same of Algorithm 3."""
+
+    def rows(self, problem: Problem, n: int) -> tuple[Batches, ...]:
+        return super().rows(problem, n)[:1]
+
+
+class OneSmoothSolve(OneSolve, SmoothedERM):
+    """The same on smoothed losses."""
+
+
+ALONE = {PhasedSGD: OnePhase, GroupPrivacy: OnePass, PhasedERM: OneSolve, SmoothedERM: OneSmoothSolve}
+
+
+def _changed(one: Instance, change: Callable[[Any], Any]) -> Instance:
+    """The instance under another algorithm, or under restarts of another one."""
     chosen = one.algorithm
-    return one.running(FirstPhase(**{field.name: getattr(chosen, field.name) for field in fields(chosen)}))
+    inner = isinstance(chosen, StronglyConvex)
+    return one.running(replace(chosen, inner=change(chosen.inner)) if inner else change(chosen))
+
+
+def without_localisation(one: Instance) -> Instance:
+    return _changed(one, lambda it: ALONE[type(it)](**{field.name: getattr(it, field.name) for field in fields(it)}))
+
+
+def _wide(one: Instance) -> float:
+    """(nm)^(1/8): a wrong power."""
+    return float((one.n * one.problem.samples_per_user) ** 0.125)
 
 
 def wide_radius(one: Instance) -> Instance:
-    """τ too wide by (nm)^(1/8): a wrong power of T, which the noise follows."""
-    chosen = one.algorithm
-    assert isinstance(chosen, PhasedSGD)
-    return one.running(replace(chosen, c_radius=chosen.c_radius * (one.n * one.problem.samples_per_user) ** 0.125))
+    """τ is too wide, as by a wrong power of T, and the noise follows."""
+    return _changed(one, lambda it: replace(it, c_radius=it.c_radius * _wide(one)))
 
 
+def long_steps(one: Instance) -> Instance:
+    """η is too long, and the noise follows."""
+    assert isinstance(one.algorithm, GroupPrivacy)
+    return one.running(replace(one.algorithm, eta=one.algorithm.step(one.problem, one.n) * _wide(one)))
+
+
+# η of Algorithm 1 and λ of Algorithm 3 are not told apart by any power: the first phases are noise, and localisation
+# goes on from there. Nor is T_i/8 of Algorithm 3, whose noise follows √T_i.
 WRONG: Mapping[str, Mutant] = {"no localisation": without_localisation, "τ times (nm)^(1/8)": wide_radius}
+WRONG_BASELINE: Mapping[str, Mutant] = {"no localisation": without_localisation, "η times (nm)^(1/8)": long_steps}

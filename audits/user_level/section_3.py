@@ -14,10 +14,11 @@ from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import PRINTED, Inner, drawn, settings
 from dpcheck.engine.statements import explicit_of, order_of, stated, unassumed
-from dpcheck.harness import accuracy, domain, rate, risk
-from dpcheck.harness.budget import REDUCED, budget, with_budget
-from dpcheck.harness.data_free import conclude, row, told_apart
+from dpcheck.harness import accuracy, domain, risk
+from dpcheck.harness.budget import REDUCED, with_budget
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.symbols import D, H, L, d, epsilon, m, mu, n, rho
 from dpcheck.verdicts import Verdict, combine, consistent, differs
@@ -43,11 +44,11 @@ from .cases import (
     problem,
     promised,
     quadratic,
-    rate_of_algorithm_3,
     risk_verdict,
     shapes,
 )
 from .lines import KEPT, MINIBATCHES, algorithm_3, replayed, restarts, three_kinds
+from .scaling import BY_MOMENTS, CONVEX, WRONG, restarted
 
 ALG_3 = {
     "phases": "user_level/alg-3@phases",
@@ -247,18 +248,6 @@ def risk_of_the_informal_theorem(context: Context) -> Verdict:
     return risk_verdict(context, REDUCED_FULL_3, quadratic(4, 16), 100, context.scale(100, 300), "quadratic")
 
 
-@check(
-    "user_level/thm-3-2",
-    kind="rate",
-    grid={"n": by_size([128, 256, 512, 1024], [128, 181, 256, 362, 512, 724, 1024, 1448, 2048])},
-    conclude=conclude("n"),
-    expect=("consistent", "undecided"),
-)
-def slope_in_users(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n at m = 8 (reduced noise) against the optimal rate."""
-    return rate_of_algorithm_3(context, "user_level/thm-3-2", n, 8, context.scale(60, 200))
-
-
 PATIENT = PhasedERM(c_steps=16.0)
 """With 16 times the steps, a constant that T_i = Theta(...) leaves open; the privacy is the same."""
 
@@ -313,29 +302,6 @@ def _planned(algorithm: PhasedERM, label: str, n: int, m: int, H: float) -> dict
     return {"mean": float(plan.gradients), "se": 0.0, "bound": bound, "capped among the first three": capped}
 
 
-@check(
-    "user_level/thm-3-2@gradients",
-    kind="rate",
-    grid={"n": tuple(4**k for k in range(7, 15)), "H": (1.0, 1e4)},
-    conclude=rate.conclude("n", axis="gradients"),
-    expect=("consistent", "undecided"),
-)
-def planned_gradients_over_n(context: Context, *, n: int, H: float) -> Any:
-    """Planned sum T_i K_i m, minibatches uncapped (reduced noise), over the stated complexity and its logs."""
-    return _planned(PhasedERM(**SMALL), "user_level/thm-3-2@gradients", n, 16, H)
-
-
-@check(
-    "user_level/thm-3-2@derived",
-    kind="rate",
-    grid={"m": tuple(4**k for k in range(0, 8)), "H": (1.0, 1e4)},
-    conclude=rate.conclude("m", axis="gradients"),
-)
-def planned_gradients_over_m(context: Context, *, m: int, H: float) -> Any:
-    """The same over m at n = 2^20, against the tight form."""
-    return _planned(PhasedERM(**SMALL), "user_level/thm-3-2@derived", 2**20, m, H)
-
-
 @check("user_level/claim-3-4", kind="symbolic")
 def users_needed_are_logarithmic(context: Context) -> Verdict:
     """100 e (1 + log2 n) log(...)/epsilon users suffice: at most 200 e/log 2 times the stated order, for n >= 2."""
@@ -378,21 +344,51 @@ def best_exponent_of_the_phase_sizes(context: Context) -> Verdict:
 META = StronglyConvex(mu=1.0, inner=replace(REDUCED_3, c_users=0.05))
 
 
-@check(
-    "user_level/claim-3-6",
-    kind="rate",
-    grid={"n": by_size([500, 1000, 2000, 4000], [500, 707, 1000, 1414, 2000, 2828, 4000, 5657, 8000])},
-    conclude=conclude("n"),
-    expect=("consistent", "undecided"),
-)
-def slope_of_the_restarts(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n with reduced noise against 1/(nm)."""
-    work = quadratic(3, 8)
-    told = problem(work)
-    values = risk.excess_risks(META, work, told, n, context.scale(20, 100), context.seed, "meta", n)
-    # The order of the claim without its private part: constants of order 1 are left out.
-    bound = stated("user_level/claim-3-6", L=1.0, mu=1.0, n=n, m=8, d=3, delta=1 - 1e-12, epsilon=1.0)
-    return {**row(values, bound, work), **budget(META, told, n)}
+MU = 2.0**-6
+
+
+def of_the_restarts(variable: str, sizes: Any) -> Any:
+    """A row of it."""
+    return scaling(
+        "user_level/claim-3-6", variable=variable, sizes=sizes, part="private", family=CONVEX, engine=BY_MOMENTS, mutants=WRONG,
+        also=("user_level/proc-strongly-convex-meta",),
+    )  # fmt: skip
+
+
+@of_the_restarts("n", by_size(powers(10, range(9, 14, 2)), powers(10, range(9, 14, 1))))
+def slope_in_users(*, n: int, steeper: float) -> Instance:
+    """Mean excess risk of the restarts over n, strong convexity 1/64, whole batches, private at printed constants."""
+    return restarted(MU, steeper, n=n)
+
+
+@of_the_restarts("m", by_size(powers(2, range(72, 93, 10)), powers(2, range(72, 93, 5))))
+def slope_in_samples_of_a_user(*, m: int, steeper: float) -> Instance:
+    """The same over m."""
+    return restarted(MU, steeper, m=m)
+
+
+@of_the_restarts("d", by_size(powers(2, range(62, 83, 10)), powers(2, range(62, 83, 5))))
+def slope_in_the_dimension(*, d: int, steeper: float) -> Instance:
+    """The same over d."""
+    return restarted(MU, steeper, d=d)
+
+
+@of_the_restarts("epsilon", by_size((0.1, 1.0, 10.0), (0.1, 0.3, 1.0, 3.0, 10.0)))
+def slope_in_epsilon(*, epsilon: float, steeper: float) -> Instance:
+    """The same over epsilon."""
+    return restarted(MU, steeper, epsilon=epsilon)
+
+
+@of_the_restarts("L", by_size(powers(2, range(0, 9, 4)), powers(2, range(0, 9, 2))))
+def slope_in_the_lipschitz_constant(*, L: float, steeper: float) -> Instance:
+    """The same over L."""
+    return restarted(MU, steeper, L=L)
+
+
+@of_the_restarts("mu", by_size(powers(2, range(-10, -1, 4)), powers(2, range(-10, -1, 2))))
+def slope_in_the_convexity(*, mu: float, steeper: float) -> Instance:
+    """The same over the strong convexity."""
+    return restarted(mu, steeper)
 
 
 @check("user_level/proc-strongly-convex-meta", kind="risk", grid={"n": by_size([1000], [1000, 2000])})

@@ -7,7 +7,21 @@ import sympy as sp
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import D, H, L, R, d, delta, epsilon, m, n, p, q
 
-from ._paper import AT_LOG, BAD_PHASES, CONDITION, ETA, GROUPS, LEGAL, LEGS, LINEAR_TIME, LOG_RATIO, SHARE, claim, s
+from ._paper import (
+    AT_LOG,
+    BAD_PHASES,
+    CONDITION,
+    ETA,
+    GROUPS,
+    LEGAL,
+    LEGS,
+    LINEAR_TIME,
+    LINEAR_TIME_PROVED,
+    LOG_RATIO,
+    SHARE,
+    claim,
+    s,
+)
 from .section_2 import phased
 
 ENOUGH = sp.Ge(n ** (1 - q), 100 * sp.log(n / delta) / (epsilon * SHARE))
@@ -95,6 +109,7 @@ thm_b1_derived = thm_b1.as_read(
     "R²/(2η_1T_1) + Σ_{i>=2} dσ_{i−1}²/(2η_iT_i) + Σ η_iL²/2 + L√dσ_l + 3LR/(nm), summed with the printed constants, "
     "before rounding N_i.",
     origin="ours",
+    order=LINEAR_TIME_PROVED,
     explicit=FIRST + LATER + LAST + 3 * L * D / (n * m),
     assumptions=(SMOOTH,),
     remark="Below LR only from about n = 2.5·10^{27} on at m = d = 10, ε = 1; with projected iterates, where dσ² may "

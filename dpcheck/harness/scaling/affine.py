@@ -16,7 +16,6 @@ import numpy as np
 
 from dpcheck import seeds
 from dpcheck.harness.scaling.engines import Instance, Risk, statistic
-from dpcheck.interfaces import Array
 
 
 @dataclass(frozen=True)

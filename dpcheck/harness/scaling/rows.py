@@ -110,6 +110,10 @@ class Row:
         found: sp.Expr = getattr(importlib.import_module("dpcheck.engine.statements"), f"{form}_of")(self.order)
         return found
 
+    def _explicit(self, one: Instance) -> float:
+        """Its value: of numbers as floats, for NumPy has no logarithm of an integer beyond 64 bits."""
+        return float(evaluate(self._bound("explicit"), {name: float(value) for name, value in one.at.items()}))
+
     # Measuring one size
 
     def measure(self, context: Context, cell: Cell) -> dict[str, Any]:
@@ -127,7 +131,7 @@ class Row:
             "risk": found.risk.value,
             "error": found.risk.error,
             "degrees": found.risk.degrees,
-            "bound": term.bound if self.against == "order" else float(evaluate(self._bound("explicit"), one.at)),
+            "bound": term.bound if self.against == "order" else self._explicit(one),
             "part": part,
             "term": str(term.expression),
             "exponent": term.exponent,

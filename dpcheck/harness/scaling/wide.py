@@ -9,6 +9,7 @@ so little that many are one power of a matrix: 1e12 steps cost as much as 500.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -47,18 +48,17 @@ class Wide:
 
     Attributes:
         phases: of an instance, read off its own schedule.
-        grain: a block of steps is at most so small a part of those before it: of all in a pilot, of half of it nothing
-            may change.
+        grain: a block of steps is at most so small a part of those before it; halved, nothing may change.
     """
 
     phases: Callable[[Instance], Sequence[Accelerating]]
-    grain: int = 4
+    grain: int = 2
     quantile: None = None
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
-        if pilot:
-            return Risk(self._risk(instance, 1))
         coarse = self._risk(instance, self.grain)
+        if pilot:
+            return Risk(coarse)
         fine = self._risk(instance, 2 * self.grain)
         if abs(fine - coarse) > SETTLED * fine:
             raise InvalidInput(
@@ -74,7 +74,8 @@ class Wide:
         for phase in self.phases(instance):
             G = _begun(G, phase.sampling)
             for steps, upsilon in phase.stages:
-                G = _stage(G, steps, upsilon, phase, loss.curvature, loss.domain.radius, grain)
+                step = functools.partial(_step, upsilon, phase.weight, loss.curvature, phase.noise)
+                G = _stage(G, steps, step, loss.domain.radius, grain)
         return float(loss.curvature / 2 * (G[X, X] - 2 * G[X, B] + G[B, B]))
 
 
@@ -86,13 +87,13 @@ def _begun(G: Array, sampling: float) -> Array:
     return np.asarray(pick @ G @ pick.T + fresh)
 
 
-def _stage(G: Array, steps: int, upsilon: float, phase: Accelerating, curvature: float, radius: float, grain: int) -> Array:
+def _stage(G: Array, steps: int, step_at: Callable[[float], Step], radius: float, grain: int) -> Array:
     """After so many steps of AC-SA from w = x."""
     pick = np.eye(5)
     pick[W] = pick[X]
     G = pick @ G @ pick.T
     for first, count in _blocks(steps, grain):
-        step = _step(first + (count - 1) / 2, upsilon, phase.weight, curvature, phase.noise)
+        step = step_at(first + (count - 1) / 2)
         share = _share(G, step, radius)
         G = _powers(G, *_projected(step, share), count)
         if count > 1:  # what left the ball within the block comes back
@@ -113,7 +114,7 @@ Step = tuple[Array, float, float]
 """w' before projection as a mixture of (x, w, c, z, b), E|noise of it|², and the weight of w' in x'."""
 
 
-def _step(r: float, upsilon: float, weight: float, curvature: float, noise: float) -> Step:
+def _step(upsilon: float, weight: float, curvature: float, noise: float, r: float) -> Step:
     """Step r of AC-SA, as in `dpcheck.algorithms.user_level.accelerated`."""
     a, e = 2 / (r + 1), 4 * upsilon / (r * (r + 1))
     c, rate = weight / (weight + e), a / (weight + e)
@@ -148,8 +149,8 @@ def _projected(step: Step, share: float) -> tuple[Array, Array]:
 def _powers(G: Array, A: Array, Q: Array, count: int) -> Array:
     """After `count` such steps, a power of two."""
     for _ in range(count.bit_length() - 1):
-        A, Q = A @ A, Q + A @ Q @ A.T
-    return np.asarray(A @ G @ A.T + Q)
+        A, Q = A.dot(A), Q + A.dot(Q).dot(A.T)
+    return np.asarray(A.dot(G).dot(A.T) + Q)
 
 
 def _inside(G: Array, radius: float) -> Array:
