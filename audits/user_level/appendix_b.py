@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -36,7 +37,7 @@ from .cases import (
     stated_by_phases,
     with_certified_noise,
 )
-from .scaling import BOWLS, IN_CLOSED_FORM, WRONG, bowl, phased, pulls
+from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG, bowl, phased, pulls
 
 BY_PRINTED_LINES = ("user_level/thm-b1", "user_level/thm-2-1", "user_level/thm-2-1@derived")
 """The algorithm is the same, and so is the rate, but for powers of ε and of logarithms."""
@@ -81,18 +82,19 @@ def slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
 def in_closed_form(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
-        "user_level/thm-b1@derived", variable=variable, sizes=sizes, against="explicit", family=BOWLS, engine=IN_CLOSED_FORM, mutants=WRONG,
+        "user_level/thm-b1@balanced", variable=variable, sizes=sizes, against="explicit", family=BOWLS,
+        engine=IN_CLOSED_FORM, mutants=WRONG,
         also=BY_PRINTED_LINES,
     )  # fmt: skip
 
 
 @in_closed_form("n", by_size(powers(10, range(24, 49, 12)), powers(10, range(24, 49, 6))))
 def slope_in_users(*, n: int, curvature: float) -> Instance:
-    """Mean excess risk over n at the printed constants against the derived bound, whose logarithms the order hides."""
+    """Mean excess risk over n at the printed constants against the order with its logarithms."""
     return phased(curvature, n=n)
 
 
-@in_closed_form("d", by_size(powers(2, range(0, 25, 12)), powers(2, range(0, 25, 6))))
+@in_closed_form("d", by_size(powers(2, range(4, 29, 12)), powers(2, range(4, 29, 6))))
 def slope_in_the_dimension(*, d: int, curvature: float) -> Instance:
     """The same over d."""
     return phased(curvature, d=d)
@@ -114,6 +116,12 @@ def slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
 def slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
     """The same over the diameter."""
     return phased(curvature, D=D)
+
+
+@in_closed_form("delta", DELTAS)
+def slope_in_delta(*, delta: float, curvature: float) -> Instance:
+    """The same over log(1/delta), in many dimensions."""
+    return phased(curvature, delta=delta, d=10**6)
 
 
 @check(

@@ -37,7 +37,17 @@ from .cases import (
     risk_verdict,
     stated_each,
 )
-from .scaling import BOWLS, BY_MOMENTS, PATIENT, SMOOTHED, WRONG, accelerated
+from .scaling import (
+    ALONE_WRONG,
+    BOWLS,
+    BY_MOMENTS,
+    BY_MOMENTS_OF_MANY,
+    DELTAS,
+    PATIENT,
+    SMOOTHED,
+    WRONG,
+    accelerated,
+)
 
 
 @check("user_level/proc-randomized-smoothing", kind="accuracy", grid={"d": (1, 2, 10)})
@@ -247,16 +257,16 @@ def radius_smoothness_and_bias(context: Context) -> Verdict:
     return agree(found, wanted, "L r and beta_r")
 
 
-AS_GENERAL = ("user_level/thm-3-2", "user_level/thm-c3")
+AS_GENERAL = ("user_level/lem-d2", "user_level/thm-3-2", "user_level/thm-c3")
 """The same algorithm; the lemma leaves the constants of T_i and K_i open."""
-SHORT = ("user_level/thm-4-1@risk",)
+SMOOTH = ("user_level/thm-4-1@risk", "user_level/thm-d3@risk")
 
 
 def of_algorithm_3(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
-        "user_level/lem-d2", variable=variable, sizes=sizes, part="private", family=BOWLS, engine=BY_MOMENTS, mutants=WRONG,
-        also=AS_GENERAL,
+        "user_level/lem-d2@balanced", variable=variable, sizes=sizes, against="explicit", family=BOWLS,
+        engine=BY_MOMENTS, mutants=WRONG, also=AS_GENERAL,
     )  # fmt: skip
 
 
@@ -284,57 +294,69 @@ def slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
     return accelerated(PATIENT, curvature, epsilon=epsilon)
 
 
-@of_algorithm_3("L", by_size(powers(2, range(0, 9, 4)), powers(2, range(0, 9, 2))))
+@of_algorithm_3("L", by_size(powers(2, range(0, 7, 3)), powers(4, range(4))))
 def slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
     """The same over L, of bowls that are no steeper for it."""
-    return accelerated(PATIENT, curvature, L=L)
+    return accelerated(PATIENT, curvature, L=L, m=10**26)
 
 
-@of_algorithm_3("D", by_size(powers(2, range(-8, 1, 4)), powers(2, range(-8, 1, 2))))
+@of_algorithm_3("D", by_size(powers(2, range(-6, 1, 3)), powers(4, range(-3, 1))))
 def slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
     """The same over the diameter."""
     return accelerated(PATIENT, curvature, D=D)
 
 
+@of_algorithm_3("delta", DELTAS)
+def slope_in_delta(*, delta: float, curvature: float) -> Instance:
+    """The same over log(1/delta)."""
+    return accelerated(PATIENT, curvature, delta=delta)
+
+
 def of_smoothed_losses(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
-        "user_level/thm-d3@risk", variable=variable, sizes=sizes, part="private", family=BOWLS, engine=BY_MOMENTS, mutants=WRONG,
-        also=SHORT,
+        "user_level/lem-d2@balanced", variable=variable, sizes=sizes, against="explicit", family=BOWLS,
+        engine=BY_MOMENTS_OF_MANY, mutants=ALONE_WRONG, also=SMOOTH,
     )  # fmt: skip
 
 
-@of_smoothed_losses("n", by_size(powers(10, range(9, 14, 2)), powers(10, range(9, 14, 1))))
+@of_smoothed_losses("n", by_size(powers(10, range(8, 11)), powers(10, range(8, 12))))
 def smoothed_slope_in_users(*, n: int, curvature: float) -> Instance:
     """Mean excess risk over n, the worst over bowls of every curvature: whole batches, private at printed constants."""
     return accelerated(SMOOTHED, curvature, n=n)
 
 
-@of_smoothed_losses("m", by_size(powers(2, range(72, 93, 10)), powers(2, range(72, 93, 5))))
+@of_smoothed_losses("m", by_size(powers(2, range(72, 87, 7)), powers(2, range(72, 87, 7))))
 def smoothed_slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
     """The same over m."""
     return accelerated(SMOOTHED, curvature, m=m)
 
 
-@of_smoothed_losses("d", by_size(powers(2, range(62, 83, 10)), powers(2, range(62, 83, 5))))
+@of_smoothed_losses("d", by_size(powers(2, range(66, 83, 8)), powers(2, range(66, 83, 8))))
 def smoothed_slope_in_the_dimension(*, d: int, curvature: float) -> Instance:
     """The same over d."""
     return accelerated(SMOOTHED, curvature, d=d)
 
 
-@of_smoothed_losses("epsilon", by_size((0.1, 1.0, 10.0), (0.1, 0.3, 1.0, 3.0, 10.0)))
+@of_smoothed_losses("epsilon", (0.1, 1.0, 10.0))
 def smoothed_slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
     """The same over epsilon."""
     return accelerated(SMOOTHED, curvature, epsilon=epsilon)
 
 
-@of_smoothed_losses("L", by_size(powers(2, range(0, 9, 4)), powers(2, range(0, 9, 2))))
+@of_smoothed_losses("L", by_size(powers(2, range(0, 7, 3)), powers(4, range(4))))
 def smoothed_slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
     """The same over L, of bowls that are no steeper for it."""
     return accelerated(SMOOTHED, curvature, L=L)
 
 
-@of_smoothed_losses("D", by_size(powers(2, range(-8, 1, 4)), powers(2, range(-8, 1, 2))))
+@of_smoothed_losses("D", by_size(powers(2, range(-6, 1, 3)), powers(4, range(-3, 1))))
 def smoothed_slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
     """The same over the diameter."""
     return accelerated(SMOOTHED, curvature, D=D)
+
+
+@of_smoothed_losses("delta", DELTAS)
+def smoothed_slope_in_delta(*, delta: float, curvature: float) -> Instance:
+    """The same over log(1/delta)."""
+    return accelerated(SMOOTHED, curvature, delta=delta)

@@ -16,6 +16,8 @@ from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.algorithms.user_level.phased import Phase
 from dpcheck.algorithms.user_level.sizes import best_q
 from dpcheck.algorithms.user_level.strongly_convex import Round
+from dpcheck.checks import by_size
+from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball
 from dpcheck.harness.scaling import (
     Accelerating,
@@ -38,6 +40,8 @@ BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 16, 24))
 """|w - z|² on a ball with curvatures 1, 1/16, …: a class of smoothness 1 that knows neither n nor the algorithm."""
 DELTA = 1e-60
 """Of the promise: there are up to 1e48 users."""
+DELTAS = by_size((1e-4, 1e-32, 1e-256), (1e-4, 1e-16, 1e-64, 1e-256))
+"""Over so many octaves of log(1/δ)."""
 LEAN = 0.8
 """Mean of the signs of the records; the minimiser lies so far towards the boundary."""
 
@@ -114,13 +118,18 @@ def phased(curvature: float, **at: Any) -> Instance:
 
 def accelerated(algorithm: PhasedERM, curvature: float, **at: Any) -> Instance:
     """Algorithm 3 where its private term leads: so many dimensions that √d/ε is far above √n."""
-    return bowl(algorithm, curvature=curvature, **{"n": 10**9, "m": 10**24, "d": 10**22, "epsilon": 10.0} | at)
+    one = bowl(algorithm, curvature=curvature, **{"n": 10**9, "m": 10**24, "d": 10**22, "epsilon": 10.0} | at)
+    p, q = algorithm.exponents(one.problem, one.n)
+    return replace(one, at={**one.at, "p": p, "q": q, "tau": phases(one)[0].tau})
 
 
 def restarted(mu: float, steeper: float, **at: Any) -> Instance:
     """Restarts of it on losses of that strong convexity, and more."""
-    one = accelerated(PATIENT, mu * steeper, **at)
-    return replace(one.running(StronglyConvex(mu=mu, inner=PATIENT)), at={**one.at, "mu": mu})
+    one = accelerated(PATIENT, mu * steeper, **at).running(StronglyConvex(mu=mu, inner=PATIENT))
+    last = phases(one)[-1].users
+    users = {name: one.at[name] for name in ("m", "d", "epsilon", "delta", "L")}
+    rho = stated("user_level/lem-d2@balanced", **accelerated(PATIENT, mu, **users, n=last).at) / one.at["L"]
+    return replace(one, at={**one.at, "mu": mu, "rho": rho})
 
 
 def baseline(curvature: float, **at: Any) -> Instance:
@@ -169,15 +178,14 @@ def accelerating(one: Instance) -> list[Accelerating]:
     return found
 
 
-BY_MOMENTS = Wide(accelerating)
+BY_MOMENTS, BY_MOMENTS_OF_MANY = Wide(accelerating), Wide(accelerating, grain=4)
 CONVEX = Family.of(mirrored=True, steeper=Axis((1.0, 16.0), closed=(True, False)))
 """Bowls of the least curvature that strong convexity allows, and steeper."""
 
 
-PATIENT = PhasedERM(c_steps=4.0)
-"""Four times the steps, for T_i = Θ̃(1 + √(β/λ_i)) leaves a constant open: one is too few for the stages of AC-SA."""
-SMOOTHED = SmoothedERM(c_steps=4.0, c_batch=1e12)
-"""The same on smoothed losses, with all users in every minibatch, as K_i ≳ … allows: no sampled phase is certified."""
+PATIENT, SMOOTHED = PhasedERM(c_steps=4.0, c_batch=1e12), SmoothedERM(c_steps=4.0, c_batch=1e12)
+"""Lemma D.2 leaves constants open: four times the steps, for one is too few for the stages of AC-SA, and all users in
+every minibatch, for no sampled phase is certified."""
 
 
 class OnePhase(PhasedSGD):
@@ -239,3 +247,4 @@ def long_steps(one: Instance) -> Instance:
 # goes on from there. Nor is T_i/8 of Algorithm 3, whose noise follows √T_i.
 WRONG: Mapping[str, Mutant] = {"no localisation": without_localisation, "τ times (nm)^(1/8)": wide_radius}
 WRONG_BASELINE: Mapping[str, Mutant] = {"no localisation": without_localisation, "η times (nm)^(1/8)": long_steps}
+ALONE_WRONG: Mapping[str, Mutant] = {"no localisation": without_localisation}

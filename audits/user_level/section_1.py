@@ -52,7 +52,7 @@ from .cases import (
     without_log,
 )
 from .lines import group_privacy, replayed, three_kinds
-from .scaling import BOWLS, IN_CLOSED_FORM, WRONG_BASELINE, baseline
+from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG_BASELINE, baseline
 
 settings_of_group_privacy = settings(
     "user_level/proc-group-privacy",
@@ -367,8 +367,8 @@ PRIOR = ("user_level/fact-prior-rates",)
 def of_the_baseline(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
-        "user_level/proc-group-privacy", variable=variable, sizes=sizes, part="private", family=BOWLS, engine=IN_CLOSED_FORM, mutants=WRONG_BASELINE,
-        also=PRIOR,
+        "user_level/proc-group-privacy", variable=variable, sizes=sizes, part="private", family=BOWLS,
+        engine=IN_CLOSED_FORM, mutants=WRONG_BASELINE, also=PRIOR,
     )  # fmt: skip
 
 
@@ -406,6 +406,12 @@ def slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
 def slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
     """The same over the diameter."""
     return baseline(curvature, D=D)
+
+
+@of_the_baseline("delta", DELTAS)
+def slope_in_delta(*, delta: float, curvature: float) -> Instance:
+    """The same over log(1/delta)."""
+    return baseline(curvature, delta=delta)
 
 
 @check("user_level/proc-group-privacy@derived", kind="privacy")

@@ -48,7 +48,7 @@ from .cases import (
     shapes,
 )
 from .lines import KEPT, MINIBATCHES, algorithm_3, replayed, restarts, three_kinds
-from .scaling import BY_MOMENTS, CONVEX, WRONG, restarted
+from .scaling import BY_MOMENTS, CONVEX, DELTAS, WRONG, restarted
 
 ALG_3 = {
     "phases": "user_level/alg-3@phases",
@@ -350,8 +350,8 @@ MU = 2.0**-6
 def of_the_restarts(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
-        "user_level/claim-3-6", variable=variable, sizes=sizes, part="private", family=CONVEX, engine=BY_MOMENTS, mutants=WRONG,
-        also=("user_level/proc-strongly-convex-meta",),
+        "user_level/proc-strongly-convex-meta@derived", variable=variable, sizes=sizes, against="explicit",
+        family=CONVEX, engine=BY_MOMENTS, mutants=WRONG, also=("user_level/claim-3-6",),
     )  # fmt: skip
 
 
@@ -389,6 +389,12 @@ def slope_in_the_lipschitz_constant(*, L: float, steeper: float) -> Instance:
 def slope_in_the_convexity(*, mu: float, steeper: float) -> Instance:
     """The same over the strong convexity."""
     return restarted(mu, steeper)
+
+
+@of_the_restarts("delta", DELTAS)
+def slope_in_delta(*, delta: float, steeper: float) -> Instance:
+    """The same over log(1/delta)."""
+    return restarted(MU, steeper, delta=delta)
 
 
 @check("user_level/proc-strongly-convex-meta", kind="risk", grid={"n": by_size([1000], [1000, 2000])})

@@ -124,7 +124,8 @@ class Row:
         engine: Engine = self.engine.at(context.size) if isinstance(self.engine, BySize) else self.engine
         found = self._worst(context, engine, cell, lambda one: one)
         one = found.instance
-        term = leading(self._bound("order"), part, self.variable, one.at)
+        stated = self.against if self.variable == "delta" else "order"  # whose powers of log(1/δ) an order hides
+        term = leading(self._bound(stated), part, self.variable, one.at)
         wrong = {name: self._worst(context, engine, cell, mutant).risk for name, mutant in self.mutants.items()}
         works = [self.make(**cell, **member).work for member in self.family]
         return {
@@ -309,8 +310,9 @@ def _joined(*names: str) -> str:
 def _sentence(table: Mapping[str, Any], edges: Sequence[str], told: Mapping[str, str]) -> str:
     word: Word = table["word"]
     where = f" ({table['series']})" if table["series"] else ""
+    of = "log(1/delta)" if table["variable"] == "delta" else table["variable"]
     said = (
-        f"{word}{where}: R goes as {table['variable']}^({table['measured exponent']:.4f} ± {table['half-width']:.4f}) "
+        f"{word}{where}: R goes as {of}^({table['measured exponent']:.4f} ± {table['half-width']:.4f}) "
         f"from {table['from']:.4g} to {table['to']:.4g}, where {table['stated exponent']:.4g} is stated; "
         f"{MEANING[word]}; R/bound is {table['R/bound at the end']:.3g} at the end"
     )

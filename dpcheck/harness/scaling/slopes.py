@@ -131,8 +131,9 @@ class Rate:
 
 def rate(series: Series, failure_probability: float) -> Rate:
     """The slope of R/bound with its interval, and its word."""
-    sign = -1 if BY_NAME.get(series.variable) in SMALL else 1
-    x, y = sign * np.log(series.at), np.log(series.ratios)
+    in_delta = series.variable == "delta"  # its powers are those of log(1/δ)
+    sign = -1 if BY_NAME.get(series.variable) in SMALL and not in_delta else 1
+    x, y = sign * np.log(-np.log(series.at) if in_delta else series.at), np.log(series.ratios)
     order = np.argsort(x)
     x, y, relative = x[order], y[order], series.relative[order]
     drawn, freedom = bool(relative.any()), max(1.0, float(series.degrees.sum()))

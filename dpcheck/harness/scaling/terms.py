@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -44,7 +45,7 @@ def leading(order: sp.Expr, part: Part, variable: str, at: Mapping[str, float]) 
     at = {name: float(value) for name, value in at.items()}  # no root of an integer beyond 64 bits in NumPy
     bound = float(evaluate(order, at))
     if part == "all":
-        return Term(order, local_exponent(order, variable, at), bound)
+        return Term(order, _local(order, variable, at), bound)
     summands = sp.Add.make_args(sp.expand_mul(order))
     chosen = [each for each in summands if bool(each.free_symbols & BUDGET) == (part == "private")]
     if not chosen:
@@ -65,8 +66,14 @@ def leading(order: sp.Expr, part: Part, variable: str, at: Mapping[str, float]) 
 def power_of(term: sp.Expr, variable: str, at: Mapping[str, float]) -> float:
     """The exponent of a variable in a monomial, logarithms apart."""
     found = Order.of(term)
-    if found.kind != "monomial":
-        return local_exponent(term, variable, at)
+    if found.kind != "monomial" or variable == "delta":
+        return _local(term, variable, at)
     powers = {symbol.name: exponent for symbol, exponent in found.powers}
     exponent = sp.sympify(powers.get(variable, 0))
     return float(exponent.subs({s: at[s.name] for s in exponent.free_symbols}))
+
+
+def _local(expression: sp.Expr, variable: str, at: Mapping[str, float]) -> float:
+    """The local exponent; in δ, that of log(1/δ)."""
+    found = local_exponent(expression, variable, at)
+    return found * math.log(at[variable]) if variable == "delta" else found
