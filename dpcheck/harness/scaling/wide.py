@@ -22,7 +22,7 @@ from dpcheck.harness.scaling.engines import Instance, Risk
 from dpcheck.interfaces import Array
 
 X, W, C, Z, B = range(5)
-SETTLED = 0.02
+SETTLED = 0.03
 """Relative change of a risk with blocks of half the length up to which they count as short enough."""
 
 
@@ -94,8 +94,7 @@ def _stage(G: Array, steps: int, step_at: Callable[[float], Step], radius: float
     G = pick @ G @ pick.T
     for first, count in _blocks(steps, grain):
         step = step_at(first + (count - 1) / 2)
-        share = _share(G, step, radius)
-        G = _powers(G, *_projected(step, share), count)
+        G = _powers(G, *_projected(step, _shrinkage(G, step, radius)), count)
         if count > 1:  # what left the ball within the block comes back
             G = _inside(G, radius)
     return G
@@ -111,46 +110,55 @@ def _blocks(steps: int, grain: int) -> Iterator[tuple[int, int]]:
 
 
 Step = tuple[Array, float, float]
-"""w' before projection as a mixture of (x, w, c, z, b), E|noise of it|², and the weight of w' in x'."""
+"""w' - w before projection as a mixture of (x, w, c, z, b), E|noise of it|², and the weight of w' in x'."""
 
 
 def _step(upsilon: float, weight: float, curvature: float, noise: float, r: float) -> Step:
-    """Step r of AC-SA, as in `dpcheck.algorithms.user_level.accelerated`."""
+    """Step r of AC-SA, as in `dpcheck.algorithms.user_level.accelerated`; differences, for a step may move by 1e-18."""
     a, e = 2 / (r + 1), 4 * upsilon / (r * (r + 1))
     c, rate = weight / (weight + e), a / (weight + e)
-    middle = np.array([1 - a, a * (1 - a * c), 0, 0, 0]) / (1 - a * a * c)
-    mixture = (a * c - rate * (weight + curvature)) * middle
-    mixture[W] += 1 - a * c
-    mixture[C] += rate * weight
-    mixture[Z] += rate * curvature
-    return mixture, rate**2 * noise, a
+    change = (a * c - rate * (weight + curvature)) * np.array([1 - a, a * (1 - a * c), 0, 0, 0]) / (1 - a * a * c)
+    change[W] -= a * c
+    change[C] += rate * weight
+    change[Z] += rate * curvature
+    return change, rate**2 * noise, a
 
 
-def _share(G: Array, step: Step, radius: float) -> float:
-    """What projection leaves of w'."""
-    mixture, noise, _ = step
-    squared = float(mixture @ G @ mixture) + noise
-    return min(1.0, radius / math.sqrt(squared)) if squared > 0 else 1.0
+def _shrinkage(G: Array, step: Step, radius: float) -> float:
+    """Minus the part of w' that projection takes away."""
+    change, noise, _ = step
+    squared = radius**2 if math.isclose(G[W, W], radius**2, rel_tol=ROUNDING) else G[W, W]
+    grown = float(2 * change @ G[:, W] + change @ G @ change) + noise
+    beyond = (squared - radius**2 + grown) / radius**2
+    return math.expm1(-math.log1p(beyond) / 2) if beyond > 0 else 0.0
 
 
-def _projected(step: Step, share: float) -> tuple[Array, Array]:
-    """The step as a matrix, and the second moments that its noise adds."""
-    mixture, noise, a = step
-    A, Q = np.eye(5), np.zeros((5, 5))
-    A[W] = share * mixture
-    A[X] = a * A[W]
-    A[X, X] += 1 - a
-    Q[W, W] = share**2 * noise
+def _projected(step: Step, shrinkage: float) -> tuple[Array, Array]:
+    """The step as a matrix, less the identity, and the second moments that its noise adds."""
+    change, noise, a = step
+    E, Q = np.zeros((5, 5)), np.zeros((5, 5))
+    E[W] = (1 + shrinkage) * change
+    E[W, W] += shrinkage
+    E[X] = a * E[W]
+    E[X, W] += a
+    E[X, X] -= a
+    Q[W, W] = (1 + shrinkage) ** 2 * noise
     Q[X, W] = Q[W, X] = a * Q[W, W]
     Q[X, X] = a**2 * Q[W, W]
-    return A, Q
+    return E, Q
 
 
-def _powers(G: Array, A: Array, Q: Array, count: int) -> Array:
+def _powers(G: Array, E: Array, Q: Array, count: int) -> Array:
     """After `count` such steps, a power of two."""
     for _ in range(count.bit_length() - 1):
-        A, Q = A.dot(A), Q + A.dot(Q).dot(A.T)
-    return np.asarray(A.dot(G).dot(A.T) + Q)
+        E, Q = 2 * E + E.dot(E), Q + _mapped(Q, E)
+    return np.asarray(_mapped(G, E) + Q)
+
+
+def _mapped(G: Array, E: Array) -> Array:
+    """(1 + E) G (1 + E)ᵀ."""
+    moved = G + E.dot(G)
+    return np.asarray(moved + moved.dot(E.T))
 
 
 def _inside(G: Array, radius: float) -> Array:
@@ -158,3 +166,7 @@ def _inside(G: Array, radius: float) -> Array:
     if G[W, W] > radius**2:
         share[W, W] = radius / math.sqrt(G[W, W])
     return np.asarray(share @ G @ share)
+
+
+ROUNDING = 1e-12
+"""Of squared norms: a point so near the sphere lies on it."""
