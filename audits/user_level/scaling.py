@@ -16,7 +16,6 @@ from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.algorithms.user_level.phased import Phase
 from dpcheck.algorithms.user_level.sizes import best_q
 from dpcheck.algorithms.user_level.strongly_convex import Round
-from dpcheck.checks import by_size
 from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball
 from dpcheck.harness.scaling import (
@@ -40,7 +39,7 @@ BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 16, 24))
 """|w - z|² on a ball with curvatures 1, 1/16, …: a class of smoothness 1 that knows neither n nor the algorithm."""
 DELTA = 1e-60
 """Of the promise: there are up to 1e48 users."""
-DELTAS = by_size((1e-8, 1e-45, 1e-256), (1e-8, 1e-16, 1e-32, 1e-64, 1e-128, 1e-256))
+DELTAS = (1e-8, 1e-16, 1e-32, 1e-64, 1e-128, 1e-256)
 """Over so many octaves of log(1/δ)."""
 LEAN = 0.8
 """Mean of the signs of the records; the minimiser lies so far towards the boundary."""
@@ -125,7 +124,7 @@ def accelerated(algorithm: PhasedERM, curvature: float, **at: Any) -> Instance:
 
 def restarted(mu: float, steeper: float, **at: Any) -> Instance:
     """Restarts of it on losses of that strong convexity, and more."""
-    one = accelerated(PATIENT, mu * steeper, **at).running(StronglyConvex(mu=mu, inner=PATIENT))
+    one = accelerated(PATIENT, mu * steeper, **{"n": 10**12} | at).running(StronglyConvex(mu=mu, inner=PATIENT))
     last = phases(one)[-1].users
     users = {name: one.at[name] for name in ("m", "d", "epsilon", "delta", "L")}
     there = {name: float(value) for name, value in accelerated(PATIENT, mu, **users, n=last).at.items()}
@@ -180,7 +179,7 @@ def accelerating(one: Instance) -> list[Accelerating]:
 
 
 BY_MOMENTS = Wide(accelerating)
-CONVEX = Family.of(mirrored=True, steeper=Axis((1.0, 16.0), closed=(True, False)))
+CONVEX = Family.of(mirrored=True, steeper=Axis((1.0, 4.0), closed=(True, False)))
 """Bowls of the least curvature that strong convexity allows, and steeper."""
 
 

@@ -22,7 +22,7 @@ from dpcheck.harness.scaling.engines import Instance, Risk
 from dpcheck.interfaces import Array
 
 X, W, C, Z, B = range(5)
-SETTLED = 0.03
+SETTLED = 0.05
 """Relative change of a risk with blocks of half the length up to which they count as short enough."""
 
 
