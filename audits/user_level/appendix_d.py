@@ -290,12 +290,6 @@ def slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
     return accelerated(PATIENT, curvature, L=L, m=10**26)
 
 
-@of_algorithm_3("D", by_size(powers(2, range(-6, 1, 3)), powers(4, range(-3, 1))))
-def slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
-    """The same over the diameter."""
-    return accelerated(PATIENT, curvature, D=D)
-
-
 @of_algorithm_3("delta", DELTAS)
 def slope_in_delta(*, delta: float, curvature: float) -> Instance:
     """The same over log(1/delta)."""

@@ -367,7 +367,7 @@ PRIOR = ("user_level/fact-prior-rates",)
 def of_the_baseline(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
-        "user_level/proc-group-privacy", variable=variable, sizes=sizes, part="private", family=BOWLS,
+        "user_level/proc-group-privacy", variable=variable, sizes=sizes, family=BOWLS,
         engine=IN_CLOSED_FORM, mutants=WRONG_BASELINE, also=PRIOR,
     )  # fmt: skip
 
