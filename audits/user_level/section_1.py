@@ -52,7 +52,7 @@ from .cases import (
     without_log,
 )
 from .lines import group_privacy, replayed, three_kinds
-from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG_BASELINE, baseline
+from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG_BASELINE, baseline, long_steps
 
 settings_of_group_privacy = settings(
     "user_level/proc-group-privacy",
@@ -390,10 +390,15 @@ def slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
     return baseline(curvature, epsilon=epsilon)
 
 
-@of_the_baseline("m", by_size(powers(2, range(44, 65, 10)), powers(2, range(44, 65, 5))))
+# In the statistical term, for the private one holds no power of m; there one pass needs no localisation.
+@scaling(
+    "user_level/proc-group-privacy", variable="m", part="all", family=BOWLS, engine=IN_CLOSED_FORM,
+    mutants={"η times (nm)^(1/8)": long_steps}, sizes=by_size(powers(2, range(0, 17, 8)), powers(2, range(0, 17, 4))),
+    also=PRIOR,
+)  # fmt: skip
 def slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
-    """The same over m, of which the private term holds no power."""
-    return baseline(curvature, m=m)
+    """The same over m at n = 10^24 and d = 1, where the statistical term leads."""
+    return baseline(curvature, m=m, n=10**24, d=1)
 
 
 @of_the_baseline("L", by_size(powers(2, range(0, 13, 6)), powers(2, range(0, 13, 3))))
