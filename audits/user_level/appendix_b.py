@@ -18,7 +18,7 @@ from dpcheck.engine.statements import bound_of, stated, unassumed
 from dpcheck.harness import accuracy, domain, runtime
 from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.scaling import Affine, Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import Axial, Instance, admitted, powers, scaling
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import gaussian_delta
 from dpcheck.running import Fixed, Run
@@ -130,7 +130,7 @@ def slope_in_delta(*, delta: float, curvature: float) -> Instance:
 def phases_in_closed_form(context: Context, *, curvature: float, d: int) -> Verdict:
     """The phases that these rates rest on, against runs on drawn users with hardly any noise, n = 512 and m = 8."""
     instance = bowl(replace(REDUCED_1, c_noise=1e-6), 512, 8, d, curvature, drawn=True)
-    return admitted(Affine(pulls, 40_000), instance, context.scale(400, 2000), context)
+    return admitted(Axial(pulls, 40_000), instance, context.scale(400, 2000), context)
 
 
 PHASES = {"epsilon = 10, m = 1000": (10**6, 1000, 10, "1/2"), "epsilon = 1, m = 10": (150_000, 10, 1, "51/625")}

@@ -20,11 +20,11 @@ from dpcheck.engine.statements import stated
 from dpcheck.geometry import Ball
 from dpcheck.harness.scaling import (
     Accelerating,
-    Affine,
+    Axial,
+    AxialPull,
     Axis,
     Family,
     Instance,
-    Pull,
     Wide,
     averaged_descent,
     geometric,
@@ -148,7 +148,7 @@ def _phases(algorithm: Algorithm[Any], at: tuple[tuple[str, Any], ...]) -> tuple
     return algorithm.schedule(example.problem, example.n).phases
 
 
-def pulls(one: Instance) -> list[Pull]:
+def pulls(one: Instance) -> list[AxialPull]:
     """The phases of Algorithm 1: the mean of C averages of T steps, and the noise; no point is an outlier. The baseline
     of group privacy has a single average.
     """
@@ -157,11 +157,11 @@ def pulls(one: Instance) -> list[Pull]:
     for phase in phases(one):
         keep, variance = averaged_descent(phase.eta * work.curvature, float(phase.steps))
         drawn = work.deviation * math.sqrt(variance / getattr(phase, "groups", 1))
-        found.append(Pull(keep, work.best, math.hypot(drawn, phase.sigma), phase.sigma))
+        found.append(AxialPull(keep, work.best, math.hypot(drawn, phase.sigma), phase.sigma))
     return found
 
 
-IN_CLOSED_FORM = Affine(pulls, 4_000)
+IN_CLOSED_FORM = Axial(pulls, 4_000)
 
 
 def accelerating(one: Instance) -> list[Accelerating]:

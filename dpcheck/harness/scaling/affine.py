@@ -1,8 +1,7 @@
 """Phases that move a point affinely and add normal noise: averaged descent on isotropic quadratics, at any size.
 
 The coefficients are closed forms, so that 1e48 records cost as much as a hundred; only the normal variables are drawn,
-and the same ones for every member of a family and every mutant. What happens is symmetric around the axis of the
-member's minimiser: a point is its place on that axis and its distance from it, in two dimensions as in 1e30.
+and the same ones for every member of a family and every mutant.
 """
 
 from __future__ import annotations
@@ -16,30 +15,25 @@ import numpy as np
 
 from dpcheck import seeds
 from dpcheck.harness.scaling.engines import Instance, Risk, statistic
+from dpcheck.interfaces import Array
 
 
 @dataclass(frozen=True)
 class Pull:
-    """One phase: w -> Π(centre + keep (w - centre) + noise), centre on the first axis.
-
-    The noise is normal and independent by coordinate, of deviation `along` that axis and `across` in all others.
-    """
+    """One phase: w -> Π(centre + keep (w - centre) + spread ξ), ξ standard normal; spread is by coordinate."""
 
     keep: float
-    centre: float
-    along: float
-    across: float
+    centre: Array
+    spread: Array | float
 
 
 @dataclass(frozen=True)
 class Affine:
-    """The mean, or a quantile, of the excess risk after such phases, in the dimension of the instance's problem.
-
-    Its work may be the section of the loss by a plane through the first axis.
+    """The mean, or a quantile, of the excess risk after such phases.
 
     Attributes:
         pulls: the phases of an instance, read off its own schedule.
-        trials: runs.
+        trials: normal vectors a phase.
     """
 
     pulls: Callable[[Instance], Sequence[Pull]]
@@ -48,18 +42,10 @@ class Affine:
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
         work, trials = instance.work, self.trials // 8 if pilot else self.trials
-        others = instance.problem.constants.d - 1
         rng = seeds.stream(seed, "affine", pilot)  # of no key: common to the family
-        w = work.project(np.zeros((trials, work.constants.d)))
+        w = np.broadcast_to(work.project(np.zeros((1, work.constants.d))), (trials, work.constants.d))
         for pull in self.pulls(instance):
-            place, distance = w[:, 0], w[:, 1] if others else 0.0
-            first, second = rng.standard_normal((2, trials))
-            beyond = rng.chisquare(others - 1, trials) if others > 1 else 0.0
-            w = np.zeros_like(w)
-            w[:, 0] = pull.centre + pull.keep * (place - pull.centre) + pull.along * first
-            if others:
-                w[:, 1] = np.sqrt((pull.keep * distance + pull.across * second) ** 2 + pull.across**2 * beyond)
-            w = work.project(w)
+            w = work.project(pull.centre + pull.keep * (w - pull.centre) + pull.spread * rng.standard_normal(w.shape))
         return statistic(np.asarray(work.excess_risk(w)), self.quantile)
 
 
