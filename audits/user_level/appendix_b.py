@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy
@@ -17,7 +18,7 @@ from dpcheck.engine.statements import bound_of, stated, unassumed
 from dpcheck.harness import accuracy, domain, runtime
 from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.scaling import Affine, Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import Axial, Instance, admitted, powers, scaling
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import gaussian_delta
 from dpcheck.running import Fixed, Run
@@ -36,7 +37,10 @@ from .cases import (
     stated_by_phases,
     with_certified_noise,
 )
-from .scaling import BOWLS, IN_CLOSED_FORM, WRONG, bowl, pulls
+from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG, bowl, phased, pulls
+
+BY_PRINTED_LINES = ("user_level/thm-b1", "user_level/thm-2-1", "user_level/thm-2-1@derived")
+"""The algorithm is the same, and so is the rate, but for powers of ε and of logarithms."""
 
 
 @check("user_level/thm-b1", kind="runtime", grid={"size": tuple(PHASED_SIZES)})
@@ -68,11 +72,56 @@ def risk_of_phased_sgd(context: Context, *, loss: str, n: int) -> Verdict:
 
 @scaling(
     "user_level/thm-b1", variable="m", part="private", family=BOWLS, engine=IN_CLOSED_FORM, mutants=WRONG,
-    sizes=by_size(powers(2, range(0, 13, 6)), powers(2, range(0, 17, 4))),
+    sizes=by_size(powers(2, range(0, 13, 6)), powers(2, range(0, 17, 4))), also=("user_level/thm-2-1",),
 )  # fmt: skip
 def slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
     """Mean excess risk over m at the printed constants, n = 10^32, d = 4, the worst over bowls of every curvature."""
-    return bowl(10**32, m, 1.0, 4, curvature)
+    return phased(curvature, m=m)
+
+
+def in_closed_form(variable: str, sizes: Any) -> Any:
+    """A row of it."""
+    return scaling(
+        "user_level/thm-b1@balanced", variable=variable, sizes=sizes, against="explicit", family=BOWLS,
+        engine=IN_CLOSED_FORM, mutants=WRONG,
+        also=BY_PRINTED_LINES,
+    )  # fmt: skip
+
+
+@in_closed_form("n", by_size(powers(10, range(24, 49, 12)), powers(10, range(24, 49, 6))))
+def slope_in_users(*, n: int, curvature: float) -> Instance:
+    """Mean excess risk over n at the printed constants against the order with its logarithms."""
+    return phased(curvature, n=n)
+
+
+@in_closed_form("d", by_size(powers(2, range(4, 29, 12)), powers(2, range(4, 29, 6))))
+def slope_in_the_dimension(*, d: int, curvature: float) -> Instance:
+    """The same over d."""
+    return phased(curvature, d=d)
+
+
+@in_closed_form("epsilon", by_size(powers(2, range(-12, 1, 6)), powers(2, range(-12, 1, 3))))
+def slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
+    """The same over epsilon."""
+    return phased(curvature, epsilon=epsilon)
+
+
+@in_closed_form("L", by_size(powers(2, range(0, 17, 8)), powers(2, range(0, 17, 4))))
+def slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
+    """The same over L, of bowls that are no steeper for it."""
+    return phased(curvature, L=L)
+
+
+@in_closed_form("D", by_size(powers(2, range(-16, 1, 8)), powers(2, range(-16, 1, 4))))
+def slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
+    """The same over the diameter."""
+    return phased(curvature, D=D)
+
+
+@in_closed_form("delta", DELTAS)
+def slope_in_delta(*, delta: float, curvature: float) -> Instance:
+    """The same over log(1/delta), in many dimensions."""
+    return phased(curvature, delta=delta, d=10**6)
 
 
 @check(
@@ -80,8 +129,8 @@ def slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
 )  # fmt: skip
 def phases_in_closed_form(context: Context, *, curvature: float, d: int) -> Verdict:
     """The phases that these rates rest on, against runs on drawn users with hardly any noise, n = 512 and m = 8."""
-    instance = bowl(512, 8, 1.0, d, curvature, replace(REDUCED_1, c_noise=1e-6))
-    return admitted(Affine(pulls, 40_000), instance, context.scale(400, 2000), context)
+    instance = bowl(replace(REDUCED_1, c_noise=1e-6), 512, 8, d, curvature, drawn=True)
+    return admitted(Axial(pulls, 40_000), instance, context.scale(400, 2000), context)
 
 
 PHASES = {"epsilon = 10, m = 1000": (10**6, 1000, 10, "1/2"), "epsilon = 1, m = 10": (150_000, 10, 1, "51/625")}

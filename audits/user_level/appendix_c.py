@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy
@@ -15,11 +14,10 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import PhasedERM
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.sizes import log_ratio
-from dpcheck.checks import Context, by_size, check
+from dpcheck.checks import Context, check
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.crossing import crossing, judge_crossing
-from dpcheck.harness.data_free import conclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.symbols import B
@@ -41,7 +39,6 @@ from .cases import (
     of_the_order,
     plain,
     problem,
-    rate_of_algorithm_3,
     risk_verdict,
     stated_by_phases,
     stated_each,
@@ -268,18 +265,6 @@ def risk_of_algorithm_3(context: Context, *, loss: str, schedule: str) -> Verdic
     """Mean excess risk at reduced noise against the recursion of Theorem C.3."""
     algorithm, n = SCHEDULES[schedule]
     return risk_verdict(context, algorithm, WORKLOADS[loss](3, 8), n, context.scale(100, 300), f"{loss}, {schedule}")
-
-
-@check(
-    "user_level/thm-c3",
-    kind="rate",
-    grid={"m": by_size([2, 4, 8, 16], [2, 3, 4, 6, 8, 12, 16, 24, 32])},
-    conclude=conclude("m"),
-    expect=("consistent", "undecided"),
-)
-def slope_in_samples_of_a_user(context: Context, *, m: int) -> Any:
-    """The same over m at n = 256 users (reduced noise)."""
-    return rate_of_algorithm_3(context, "user_level/thm-3-2", 256, m, context.scale(60, 200))
 
 
 @check("user_level/thm-c3@derived", kind="symbolic")

@@ -22,8 +22,8 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, domain, risk
-from dpcheck.harness.budget import REDUCED, budget, calibrated, judge_account, with_budget
-from dpcheck.harness.data_free import row, told_apart
+from dpcheck.harness.budget import REDUCED, calibrated, judge_account, with_budget
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.runtime import CountingWorkload
 from dpcheck.interfaces import Array, Constants, Problem, Rng
@@ -192,15 +192,6 @@ ACCELERATED_SIZES = {
 def account_at(algorithm: PhasedERM, size: str) -> Verdict:
     n, m, d, epsilon, delta = ACCELERATED_SIZES[size]
     return promised(algorithm, plain(d, m, epsilon, delta), n)
-
-
-def rate_of_algorithm_3(context: Context, label: str, n: int, m: int, trials: int) -> Any:
-    d = 2
-    work = tilted(n, m, d)
-    told = problem(work)
-    values = risk.excess_risks(REDUCED_3, work, told, n, trials, context.seed, "rate", n, m)
-    bound = stated(label, n=n, m=m, d=d, epsilon=1.0, delta=1e-6, D=1.0, L=1.0)
-    return {**row(values, bound, work), **budget(REDUCED_3, told, n)}
 
 
 TINY_DELTA = 1e-40

@@ -24,11 +24,12 @@ from dpcheck.engine.statements import bound_of, order_of, stated
 from dpcheck.geometry import Box
 from dpcheck.harness import lower_bound, privacy, risk, runtime, sensitivity
 from dpcheck.harness.budget import budget, sentence
-from dpcheck.harness.data_free import conclude, row, told_apart
+from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.losses import compose
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.search import BallRecords, UserRecords
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -47,11 +48,11 @@ from .cases import (
     linear,
     plain,
     problem,
-    tilted,
     top,
     without_log,
 )
 from .lines import group_privacy, replayed, three_kinds
+from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG_BASELINE, baseline, long_steps
 
 settings_of_group_privacy = settings(
     "user_level/proc-group-privacy",
@@ -359,21 +360,63 @@ def risk_of_the_baseline(context: Context, *, loss: str, n: int) -> Verdict:
     return told_apart(found, work, bound)
 
 
-@check(
-    "user_level/proc-group-privacy",
-    kind="rate",
-    grid={"n": by_size([64, 128, 256, 512], [64, 91, 128, 181, 256, 362, 512, 724, 1024, 1448])},
-    conclude=conclude("n"),
-    expect=("consistent", "undecided"),
-)
-def slope_of_the_baseline(context: Context, *, n: int) -> Any:
-    """Mean excess risk over n against 1/sqrt(nm) + sqrt(d log)/(eps n), epsilon = 8: private, unlike the others."""
-    d, m = 2, 8
-    work = tilted(n, m, d)
-    told = problem(work, 8.0)
-    values = risk.excess_risks(GroupPrivacy(), work, told, n, context.scale(80, 300), context.seed, "slope", n, m)
-    bound = stated("user_level/proc-group-privacy", n=n, m=m, d=d, epsilon=8.0, delta=1e-6, D=1.0, L=1.0)
-    return row(values, bound, work)
+PRIOR = ("user_level/fact-prior-rates",)
+"""The same rate of the same algorithm, without its logarithm."""
+
+
+def of_the_baseline(variable: str, sizes: Any) -> Any:
+    """A row of it."""
+    return scaling(
+        "user_level/proc-group-privacy", variable=variable, sizes=sizes, family=BOWLS,
+        engine=IN_CLOSED_FORM, mutants=WRONG_BASELINE, also=PRIOR,
+    )  # fmt: skip
+
+
+@of_the_baseline("n", by_size(powers(2, range(20, 41, 10)), powers(2, range(20, 41, 5))))
+def slope_in_users(*, n: int, curvature: float) -> Instance:
+    """Mean excess risk of the baseline over n, the worst over bowls of every curvature: private, as printed."""
+    return baseline(curvature, n=n)
+
+
+@of_the_baseline("d", by_size(powers(2, range(6, 27, 10)), powers(2, range(6, 27, 5))))
+def slope_in_the_dimension(*, d: int, curvature: float) -> Instance:
+    """The same over d."""
+    return baseline(curvature, d=d)
+
+
+@of_the_baseline("epsilon", by_size(powers(2, range(-12, 1, 6)), powers(2, range(-12, 1, 3))))
+def slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
+    """The same over epsilon."""
+    return baseline(curvature, epsilon=epsilon)
+
+
+# In the statistical term, for the private one holds no power of m; there one pass needs no localisation.
+@scaling(
+    "user_level/proc-group-privacy", variable="m", part="all", family=BOWLS, engine=IN_CLOSED_FORM,
+    mutants={"η times (nm)^(1/8)": long_steps}, sizes=by_size(powers(2, range(0, 17, 8)), powers(2, range(0, 17, 4))),
+    also=PRIOR,
+)  # fmt: skip
+def slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
+    """The same over m at n = 10^24 and d = 1, where the statistical term leads."""
+    return baseline(curvature, m=m, n=10**24, d=1)
+
+
+@of_the_baseline("L", by_size(powers(2, range(0, 13, 6)), powers(2, range(0, 13, 3))))
+def slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> Instance:
+    """The same over L, of bowls that are no steeper for it."""
+    return baseline(curvature, L=L)
+
+
+@of_the_baseline("D", by_size(powers(2, range(-12, 1, 6)), powers(2, range(-12, 1, 3))))
+def slope_in_the_diameter(*, D: float, curvature: float) -> Instance:
+    """The same over the diameter."""
+    return baseline(curvature, D=D)
+
+
+@of_the_baseline("delta", DELTAS)
+def slope_in_delta(*, delta: float, curvature: float) -> Instance:
+    """The same over log(1/delta)."""
+    return baseline(curvature, delta=delta)
 
 
 @check("user_level/proc-group-privacy@derived", kind="privacy")

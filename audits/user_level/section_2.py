@@ -23,7 +23,6 @@ from dpcheck.harness import accuracy, domain, runtime, sensitivity
 from dpcheck.harness.budget import REDUCED, with_budget
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.laws import Laplace
@@ -48,7 +47,6 @@ from .cases import (
     without_log,
 )
 from .lines import EMPTY, KEPT, algorithm_1, replayed, three_kinds
-from .scaling import BOWLS, IN_CLOSED_FORM, WRONG, bowl
 
 ALG_1 = {
     "phases": "user_level/alg-1@phases",
@@ -432,24 +430,6 @@ def one_pass_at_most(context: Context) -> Verdict:
     algorithm = PhasedSGD(**PhasedSGD.readings["dialled"])
     found, _ = counted(algorithm, work, problem(work), 600, context.seed)
     return with_budget(runtime.verdict(found, 600.0 * 4, series=REDUCED), algorithm, problem(work), 600)
-
-
-@scaling(
-    "user_level/thm-2-1@derived", variable="n", family=BOWLS, engine=IN_CLOSED_FORM, mutants=WRONG,
-    sizes=by_size(powers(10, range(24, 49, 12)), powers(10, range(24, 49, 6))),
-)  # fmt: skip
-def slope_in_users(*, n: int, curvature: float) -> Instance:
-    """Mean excess risk over n at the printed constants, m = 10, d = 4, the worst over bowls of every curvature."""
-    return bowl(n, 10, 1.0, 4, curvature)
-
-
-@scaling(
-    "user_level/thm-2-1@derived", variable="epsilon", family=BOWLS, engine=IN_CLOSED_FORM, mutants=WRONG,
-    sizes=by_size(powers(2, range(-12, 1, 6)), powers(2, range(-12, 1, 3))),
-)  # fmt: skip
-def slope_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
-    """The same over epsilon at n = 10^32."""
-    return bowl(10**32, 10, epsilon, 4, curvature)
 
 
 @check("user_level/thm-2-1@derived", kind="symbolic")

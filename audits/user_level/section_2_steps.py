@@ -17,8 +17,9 @@ from dpcheck.algorithms.user_level.concentration import (
 )
 from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.checks import Context, by_size, check
+from dpcheck.claims import evaluate
 from dpcheck.engine.statements import order_of, stated
-from dpcheck.harness import accuracy, domain, rate, stability
+from dpcheck.harness import accuracy, domain, stability
 from dpcheck.harness.runtime import CountingWorkload
 from dpcheck.harness.search import BallRecords
 from dpcheck.harness.sensitivity import Certificate
@@ -166,41 +167,15 @@ def inclusions_of_the_others(context: Context, *, C: int) -> Verdict:
     return combine([found, agree(slopes, wanted, "largest change of a probability")])
 
 
-def _without_logarithm(steps: int) -> float:
-    """The stated order at eta = L = 1 with 1 in the place of its logarithm."""
-    order = order_of("user_level/lem-2-3")
-    named = {s.name: s for s in order.free_symbols}
+@check("user_level/lem-2-3", kind="symbolic")
+def exact_distance_grows_like_the_root_of_T(context: Context) -> Verdict:
+    """Of linear losses, at eta = L = 1: its root mean square over the stated order without logarithm is level in T."""
+    order, level = order_of("user_level/lem-2-3"), []
     (log,) = order.atoms(sp.log)
-    return float(order.subs(log, 1).subs({named["eta"]: 1, named["L"]: 1, named["T"]: steps}))
-
-
-@check(
-    "user_level/lem-2-3",
-    kind="rate",
-    grid={"T": (16, 32, 64, 128, 256, 512, 1024), "loss": tuple(TWO_RUNS), "d": by_size((30,), (1, 30))},
-    conclude=rate.conclude("T", axis="distance"),
-    expect=("consistent", "undecided"),
-)
-def distance_grows_like_the_root_of_T(context: Context, *, T: int, loss: str, d: int) -> dict[str, float]:
-    """Mean distance against eta L sqrt T, without the printed logarithm."""
-    work, step_size = TWO_RUNS[loss](d)
-    found = distances(work, context, context.scale(1000, 4000), T, step_size) * math.sqrt(T)
-    se = float(found.std()) / math.sqrt(len(found))
-    return {"mean": float(found.mean()), "se": se, "bound": _without_logarithm(T), "exponent": 0.5}
-
-
-@check(
-    "user_level/lem-2-3",
-    kind="accuracy",
-    grid={"d": (1, 2, 5, 10, 20, 50, 100, 200), "loss": tuple(TWO_RUNS)},
-    conclude=rate.conclude("d", axis="distance"),
-    expect=("consistent", "undecided"),
-)
-def distance_does_not_grow_with_the_dimension(context: Context, *, d: int, loss: str) -> dict[str, float]:
-    """Mean distance at T = 50 against eta L sqrt T: the dimension under the printed logarithm is not needed."""
-    work, step_size = TWO_RUNS[loss](d)
-    found = distances(work, context, context.scale(1000, 4000), 50, step_size)
-    return {"mean": float(found.mean()), "se": float(found.std()) / math.sqrt(len(found)), "bound": 1.0}
+    for T in (1e4, 1e8, 1e12):
+        exact = math.sqrt(stated("user_level/lem-2-3@linear", eta=1.0, L=1.0, T=T))
+        level.append(exact / evaluate(order.subs(log, 1), {"eta": 1.0, "L": 1.0, "T": T}))
+    return agree(level, [level[-1]] * 3, "R over the order without its logarithm, at three T", tolerance=1e-3)
 
 
 @check("user_level/lem-2-3", kind="symbolic")

@@ -12,6 +12,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.claims import Claim, Paper
+from dpcheck.derivations import Proof
 from dpcheck.symbols import D, H, L, R, T, d, delta, epsilon, gamma, index, last, m, n, positive, q, sequences
 
 PAPER = Paper(
@@ -102,6 +103,15 @@ def steps(smoothness: sp.Expr) -> sp.Expr:
 def that_fit(batch: sp.Expr) -> sp.Expr:
     """K_i, rounded up, at most the N users of the phase, and at least N/T of them."""
     return sp.Min(N, sp.Max(sp.ceiling(batch), sp.ceiling(N / T)))
+
+
+def least_sum(proof: Proof, falling: sp.Expr, rising: sp.Expr) -> sp.Expr:
+    """The least value of falling/x + rising x over x > 0, which moves a parameter away from the printed one."""
+    first, second = positive("a_1 a_2")
+    least = sp.sqrt(first / second)
+    proof.equal("stationary there", lambda: sp.diff(first / x + second * x, x).subs(x, least), 0)
+    value = proof.equal("the sum there", lambda: first / least + second * least, 2 * sp.sqrt(first * second))
+    return sp.sympify(value.subs({first: falling, second: rising}, simultaneous=True))
 
 
 def _noise(i: sp.Expr) -> sp.Expr:

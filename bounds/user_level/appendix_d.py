@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, L, d, delta, epsilon, m, n
+from dpcheck.symbols import D, L, d, delta, epsilon, lambda_, m, n, p, q
 
 from ._paper import (
     ACCELERATED,
@@ -20,9 +20,11 @@ from ._paper import (
     SMOOTHED,
     SMOOTHED_DERIVED,
     claim,
+    least_sum,
     r,
     s,
 )
+from .appendix_c import NOISE, PHASES
 from .section_3 import regularised
 from .section_4 import smoothed
 
@@ -111,6 +113,34 @@ lem_d2_literal = claim(
     grade="slip",
     remark="It is 0.34: the 500 of Algorithm 3 is needed (S36).",
 )
+
+
+REGULARISER, DRIVEN = 2**p * D**2 / 2, PHASES * lambda_ * d * NOISE**2 / (n**2 * (2 ** (p - 2 * q) - 1))
+lem_d2_balanced = lem_d2.as_read(
+    "user_level/lem-d2@balanced",
+    "The private part of the derived bound at the weight that is best for it",
+    "The regulariser and the noise of `thm-c3@derived` are least together at the λ at which they are equal.",
+    origin="ours",
+    quantity="least value of the two terms",
+    measures="",
+    relation="=",
+    order=OPTIMAL,
+    explicit=2 * sp.sqrt(REGULARISER * DRIVEN),
+    assumptions=(),
+    remark="As `thm-b1@balanced`: the lemma is silent on λ, and localisation comes by the right one.",
+)
+
+
+@derivation("user_level/lem-d2@balanced")
+def best_weight(proof: Proof) -> None:
+    """The regulariser grows as λ, the noise falls as 1/λ."""
+    proof.argues(
+        "the terms of `thm-c3@derived` that hold D², and the noise",
+        "risk",
+        "=",
+        REGULARISER * lambda_ + DRIVEN / lambda_,
+    )
+    proof.concludes("user_level/lem-d2@balanced", least_sum(proof, DRIVEN, REGULARISER))
 
 
 @derivation("user_level/lem-d2", LEGAL)

@@ -324,6 +324,7 @@ strongly_convex_meta_derived = claim(
     origin="ours",
     quantity="excess risk at the fixed point",
     relation="=",
+    order=strongly_convex_meta.order,
     explicit=2 * L**2 * rho**2 / mu,
 )
 before = radii[index - 1]

@@ -191,18 +191,6 @@ def test_a_risk_that_the_start_keeps_is_undecided(item: str, name: str, cell: di
     assert float(found.numbers["certified epsilon"]) > 1
 
 
-@pytest.mark.parametrize(
-    ("item", "name", "kind"),
-    [("thm-3-2", "slope_in_users", erm.PhasedERM)],
-)
-def test_no_rate_is_shown_of_the_start(item: str, name: str, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kind, "execute", start_of)
-    check = CATALOGUE.checks[f"{PAPER}{item}::{name}"]
-    found = check.verdict([(cell, check.measure(cell, "smoke", 0)) for cell in check.cells("smoke")])
-    assert found.outcome is Outcome.UNDECIDED
-    assert "no evidence of a rate" in found.reason
-
-
 def test_subsampled_phases_of_theorem_3_1_are_undecided() -> None:
     found = run("thm-3-1", "sampled_phases_are_not_certified", size="n = 1e8, H = 1e12")
     assert found.outcome is Outcome.UNDECIDED

@@ -18,11 +18,13 @@ BEYOND = {
     "pure_heavy_tails/thm-2-1": 8,
     **dict.fromkeys((f"pure_heavy_tails/thm-{item}" for item in ("e-1", "e-2", "e-5", "f-6")), 6),
     **dict.fromkeys((f"tsybakov/thm-{number}" for number in (1, 2, 3, 4, 6, 7, 10, 11)), 6),
+    **{"user_level/thm-3-1": 6, "user_level/thm-d3": 6, "user_level/thm-3-2": 7, "user_level/thm-c3": 7},
     **dict.fromkeys((f"lp_spaces/thm-{number}" for number in (2, 3, 8, 10)), 6),
     **dict.fromkeys(("user_level/thm-b1", "user_level/thm-2-1"), 6),
 }
 """Theorem 2.1's `@solver` states the accuracy that each of the paper's five solvers has proved, so their modules count;
-the others measure rates on the family and the wrong schedules of `audits/<paper>/scaling.py`."""
+the others measure rates on the family and the wrong schedules of `audits/<paper>/scaling.py`, where Theorems 3.2 and
+C.3 are Lemma D.2's."""
 
 
 def place(name: str) -> Path:

@@ -115,7 +115,7 @@ def certified_movement(
 def _most_changed(count: int, chance: float) -> int:
     """The least b with P(Binomial(C - 1, 6/C) > b) <= chance."""
     b = np.arange(min(count, MOST))
-    enough = scipy.stats.binom.sf(b, count - 1, min(1.0, 6 / count)) <= chance
+    enough = scipy.stats.binom.sf(b, float(count - 1), min(1.0, 6 / count)) <= chance
     return int(np.argmax(enough)) if enough.any() else count
 
 

@@ -110,6 +110,10 @@ class Row:
         found: sp.Expr = getattr(importlib.import_module("dpcheck.engine.statements"), f"{form}_of")(self.order)
         return found
 
+    def _explicit(self, one: Instance) -> float:
+        """Its value: of numbers as floats, for NumPy has no logarithm of an integer beyond 64 bits."""
+        return float(evaluate(self._bound("explicit"), {name: float(value) for name, value in one.at.items()}))
+
     # Measuring one size
 
     def measure(self, context: Context, cell: Cell) -> dict[str, Any]:
@@ -120,14 +124,15 @@ class Row:
         engine: Engine = self.engine.at(context.size) if isinstance(self.engine, BySize) else self.engine
         found = self._worst(context, engine, cell, lambda one: one)
         one = found.instance
-        term = leading(self._bound("order"), part, self.variable, one.at)
+        stated = self.against if self.variable == "delta" else "order"  # whose powers of log(1/δ) an order hides
+        term = leading(self._bound(stated), part, self.variable, one.at)
         wrong = {name: self._worst(context, engine, cell, mutant).risk for name, mutant in self.mutants.items()}
         works = [self.make(**cell, **member).work for member in self.family]
         return {
             "risk": found.risk.value,
             "error": found.risk.error,
             "degrees": found.risk.degrees,
-            "bound": term.bound if self.against == "order" else float(evaluate(self._bound("explicit"), one.at)),
+            "bound": term.bound if self.against == "order" else self._explicit(one),
             "part": part,
             "term": str(term.expression),
             "exponent": term.exponent,
@@ -305,8 +310,9 @@ def _joined(*names: str) -> str:
 def _sentence(table: Mapping[str, Any], edges: Sequence[str], told: Mapping[str, str]) -> str:
     word: Word = table["word"]
     where = f" ({table['series']})" if table["series"] else ""
+    of = "log(1/delta)" if table["variable"] == "delta" else table["variable"]
     said = (
-        f"{word}{where}: R goes as {table['variable']}^({table['measured exponent']:.4f} ± {table['half-width']:.4f}) "
+        f"{word}{where}: R goes as {of}^({table['measured exponent']:.4f} ± {table['half-width']:.4f}) "
         f"from {table['from']:.4g} to {table['to']:.4g}, where {table['stated exponent']:.4g} is stated; "
         f"{MEANING[word]}; R/bound is {table['R/bound at the end']:.3g} at the end"
     )
