@@ -3,7 +3,7 @@
 * `terms`: which term of a claim's order leads, and with which exponent.
 * `families`: the class as an immutable grid; `controls`: outputs that read no data, on the same members.
 * `engines`: drawn records and counts; `line`: the law of an iterate in one dimension without records; `affine`: phases
-  of averaged descent on quadratics, in closed form but for the noise.
+  of averaged descent on quadratics, in closed form but for the noise; `equal`: equal records, only noise is drawn.
 * `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dpcheck.harness.scaling.affine import Affine, Pull, averaged_descent
 from dpcheck.harness.scaling.engines import Drawn, Engine, Instance, Risk, admitted
+from dpcheck.harness.scaling.equal import Equal
 from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
 from dpcheck.harness.scaling.rows import Row, scaling
@@ -21,6 +22,7 @@ __all__ = [
     "Axis",
     "Drawn",
     "Engine",
+    "Equal",
     "Family",
     "Instance",
     "Line",

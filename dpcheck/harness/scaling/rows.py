@@ -34,6 +34,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.harness.budget import CERTIFIED
 from dpcheck.harness.scaling.controls import NAMES, controls, largest
 from dpcheck.harness.scaling.engines import Engine, Instance, Risk
+from dpcheck.harness.scaling.equal import Equal
 from dpcheck.harness.scaling.families import Family, Member, named
 from dpcheck.harness.scaling.slopes import KEPT, MARGIN, MEANING, Rate, Series, Word, rate
 from dpcheck.harness.scaling.terms import Part, leading
@@ -148,15 +149,20 @@ class Row:
 
         def pilot(members: Iterable[Member]) -> Trial:
             """From the largest possible risk downwards, until no point of the domain could be as bad."""
-            made = [(member, change(self.make(**cell, **member))) for member in members]
+            known = [each.member for each in tried]
+            made = [(each, change(self.make(**cell, **each))) for each in members if each not in known]
+            if isinstance(engine, Equal) and made:
+                batch = engine.together([instance for _, instance in made], context.seed, *key, pilot=True)
+                pairs = zip(made, batch, strict=True)
+                tried.extend(Trial(found.value, True, *one) for one, found in pairs)
+                made.clear()
             limits = [largest(instance.work) for _, instance in made]
             for place in sorted(range(len(made)), key=lambda i: -limits[i]):
                 if tried and limits[place] < max(each.risk for each in tried):
                     break
                 member, instance = made[place]
-                if all(member != each.member for each in tried):
-                    found = engine(instance, context.seed, *key, named(member), pilot=True)
-                    tried.append(Trial(found.value, found.degrees > 0, member, instance))
+                found = engine(instance, context.seed, *key, named(member), pilot=True)
+                tried.append(Trial(found.value, found.degrees > 0, member, instance))
             return max(tried, key=lambda each: each.risk)
 
         def afresh(one: Trial, purpose: str) -> Risk:
