@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,12 +29,19 @@ from dpcheck.cli.running import SIZES, exit_code
 
 if TYPE_CHECKING:
     from dpcheck.checks import Check
+    from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.run import RunResult
 
 
 @click.command("scaling")
 @click.argument("what", nargs=-1, metavar="[LABEL|PATH]…")
 @click.option("--variable", help="Only exponents in this variable: n, d, epsilon, m, …")
+@click.option(
+    "--pairs",
+    "as_pairs",
+    is_flag=True,
+    help="Measure nothing: list what measures each variable of each order.",
+)
 @click.option("--size", type=click.Choice(SIZES), default="smoke", show_default=True, help="How many sizes and trials.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Root of all randomness.")
 @root_option
@@ -43,6 +51,7 @@ if TYPE_CHECKING:
 def scaling_command(
     what: tuple[str, ...],
     variable: str | None,
+    as_pairs: bool,
     size: Any,
     seed: int,
     root: str | None,
@@ -55,6 +64,9 @@ def scaling_command(
     Finished sizes are kept in the store, so that the same command goes on from where it stopped. A row that an output
     without data passes, or a wrong schedule, is blind and decides nothing.
     """
+    if as_pairs:
+        _show_pairs(catalogue_of(root, also), what, variable, as_json)
+        return
     from dpcheck.cli.progress import Remaining
     from dpcheck.engine.run import run
     from dpcheck.engine.store import Store
@@ -85,6 +97,23 @@ def _rates(checks: Sequence[Check], variable: str | None) -> list[Check]:
 
     rows = [(check, check.conclude) for check in checks if isinstance(check.conclude, Row)]
     return [check for check, row in rows if variable in (None, row.variable)]
+
+
+def _show_pairs(catalogue: Catalogue, what: Sequence[str], variable: str | None, as_json: bool) -> None:
+    """Of the statements of which `what` names a label or the paper; of all where it names nothing."""
+    from dpcheck.report import scaling
+
+    found = [
+        pair
+        for pair in scaling.pairs_of(catalogue)
+        if variable in (None, pair.variable)
+        and (not what or {pair.statement, pair.statement.partition("/")[0]} & {*what})
+    ]
+    if as_json:
+        echo_json({"schema_version": 1, "pairs": [dataclasses.asdict(pair) for pair in found]})
+        return
+    table([(pair.statement, pair.variable, scaling.measured_by(pair)) for pair in found], scaling.PAIRS)
+    click.echo(f"  {scaling.account_of(found)}")
 
 
 def _show(result: RunResult, as_json: bool) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpcheck.interfaces import Algorithm
     from dpcheck.mutants import Mutant, Seeded
     from dpcheck.panels import Contest, Panel, Size
+    from dpcheck.unmeasured import Unmeasured
 
 __all__ = ["Catalogue", "algorithm", "algorithms", "claim", "claims", "current", "derived", "in_force", "load"]
 
@@ -41,7 +42,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     """One collection; `load` makes it of everything, `dpcheck.engine.fetching` of what is asked for.
 
     Attributes:
-        papers, claims, checks, unchecked, mutants, seeded: by key, label, id, label, name, id.
+        papers, claims, checks, unchecked, unmeasured, mutants, seeded: by key, label, id, label, id, name, id.
         derivations, underived, findings: by label; panels, contests, sizes: by key.
         files: check id -> the content file that defines it.
         own: papers of one's own, with their algorithms; guests: keys of those that are known only because they are
@@ -51,6 +52,7 @@ class Catalogue(Shelves["Claim", "Check"]):
 
     papers: dict[str, Paper] = field(default_factory=dict)
     unchecked: dict[str, Unchecked] = field(default_factory=dict)
+    unmeasured: dict[str, Unmeasured] = field(default_factory=dict)
     mutants: dict[str, Mutant] = field(default_factory=dict)
     seeded: dict[str, Seeded] = field(default_factory=dict)
     derivations: dict[str, Derivation] = field(default_factory=dict)
@@ -247,6 +249,8 @@ class Catalogue(Shelves["Claim", "Check"]):
             return
         for label in self.unchecked:
             self._known(label, self._places[f"unchecked {label}"])
+        for key, one in self.unmeasured.items():
+            self._known(one.label, self._places[f"unmeasured {key}"])
         for label in self.underived:
             self._known(label, self._places[f"underived {label}"])
         for label in self.findings:

@@ -37,7 +37,7 @@ def lazily(found: Layout, paths: Sequence[Path | str] = (), kept: Kept | None = 
     for table, kind in (("claims", "states"), ("derivations", "states"), ("underived", "states"), ("checks", "checks")):
         setattr(catalogue, table, Shelf(functools.partial(fetch, kind)))
     catalogue.unchecked = Shelf(functools.partial(fetch, "checks"))
-    for table in ("papers", "findings", "panels", "contests", "sizes"):
+    for table in ("papers", "unmeasured", "findings", "panels", "contests", "sizes"):
         setattr(catalogue, table, Shelf(functools.partial(fetch, "all")))
     return catalogue
 
@@ -84,7 +84,7 @@ class Fetch:
     def _tables(self) -> list[dict[str, Any]]:
         here = self._catalogue
         tables: list[Any] = [here.papers, here.claims, here.checks, here.unchecked, here.derivations, here.underived]
-        return [*tables, here.findings, here.panels, here.contests, here.sizes, here.files]
+        return [*tables, here.unmeasured, here.findings, here.panels, here.contests, here.sizes, here.files]
 
     def __call__(self, kind: str, name: str) -> None:
         """Imports what may hold a row of this name; `kind` is "states", "checks", as in `sources.Facts`, or "all"."""

@@ -41,11 +41,13 @@ def _tables() -> dict[type, Table]:
     from dpcheck.derivations import Derivation, Finding, Underived
     from dpcheck.mutants import Mutant, Seeded
     from dpcheck.panels import Contest, Panel, Size
+    from dpcheck.unmeasured import Unmeasured
 
     return {
         Claim: Table("claims", "label"),
         Check: Table("checks", "id"),
         Unchecked: Table("unchecked", "label", "unchecked "),
+        Unmeasured: Table("unmeasured", "id", "unmeasured "),
         Derivation: Table("derivations", "label", "derivation "),
         Underived: Table("underived", "label", "underived "),
         Finding: Table("findings", "label", "finding "),

@@ -29,6 +29,7 @@ def narrowed(catalogue: Catalogue, papers: Collection[str]) -> Catalogue:
         claims=of(catalogue.claims),
         checks=of(catalogue.checks),
         unchecked=of(catalogue.unchecked),
+        unmeasured=of(catalogue.unmeasured),
         derivations=of(catalogue.derivations),
         underived=of(catalogue.underived),
         findings=of(catalogue.findings),

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _OUTSIDE = ("dpcheck.engine", "dpcheck.cli", "dpcheck.report", "dpcheck.pytest_plugin")
 """What runs checks and shows results; a check that calls `dp.claim` depends on the claim, not on these."""
 _MAKERS = frozenset({"claim", "as_read", "Claim", "derivation", "Derivation", "underived", "Underived", "finding"})
-_CHECKS = frozenset({"check", "Check", "scaling", "settings", "unchecked", "Unchecked"})
+_CHECKS = frozenset({"check", "Check", "scaling", "settings", "unchecked", "Unchecked", "unmeasured"})
+_HEADS = ("check", "scaling", "unchecked", "unmeasured")
 _BEGUN = re.compile(r"[a-z0-9_]*[a-z][a-z0-9_]*/([a-z]+(-[a-z0-9]+)*)?-?")
 """A text that may grow into a label."""
 
@@ -330,7 +331,7 @@ def _heads_check(node: ast.AST) -> TypeGuard[ast.Call]:
     """`check("label", …)`: the label is that check's own, and the other checks of the file do not depend on it."""
     if not (isinstance(node, ast.Call) and node.args):
         return False
-    return (getattr(node.func, "id", None) or getattr(node.func, "attr", None)) in ("check", "scaling", "unchecked")
+    return (getattr(node.func, "id", None) or getattr(node.func, "attr", None)) in _HEADS
 
 
 def _executed(tree: ast.AST) -> Iterator[ast.AST]:

@@ -15,7 +15,7 @@ from dpcheck.engine.mutate.table import Table
 from dpcheck.engine.records import Record
 from dpcheck.errors import UnknownLabel
 from dpcheck.labels import split_label
-from dpcheck.report import comparisons, tables
+from dpcheck.report import comparisons, scaling, tables
 from dpcheck.report.model import HOMES, READINGS, CheckedReading, PaperView, Reading, Report, SourceLink, StatementPage
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def build(
         contests=contests,
         sizes=comparisons.sizes(catalogue),
         findings=comparisons.findings(catalogue, by_check),
+        pairs=tuple(scaling.pairs_of(catalogue)),
     )
 
 

@@ -19,6 +19,7 @@ from dpcheck.engine.mutate import table
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.records import Record
 from dpcheck.harness import budget
+from dpcheck.harness.scaling import Pair
 from dpcheck.labels import Standing, split_label, standing
 from dpcheck.report import figures, scaling, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
@@ -400,6 +401,20 @@ class Report:
     contests: tuple[ContestView, ...] = ()
     sizes: tuple[SizeView, ...] = ()
     findings: tuple[FindingView, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+
+    @property
+    def unmeasured(self) -> list[tuple[str, str, str]]:
+        """Statement, variables and reason of the exponents that no row measures, one reason a line."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for pair in self.pairs:
+            if not pair.checks:
+                found.setdefault((pair.statement, scaling.measured_by(pair)), []).append(pair.variable)
+        return [(statement, ", ".join(names), reason) for (statement, reason), names in found.items()]
+
+    @property
+    def account_of_pairs(self) -> str:
+        return scaling.account_of(self.pairs)
 
     @property
     def statements(self) -> list[StatementPage]:

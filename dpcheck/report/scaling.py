@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.style
 import numpy as np
@@ -12,9 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dpcheck.harness.budget import CERTIFIED
+from dpcheck.harness.scaling.pairs import Pair, pairs
 from dpcheck.report import figures
 from dpcheck.verdicts import Point, Verdict
 
+if TYPE_CHECKING:
+    from dpcheck.engine.catalogue import Catalogue
+
+PAIRS = ("Statement", "Variable", "Measured by, or why not")
 HEAD = (
     "Term", "Variable", "Stated", "Measured", "Word", "R/bound at the end", "Certified ε", "Told apart from",
     "Not told apart from",
@@ -38,7 +43,7 @@ def cells(row: Row) -> tuple[str, ...]:
     series = row["series"].removeprefix(part).removeprefix(", ")
     apart = ", ".join(filter(None, (row["told apart by exponent"], _level(row["told apart by level"]))))
     return (
-        ", ".join(filter(None, (part, series))),
+        ", ".join(filter(None, (part, series, "over the explicit bound" if row.get("against") == "explicit" else ""))),
         f"{row['variable']} {figures.label(row['from'])} to {figures.label(row['to'])}",
         _exponent(row["stated exponent"]),
         f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}",
@@ -47,6 +52,25 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{row[CERTIFIED]:.3g}" if row[CERTIFIED] < float("inf") else "none",
         apart,
         row["not told apart"],
+    )
+
+
+def pairs_of(catalogue: Catalogue) -> list[Pair]:
+    """Every statement and variable of the catalogue, with the rows that measure it or the reason why none does."""
+    return pairs(catalogue.claims.values(), catalogue.checks.values(), catalogue.unmeasured.values())
+
+
+def measured_by(pair: Pair) -> str:
+    """What measures a pair, or why nothing does."""
+    return ", ".join(pair.checks) or pair.reason or "not measured, and nobody has said why"
+
+
+def account_of(found: Sequence[Pair]) -> str:
+    """How many pairs there are, and of how many nothing is known."""
+    rows, reasons = (sum(bool(getattr(pair, kind)) for pair in found) for kind in ("checks", "reason"))
+    return (
+        f"{len(found)} pairs of a statement about risk and a variable of its order: {rows} have a row, {reasons} a "
+        f"reason why nothing measures them, {len(found) - rows - reasons} neither"
     )
 
 

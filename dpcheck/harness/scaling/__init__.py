@@ -5,6 +5,7 @@
 * `engines`: drawn records and counts; `line`: the law of an iterate in one dimension without records; `affine`: phases
   of averaged descent on quadratics, in closed form but for the noise; `equal`: equal records, only noise is drawn.
 * `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
+* `pairs`: every statement and variable, with its rows or the reason why there are none.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from dpcheck.harness.scaling.engines import Drawn, Engine, Instance, Risk, admit
 from dpcheck.harness.scaling.equal import Equal
 from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
+from dpcheck.harness.scaling.pairs import Pair, pairs
 from dpcheck.harness.scaling.rows import Row, scaling
 from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
+from dpcheck.unmeasured import unmeasured
 
 __all__ = [
     "Affine",
@@ -27,6 +30,7 @@ __all__ = [
     "Instance",
     "Line",
     "Move",
+    "Pair",
     "Pull",
     "Rate",
     "Risk",
@@ -37,7 +41,9 @@ __all__ = [
     "averaged_descent",
     "clipped_mean",
     "geometric",
+    "pairs",
     "powers",
     "rate",
     "scaling",
+    "unmeasured",
 ]

@@ -23,13 +23,14 @@ import importlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.checks import BySize, Check, Context, check
+from dpcheck.claims import evaluate
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.budget import CERTIFIED
 from dpcheck.harness.scaling.controls import NAMES, controls, largest
@@ -44,6 +45,7 @@ from dpcheck.verdicts import Point, Verdict, combine, consistent, undecided
 Make = Callable[..., Instance]
 """(the variable, a member's parameters and the values of a series, by keyword) -> what is run there."""
 Mutant = Callable[[Instance], Instance]
+Against = Literal["order", "explicit"]
 Cell = Mapping[str, Any]
 WHOLE = 1e-3
 """Relative rounding of a number of the schedule up to which a size counts as whole."""
@@ -88,6 +90,7 @@ class Row:
         order: without its hidden constant, or the label of the claim that has it.
         variable: which grows, or falls.
         part: of the bound, which leads over the window; a series that names its own "part" has another.
+        against: "order", or the claim's "explicit" bound, whose logarithms an order Õ leaves out: R is divided by it.
         family: members, the same at every size.
         engine: gives the risk of an instance; `BySize` where a run of another size draws more.
         mutants: name -> the instance under a wrong schedule, which the row must tell apart.
@@ -102,12 +105,13 @@ class Row:
     engine: Engine | BySize
     mutants: Mapping[str, Mutant] = field(default_factory=dict)
     whole: Callable[..., Sequence[float]] | None = None
+    against: Against = "order"
 
-    def _order(self) -> sp.Expr:
+    def _bound(self, form: Against) -> sp.Expr:
         """Of the claim; its module is named, not imported, for a harness serves every catalogue."""
         if isinstance(self.order, sp.Expr):
             return self.order
-        found: sp.Expr = importlib.import_module("dpcheck.engine.statements").order_of(self.order)
+        found: sp.Expr = getattr(importlib.import_module("dpcheck.engine.statements"), f"{form}_of")(self.order)
         return found
 
     # Measuring one size
@@ -120,14 +124,14 @@ class Row:
         engine: Engine = self.engine.at(context.size) if isinstance(self.engine, BySize) else self.engine
         found = self._worst(context, engine, cell, lambda one: one)
         one = found.instance
-        term = leading(self._order(), part, self.variable, one.at)
+        term = leading(self._bound("order"), part, self.variable, one.at)
         wrong = {name: self._worst(context, engine, cell, mutant).risk for name, mutant in self.mutants.items()}
         works = [self.make(**cell, **member).work for member in self.family]
         return {
             "risk": found.risk.value,
             "error": found.risk.error,
             "degrees": found.risk.degrees,
-            "bound": term.bound,
+            "bound": term.bound if self.against == "order" else float(evaluate(self._bound("explicit"), one.at)),
             "part": part,
             "term": str(term.expression),
             "exponent": term.exponent,
@@ -278,6 +282,7 @@ def _table(
         "to": at[-1],
         "part": last["part"],
         "term": last["term"],
+        "against": row.against,
         "stated exponent": stated,
         "measured exponent": stated + rate.sign * rate.slope,
         "half-width": rate.half,
@@ -334,16 +339,18 @@ def scaling(
     series: Mapping[str, Sequence[Any] | BySize] | None = None,
     whole: Callable[..., Sequence[float]] | None = None,
     also: Sequence[str] = (),
+    against: Against = "order",
 ) -> Callable[[Make], Check]:
     """Makes a function of a size and a member the rate check of a statement; see the page of this module.
 
     Args:
         series: further axes, each combination of which is a row of its own.
+        against: what R is divided by; "explicit" where the order hides logarithms that the bound with constants has.
         also: as for `check`.
     """
 
     def decorate(make: Make) -> Check:
-        row = Row(make, label, variable, part, family, engine, mutants or {}, whole)
+        row = Row(make, label, variable, part, family, engine, mutants or {}, whole, against)
 
         @functools.wraps(make)
         def measured(context: Context, **cell: Any) -> dict[str, Any]:
