@@ -9,14 +9,16 @@ with the noise of a step divided by the root of how many it stands for.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, NoisyMirrorDescent
+from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
+from dpcheck.algorithms.l1_geometry.localized import Phase
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import L1Ball
 from dpcheck.harness.scaling import Equal, Family, Instance, geometric
@@ -66,7 +68,7 @@ class OneRecord(BaseWorkload):
     def constants(self) -> Constants:
         return Constants(
             d=len(self.z), diameter=lambda p: self.D, lipschitz=lambda p: self.L, smoothness=lambda p: self.H,
-            moment=lambda k, m: self.L, atoms=1, family="isotropic quadratic",
+            moment=lambda k, m: self.curvature * self.D / 2 + float(np.abs(self.record).max()), atoms=1, family="isotropic quadratic",
             extra={"strong_convexity": self.curvature / len(self.z)},
         )  # fmt: skip
 
@@ -107,9 +109,9 @@ def instance(algorithm: Any, work: OneRecord, n: int, epsilon: float, delta: flo
     return Instance(algorithm, work, told, n, {**at, "L": work.L, "H": work.H, "D": work.D, **more})
 
 
-STEPS = 64
+STEPS = 32
 """Of a phase, at most."""
-SMALL = 1e-4
+SMALL = 1e-3
 """Phases whose balls together are so small a part of the domain are left out."""
 
 
@@ -125,3 +127,53 @@ def in_few_steps(one: Instance, steps: int = STEPS) -> Schedule[Any]:
             break
     laws = [replace(each, law=Gaussian(row.sigma)) for each, row in zip(plan.releases, rows, strict=False)]
     return replace(plan, phases=tuple(rows), releases=tuple(laws))
+
+
+@dataclass(frozen=True)
+class FirstPhase(LocalizedMirrorDescent):
+    """Without localisation."""
+
+    def phases(self, problem: Problem, n: int) -> Iterator[Phase]:
+        return itertools.islice(super().phases(problem, n), 1)
+
+
+@dataclass(frozen=True)
+class TooFewSteps(LocalizedMirrorDescent):
+    """T_i = n_i/b_i, where its square makes the noise of a phase what Theorem 4 counts on."""
+
+    def phases(self, problem: Problem, n: int) -> Iterator[Phase]:
+        return (replace(row, T=row.records // row.b) for row in super().phases(problem, n))
+
+
+def with_class(kind: type[LocalizedMirrorDescent]) -> Mutant:
+    return lambda one: one.running(kind(**{each.name: getattr(one.algorithm, each.name) for each in fields(kind)}))
+
+
+def longer_steps(one: Instance) -> Instance:
+    """η too large by n^(1/4), as if D were."""
+    return one.running(replace(one.algorithm, distance=one.work.D * one.n**0.25))
+
+
+def shorter_steps(one: Instance) -> Instance:
+    return one.running(replace(one.algorithm, distance=one.work.D * one.n**-0.25))
+
+
+WRONG_PHASES: Mapping[str, Mutant] = {
+    "no localisation": with_class(FirstPhase),
+    "T of the power 1": with_class(TooFewSteps),
+}
+
+
+CURVED = Family.of(curvature=geometric(0.5, 1 / 4, 8))
+"""Bowls of curvature 1/2, 1/8, … with their minimiser in the middle of a face, which few vertices do not reach."""
+
+
+def bowl(algorithm: Any, curvature: float, *, n: int, d: int, epsilon: float, delta: float = DELTA, **more: float) -> Instance:
+    """The same on |x - x*|², x* = (1/d, …, 1/d)."""
+    work = OneRecord(z=(curvature / d,) * d, curvature=curvature, H=0.5)
+    return instance(algorithm, work, n, epsilon, delta, **more)
+
+
+def whole_tree(algorithm: TreeFrankWolfe, T: int, records: float, d: int, delta: float = DELTA) -> tuple[int, float]:
+    """n and ε at which the printed rule gives T phases before rounding."""
+    raise NotImplementedError

@@ -27,7 +27,7 @@ class Equal:
     """The mean, or a quantile, of the excess risk over the noise.
 
     Attributes:
-        trials: draws of all noise, an eighth as many for a pilot.
+        trials: draws of all noise, a quarter as many for a pilot.
         plan: the schedule that is run; None for the algorithm's own.
     """
 
@@ -40,7 +40,7 @@ class Equal:
 
     def together(self, instances: Sequence[Instance], seed: int, *key: Any, pilot: bool = False) -> list[Risk]:
         """The risks of instances of one problem, under the same noise; the last word of the key says which noise."""
-        one, trials = instances[0], self.trials // 8 if pilot else self.trials
+        one, trials = instances[0], self.trials // 4 if pilot else self.trials
         if any((each.algorithm, each.n) != (one.algorithm, one.n) for each in instances):
             raise InvalidInput("only members that one algorithm meets at one size are run in a batch")
         plan = one.algorithm.schedule(one.problem, one.n) if self.plan is None else self.plan(one)

@@ -55,7 +55,7 @@ ALGORITHM = "the algorithm"
 ROUNDS = 3
 """Halvings of the grid around the worst member: it moves through the class with the size, and would ripple else."""
 
-BATCH = 4
+BATCH = 8
 """Members that an engine for equal records runs at once, before it is asked whether a milder one could be as bad."""
 
 FINALISTS = 4
@@ -178,7 +178,7 @@ class Row:
 
         family, worst = self.family, pilot(self.family)
         ends = family.ends(worst.member)
-        for _ in range(ROUNDS):
+        for _ in range(1 if isinstance(engine, Equal) else ROUNDS):
             family = family.finer()
             worst = pilot(family.around(worst.member))
         if worst.drawn:  # the best of many pilots was lucky
