@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
     also_option,
@@ -171,7 +172,7 @@ def _list_row(
 
 
 @click.command("show")
-@click.argument("label")
+@click.argument("label", shell_complete=completion.labels)
 @root_option
 @also_option
 @store_option

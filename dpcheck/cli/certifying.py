@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcheck.cli import completion
 from dpcheck.cli.common import Exit, complain, echo_json, json_option, lazily, leave, root_option, table
 from dpcheck.errors import DpcheckError, InvalidInput, MissingExtra
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("certify")
-@click.argument("labels", nargs=-1, metavar="[LABEL|PAPER]…")
+@click.argument("labels", nargs=-1, metavar="[LABEL|PAPER]…", shell_complete=completion.labels)
 @click.option("--stored", is_flag=True, help="Only verify what is stored; no optional package is needed.")
 @click.option("--out", metavar="DIR", help="Default: reports/ under the root.")
 @root_option

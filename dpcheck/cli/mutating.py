@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
     also_option,
@@ -55,7 +56,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command("mutate")
-@click.argument("what", nargs=-1, metavar="[LABEL|PAPER]…")
+@click.argument("what", nargs=-1, metavar="[LABEL|PAPER]…", shell_complete=completion.labels)
 @click.option("--family", "families", multiple=True, metavar="NAME", help="claim, code, null, seeded; repeatable.")
 @click.option("--sample", type=click.IntRange(1), help="So many, drawn; null algorithms always.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of the draw.")

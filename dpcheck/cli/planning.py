@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
     also_option,
@@ -127,7 +128,7 @@ def setting_of(
 
 
 @click.command("plan")
-@click.argument("algorithm")
+@click.argument("algorithm", shell_complete=completion.algorithms)
 @setting_options
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="A field of the algorithm.")
 @root_option

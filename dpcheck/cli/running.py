@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
     also_option,
@@ -45,7 +46,7 @@ _RANK = ("error", "differs", "refuted", "undecided", "consistent", "holds", "ski
 
 
 @click.command("run")
-@click.argument("what", nargs=-1, metavar="[LABEL|PATH]…")
+@click.argument("what", nargs=-1, metavar="[LABEL|PATH]…", shell_complete=completion.labels)
 @click.option("--size", type=click.Choice(SIZES), default="smoke", show_default=True, help="How much to sample.")
 @click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes; results are the same."

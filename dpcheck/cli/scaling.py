@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
     also_option,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @click.command("scaling")
-@click.argument("what", nargs=-1, metavar="[LABEL|PATH]…")
+@click.argument("what", nargs=-1, metavar="[LABEL|PATH]…", shell_complete=completion.labels)
 @click.option("--variable", help="Only exponents in this variable: n, d, epsilon, m, …")
 @click.option(
     "--pairs",

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
+
+from dpcheck.cli import main
 
 Cli = Callable[..., object]
 
@@ -134,3 +137,22 @@ def test_a_closed_pipe(root: Path) -> None:
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "begun", "proposed"),
+    [
+        ("show", "", ["toy"]),
+        ("show", "toy/lem", ["toy/lem-2"]),
+        ("run", "toy/lem-2::", None),
+        ("plan", "toy/thm", []),
+    ],
+)
+def test_shells_complete_labels(root: Path, command: str, begun: str, proposed: list[str] | None) -> None:
+    """A paper, its labels, a statement's checks; a theorem is no algorithm."""
+    found = [item.value for item in ShellComplete(main, {}, "dpcheck", "_X").get_completions([command], begun)]
+    if proposed is None:
+        assert found
+        assert all(item.startswith(begun) for item in found)
+    else:
+        assert found == proposed
