@@ -9,19 +9,18 @@ with the noise of a step divided by the root of how many it stands for.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
-from dpcheck.algorithms.l1_geometry.localized import Phase
+from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry.frank_wolfe import weights
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import L1Ball
-from dpcheck.harness.scaling import Equal, Family, Instance, geometric
+from dpcheck.harness.scaling import Equal, Family, Instance, Risk, geometric
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Schedule
 from dpcheck.laws import Gaussian
@@ -68,7 +67,8 @@ class OneRecord(BaseWorkload):
     def constants(self) -> Constants:
         return Constants(
             d=len(self.z), diameter=lambda p: self.D, lipschitz=lambda p: self.L, smoothness=lambda p: self.H,
-            moment=lambda k, m: self.curvature * self.D / 2 + float(np.abs(self.record).max()), atoms=1, family="isotropic quadratic",
+            moment=lambda k, m: self.curvature * self.D / 2 + max(map(abs, self.z)), atoms=1,
+            family="isotropic quadratic",
             extra={"strong_convexity": self.curvature / len(self.z)},
         )  # fmt: skip
 
@@ -106,10 +106,11 @@ def tilted(
 def instance(algorithm: Any, work: OneRecord, n: int, epsilon: float, delta: float, **more: float) -> Instance:
     told = Problem.of(work, ApproxDP(epsilon, delta))
     at = {"n": n, "d": len(work.z), "m": 2 * len(work.z), "epsilon": epsilon, "delta": delta}
-    return Instance(algorithm, work, told, n, {**at, "L": work.L, "H": work.H, "D": work.D, **more})
+    at |= {"L": work.L, "H": work.H, "D": work.D, "b": math.ceil(math.sqrt(n)), **more}
+    return Instance(algorithm, work, told, n, {name: float(value) for name, value in at.items()})
 
 
-STEPS = 32
+STEPS = 16
 """Of a phase, at most."""
 SMALL = 1e-3
 """Phases whose balls together are so small a part of the domain are left out."""
@@ -123,57 +124,110 @@ def in_few_steps(one: Instance, steps: int = STEPS) -> Schedule[Any]:
         share = max(1.0, row.T / steps)
         eta = row.eta if row.weight > 0 else row.eta * share
         rows.append(replace(row, T=round(row.T / share), sigma=row.sigma / math.sqrt(share), eta=eta))
-        if row.radius < left:
+        if row.weight > 0 and row.radius < left:
             break
     laws = [replace(each, law=Gaussian(row.sigma)) for each, row in zip(plan.releases, rows, strict=False)]
     return replace(plan, phases=tuple(rows), releases=tuple(laws))
 
 
-@dataclass(frozen=True)
-class FirstPhase(LocalizedMirrorDescent):
-    """Without localisation."""
-
-    def phases(self, problem: Problem, n: int) -> Iterator[Phase]:
-        return itertools.islice(super().phases(problem, n), 1)
-
-
-@dataclass(frozen=True)
-class TooFewSteps(LocalizedMirrorDescent):
-    """T_i = n_i/b_i, where its square makes the noise of a phase what Theorem 4 counts on."""
-
-    def phases(self, problem: Problem, n: int) -> Iterator[Phase]:
-        return (replace(row, T=row.records // row.b) for row in super().phases(problem, n))
-
-
-def with_class(kind: type[LocalizedMirrorDescent]) -> Mutant:
-    return lambda one: one.running(kind(**{each.name: getattr(one.algorithm, each.name) for each in fields(kind)}))
-
-
-def longer_steps(one: Instance) -> Instance:
-    """η too large by n^(1/4), as if D were."""
-    return one.running(replace(one.algorithm, distance=one.work.D * one.n**0.25))
-
-
 def shorter_steps(one: Instance) -> Instance:
-    return one.running(replace(one.algorithm, distance=one.work.D * one.n**-0.25))
+    """η too small by (nε)^(1/4), as if D were."""
+    return one.running(replace(one.algorithm, distance=one.work.D * (one.n * one.at["epsilon"]) ** -0.25))
 
 
-WRONG_PHASES: Mapping[str, Mutant] = {
-    "no localisation": with_class(FirstPhase),
-    "T of the power 1": with_class(TooFewSteps),
+LOCALISED: Mapping[str, Any] = {
+    "part": "private",
+    "family": SLOPES,
+    "engine": Equal(64, plan=in_few_steps),
+    "mutants": {"η times (nε)^(-1/4)": shorter_steps},
 }
+"""Of rows of Algorithms 2 and 6. Linear losses do not see localisation: the first phase alone does as well."""
+AVERAGED: Mapping[str, Any] = {
+    **LOCALISED,
+    "engine": Equal(40, plan=functools.partial(in_few_steps, steps=512)),  # the start is one of the points averaged
+}
+"""Of rows of Algorithms 1 and 5, whose batch is the default."""
+TINY = 1e-8
+"""epsilon of rows over another variable."""
+DELTAS = (0.01, 0.06, 0.36)
+"""So large that log(1/δ) moves with δ as a power does."""
 
 
-CURVED = Family.of(curvature=geometric(0.5, 1 / 4, 8))
-"""Bowls of curvature 1/2, 1/8, … with their minimiser in the middle of a face, which few vertices do not reach."""
+# Algorithm 3
+
+Noise = Literal["pure", "approximate"]
 
 
-def bowl(algorithm: Any, curvature: float, *, n: int, d: int, epsilon: float, delta: float = DELTA, **more: float) -> Instance:
-    """The same on |x - x*|², x* = (1/d, …, 1/d)."""
-    work = OneRecord(z=(curvature / d,) * d, curvature=curvature, H=0.5)
-    return instance(algorithm, work, n, epsilon, delta, **more)
+@dataclass(frozen=True)
+class Selections:
+    """The mean excess risk of Algorithm 3 on a linear loss of one record: nothing is drawn.
+
+    Every leaf selects among -s, s and 2d - 2 zeros, so that the output is known by the chances of two vertices; d may
+    be any number. Attributes are those of every engine.
+    """
+
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        work, rows = instance.work, instance.algorithm.schedule(instance.problem, instance.n).phases
+        unit, m = work.D / 2 * work.z[0], instance.algorithm.vertices(instance.problem)
+        ahead = {row.scale: advantage(unit / row.scale, m) for row in rows}
+        return Risk(unit * (1 - math.fsum(weight * ahead[row.scale] for weight, _, row in weights(rows))))
 
 
-def whole_tree(algorithm: TreeFrankWolfe, T: int, records: float, d: int, delta: float = DELTA) -> tuple[int, float]:
-    """n and ε at which the printed rule gives T phases before rounding."""
-    raise NotImplementedError
+def advantage(gap: float, m: int, step: float = 0.01) -> float:
+    """The chance that Laplace noise on -gap, gap and m - 2 zeros makes the first the least, less that of the second."""
+    if gap > math.log(m) + 60:
+        return 1.0
+    u = np.arange(-gap - math.log(m) - 50, 50, step)
+    others = np.exp((m - 2.0) * _log_above(u))
+    first = np.exp(-np.abs(u + gap) + _log_above(u - gap))
+    second = np.exp(-np.abs(u - gap) + _log_above(u + gap))
+    return float(others @ (first - second)) / 2 * step
+
+
+def _log_above(u: Array) -> Array:
+    """log P(Laplace > u)."""
+    return np.where(u > 0, -np.abs(u) - math.log(2), np.log1p(-np.exp(-np.abs(u)) / 2))
+
+
+def walk(noise: Noise, slope: float, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0) -> Instance:
+    """Algorithm 3 on the linear loss of that slope in d dimensions, of which the workload holds two.
+
+    Sensitivities are the certified ones, which needs twice the noise of Theorem 6, and that of Theorem 7 as printed.
+    """
+    algorithm = TreeFrankWolfe(noise=noise, sensitivity="safe")
+    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if noise == "pure" else DELTA, L=L, H=H)
+    told = replace(one.problem, constants=replace(one.problem.constants, d=d))
+    T, b = algorithm.sizes(told, n)
+    return replace(one, problem=told, at={**one.at, "d": float(d), "m": 2.0 * d, "T": float(T), "b": float(b)})
+
+
+def leaves(
+    noise: Noise, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0, **more: float
+) -> tuple[float]:
+    """2^T before T is rounded: of bεβD/(L log m), by log(n/δ) under Theorem 7, the power 1/2 or 2/3."""
+    found = n / math.log2(n) ** 2 * epsilon * H * 2 / (L * math.log2(2 * d))
+    return (math.sqrt(found) if noise == "pure" else (found / math.log(n / DELTA)) ** (2 / 3),)
+
+
+def records(noise: Noise, T: int, **at: Any) -> int:
+    """The n at which the rule gives T without rounding."""
+    low, high = 1e3, 1e40
+    while high > low * (1 + 1e-12):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if leaves(noise, n=int(middle), **at)[0] > 2**T else (middle, high)
+    return math.ceil(high)
+
+
+def deeper(one: Instance) -> Instance:
+    """T half as deep again."""
+    return one.running(replace(one.algorithm, T=3 * len(one.algorithm.schedule(one.problem, one.n).phases) // 2))
+
+
+def three_phases(one: Instance) -> Instance:
+    return one.running(replace(one.algorithm, T=3))
+
+
+WRONG_TREES: Mapping[str, Mutant] = {"T times 3/2": deeper, "T = 3": three_phases}
+"""A tree that is not as deep is no worse on linear losses, and a bowl in few dimensions starts at its minimum."""

@@ -15,7 +15,7 @@ from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.geometry import PowerMap, norms
-from dpcheck.harness import accuracy, rate, risk, runtime, stability
+from dpcheck.harness import accuracy, risk, runtime, stability
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.search import BoxRecords
@@ -43,7 +43,6 @@ from .cases import (
     problem,
     regret,
     risk_of_linear_losses,
-    worst_linear_loss,
 )
 
 OF_ALGORITHM_2 = {
@@ -186,42 +185,6 @@ def risk_of_localised_descent(context: Context, *, n: int) -> Verdict:
     the start, where smaller sizes do.
     """
     return risk_of_linear_losses(context, LocalizedMirrorDescent(distance=1.0), n, "l1")
-
-
-@check(
-    "l1_geometry/thm-4",
-    kind="rate",
-    grid={"n": by_size([1024, 1448, 2048, 2896], [1024, 1448, 2048, 2896, 4096, 5793, 8192])},
-    conclude=rate.conclude("n"),
-    expect=("undecided", "consistent"),
-)
-def localised_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
-    """Algorithm 2, d = 4, epsilon = 1, on its worst slope: L D sqrt(log d/n) and sqrt(d log^3 d)/(n eps)."""
-    return worst_linear_loss(context, n, 4, 1.0, context.scale(6, 20))
-
-
-@check(
-    "l1_geometry/thm-4",
-    kind="rate",
-    grid={"epsilon": by_size([0.4, 0.56, 0.8, 1.0], [0.2, 0.28, 0.4, 0.56, 0.8, 1.0])},
-    conclude=rate.conclude("epsilon"),
-    expect=("undecided", "consistent"),
-)
-def localised_descent_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
-    """Algorithm 2, d = 4, n = 2048 (4096): the exponent rises from -1 as the statistical term grows."""
-    return worst_linear_loss(context, context.scale(2048, 4096), 4, epsilon, context.scale(6, 20))
-
-
-@check(
-    "l1_geometry/thm-4",
-    kind="rate",
-    grid={"d": by_size([2, 4, 6, 8], [2, 3, 4, 6, 8, 12])},
-    conclude=rate.conclude("d"),
-    expect=("undecided", "consistent"),
-)
-def localised_descent_in_d(context: Context, *, d: int) -> dict[str, float]:
-    """Algorithm 2, epsilon = 0.5: the privacy term goes like sqrt(d) log^1.5 d."""
-    return worst_linear_loss(context, context.scale(2048, 4096), d, 0.5, context.scale(6, 20))
 
 
 @check("l1_geometry/thm-4@literal", kind="runtime", expect="refuted")

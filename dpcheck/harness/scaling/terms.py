@@ -64,7 +64,10 @@ def leading(order: sp.Expr, part: Part, variable: str, at: Mapping[str, float]) 
 
 def power_of(term: sp.Expr, variable: str, at: Mapping[str, float]) -> float:
     """The exponent of a variable in a monomial, logarithms apart."""
-    found = Order.of(term)
+    try:
+        found = Order.of(term)
+    except InvalidInput:  # p - 1 in a factor: its value is a constant
+        found = Order.of(term.subs({s: at[s.name] for s in term.free_symbols if s.name != variable}))
     if found.kind != "monomial":
         return local_exponent(term, variable, at)
     powers = {symbol.name: exponent for symbol, exponent in found.powers}
