@@ -16,13 +16,13 @@ from dpcheck.harness.scaling import Instance, scaling
 from .scaling import AVERAGED, DELTAS, LOCALISED, TINY, tilted
 
 
-@scaling("l1_geometry/thm-3", variable="n", sizes=[2**k * 10**8 for k in (17, 21, 25)], **AVERAGED)
+@scaling("l1_geometry/thm-3", variable="n", sizes=[2**k * 10**8 for k in (16, 18, 20)], **AVERAGED)
 def plain_average_in_n(*, n: int, slope: float) -> Instance:
     """Algorithm 1 at its printed constants on its worst linear loss, over n."""
     return tilted(NoisyMirrorDescent(), slope, n=n, epsilon=TINY)
 
 
-@scaling("l1_geometry/thm-3", variable="epsilon", sizes=[2.0**k / 10**14 for k in (17, 21, 25)], **AVERAGED)
+@scaling("l1_geometry/thm-3", variable="epsilon", sizes=[2.0**k / 10**14 for k in (16, 18, 20)], **AVERAGED)
 def plain_average_in_epsilon(*, epsilon: float, slope: float) -> Instance:
     """The same over epsilon."""
     return tilted(NoisyMirrorDescent(), slope, n=10**14, epsilon=epsilon)
@@ -31,22 +31,22 @@ def plain_average_in_epsilon(*, epsilon: float, slope: float) -> Instance:
 @scaling("l1_geometry/thm-3", variable="delta", sizes=DELTAS, **AVERAGED)
 def plain_average_in_delta(*, delta: float, slope: float) -> Instance:
     """The same over delta."""
-    return tilted(NoisyMirrorDescent(), slope, n=2**17 * 10**8, epsilon=TINY, delta=delta)
+    return tilted(NoisyMirrorDescent(), slope, n=2**16 * 10**8, epsilon=TINY, delta=delta)
 
 
 @scaling("l1_geometry/thm-3", variable="d", sizes=(4, 16, 64), **AVERAGED)
 def plain_average_in_d(*, d: int, slope: float) -> Instance:
     """The same over d."""
-    return tilted(NoisyMirrorDescent(), slope, n=2**21 * 10**8, epsilon=TINY, d=d)
+    return tilted(NoisyMirrorDescent(), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
 
 
-@scaling("l1_geometry/thm-12", variable="n", sizes=[2**k * 10**8 for k in (17, 21, 25)], **AVERAGED)
+@scaling("l1_geometry/thm-12", variable="n", sizes=[2**k * 10**8 for k in (16, 18, 20)], **AVERAGED)
 def plain_average_of_algorithm_5_in_n(*, n: int, slope: float) -> Instance:
     """Algorithm 5 in l_1.5 at its printed constants on its worst linear loss, over n."""
     return tilted(GeneralNoisyMirrorDescent(p=1.5), slope, n=n, epsilon=TINY)
 
 
-@scaling("l1_geometry/thm-12", variable="epsilon", sizes=[2.0**k / 10**14 for k in (17, 21, 25)], **AVERAGED)
+@scaling("l1_geometry/thm-12", variable="epsilon", sizes=[2.0**k / 10**14 for k in (16, 18, 20)], **AVERAGED)
 def plain_average_of_algorithm_5_in_epsilon(*, epsilon: float, slope: float) -> Instance:
     """The same over epsilon."""
     return tilted(GeneralNoisyMirrorDescent(p=1.5), slope, n=10**14, epsilon=epsilon)
@@ -55,13 +55,13 @@ def plain_average_of_algorithm_5_in_epsilon(*, epsilon: float, slope: float) -> 
 @scaling("l1_geometry/thm-12", variable="delta", sizes=DELTAS, **AVERAGED)
 def plain_average_of_algorithm_5_in_delta(*, delta: float, slope: float) -> Instance:
     """The same over delta."""
-    return tilted(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**17 * 10**8, epsilon=TINY, delta=delta)
+    return tilted(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**16 * 10**8, epsilon=TINY, delta=delta)
 
 
 @scaling("l1_geometry/thm-12", variable="d", sizes=(4, 16, 64), **AVERAGED)
 def plain_average_of_algorithm_5_in_d(*, d: int, slope: float) -> Instance:
     """The same over d."""
-    return tilted(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**21 * 10**8, epsilon=TINY, d=d)
+    return tilted(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
 
 
 @scaling(
