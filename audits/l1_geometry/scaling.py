@@ -1,9 +1,9 @@
-"""Losses of one record, of every slope and every curvature, and wrong schedules, on which rates are measured.
+"""Losses of one record, of every slope, and wrong schedules, on which rates are measured.
 
 All records of a data set are equal, so that the excess risk is that of optimisation and of privacy, and any n can be
-run. A phase of descent makes millions of steps at such sizes. It is run in `STEPS` at most, each the mean of many
-noisy gradients in a row, which moves the mirror image of the point as they do: the lines are those of the algorithm,
-with the noise of a step divided by the root of how many it stands for.
+run. Algorithm 1 makes n steps by default. It is run in a thousand, each the mean of many noisy gradients in a row,
+which moves the mirror image of the point as they do: the lines are those of the algorithm, with the noise of a step
+divided by the root of how many it stands for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry import (
+    GeneralLocalizedMirrorDescent,
+    LocalizedMirrorDescent,
+    NoisyMirrorDescent,
+    TreeFrankWolfe,
+)
 from dpcheck.algorithms.l1_geometry.frank_wolfe import weights
 from dpcheck.errors import InvalidInput
 from dpcheck.geometry import L1Ball
@@ -110,24 +115,49 @@ def instance(algorithm: Any, work: OneRecord, n: int, epsilon: float, delta: flo
     return Instance(algorithm, work, told, n, {name: float(value) for name, value in at.items()})
 
 
-STEPS = 16
-"""Of a phase, at most."""
+def averaged(algorithm: NoisyMirrorDescent, slope: float, **at: Any) -> Instance:
+    """Algorithm 1 or 5, in whose rate D is a bound on √D_h(x*, x_0)."""
+    one = tilted(algorithm, slope, **at)
+    return replace(one, at={**one.at, "D": algorithm.reach(one.problem)})
+
+
+def in_few_steps(one: Instance, steps: int = 1024) -> Schedule[Any]:
+    """The plan of Algorithm 1 with so many steps, whose noise adds up to the same law."""
+    plan = one.algorithm.schedule(one.problem, one.n)
+    (row,) = plan.phases
+    share = row.T / steps
+    row = replace(row, T=steps, sigma=row.sigma / math.sqrt(share), eta=row.eta * share)
+    return replace(plan.edit("*", law=Gaussian(row.sigma)), phases=(row,))
+
+
+@dataclass(frozen=True)
+class Coarse(LocalizedMirrorDescent):
+    """Algorithm 2 with batches of a quarter of a phase, which make sixteen steps; privacy is that of these batches.
+
+    T b² = n_i² whatever b, so that the steps of a phase average the same noise. They are not as good at it where the
+    noise of a step exceeds the domain, but all lengths go with nε: what differs from millions of steps is a factor.
+    """
+
+    def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
+        return n_i / 4
+
+
+@dataclass(frozen=True)
+class GeneralCoarse(GeneralLocalizedMirrorDescent):
+    """The same of Algorithm 6."""
+
+    def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
+        return n_i / 4
+
+
 SMALL = 1e-3
 """Phases whose balls together are so small a part of the domain are left out."""
 
 
-def in_few_steps(one: Instance, steps: int = STEPS) -> Schedule[Any]:
-    """The plan with at most so many steps a phase, whose noise adds up to the same law."""
+def large_phases(one: Instance) -> Schedule[Any]:
     plan = one.algorithm.schedule(one.problem, one.n)
-    rows, left = [], SMALL * one.work.D
-    for row in plan.phases:
-        share = max(1.0, row.T / steps)
-        eta = row.eta if row.weight > 0 else row.eta * share
-        rows.append(replace(row, T=round(row.T / share), sigma=row.sigma / math.sqrt(share), eta=eta))
-        if row.weight > 0 and row.radius < left:
-            break
-    laws = [replace(each, law=Gaussian(row.sigma)) for each, row in zip(plan.releases, rows, strict=False)]
-    return replace(plan, phases=tuple(rows), releases=tuple(laws))
+    seen = [row for row in plan.phases if row.radius > SMALL * one.work.D]
+    return replace(plan, phases=tuple(seen))
 
 
 def shorter_steps(one: Instance) -> Instance:
@@ -138,13 +168,17 @@ def shorter_steps(one: Instance) -> Instance:
 LOCALISED: Mapping[str, Any] = {
     "part": "private",
     "family": SLOPES,
-    "engine": Equal(64, plan=in_few_steps),
+    "engine": Equal(100, plan=large_phases),
     "mutants": {"η times (nε)^(-1/4)": shorter_steps},
 }
 """Of rows of Algorithms 2 and 6. Linear losses do not see localisation: the first phase alone does as well."""
+PRECISE: Mapping[str, Any] = {**LOCALISED, "engine": Equal(500, plan=large_phases), "mutants": {}}
+"""Of rows over δ, whose logarithm moves little."""
+EUCLIDEAN: Mapping[str, Any] = {**LOCALISED, "mutants": {}}
+"""Of rows of Algorithm 6 in l_2, where shorter steps are no worse on linear losses: less noise makes up for them."""
 AVERAGED: Mapping[str, Any] = {
     **LOCALISED,
-    "engine": Equal(80, plan=functools.partial(in_few_steps, steps=1024)),  # the start is one of the points averaged
+    "engine": Equal(80, plan=in_few_steps),  # the start is one of the points averaged
 }
 """Of rows of Algorithms 1 and 5, whose batch is the default."""
 TINY = 1e-8

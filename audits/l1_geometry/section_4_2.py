@@ -19,7 +19,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.budget import judge_account
 from dpcheck.harness.relations import judged
-from dpcheck.harness.scaling import Instance, scaling
+from dpcheck.harness.scaling import Instance, scaling, unmeasured
 from dpcheck.harness.selection import enumerate_selections
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import NoisyMin
@@ -313,3 +313,23 @@ def windows_of_theorem_7(context: Context) -> Verdict:
         }
     )
     return combine([proof, steps_at_the_upper_end("approximate")])
+
+
+in_a_logarithm = unmeasured(
+    "l1_geometry/thm-7",
+    "delta",
+    "Under delta <= 1/n its logarithm is above 11 at every n of the theorem, so that the bound moves by less than "
+    "delta^0.06, which no slope tells from the bound of an output that reads nothing.",
+)
+in_the_estimates = unmeasured(
+    "l1_geometry/thm-7",
+    "d",
+    "It stands under a root of a logarithm in the statistical term alone, which equal records do not have; trees on "
+    "drawn records end at n of about 10^7, where the depth is one or two, and privacy costs as much.",
+)
+depth_moves_with_d = unmeasured(
+    "l1_geometry/thm-2",
+    "d",
+    "At a fixed smoothness d moves T by a logarithm of a logarithm, so that T is whole at two sizes below 10^9; the "
+    "row of Theorem 7 over m, where the smoothness follows, says what the private term does.",
+)
