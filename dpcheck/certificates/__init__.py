@@ -17,7 +17,7 @@ from dpcheck.certificates import checker
 from dpcheck.errors import InvalidInput, UnknownLabel, WitnessRejected
 
 if TYPE_CHECKING:
-    from dpcheck.certificates.statements import Instance
+    from dpcheck.certificates.runs import Instance
     from dpcheck.claims import Claim
 
 FORMAT = "dpcheck certificates 1"

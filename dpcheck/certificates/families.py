@@ -1,164 +1,10 @@
-"""Proofs for all parameters and every number of steps: multipliers in closed form, executed by SymPy.
-
-The inequalities are those of `checker`, built with symbols in the place of rationals. A family's multipliers are
-formulas, its matrix is eliminated symbolically, and a pivot counts as non-negative when, as a quotient of polynomials
-in positive symbols, it has no negative coefficient. What several steps give is a recursion or a sum, in `follows`.
-"""
+"""What is proved for all parameters, and what of it for every number of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-import sympy as sp
-
-from dpcheck.certificates import checker, problems
-from dpcheck.claims import Claim
-from dpcheck.errors import InvalidInput
-
-Named = Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Concluded:
-    """What a family says of a statement.
-
-    Attributes:
-        label: of the claim; its bound is compared with what is proved.
-        at: its symbols as formulas in those of the family.
-        proved: the formula that follows; by default the family's bound.
-        squared: the family bounds the square of the claim's quantity.
-    """
-
-    label: str
-    at: Named
-    proved: str = ""
-    squared: bool = False
-
-
-@dataclass(frozen=True)
-class Family:
-    """One certificate with symbols in it.
-
-    Attributes:
-        words: what it proves, of every number of steps where `follows` says so.
-        problem: the lines of one run.
-        parameters: what their names stand for, as formulas in positive symbols.
-        multipliers: number of an inequality -> formula.
-        bound: what is proved of the run.
-        follows: (what is said, a formula that is then non-negative).
-        displays: labels of which it proves what the text says beside the formula.
-    """
-
-    words: str
-    problem: tuple[str, ...]
-    parameters: Named
-    multipliers: Mapping[int, str]
-    bound: str
-    concludes: tuple[Concluded, ...]
-    follows: tuple[tuple[str, str], ...] = field(default=())
-    displays: tuple[str, ...] = ()
-
-    @property
-    def every(self) -> str:
-        return "every T and all parameters" if self.follows else "all parameters"
-
-
-def positive(text: str) -> sp.Expr:
-    """A formula, of which all letters are positive."""
-    names = {name: sp.Symbol(name, positive=True) for name in _LETTERS}
-    return sp.sympify(text, {**names, "Sum": sp.Sum})
-
-
-_LETTERS = (*"ABCDGHLNRTacmnrtxz", "alpha", "eta", "gamma", "gap", "lam", "xi")
-
-
-def not_negative(formula: sp.Expr) -> bool:
-    """Whether a quotient of polynomials in positive symbols has no negative coefficient."""
-    powers = {p: sp.Dummy(positive=True) for p in formula.atoms(sp.Pow) if p.exp.free_symbols}  # a**T, of positive a
-    formula = formula.xreplace(powers)
-    above, below = sp.fraction(sp.cancel(sp.together(formula)))
-    symbols = sorted(formula.free_symbols, key=str)
-    if not symbols:
-        return bool(formula >= 0)
-    signs = [[bool(c >= 0) for c in sp.Poly(part, *symbols).coeffs()] for part in (above, below)]
-    return all(all(part) for part in signs) or all(not any(part) for part in signs)
-
-
-def proved(family: Family, claims: Callable[[str], Claim]) -> list[str]:
-    """The labels that a family proves, after every line of it was executed.
-
-    Raises:
-        InvalidInput: a line does not hold; the message says which.
-    """
-    _certificate(family)
-    for said, formula in family.follows:
-        if not not_negative(sp.simplify(positive(formula).doit())):
-            raise InvalidInput(f"{said}: {formula} is not seen to be non-negative")
-    for conclusion in family.concludes:
-        claim = claims(conclusion.label)
-        if claim.explicit is None:
-            raise InvalidInput(f"{claim.label} has no explicit bound to conclude; name another of its readings")
-        terms = {term: sp.Symbol(str(term)) for term in claim.explicit.atoms(sp.Indexed)}
-        stated = claim.explicit.subs(terms)
-        stated = stated.subs({s: positive(conclusion.at[s.name]) for s in stated.free_symbols}, simultaneous=True)
-        stated = stated**2 if conclusion.squared else stated
-        if not not_negative(sp.simplify(stated - positive(conclusion.proved or family.bound))):
-            raise InvalidInput(f"{claim.label}: {conclusion.proved or family.bound} is not seen to be below {stated}")
-    return labels(family)
-
-
-def labels(family: Family) -> list[str]:
-    """The statements of which a family speaks."""
-    return [*(conclusion.label for conclusion in family.concludes), *family.displays]
-
-
-def _certificate(family: Family) -> None:
-    """The checker's argument with symbols."""
-    run: Any = checker.Run(family.problem, {name: positive(text) for name, text in family.parameters.items()})
-    form = run.quantity * -1 + positive(family.bound)
-    for number, text in family.multipliers.items():
-        multiplier = positive(text)
-        if not not_negative(multiplier):
-            raise InvalidInput(f"the multiplier {text} is not seen to be non-negative")
-        form = form + run.rows[number] * multiplier
-    entries = {key: sp.cancel(sp.together(c)) for key, c in form.items()}
-    left = {key: c for key, c in entries.items() if c != 0}
-    if any(run.free.intersection(key) for key in left):
-        raise InvalidInput("the multipliers do not cancel the values")
-    indices = sorted({i for key in left for i in key}, reverse=True)
-    matrix = {(i, j): left.get((min(i, j), max(i, j)), sp.S.Zero) for i in indices for j in indices}
-    matrix = {(i, j): c if i == j else c / 2 for (i, j), c in matrix.items()}
-    while indices:
-        i = indices.pop(0)
-        pivot = matrix[i, i]
-        if pivot == 0:
-            if any(matrix[i, j] != 0 for j in indices):
-                raise InvalidInput("a pivot is zero and its row is not")
-            continue
-        if not not_negative(pivot):
-            raise InvalidInput(f"the pivot {pivot} is not seen to be non-negative")
-        for j in indices:
-            for k in indices:
-                matrix[j, k] = sp.cancel(matrix[j, k] - matrix[i, j] * matrix[i, k] / pivot)
-
-
-def _family(
-    make: Callable[..., Sequence[str]],
-    names: str,
-    multipliers: Mapping[int, str],
-    bound: str,
-    *concludes: Concluded,
-    words: str = "",
-    follows: tuple[tuple[str, str], ...] = (),
-    displays: tuple[str, ...] = (),
-    **parameters: str,
-) -> Family:
-    given = {**{name: name for name in names.split()}, **parameters}
-    words = words or " ".join((make.__doc__ or "").split())
-    return Family(words, tuple(make()), given, multipliers, bound, concludes, follows, displays)
-
+from dpcheck.certificates import problems
+from dpcheck.certificates.families_expected import FAMILIES_EXPECTED
+from dpcheck.certificates.proofs import Concluded, Family, family
 
 _TWICE = {1: "2/lam", 2: "2/lam", 4: "2/(lam*n)", 10: "2/(lam*n)"}
 _LENGTHS = {16: "(4 + 4/c)/lam", 18: "(4 + 4/c)/lam", 20: "(4 + 4/c)/lam", 22: "(4 + 4/c)/lam"}
@@ -167,7 +13,7 @@ _ETA = "2/(H + 2*lam + z)"
 _SHRUNK = "(H + z)/(H + 2*lam + z)"
 
 FAMILIES: tuple[Family, ...] = (
-    _family(
+    family(
         problems.regularised_minimisers,
         "lam n L",
         _TWICE,
@@ -178,14 +24,14 @@ FAMILIES: tuple[Family, ...] = (
         Concluded("l1_geometry/lem-3-4@derived", {"L": "L", "eta_i": "1/(lam*n)"}, squared=True),
         Concluded("lp_spaces/alg-1@derived", {"L": "L", "lambda": "lam/2", "n": "n"}, squared=True),
     ),
-    _family(
+    family(
         problems.extended_minimisers,
         "lam n G C",
         _TWICE,
         "((G + C)/(lam*n))**2",
         displays=("pure_heavy_tails/prop-2-5@corrected",),
     ),
-    _family(
+    family(
         problems.first_block,
         "alpha",
         {0: "1", 1: "1"},
@@ -193,14 +39,14 @@ FAMILIES: tuple[Family, ...] = (
         Concluded("pure_heavy_tails/lem-2-7", {"alpha": "alpha"}),
         Concluded("pure_heavy_tails/lem-c-4", {"alpha": "alpha"}),
     ),
-    _family(
+    family(
         problems.majority,
         "R",
         {1: "3/2", 3: "3"},
         "9*R**2",
         Concluded("pure_heavy_tails/proc-geom-agg@derived", {"R": "R"}, squared=True),
     ),
-    _family(
+    family(
         problems.approximate_minimisers,
         "lam n L",
         {1: "(2 + 2*c)/lam", 2: "(2 + 2*c)/lam", 4: "(2 + 2*c)/(lam*n)", 10: "(2 + 2*c)/(lam*n)", **_LENGTHS},
@@ -208,7 +54,7 @@ FAMILIES: tuple[Family, ...] = (
         alpha="c**2*L**2/(2*lam*n**2)",
         words="approximate minimisers, at every accuracy c²L²/(2 lam n²)",
     ),
-    _family(
+    family(
         problems.approximate_minimisers,
         "lam n L",
         {1: "4/lam", 2: "4/lam", 4: "4/(lam*n)", 10: "4/(lam*n)", 16: "8/lam", 18: "8/lam", 20: "8/lam", 22: "8/lam"},
@@ -217,7 +63,7 @@ FAMILIES: tuple[Family, ...] = (
         displays=("pure_heavy_tails/lem-c-2",),
         alpha="L**2/(2*lam*n**2)",
     ),
-    _family(
+    family(
         problems.approximate_minimisers,
         "lam n L",
         {
@@ -234,25 +80,27 @@ FAMILIES: tuple[Family, ...] = (
         Concluded("pure_heavy_tails/prop-d-1", {**_PAIRS, "m": "n"}, squared=True),
         alpha="L**2/(72*lam*n**2)",
     ),
-    _family(
+    family(
         lambda: problems.growth(True),
         "lam L",
         {4: "2", 6: "2", 7: "1"},
         "L**2/lam",
         Concluded("tsybakov/lem-1", {"lambda": "lam", "L": "L", "theta": "2"}),
+        where="theta = 2",
         words="growth of order theta = 2 and a Lipschitz constant bound the excess, in any norm",
     ),
-    _family(
+    family(
         problems.growth_diameter,
         "lam L",
         dict.fromkeys((4, 6, 7, 12, 14, 22), "4/lam"),
         "4*L**2/lam**2",
         Concluded("tsybakov/rem-3@derived", {"lambda": "lam", "L": "L", "theta": "2"}, squared=True),
+        where="theta = 2",
     ),
-    _family(
+    family(
         problems.strong_growth, "lam gap", {1: "2/lam", 3: "2/lam"}, "2*gap/lam", displays=("tsybakov/fact-sc-tnc",)
     ),
-    _family(
+    family(
         problems.clipped_mean,
         "n C",
         {0: "2/n**2", 1: "2/n**2"},
@@ -260,21 +108,21 @@ FAMILIES: tuple[Family, ...] = (
         Concluded("tsybakov/alg-1", {"n": "n", "C": "C"}, squared=True),
         Concluded("tsybakov/fact-sens", {"n": "n", "C": "C"}, squared=True),
     ),
-    _family(
+    family(
         problems.gradient_mapping,
         "n C gamma",
         {0: "2/n**2", 1: "2/n**2", 6: "2/gamma**2", 7: "2/gamma**2"},
         "4*C**2/n**2",
         Concluded("pure_heavy_tails/alg-5", {"n": "n", "C": "C"}, squared=True),
     ),
-    _family(
+    family(
         problems.linear_mirror,
         "eta L R",
         {1: "1", 2: "1", 3: "2"},
         "(2*eta*L*R)**2",
         Concluded("l1_geometry/lem-a2", {"eta": "eta", "L": "L", "R": "R"}),
     ),
-    _family(
+    family(
         problems.centred_score,
         "m C R",
         {1: "2*C/m", 2: "1/m", 4: "1/m", 11: "1/m", 13: "1/m"},
@@ -282,14 +130,14 @@ FAMILIES: tuple[Family, ...] = (
         Concluded("pure_heavy_tails/lem-f-1@derived", {"m": "m", "C": "C", "R": "R"}),
         Concluded("pure_heavy_tails/lem-f-1", {"m": "m", "C": "C", "D": "R"}),
     ),
-    _family(
+    family(
         problems.mirror_step,
         "eta lam",
         {2: "1/eta", 13: "1/eta", 15: "1", 16: "1"},
         "0",
         displays=("l1_geometry/fact-one-step",),
     ),
-    _family(
+    family(
         problems.extension_bias,
         "C D",
         {1: "x", 2: "1", 4: "1"},
@@ -297,8 +145,8 @@ FAMILIES: tuple[Family, ...] = (
         A="C + x",
         displays=("pure_heavy_tails/lem-c-1", "pure_heavy_tails/lem-2-3"),
     ),
-    _family(problems.excess_by_extension, "", {0: "1", 1: "1"}, "0", displays=("pure_heavy_tails/fact-eq-7",)),
-    _family(
+    family(problems.excess_by_extension, "", {0: "1", 1: "1"}, "0", displays=("pure_heavy_tails/fact-eq-7",)),
+    family(
         problems.contraction_step,
         "lam H",
         {2: "(H/(H + lam))**2", 7: "2*H/(H + lam)**2", 8: "2*H/(H + lam)**2", 13: "2", 14: "2"},
@@ -307,7 +155,7 @@ FAMILIES: tuple[Family, ...] = (
         eta="1/(H + lam)",
         r="1",
     ),
-    _family(
+    family(
         problems.apart_step,
         "eta L",
         {2: "2*eta**2", 7: "2*eta**2", 8: "2*eta", 9: "2*eta", 14: "2", 15: "2"},
@@ -320,7 +168,7 @@ FAMILIES: tuple[Family, ...] = (
         ),
         displays=("user_level/proc-sgd",),
     ),
-    _family(
+    family(
         problems.regret_step,
         "eta L",
         {2: "1/eta", 10: "1/eta", 15: "1"},
@@ -333,7 +181,7 @@ FAMILIES: tuple[Family, ...] = (
             ("the divergences telescope from R, the rest adds up", "(R/eta + T*eta*L**2/2)/T - R/(eta*T) - eta*L**2/2"),
         ),
     ),
-    _family(
+    family(
         problems.regret_step,
         "eta L",
         {2: "1/eta", 10: "1/eta", 15: "1"},
@@ -346,7 +194,7 @@ FAMILIES: tuple[Family, ...] = (
             ("the weights add up", "T*(T + 1)/2 - Sum(t, (t, 1, T))"),
         ),
     ),
-    _family(
+    family(
         problems.inexact_step,
         "eta L D xi",
         {2: "eta/2", 3: "(xi + D)/(2*eta*xi)", 4: "1/eta", 8: "xi/(2*eta*D)"},
@@ -357,6 +205,7 @@ FAMILIES: tuple[Family, ...] = (
             "(D**2/(2*eta) + T*(eta*L**2/2 + D*xi/eta + xi**2/(2*eta)))/T + B",
         ),
         Concluded("pure_heavy_tails/lem-d-5@derived", {"alpha": "alpha"}, "alpha/4 + alpha/4 + alpha/6 + alpha/12"),
+        displays=("pure_heavy_tails/proc-biased-psgd",),
         follows=(
             (
                 "the start and the steps at T = (4DL/alpha)², eta = alpha/(4L²)",
@@ -365,7 +214,7 @@ FAMILIES: tuple[Family, ...] = (
             ("the last term at xi = alpha eta/(6D) <= D", "alpha/12 - alpha**2*(6*D**2/(alpha*(1 + x)))/(72*D**2)"),
         ),
     ),
-    _family(
+    family(
         problems.biased_step,
         "lam r D B",
         {
@@ -383,10 +232,10 @@ FAMILIES: tuple[Family, ...] = (
                 " - eta**2*(2*r**2 + 2*lam**2*D**2) - eta*B**2/lam",
             ),
         ),
-        displays=("tsybakov/thm-8@sharp",),
+        displays=("tsybakov/thm-8@sharp", "tsybakov/thm-8"),
         eta="1/(lam + x)",
     ),
-    _family(
+    family(
         problems.drift_step,
         "lam C r",
         {2: "(1/(lam + x))*(C/(lam + x) + x/(lam + x)*r)/C", 3: "x/(lam + x)*(x/(lam + x)*r + C/(lam + x))/r", 4: "2"},
@@ -406,7 +255,7 @@ FAMILIES: tuple[Family, ...] = (
             ),
         ),
     ),
-    _family(
+    family(
         problems.regularised_step,
         "lam H L r",
         {
@@ -432,7 +281,7 @@ FAMILIES: tuple[Family, ...] = (
             ),
         ),
     ),
-    _family(
+    family(
         problems.contraction_step,
         "H r",
         {2: "1", 7: "4/(H + z)", 8: "4/(H + z)", 13: "2", 14: "2"},
@@ -441,7 +290,7 @@ FAMILIES: tuple[Family, ...] = (
         eta="2/(H + z)",
         words="a projected step eta <= 2/H on a convex H-smooth loss moves no two points apart",
     ),
-    _family(
+    family(
         problems.replaced_step,
         "eta L r",
         {2: "eta*(r + 2*eta*L)/L", 3: "eta*(r + 2*eta*L)/L", 4: "(r + 2*eta*L)/r", 13: "2", 14: "2"},
@@ -450,4 +299,5 @@ FAMILIES: tuple[Family, ...] = (
         words="m replaced records move the iterates, and so their average, by at most 2 eta L each, common ones do not",
         follows=(("m steps add up", "2*eta*L*m - Sum(2*eta*L, (t, 1, m))"),),
     ),
+    *FAMILIES_EXPECTED,
 )

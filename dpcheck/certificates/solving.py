@@ -23,8 +23,12 @@ from dpcheck.errors import InvalidInput, MissingExtra
 
 Parameters = Mapping[str, Fraction]
 Cost = Literal["bound", "sum", "any"]
+Kernel = Sequence[Mapping[int, Fraction]]
+"""Vectors, each by its entries."""
 UNBOUNDED = 1e6
 """Bounds are smaller than this, as parameters are of the order of one."""
+TOGETHER = 1e4
+"""The multipliers of a point inside add up to no more."""
 CLOSE = 1e-8
 """A proof is taken at once where its bound is as near as this, relatively, to the optimum in floats."""
 
@@ -59,7 +63,12 @@ class Dual:
         return cls(run, tuple(sorted(keys)), tuple(i for i in range(run.size) if i not in apart))
 
     def solved(
-        self, cost: Cost = "bound", most: float = 0.0, only: Sequence[int] | None = None
+        self,
+        cost: Cost = "bound",
+        most: float = 0.0,
+        only: Sequence[int] | None = None,
+        least: float = 0.0,
+        kernel: Kernel = (),
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Bound, multipliers, and the dual solution, which holds the Gram matrix of a worst case.
 
@@ -67,6 +76,8 @@ class Dual:
             cost: the least bound; among bounds of at most `most` the smallest sum of multipliers, which tends to their
                 closed form; or any point of these, which is one well inside.
             only: the inequalities that may be used; default all.
+            least: of each multiplier, so that rounding leaves it positive.
+            kernel: vectors that the matrix must take to zero.
         """
         try:
             import clarabel
@@ -75,30 +86,38 @@ class Dual:
         from scipy import sparse
 
         rows, size, corner = len(self.run.rows), len(self.inner), len(self.keys)
-        cap = corner + rows
+        equations = self.equations(kernel)[corner:]
+        zero = corner + len(equations)
+        cap = zero + rows + (cost == "any")  # where multipliers of opposites grow together
         place = {key: i for i, key in enumerate(self.keys)}
         for i, name in enumerate(self.inner):
             for j, other in enumerate(self.inner[i:], start=i):
                 place[name, other] = cap + 1 + j * (j + 1) // 2 + i
         entries = [(cap, 0, 1.0), (cap + 1, 0, -1.0)]
         right = np.zeros(cap + 1 + size * (size + 1) // 2)
+        right[zero : zero + rows] = -least
         right[cap] = most if cost != "bound" else UNBOUNDED
+        right[zero + rows] = TOGETHER if cost == "any" else right[zero + rows]
 
-        def scaled(key: tuple[int, int], c: Any) -> float:
-            return float(c) / (1.0 if key[0] == key[1] or place[key] < corner else math.sqrt(2.0))
+        def scaled(form: Any) -> Iterator[tuple[int, float]]:
+            for key, c in form.items():
+                at = place[key]
+                yield at, float(c) if at < corner else -float(c) / (1.0 if key[0] == key[1] else math.sqrt(2.0))
+            for line, equation in enumerate(equations, start=corner):
+                if value := sum(c * form[key] for key, c in equation.items() if key in form):
+                    yield line, float(value)
 
-        for key, c in self.run.quantity.items():
-            right[place[key]] = scaled(key, c) * (1 if place[key] < corner else -1)
+        for at, value in scaled(self.run.quantity):
+            right[at] = value
         for column, row in enumerate(self.run.rows, start=1):
-            entries.append((corner + column - 1, column, -1.0))
-            if only is not None and column - 1 not in only:
-                continue
-            entries += [
-                (place[key], column, scaled(key, c) * (1 if place[key] < corner else -1)) for key, c in row.items()
-            ]
+            entries.append((zero + column - 1, column, -1.0))
+            entries += [(zero + rows, column, 1.0)] if cost == "any" else []
+            if only is None or column - 1 in only:
+                entries += [(at, column, value) for at, value in scaled(row)]
         lines, columns, values = zip(*entries, strict=True)
         matrix = sparse.csc_matrix((values, (lines, columns)), shape=(len(right), 1 + rows))
-        cones = [clarabel.ZeroConeT(corner), clarabel.NonnegativeConeT(rows + 1), clarabel.PSDTriangleConeT(size)]
+        signs = clarabel.NonnegativeConeT(cap - zero + 1)
+        cones = [clarabel.ZeroConeT(zero), signs, clarabel.PSDTriangleConeT(size)]
         settings = clarabel.DefaultSettings()
         settings.verbose, settings.max_threads = False, 1
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
@@ -106,23 +125,33 @@ class Dual:
         nothing = sparse.csc_matrix((1 + rows, 1 + rows))
         if only is not None:
             goal[[i + 1 for i in range(rows) if i not in only]] = 1.0
-        solution = clarabel.DefaultSolver(nothing, goal, matrix, right, cones, settings).solve()
+        try:
+            solution = clarabel.DefaultSolver(nothing, goal, matrix, right, cones, settings).solve()
+        except BaseException as error:  # what a panic of the solver is, which no `except Exception` sees
+            if type(error).__name__ != "PanicException":
+                raise
+            raise InvalidInput(f"the solver gave up: {error}; choose a smaller problem") from error
         if "Infeasible" in str(solution.status) or not np.isfinite(solution.x).all():
             raise InvalidInput(f"the semidefinite programme ended {solution.status}; choose a smaller problem")
         x = np.asarray(solution.x)
         return float(x[0]), x[1:], np.asarray(solution.z)
 
-    def repaired(self, y: Sequence[Fraction], kernel: Sequence[Mapping[int, Fraction]] = ()) -> list[Fraction] | None:
+    def equations(self, kernel: Kernel = ()) -> list[dict[tuple[int, int], Fraction]]:
+        """What cancels, as sums of entries of a form: the free keys, and the matrix's products with the vectors."""
+        found = [{key: Fraction(1)} for key in self.keys]
+        for vector in kernel:
+            for i in self.inner:
+                half = {j: c if i == j else c / 2 for j, c in vector.items()}
+                found.append({(min(i, j), max(i, j)): c for j, c in half.items()})
+        return found
+
+    def repaired(self, y: Sequence[Fraction], kernel: Kernel = ()) -> list[Fraction] | None:
         """Multipliers that cancel the free keys exactly; the largest ones give way. None where that cannot be.
 
         Args:
             kernel: vectors, each by its entries, that the matrix must take to zero.
         """
-        equations = [{key: Fraction(1)} for key in self.keys]
-        for vector in kernel:
-            for i in self.inner:
-                half = {j: c if i == j else c / 2 for j, c in vector.items()}
-                equations.append({(min(i, j), max(i, j)): c for j, c in half.items()})
+        equations = self.equations(kernel)
         lines: list[dict[int, Fraction]] = [{} for _ in equations]
         right: list[Fraction] = []
         for line, equation in zip(lines, equations, strict=True):
@@ -157,6 +186,8 @@ class Dual:
 
     def kernel(self, y: np.ndarray, small: float) -> list[dict[int, Fraction]]:
         """Simple vectors that the matrix takes nearly to zero; at multipliers inside, so does every proof's."""
+        if len(self.inner) == 1:  # a linear programme
+            return []
         index = {name: i for i, name in enumerate(self.inner)}
         matrix = np.zeros((len(self.inner),) * 2)
         for form, factor in ((self.run.quantity, -1.0), *zip(self.run.rows, y, strict=True)):
@@ -165,7 +196,7 @@ class Dual:
                     matrix[index[i], index[j]] += factor * float(c) / 2
                     matrix[index[j], index[i]] += factor * float(c) / 2
         values, vectors = np.linalg.eigh(matrix[1:, 1:])
-        basis = vectors[:, values < small * max(1.0, values[-1])].T.copy()
+        basis = vectors[:, values < small * max(1.0, float(np.median(values)))].T.copy()
         for n, row in enumerate(basis):  # reduced by its largest entries, so that the entries become simple
             at = int(np.argmax(np.abs(row)))
             row /= row[at]
@@ -220,7 +251,7 @@ def prove(problem: Sequence[str], parameters: Parameters, target: Fraction | Non
     dual = Dual.of(problem, parameters)
     optimum, multipliers, _ = dual.solved()
     best: Proof | None = None
-    for found in _rounded(dual, optimum, multipliers):
+    for found in _rounded(dual, optimum, multipliers, target):
         if found is not None and (best is None or found.bound < best.bound):
             best = found
         near = best is not None and best.bound <= optimum + CLOSE * max(1.0, abs(optimum))
@@ -231,8 +262,8 @@ def prove(problem: Sequence[str], parameters: Parameters, target: Fraction | Non
     return best, optimum
 
 
-def _rounded(dual: Dual, optimum: float, multipliers: np.ndarray) -> Iterator[Proof | None]:
-    """Proofs by rounding, closed forms first, then from points further and further inside."""
+def _rounded(dual: Dual, optimum: float, multipliers: np.ndarray, target: Fraction | None) -> Iterator[Proof | None]:
+    """Proofs by rounding, closed forms first, then from points further and further inside, up to the target."""
     scale = max(1.0, abs(optimum))
     tried = []
     with contextlib.suppress(InvalidInput):
@@ -244,11 +275,16 @@ def _rounded(dual: Dual, optimum: float, multipliers: np.ndarray) -> Iterator[Pr
             yield dual.proved(dual.repaired([Fraction(v if v > 1e-6 else 0.0).limit_denominator(most) for v in y]))
         # Where a worst case is simple, the matrix of the best proof takes its coordinates to zero.
         yield dual.proved(dual.repaired(_decimals(y), dual.kernel(y, 1e-4)))
-    for slack in (1e-7, 1e-6, 1e-5, 1e-4, 1e-3):
+    room = () if target is None else (part * (float(target) - optimum) / scale for part in (0.1, 0.5))
+    for slack in (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, *(slack for slack in room if slack > 1e-3)):
         with contextlib.suppress(InvalidInput):
-            inside = dual.solved("any", optimum + slack * scale)[1]
+            inside = dual.solved("any", optimum + slack * scale, least=slack * 1e-3)[1]
             found = dual.proved(dual.repaired(_decimals(inside)))
-            yield found or dual.proved(dual.repaired(_decimals(inside), dual.kernel(inside, 1e-6)))
+            kernel = dual.kernel(inside, 1e-6)
+            yield found or dual.proved(dual.repaired(_decimals(inside), kernel))
+            if not found and kernel:
+                inside = dual.solved("any", optimum + slack * scale, least=slack * 1e-3, kernel=kernel)[1]
+                yield dual.proved(dual.repaired(_decimals(inside), kernel))
 
 
 def _decimals(y: np.ndarray) -> list[Fraction]:

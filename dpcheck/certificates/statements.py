@@ -1,96 +1,23 @@
-"""Which statements are certified: their runs, the numbers at which they are, and the claim's own bound there.
-
-A claim's bound is evaluated, never typed. What a statement says beside its formula is a `display`, with the formula
-that stands in its text or proof; where neither prints one, the words of the certificate say whose it is.
-"""
+"""Which statements are certified: their runs and the numbers at which they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal
-
-import sympy as sp
+from typing import Any
 
 from dpcheck.certificates import problems
-from dpcheck.claims import Claim
-from dpcheck.errors import InvalidInput
-
-Numbers = Mapping[str, Any]
-"""Integers, and rationals as text."""
-Outcome = Literal["certified", "refuted"]
-
-
-@dataclass(frozen=True)
-class Instance:
-    """One run of a statement.
-
-    Attributes:
-        name: what tells it from the statement's other runs.
-        words: what is proved.
-        problem: its lines.
-        parameters: what the names in them stand for, as rationals in text.
-        at: what the symbols of the claim's bound stand for.
-        squared: the run bounds the square of the claim's quantity.
-        display: the formula in the statement's text, of the parameters, where it is not the claim's bound.
-        expected: refuted where a function exceeds the bound (of the reading that is named, or beyond its assumptions).
-        attained: whether a function is to be found that comes near the bound.
-    """
-
-    name: str
-    words: str
-    problem: tuple[str, ...]
-    parameters: Numbers
-    at: Numbers = field(default_factory=dict)
-    squared: bool = False
-    display: str = ""
-    expected: Outcome = "certified"
-    attained: bool = False
-
-    @property
-    def rationals(self) -> dict[str, Fraction]:
-        return {name: Fraction(value) for name, value in self.parameters.items()}
-
-    def claimed(self, claim: Claim) -> Fraction:
-        """The printed bound on the quantity of the run, exactly."""
-        formula: Any = sp.sympify(self.display, {n: sp.Symbol(n) for n in self.parameters}) if self.display else None
-        values = self.parameters if self.display else self.at
-        if formula is None:
-            formula = claim.explicit
-        if formula is None:
-            raise InvalidInput(f"{claim.label} has no explicit bound to certify; certify one of its readings")
-        terms = {t: sp.Symbol(str(t)) for t in formula.atoms(sp.Indexed)}  # eta[i], at one i
-        formula = formula.subs(terms)
-        exact = formula.subs({s: sp.Rational(str(values[s.name])) for s in formula.free_symbols})
-        if self.squared:
-            exact = exact**2
-        exact = sp.nsimplify(sp.simplify(exact)) if not exact.is_Rational else exact
-        if not exact.is_Rational:
-            raise InvalidInput(f"the bound of {claim.label} at {dict(values)} is {exact}, not a rational number")
-        return Fraction(int(exact.p), int(exact.q))
-
-
-def _words(make: Any) -> str:
-    return " ".join((make.__doc__ or "").split())
-
-
-def _run(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **fields: Any) -> Instance:
-    return Instance(name, _words(make), tuple(make(**shape)), parameters, **fields)
-
-
-def _both(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **fields: Any) -> Iterator[Instance]:
-    """Without and with projection onto any closed convex set."""
-    for projected in (False, True):
-        said = f"{name}, projected" if projected else name
-        alone = fields if not projected else {**fields, "attained": False}
-        yield _run(make, said, {**shape, "projected": projected}, parameters, **alone)
+from dpcheck.certificates.expected import EXPECTED
+from dpcheck.certificates.games import GAMES
+from dpcheck.certificates.localised import LOCALISED
+from dpcheck.certificates.runs import Instance, both, displayed, run, simple
 
 
 def _minimisers(loss: str, size: str, **others: Any) -> tuple[Instance, ...]:
     """Sensitivity of regularised minimisers, under the claim's own letters for the Lipschitz constant and n."""
     return tuple(
-        _run(
+        run(
             problems.regularised_minimisers,
             f"n = {n}, lam = {lam}",
             {},
@@ -105,7 +32,7 @@ def _minimisers(loss: str, size: str, **others: Any) -> tuple[Instance, ...]:
 def _localised() -> tuple[Instance, ...]:
     """The regulariser of a phase is 1/(eta n)-strongly convex in its norm."""
     return tuple(
-        _run(
+        run(
             problems.regularised_minimisers,
             f"n_i = {n}, eta_i = {eta}",
             {},
@@ -120,7 +47,7 @@ def _localised() -> tuple[Instance, ...]:
 def _perturbed() -> tuple[Instance, ...]:
     """lam‖theta‖² is 2 lam-strongly convex."""
     runs = [
-        _run(
+        run(
             problems.regularised_minimisers,
             f"n = {n}, lambda = {lam}",
             {},
@@ -139,7 +66,7 @@ def _approximate(gap: Any, size: str, label_at: Mapping[str, str]) -> tuple[Inst
     for n, lam in ((4, 1), (10, "1/10")):
         alpha = str(gap(n, Fraction(lam)))
         found.append(
-            _run(
+            run(
                 problems.approximate_minimisers,
                 f"{size} = {n}, lam = {lam}, alpha = {alpha}",
                 {},
@@ -155,16 +82,16 @@ def _contraction() -> tuple[Instance, ...]:
     H, lam = Fraction(2), Fraction(1, 3)
     numbers = {"lam": str(lam), "H": str(H + lam), "eta": str(1 / (H + lam))}
     at = {"H": str(H), "lambda": str(lam)}
-    found = [*_both(problems.contraction, "the contraction", {}, numbers, at=at, squared=True, attained=True)]
+    found = [*both(problems.contraction, "the contraction", {}, numbers, at=at, squared=True, attained=True)]
     found.append(
-        _run(problems.error_bound, "the distance at ‖G(w)‖ = 1", {}, {"lam": "1/3", "H": "7/3"}, display="1/lam**2")
+        run(problems.error_bound, "the distance at ‖G(w)‖ = 1", {}, {"lam": "1/3", "H": "7/3"}, display="1/lam**2")
     )
     return tuple(found)
 
 
 def _drift(runs: int, at: Mapping[str, Any]) -> tuple[Instance, ...]:
     return tuple(
-        _run(
+        run(
             problems.drift,
             f"T = {T}, eta = {eta}, lam = {lam}",
             {"T": T, "runs": runs},
@@ -184,7 +111,7 @@ def _monotone(at: Mapping[str, Any]) -> tuple[Instance, ...]:
         numbers = {"n": 5, "eta": "1/2", "lam": "1/3", "L": 2, "H": 2}
         values = {"C": 2, "lambda": "1/3", "n": 5, **{name: {"T": T, "eta": "1/2"}[name] for name in at}}
         shape = {"T": T, "smooth": True, "regularised": True}
-        found += _both(problems.full_batch, f"T = {T}, n = 5", shape, numbers, at=values, squared=True)
+        found += both(problems.full_batch, f"T = {T}, n = 5", shape, numbers, at=values, squared=True)
     return tuple(found)
 
 
@@ -194,7 +121,7 @@ def _averaged(steps: tuple[int, ...], at: Any) -> tuple[Instance, ...]:
         numbers = {"eta": "1/2", "L": 1, "D": 1}
         shape = {"steps": ["eta"] * T, "weights": [1] * T}
         values = {"T": T, **numbers, **at}
-        found += _both(problems.descent, f"T = {T}, eta = 1/2", shape, numbers, at=values, attained=T <= 3)
+        found += both(problems.descent, f"T = {T}, eta = 1/2", shape, numbers, at=values, attained=T <= 3)
     return tuple(found)
 
 
@@ -206,16 +133,16 @@ def _weighted() -> tuple[Instance, ...]:
     numbers = {"lam": "1/2", "L": 1}
     at = {"L": 1, "lambda": "1/2"}
     found = [
-        _run(problems.mirror, f"T = {T}, any norm", _strongly(T), numbers, at={"T": T, **at}) for T in (1, 2, 3, 5, 8)
+        run(problems.mirror, f"T = {T}, any norm", _strongly(T), numbers, at={"T": T, **at}) for T in (1, 2, 3, 5, 8)
     ]
     for T in (1, 2, 3, 4, 6):
-        found += _both(problems.descent, f"T = {T}, Euclidean", _strongly(T), numbers, at={"T": T, **at}, attained=True)
+        found += both(problems.descent, f"T = {T}, Euclidean", _strongly(T), numbers, at={"T": T, **at}, attained=True)
     return tuple(found)
 
 
 def _weighted_refuted() -> tuple[Instance, ...]:
     return tuple(
-        _run(
+        run(
             problems.descent,
             f"T = {T}, Euclidean",
             {**_strongly(T), "projected": False},
@@ -230,7 +157,7 @@ def _weighted_refuted() -> tuple[Instance, ...]:
 
 def _regret() -> tuple[Instance, ...]:
     return tuple(
-        _run(
+        run(
             problems.mirror,
             f"T = {T}, eta = {eta}, any norm",
             {"steps": ["eta"] * T, "weights": [1] * T},
@@ -243,7 +170,7 @@ def _regret() -> tuple[Instance, ...]:
 
 def _inexact() -> tuple[Instance, ...]:
     numbers = {"eta": "1/2", "L": 1, "D": 1, "xi": "1/10", "B": "1/5"}
-    return tuple(_run(problems.inexact, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}) for T in (1, 2, 3, 5, 8))
+    return tuple(run(problems.inexact, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}) for T in (1, 2, 3, 5, 8))
 
 
 def _inexact_accuracy() -> tuple[Instance, ...]:
@@ -253,7 +180,7 @@ def _inexact_accuracy() -> tuple[Instance, ...]:
         alpha, eta = Fraction(4, root), Fraction(1, root)
         xi = min(Fraction(1), alpha * eta / 6)
         numbers = {"eta": str(eta), "L": 1, "D": 1, "xi": str(xi), "B": str(alpha / 4)}
-        found.append(_run(problems.inexact, f"T = {root**2}", {"T": root**2}, numbers, at={"alpha": str(alpha)}))
+        found.append(run(problems.inexact, f"T = {root**2}", {"T": root**2}, numbers, at={"alpha": str(alpha)}))
     return tuple(found)
 
 
@@ -261,7 +188,7 @@ def _accelerated() -> tuple[Instance, ...]:
     found: list[Instance] = []
     for T in (1, 2, 3, 4, 6):
         numbers = {"H": 1, "D": 1}
-        found += _both(problems.accelerated, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}, attained=T < 4)
+        found += both(problems.accelerated, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}, attained=T < 4)
     return tuple(found)
 
 
@@ -272,7 +199,7 @@ def _group() -> tuple[Instance, ...]:
         shape = {"T": T, "replaced": m, "smooth": True, "averaged": True}
         numbers = {"eta": "1/2", "L": 1, "H": 4}
         at = {"L": 1, "m": m, "eta[i]": "1/2"}
-        found += _both(problems.one_pass, f"m = {m}, T = {T}", shape, numbers, at=at, squared=True)
+        found += both(problems.one_pass, f"m = {m}, T = {T}", shape, numbers, at=at, squared=True)
     return tuple(found)
 
 
@@ -281,27 +208,27 @@ def _passes() -> tuple[Instance, ...]:
     found: list[Instance] = []
     for T in (1, 2, 3, 4, 5):
         one = {"eta": "1/3", "L": 2}
-        found += _both(
+        found += both(
             problems.one_pass, f"one pass, T = {T}", {"T": T}, one, display=f"4*eta**2*L**2*{T}", attained=T in (2, 3)
         )
     for T, n in ((2, 10), (5, 10), (2, 100)):
         numbers = {"eta": 1, "L": 1, "n": n}
         general = f"(2*eta*L*sqrt({T - 1}) + 4*eta*L*{T}/n)**2"
         if T == 2:
-            found += _both(
+            found += both(
                 problems.full_batch, f"full batch, T = {T}, n = {n}", {"T": T}, numbers, display=general, attained=True
             )
         else:
             shape = {"T": T, "projected": False}
             found.append(
-                _run(
+                run(
                     problems.full_batch, f"full batch, T = {T}, n = {n}", shape, numbers, display=general, attained=True
                 )
             )
     for T in (1, 2, 4):
         numbers = {"eta": 2, "L": 1, "H": 1, "n": 10}
         found.append(
-            _run(
+            run(
                 problems.full_batch,
                 f"full batch, smooth, eta = 2/H, T = {T}, n = 10",
                 {"T": T, "projected": False, "smooth": True},
@@ -311,7 +238,7 @@ def _passes() -> tuple[Instance, ...]:
             )
         )
     found.append(
-        _run(
+        run(
             problems.full_batch,
             "full batch, smooth, eta = 2.5/H, T = 4, n = 10: beyond 2/H",
             {"T": 4, "projected": False, "smooth": True},
@@ -336,67 +263,60 @@ MINIMISERS = {
 }
 
 
-def _simple(make: Any, parameters: Numbers, at: Numbers, squared: bool = False, **shape: Any) -> tuple[Instance, ...]:
-    name = ", ".join(f"{k} = {v}" for k, v in parameters.items())
-    return (_run(make, name, shape, parameters, at=at, squared=squared),)
-
-
-def _displayed(make: Any, parameters: Numbers, display: str, **shape: Any) -> tuple[Instance, ...]:
-    name = ", ".join([*(f"{k} = {v}" for k, v in parameters.items()), "as the text has it"])
-    return (_run(make, name, shape, parameters, display=display),)
-
-
 def _biased() -> tuple[Instance, ...]:
     """With (1 − eta lam)^T, which is at most the printed e^(−eta lam T)."""
     kept = "(1 - eta*lam)**{0}*D**2 + (1 - (1 - eta*lam)**{0})*(2*eta*r**2/lam + 2*eta*lam*D**2 + B**2/lam**2)"
     numbers = {"eta": "1/2", "lam": "1/2", "D": 2, "r": 1, "B": "1/4"}
     return tuple(
-        _run(problems.biased, f"T = {T}, (1 - eta lam)^T for e^(-eta lam T)", {"T": T}, numbers, display=kept.format(T))
+        run(problems.biased, f"T = {T}, (1 - eta lam)^T for e^(-eta lam T)", {"T": T}, numbers, display=kept.format(T))
         for T in (1, 2, 3)
     )
 
 
 CERTIFIED: dict[str, tuple[Instance, ...]] = {
     **MINIMISERS,
-    "pure_heavy_tails/lem-c-2": _displayed(
+    **EXPECTED,
+    **LOCALISED,
+    **GAMES,
+    "pure_heavy_tails/lem-c-2": displayed(
         problems.approximate_minimisers, {"n": 10, "lam": "1/10", "L": 1, "alpha": "1/20"}, "(4*L/(lam*n))**2"
     ),
-    "pure_heavy_tails/prop-2-5@corrected": _displayed(
+    "pure_heavy_tails/prop-2-5@corrected": displayed(
         problems.extended_minimisers, {"n": 10, "lam": "1/10", "G": 3, "C": 1}, "((G + C)/(lam*n))**2"
     ),
-    "pure_heavy_tails/lem-2-7": _simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
-    "pure_heavy_tails/lem-c-4": _simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
-    "pure_heavy_tails/proc-geom-agg@derived": _simple(problems.majority, {"R": 2}, {"R": 2}, squared=True),
-    "pure_heavy_tails/thm-e-1": _displayed(problems.mapping_slope, {"lam": "1/3", "H": 2}, "(2*H)**2"),
+    "pure_heavy_tails/lem-2-7": simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
+    "pure_heavy_tails/lem-c-4": simple(problems.first_block, {"alpha": "1/3"}, {"alpha": "1/3"}),
+    "pure_heavy_tails/proc-geom-agg@derived": simple(problems.majority, {"R": 2}, {"R": 2}, squared=True),
+    "pure_heavy_tails/thm-e-1": displayed(problems.mapping_slope, {"lam": "1/3", "H": 2}, "(2*H)**2"),
     "tsybakov/thm-8@sharp": _biased(),
     "l1_geometry/lem-3-1": _regret(),
     "l1_geometry/lem-3-2": _weighted_refuted(),
     "l1_geometry/lem-3-2@corrected": _weighted(),
-    "l1_geometry/fact-one-step": _displayed(problems.mirror_step, {"eta": "1/2", "lam": "1/3"}, "0"),
-    "l1_geometry/lem-a2": _simple(
+    "l1_geometry/fact-one-step": displayed(problems.mirror_step, {"eta": "1/2", "lam": "1/3"}, "0"),
+    "l1_geometry/lem-a2": simple(
         problems.linear_mirror, {"eta": "1/2", "L": 1, "R": 3}, {"eta": "1/2", "L": 1, "R": 3}
     ),
-    "pure_heavy_tails/alg-5": _simple(
+    "pure_heavy_tails/alg-5": simple(
         problems.gradient_mapping, {"n": 7, "C": 2, "gamma": "1/3"}, {"n": 7, "C": 2}, squared=True
     ),
-    "pure_heavy_tails/fact-eq-7": _displayed(problems.excess_by_extension, {}, "0"),
+    "pure_heavy_tails/fact-eq-7": displayed(problems.excess_by_extension, {}, "0"),
     "pure_heavy_tails/fact-pgm-error-bound": _contraction(),
-    "pure_heavy_tails/lem-2-3": _displayed(problems.extension_bias, {"A": "5/2", "C": 2, "D": 1}, "D*(A - C)"),
-    "pure_heavy_tails/lem-c-1": _displayed(problems.extension_bias, {"A": 3, "C": 1, "D": 2}, "D*(A - C)"),
+    "pure_heavy_tails/lem-2-3": displayed(problems.extension_bias, {"A": "5/2", "C": 2, "D": 1}, "D*(A - C)"),
+    "pure_heavy_tails/lem-c-1": displayed(problems.extension_bias, {"A": 3, "C": 1, "D": 2}, "D*(A - C)"),
     "pure_heavy_tails/lem-d-5": _inexact(),
     "pure_heavy_tails/lem-d-5@derived": _inexact_accuracy(),
-    "pure_heavy_tails/lem-f-1@derived": _simple(
+    "pure_heavy_tails/lem-f-1@derived": simple(
         problems.centred_score, {"m": 5, "C": 2, "R": 3}, {"m": 5, "C": 2, "R": 3}
     ),
-    "pure_heavy_tails/lem-f-1": _simple(problems.centred_score, {"m": 5, "C": 2, "R": 3}, {"m": 5, "C": 2, "D": 3}),
-    "tsybakov/alg-1": _simple(problems.clipped_mean, {"n": 7, "C": 2}, {"n": 7, "C": 2}, squared=True),
-    "tsybakov/fact-sens": _simple(problems.clipped_mean, {"n": 100, "C": "1/2"}, {"n": 100, "C": "1/2"}, squared=True),
-    "tsybakov/fact-sc-tnc": _displayed(problems.strong_growth, {"lam": "1/3", "gap": 2}, "2*gap/lam"),
+    "pure_heavy_tails/lem-f-1": simple(problems.centred_score, {"m": 5, "C": 2, "R": 3}, {"m": 5, "C": 2, "D": 3}),
+    "tsybakov/alg-1": simple(problems.clipped_mean, {"n": 7, "C": 2}, {"n": 7, "C": 2}, squared=True),
+    "tsybakov/fact-sens": simple(problems.clipped_mean, {"n": 100, "C": "1/2"}, {"n": 100, "C": "1/2"}, squared=True),
+    "tsybakov/fact-sc-tnc": displayed(problems.strong_growth, {"lam": "1/3", "gap": 2}, "2*gap/lam"),
     "tsybakov/lem-1": (
-        *_simple(problems.growth, {"lam": "1/3", "L": 2}, {"lambda": "1/3", "L": 2, "theta": 2}, excess=True),
-        *_displayed(problems.growth, {"lam": "1/3", "L": 2}, "(L/lam)**2"),
+        *simple(problems.growth, {"lam": "1/3", "L": 2}, {"lambda": "1/3", "L": 2, "theta": 2}, excess=True),
+        *displayed(problems.growth, {"lam": "1/3", "L": 2}, "(L/lam)**2"),
     ),
-    "tsybakov/rem-3@derived": _simple(
+    "tsybakov/rem-3@derived": simple(
         problems.growth_diameter, {"lam": "1/3", "L": 2}, {"lambda": "1/3", "L": 2, "theta": 2}, squared=True
     ),
     "tsybakov/alg-2@derived": _drift(1, {"T": 1, "eta": 1}),

@@ -54,7 +54,7 @@ def _vectors(dual: Dual) -> Vectors:
             entry = found[start + j * (j + 1) // 2 + i] / (1.0 if i == j else np.sqrt(2.0))
             gram[i, j] = gram[j, i] = entry
     values, vectors = np.linalg.eigh(gram[1:, 1:] / gram[0, 0])
-    kept = values > 1e-9 * values[-1]
+    kept = values > 1e-9 * values.max(initial=0.0)
     factor = vectors[:, kept] * np.sqrt(values[kept])
     given: Vectors = {i: [Fraction(0)] for i in range(1, dual.run.size)}
     for name, row in zip(dual.inner[1:], factor, strict=True):

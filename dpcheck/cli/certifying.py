@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,7 +108,21 @@ def _write_page(folder: Path, catalogue: Catalogue) -> None:
 
     files = [(label, certificates.load(certificates.path_of(label, folder))) for label in _wanted(())]
     shown = [one for label, document in files for one in certificates.verify(document, catalogue.claims[label])]
-    (folder / certificates.FOLDER / "index.md").write_text(page(shown), encoding="utf-8")
+    regions = _regions(folder / certificates.FOLDER / "regions.json", catalogue)
+    (folder / certificates.FOLDER / "index.md").write_text(page(shown, regions), encoding="utf-8")
+
+
+def _regions(path: Path, catalogue: Catalogue) -> dict[str, Any]:
+    """What is certified on regions: anew where the ball arithmetic is installed, else as it was stored."""
+    from dpcheck.certificates import load
+    from dpcheck.certificates.regions import REGIONS, covered
+
+    try:
+        found = {one.label: covered(one, lambda label: catalogue.claims[label]).to_dict() for one in REGIONS}
+    except MissingExtra:
+        return dict(load(path))
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return found
 
 
 def _row(one: Certified, seconds: float) -> dict[str, Any]:

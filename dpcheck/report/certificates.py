@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 from dpcheck.certificates import Certified, path_of
-from dpcheck.certificates.families import FAMILIES, labels
+from dpcheck.certificates.families import FAMILIES
+from dpcheck.certificates.games import GAMES, exponential_error
+from dpcheck.certificates.proofs import labels
+from dpcheck.certificates.regions import REGIONS
 from dpcheck.certificates.unreached import UNREACHED
 
 INTRODUCTION = """# Certificates
@@ -24,7 +29,7 @@ covers every number of steps, or all parameters, so that the certificate is an i
 """
 
 
-def page(shown: Iterable[Certified]) -> str:
+def page(shown: Sequence[Certified], regions: Mapping[str, Mapping[str, object]]) -> str:
     """The page as Markdown."""
     every = {label: family.every for family in FAMILIES for label in labels(family)}
     lines = [
@@ -32,7 +37,10 @@ def page(shown: Iterable[Certified]) -> str:
         "| Statement | Run | Outcome | Proved | Claimed | Over claimed | At least | For all |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
+    games = [one for one in shown if one.label in GAMES]
     for one in shown:
+        if one.label in GAMES:
+            continue
         file = "/".join(path_of(one.label, Path()).parts[-2:])
         worst = "–" if one.bound is None else _number(one.bound)
         ratio = "" if one.ratio != one.ratio else f"{one.ratio:.4f}"
@@ -40,11 +48,69 @@ def page(shown: Iterable[Certified]) -> str:
             f"| [{one.label}]({file}) | {one.instance} | {'refuted' if one.refutes else 'certified'} | {worst} "
             f"| {_number(one.claimed)} | {ratio} | {_number(one.attained)} | {every.get(one.label, '')} |"
         )
-    lines += ["", "## Out of reach", "", "| Why | Statements |", "| --- | --- |"]
+    lines += [*_games(games), *_on_regions(regions), "", "## Out of reach", "", "| Why | Statements |", "| --- | --- |"]
     for reason in dict.fromkeys(UNREACHED.values()):
         without = ", ".join(label for label, why in UNREACHED.items() if why == reason)
         lines.append(f"| {reason} ({Counter(UNREACHED.values())[reason]}) | {without} |")
     return "\n".join(lines) + "\n"
+
+
+GAMES_INTRODUCTION = """
+## Lower bounds as games
+
+A record is 0 with probability 1 − p and else names one of N laws. A private decoder's answers on all data sets obey
+linear inequalities, so that the least error of *every* one of them is a linear programme; its dual is the certificate,
+and a decoder that comes as near as is shown stands in the same file. *From below* uses the data sets of a single law
+only: no decoder has a smaller error, and the exponential mechanism, which is private at that e^eps, *reaches* what is
+shown. The ratio is the proved error over the printed one.
+
+| Statement | Game | Least error | Reached | Printed | Over printed |
+| --- | --- | ---: | ---: | ---: | ---: |"""
+
+CONSTANTS = """
+Theorem G.6 in the plane, k = 2: whatever an (eps, 0)-private algorithm does, its excess is at least *constant* · D G_2
+√p with probability zeta, p the printed one. The printed constant is 1/128. A larger p than the printed one still
+deceives every algorithm, and answers below (2 − √2)/4 of D‖mean‖ name their law.
+
+| n | e^eps | zeta | p, printed | p, certified | Constant | Over 1/128 |
+| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
+
+
+REGIONS_INTRODUCTION = """
+## On whole regions
+
+In ball arithmetic (python-flint), by subdivision: at every point of the region and not at those of a grid. The margin
+is one less the left side over the right one; on no box is it below the least one.
+
+| Statement | Inequality and region | Boxes | Least margin |
+| --- | --- | ---: | ---: |"""
+
+
+def _on_regions(found: Mapping[str, Mapping[str, object]]) -> list[str]:
+    words = {region.label: region.words for region in REGIONS}
+    rows = [f"| {label} | {words[label]} | {one['boxes']} | {one['least']} |" for label, one in found.items()]
+    return [REGIONS_INTRODUCTION, *rows]
+
+
+def _games(shown: Iterable[Certified]) -> list[str]:
+    """What all private decoders at once cannot do, and the constants that follow."""
+    lines, constants = [GAMES_INTRODUCTION], [CONSTANTS]
+    for one in shown:
+        (game,) = (run for run in GAMES[one.label] if run.name == one.instance)
+        file = "/".join(path_of(one.label, Path()).parts[-2:])
+        numbers, reached = game.rationals, one.attained
+        if reached is None:
+            size = {name: int(value) for name, value in game.at.items() if name in ("V", "n")}
+            reached = -exponential_error(size["V"], size["n"], numbers["p"], Fraction(math.isqrt(int(numbers["E"]))))
+        cells = (_number(-one.bound if one.bound else None), _number(-reached), _number(-one.claimed))
+        lines.append(f"| [{one.label}]({file}) | {one.instance} | {' | '.join(cells)} | {one.ratio:.4f} |")
+        if one.label == "pure_heavy_tails/thm-g-6@derived":
+            n = int(one.instance.partition("n = ")[2].partition(",")[0])
+            printed = math.log(3 / (4 * math.e * numbers["zeta"])) / (n * math.log(numbers["E"]))
+            constant = (2 - math.sqrt(2)) / 4 * math.sqrt(numbers["p"] / min(1.0, printed))
+            row = (n, numbers["E"], numbers["zeta"], f"{printed:.4f}", numbers["p"], f"{constant:.4f}")
+            constants.append(f"| {' | '.join(map(str, row))} | {128 * constant:.1f} |")
+    return [*lines, *constants]
 
 
 def _number(value: object) -> str:

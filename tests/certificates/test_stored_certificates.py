@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpcheck import certificates
-from dpcheck.certificates import families, problems
-from dpcheck.certificates.statements import CERTIFIED, Instance
+from dpcheck.certificates import checker, families, problems, proofs
+from dpcheck.certificates.runs import Instance
+from dpcheck.certificates.statements import CERTIFIED
+from dpcheck.certificates.unreached import UNREACHED
 from dpcheck.claims import Claim, Paper
 from dpcheck.errors import InvalidInput, UnknownLabel, WitnessRejected
 
@@ -44,6 +47,43 @@ def test_committed_certificates_prove_their_statements(label):
 def test_nothing_else_is_committed():
     files = set((REPORTS / "certificates").glob("*/*.json"))
     assert files == {certificates.path_of(label, REPORTS) for label in CERTIFIED}
+
+
+PAPERS = ("l1_geometry", "lp_spaces", "pure_heavy_tails", "tsybakov", "user_level")
+
+
+def test_every_statement_on_stability_sensitivity_or_accuracy_is_answered():
+    """Certified, refuted, or out of reach for a reason that is written down; never both, and no reason for nothing."""
+    asked = {
+        label.partition("@")[0]
+        for check in collected().checks.values()
+        if check.kind in ("stability", "sensitivity", "accuracy")
+        for label in check.labels
+        if label.partition("/")[0] in PAPERS
+    }
+    assert asked - {label.partition("@")[0] for label in CERTIFIED} - UNREACHED.keys() == set()
+    assert UNREACHED.keys() & CERTIFIED.keys() == set()
+    assert UNREACHED.keys() <= collected().claims.keys()
+
+
+def test_sixty_labels_are_certified_and_twenty_for_every_number_of_steps():
+    certified = {label for label, runs in CERTIFIED.items() if any(run.expected == "certified" for run in runs)}
+    every = {label for family in families.FAMILIES if family.follows for label in proofs.labels(family)}
+    assert len(certified) >= 60
+    assert len(every) >= 20
+
+
+@pytest.mark.parametrize("label", sorted(CERTIFIED))
+def test_a_bound_that_is_a_tenth_smaller_is_not_proved(label):
+    """By the same multipliers, so that nine tenths of a claim that is proved tight are refused."""
+    for certificate, shown in zip(
+        document(label)["certificates"], certificates.verify(document(label), claim(label)), strict=True
+    ):
+        if shown.refutes:
+            continue
+        smaller = shown.bound - max(abs(shown.bound), Fraction(1, 10**6)) / 10
+        with pytest.raises(ValueError, match="semidefinite"):
+            checker.check({**certificate, "bound": str(smaller)})
 
 
 def test_a_known_worst_case_is_bracketed():
@@ -155,11 +195,11 @@ def test_labels_without_certificates_are_said():
 
 @pytest.mark.parametrize("family", families.FAMILIES, ids=lambda family: family.words[:40])
 def test_families_hold_for_all_parameters(family):
-    assert set(families.proved(family, claim)) >= {conclusion.label for conclusion in family.concludes}
+    assert set(proofs.proved(family, claim)) >= {conclusion.label for conclusion in family.concludes}
 
 
 def test_families_and_certificates_speak_of_the_same_statements():
-    everywhere = {label for family in families.FAMILIES for label in families.labels(family)}
+    everywhere = {label for family in families.FAMILIES for label in proofs.labels(family)}
     assert everywhere <= CERTIFIED.keys()
 
 
@@ -168,18 +208,18 @@ def test_a_wrong_multiplier_of_a_family_is_noticed(number):
     (family,) = [f for f in families.FAMILIES if "user_level/proc-sgd" in f.displays]
     wrong = dataclasses.replace(family, multipliers={**family.multipliers, number: "3*eta"})
     with pytest.raises(InvalidInput):
-        families.proved(wrong, claim)
+        proofs.proved(wrong, claim)
 
 
 def test_wrong_conclusions_of_a_family_are_noticed():
     (family,) = [f for f in families.FAMILIES if any(c.label == "l1_geometry/lem-3-1" for c in f.concludes)]
     short = dataclasses.replace(family, bound="eta*L**2/3")
     with pytest.raises(InvalidInput, match="pivot"):
-        families.proved(short, claim)
+        proofs.proved(short, claim)
     (first, *others) = family.concludes
     larger = dataclasses.replace(family, concludes=(dataclasses.replace(first, proved="R/(eta*T) + eta*L**2"), *others))
     with pytest.raises(InvalidInput, match="not seen to be below"):
-        families.proved(larger, claim)
+        proofs.proved(larger, claim)
     loose = dataclasses.replace(family, follows=(("T steps", "-eta*L"),))
     with pytest.raises(InvalidInput, match="not seen to be non-negative"):
-        families.proved(loose, claim)
+        proofs.proved(loose, claim)

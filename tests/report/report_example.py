@@ -28,6 +28,7 @@ from dpcheck.engine.layout import Layout
 from dpcheck.engine.records import Record
 from dpcheck.errors import CollectionError, UnknownLabel
 from dpcheck.panels import Contest, Panel, PanelClaim, Size
+from dpcheck.unmeasured import Unmeasured, unmeasured
 from dpcheck.verdicts import Outcome, Point, Verdict, Witness, holds, refuted, undecided
 
 PAPER = Paper(
@@ -47,6 +48,7 @@ CLAIMS = (
         kind="theorem",
         section="3",
         quantity="excess risk",
+        measures="excess risk",
         relation="<=",
         order=RATE,
         explicit=20 * RATE,
@@ -266,6 +268,9 @@ class FakeCatalogue:
     claims: dict[str, Claim] = field(default_factory=lambda: {c.label: c for c in CLAIMS})
     checks: dict[str, Check] = field(default_factory=lambda: {c.id: c for c in CHECKS})
     unchecked: dict[str, Unchecked] = field(default_factory=lambda: {u.label: u for u in REASONS})
+    unmeasured: dict[str, Unmeasured] = field(
+        default_factory=lambda: {"": unmeasured("example/thm-2", "n", "It would take <1e9> records.")}
+    )
     underived: dict[str, Underived] = field(
         default_factory=lambda: {"example/lem-4": underived("example/lem-4", "it has no parameter to choose")}
     )

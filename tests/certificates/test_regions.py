@@ -1,0 +1,74 @@
+"""Inequalities on whole regions: balls contain what floats find, and a region on which one fails is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+from checkout import ROOT, collected
+from scipy.stats import norm
+
+from dpcheck.certificates import regions
+from dpcheck.certificates.regions import REGIONS
+from dpcheck.errors import InvalidInput
+
+flint = pytest.importorskip("flint", reason="python-flint comes with the extra 'certificates'")
+NOISES = {
+    "lp_spaces/lem-2@corrected": lambda epsilon, delta: epsilon / math.sqrt(2 * math.log(1.25 / delta)),
+    "user_level/lem-a6@corrected": lambda epsilon, delta: epsilon / math.sqrt(2 * math.log(2 / delta)),
+    "tsybakov/def-3@corrected": lambda epsilon, delta: epsilon / (4 * math.sqrt(math.log(1 / delta))),
+}
+
+
+def claims(label: str):
+    return collected().claims[label]
+
+
+def wider(region: regions.Region, **sides: tuple[str, str]) -> regions.Region:
+    return dataclasses.replace(region, sides={**region.sides, **sides})
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.label)
+def test_regions_are_covered_as_they_are_stored(region):
+    found = regions.covered(region, claims).to_dict()
+    stored = json.loads((ROOT / "reports" / "certificates" / "regions.json").read_text())
+    assert found["boxes"] == stored[region.label]["boxes"]
+    assert float(found["least"]) > 0
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: region.label)
+def test_margins_are_those_of_a_second_formula(region):
+    """In floats, of the Gaussian curve as it is usually written, at drawn points."""
+    margin = region.margin(claims)
+    rng = np.random.default_rng(0)
+    most = float(regions.arb(regions.sp.sympify(region.sides["epsilon"][1])))
+    last = float(regions.arb(regions.sp.sympify(region.sides["w"][1])))
+    for epsilon, w in zip(rng.uniform(0.05, most, 50), rng.uniform(0.25, last, 50), strict=True):
+        delta = math.exp(-1 / w**2)
+        mu = NOISES[region.label](epsilon, delta)
+        exact = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+        found = margin(epsilon=flint.arb(float(epsilon)), w=flint.arb(float(w)))
+        assert float(found.mid()) == pytest.approx(1 - exact / delta, abs=1e-6)
+
+
+def test_where_it_fails_it_is_refused():
+    """Definition 3 fails as delta tends to 1, and Definition A.5 where epsilon has no bound."""
+    (near_one,) = (region for region in REGIONS if region.label == "tsybakov/def-3@corrected")
+    with pytest.raises(InvalidInput, match=r"fails, everywhere at|leave it open"):
+        regions.covered(wider(near_one, w=("0", "1/sqrt(log(1000/999))")), claims)
+    (large,) = (region for region in REGIONS if region.label == "user_level/lem-a6@corrected")
+    with pytest.raises(InvalidInput, match=r"fails, everywhere at|leave it open"):
+        regions.covered(wider(large, epsilon=("0", "20")), claims)
+
+
+def test_a_ball_contains_what_it_should():
+    x = regions.sp.Symbol("x", positive=True)
+    formula = regions.sp.exp(-x) * (1 + x) ** 2 / regions.sp.sqrt(x) + regions.sp.log(x) - regions.sp.pi
+    ball = regions.evaluated(formula, {"x": regions.hull(flint.arb(1), flint.arb(2))})
+    for value in np.linspace(1, 2, 9):
+        assert ball.contains(flint.arb(float(formula.subs(x, float(value)))))
+    with pytest.raises(InvalidInput, match="not evaluated in balls"):
+        regions.evaluated(regions.sp.sin(x), {"x": flint.arb(1)})
