@@ -187,6 +187,11 @@ DELTAS = (0.05, 0.13, 0.36)
 """So large that log(1/δ) moves with δ as a power does."""
 
 
+HOMOGENEOUS = (
+    "Every risk on a class of Lipschitz losses is L times that of L = 1, of any output, so that it says nothing."
+)
+
+
 # Algorithm 3
 
 Noise = Literal["pure", "approximate"]

@@ -18,6 +18,7 @@ from dpcheck.geometry import PowerMap, norms
 from dpcheck.harness import accuracy, risk, runtime, stability
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.scaling import Instance, scaling, unmeasured
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
@@ -44,6 +45,7 @@ from .cases import (
     regret,
     risk_of_linear_losses,
 )
+from .scaling import DELTAS, EUCLIDEAN, HOMOGENEOUS, LOCALISED, PRECISE, TINY, Coarse, GeneralCoarse, tilted
 
 OF_ALGORITHM_2 = {
     **PHASES,
@@ -394,3 +396,81 @@ def stability_of_strongly_convex_erm(context: Context) -> Verdict:
     return accuracy.never_violated(
         moved, stated, statement="distance <= 2L/(lambda n)", failure_probability=context.failure_probability
     )
+
+
+@scaling(
+    "l1_geometry/thm-4",
+    variable="n",
+    sizes=[2**k * 10**8 for k in (17, 22, 27)],
+    also=("l1_geometry/thm-1",),
+    **LOCALISED,
+)
+def localised_descent_in_n(*, n: int, slope: float) -> Instance:
+    """Algorithm 2, sixteen steps a phase, at its printed constants on its worst linear loss, over n."""
+    return tilted(Coarse(), slope, n=n, epsilon=TINY, d=4)
+
+
+@scaling(
+    "l1_geometry/thm-4",
+    variable="epsilon",
+    sizes=[2.0**k / 10**17 for k in (17, 22, 27)],
+    also=("l1_geometry/thm-1",),
+    **LOCALISED,
+)
+def localised_descent_in_epsilon(*, epsilon: float, slope: float) -> Instance:
+    """The same over epsilon."""
+    return tilted(Coarse(), slope, n=10**17, epsilon=epsilon, d=4)
+
+
+@scaling("l1_geometry/thm-4", variable="delta", sizes=DELTAS, **PRECISE)
+def localised_descent_in_delta(*, delta: float, slope: float) -> Instance:
+    """The same over delta."""
+    return tilted(Coarse(), slope, n=2**22 * 10**8, epsilon=TINY, delta=delta, d=4)
+
+
+@scaling("l1_geometry/thm-4", variable="d", sizes=(4, 8, 16), also=("l1_geometry/thm-1",), **LOCALISED)
+def localised_descent_in_d(*, d: int, slope: float) -> Instance:
+    """The same over d."""
+    return tilted(Coarse(), slope, n=2**22 * 10**8, epsilon=TINY, d=d)
+
+
+@scaling(
+    "l1_geometry/thm-5",
+    variable="n",
+    sizes=[2**k * 10**8 for k in (17, 22, 27)],
+    also=("l1_geometry/thm-13",),
+    **EUCLIDEAN,
+)
+def localised_descent_of_algorithm_6_in_n(*, n: int, slope: float) -> Instance:
+    """Algorithm 6 in l_2, sixteen steps a phase, at its printed constants on its worst linear loss."""
+    return tilted(GeneralCoarse(p=2.0), slope, n=n, epsilon=TINY, p=2.0)
+
+
+@scaling(
+    "l1_geometry/thm-5",
+    variable="epsilon",
+    sizes=[2.0**k / 10**17 for k in (17, 22, 27)],
+    also=("l1_geometry/thm-13",),
+    **EUCLIDEAN,
+)
+def localised_descent_of_algorithm_6_in_epsilon(*, epsilon: float, slope: float) -> Instance:
+    """The same over epsilon."""
+    return tilted(GeneralCoarse(p=2.0), slope, n=10**17, epsilon=epsilon, p=2.0)
+
+
+@scaling("l1_geometry/thm-5", variable="delta", sizes=DELTAS, also=("l1_geometry/thm-13",), **EUCLIDEAN)
+def localised_descent_of_algorithm_6_in_delta(*, delta: float, slope: float) -> Instance:
+    """The same over delta."""
+    return tilted(GeneralCoarse(p=2.0), slope, n=2**22 * 10**8, epsilon=TINY, delta=delta, p=2.0)
+
+
+homogeneous = [unmeasured(f"l1_geometry/thm-{number}", "L", HOMOGENEOUS) for number in (4, 5)]
+in_the_euclidean_norm = [
+    unmeasured(
+        f"l1_geometry/thm-{number}",
+        "d",
+        "The one domain with exact mirror steps around a moving centre is the l1 ball, where Gaussian noise costs a "
+        "logarithm of d, not its root; an l_p ball would need an intersection of two of them at every step.",
+    )
+    for number in (5, 13)
+]

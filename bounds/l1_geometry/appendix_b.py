@@ -10,7 +10,7 @@ from dpcheck.symbols import D, L, T, b, d, delta, epsilon, eta, index, n, p, q, 
 
 from ._paper import GENERAL, HALF, LARGE, LOG, NAMED, D_h, b_at, claim, epsilon_at, eta_at, g_q, log_d, log_delta, n_at
 from .section_3_1 import averaged
-from .section_3_2_settings import alg_2, running
+from .section_3_2 import alg_2, running
 
 alg_5 = claim(
     "l1_geometry/alg-5",
