@@ -85,6 +85,7 @@ def test_wheel_knows_the_seeded_bugs_of_its_papers(installed):
 def test_wheel_carries_typing_and_templates(wheel):
     names = set(wheel.namelist())
     assert "dpcheck/py.typed" in names
+    assert "dpcheck/pytest_plugin/report.schema.json" in names
     for template in (ROOT / "dpcheck/report/templates").iterdir():
         assert f"dpcheck/report/templates/{template.name}" in names
 

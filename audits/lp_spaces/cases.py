@@ -23,14 +23,12 @@ from dpcheck.algorithms.lp_spaces import (
     ShuffledMirrorDescent,
 )
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
-from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.checks import Context
-from dpcheck.claims import evaluate, local_exponent
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn
-from dpcheck.engine.statements import explicit_of, order_of, unassumed
+from dpcheck.engine.statements import explicit_of, unassumed
 from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
-from dpcheck.harness import budget, risk, sensitivity
+from dpcheck.harness import budget, sensitivity
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -415,28 +413,14 @@ def steep(d: int, p: float = 1.5) -> HeavyCoordinates:
     return HeavyCoordinates(np.full(d, 0.9 * d ** (-1 / p)), radius=1.0, s=p, smoothness=0.5)
 
 
-def against_the_rate(label: str, values: Array, work: Any, told: ApproxDP, n: int, p: float) -> dict[str, float]:
-    stated = order_of(label)
-    at = {
-        "n": float(n), "d": float(work.constants.d), "epsilon": told.epsilon, "delta": told.delta,
-        "D": work.constants.diameter(p), "kappa": regularity(p, work.constants.d, "safe"), "beta": 0.5,
-    }  # fmt: skip
-    found = risk.summary(values, float(evaluate(stated, at)))
-    return {**found, "exponent": local_exponent(stated, "n", at)}
-
-
-@dataclass(frozen=True)
-class EqualMean:
-    """Data whose mean is given exactly: nothing but the noise moves."""
-
-    mean: Array
-    n: int
-
-    def part(self, start: int, stop: int) -> EqualMean:
-        return replace(self, n=stop - start)
-
-    def read(self, *, means_only: bool = False) -> Sample:
-        return Sample(self.mean[None, None, :], np.full((1, 1), float(self.n)))
+def far_pair(size: int, dimension: int) -> tuple[Array, Array]:
+    """Equal records, one moved from far right to far left: gradients +e_1 and -e_1."""
+    data = np.zeros((1, size, dimension + 1))
+    data[..., 0] = 1.0
+    data[0, 0, -1] = -1e6
+    neighbour = data.copy()
+    neighbour[0, 0, -1] = 1e6
+    return data, neighbour
 
 
 def of_some_rank(rng: Rng) -> tuple[Problem, int]:

@@ -11,27 +11,26 @@ import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import ApproximateObjectivePerturbation, ExactObjectivePerturbation
-from dpcheck.algorithms.lp_spaces.objective import exact_minimiser
+from dpcheck.algorithms.lp_spaces.objective import AlphaRule, exact_minimiser
 from dpcheck.algorithms.lp_spaces.optimizer import ProjectedGradient
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.errors import DpcheckError
-from dpcheck.geometry import Ball, Domain, Interval, L1Ball, Simplex
-from dpcheck.harness import accuracy, domain, rate, risk, runtime, sensitivity, stability
+from dpcheck.geometry import Ball, Interval, L1Ball
+from dpcheck.harness import accuracy, domain, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, powers, scaling, unmeasured
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
-from dpcheck.running import Run
 from dpcheck.solvers import Pushed, Task, value
-from dpcheck.symbols import BY_NAME, D, L, alpha, epsilon, n, omega
+from dpcheck.symbols import BY_NAME, L, alpha, epsilon, n
 from dpcheck.verdicts import Verdict, differs, undecided
-from dpcheck.workloads import LinearMean, signs_on
 
 from .cases import (
     DELTA,
@@ -39,9 +38,7 @@ from .cases import (
     HALVED_AND_TRIPLED,
     OF_PERTURBATIONS,
     UNSEEN,
-    EqualMean,
     ShortCone,
-    at_size,
     audited,
     body,
     bump_excess,
@@ -57,6 +54,16 @@ from .cases import (
     quadratic,
     refuted_as_stated,
     replayed,
+)
+from .scaling import (
+    BOWLS,
+    MEANS,
+    SLOPES,
+    WHERE_NOISE_LEADS,
+    WHERE_RECORDS_LEAD,
+    LikeTheOrder,
+    leaning,
+    on_the_cone,
 )
 
 PERTURBED = {
@@ -277,29 +284,8 @@ def both_releases_move_as_theorem_1_needs(context: Context) -> Verdict:
     return proved({"mu_G^2 + mu_H^2": first + second - explicit_of("lp_spaces/thm-1@derived")})
 
 
-def _cone(context: Context, n: int, rule: str) -> dict[str, float]:
-    """Algorithm 1 itself on the cone for that n, with its printed lambda and an exact minimiser as its optimiser."""
-    work = at_size(n, 0.9, DELTA)
-    algorithm, setting = ApproximateObjectivePerturbation(alpha_rule=rule), problem(work, 0.9)  # type: ignore[arg-type]
-    values = risk.excess_risks(
-        algorithm,
-        work,
-        setting,
-        n,
-        context.scale(8, 20),
-        context.seed,
-        context.name,
-        n,
-        gradients=FREE,  # type: ignore[arg-type]
-    )
-    constants = work.constants
-    stated = order_of("lp_spaces/thm-2@literal")
-    at = {L: 1, D: constants.diameter(2.0), omega: work.width, BY_NAME["n"]: n, epsilon: 0.9, BY_NAME["delta"]: DELTA}
-    return {**risk.summary(values, float(stated.subs(at))), "dimension": constants.d, "radius": work.radius}
-
-
+# From where sigma_1 sqrt d/n < 1 on: Algorithm 1's minimiser is the tip of the cone.
 SIZES = by_size([800_000 * 4**j for j in range(5)], [800_000 * 4**j for j in range(7)])
-"""From where sigma_1 sqrt d/n < 1 on: Algorithm 1's minimiser is the tip of the cone."""
 
 
 @check(
@@ -317,20 +303,69 @@ def printed_accuracy_at_the_tip(context: Context, *, case: tuple[int, int, str, 
     return refuted_as_stated(context.label, "thm_2_cone", given={"omega": width}, units=HALVED_AND_TRIPLED, **at)
 
 
-@check(
-    "lp_spaces/thm-2@literal", kind="rate", grid={"n": SIZES}, conclude=rate.conclude("n"), expect="refuted"
-)  # fmt: skip
+@check("lp_spaces/thm-2@literal", kind="rate", grid={"n": SIZES}, conclude=LikeTheOrder("n"), expect="refuted")
 def printed_accuracy_on_the_cone(context: Context, *, n: int) -> dict[str, float]:
     """With the printed alpha the excess of Algorithm 1 on these cones falls like n^(-1/4), not n^(-1/2)."""
-    return _cone(context, n, "paper")
+    return on_the_cone(context, n, order_of("lp_spaces/thm-2@literal"))
 
 
-@check(
-    "lp_spaces/thm-2@corrected", kind="rate", grid={"n": SIZES}, conclude=rate.conclude("n")
+ALIKE, RULES = ("lp_spaces/claim-rem-2", "lp_spaces/proc-exact-objpert"), {"alpha_rule": ("fixed", "exact")}
+
+
+@scaling(
+    "lp_spaces/thm-2@corrected", variable="n", part="private", family=SLOPES, engine=MEANS, mutants=WHERE_NOISE_LEADS,
+    sizes=by_size(powers(10, (12, 14, 15)), powers(10, range(12, 17))), series=RULES, also=ALIKE,
 )  # fmt: skip
-def corrected_accuracy_on_the_cone(context: Context, *, n: int) -> dict[str, float]:
-    """With the exponent 5/2 the excess of Algorithm 1 on the same cones stays within the bound's rate."""
-    return _cone(context, n, "fixed")
+def risk_where_noise_leads(*, n: int, lean: float, alpha_rule: AlphaRule) -> Instance:
+    """Mean excess risk of Algorithm 1 at its printed noise in n, epsilon = 1e-9, the worst over slopes on a ball."""
+    return leaning(n=n, epsilon=1e-9, lean=lean, alpha_rule=alpha_rule)
+
+
+@scaling(
+    "lp_spaces/thm-2@corrected", variable="n", part="statistical", family=BOWLS, engine=MEANS,
+    mutants=WHERE_RECORDS_LEAD, sizes=by_size(powers(10, (7, 9, 11)), powers(10, range(7, 12))),
+    also=("lp_spaces/claim-rem-2", "lp_spaces/claim-table-1"),
+)  # fmt: skip
+def risk_where_records_lead(*, n: int, lean: float, curvature: float) -> Instance:
+    """The same at epsilon = 0.9, over slopes and bowls."""
+    return leaning(n=n, epsilon=0.9, lean=lean, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-2@corrected", variable="epsilon", part="private", family=SLOPES, engine=MEANS,
+    mutants=WHERE_NOISE_LEADS, sizes=by_size(powers(2, (-50, -45, -40)), powers(2, range(-50, -37, 3))), series=RULES,
+    also=(*ALIKE, "lp_spaces/claim-table-1"),
+)  # fmt: skip
+def risk_in_epsilon(*, epsilon: float, lean: float, alpha_rule: AlphaRule) -> Instance:
+    """The same in epsilon at n = 1e18."""
+    return leaning(n=10**18, epsilon=epsilon, lean=lean, alpha_rule=alpha_rule)
+
+
+@scaling(
+    "lp_spaces/thm-2@corrected", variable="delta", part="private", family=SLOPES, engine=MEANS,
+    mutants=WHERE_NOISE_LEADS, sizes=by_size(powers(10, (-300, -40, -6)), powers(10, (-300, -120, -50, -20, -8))),
+    also=("lp_spaces/claim-rem-2",),
+)  # fmt: skip
+def risk_in_delta(*, delta: float, lean: float) -> Instance:
+    """The same in log(1/delta) at n = 1e14."""
+    return leaning(n=10**14, epsilon=1e-9, lean=lean, delta=delta)
+
+
+@scaling(
+    "lp_spaces/thm-2@corrected", variable="L", part="private", family=SLOPES, engine=MEANS, mutants=WHERE_NOISE_LEADS,
+    sizes=by_size(powers(8, range(3)), powers(4, range(5))), series=RULES, also=ALIKE,
+)  # fmt: skip
+def risk_in_steepness(*, L: float, lean: float, alpha_rule: AlphaRule) -> Instance:
+    """The same in the Lipschitz constant that the algorithm is told, at n = 1e15."""
+    return leaning(n=10**15, epsilon=1e-9, lean=lean, L=L, alpha_rule=alpha_rule)
+
+
+WIDTH = unmeasured(
+    "lp_spaces/proc-exact-objpert",
+    "omega",
+    "On l1 balls the Gaussian width grows threefold from d = 2 to d = 1e5, and the risk over it still rises by a fifth "
+    "from d = 8 to d = 512: a slope would measure that transient. On l2 balls, where it is sqrt d, see Remark 2.",
+)
 
 
 @check(
@@ -462,37 +497,3 @@ def lines_of_algorithm_1(context: Context, *, solver: str) -> Verdict:
 def outputs_of_algorithm_1(context: Context) -> Verdict:
     """Linear losses on a wide interval, 20 records, one of them moved from +1 to -1."""
     return audited(context, "Algorithm 1")
-
-
-def of_diameter_one(name: str, d: int) -> Domain:
-    """The simplex, or one of the bodies of `body`."""
-    return Simplex(d, 1 / math.sqrt(2)) if name == "simplex" else body(name, d)
-
-
-@check(
-    "lp_spaces/proc-exact-objpert", kind="rate",
-    grid={"name": ("l1 ball", "simplex", "l2 ball"),
-          "d": by_size([10, 40, 160, 640, 2560], [10, 40, 160, 640, 2560, 10_240])},
-    conclude=rate.conclude("d"), expect=("consistent", "undecided"),
-)  # fmt: skip
-def gaussian_width_advantage(context: Context, *, name: str, d: int) -> dict[str, float]:
-    """Exact objective perturbation on sets of diameter 1 in growing d: the privacy part goes like the Gaussian width.
-
-    lambda = 1e-12, not that of Theorem 2: the noise alone is measured. Measured exponents in d: near 0 (a logarithm) on
-    the l1 ball and the simplex, 1/2 on the l2 ball. The mean is along e_1, as long as the noise in the set's dual norm,
-    where the excess is largest; its data are exact.
-    """
-    domain, size = of_diameter_one(name, d), 10**8
-    radius = 1 / math.sqrt(2) if name == "simplex" else 0.5
-    base = LinearMean(*signs_on(domain, 1.0, 0.5), domain, radius)
-    algorithm, setting = ExactObjectivePerturbation(lambda_=1e-12), problem(base, 0.9)
-    plan = algorithm.schedule(setting, size)
-    noise = plan.phases[0].sigma_1 * domain.gaussian_width() / size
-    mean = np.zeros(d)
-    mean[0] = noise / radius  # the support function of the set at e_1 is its radius
-    work = replace(base, mean=mean)
-    trials = context.scale(60, 200)
-    data = EqualMean(mean, size)
-    point = algorithm.execute(Run(plan, trials, context.rng()), work, data, np.zeros((1, d)))
-    wide, narrow = (of_diameter_one(name, d * k).gaussian_width() for k in (2, 1))
-    return {**risk.summary(work.excess_risk(point), noise), "exponent": math.log(wide / narrow) / math.log(2)}

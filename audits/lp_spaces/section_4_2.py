@@ -19,11 +19,12 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import Ball, Interval
-from dpcheck.harness import accuracy, rate, risk, runtime, sensitivity, stability
+from dpcheck.harness import accuracy, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
@@ -48,6 +49,7 @@ from .cases import (
     quadratic,
     refuted_as_stated,
 )
+from .scaling import MEANS, SLOPES, STRONG, WHERE_NOISE_LEADS, WHERE_THE_MEAN_LEADS, leaning, strong
 from .witnesses import thm_3_bump
 
 STRONGLY = {
@@ -281,21 +283,63 @@ class _Given:
         return self.sample
 
 
-@check(
-    "lp_spaces/thm-4", kind="rate", grid={"n": by_size([10**j for j in range(4, 9)], [10**j for j in range(4, 10)])},
-    conclude=rate.conclude("n"), expect=("consistent", "undecided"),
+ALSO = ("lp_spaces/claim-contrib-1", "lp_spaces/claim-rem-2@strongly-convex")
+
+
+@scaling(
+    "lp_spaces/thm-4@derived", variable="n", part="private", family=STRONG, engine=MEANS, mutants=WHERE_NOISE_LEADS,
+    sizes=by_size(powers(2, (50, 54, 58)), powers(2, range(50, 59, 2))), also=ALSO,
 )  # fmt: skip
-def strongly_convex_rate(context: Context, *, n: int) -> dict[str, float]:
-    """Exact Algorithm 2 on the ball, d = 4, falls in n like the derived rate without 1/epsilon beside 1/n."""
-    work = quadratic(Ball(4, 0.5), 0.5)
-    algorithm, setting = StronglyConvexObjectivePerturbation(lambda_rule="diam", exact=True), problem(work, 0.9)
-    values = risk.excess_risks(
-        algorithm, work, setting, n, context.scale(300, 2000), context.seed, context.name, n, gradients=FREE
-    )
-    constants = work.constants
-    at = {L: constants.lipschitz(2.0), D: 1.0, mu: 0.25, omega: constants.extra["width"], BY_NAME["n"]: n, epsilon: 0.9}
-    bound = order_of("lp_spaces/thm-4@derived").subs({**at, BY_NAME["delta"]: DELTA})
-    return risk.summary(values, float(bound))
+def risk_where_noise_leads(*, n: int, lean: float, stretch: float) -> Instance:
+    """Mean excess risk of Algorithm 2 at its printed noise in n, epsilon = 1e-9, the worst over bowls on a ball."""
+    return strong(n=n, epsilon=1e-9, lean=lean, stretch=stretch)
+
+
+@scaling(
+    "lp_spaces/thm-4@derived", variable="n", part="statistical", family=STRONG, engine=MEANS,
+    mutants=WHERE_THE_MEAN_LEADS, sizes=by_size(powers(10, (8, 10, 12)), powers(10, range(8, 13))),
+    also=(*ALSO, "lp_spaces/claim-table-1@strongly-convex"),
+)  # fmt: skip
+def risk_where_records_lead(*, n: int, lean: float, stretch: float) -> Instance:
+    """The same at epsilon = 0.9: 1/n, without 1/epsilon."""
+    return strong(n=n, epsilon=0.9, lean=lean, stretch=stretch)
+
+
+@scaling(
+    "lp_spaces/thm-4@derived", variable="epsilon", part="private", family=STRONG, engine=MEANS,
+    mutants=WHERE_NOISE_LEADS, sizes=by_size(powers(2, (-38, -34, -30)), powers(2, range(-38, -29, 2))), also=ALSO,
+)  # fmt: skip
+def risk_in_epsilon(*, epsilon: float, lean: float, stretch: float) -> Instance:
+    """The same in epsilon at n = 1e18."""
+    return strong(n=10**18, epsilon=epsilon, lean=lean, stretch=stretch)
+
+
+@scaling(
+    "lp_spaces/thm-4@derived", variable="delta", part="private", family=STRONG, engine=MEANS,
+    mutants=WHERE_NOISE_LEADS, sizes=by_size(powers(10, (-300, -40, -6)), powers(10, (-300, -120, -50, -20, -8))),
+    also=ALSO,
+)  # fmt: skip
+def risk_in_delta(*, delta: float, lean: float, stretch: float) -> Instance:
+    """The same in log(1/delta) at n = 1e17."""
+    return strong(n=10**17, epsilon=1e-9, delta=delta, lean=lean, stretch=stretch)
+
+
+@scaling(
+    "lp_spaces/thm-4@derived", variable="L", part="private", family=STRONG, engine=MEANS, mutants=WHERE_NOISE_LEADS,
+    sizes=by_size(powers(8, range(3)), powers(4, range(4))),
+)  # fmt: skip
+def risk_in_steepness(*, L: float, lean: float, stretch: float) -> Instance:
+    """The same in the Lipschitz constant that the algorithm is told, at n = 1e17."""
+    return strong(n=10**17, epsilon=1e-9, L=L, lean=lean, stretch=stretch)
+
+
+@scaling(
+    "lp_spaces/thm-4@derived", variable="mu", part="private", family=STRONG, engine=MEANS, mutants=WHERE_NOISE_LEADS,
+    sizes=by_size(tuple(1e-3 / 8**j for j in (2, 1, 0)), tuple(1e-3 / 4**j for j in (4, 3, 2, 1, 0))),
+)  # fmt: skip
+def risk_in_convexity(*, mu: float, lean: float, stretch: float) -> Instance:
+    """The same in the modulus, at n = 1e18."""
+    return strong(n=10**18, epsilon=1e-9, mu=mu, lean=lean, stretch=stretch)
 
 
 @check("lp_spaces/thm-4", kind="symbolic")
@@ -304,6 +348,15 @@ def printed_rate_is_the_weaker_one(context: Context) -> Verdict:
     gap = order_of("lp_spaces/thm-4") - order_of("lp_spaces/thm-4@derived")
     t = sp.Symbol("t", nonnegative=True)  # epsilon = 1/(1 + t)
     return proved({}, {"printed - derived": sp.simplify(gap.subs(epsilon, 1 / (1 + t)))})
+
+
+@scaling(
+    "lp_spaces/claim-rem-2", variable="d", part="private", family=SLOPES, engine=MEANS, mutants=WHERE_NOISE_LEADS,
+    sizes=by_size((4, 32, 256), powers(4, range(1, 6))),
+)  # fmt: skip
+def risk_in_dimension(*, d: int, lean: float) -> Instance:
+    """The same in d at n = 1e14: on a ball the Gaussian width is sqrt d."""
+    return leaning(n=10**14, epsilon=1e-9, lean=lean, d=d)
 
 
 @check("lp_spaces/claim-rem-2@strongly-convex", kind="symbolic")

@@ -1,4 +1,4 @@
-"""Section 5.1: mirror maps, Algorithm 3, and phased SGD for p >= 2."""
+"""Section 5.1: mirror maps and Algorithm 3."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent, PhasedSGD
+from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent
 from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity_of
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import drawn, settings
-from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated
+from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry import measure_strong_convexity
 from dpcheck.geometry.norms import norm
-from dpcheck.harness import rate, risk, runtime
+from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Drawn, Instance, admitted, powers, scaling
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
@@ -39,11 +40,18 @@ from .cases import (
     UNSEEN,
     audited,
     certified,
+    far_pair,
     huber,
     inverse_map,
     problem,
-    refuted_as_stated,
     replayed,
+)
+from .scaling import (
+    FUNNELS,
+    HORIZONS,
+    ON_THE_LINE,
+    STEEP,
+    regularised,
 )
 
 p_, theta_ = BY_NAME["p"], BY_NAME["theta"]
@@ -73,19 +81,6 @@ settings_of_alg_3 = settings(
     beside={"records": "all of the data"},
     problems=drawn(d=(2, 1000)),
     fields={"p": EXPONENTS},
-)
-settings_of_phased_sgd = settings(
-    "lp_spaces/proc-phased-sgd",
-    {
-        "phases": "lp_spaces/proc-phased-sgd@phases",
-        "records": "lp_spaces/proc-phased-sgd@records",
-        "eta": "lp_spaces/proc-phased-sgd@eta",
-        "sigma": "lp_spaces/proc-phased-sgd@sigma",
-        "gradients": "lp_spaces/proc-phased-sgd@gradients",
-    },
-    symbols={"records": "n"},
-    beside={"start": "where its records begin"},
-    fields={"scale": (0.5, 2.0)},
 )
 
 
@@ -153,22 +148,12 @@ def closed_form_inverse(context: Context) -> Verdict:
     return agree(np.concatenate(found), np.concatenate(wanted), "grad Phi(grad Phi*(y)) = y", tolerance=1e-7)
 
 
-def _far_pair(size: int, dimension: int) -> tuple[Array, Array]:
-    """Equal records, one moved from far right to far left: gradients +e_1 and -e_1."""
-    data = np.zeros((1, size, dimension + 1))
-    data[..., 0] = 1.0
-    data[0, 0, -1] = -1e6
-    neighbour = data.copy()
-    neighbour[0, 0, -1] = 1e6
-    return data, neighbour
-
-
 @check("lp_spaces/alg-3", kind="sensitivity", grid={"p": (1.2, 1.5, 1.9)})
 def gradients_move_as_claimed(context: Context, *, p: float) -> Verdict:
     """As printed, the mean gradient moves by 2L/n in the dual norm, attained by opposite saturated records."""
     work = huber(3)
     case = Case(NoisyMirrorDescent(p=p, steps=5), work, problem(work, 0.9))
-    return replayed(case, *_far_pair(60, 3), "gradients of dual norm <= L")
+    return replayed(case, *far_pair(60, 3), "gradients of dual norm <= L")
 
 
 @check("lp_spaces/alg-3", kind="runtime", grid={"n": (64, 256)})
@@ -186,7 +171,7 @@ def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -
     """
     work = huber(1)
     case = Case(NoisyMirrorDescent(steps=7, **CORRECTED), work, problem(work, epsilon, delta))
-    seen = case.replay(*_far_pair(60, 1), 4, context.seed)
+    seen = case.replay(*far_pair(60, 1), 4, context.seed)
     law = seen.movements[0].release.law
     moved = math.sqrt(math.fsum((float(m.distance.max()) / law.noise) ** 2 for m in seen.movements))  # type: ignore[attr-defined]
     full = all(m.ratio.min() > 1 - 1e-6 for m in seen.movements)
@@ -257,24 +242,71 @@ def suboptimality_of_the_regularised_risk(context: Context, *, p: float) -> Verd
     return risk.expectation(gap, bound, context.failure_probability, quantity="suboptimality", seed=context.seed)
 
 
-@check(
-    "lp_spaces/thm-7@dual-exponent", kind="rate",
-    grid={"n": by_size([10**9 * 4**j for j in range(4)], [10**9 * 4**j for j in range(6)])},
-    conclude=rate.conclude("n"), expect=("consistent", "undecided"),
-)  # fmt: skip
-def risk_of_algorithm_3(context: Context, *, n: int) -> dict[str, float]:
-    """Mean excess with the printed T, p = 1.5, d = 3, against the rate times the logarithm that it hides.
+LIKEWISE = ("lp_spaces/claim-contrib-2", "lp_spaces/claim-table-2@unconstrained")
 
-    Below n = 10^9 the regulariser outweighs the loss and the excess does not fall yet.
-    """
-    work, setting = huber(3), problem(huber(3), 0.9)
-    algorithm = NoisyMirrorDescent(**CORRECTED)
-    T = algorithm.schedule(setting, n).phases[0].steps
-    values = risk.excess_risks(
-        algorithm, work, setting, n, context.scale(4, 8), context.seed, context.name, n, gradients=FREE
-    )
-    bound = stated(context.label, kappa=2.0, d=3, n=n, epsilon=0.9, delta=DELTA)
-    return risk.summary(values, bound * math.log2(n / T))
+
+@scaling(
+    "lp_spaces/thm-7@dual-exponent", variable="n", part="private", family=FUNNELS, engine=ON_THE_LINE,
+    mutants=HORIZONS, sizes=by_size(powers(10, (40, 50, 60)), powers(10, range(40, 61, 5))), also=LIKEWISE,
+)  # fmt: skip
+def risk_in_n(*, n: int, curvature: float) -> Instance:
+    """Mean excess risk of Algorithm 3 at its printed constants, d = 1: where log n is not taken for a power of n."""
+    return regularised(n=n, epsilon=0.5, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-7@dual-exponent", variable="epsilon", part="private", family=FUNNELS, engine=ON_THE_LINE,
+    mutants=HORIZONS, sizes=by_size(powers(2, (-30, -15, -1)), powers(2, range(-33, 0, 8))), also=LIKEWISE,
+)  # fmt: skip
+def risk_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
+    """The same in epsilon at n = 1e50."""
+    return regularised(n=10**50, epsilon=epsilon, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-7@dual-exponent", variable="delta", part="private", family=FUNNELS, engine=ON_THE_LINE,
+    mutants=HORIZONS, sizes=by_size(powers(10, (-300, -40, -6)), powers(10, (-300, -120, -50, -20, -8))),
+    also=LIKEWISE[:1],
+)  # fmt: skip
+def risk_in_delta(*, delta: float, curvature: float) -> Instance:
+    """The same in log(1/delta) at n = 1e50."""
+    return regularised(n=10**50, epsilon=0.5, delta=delta, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-7@dual-exponent", variable="d", part="private", family=STEEP, engine=Drawn(8, pilots=2),
+    mutants=HORIZONS, sizes=by_size((4, 32, 256), powers(4, range(1, 6))), also=LIKEWISE,
+)  # fmt: skip
+def risk_in_dimension(*, d: int, curvature: float) -> Instance:
+    """The same in d at n = 3e8, by runs of Algorithm 3 itself, whose noise is far below its bias; kappa is 2."""
+    return regularised(n=3 * 10**8, epsilon=0.5, d=d, curvature=curvature)
+
+
+@check(
+    "lp_spaces/thm-7@dual-exponent", kind="accuracy", grid={"n": (2**12, 2**20), "curvature": (1 / 16, 1 / 4)},
+    expect="consistent",
+)  # fmt: skip
+def average_in_closed_form(context: Context, *, n: int, curvature: float) -> Verdict:
+    """What these rates rest on, against runs of Algorithm 3 on drawn records, epsilon = 0.9."""
+    instance = regularised(n=n, epsilon=0.9, curvature=curvature, delta=DELTA)
+    return admitted(ON_THE_LINE, instance, context.scale(1000, 10_000), context)
+
+
+@check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
+def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
+    """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
+    found, wanted = [], []
+    for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
+        at = {n: size, d: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
+        found.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
+        if p < 2:
+            rate = order_of("lp_spaces/proc-bassily21").subs({**at, kappa: regularity_of(p, dim, "safe")})
+        else:
+            # Theorem 8 at |theta*| = 1 over the gap of d^(1/2 - 1/p) between the two, times M.
+            gap = explicit_of("lp_spaces/claim-after-thm-8")
+            rate = (order_of("lp_spaces/thm-8").subs(theta_, 1) / gap * D).subs(at)
+        wanted.append(float(rate))
+    return agree(found, wanted, "excess risk without logarithms")
 
 
 @check("lp_spaces/thm-7", kind="symbolic")
@@ -297,94 +329,6 @@ def remark_3_beats_theorem_7(context: Context) -> Verdict:
     return proved(
         {"fifth power": sp.simplify(ratio**5) - 32 * kappa * x**3, "as quoted": order_of(context.label) - quoted}
     )
-
-
-@check("lp_spaces/thm-8@literal", kind="risk", expect="refuted")
-def no_algorithm_near_the_origin(context: Context) -> Verdict:
-    """theta* = 0 forces the output 0 on every data set, whose excess at theta* = 2m then exceeds the bound."""
-    mean = 0.01
-
-    def slope(theta: float) -> float:
-        return sum((1 + sign * mean) / 2 * (theta - sign) / math.hypot(1, theta - sign) for sign in (1, -1))
-
-    given = {"n": 10**8, "d": 1, "theta": float(scipy.optimize.brentq(slope, 0, 1, xtol=1e-16, rtol=1e-15))}
-    at = {"n": 10**8, "m": "1/100", "epsilon": "1/2", "delta": "1/1000000", "constant": 100}
-    return refuted_as_stated(context.label, "thm_8", given=given, **at)
-
-
-@check("lp_spaces/thm-8", kind="privacy", grid={"epsilon": (0.1, 0.95), "delta": (1e-3, 1e-9)})
-def phases_are_certified(context: Context, *, epsilon: float, delta: float) -> Verdict:
-    """Every phase is a Gaussian mechanism on records of its own."""
-    plan = PhasedSGD().schedule(problem(huber(4), epsilon, delta), 1000)
-    return certified(plan, ApproxDP(epsilon, delta), "phased SGD")
-
-
-@check("lp_spaces/thm-8", kind="symbolic")
-def corrected_bound_contains_the_printed_one(context: Context) -> Verdict:
-    """The corrected order minus L^2 times the rate without d^(1-2/p) is the printed one."""
-    rest = L**2 * (1 / sp.sqrt(n) + sp.sqrt(d * LOG) / (n * epsilon))
-    return proved({"difference": order_of("lp_spaces/thm-8@corrected") - rest - order_of("lp_spaces/thm-8")})
-
-
-@check("lp_spaces/proc-phased-sgd", kind="sensitivity")
-def averages_move_as_claimed(context: Context) -> Verdict:
-    """A pass of contractions: a changed record moves the average iterate by 2 L eta at most."""
-    work = huber(2)
-    return replayed(Case(PhasedSGD(), work, problem(work, 0.9)), *_far_pair(64, 2), "contraction for eta <= 2/H")
-
-
-@check(
-    "lp_spaces/proc-phased-sgd", kind="risk", also=("lp_spaces/thm-8@corrected",),
-    grid={"scale": by_size([4.0], [4.0, 8.0])},
-)  # fmt: skip
-def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Verdict:
-    """Mean excess at steps of scale c near |theta*|_2 = 6, n = 4096, against the bound as a function of c, which there
-    lies below the excess at the start.
-    """
-    work, d = CoordinateHuber(np.full(2, 6 / math.sqrt(2))), 2
-    algorithm, setting = PhasedSGD(scale=scale), problem(work, 0.9)
-    bound, start = (
-        bound_of("lp_spaces/thm-8@corrected", algorithm, setting, 4096),
-        float(work.excess_risk(np.zeros((1, d)))[0]),
-    )
-    if bound >= start:
-        return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
-    values = risk.excess_risks(algorithm, work, setting, 4096, 2100, context.seed, context.name, dict(context.cell))
-    found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=scale, variable="c")
-    return replace(found, numbers={**found.numbers, "at the start": start})
-
-
-@check("lp_spaces/proc-phased-sgd", kind="runtime", grid={"n": (64, 1000)})
-def less_than_one_pass(context: Context, *, n: int) -> Verdict:
-    """Fewer than n gradients."""
-    work = huber(2)
-    found = runtime.count(PhasedSGD(), work, problem(work, 0.9), n, 1, context.seed, context.name, n)
-    return runtime.verdict(found.gradients, min(found.claimed, stated(context.label, n=n)), x=n)
-
-
-@check("lp_spaces/proc-phased-sgd", kind="privacy")
-def every_phase_has_the_same_mu(context: Context) -> Verdict:
-    """2 L eta_i/sigma_i = epsilon/(2 sqrt(log(1/delta))) in every phase."""
-    plan = PhasedSGD().schedule(problem(huber(3), 0.7), 500)
-    found = [r.reads[0].sensitivity / r.law.noise for r in plan.releases]  # type: ignore[attr-defined]
-    return agree(found, [0.7 / (2 * math.sqrt(math.log(1 / DELTA)))] * len(found), "mu of the phases")
-
-
-@check("lp_spaces/proc-bassily21", kind="transcription", grid={"p": (1.2, 1.5, 1.9, 3.0, 8.0)})
-def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
-    """`constrained_rate` in code against the rates as quoted: of Remark 3 for p < 2, after Theorem 8 for p >= 2."""
-    found, wanted = [], []
-    for size, dim, diameter, eps in ((10**4, 30, 1.0, 0.3), (10**6, 500, 4.0, 0.9), (50, 2, 0.1, 0.05)):
-        at = {n: size, d: dim, D: diameter, epsilon: eps, delta: 1e-6, p_: p}
-        found.append(constrained_rate(size, dim, p, diameter, eps, 1e-6))
-        if p < 2:
-            rate = order_of("lp_spaces/proc-bassily21").subs({**at, kappa: regularity_of(p, dim, "safe")})
-        else:
-            # Theorem 8 at |theta*| = 1 over the gap of d^(1/2 - 1/p) between the two, times M.
-            gap = explicit_of("lp_spaces/claim-after-thm-8")
-            rate = (order_of("lp_spaces/thm-8").subs(theta_, 1) / gap * D).subs(at)
-        wanted.append(float(rate))
-    return agree(found, wanted, "excess risk without logarithms")
 
 
 @check("lp_spaces/alg-3", kind="accuracy", grid={"p": (1.2, 1.5, 1.8)})
@@ -427,43 +371,10 @@ def _descent(context: Context, p: float, step: str, reading: str) -> Verdict:
     )
 
 
-@check("lp_spaces/proc-phased-sgd", kind="accuracy", grid={"n": (13, 200)})
-def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
-    """Each phase goes over its own records, in their order, from the last release, which noise takes well away from the
-    average of the iterates; it averages those that it takes gradients at, and the last release is what is returned.
-    """
-    work, trials, plan = huber(3), context.scale(20, 200), PhasedSGD(scale=3.0)
-    schedule = plan.schedule(problem(work, 0.9), n)
-    run, rows = Run[Any](schedule, trials, context.rng("run")), work.rows(context.rng("data"), trials, n)
-    out = plan.execute(run, work, Fixed(rows), np.full((1, 3), 0.7))
-    w, first, cores = np.full((trials, 3), 0.7), 0, []
-    for phase, entry in zip(schedule.phases, run.transcript.entries, strict=True):
-        iterates = [w]
-        for z in rows[:, first : first + n // 2 ** (len(cores) + 1)].swapaxes(0, 1):
-            iterates.append(iterates[-1] - phase.eta * work.gradient(iterates[-1], z))
-        first += len(iterates) - 1
-        cores.append(np.mean(iterates[:-1], axis=0))
-        w = entry.output
-    released = np.stack([entry.core for entry in run.transcript.entries])
-    return combine(
-        [
-            agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + averages of the passes"),
-            agree(out.ravel() + 1, w.ravel() + 1, "1 + last release"),
-            agree([phase.start + phase.records for phase in schedule.phases][-1:], [first], "records used"),
-        ]
-    )
-
-
 @check("lp_spaces/alg-3@corrected", kind="privacy", expect=UNSEEN)
 def outputs_of_algorithm_3(context: Context) -> Verdict:
     """60 records on a line, one moved from far left to far right, 7 steps; only the average is seen."""
     return audited(context, "Algorithm 3")
-
-
-@check("lp_spaces/proc-phased-sgd", kind="privacy", expect=UNSEEN)
-def outputs_of_phased_sgd(context: Context) -> Verdict:
-    """60 records on a line, one in the first phase moved from far left to far right; only the last point is seen."""
-    return audited(context, "phased SGD")
 
 
 @check("lp_spaces/thm-7@derived", kind="stability", grid={"p": by_size([1.5], [1.3, 1.5, 1.8])})

@@ -22,10 +22,11 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.geometry.norms import dual_exponent, dual_norm
-from dpcheck.harness import accuracy, rate, risk, runtime
-from dpcheck.harness.budget import budget, with_budget
+from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness.budget import with_budget
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, powers, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP
@@ -39,7 +40,6 @@ from .cases import (
     DELTA,
     READINGS,
     UNSEEN,
-    against_the_rate,
     antipodal,
     audited,
     certified,
@@ -50,6 +50,7 @@ from .cases import (
     replayed,
     steep,
 )
+from .scaling import SHORTER, SPIKES, WALK, spiked
 
 A_ = sp.Symbol("A", positive=True)
 
@@ -340,24 +341,47 @@ def local_budgets_add_up(context: Context) -> Verdict:
     return agree(found, wanted, "epsilon after shuffling, and the delta of the local parts", tolerance=1e-6)
 
 
-@check(
-    "lp_spaces/thm-10@quiet", kind="rate",
-    grid={"n": by_size([2**k for k in range(10, 15)], [2**k for k in range(10, 18)])},
-    conclude=rate.conclude("n"), expect=("consistent", "undecided"),
+@scaling(
+    "lp_spaces/thm-10@derived", variable="n", part="private", family=SPIKES, engine=WALK, mutants=SHORTER,
+    sizes=by_size(powers(10, (30, 33, 36)), powers(10, range(30, 37, 2))),
+    also=("lp_spaces/claim-contrib-3", "lp_spaces/claim-table-2"),
 )  # fmt: skip
-def shuffled_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
-    """Algorithm 4 with a thousandth of its noise, T and lambda as printed, epsilon = 0.9 FMT(1, n, delta/2), d = 3: the
-    distance and the truncation, not the privacy; every row has what the accountant certifies of the run.
+def risk_in_n(*, n: int, chance: float) -> Instance:
+    """Mean excess risk of Algorithm 4 with its own noise, epsilon = 1e-18, d = 1, the worst over spikes.
+
+    From n = 1e25 on the noise no longer holds it at its start.
     """
-    told, later = (ApproxDP(largest_epsilon(size), DELTA) for size in (n, 2 * n))
-    work = steep(3)
-    algorithm = ShuffledMirrorDescent(exponent="corrected", kappa_rule="safe", noise_dial=1e-3)
-    setting = problem(work, told.epsilon)
-    values = risk.excess_risks(algorithm, work, setting, n, context.scale(6, 20), context.seed, context.name, n)
-    found = against_the_rate(context.label, values, work, told, n, 1.5)
-    # epsilon falls with n: the exponent along this path.
-    slope = -(1 + math.log2(later.epsilon / told.epsilon)) / 2
-    return {**found, "exponent": slope, **budget(algorithm, setting, n)}
+    return spiked(n=n, epsilon=1e-18, chance=chance, shuffled=True)
+
+
+@scaling(
+    "lp_spaces/thm-10@derived", variable="epsilon", part="private", family=SPIKES, engine=WALK, mutants=SHORTER,
+    sizes=by_size(powers(10, (-18, -17, -15)), powers(10, range(-18, -14))),
+    also=("lp_spaces/claim-contrib-3", "lp_spaces/claim-table-2"),
+)  # fmt: skip
+def risk_in_epsilon(*, epsilon: float, chance: float) -> Instance:
+    """The same in epsilon at n = 1e30."""
+    return spiked(n=10**30, epsilon=epsilon, chance=chance, shuffled=True)
+
+
+@scaling(
+    "lp_spaces/thm-10@derived", variable="delta", part="private", against="explicit", family=SPIKES, engine=WALK,
+    mutants=SHORTER, sizes=by_size(powers(10, (-250, -110, -40)), powers(10, (-250, -160, -100, -65, -40))),
+)  # fmt: skip
+def risk_in_delta(*, delta: float, chance: float) -> Instance:
+    """The same in log(1/delta) at n = 1e33, against the bound that has the logarithms of the noise of one gradient."""
+    return spiked(n=10**33, epsilon=1e-18, delta=delta, chance=chance, shuffled=True)
+
+
+IN_DIMENSIONS = unmeasured(
+    "lp_spaces/thm-10",
+    "d",
+    "In two dimensions and more the mirror map is not linear and no engine goes 1e9 batches, from where on (n = 1e25) "
+    "Algorithm 4 leaves its start.",
+)
+IN_DIMENSIONS_AS_CONTRIBUTED = unmeasured(
+    "lp_spaces/claim-contrib-3", "d", "As for Theorem 10: no engine goes so many batches in two dimensions and more."
+)
 
 
 def largest_epsilon(n: int) -> float:

@@ -17,9 +17,11 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of
 from dpcheck.geometry.norms import dual_norm
-from dpcheck.harness import accuracy, rate, risk
+from dpcheck.harness import accuracy, risk
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
+from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
@@ -30,7 +32,6 @@ from dpcheck.workloads import HeavyCoordinates
 from .cases import (
     DELTA,
     UNSEEN,
-    against_the_rate,
     antipodal,
     audited,
     certified,
@@ -39,6 +40,7 @@ from .cases import (
     replayed,
     steep,
 )
+from .scaling import LONGER, SPIKES, WALK, LikeTheOrder, spiked
 from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, truncated_lines
 
 OF_BATCHES = {
@@ -140,8 +142,7 @@ def euclidean_reduction(context: Context) -> Verdict:
 
 @check(
     "lp_spaces/claim-app10-general-eps", kind="risk", grid={"inverse": (2, 4, 8, 16, 32)},
-    conclude=rate.conclude("inverse", axis="quantile of the noise-averaged excess", called="(1/delta')"),
-    expect=("consistent", "undecided"),
+    conclude=LikeTheOrder("inverse"), expect=("consistent", "undecided"),
 )  # fmt: skip
 def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, float]:
     """The (1 - delta')-quantile over data sets of the noise-averaged excess grows no faster than log(1/delta').
@@ -163,21 +164,60 @@ def quantiles_over_the_data(context: Context, *, inverse: int) -> dict[str, floa
     stated = order_of("lp_spaces/claim-app10-general-eps")
     at = {"n": float(n), "d": 3.0, "epsilon": 0.9, "delta": DELTA, "kappa": regularity(1.5, 3, "safe")}
     bound = float(evaluate(stated, at)) * math.log(inverse)
-    return risk.quantile_summary(np.concatenate(values), level, bound)
+    found = statistic(np.concatenate(values), level)
+    return {"risk": found.value, "error": found.error, "degrees": found.degrees, "bound": bound}
+
+
+EVERY = ("lp_spaces/claim-contrib-3@all-epsilon", "lp_spaces/claim-table-2@all-epsilon")
+
+
+@scaling(
+    "lp_spaces/claim-app10-general-eps", variable="n", part="private", family=SPIKES, engine=WALK, mutants=LONGER,
+    sizes=by_size((10**6, 10**7, 3 * 10**7), (10**6, 3 * 10**6, 10**7, 3 * 10**7)), also=EVERY,
+)  # fmt: skip
+def risk_in_n(*, n: int, chance: float) -> Instance:
+    """Mean excess risk in batches with their own noise, epsilon = 0.5, d = 1, the worst over spikes of every chance."""
+    return spiked(n=n, epsilon=0.5, delta=1e-10, chance=chance)
+
+
+@scaling(
+    "lp_spaces/claim-app10-general-eps", variable="epsilon", part="private", family=SPIKES, engine=WALK, mutants=LONGER,
+    sizes=by_size((0.01, 0.1, 0.9), (0.03, 0.1, 0.3, 0.9)), also=EVERY,
+)  # fmt: skip
+def risk_in_epsilon(*, epsilon: float, chance: float) -> Instance:
+    """The same in epsilon at n = 3e7."""
+    return spiked(n=3 * 10**7, epsilon=epsilon, delta=1e-10, chance=chance)
+
+
+@scaling(
+    "lp_spaces/claim-app10-general-eps", variable="delta", part="private", family=SPIKES, engine=WALK, mutants=LONGER,
+    sizes=by_size(powers(10, (-300, -40, -6)), powers(10, (-300, -120, -50, -20, -8))), also=EVERY[:1],
+)  # fmt: skip
+def risk_in_delta(*, delta: float, chance: float) -> Instance:
+    """The same in log(1/delta) at n = 1e6."""
+    return spiked(n=10**6, epsilon=0.5, delta=delta, chance=chance)
 
 
 @check(
-    "lp_spaces/claim-app10-general-eps", kind="rate",
-    grid={"n": by_size([1000 * 2**k for k in range(6)], [1000 * 2**k for k in range(9)])},
-    conclude=rate.conclude("n"), expect=("consistent", "undecided"),
+    "lp_spaces/claim-app10-general-eps", kind="accuracy", grid={"chance": (1.0, 0.1, 1e-6)}, expect="consistent"
 )  # fmt: skip
-def batched_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
-    """Batched truncated mirror descent with its own noise, epsilon = 0.9, d = 3, p = 3/2: n^(-1/3)."""
-    work = steep(3)
-    values = risk.excess_risks(
-        BatchedMirrorDescent(), work, problem(work, 0.9), n, context.scale(20, 60), context.seed, context.name, n
-    )
-    return against_the_rate("lp_spaces/claim-app10-general-eps", values, work, ApproxDP(0.9, DELTA), n, 1.5)
+def walk_on_the_line(context: Context, *, chance: float) -> Verdict:
+    """What these rates rest on, against runs of the algorithm on drawn records, n = 4000: spikes seen and zeroed."""
+    return admitted(WALK, spiked(n=4000, epsilon=0.9, delta=DELTA, chance=chance), context.scale(1000, 10_000), context)
+
+
+IN_DIMENSIONS = unmeasured(
+    "lp_spaces/claim-app10-general-eps",
+    "d",
+    "In two dimensions and more only runs reach it, whose excess scatters four times as much as its mean: a slope to "
+    "0.05 takes 2e4 runs a size, about 10 CPU-minutes.",
+)
+OF_TWO_NORMS = unmeasured(
+    "lp_spaces/claim-app10-p-ge-2",
+    "n d epsilon",
+    "The algorithm is in an appendix that is not at hand; the batched one, which stands for it here, has the weaker "
+    "rate of all epsilon, and says nothing of this one.",
+)
 
 
 @check("lp_spaces/claim-app10-p-ge-2", kind="symbolic")

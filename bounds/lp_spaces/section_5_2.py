@@ -147,18 +147,6 @@ thm_10_literal = thm_10.as_read(
 )
 
 
-thm_10_quiet = thm_10.as_read(
-    "lp_spaces/thm-10@quiet",
-    "Theorem 10 with a thousandth of the noise",
-    "At the printed T and λ the excess of Algorithm 4 falls at the printed rate when its noise is a thousandth of what "
-    "privacy asks for.",
-    origin="ours",
-    quantity="excess risk without privacy",
-    measures="",
-    assumptions=(),
-)
-
-
 alg_4_own_noise = alg_4.as_read(
     "lp_spaces/alg-4@own-noise",
     "Algorithm 4 with its own noise does not leave its start",

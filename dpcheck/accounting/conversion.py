@@ -17,7 +17,8 @@ RenyiCurve = Callable[[float], float]
 """alpha > 1 -> Rényi divergence of that order."""
 
 ORDERS: Array = 1 + np.geomspace(1e-3, 1e7, 401)
-"""Orders at which a Rényi curve is tried first."""
+"""Orders at which a Rényi curve is tried first; larger ones follow while the largest is the best."""
+LARGEST = 1e100
 
 
 def check_delta(delta: float) -> None:
@@ -54,6 +55,10 @@ def _best_order(objective: Callable[[float], float], orders: Array) -> float:
     """Smallest value of `objective` over all orders > 1: the best of `orders`, then polished between its neighbours."""
     values = np.array([objective(float(a)) for a in orders])
     best = int(np.argmin(values))
+    while best == len(orders) - 1 and orders[-1] < LARGEST:  # an epsilon of 1e-9 takes an order of 1e11
+        orders = orders[-1] * np.geomspace(1e-1, 1e4, 51)
+        values = np.array([objective(float(a)) for a in orders])
+        best = int(np.argmin(values))
     if not np.isfinite(values[best]):
         return float(values[best])
     low, high = (math.log(float(orders[i]) - 1) for i in (max(0, best - 1), min(len(orders) - 1, best + 1)))

@@ -44,6 +44,13 @@ def test_zcdp_conversion_is_optimal_valid_and_consistent(rho: float, delta: floa
         assert zcdp_for(epsilon, delta) == pytest.approx(rho, rel=1e-6)
 
 
+@pytest.mark.parametrize("rho", [1e-12, 1e-18])
+def test_a_small_budget_takes_orders_as_large_as_it_needs(rho: float) -> None:
+    epsilon = zcdp_to_epsilon(rho, 1e-40)
+    assert epsilon <= zcdp_to_epsilon_simple(rho, 1e-40) * (1 + 1e-9)
+    assert gaussian_delta(math.sqrt(2 * rho), epsilon) <= 1e-40 <= gaussian_delta(math.sqrt(2 * rho), 0.9 * epsilon)
+
+
 def test_zcdp_conversion_at_the_ends() -> None:
     assert zcdp_to_epsilon(0.0, 1e-6) == 0.0
     assert zcdp_to_epsilon(1.0, 0.0) == math.inf

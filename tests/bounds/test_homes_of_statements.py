@@ -18,6 +18,7 @@ BEYOND = {
     "pure_heavy_tails/thm-2-1": 8,
     **dict.fromkeys(("tsybakov/thm-1", "tsybakov/thm-10", "user_level/thm-b1", "user_level/thm-2-1"), 6),
     **dict.fromkeys((f"l1_geometry/thm-{number}" for number in (4, 6, 12)), 6),
+    **dict.fromkeys((f"lp_spaces/thm-{number}" for number in (2, 3, 8, 10)), 6),
 }
 """Theorem 2.1's `@solver` states the accuracy that each of the paper's five solvers has proved, so their modules count;
 the others measure rates on the family and the wrong schedules of `audits/<paper>/scaling.py`."""

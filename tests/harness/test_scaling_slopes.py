@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.scaling import Series, rate
+from dpcheck.harness.scaling.terms import leading
+from dpcheck.symbols import d, delta, epsilon, n
 
 SIZES = 2.0 ** np.arange(10, 22, 2)
 LAWS = {
@@ -109,3 +112,13 @@ def test_what_is_no_series_is_refused(changes):
     given = {name: getattr(exact(np.ones(len(SIZES))), name) for name in ("at", "risks", "errors", "degrees", "bounds")}
     with pytest.raises(InvalidInput):
         Series("n", **{**given, **changes})
+
+
+def test_the_exponent_of_a_failure_probability_is_that_of_its_logarithm():
+    at, none = 10.0 ** -np.array([300.0, 100, 30, 10]), np.zeros(4)
+    found = rate(Series("delta", at, np.log(1 / at) ** 0.75, none, none, np.sqrt(np.log(1 / at))), 0.01)
+    assert (found.slope, found.sign, found.word) == (pytest.approx(0.25), 1, "shallower")
+    at_40 = {"delta": 1e-40, "d": 4.0, "n": 1e9, "epsilon": 0.1}
+    assert leading(sp.sqrt(d * sp.log(1 / delta)) / (n * epsilon), "private", "delta", at_40).exponent == pytest.approx(
+        0.5
+    )

@@ -32,6 +32,7 @@ from dpcheck.interfaces import (
     Problem,
     Read,
     Release,
+    Sample,
     Sampling,
     Schedule,
     Workload,
@@ -174,15 +175,15 @@ class TruncatedMirrorDescent(Algorithm[Truncation]):
         w = np.broadcast_to(start, (run.trials, d))
         average = np.zeros_like(w)
         for t in range(row.steps):
-            rows = data.part(t * row.batch, (t + 1) * row.batch).read().values
-            noisy = self.answer(run, t, self.truncated(workload, w, rows, row.level))
+            sample = data.part(t * row.batch, (t + 1) * row.batch).read()
+            noisy = self.answer(run, t, sample, self.truncated(workload, w, sample.values, row.level))
             w = mirror.step(w, noisy, 1 / row.gamma, row.radius)
             average = average + (w - average) / (t + 1)
         return average
 
     @abc.abstractmethod
-    def answer(self, run: Run[Truncation], t: int, gradients: Array) -> Array:
-        """Noisy mean of the gradients (trials, b, d): (trials, d)."""
+    def answer(self, run: Run[Truncation], t: int, sample: Sample, gradients: Array) -> Array:
+        """Noisy mean of the gradients (trials, b, d) of a sample: (trials, d)."""
 
 
 def _check_domain(workload: Workload, s: float, label: str) -> None:
@@ -255,7 +256,7 @@ class ShuffledMirrorDescent(TruncatedMirrorDescent):
         (row,) = run.schedule.phases
         return self.descend(run, workload, run.shuffle(data.part(0, row.steps * row.batch)), start)
 
-    def answer(self, run: Run[Truncation], t: int, gradients: Array) -> Array:
+    def answer(self, run: Run[Truncation], t: int, sample: Sample, gradients: Array) -> Array:
         return np.asarray(run.release("gradients", gradients).mean(axis=1))
 
 
@@ -297,8 +298,8 @@ class BatchedMirrorDescent(TruncatedMirrorDescent):
     def execute(self, run: Run[Truncation], workload: Workload, data: Data, start: Array) -> Array:
         return self.descend(run, workload, data, start)
 
-    def answer(self, run: Run[Truncation], t: int, gradients: Array) -> Array:
-        return run.release(f"batch {t}", gradients.mean(axis=1))
+    def answer(self, run: Run[Truncation], t: int, sample: Sample, gradients: Array) -> Array:
+        return run.release(f"batch {t}", sample.mean(gradients))
 
     wants: ClassVar = {
         "deviation": "sigma of Assumption 4",

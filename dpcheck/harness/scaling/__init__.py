@@ -3,7 +3,8 @@
 * `terms`: which term of a claim's order leads, and with which exponent.
 * `families`: the class as an immutable grid; `controls`: outputs that read no data, on the same members.
 * `engines`: drawn records and counts; `line`: the law of an iterate in one dimension without records; `affine`: phases
-  of averaged descent on quadratics, in closed form but for the noise; `equal`: equal records, only noise is drawn.
+  of averaged descent on quadratics, in closed form but for the noise; `walk`: the average of a clipped walk of any
+  length on an interval; `equal`: equal records, where only noise is drawn.
 * `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
 * `pairs`: every statement and variable, with its rows or the reason why there are none.
 """
@@ -18,6 +19,7 @@ from dpcheck.harness.scaling.line import Line, Move, clipped_mean
 from dpcheck.harness.scaling.pairs import Pair, pairs
 from dpcheck.harness.scaling.rows import Row, scaling
 from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
+from dpcheck.harness.scaling.walk import Steps, Walk
 from dpcheck.unmeasured import unmeasured
 
 __all__ = [
@@ -36,6 +38,8 @@ __all__ = [
     "Risk",
     "Row",
     "Series",
+    "Steps",
+    "Walk",
     "Word",
     "admitted",
     "averaged_descent",

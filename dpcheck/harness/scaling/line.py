@@ -103,29 +103,29 @@ def law(moves: Sequence[Move], points: Array, start: float) -> Array:
 def _moved(mass: Array, drift: float, deviation: float) -> Array:
     """The law of Π(w + drift + deviation ξ), in steps of the grid: what leaves the interval stays at its ends."""
     size = len(mass)
-    spread = np.maximum(scipy.signal.fftconvolve(mass, _kernel(size, drift, deviation)), 0.0)  # from -size to 2 size
+    spread = np.maximum(scipy.signal.fftconvolve(mass, kernel(size, drift, deviation)), 0.0)  # from -size to 2 size
     moved = spread[size : 2 * size].copy()
     moved[0] += spread[:size].sum()
     moved[-1] += spread[2 * size :].sum()
     return np.asarray(moved / moved.sum())
 
 
-def _kernel(size: int, drift: float, deviation: float) -> Array:
+def kernel(size: int, drift: float, deviation: float) -> Array:
     """Masses of drift + deviation ξ at -size, …, size; the tails are at the ends, whence every point leaves the grid.
 
     The mass at j is E max(0, 1 - |x - j|), which keeps the mean exactly; of a wide law, its density.
     """
     if deviation > WIDE:
         places = np.arange(-size, size + 1) - drift
-        kernel = np.exp(-((places / deviation) ** 2) / 2) / (np.sqrt(2 * np.pi) * deviation)
-        kernel[0] = scipy.special.ndtr((places[0] + 0.5) / deviation)
-        kernel[-1] = scipy.special.ndtr((0.5 - places[-1]) / deviation)
-        return np.asarray(kernel)
+        masses = np.exp(-((places / deviation) ** 2) / 2) / (np.sqrt(2 * np.pi) * deviation)
+        masses[0] = scipy.special.ndtr((places[0] + 0.5) / deviation)
+        masses[-1] = scipy.special.ndtr((0.5 - places[-1]) / deviation)
+        return np.asarray(masses)
     reach = 2 * size + 20 * WIDE
     above = _mean_above(np.clip(drift, -reach, reach) - np.arange(-size - 1, size + 2), deviation)
-    kernel = np.diff(above, n=2)
-    kernel[0], kernel[-1] = 1 + above[2] - above[1], above[-3] - above[-2]
-    return np.asarray(np.maximum(kernel, 0.0))
+    masses = np.diff(above, n=2)
+    masses[0], masses[-1] = 1 + above[2] - above[1], above[-3] - above[-2]
+    return np.asarray(np.maximum(masses, 0.0))
 
 
 def _mean_above(u: Array, deviation: float) -> Array:

@@ -37,7 +37,7 @@ from dpcheck.harness.scaling.controls import NAMES, controls, largest
 from dpcheck.harness.scaling.engines import Engine, Instance, Risk
 from dpcheck.harness.scaling.equal import Equal
 from dpcheck.harness.scaling.families import Family, Member, named
-from dpcheck.harness.scaling.slopes import KEPT, MARGIN, MEANING, Rate, Series, Word, rate
+from dpcheck.harness.scaling.slopes import KEPT, MARGIN, MEANING, Rate, Series, Word, rate, spelled
 from dpcheck.harness.scaling.terms import Part, leading
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, combine, consistent, undecided
@@ -277,7 +277,7 @@ def _table(
     apart = {kind: ", ".join(other for other, by in told.items() if by == kind) for kind in ("exponent", "level", "")}
     return {
         "series": name,
-        "variable": row.variable,
+        "variable": spelled(row.variable),
         "from": at[0],
         "to": at[-1],
         "part": last["part"],

@@ -31,6 +31,9 @@ BENT = 1e-3
 LEAST = 3
 """Sizes, at least."""
 
+BY_LOGARITHM = frozenset({"delta", "beta"})
+"""Failure probabilities: a bound holds powers of log(1/delta), in which exponents are measured."""
+
 Word = Literal["met", "steeper", "at most", "shallower", "near", "bent", "wide", "blind", "void"]
 KEPT: tuple[Word, ...] = ("met", "steeper", "at most")
 """Words under which the bound is not exceeded over the window."""
@@ -131,8 +134,9 @@ class Rate:
 
 def rate(series: Series, failure_probability: float) -> Rate:
     """The slope of R/bound with its interval, and its word."""
-    sign = -1 if BY_NAME.get(series.variable) in SMALL else 1
-    x, y = sign * np.log(series.at), np.log(series.ratios)
+    falls = BY_NAME.get(series.variable) in SMALL and series.variable not in BY_LOGARITHM
+    sign = -1 if falls else 1
+    x, y = sign * np.log(measured_in(series.variable, series.at)), np.log(series.ratios)
     order = np.argsort(x)
     x, y, relative = x[order], y[order], series.relative[order]
     drawn, freedom = bool(relative.any()), max(1.0, float(series.degrees.sum()))
@@ -144,6 +148,15 @@ def rate(series: Series, failure_probability: float) -> Rate:
     half = quantile * spread + (_bend(x, y, residuals) if bent or not drawn else 0.0)
     word = _word(slope, half, bent or not drawn, _rises_nowhere(x, y, relative, freedom, failure_probability))
     return Rate(slope, half, sign, word, tuple(map(float, series.ratios)), drawn)
+
+
+def measured_in(variable: str, at: Array) -> Array:
+    """What the exponents of a variable are of: itself, or the logarithm of its inverse."""
+    return np.asarray(-np.log(at) if variable in BY_LOGARITHM else at)
+
+
+def spelled(variable: str) -> str:
+    return f"log(1/{variable})" if variable in BY_LOGARITHM else variable
 
 
 def _line(x: Array, y: Array) -> tuple[float, Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +12,7 @@ import sympy as sp
 from dpcheck.asymptotics.orders import Order
 from dpcheck.claims import evaluate, local_exponent
 from dpcheck.errors import InvalidInput
+from dpcheck.harness.scaling.slopes import BY_LOGARITHM
 from dpcheck.symbols import BY_NAME
 
 LEADS = 10.0
@@ -44,7 +46,8 @@ def leading(order: sp.Expr, part: Part, variable: str, at: Mapping[str, float]) 
     at = {name: float(value) for name, value in at.items()}  # no root of an integer beyond 64 bits in NumPy
     bound = float(evaluate(order, at))
     if part == "all":
-        return Term(order, local_exponent(order, variable, at), bound)
+        exponent = power_of if variable in BY_LOGARITHM else local_exponent
+        return Term(order, exponent(order, variable, at), bound)
     summands = sp.Add.make_args(sp.expand_mul(order))
     chosen = [each for each in summands if bool(each.free_symbols & BUDGET) == (part == "private")]
     if not chosen:
@@ -52,7 +55,7 @@ def leading(order: sp.Expr, part: Part, variable: str, at: Mapping[str, float]) 
     values = {each: float(evaluate(each, at)) for each in summands}
     first = max(chosen, key=values.__getitem__)
     power = power_of(first, variable, at)
-    alike = [each for each in chosen if each == first or power_of(each, variable, at) == power]
+    alike = [each for each in chosen if each == first or math.isclose(power_of(each, variable, at), power)]
     rest = max((value for each, value in values.items() if each not in alike), default=0.0)
     if values[first] < LEADS * rest:
         raise InvalidInput(
@@ -63,7 +66,9 @@ def leading(order: sp.Expr, part: Part, variable: str, at: Mapping[str, float]) 
 
 
 def power_of(term: sp.Expr, variable: str, at: Mapping[str, float]) -> float:
-    """The exponent of a variable in a monomial, logarithms apart."""
+    """The exponent of a variable in a monomial, logarithms apart; of a failure probability, that of log(1/delta)."""
+    if variable in BY_LOGARITHM:
+        return -math.log(1 / at[variable]) * local_exponent(term, variable, at)
     try:
         found = Order.of(term)
     except InvalidInput:  # p - 1 in a factor: its value is a constant

@@ -1,0 +1,229 @@
+"""Section 5.1, Theorem 8: phased SGD for p >= 2."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy
+import sympy as sp
+
+from dpcheck.algorithms.lp_spaces import PhasedSGD
+from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.settings import settings
+from dpcheck.engine.statements import bound_of, order_of, stated
+from dpcheck.harness import risk, runtime
+from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, admitted, powers, scaling
+from dpcheck.harness.symbolic import agree, proved
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Fixed, Run
+from dpcheck.symbols import L, d, delta, epsilon, n
+from dpcheck.verdicts import Verdict, combine, undecided
+from dpcheck.workloads import CoordinateHuber
+
+from .cases import (
+    DELTA,
+    UNSEEN,
+    audited,
+    certified,
+    far_pair,
+    huber,
+    problem,
+    refuted_as_stated,
+    replayed,
+)
+from .scaling import (
+    FUNNELS,
+    PASSES,
+    STRIDES,
+    phased,
+)
+
+settings_of_phased_sgd = settings(
+    "lp_spaces/proc-phased-sgd",
+    {
+        "phases": "lp_spaces/proc-phased-sgd@phases",
+        "records": "lp_spaces/proc-phased-sgd@records",
+        "eta": "lp_spaces/proc-phased-sgd@eta",
+        "sigma": "lp_spaces/proc-phased-sgd@sigma",
+        "gradients": "lp_spaces/proc-phased-sgd@gradients",
+    },
+    symbols={"records": "n"},
+    beside={"start": "where its records begin"},
+    fields={"scale": (0.5, 2.0)},
+)
+
+
+@check("lp_spaces/thm-8@literal", kind="risk", expect="refuted")
+def no_algorithm_near_the_origin(context: Context) -> Verdict:
+    """theta* = 0 forces the output 0 on every data set, whose excess at theta* = 2m then exceeds the bound."""
+    mean = 0.01
+
+    def slope(theta: float) -> float:
+        return sum((1 + sign * mean) / 2 * (theta - sign) / math.hypot(1, theta - sign) for sign in (1, -1))
+
+    given = {"n": 10**8, "d": 1, "theta": float(scipy.optimize.brentq(slope, 0, 1, xtol=1e-16, rtol=1e-15))}
+    at = {"n": 10**8, "m": "1/100", "epsilon": "1/2", "delta": "1/1000000", "constant": 100}
+    return refuted_as_stated(context.label, "thm_8", given=given, **at)
+
+
+@check("lp_spaces/thm-8", kind="privacy", grid={"epsilon": (0.1, 0.95), "delta": (1e-3, 1e-9)})
+def phases_are_certified(context: Context, *, epsilon: float, delta: float) -> Verdict:
+    """Every phase is a Gaussian mechanism on records of its own."""
+    plan = PhasedSGD().schedule(problem(huber(4), epsilon, delta), 1000)
+    return certified(plan, ApproxDP(epsilon, delta), "phased SGD")
+
+
+@check("lp_spaces/thm-8", kind="symbolic")
+def corrected_bound_contains_the_printed_one(context: Context) -> Verdict:
+    """The corrected order minus L^2 times the rate without d^(1-2/p) is the printed one."""
+    rest = L**2 * (1 / sp.sqrt(n) + sp.sqrt(d * sp.log(1 / delta)) / (n * epsilon))
+    return proved({"difference": order_of("lp_spaces/thm-8@corrected") - rest - order_of("lp_spaces/thm-8")})
+
+
+@check("lp_spaces/proc-phased-sgd", kind="sensitivity")
+def averages_move_as_claimed(context: Context) -> Verdict:
+    """A pass of contractions: a changed record moves the average iterate by 2 L eta at most."""
+    work = huber(2)
+    return replayed(Case(PhasedSGD(), work, problem(work, 0.9)), *far_pair(64, 2), "contraction for eta <= 2/H")
+
+
+@check(
+    "lp_spaces/proc-phased-sgd", kind="risk", also=("lp_spaces/thm-8@corrected",),
+    grid={"scale": by_size([4.0], [4.0, 8.0])},
+)  # fmt: skip
+def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Verdict:
+    """Mean excess at steps of scale c near |theta*|_2 = 6, n = 4096, against the bound as a function of c, which there
+    lies below the excess at the start.
+    """
+    work, d = CoordinateHuber(np.full(2, 6 / math.sqrt(2))), 2
+    algorithm, setting = PhasedSGD(scale=scale), problem(work, 0.9)
+    bound, start = (
+        bound_of("lp_spaces/thm-8@corrected", algorithm, setting, 4096),
+        float(work.excess_risk(np.zeros((1, d)))[0]),
+    )
+    if bound >= start:
+        return undecided(f"the bound {bound} is above the excess {start:.4g} at the start", "exact")
+    values = risk.excess_risks(algorithm, work, setting, 4096, 2100, context.seed, context.name, dict(context.cell))
+    found = risk.expectation(values, bound, context.failure_probability, seed=context.seed, x=scale, variable="c")
+    return replace(found, numbers={**found.numbers, "at the start": start})
+
+
+@check("lp_spaces/proc-phased-sgd", kind="runtime", grid={"n": (64, 1000)})
+def less_than_one_pass(context: Context, *, n: int) -> Verdict:
+    """Fewer than n gradients."""
+    work = huber(2)
+    found = runtime.count(PhasedSGD(), work, problem(work, 0.9), n, 1, context.seed, context.name, n)
+    return runtime.verdict(found.gradients, min(found.claimed, stated(context.label, n=n)), x=n)
+
+
+@check("lp_spaces/proc-phased-sgd", kind="privacy")
+def every_phase_has_the_same_mu(context: Context) -> Verdict:
+    """2 L eta_i/sigma_i = epsilon/(2 sqrt(log(1/delta))) in every phase."""
+    plan = PhasedSGD().schedule(problem(huber(3), 0.7), 500)
+    found = [r.reads[0].sensitivity / r.law.noise for r in plan.releases]  # type: ignore[attr-defined]
+    return agree(found, [0.7 / (2 * math.sqrt(math.log(1 / DELTA)))] * len(found), "mu of the phases")
+
+
+@check("lp_spaces/proc-phased-sgd", kind="accuracy", grid={"n": (13, 200)})
+def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
+    """Each phase goes over its own records, in their order, from the last release, which noise takes well away from the
+    average of the iterates; it averages those that it takes gradients at, and the last release is what is returned.
+    """
+    work, trials, plan = huber(3), context.scale(20, 200), PhasedSGD(scale=3.0)
+    schedule = plan.schedule(problem(work, 0.9), n)
+    run, rows = Run[Any](schedule, trials, context.rng("run")), work.rows(context.rng("data"), trials, n)
+    out = plan.execute(run, work, Fixed(rows), np.full((1, 3), 0.7))
+    w, first, cores = np.full((trials, 3), 0.7), 0, []
+    for phase, entry in zip(schedule.phases, run.transcript.entries, strict=True):
+        iterates = [w]
+        for z in rows[:, first : first + n // 2 ** (len(cores) + 1)].swapaxes(0, 1):
+            iterates.append(iterates[-1] - phase.eta * work.gradient(iterates[-1], z))
+        first += len(iterates) - 1
+        cores.append(np.mean(iterates[:-1], axis=0))
+        w = entry.output
+    released = np.stack([entry.core for entry in run.transcript.entries])
+    return combine(
+        [
+            agree(released.ravel() + 1, np.stack(cores).ravel() + 1, "1 + averages of the passes"),
+            agree(out.ravel() + 1, w.ravel() + 1, "1 + last release"),
+            agree([phase.start + phase.records for phase in schedule.phases][-1:], [first], "records used"),
+        ]
+    )
+
+
+@check("lp_spaces/proc-phased-sgd", kind="privacy", expect=UNSEEN)
+def outputs_of_phased_sgd(context: Context) -> Verdict:
+    """60 records on a line, one in the first phase moved from far left to far right; only the last point is seen."""
+    return audited(context, "phased SGD")
+
+
+LIKEWISE = ("lp_spaces/claim-table-2@large-p",)
+
+
+@scaling(
+    "lp_spaces/thm-8@corrected", variable="n", part="private", family=FUNNELS, engine=PASSES, mutants=STRIDES,
+    sizes=by_size(powers(2, (64, 70, 76)), powers(2, range(64, 77, 3))), also=LIKEWISE,
+)  # fmt: skip
+def risk_where_noise_leads(*, n: int, curvature: float) -> Instance:
+    """Mean excess risk of phased SGD at c = 1 and its own noise in n, epsilon = 1e-12, d = 4 and p = 2."""
+    return phased(n=n, epsilon=1e-12, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-8@corrected", variable="n", part="statistical", family=FUNNELS, engine=PASSES,
+    # Longer steps and the first phase alone are not told apart: c L^2/6 is small beside the distance.
+    mutants={"η times n^(-1/8)": STRIDES["η times n^(-1/8)"]},
+    sizes=by_size(powers(2, (20, 40, 60)), powers(2, range(20, 61, 10))), also=LIKEWISE,
+)  # fmt: skip
+def risk_where_records_lead(*, n: int, curvature: float) -> Instance:
+    """The same at epsilon = 0.9."""
+    return phased(n=n, epsilon=0.9, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-8@corrected", variable="epsilon", part="private", family=FUNNELS, engine=PASSES, mutants=STRIDES,
+    sizes=by_size(powers(2, (-48, -44, -40)), powers(2, range(-48, -39, 2))), also=LIKEWISE,
+)  # fmt: skip
+def risk_in_epsilon(*, epsilon: float, curvature: float) -> Instance:
+    """The same in epsilon at n = 2^70."""
+    return phased(n=2**70, epsilon=epsilon, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-8@corrected", variable="delta", part="private", family=FUNNELS, engine=PASSES, mutants=STRIDES,
+    sizes=by_size(powers(10, (-300, -40, -6)), powers(10, (-300, -120, -50, -20, -8))),
+)  # fmt: skip
+def risk_in_delta(*, delta: float, curvature: float) -> Instance:
+    """The same in log(1/delta) at n = 2^70."""
+    return phased(n=2**70, epsilon=1e-12, delta=delta, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-8@corrected", variable="L", part="private", family=FUNNELS, engine=PASSES, mutants=STRIDES,
+    sizes=by_size(powers(4, range(1, 4)), powers(2, range(2, 7))),
+)  # fmt: skip
+def risk_in_steepness(*, L: float, curvature: float) -> Instance:
+    """The same in the Lipschitz constant that the algorithm is told, at n = 2^76."""
+    return phased(n=2**76, epsilon=1e-12, L=L, curvature=curvature)
+
+
+@scaling(
+    "lp_spaces/thm-8@corrected", variable="d", part="private", family=FUNNELS, engine=PASSES, mutants=STRIDES,
+    sizes=by_size(powers(4, range(3)), powers(2, range(5))), also=LIKEWISE,
+)  # fmt: skip
+def risk_in_dimension(*, d: int, curvature: float) -> Instance:
+    """The same in d at n = 2^70."""
+    return phased(n=2**70, epsilon=1e-12, d=d, curvature=curvature)
+
+
+@check(
+    "lp_spaces/thm-8@corrected", kind="accuracy", grid={"curvature": (1 / 16, 1 / 4), "d": (1, 3)}, expect="consistent"
+)  # fmt: skip
+def passes_in_closed_form(context: Context, *, curvature: float, d: int) -> Verdict:
+    """What these rates rest on, against runs of phased SGD on drawn records, n = 512 and epsilon = 0.9."""
+    instance = phased(n=512, epsilon=0.9, curvature=curvature, d=d, delta=DELTA)
+    return admitted(PASSES, instance, context.scale(1000, 10_000), context)
