@@ -183,8 +183,8 @@ AVERAGED: Mapping[str, Any] = {
 """Of rows of Algorithms 1 and 5, whose batch is the default."""
 TINY = 1e-8
 """epsilon of rows over another variable."""
-DELTAS = (0.05, 0.13, 0.36)
-"""So large that log(1/δ) moves with δ as a power does."""
+DELTAS = (1e-12, 1e-4, 0.36)
+"""Their logarithms go from 1 to 28."""
 
 
 HOMOGENEOUS = (
