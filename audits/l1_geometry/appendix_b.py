@@ -19,6 +19,7 @@ from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.lines import Seen
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.scaling import Instance, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
@@ -45,6 +46,7 @@ from .cases import (
     risk_of_linear_losses,
     without_bars,
 )
+from .scaling import AVERAGED, DELTAS, HOMOGENEOUS, TINY, averaged
 from .witnesses import thm_12_step
 
 EXPONENTS = (1.25, 1.5, 2.0)
@@ -331,3 +333,30 @@ def two_norm_against_q_norm(context: Context) -> Verdict:
     sharp = [norms.equivalence(2.0, q, d) for q, d in grid]
     stated = [float(claim("l1_geometry/fact-l2-lq").evaluate(d=d, q=q)) for q, d in grid]
     return agree([*ones, *sharp], [*stated, *stated], "ratio of the norms")
+
+
+@scaling("l1_geometry/thm-12", variable="n", sizes=[2**k * 10**8 for k in (15, 17, 19)], **AVERAGED)
+def plain_average_of_algorithm_5_in_n(*, n: int, slope: float) -> Instance:
+    """Algorithm 5 in l_1.5 at its printed constants on its worst linear loss, over n."""
+    return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=n, epsilon=TINY)
+
+
+@scaling("l1_geometry/thm-12", variable="epsilon", sizes=[2.0**k / 10**14 for k in (15, 17, 19)], **AVERAGED)
+def plain_average_of_algorithm_5_in_epsilon(*, epsilon: float, slope: float) -> Instance:
+    """The same over epsilon."""
+    return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=10**14, epsilon=epsilon)
+
+
+@scaling("l1_geometry/thm-12", variable="delta", sizes=DELTAS, **AVERAGED)
+def plain_average_of_algorithm_5_in_delta(*, delta: float, slope: float) -> Instance:
+    """The same over delta."""
+    return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**16 * 10**8, epsilon=TINY, delta=delta)
+
+
+@scaling("l1_geometry/thm-12", variable="d", sizes=(4, 16, 64), **AVERAGED)
+def plain_average_of_algorithm_5_in_d(*, d: int, slope: float) -> Instance:
+    """The same over d."""
+    return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
+
+
+homogeneous = [unmeasured(f"l1_geometry/thm-{number}", "L", HOMOGENEOUS) for number in (12, 13)]

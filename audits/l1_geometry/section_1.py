@@ -23,7 +23,7 @@ from dpcheck.checks import Conclude, Context, by_size, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
-from dpcheck.harness import rate, risk
+from dpcheck.harness import risk
 from dpcheck.harness.budget import CERTIFIED, LOOSE, budget
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array
@@ -60,42 +60,6 @@ def rate_of_the_phases(context: Context) -> Verdict:
     furthest = max(slopes.values(), key=abs)
     said = f"bound over stated rate as d^{furthest:.3f} where they part most, of {len(slopes)} regimes"
     return judged(abs(furthest), "<", FLAT, said, "symbolic", numbers=slopes, otherwise=differs)
-
-
-@check(
-    "l1_geometry/thm-2",
-    kind="rate",
-    grid={"n": by_size([2**k for k in range(10, 15)], [2**k for k in range(10, 18)])},
-    conclude=rate.conclude("n"),
-    expect=("undecided", "consistent"),
-)
-def tree_in_n(context: Context, *, n: int) -> dict[str, float]:
-    """Algorithm 3 on the sign LASSO, d = 8, epsilon = 1/2."""
-    return tree_on_lasso(context, n, 8, 0.5)
-
-
-@check(
-    "l1_geometry/thm-2",
-    kind="rate",
-    grid={"epsilon": by_size([0.08, 0.16, 0.32, 0.64, 1.0], [0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.0])},
-    conclude=rate.conclude("epsilon"),
-    expect=("undecided", "consistent"),
-)
-def tree_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
-    """The same over epsilon at n = 8192 (65536)."""
-    return tree_on_lasso(context, context.scale(8192, 65_536), 8, epsilon)
-
-
-@check(
-    "l1_geometry/thm-2",
-    kind="rate",
-    grid={"d": by_size([4, 8, 16, 32], [4, 8, 16, 32, 64, 128])},
-    conclude=rate.conclude("d"),
-    expect=("undecided", "consistent"),
-)
-def tree_in_d(context: Context, *, d: int) -> dict[str, float]:
-    """The same over d at n = 8192 (16384), epsilon = 1/2: logarithmic growth."""
-    return tree_on_lasso(context, context.scale(8192, 16_384), d, 0.5)
 
 
 Cell = tuple[Mapping[str, Any], Mapping[str, Any]]

@@ -23,6 +23,7 @@ from dpcheck.harness.budget import budget, judge_account, with_budget
 from dpcheck.harness.lines import Seen
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Equal, Instance, admitted, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
@@ -31,6 +32,7 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
 from .cases import DESCENT, GIVEN, audited, least_private, linear, problem, without_bars
+from .scaling import AVERAGED, DELTAS, HOMOGENEOUS, TINY, averaged, in_few_steps, tilted
 
 OF_ALGORITHM_1 = {
     **DESCENT,
@@ -452,3 +454,38 @@ def gaussian_maximum_by_its_tail(context: Context) -> Verdict:
     beyond = sp.integrate(d * sp.exp(-u / 2), (u, 2 * sp.log(d), sp.oo))
     stated = claim("l1_geometry/fact-gauss-max@corrected").explicit.subs({BY_NAME["sigma"]: 1, BY_NAME["d"]: d})
     return proved({"2 log d + tail": 2 * sp.log(d) + sp.simplify(beyond) - stated})
+
+
+@check("l1_geometry/alg-1", kind="accuracy", also=("l1_geometry/alg-5",))
+def average_in_few_steps(context: Context) -> Verdict:
+    """A plan of 64 steps in place of 1,024 has the risk of drawn runs, where noise is as large as the domain."""
+    one = tilted(NoisyMirrorDescent(c_sigma=30.0), 1.0, n=2**10, d=4, epsilon=0.5, delta=0.1)
+    few = Equal(1000, plan=lambda one: in_few_steps(one, 64))
+    return admitted(few, one, context.scale(40, 200), context)
+
+
+@scaling("l1_geometry/thm-3", variable="n", sizes=[2**k * 10**8 for k in (15, 17, 19)], **AVERAGED)
+def plain_average_in_n(*, n: int, slope: float) -> Instance:
+    """Algorithm 1 at its printed constants on its worst linear loss, over n."""
+    return averaged(NoisyMirrorDescent(), slope, n=n, epsilon=TINY)
+
+
+@scaling("l1_geometry/thm-3", variable="epsilon", sizes=[2.0**k / 10**14 for k in (15, 17, 19)], **AVERAGED)
+def plain_average_in_epsilon(*, epsilon: float, slope: float) -> Instance:
+    """The same over epsilon."""
+    return averaged(NoisyMirrorDescent(), slope, n=10**14, epsilon=epsilon)
+
+
+@scaling("l1_geometry/thm-3", variable="delta", sizes=DELTAS, **AVERAGED)
+def plain_average_in_delta(*, delta: float, slope: float) -> Instance:
+    """The same over delta."""
+    return averaged(NoisyMirrorDescent(), slope, n=2**16 * 10**8, epsilon=TINY, delta=delta)
+
+
+@scaling("l1_geometry/thm-3", variable="d", sizes=(4, 16, 64), **AVERAGED)
+def plain_average_in_d(*, d: int, slope: float) -> Instance:
+    """The same over d."""
+    return averaged(NoisyMirrorDescent(), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
+
+
+homogeneous = unmeasured("l1_geometry/thm-3", "L", HOMOGENEOUS)

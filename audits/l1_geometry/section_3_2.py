@@ -15,9 +15,10 @@ from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.geometry import PowerMap, norms
-from dpcheck.harness import accuracy, rate, risk, runtime, stability
+from dpcheck.harness import accuracy, risk, runtime, stability
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.scaling import Instance, scaling, unmeasured
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
@@ -43,8 +44,8 @@ from .cases import (
     problem,
     regret,
     risk_of_linear_losses,
-    worst_linear_loss,
 )
+from .scaling import DELTAS, EUCLIDEAN, HOMOGENEOUS, LOCALISED, PRECISE, TINY, Coarse, GeneralCoarse, tilted
 
 OF_ALGORITHM_2 = {
     **PHASES,
@@ -186,42 +187,6 @@ def risk_of_localised_descent(context: Context, *, n: int) -> Verdict:
     the start, where smaller sizes do.
     """
     return risk_of_linear_losses(context, LocalizedMirrorDescent(distance=1.0), n, "l1")
-
-
-@check(
-    "l1_geometry/thm-4",
-    kind="rate",
-    grid={"n": by_size([1024, 1448, 2048, 2896], [1024, 1448, 2048, 2896, 4096, 5793, 8192])},
-    conclude=rate.conclude("n"),
-    expect=("undecided", "consistent"),
-)
-def localised_descent_in_n(context: Context, *, n: int) -> dict[str, float]:
-    """Algorithm 2, d = 4, epsilon = 1, on its worst slope: L D sqrt(log d/n) and sqrt(d log^3 d)/(n eps)."""
-    return worst_linear_loss(context, n, 4, 1.0, context.scale(6, 20))
-
-
-@check(
-    "l1_geometry/thm-4",
-    kind="rate",
-    grid={"epsilon": by_size([0.4, 0.56, 0.8, 1.0], [0.2, 0.28, 0.4, 0.56, 0.8, 1.0])},
-    conclude=rate.conclude("epsilon"),
-    expect=("undecided", "consistent"),
-)
-def localised_descent_in_epsilon(context: Context, *, epsilon: float) -> dict[str, float]:
-    """Algorithm 2, d = 4, n = 2048 (4096): the exponent rises from -1 as the statistical term grows."""
-    return worst_linear_loss(context, context.scale(2048, 4096), 4, epsilon, context.scale(6, 20))
-
-
-@check(
-    "l1_geometry/thm-4",
-    kind="rate",
-    grid={"d": by_size([2, 4, 6, 8], [2, 3, 4, 6, 8, 12])},
-    conclude=rate.conclude("d"),
-    expect=("undecided", "consistent"),
-)
-def localised_descent_in_d(context: Context, *, d: int) -> dict[str, float]:
-    """Algorithm 2, epsilon = 0.5: the privacy term goes like sqrt(d) log^1.5 d."""
-    return worst_linear_loss(context, context.scale(2048, 4096), d, 0.5, context.scale(6, 20))
 
 
 @check("l1_geometry/thm-4@literal", kind="runtime", expect="refuted")
@@ -431,3 +396,81 @@ def stability_of_strongly_convex_erm(context: Context) -> Verdict:
     return accuracy.never_violated(
         moved, stated, statement="distance <= 2L/(lambda n)", failure_probability=context.failure_probability
     )
+
+
+@scaling(
+    "l1_geometry/thm-4",
+    variable="n",
+    sizes=[2**k * 10**8 for k in (17, 22, 27)],
+    also=("l1_geometry/thm-1",),
+    **LOCALISED,
+)
+def localised_descent_in_n(*, n: int, slope: float) -> Instance:
+    """Algorithm 2, sixteen steps a phase, at its printed constants on its worst linear loss, over n."""
+    return tilted(Coarse(), slope, n=n, epsilon=TINY, d=4)
+
+
+@scaling(
+    "l1_geometry/thm-4",
+    variable="epsilon",
+    sizes=[2.0**k / 10**17 for k in (17, 22, 27)],
+    also=("l1_geometry/thm-1",),
+    **LOCALISED,
+)
+def localised_descent_in_epsilon(*, epsilon: float, slope: float) -> Instance:
+    """The same over epsilon."""
+    return tilted(Coarse(), slope, n=10**17, epsilon=epsilon, d=4)
+
+
+@scaling("l1_geometry/thm-4", variable="delta", sizes=DELTAS, **PRECISE)
+def localised_descent_in_delta(*, delta: float, slope: float) -> Instance:
+    """The same over delta."""
+    return tilted(Coarse(), slope, n=2**22 * 10**8, epsilon=TINY, delta=delta, d=4)
+
+
+@scaling("l1_geometry/thm-4", variable="d", sizes=(4, 8, 16), also=("l1_geometry/thm-1",), **LOCALISED)
+def localised_descent_in_d(*, d: int, slope: float) -> Instance:
+    """The same over d."""
+    return tilted(Coarse(), slope, n=2**22 * 10**8, epsilon=TINY, d=d)
+
+
+@scaling(
+    "l1_geometry/thm-5",
+    variable="n",
+    sizes=[2**k * 10**8 for k in (17, 22, 27)],
+    also=("l1_geometry/thm-13",),
+    **EUCLIDEAN,
+)
+def localised_descent_of_algorithm_6_in_n(*, n: int, slope: float) -> Instance:
+    """Algorithm 6 in l_2, sixteen steps a phase, at its printed constants on its worst linear loss."""
+    return tilted(GeneralCoarse(p=2.0), slope, n=n, epsilon=TINY, p=2.0)
+
+
+@scaling(
+    "l1_geometry/thm-5",
+    variable="epsilon",
+    sizes=[2.0**k / 10**17 for k in (17, 22, 27)],
+    also=("l1_geometry/thm-13",),
+    **EUCLIDEAN,
+)
+def localised_descent_of_algorithm_6_in_epsilon(*, epsilon: float, slope: float) -> Instance:
+    """The same over epsilon."""
+    return tilted(GeneralCoarse(p=2.0), slope, n=10**17, epsilon=epsilon, p=2.0)
+
+
+@scaling("l1_geometry/thm-5", variable="delta", sizes=DELTAS, also=("l1_geometry/thm-13",), **EUCLIDEAN)
+def localised_descent_of_algorithm_6_in_delta(*, delta: float, slope: float) -> Instance:
+    """The same over delta."""
+    return tilted(GeneralCoarse(p=2.0), slope, n=2**22 * 10**8, epsilon=TINY, delta=delta, p=2.0)
+
+
+homogeneous = [unmeasured(f"l1_geometry/thm-{number}", "L", HOMOGENEOUS) for number in (4, 5)]
+in_the_euclidean_norm = [
+    unmeasured(
+        f"l1_geometry/thm-{number}",
+        "d",
+        "The one domain with exact mirror steps around a moving centre is the l1 ball, where Gaussian noise costs a "
+        "logarithm of d, not its root; an l_p ball would need an intersection of two of them at every step.",
+    )
+    for number in (5, 13)
+]

@@ -14,11 +14,11 @@ from dpcheck.algorithms.l1_geometry import TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.frank_wolfe import record_count, weights
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import bound_of
-from dpcheck.harness import rate, risk, runtime
+from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Instance, admitted, scaling
 from dpcheck.harness.selection import enumerate_selections
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Problem
@@ -39,6 +39,7 @@ from .cases import (
     steps_at_the_upper_end,
     without_bars,
 )
+from .scaling import SLOPES, WRONG_TREES, Selections, leaves, records, walk
 
 
 @check("l1_geometry/thm-6", kind="runtime", grid={"n": by_size([65536], [65536, 2**20, 2**24])})
@@ -98,19 +99,56 @@ def weights_of_the_steps(context: Context) -> Verdict:
     )
 
 
-@check(
-    "l1_geometry/thm-6",
-    kind="rate",
-    grid={"n": by_size([512, 1024, 2048, 4096, 8192, 16384], [1024, 2048, 4096, 8192, 16384, 32768, 65536])},
-    conclude=rate.conclude("n"),
-    expect=("undecided", "consistent", "holds"),
-)
-def rate_in_n(context: Context, *, n: int) -> Any:
-    """Mean excess risk at the corrected reading over n, against the local exponents of its own explicit bound."""
-    algorithm = TreeFrankWolfe(sensitivity="safe", budget="economical", steps="consecutive")
-    told = problem(LASSO, PureDP(1.0))
-    values = risk.excess_risks(algorithm, LASSO, told, n, context.scale(24, 100), context.seed, "rate", n)
-    return risk.summary(values, bound_of("l1_geometry/thm-6@summed", algorithm, told, n))
+BUDGET = 1e-16
+"""So small that privacy costs most, by far."""
+RECORDS = records("pure", 8, d=1024, epsilon=BUDGET)
+"""At which Theorem 6 has eight phases."""
+
+
+@check("l1_geometry/thm-6", kind="accuracy", grid={"T": (1, 3)})
+def law_of_the_selections(context: Context, *, T: int) -> Verdict:
+    """The exact risk on a linear loss of one record agrees with runs, at a slope that the noise can hide."""
+    one = walk("pure", 0.3 / 2**T, n=record_count(4096, T), d=2, epsilon=0.05)
+    one = one.running(replace(one.algorithm, T=T, batch=4096))
+    return admitted(Selections(), one, context.scale(400, 4000), context)
+
+
+@scaling(
+    "l1_geometry/thm-6", variable="n", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
+    whole=lambda n: leaves("pure", n=n, d=1024, epsilon=1e-12),
+    sizes=[records("pure", T, d=1024, epsilon=1e-12) for T in (2, 4, 6, 8)],
+)  # fmt: skip
+def exact_risk_in_n(*, n: int, slope: float) -> Instance:
+    """Algorithm 3 on its worst linear loss, where its rule gives T without rounding; the noise that is certified."""
+    return walk("pure", slope, n=n, d=1024, epsilon=1e-12)
+
+
+@scaling(
+    "l1_geometry/thm-6", variable="epsilon", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
+    whole=lambda epsilon: leaves("pure", n=RECORDS, d=1024, epsilon=epsilon),
+    sizes=[BUDGET / 4**k for k in (6, 4, 2, 0)],
+)  # fmt: skip
+def exact_risk_in_epsilon(*, epsilon: float, slope: float) -> Instance:
+    """The same over epsilon: T falls from eight to two."""
+    return walk("pure", slope, n=RECORDS, d=1024, epsilon=epsilon)
+
+
+@scaling(
+    "l1_geometry/thm-6", variable="L", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
+    whole=lambda L: leaves("pure", n=RECORDS, d=1024, epsilon=BUDGET, L=L), sizes=[4**k for k in (0, 2, 4, 6)],
+)  # fmt: skip
+def exact_risk_in_L(*, L: int, slope: float) -> Instance:
+    """The same over L."""
+    return walk("pure", slope, n=RECORDS, d=1024, epsilon=BUDGET, L=float(L))
+
+
+@scaling(
+    "l1_geometry/thm-6", variable="d", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
+    sizes=[2**k for k in (6, 10, 14, 18)],
+)  # fmt: skip
+def exact_risk_in_d(*, d: int, slope: float) -> Instance:
+    """The same over d, with beta as log m, so that T stays: a logarithm, of the power that is stated."""
+    return walk("pure", slope, n=RECORDS, d=d, epsilon=BUDGET, H=math.log2(2 * d) / 11)
 
 
 @check("l1_geometry/thm-6@literal", kind="privacy", expect="refuted")

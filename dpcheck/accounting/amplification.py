@@ -72,6 +72,45 @@ def mixture_renyi(alpha: float, chances: Array, divergences: Array) -> float:
     return max(0.0, total / (alpha - 1))
 
 
+def little_sampled_gaussian(shift: float, size: int, rows: int, count: int, delta: float) -> float:
+    """Epsilon at `delta` of many Gaussians on few draws each, where one draw moves the mean by little of the noise.
+
+    Rényi orders that matter at a small epsilon lie beyond every sum over binomials, and convexity alone loses
+    1/sqrt(rate). Let K be how often the record is drawn, S what it adds, at most K shift long. With e the difference
+    of its two values, the privacy loss of y = S + z is the integral of E[K <y - S, e> | y] along the way from one to
+    the other. Unless a draw's product with the normal z exceeds sqrt(2 exceptions) shift, or K exceeds `most`, the
+    posterior mean of K lies between `low` and `high`, near rate = size/rows: a use loses at most a normal variable of
+    deviation `middle` shift and `rest`. Exceptions cost half of delta, and Chernoff's bound the other half.
+
+    Args:
+        shift: how far one draw moves the mean, in standard deviations of the noise.
+        count: of uses, each on fresh draws with replacement.
+    """
+    check_delta(delta)
+    rate, exceptions = size / rows, math.log(8 * count * (2 * size + 1)) - math.log(delta) if delta > 0 else math.inf
+    if not math.isfinite(exceptions):
+        return math.inf
+    most = next(k for k in range(1, size + 1) if k == size or _log_tail(rate, k + 1) <= -exceptions)
+    tilt = shift * math.sqrt(2 * exceptions) + most * shift**2
+    if tilt > 1:
+        return math.inf
+    grown = math.exp(rate * math.expm1(tilt))  # E e^(K tilt), at most
+    weight = 1 - rate * tilt - (rate + rate**2) * shift**2 / 2  # E e^(-K tilt - K^2 shift^2/2), at least
+    if weight <= 0:
+        return math.inf
+    mean = rate * math.exp(tilt)
+    high, squared = mean * grown / weight, (mean + mean**2) * grown / weight
+    low = (rate - (rate + rate**2) * tilt - (rate + 3 * rate**2 + rate**3) * shift**2 / 2) / grown
+    middle, half = (high + max(0.0, low)) / 2, (high - max(0.0, low)) / 2
+    rest = (middle * most + squared) * shift**2 + half * tilt
+    return count * rest + middle * shift * math.sqrt(2 * count * math.log(2 / delta))
+
+
+def _log_tail(mean: float, k: int) -> float:
+    """log of mean^k/k!, above the chance of k successes or more."""
+    return k * math.log(mean) - math.lgamma(k + 1)
+
+
 def log_sum(x: Array) -> float:
     """log of the sum of e^x: (K,) -> a number. `special.logsumexp` takes many times as long on short vectors."""
     top = float(x.max())

@@ -13,6 +13,7 @@ from dpcheck.accounting.amplification import (
     Array,
     amplified_from,
     copies,
+    little_sampled_gaussian,
     mixture_renyi,
     sampled_renyi,
     shuffled,
@@ -253,7 +254,11 @@ class Sampled:
         return float(sum(p * self.law.delta(before, k * self.sensitivity) for k, p in zip(times, chances, strict=True)))
 
     def certified(self, delta: float) -> float:
-        return math.inf
+        """Of Gaussian noise, the one law with a mu, where a draw moves the core by a small part of it."""
+        shift = law_mu(self.law, self.sensitivity)
+        if not (self.amplify and self.sampling.kind == "with-replacement" and math.isfinite(shift)):
+            return math.inf
+        return little_sampled_gaussian(shift, self.sampling.size, self.rows, self.count, delta)
 
 
 @dataclass(frozen=True)

@@ -121,12 +121,20 @@ class PowerMap:
             moved = shift.any(axis=-1)
             found = np.empty_like(rows)
             if moved.any():
-                some, at = rows[moved], shift[moved]
-                found[moved] = self._consistent(some, lambda tau: self._soft(some, tau, at, l1_radius), radius)
+                found[moved] = self._around(rows[moved], shift[moved], l1_radius, radius)
             if not moved.all():
                 found[~moved] = self._shrunk(rows[~moved], l1_radius, radius)
             free[outside] = found
         return free
+
+    def _around(self, theta: Array, c: Array, l1_radius: float, radius: float) -> Array:
+        """The same at another centre; the ball matters only to rows whose minimiser without it lies outside."""
+        found = self._consistent(theta, lambda tau: self._soft(theta, tau, c, l1_radius), math.inf)
+        far = norm(found, self.p) > radius
+        if far.any():
+            some, at = theta[far], c[far]
+            found[far] = self._consistent(some, lambda tau: self._soft(some, tau, at, l1_radius), radius)
+        return found
 
     def _shrunk(self, theta: Array, l1_radius: float, radius: float) -> Array:
         """The same at centre 0, for rows whose free minimiser lies outside: minimisers at soft-thresholded theta."""
@@ -167,6 +175,8 @@ class PowerMap:
 
         |solve(tau)|_p falls in tau, so both conditions are monotone.
         """
+        if self.p == 2 and math.isinf(radius):
+            return solve(np.full(theta.shape[:-1], self.scale))  # |solve(tau)|_2^0 = 1
         rows = theta.reshape(-1, theta.shape[-1])
         top = norm(self.inverse(rows), self.p)
         high = np.log(self.scale) + (2 - self.p) * np.log(np.maximum(top, 1e-300)) + 1e-9

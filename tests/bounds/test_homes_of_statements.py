@@ -19,6 +19,7 @@ BEYOND = {
     **dict.fromkeys((f"pure_heavy_tails/thm-{item}" for item in ("e-1", "e-2", "e-5", "f-6")), 6),
     **dict.fromkeys((f"tsybakov/thm-{number}" for number in (1, 2, 3, 4, 6, 7, 10, 11)), 6),
     **{"user_level/thm-3-1": 6, "user_level/thm-d3": 6, "user_level/thm-3-2": 7, "user_level/thm-c3": 7},
+    **dict.fromkeys((f"l1_geometry/thm-{number}" for number in (4, 6, 12)), 6),
     **dict.fromkeys((f"lp_spaces/thm-{number}" for number in (2, 3, 8, 10)), 6),
     **dict.fromkeys(("user_level/thm-b1", "user_level/thm-2-1"), 6),
 }

@@ -4,8 +4,8 @@
 * `families`: the class as an immutable grid; `controls`: outputs that read no data, on the same members.
 * `engines`: drawn records and counts; `line`: the law of an iterate in one dimension without records; `affine`: phases
   of averaged descent on quadratics, in closed form but for the noise, and `axial` in any dimension; `wide`: accelerated
-  descent on them, by second moments alone; `simulated`: steps in closed form, noise drawn; `walk`: the average of a
-  clipped walk of any length on an interval.
+  descent on them, by second moments alone; `equal`: equal records, where only noise is drawn; `simulated`: steps in
+  closed form, noise drawn; `walk`: the average of a clipped walk of any length on an interval.
 * `slopes`: slope, interval and word; `rows`: the decorator `scaling` and the judge.
 * `pairs`: every statement and variable, with its rows or the reason why there are none.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 from dpcheck.harness.scaling.affine import Affine, Pull, averaged_descent
 from dpcheck.harness.scaling.axial import Axial, AxialPull
 from dpcheck.harness.scaling.engines import Drawn, Engine, Instance, Risk, admitted
+from dpcheck.harness.scaling.equal import Equal
 from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
 from dpcheck.harness.scaling.pairs import Pair, pairs
@@ -33,6 +34,7 @@ __all__ = [
     "Axis",
     "Drawn",
     "Engine",
+    "Equal",
     "Family",
     "Instance",
     "Line",

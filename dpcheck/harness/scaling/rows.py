@@ -35,6 +35,7 @@ from dpcheck.errors import InvalidInput
 from dpcheck.harness.budget import CERTIFIED
 from dpcheck.harness.scaling.controls import NAMES, controls, largest
 from dpcheck.harness.scaling.engines import Engine, Instance, Risk
+from dpcheck.harness.scaling.equal import Equal
 from dpcheck.harness.scaling.families import Family, Member, named
 from dpcheck.harness.scaling.slopes import KEPT, MARGIN, MEANING, Rate, Series, Word, rate, spelled
 from dpcheck.harness.scaling.terms import Part, leading
@@ -53,6 +54,9 @@ ALGORITHM = "the algorithm"
 
 ROUNDS = 3
 """Halvings of the grid around the worst member: it moves through the class with the size, and would ripple else."""
+
+BATCH = 8
+"""Members that an engine for equal records runs at once, before it is asked whether a milder one could be as bad."""
 
 FINALISTS = 4
 """Members that are run again at full length before one of them is measured, where risks are drawn."""
@@ -157,15 +161,21 @@ class Row:
 
         def pilot(members: Iterable[Member]) -> Trial:
             """From the largest possible risk downwards, until no point of the domain could be as bad."""
-            made = [(member, change(self.make(**cell, **member))) for member in members]
-            limits = [largest(instance.work) for _, instance in made]
-            for place in sorted(range(len(made)), key=lambda i: -limits[i]):
-                if tried and limits[place] < max(each.risk for each in tried):
+            known = [each.member for each in tried]
+            made = [(each, change(self.make(**cell, **each))) for each in members if each not in known]
+            made.sort(key=lambda one: -largest(one[1].work))
+            at_once = BATCH if isinstance(engine, Equal) else 1
+            for some in (made[i : i + at_once] for i in range(0, len(made), at_once)):
+                if tried and largest(some[0][1].work) < max(each.risk for each in tried):
                     break
-                member, instance = made[place]
-                if all(member != each.member for each in tried):
-                    found = engine(instance, context.seed, *key, named(member), pilot=True)
-                    tried.append(Trial(found.value, found.degrees > 0, member, instance))
+                instances = [instance for _, instance in some]
+                if isinstance(engine, Equal):
+                    found = engine.together(instances, context.seed, *key, pilot=True)
+                else:
+                    found = [engine(instances[0], context.seed, *key, named(some[0][0]), pilot=True)]
+                # Under one noise for all no member is lucky, and none has to be run again.
+                drawn = found[0].degrees > 0 and not isinstance(engine, Equal)
+                tried.extend(Trial(risk.value, drawn, *one) for one, risk in zip(some, found, strict=True))
             return max(tried, key=lambda each: each.risk)
 
         def afresh(one: Trial, purpose: str) -> Risk:
@@ -173,7 +183,7 @@ class Row:
 
         family, worst = self.family, pilot(self.family)
         ends = family.ends(worst.member)
-        for _ in range(ROUNDS):
+        for _ in range(1 if isinstance(engine, Equal) else ROUNDS):
             family = family.finer()
             worst = pilot(family.around(worst.member))
         if worst.drawn:  # the best of many pilots was lucky

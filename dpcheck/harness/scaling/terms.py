@@ -69,7 +69,10 @@ def power_of(term: sp.Expr, variable: str, at: Mapping[str, float]) -> float:
     """The exponent of a variable in a monomial, logarithms apart; of a failure probability, that of log(1/delta)."""
     if variable in BY_LOGARITHM:
         return -math.log(1 / at[variable]) * local_exponent(term, variable, at)
-    found = Order.of(term)
+    try:
+        found = Order.of(term)
+    except InvalidInput:  # p - 1 in a factor: its value is a constant
+        found = Order.of(term.subs({s: at[s.name] for s in term.free_symbols if s.name != variable}))
     if found.kind != "monomial":
         return local_exponent(term, variable, at)
     powers = {symbol.name: exponent for symbol, exponent in found.powers}

@@ -1,0 +1,274 @@
+"""Losses of one record, of every slope, and wrong schedules, on which rates are measured.
+
+All records of a data set are equal, so that the excess risk is that of optimisation and of privacy, and any n can be
+run. Algorithm 1 makes n steps by default. It is run in a thousand, each the mean of many noisy gradients in a row,
+which moves the mirror image of the point as they do: the lines are those of the algorithm, with the noise of a step
+divided by the root of how many it stands for.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from dpcheck.algorithms.l1_geometry import (
+    GeneralLocalizedMirrorDescent,
+    LocalizedMirrorDescent,
+    NoisyMirrorDescent,
+    TreeFrankWolfe,
+)
+from dpcheck.algorithms.l1_geometry.frank_wolfe import weights
+from dpcheck.errors import InvalidInput
+from dpcheck.geometry import L1Ball
+from dpcheck.harness.scaling import Equal, Family, Instance, Risk, geometric
+from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Schedule
+from dpcheck.laws import Gaussian
+from dpcheck.privacy import ApproxDP
+from dpcheck.workloads.base import BaseWorkload
+
+DELTA = 1e-12
+"""Of the promise, where it does not vary."""
+SLOPES = Family.of(mirrored=True, slope=geometric(1.0, 1 / 4, 14))
+"""Linear losses -s <e_1, x> with s = L, L/4, …: neither n nor the algorithm enters."""
+
+
+@dataclass(frozen=True)
+class OneRecord(BaseWorkload):
+    """f(x; z) = curvature |x|_2²/2 - <z, x> on {|x|_1 <= D/2}, z the same for all records.
+
+    Attributes:
+        z: L times (d,) numbers of at most 1 with the curvature. Without curvature least at a vertex, else at z over it.
+        L, H, D: of the class, which an algorithm is told; any norm between l1 and l2 has the same D.
+    """
+
+    z: tuple[float, ...]
+    curvature: float = 0.0
+    L: float = 1.0
+    H: float = 1.0
+    D: float = 2.0
+
+    def __post_init__(self) -> None:
+        h = self.curvature
+        if h * self.D / 2 + max(map(abs, self.z)) > self.L * (1 + 1e-12) or h > self.H:
+            raise InvalidInput(f"no loss of the class L = {self.L}, H = {self.H}, D = {self.D}: {self}")
+        if h > 0 and sum(map(abs, self.z)) > h * self.D / 2 * (1 + 1e-12):
+            raise InvalidInput(f"the minimiser z/curvature must lie in the domain, got {self}")
+
+    @property
+    def record_shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (len(self.z),)
+
+    @functools.cached_property
+    def domain(self) -> L1Ball:
+        return L1Ball(len(self.z), self.D / 2)
+
+    @functools.cached_property
+    def constants(self) -> Constants:
+        return Constants(
+            d=len(self.z), diameter=lambda p: self.D, lipschitz=lambda p: self.L, smoothness=lambda p: self.H,
+            moment=lambda k, m: self.curvature * self.D / 2 + max(map(abs, self.z)), atoms=1,
+            family="isotropic quadratic",
+            extra={"strong_convexity": self.curvature / len(self.z)},
+        )  # fmt: skip
+
+    @functools.cached_property
+    def record(self) -> Array:
+        return np.asarray(self.z)
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(self.curvature / 2 * (w**2).sum(axis=-1) - (w * z).sum(axis=-1))
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.asarray(self.curvature * w - z)
+
+    def excess_risk(self, w: Array) -> Array:
+        if self.curvature > 0:
+            return np.asarray(self.curvature / 2 * ((w - self.record / self.curvature) ** 2).sum(axis=-1))
+        return np.asarray(self.D / 2 * np.abs(self.record).max() - w @ self.record)
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        return np.tile(self.record, (trials, n, 1))
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        return Sample(self.record[None, None], np.full((1, 1), float(n)))
+
+
+def tilted(
+    algorithm: Any, slope: float, *, n: int, d: int = 8, epsilon: float, delta: float = DELTA, **more: float
+) -> Instance:
+    """An algorithm on the linear loss of that slope, a share of L."""
+    sizes = {name: more.pop(name) for name in ("L", "H", "D") if name in more}
+    work = OneRecord(z=(slope * sizes.get("L", 1.0), *[0.0] * (d - 1)), **sizes)
+    return instance(algorithm, work, n, epsilon, delta, **more)
+
+
+def instance(algorithm: Any, work: OneRecord, n: int, epsilon: float, delta: float, **more: float) -> Instance:
+    told = Problem.of(work, ApproxDP(epsilon, delta))
+    at = {"n": n, "d": len(work.z), "m": 2 * len(work.z), "epsilon": epsilon, "delta": delta}
+    at |= {"L": work.L, "H": work.H, "D": work.D, "b": math.ceil(math.sqrt(n)), **more}
+    return Instance(algorithm, work, told, n, {name: float(value) for name, value in at.items()})
+
+
+def averaged(algorithm: NoisyMirrorDescent, slope: float, **at: Any) -> Instance:
+    """Algorithm 1 or 5, in whose rate D is a bound on √D_h(x*, x_0)."""
+    one = tilted(algorithm, slope, **at)
+    return replace(one, at={**one.at, "D": algorithm.reach(one.problem)})
+
+
+def in_few_steps(one: Instance, steps: int = 1024) -> Schedule[Any]:
+    """The plan of Algorithm 1 with so many steps, whose noise adds up to the same law."""
+    plan = one.algorithm.schedule(one.problem, one.n)
+    (row,) = plan.phases
+    share = row.T / steps
+    row = replace(row, T=steps, sigma=row.sigma / math.sqrt(share), eta=row.eta * share)
+    return replace(plan.edit("*", law=Gaussian(row.sigma)), phases=(row,))
+
+
+@dataclass(frozen=True)
+class Coarse(LocalizedMirrorDescent):
+    """Algorithm 2 with batches of a quarter of a phase, which make sixteen steps; privacy is that of these batches.
+
+    T b² = n_i² whatever b, so that the steps of a phase average the same noise. They are not as good at it where the
+    noise of a step exceeds the domain, but all lengths go with nε: what differs from millions of steps is a factor.
+    """
+
+    def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
+        return n_i / 4
+
+
+@dataclass(frozen=True)
+class GeneralCoarse(GeneralLocalizedMirrorDescent):
+    """The same of Algorithm 6."""
+
+    def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
+        return n_i / 4
+
+
+SMALL = 1e-3
+"""Phases whose balls together are so small a part of the domain are left out."""
+
+
+def large_phases(one: Instance) -> Schedule[Any]:
+    plan = one.algorithm.schedule(one.problem, one.n)
+    seen = [row for row in plan.phases if row.radius > SMALL * one.work.D]
+    return replace(plan, phases=tuple(seen))
+
+
+def shorter_steps(one: Instance) -> Instance:
+    """η too small by (nε)^(1/4), as if D were."""
+    return one.running(replace(one.algorithm, distance=one.work.D * (one.n * one.at["epsilon"]) ** -0.25))
+
+
+LOCALISED: Mapping[str, Any] = {
+    "part": "private",
+    "family": SLOPES,
+    "engine": Equal(100, plan=large_phases),
+    "mutants": {"η times (nε)^(-1/4)": shorter_steps},
+}
+"""Of rows of Algorithms 2 and 6. Linear losses do not see localisation: the first phase alone does as well."""
+PRECISE: Mapping[str, Any] = {**LOCALISED, "engine": Equal(500, plan=large_phases), "mutants": {}}
+"""Of rows over δ, whose logarithm moves little."""
+EUCLIDEAN: Mapping[str, Any] = {**LOCALISED, "mutants": {}}
+"""Of rows of Algorithm 6 in l_2, where shorter steps are no worse on linear losses: less noise makes up for them."""
+AVERAGED: Mapping[str, Any] = {
+    **LOCALISED,
+    "engine": Equal(80, plan=in_few_steps),  # the start is one of the points averaged
+}
+"""Of rows of Algorithms 1 and 5, whose batch is the default."""
+TINY = 1e-8
+"""epsilon of rows over another variable."""
+DELTAS = (1e-12, 1e-4, 0.36)
+"""Their logarithms go from 1 to 28."""
+
+
+HOMOGENEOUS = (
+    "Every risk on a class of Lipschitz losses is L times that of L = 1, of any output, so that it says nothing."
+)
+
+
+# Algorithm 3
+
+Noise = Literal["pure", "approximate"]
+BELOW = 1e-40
+"""delta of Theorem 7: below 1/n at every size."""
+
+
+@dataclass(frozen=True)
+class Selections:
+    """The mean excess risk of Algorithm 3 on a linear loss of one record: nothing is drawn.
+
+    Every leaf selects among -s, s and 2d - 2 zeros, so that the output is known by the chances of two vertices; d may
+    be any number. Attributes are those of every engine.
+    """
+
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        work, rows = instance.work, instance.algorithm.schedule(instance.problem, instance.n).phases
+        unit, m = work.D / 2 * work.z[0], instance.algorithm.vertices(instance.problem)
+        ahead = {row.scale: advantage(unit / row.scale, m) for row in rows}
+        return Risk(unit * (1 - math.fsum(weight * ahead[row.scale] for weight, _, row in weights(rows))))
+
+
+def advantage(gap: float, m: int, step: float = 0.01) -> float:
+    """The chance that Laplace noise on -gap, gap and m - 2 zeros makes the first the least, less that of the second."""
+    if gap > math.log(m) + 60:
+        return 1.0
+    u = np.arange(-gap - math.log(m) - 50, 50, step)
+    others = np.exp((m - 2.0) * _log_above(u))
+    first = np.exp(-np.abs(u + gap) + _log_above(u - gap))
+    second = np.exp(-np.abs(u - gap) + _log_above(u + gap))
+    return float(others @ (first - second)) / 2 * step
+
+
+def _log_above(u: Array) -> Array:
+    """log P(Laplace > u)."""
+    return np.where(u > 0, -np.abs(u) - math.log(2), np.log1p(-np.exp(-np.abs(u)) / 2))
+
+
+def walk(noise: Noise, slope: float, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0) -> Instance:
+    """Algorithm 3 on the linear loss of that slope in d dimensions, of which the workload holds two.
+
+    Sensitivities are the certified ones, which needs twice the noise of Theorem 6, and that of Theorem 7 as printed.
+    """
+    algorithm = TreeFrankWolfe(noise=noise, sensitivity="safe")
+    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if noise == "pure" else BELOW, L=L, H=H)
+    told = replace(one.problem, constants=replace(one.problem.constants, d=d))
+    T, b = algorithm.sizes(told, n)
+    return replace(one, problem=told, at={**one.at, "d": float(d), "m": 2.0 * d, "T": float(T), "b": float(b)})
+
+
+def leaves(
+    noise: Noise, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0, **more: float
+) -> tuple[float]:
+    """2^T before T is rounded: of bεβD/(L log m), by log(n/δ) under Theorem 7, the power 1/2 or 2/3."""
+    found = n / math.log2(n) ** 2 * epsilon * H * 2 / (L * math.log2(2 * d))
+    return (math.sqrt(found) if noise == "pure" else (found / math.log(n / BELOW)) ** (2 / 3),)
+
+
+def records(noise: Noise, T: int, **at: Any) -> int:
+    """The n at which the rule gives T without rounding."""
+    low, high = 1e3, 1e40
+    while high > low * (1 + 1e-12):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if leaves(noise, n=int(middle), **at)[0] > 2**T else (middle, high)
+    return math.ceil(high)
+
+
+def deeper(one: Instance) -> Instance:
+    """T half as deep again."""
+    return one.running(replace(one.algorithm, T=3 * len(one.algorithm.schedule(one.problem, one.n).phases) // 2))
+
+
+def three_phases(one: Instance) -> Instance:
+    return one.running(replace(one.algorithm, T=3))
+
+
+WRONG_TREES: Mapping[str, Mutant] = {"T times 3/2": deeper, "T = 3": three_phases}
+"""A tree that is not as deep is no worse on linear losses, and a bowl in few dimensions starts at its minimum."""
