@@ -406,7 +406,7 @@ def stability_of_strongly_convex_erm(context: Context) -> Verdict:
     **LOCALISED,
 )
 def localised_descent_in_n(*, n: int, slope: float) -> Instance:
-    """Algorithm 2, sixteen steps a phase, at its printed constants on its worst linear loss, over n."""
+    """Algorithm 2 on its worst linear loss, over n: printed constants, sixteen steps a phase, not its batches."""
     return tilted(Coarse(), slope, n=n, epsilon=TINY, d=4)
 
 
@@ -418,19 +418,19 @@ def localised_descent_in_n(*, n: int, slope: float) -> Instance:
     **LOCALISED,
 )
 def localised_descent_in_epsilon(*, epsilon: float, slope: float) -> Instance:
-    """The same over epsilon."""
+    """The same over epsilon, with sixteen steps a phase."""
     return tilted(Coarse(), slope, n=10**17, epsilon=epsilon, d=4)
 
 
 @scaling("l1_geometry/thm-4", variable="delta", sizes=DELTAS, **PRECISE)
 def localised_descent_in_delta(*, delta: float, slope: float) -> Instance:
-    """The same over delta."""
+    """The same over delta, with sixteen steps a phase."""
     return tilted(Coarse(), slope, n=2**22 * 10**8, epsilon=TINY, delta=delta, d=4)
 
 
 @scaling("l1_geometry/thm-4", variable="d", sizes=(4, 8, 16), also=("l1_geometry/thm-1",), **LOCALISED)
 def localised_descent_in_d(*, d: int, slope: float) -> Instance:
-    """The same over d."""
+    """The same over d, with sixteen steps a phase."""
     return tilted(Coarse(), slope, n=2**22 * 10**8, epsilon=TINY, d=d)
 
 
@@ -442,7 +442,7 @@ def localised_descent_in_d(*, d: int, slope: float) -> Instance:
     **EUCLIDEAN,
 )
 def localised_descent_of_algorithm_6_in_n(*, n: int, slope: float) -> Instance:
-    """Algorithm 6 in l_2, sixteen steps a phase, at its printed constants on its worst linear loss."""
+    """Algorithm 6 in l_2 on its worst linear loss: printed constants, sixteen steps a phase, not its batches."""
     return tilted(GeneralCoarse(p=2.0), slope, n=n, epsilon=TINY, p=2.0)
 
 
@@ -454,13 +454,13 @@ def localised_descent_of_algorithm_6_in_n(*, n: int, slope: float) -> Instance:
     **EUCLIDEAN,
 )
 def localised_descent_of_algorithm_6_in_epsilon(*, epsilon: float, slope: float) -> Instance:
-    """The same over epsilon."""
+    """The same over epsilon, with sixteen steps a phase."""
     return tilted(GeneralCoarse(p=2.0), slope, n=10**17, epsilon=epsilon, p=2.0)
 
 
 @scaling("l1_geometry/thm-5", variable="delta", sizes=DELTAS, also=("l1_geometry/thm-13",), **EUCLIDEAN)
 def localised_descent_of_algorithm_6_in_delta(*, delta: float, slope: float) -> Instance:
-    """The same over delta."""
+    """The same over delta, with sixteen steps a phase."""
     return tilted(GeneralCoarse(p=2.0), slope, n=2**22 * 10**8, epsilon=TINY, delta=delta, p=2.0)
 
 
