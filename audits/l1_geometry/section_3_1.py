@@ -456,7 +456,7 @@ def gaussian_maximum_by_its_tail(context: Context) -> Verdict:
     return proved({"2 log d + tail": 2 * sp.log(d) + sp.simplify(beyond) - stated})
 
 
-@check("l1_geometry/alg-1", kind="accuracy", also=("l1_geometry/alg-5",))
+@check("l1_geometry/alg-1", kind="accuracy", also=("l1_geometry/alg-5",), expect="consistent")
 def average_in_few_steps(context: Context) -> Verdict:
     """A plan of 64 steps in place of 1,024 has the risk of drawn runs, where noise is as large as the domain."""
     one = tilted(NoisyMirrorDescent(c_sigma=30.0), 1.0, n=2**10, d=4, epsilon=0.5, delta=0.1)

@@ -105,7 +105,7 @@ RECORDS = records("pure", 8, d=1024, epsilon=BUDGET)
 """At which Theorem 6 has eight phases."""
 
 
-@check("l1_geometry/thm-6", kind="accuracy", grid={"T": (1, 3)})
+@check("l1_geometry/thm-6", kind="accuracy", grid={"T": (1, 3)}, expect="consistent")
 def law_of_the_selections(context: Context, *, T: int) -> Verdict:
     """The exact risk on a linear loss of one record agrees with runs, at a slope that the noise can hide."""
     one = walk("pure", 0.3 / 2**T, n=record_count(4096, T), d=2, epsilon=0.05)
