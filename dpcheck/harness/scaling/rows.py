@@ -58,6 +58,9 @@ ROUNDS = 3
 BATCH = 8
 """Members that an engine for equal records runs at once, before it is asked whether a milder one could be as bad."""
 
+FAILURE_PROBABILITY = 2e-6
+"""Of a row: a hundred of them leave most of what one run promises to everything else."""
+
 FINALISTS = 4
 """Members that are run again at full length before one of them is measured, where risks are drawn."""
 
@@ -114,6 +117,11 @@ class Row:
         found: sp.Expr = getattr(importlib.import_module("dpcheck.engine.statements"), f"{form}_of")(self.order)
         return found
 
+    def _stating(self) -> Against:
+        """What the exponent is read from: the order; in δ, whose powers of log(1/δ) it hides, what R is divided by."""
+        named = {symbol.name for symbol in self._bound(self.against).free_symbols}
+        return self.against if self.variable == "delta" and "delta" in named else "order"
+
     def _explicit(self, one: Instance) -> float:
         """Its value: of numbers as floats, for NumPy has no logarithm of an integer beyond 64 bits."""
         return float(evaluate(self._bound("explicit"), {name: float(value) for name, value in one.at.items()}))
@@ -128,8 +136,7 @@ class Row:
         engine: Engine = self.engine.at(context.size) if isinstance(self.engine, BySize) else self.engine
         found = self._worst(context, engine, cell, lambda one: one)
         one = found.instance
-        stated = self.against if self.variable == "delta" else "order"  # whose powers of log(1/δ) an order hides
-        term = leading(self._bound(stated), part, self.variable, one.at)
+        term = leading(self._bound(self._stating()), part, self.variable, one.at)
         wrong = {name: self._worst(context, engine, cell, mutant).risk for name, mutant in self.mutants.items()}
         works = [self.make(**cell, **member).work for member in self.family]
         return {
@@ -364,6 +371,9 @@ def scaling(
 
         grid = {**(series or {}), variable: sizes}
         # A rate that is not decided is no surprise: the table says so.
-        return check(label, "rate", grid=grid, conclude=row, expect=("consistent", "undecided"), also=also)(measured)
+        return check(
+            label, "rate", grid=grid, conclude=row, expect=("consistent", "undecided"), also=also,
+            failure_probability=FAILURE_PROBABILITY,
+        )(measured)  # fmt: skip
 
     return decorate
