@@ -27,7 +27,9 @@ _REASONS = {
         user_level/lem-b4 user_level/lem-c2 user_level/lem-c4 user_level/lem-c6 user_level/lem-d1
         user_level/proc-outlier-removal user_level/proc-randomized-smoothing user_level/thm-3-1
         user_level/thm-a11 tsybakov/lem-6 tsybakov/thm-2 tsybakov/thm-3 tsybakov/thm-6 user_level/thm-b1
-        user_level/proc-subsample l1_geometry/fact-fkt-5-1""",
+        user_level/proc-subsample l1_geometry/fact-fkt-5-1 lp_spaces/claim-app10-general-eps lp_spaces/thm-8
+        pure_heavy_tails/thm-3-1 pure_heavy_tails/thm-e-2 pure_heavy_tails/thm-e-5 pure_heavy_tails/thm-f-6
+        user_level/lem-d2""",
     "of one function, norm or mirror map, not of a class": """
         l1_geometry/lem-a1 l1_geometry/alg-4 l1_geometry/proc-eg-step l1_geometry/fact-norm-ratio
         l1_geometry/fact-vertex lp_spaces/proc-mirror-map pure_heavy_tails/cor-d-7

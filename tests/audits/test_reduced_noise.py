@@ -30,6 +30,7 @@ SAYS_NOTHING = {
     "approximate_minimisers_move_as_claimed": "replays neighbours, shows no risk",
     "hit_and_run_reaches_the_gibbs_law": "compares a sampler with the law that it is given",
     "phases_in_closed_form": "compares a closed form with drawn users, shows no risk",
+    "average_in_few_steps": "compares steps that stand for many with drawn ones, shows no risk",
     "phases_by_their_moments": "compares moments with drawn users, shows no risk",
     **dict.fromkeys(
         (
