@@ -26,6 +26,8 @@ HEAD = (
 )  # fmt: skip
 DECIDED = ("met", "steeper", "at most", "shallower")
 """Words that say how the risk falls against the bound."""
+RESOLVED = 1e-11
+"""Below it, and above δ = 0, the Gaussian curve is a difference of floats that agree to their last digit."""
 DRAWN = ("the start", "the best constant")
 """Outputs without data that a figure shows: the others run beside them."""
 
@@ -49,10 +51,18 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}",
         row["word"],
         f"{row['R/bound at the end']:.3g}",
-        f"{row[CERTIFIED]:.3g}" if row[CERTIFIED] < float("inf") else "none",
+        certified(row),
         apart,
         row["not told apart"],
     )
+
+
+def certified(row: Row) -> str:
+    """What the accountant certifies of the run; nothing where its arithmetic does not carry so far."""
+    value = row[CERTIFIED]
+    if value < RESOLVED and row["at delta"]:
+        return f"not resolved below {RESOLVED:g}"
+    return f"{value:.3g}" if value < float("inf") else "none"
 
 
 def pairs_of(catalogue: Catalogue) -> list[Pair]:
@@ -87,7 +97,7 @@ def caption(verdict: Verdict) -> str:
     rows = rows_of(verdict)
     word = "Measured" if verdict.failure_probability else "Computed"
     members = "; ".join(dict.fromkeys(row["worst member at the end"] for row in rows))
-    spent = sorted({f"{row[CERTIFIED]:.3g}" for row in rows})
+    spent = sorted({certified(row) for row in rows})
     return (
         f"{word} risk on the worst member of the class over the order at each size, both axes logarithmic: flat where "
         "the rate is met. Dashed: the start, which reads no data. Dotted: wrong schedules. At the end the worst member "
