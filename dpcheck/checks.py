@@ -7,7 +7,7 @@ import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -121,7 +121,14 @@ class Context:
     # only where it calls it.
 
     def audit(
-        self, mechanism: Callable[..., Any], data: Any, neighbour: Any, claim: Guarantee, **options: Any
+        self,
+        mechanism: Callable[..., Any],
+        data: Any,
+        neighbour: Any,
+        claim: Guarantee,
+        *,
+        must_detect: float | None = None,
+        **options: Any,
     ) -> Verdict:
         """`dp.audit` of a mechanism as this check's verdict: refuted with a witness of its label, never HOLDS.
 
@@ -129,6 +136,7 @@ class Context:
             mechanism: `mechanism(data, rng, trials)` -> one output a trial; see `dp.vectorize`.
             data, neighbour: the pair.
             claim: the guarantee, such as `dp.PureDP(1.0)`.
+            must_detect: true epsilon that the audit has to be able to refute with 95 % power; else it is undecided.
             options: further arguments of `dp.audit`, in place of what the check gives: its label, a seed of its cell,
                 the failure probability of its cell, and 20,000, 100,000 or 1,000,000 trials by size.
 
@@ -142,7 +150,12 @@ class Context:
             "trials": self.scale(20_000, 100_000, 1_000_000),
         }
         audit = importlib.import_module("dpcheck.auditing.audit").audit
-        verdict: Verdict = audit(mechanism, data, neighbour, claim, **given | options).verdict()
+        result = audit(mechanism, data, neighbour, claim, **given | options)
+        verdict: Verdict = result.verdict()
+        weak = must_detect is not None and not result.detectable_epsilon <= must_detect
+        if weak and verdict.outcome is Outcome.CONSISTENT:
+            reason = f"nothing is shown at ε = {must_detect:g}: {verdict.reason}; take more trials"
+            return replace(verdict, outcome=Outcome.UNDECIDED, reason=reason)
         return verdict
 
     def problem(

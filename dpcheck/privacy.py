@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -242,13 +243,59 @@ def pure_to_zcdp(epsilon: float) -> float:
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """Balle and Wang 2018, Theorem 8: exact delta(epsilon) of N(0, 1) against N(mu, 1)."""
+    """Exact delta(epsilon) of N(0, 1) against N(mu, 1); see `gaussian_profile`."""
+    return float(gaussian_profile(mu, np.asarray(float(epsilon))))
+
+
+def gaussian_profile(mu: float, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Balle and Wang 2018, Theorem 8: exact delta(epsilon) of N(0, 1) against N(mu, 1), to a relative 1e-10.
+
+    Args:
+        mu: at least 0, where it is a mechanism that looks at no data; epsilon: any real numbers.
+    """
+    floor = np.maximum(0.0, -np.expm1(np.minimum(epsilon, 0.0)))
     if mu == 0:
-        return 0.0 if epsilon >= 0 else -math.expm1(epsilon)
-    upper = float(scipy.special.log_ndtr(mu / 2 - epsilon / mu))
-    lower = float(scipy.special.log_ndtr(-mu / 2 - epsilon / mu)) + epsilon
-    # e^upper (1 - e^(lower - upper)): the plain difference cancels in the far tail.
-    return math.exp(upper) * -math.expm1(min(0.0, lower - upper))
+        return floor
+    if mu < _CLOSE:
+        # By the symmetry of the pair, delta(epsilon) = 1 - e^epsilon + e^epsilon delta(-epsilon).
+        size = np.abs(epsilon)
+        return np.asarray(floor + np.exp(np.minimum(epsilon, 0.0)) * _close_gaussians(mu, size))
+    upper = scipy.special.log_ndtr(mu / 2 - epsilon / mu)
+    # e^upper (1 - e^(lower - upper)): the plain difference cancels in the far tail; nothing is left where both are 0.
+    with np.errstate(invalid="ignore"):
+        lower = scipy.special.log_ndtr(-mu / 2 - epsilon / mu) + epsilon
+        return np.asarray(np.exp(upper) * -np.expm1(np.fmin(0.0, lower - upper)))
+
+
+_CLOSE = 0.1
+"""The mu below which both terms of Balle and Wang are too much alike to be subtracted."""
+_FAR = 30.0
+"""From here on 1 - x M(x) is its asymptotic series, to all digits."""
+
+
+@functools.lru_cache(maxsize=1)
+def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    return np.asarray(nodes), np.asarray(weights)
+
+
+def _close_gaussians(mu: float, epsilon: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`gaussian_profile` at epsilon >= 0 and small mu, without a difference.
+
+    With a = epsilon/mu - mu/2 both terms are phi(a) times Mills' ratio M, at a and at a + mu, so that
+    delta = phi(a) times the integral over [a, a + mu] of -M'(x) = 1 - x M(x).
+    """
+    start = np.minimum(epsilon / mu - mu / 2, 1e100)
+    nodes, weights = _legendre()
+    x = start[..., None] + mu * (nodes + 1) / 2
+    near, far = np.minimum(x, _FAR), np.maximum(x, _FAR) ** -2.0
+    falls = np.where(
+        x < _FAR,
+        1 - near * math.sqrt(math.pi / 2) * scipy.special.erfcx(near / math.sqrt(2)),
+        far * (1 - far * (3 - far * (15 - far * (105 - 945 * far)))),
+    )
+    density = np.exp(-(start**2) / 2) / math.sqrt(2 * math.pi)
+    return np.asarray(density * (mu / 2) * (falls @ weights))
 
 
 def changed_records(data: NDArray[Any], neighbour: NDArray[Any], adjacency: str) -> tuple[int, ...]:

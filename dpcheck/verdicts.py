@@ -15,9 +15,10 @@ from typing import Any, Literal, get_args
 from dpcheck import foreign
 from dpcheck.errors import DpcheckError, InvalidInput, Outdated, Unreadable, WitnessRejected
 
-Evidence = Literal["exact", "certificate", "symbolic", "counted", "sampled"]
-"""exact: closed form, quadrature, enumeration; certificate: an upper bound that needs no sampling; counted: oracle
-calls; symbolic: algebra; sampled: Monte Carlo, at a stated failure probability."""
+Evidence = Literal["exact", "certificate", "certified", "symbolic", "counted", "sampled"]
+"""exact: closed form, quadrature, enumeration; certificate: an upper bound that needs no sampling; certified: a stored
+proof in rationals, for every function of a class, checked anew; counted: oracle calls; symbolic: algebra; sampled:
+Monte Carlo, at a stated failure probability."""
 
 
 class Outcome(enum.StrEnum):
@@ -280,7 +281,7 @@ def differs(reason: str, evidence: Evidence = "exact", **fields: Any) -> Verdict
 
 _GRAVITY = ("refuted", "differs", "undecided", "consistent", "holds", "skipped")
 _RANK = {Outcome(outcome): rank for rank, outcome in enumerate(_GRAVITY)}
-_WEAKNESS: tuple[Evidence, ...] = ("sampled", "counted", "certificate", "exact", "symbolic")
+_WEAKNESS: tuple[Evidence, ...] = ("sampled", "counted", "certificate", "exact", "certified", "symbolic")
 
 
 def combine(verdicts: Iterable[Verdict], cells: Sequence[Mapping[str, Any]] = ()) -> Verdict:

@@ -39,19 +39,27 @@ GUARANTEES: list[Guarantee] = [
 
 
 def gaussian_reference(mu: float, epsilon: float) -> float:
-    with mpmath.workdps(60):
+    with mpmath.workdps(120):
         m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
         return float(mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m))
 
 
-@pytest.mark.parametrize("mu", [1e-6, 1e-3, 0.2, 1.0, 7.0, 40.0])
-@pytest.mark.parametrize("epsilon", [-2.0, 0.0, 1e-3, 0.5, 4.0, 25.0])
+@pytest.mark.parametrize("mu", [1e-30, 1e-14, 1e-6, 1e-3, 0.099, 0.101, 0.2, 1.0, 7.0, 40.0])
+@pytest.mark.parametrize("epsilon", [-2.0, 0.0, 1e-29, 8e-14, 3e-13, 1e-3, 0.5, 4.0, 25.0])
 def test_gaussian_delta_in_fifty_digits(mu: float, epsilon: float) -> None:
     expected = gaussian_reference(mu, epsilon)
     if expected > 1e-300:
         assert gaussian_delta(mu, epsilon) == pytest.approx(expected, rel=1e-9)
     else:
         assert gaussian_delta(mu, epsilon) <= 1e-290
+
+
+@pytest.mark.parametrize("mu", [1e-30, 1e-14, 1e-9, 1e-4, 0.05])
+def test_the_epsilon_of_gaussians_that_are_hard_to_tell_apart(mu: float) -> None:
+    delta = 1e-5 * mu
+    epsilon = GaussianDP(mu).epsilon_at(delta)
+    assert 1e-3 * mu < epsilon < 10 * mu
+    assert gaussian_reference(mu, epsilon) == pytest.approx(delta, rel=1e-9)
 
 
 def test_gaussian_delta_at_the_ends() -> None:

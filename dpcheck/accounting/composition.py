@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpcheck.accounting.conversion import check_delta, check_nonnegative
 from dpcheck.errors import InvalidInput
 from dpcheck.numerics import edge
+from dpcheck.privacy import gaussian_profile
 
 Array = NDArray[np.float64]
 OUTCOMES = 20_000
@@ -97,7 +98,7 @@ class Composition:
         """Exact hockey-stick divergence of the composed dominating pairs."""
         if math.isinf(epsilon):
             return 0.0
-        return min(1.0, float(self.weights @ _gaussian_profile(self.mu, epsilon - self.losses)))
+        return min(1.0, float(self.weights @ gaussian_profile(self.mu, epsilon - self.losses)))
 
     def epsilon(self, delta: float) -> float:
         """Smallest epsilon at `delta`."""
@@ -116,12 +117,3 @@ def _merged(pure: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
         if epsilon > 0:
             together[epsilon] = together.get(epsilon, 0) + count
     return sorted(together.items())
-
-
-def _gaussian_profile(mu: float, epsilon: Array) -> Array:
-    """Vectorised `privacy.gaussian_delta`; mu = 0 is a mechanism that looks at no data."""
-    if mu == 0:
-        return np.asarray(-np.expm1(np.minimum(epsilon, 0.0)))
-    upper = scipy.special.log_ndtr(mu / 2 - epsilon / mu)
-    lower = scipy.special.log_ndtr(-mu / 2 - epsilon / mu) + epsilon
-    return np.asarray(np.exp(upper) * -np.expm1(np.minimum(0.0, lower - upper)))

@@ -4,7 +4,9 @@ A first part of the runs chooses the score and its cells. The trials after it co
 beforehand (`dpcheck.auditing.spending`), each twice as far as the one before. The rule of a stage is learned from all
 trials before it and fitted to where the stage's outputs fell, as in a fixed audit; its p-value holds given the past.
 The combined scores of the stages are then at most a Gaussian walk (`dpcheck.statistics.stages`), whose boundaries spend
-a little of the failure probability at every look, most of it at the horizon, and something at each look beyond.
+a little of the failure probability at every look, most of it at the horizon, and something at each look beyond. Counts
+leave gaps between the p-values that a stage may have, and every stage would lose half of one: the p-value of a stage is
+randomised within its gap by a coin from the seed of the audit.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from dpcheck import seeds
 from dpcheck.auditing import rules, spending
 from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.curve import Curve, measure_curve
@@ -41,12 +44,14 @@ class StagedTest:
         claim: what its rules are chosen against: an (epsilon, delta) claim, or a curve, each stage of which stands at a
             point of its own.
         level: its share of the failure probability.
+        seed: of the audit: the coins of the stages come from it.
         stages: those that are over.
     """
 
     claim: Guarantee
     level: float
     schedule: Schedule
+    seed: int
     stages: list[Stage] = field(default_factory=list)
     _scores: dict[tuple[int, float], float] = field(default_factory=dict, repr=False)
 
@@ -62,11 +67,14 @@ class StagedTest:
         if isinstance(self.claim, ApproxDP):
             samples = self.schedule.at(len(self.stages))
             rule = fitted(rule, known, fresh.sum(axis=1), samples, 0.5 * self.level)
-        stage = Stage.of(rule, fresh)
+        stage = Stage.of(rule, fresh, self._coin(len(self.stages)))
         # Of the rule only what its p-value needs is kept: a sign for each input that it guesses.
         signs = np.array(sorted(rule.guessed), dtype=np.int8)
         self.stages.append(replace(stage, rule=replace(rule, level=signs)))
         return rule
+
+    def _coin(self, number: int) -> float:
+        return float(seeds.stream(self.seed, "audit", "stage", number).random())
 
     def margin(self, epsilon: float | None = None) -> float:
         """How far the combined score exceeds its boundary, at the best look; a rejection where it is 0 or more.
@@ -96,7 +104,7 @@ class StagedTest:
 
     def recall(self, stages: Any) -> None:
         """Takes stages that `to_dict` told; raises `InvalidInput` where they are none."""
-        self.stages = [_recalled(stage) for stage in stages]
+        self.stages = [replace(_recalled(stage), coin=self._coin(number)) for number, stage in enumerate(stages)]
         ends = np.cumsum([stage.samples for stage in self.stages])
         if any(end != self.schedule.at(k) for k, end in enumerate(ends.tolist())):
             raise InvalidInput("not the state of an anytime audit: its stages do not end at its looks; start anew")
@@ -182,14 +190,14 @@ class State:
 
     @classmethod
     def begun(
-        cls, claim: Guarantee, taught: NDArray[np.int64], schedule: Schedule, failure_probability: float
+        cls, claim: Guarantee, taught: NDArray[np.int64], schedule: Schedule, failure_probability: float, seed: int
     ) -> State:
         shares = {name: part * failure_probability for name, part in spending.split(claim, "anytime").items()}
         bound = claim if isinstance(claim, ApproxDP) else ApproxDP(claim.epsilon_at(CURVE_DELTA), CURVE_DELTA)
         sooner = replace(schedule, early=spending.EARLY_ON_A_CURVE)
-        curve = StagedTest(claim, shares["curve"], sooner) if "curve" in shares else None
+        curve = StagedTest(claim, shares["curve"], sooner, seed) if "curve" in shares else None
         counts = taught.astype(np.int64)
-        test = StagedTest(bound, shares["bound"], schedule)
+        test = StagedTest(bound, shares["bound"], schedule, seed)
         return cls(claim, schedule, test, curve, counts, np.zeros_like(counts))
 
     @property
@@ -285,7 +293,12 @@ class State:
 
     @classmethod
     def from_dict(
-        cls, values: Mapping[str, Any], claim: Guarantee, taught: NDArray[np.int64], failure_probability: float
+        cls,
+        values: Mapping[str, Any],
+        claim: Guarantee,
+        taught: NDArray[np.int64],
+        failure_probability: float,
+        seed: int,
     ) -> State:
         """The state that `to_dict` told, of an audit of this claim. Raises `InvalidInput`."""
         if values.get("version") != VERSION:
@@ -295,7 +308,7 @@ class State:
             )
         try:
             schedule = Schedule(*_counts([values["horizon"], min(values["halvings"], 60)], 1).tolist())
-            state = cls.begun(claim, taught, schedule, failure_probability)
+            state = cls.begun(claim, taught, schedule, failure_probability, seed)
             for test, stages in zip(state.tests, values["stages"], strict=True):
                 test.recall(stages)
             state.counts, state.fresh = (_counts(values[name], 2) for name in ("counts", "fresh"))

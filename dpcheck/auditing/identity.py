@@ -9,6 +9,7 @@ import functools
 import hashlib
 import inspect
 import json
+import sysconfig
 import types
 from collections.abc import Mapping
 from pathlib import Path
@@ -104,19 +105,44 @@ def _function(function: types.FunctionType, inside: frozenset[int]) -> Any:
     captured = inspect.getclosurevars(function)
     named = {name: value for name, value in captured.globals.items() if _of_user(value, code.co_filename)}
     parts = (function.__defaults__, function.__kwdefaults__, captured.nonlocals, named)
-    return ["function", source, *(_said(part, inside) for part in parts)]
+    afar = sorted({_whole(home) for name, value in captured.globals.items() if (home := _afar(value, name, named))})
+    return ["function", source, *(_said(part, inside) for part in parts), *afar]
+
+
+def _afar(value: Any, name: str, named: Mapping[str, Any]) -> Path | None:
+    """File of a global that is neither beside the mechanism's nor of a library: of another folder of its project."""
+    if name in named or isinstance(value, (*_PLAIN, np.ndarray)):
+        return None
+    home = _home(value)
+    return None if home is None or any(home.is_relative_to(library) for library in _libraries()) else home
+
+
+def _home(value: Any) -> Path | None:
+    try:
+        file = inspect.getsourcefile(value)
+    except TypeError:  # of a built-in, or no code at all
+        return None
+    return Path(file) if file else None
+
+
+@functools.lru_cache(maxsize=1)
+def _libraries() -> tuple[Path, ...]:
+    """Folders whose contents have a version of their own: Python's, installed packages and dpcheck itself."""
+    paths = sysconfig.get_paths()
+    return (*(Path(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")), Path(__file__).parents[1])
+
+
+def _whole(file: Path) -> str:
+    """Fingerprint of a whole file: enough to see that it was changed."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def _of_user(value: Any, file: str) -> bool:
     """Whether a global belongs to the mechanism's own project: constants, and code that lies beside its file."""
     if isinstance(value, (*_PLAIN, np.ndarray, list, tuple, Mapping)):
         return True
-    try:
-        home = inspect.getsourcefile(value)
-    except TypeError:  # of a built-in, or no code at all
-        return False
-    here = Path(file).parent
-    return home is not None and Path(home).is_relative_to(here) and "site-packages" not in Path(home).parts
+    home, here = _home(value), Path(file).parent
+    return home is not None and home.is_relative_to(here) and "site-packages" not in home.parts
 
 
 def _source(value: Any) -> str:

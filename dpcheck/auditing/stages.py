@@ -23,17 +23,19 @@ class Stage:
 
     Attributes:
         right, wrong: (levels,) guesses; samples: coin-flipped trials.
+        coin: the part of the chance of these very counts that its p-value counts where delta is 0; 1 in a fixed audit.
     """
 
     rule: Rule
     right: NDArray[np.int64]
     wrong: NDArray[np.int64]
     samples: int
+    coin: float = 1.0
 
     @classmethod
-    def of(cls, rule: Rule, counts: NDArray[np.int64]) -> Stage:
+    def of(cls, rule: Rule, counts: NDArray[np.int64], coin: float = 1.0) -> Stage:
         """From (cells, 2) counts on data and neighbour."""
-        return cls(rule, *rule.tally(counts), int(counts.sum()))
+        return cls(rule, *rule.tally(counts), int(counts.sum()), coin)
 
     def worth(self) -> float:
         """How many guesses that all weigh the same tell as much as these: (sum of weights)^2 / sum of their squares."""
@@ -48,9 +50,11 @@ class Stage:
         delta = delta if self.rule.directions == 2 else delta / 2
         if len(self.right) > 1 or (delta > 0 and self.rule.small_leak):
             worth = self.rule.leak_worth / math.sqrt(self.samples)
-            return weighted_p_value(self.right, self.wrong, self.samples, epsilon, delta, failure_probability, worth)
+            return weighted_p_value(
+                self.right, self.wrong, self.samples, epsilon, delta, failure_probability, worth, self.coin
+            )
         right, wrong = int(self.right[0]), int(self.wrong[0])
-        return guess_p_value(right, wrong, self.samples, epsilon, delta, failure_probability)
+        return guess_p_value(right, wrong, self.samples, epsilon, delta, failure_probability, self.coin)
 
 
 def epsilon_lower(stages: Sequence[Stage], delta: float, failure_probability: float) -> float:

@@ -26,8 +26,6 @@ HEAD = (
 )  # fmt: skip
 DECIDED = ("met", "steeper", "at most", "shallower")
 """Words that say how the risk falls against the bound."""
-RESOLVED = 1e-11
-"""Below it, and above δ = 0, the Gaussian curve is a difference of floats that agree to their last digit."""
 DRAWN = ("the start", "the best constant")
 """Outputs without data that a figure shows: the others run beside them."""
 
@@ -58,10 +56,8 @@ def cells(row: Row) -> tuple[str, ...]:
 
 
 def certified(row: Row) -> str:
-    """What the accountant certifies of the run; nothing where its arithmetic does not carry so far."""
+    """What the accountant certifies of the run."""
     value = row[CERTIFIED]
-    if value < RESOLVED and row["at delta"]:
-        return f"not resolved below {RESOLVED:g}"
     return f"{value:.3g}" if value < float("inf") else "none"
 
 

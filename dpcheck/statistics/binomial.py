@@ -272,7 +272,13 @@ def clopper_rows(samples: int, low: float, high: float, tail: float) -> Array:
 
 
 def guess_p_value(
-    right: int, wrong: int, samples: int, epsilon: float, delta: float, failure_probability: float = 0.05
+    right: int,
+    wrong: int,
+    samples: int,
+    epsilon: float,
+    delta: float,
+    failure_probability: float = 0.05,
+    coin: float = 1.0,
 ) -> float:
     """Exact p-value of P(right) <= e^epsilon P(wrong) + delta with coin-flipped sides.
 
@@ -283,10 +289,13 @@ def guess_p_value(
     Args:
         right, wrong: guesses among `samples` trials.
         failure_probability: the level at which the p-value will be used; 1e-4 of it confines the nuisance parameter.
+        coin: in [0, 1], the part of the chance of these very counts that counts, where delta = 0; see
+            `dpcheck.statistics.weighted.weighted_p_value`.
     """
     _check_guesses(right, wrong, samples, delta)
     if delta == 0:
-        return float(binomial_tail(right, right + wrong, 1 / (1 + math.exp(-epsilon))))
+        least, beyond = binomial_tail([right, right + 1], right + wrong, 1 / (1 + math.exp(-epsilon)))
+        return float(coin * least + (1 - coin) * beyond)
     return _p_value(_Guesses(samples, epsilon, delta), right + wrong, right, failure_probability)
 
 

@@ -48,6 +48,7 @@ def weighted_p_value(
     delta: float = 0.0,
     failure_probability: float = 0.05,
     leak_worth: float = 0.0,
+    coin: float = 1.0,
 ) -> float:
     """p-value of (epsilon, delta)-DP, both directions, from guesses of levels 1..K.
 
@@ -59,6 +60,9 @@ def weighted_p_value(
             leaks.
         leak_worth: normal score that a leaked trial is thought to add, at least 0; whatever was fixed before the trials
             is valid, a good guess has power (0 charges the largest number of leaks).
+        coin: in [0, 1], the part of the chance of this very score that counts; used where delta = 0. Drawn uniformly,
+            apart from the trials, it makes the p-value exactly uniform where every guess is right with the largest
+            chance that the null leaves (Tocher 1950); 1 is the plain p-value.
     """
     hits, misses = np.asarray(right, dtype=np.int64), np.asarray(wrong, dtype=np.int64)
     if hits.ndim != 1 or hits.shape != misses.shape or (hits < 0).any() or (misses < 0).any():
@@ -67,13 +71,13 @@ def weighted_p_value(
         raise InvalidInput(f"more guesses ({int((hits + misses).sum())}) than samples ({samples})")
     made = hits + misses
     if not made.any():
-        return 1.0
+        return 1.0 if delta else coin
     score = int((np.arange(1, len(hits) + 1) * hits).sum())
     theta = 1 / (1 + math.exp(-epsilon))
     if theta == 1:  # beyond epsilon = 37 in double precision: nothing but wrong guesses would be news, and those help
         return 1.0
     if delta == 0:
-        return _tails([score], made[None], theta)[0]
+        return _randomised(score, made, theta, coin)
     leaks, chances, spent = _numbers_of_leaks(samples, delta, LEAK * failure_probability)
     leaked = np.array([_at_the_top(made, number) for number in leaks.tolist()])
     sure = leaked @ np.arange(1, len(hits) + 1)
@@ -81,6 +85,14 @@ def weighted_p_value(
     worth = leak_worth * leaks
     z = float((worth - scipy.special.ndtri(tails)).min())
     return min(1.0, float(chances @ scipy.special.ndtr(worth - z)) + spent)
+
+
+def _randomised(score: int, made: NDArray[np.int64], theta: float, coin: float) -> float:
+    """P(sum > score) + coin P(sum = score)."""
+    if coin == 1:
+        return _tails([score], made[None], theta)[0]
+    least, beyond = _tails([score, score + 1], np.stack([made, made]), theta)
+    return coin * least + (1 - coin) * beyond
 
 
 @functools.lru_cache(maxsize=64)

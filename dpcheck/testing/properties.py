@@ -112,7 +112,9 @@ def _search(moves_at_most: Callable[..., None], function: Any, examples: int, *s
     found = hypothesis()
     named = f"moves_at_most_{_name(function)}"
     moves_at_most.__name__ = named if named.isidentifier() else "moves_at_most"
-    chosen = found.settings(max_examples=count("examples", examples), deadline=None)
+    # What Hypothesis explains is lines of this file.
+    phases = [phase for phase in found.Phase if phase is not found.Phase.explain]
+    chosen = found.settings(max_examples=count("examples", examples), deadline=None, phases=phases)
     try:
         chosen(found.given(*strategies)(moves_at_most))()
     except (AssertionError, InvalidInput) as error:

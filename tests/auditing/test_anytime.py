@@ -67,7 +67,7 @@ def audited_at_every_look(cells, laws, truth, claim, seed, horizon, samples):
     """Words that are wrong at some look of one simulated audit of cell laws: "bound", "refuted", "band"."""
     rng = np.random.default_rng(seed)
     taught = np.stack([rng.multinomial(400, law) for law in laws], axis=1)
-    state = State.begun(claim, taught, Schedule.of(horizon, 0), 0.05)
+    state = State.begun(claim, taught, Schedule.of(horizon, 0), 0.05, seed)
     at_delta = truth.epsilon_at(state.bound.claim.delta)
     wrong = set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.util
 import json
 import pathlib
@@ -205,6 +206,23 @@ def test_fingerprint_follows_what_a_function_uses(tmp_path, old, new):
     assert fingerprint(written(tmp_path, "# a comment elsewhere\n" + SOURCE).mechanism) == before
     assert fingerprint(written(tmp_path, SOURCE.replace(old, new)).mechanism) != before
     assert fingerprint(written(tmp_path, SOURCE, "SCALE = 3\n").mechanism) != before
+
+
+def test_fingerprint_follows_code_in_another_folder_of_the_project(tmp_path, monkeypatch):
+    (tmp_path / "noise").mkdir()
+    (tmp_path / "app").mkdir()
+    noise, app = tmp_path / "noise" / "distant_noise.py", tmp_path / "app" / "distant_app.py"
+    noise.write_text("def draw(rng, trials):\n    return rng.laplace(size=trials)\n")
+    app.write_text(
+        "from distant_noise import draw\ndef mechanism(data, rng, trials):\n    return data.sum() + draw(rng, trials)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path / "noise")
+    monkeypatch.syspath_prepend(tmp_path / "app")
+    mechanism = importlib.import_module("distant_app").mechanism
+    before = fingerprint(mechanism)
+    assert before == fingerprint(mechanism)
+    noise.write_text(noise.read_text().replace("laplace(", "laplace(scale=2.0, "))
+    assert fingerprint(mechanism) != before
 
 
 def test_fingerprint_of_objects_partials_and_closures(tmp_path):

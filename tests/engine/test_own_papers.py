@@ -15,7 +15,7 @@ from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.judge import RuleBroken, conclude
 from dpcheck.errors import UnknownLabel, WitnessRejected
 from dpcheck.isolation import Isolated
-from dpcheck.verdicts import Outcome, Witness
+from dpcheck.verdicts import Outcome, Verdict, Witness
 
 Make = Callable[..., Path]
 BOUNDS = """
@@ -323,6 +323,11 @@ def mechanism(data, rng, trials):
 def by_context(context, cell):
     return context.audit(mechanism, DATA, NEIGHBOUR, dp.PureDP(1.0), trials=4_000)
 
+@check("leak/thm-1", "privacy", expect="undecided")
+def too_weak(context):
+    private = lambda data, rng, trials: data.mean() + rng.laplace(scale=1 / len(data), size=trials)
+    return context.audit(private, DATA, NEIGHBOUR, dp.PureDP(1.0), trials=400, must_detect=1.1)
+
 @check("leak/thm-1", "privacy")
 def by_hand(context):
     return dp.audit(mechanism, DATA, NEIGHBOUR, dp.PureDP(1.0), trials=4_000, failure_probability=1e-7).verdict()
@@ -333,6 +338,12 @@ class TestAuditsOfOnesOwn:
     @pytest.fixture
     def found(self, project: Make, tmp_path: Path) -> Catalogue:
         return catalogue.load(project(), paths=[write(tmp_path / "own", {"audits/leak.py": LEAK})])
+
+    def test_an_audit_that_could_not_have_detected_what_was_asked_is_undecided(self, found: Catalogue) -> None:
+        verdict = found.checks["leak/thm-1::too_weak"].measure({}, "smoke", 0)
+        assert isinstance(verdict, Verdict)
+        assert verdict.outcome is Outcome.UNDECIDED
+        assert verdict.reason.startswith("nothing is shown at ε = 1.1: ")
 
     def test_a_leak_ends_in_refuted_with_its_witness(self, found: Catalogue) -> None:
         check = found.checks["leak/thm-1::by_context"]

@@ -235,3 +235,21 @@ def test_level_wherever_the_leak_sits(shares):
     rejected = sum(weighted_p_value(t[:3], t[3:6], n, epsilon, delta) <= 0.05 for t in tables)
     # At most binomial(250, 0.05): more than 24 has probability 1e-3.
     assert rejected <= 24
+
+
+@pytest.mark.parametrize("made", [(0, 0), (6,), (3, 4), (2, 0, 5)])
+@pytest.mark.parametrize("alpha", [1e-3, 0.05, 0.6])
+def test_with_a_coin_the_p_value_is_uniform_where_every_guess_is_as_right_as_it_may_be(made, alpha):
+    theta, rejected = 1 / (1 + math.exp(-0.7)), 0.0
+    for right in itertools.product(*(range(n + 1) for n in made)):
+        wrong = np.subtract(made, right)
+        chance = float(np.prod(stats.binom.pmf(right, made, theta)))
+        beyond, least = (weighted_p_value(right, wrong, 20, 0.7, coin=coin) for coin in (0.0, 1.0))
+        assert weighted_p_value(right, wrong, 20, 0.7, coin=0.25) == pytest.approx(0.75 * beyond + 0.25 * least)
+        rejected += chance * float(np.clip((alpha - beyond) / (least - beyond), 0, 1))
+    assert rejected == pytest.approx(alpha, rel=1e-6)
+
+
+def test_a_coin_moves_no_p_value_of_a_leaky_claim():
+    given = ([9, 4], [2, 1], 40, 0.5, 0.01)
+    assert weighted_p_value(*given, coin=0.1) == weighted_p_value(*given)
