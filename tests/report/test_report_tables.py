@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from dpcheck import symbols as s
-from dpcheck.report import mathematics, scaling, tables
+from dpcheck.report import mathematics, tables
 
 
 @pytest.mark.parametrize(
