@@ -196,8 +196,8 @@ rem_2_parted = rem_2_one_step.as_read(
     relation=">=",
     explicit=C / (5 * lambda_),
     assumptions=(sp.Le(65 * C, 16 * R), sp.Le(eta * (H + lambda_), 1), sp.Le(eta * lambda_ * n, 1), sp.Ge(n, 5)),
-    remark="It is n/10 times what Remark 2 allows, and a tenth of the sum of two reaches, 2C/λ. With v = (9, 40)/41 and u "
-    "= (7, 24)/25 the clipped pull outwards is 0.37C at its largest: the factor 1 of `@every-loss` is 0.74 at least.",
+    remark="It is n/10 times what Remark 2 allows, and a tenth of what two reaches add up to, 2C/λ. As v and u tend to "
+    "the second axis, the clipped pull outwards tends to C/2, and the movement to the C/λ of `@every-loss`.",
 )
 
 
@@ -231,8 +231,9 @@ def step_of_one_loss(proof: Proof) -> None:
     proof.argues("δ⁺ is the mean over n records of (1 − ηλ)δ − η(c(x) − c(y)); from r(1 + 1/n), r the distance above")
     proof.equal(
         "n − 1 common records leave ηC + (1 + 1/n)(r − ηC), the other one (1 + 1/n)(r − ηC) + 2ηC",
-        lambda: (1 - 1 / n) * (reach + (1 + 1 / n) * (common - reach))
-        + ((1 + 1 / n) * (common - reach) + 2 * reach) / n,
+        lambda: (
+            (1 - 1 / n) * (reach + (1 + 1 / n) * (common - reach)) + ((1 + 1 / n) * (common - reach) + 2 * reach) / n
+        ),
         (1 + 1 / n) * common,
     )
     proof.concludes("tsybakov/rem-2@every-loss", (1 + 1 / n) * common)
@@ -242,8 +243,8 @@ def step_of_one_loss(proof: Proof) -> None:
 def step_of_one_smooth_loss(proof: Proof) -> None:
     """I − κPQ of a projection P and 0 <= Q <= I has the norm 2/√(4 − κ); where nothing is clipped it is I − ηαQ.
 
-    The Jacobian of the clipped gradient is (C/‖g‖)(I − ûûᵀ)Hess f where ‖g‖ > C, so that κ <= ηα; a step's stretch is at
-    most that of its Jacobian on the segment. With v = Qδ, <v, δ> >= ‖v‖², split along û: v = p + αû, δ = q + βû.
+    The Jacobian of the clipped gradient is (C/‖g‖)(I − ûûᵀ)Hess f where ‖g‖ > C, so that κ <= ηα; a step stretches by
+    at most what its Jacobian does on the segment. With v = Qδ, <v, δ> >= ‖v‖², split along û: v = p + αû, δ = q + βû.
     """
     proof.assumes("tsybakov/rem-2@smooth-step", eta * H, sp.Integer(3))
     below, along, beside = sp.symbols("z v_u delta_u", positive=True)
@@ -316,7 +317,7 @@ def drift_along_an_axis(proof: Proof) -> None:
         {y: 1 / (1 + zeta)},
     )  # fmt: skip
     proof.argues("so y_T >= (41/(4n))((1 + 4ηλ/5)^T − 1), and log(1 + 4κ/5) >= (4κ/5)/(1 + 4κ/5) >= 20κ/29 at κ <= 1/5")
-    proof.argues("(4/κ)^{40/29} >= (4n)^{40/29} >= 4n >= 1 + 4n/41: y is past 1 by then, on either side", "y_T", ">=", 1)
+    proof.argues("(4/κ)^{40/29} >= (4n)^{40/29} >= 1 + 4n/41: y is past 1 by then, on either side", "y_T", ">=", 1)
     proof.concludes("tsybakov/rem-2@parted", 2 * C / (10 * lambda_))
 
 

@@ -45,6 +45,7 @@ from ._paper import (
     ell,
     x,
 )
+from .section_4_phases import PER_RECORD
 
 _n, _lambda, _C, _eta, _sigma, _D = sequences("n lambda C eta sigma D")
 
@@ -170,8 +171,30 @@ thm_1_phases = thm_1.as_read(
     assumptions=(),
 )
 
-PER_RECORD = sp.sqrt(d * LOG * sp.log(n)) / (epsilon * n)
-"""τ_p to the power k/(k − 1)."""
+thm_1_smallest = thm_1_trivial.as_read(
+    "tsybakov/thm-1@smallest",
+    "The smallest noise on the output that is private for every convex loss",
+    "Noise of deviation 4(1 + 1/n)C√log(1/δ)/(λε(1 − ηλ/2)) on the output of a phase is that of Definition 3 for all "
+    "convex losses of every smoothness and dimension. On the neighbours of `rem-2@parted`, d >= 2, Definition 3 asks "
+    "for a fifth of it at least, whatever n is.",
+    quantity="noise deviation on the output",
+    relation="=",
+    explicit=4 * (1 + 1 / n) * C * sp.sqrt(LOG) / (lambda_ * epsilon * (1 - eta * lambda_ / 2)),
+    assumptions=(sp.Le(eta * lambda_, 1),),
+)
+
+
+@derivation("tsybakov/thm-1@smallest")
+def noise_for_what_every_loss_moves(proof: Proof) -> None:
+    """Definition 3 at the movement of `rem-2@every-loss`; what `rem-2@parted` moves is a fifth of that at n = ∞."""
+    mu = proof.uses("tsybakov/def-3", epsilon / (4 * sp.sqrt(LOG)))
+    moved = proof.uses("tsybakov/rem-2@every-loss", (1 + 1 / n) * C / (lambda_ * (1 - eta * lambda_ / 2)))
+    proof.concludes("tsybakov/thm-1@smallest", moved / mu)
+    apart = proof.uses("tsybakov/rem-2@parted", C / (5 * lambda_))
+    limit = sp.limit(moved.subs(eta, 0), n, sp.oo)
+    proof.equal("the same but for the factor 5, as ηλ → 0 and n → ∞", 5 * apart, limit)
+
+
 thm_1_every_loss = thm_1.as_read(
     "tsybakov/thm-1@every-loss",
     "Theorem 1 corrected, for every convex loss and dimension",
@@ -262,7 +285,7 @@ def phases_of_noisy_steps(proof: Proof) -> None:
     proof.at_most("5 is below a square", 5, steps**2)
     proof.at_most("and so is 185/2", sp.Rational(185, 2), noise**2)
     last_root = proof.argues(
-        "F(w_l) − F(ŵ_l) <= r̃_1‖w_l − ŵ_l‖ at u = n, where r² <= nR̃², and the root of a sum is at most the sum of roots",
+        "F(w_l) − F(ŵ_l) <= r̃_1‖w_l − ŵ_l‖ at u = n, where r² <= nR̃², and √(a + b) <= √a + √b",
         "", "<=", n * R_2k**2 / (lambda_ * n**3) * (steps / sp.sqrt(n) + noise * n * tau),
     )  # fmt: skip
     total = (start + phases + last_root).subs(n, h**-2).subs(lambda_, R_2k / D * (h + 10 * tau))
@@ -273,9 +296,7 @@ def phases_of_noisy_steps(proof: Proof) -> None:
         {h: sp.Rational(5, 7) / (1 + z)},
     )
     bound = R_2k * D * (11 * h + 77 * tau)
-    proof.concludes(
-        "tsybakov/thm-1@every-loss", bound.subs({h: 1 / sp.sqrt(n), tau: PER_RECORD ** ((k - 1) / k)})
-    )
+    proof.concludes("tsybakov/thm-1@every-loss", bound.subs({h: 1 / sp.sqrt(n), tau: PER_RECORD ** ((k - 1) / k)}))
 
 
 @derivation("tsybakov/thm-1@phases", FREE, also=("tsybakov/thm-1@corrected",))

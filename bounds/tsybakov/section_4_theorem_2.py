@@ -79,9 +79,9 @@ CALL = R_2k * (11 * sp.sqrt(m / n) + 77 * (m * sp.sqrt(d * LOG * sp.log(n)) / (e
 thm_2_every_loss = thm_2.as_read(
     "tsybakov/thm-2@every-loss",
     "Theorem 2 corrected, for every convex loss and dimension",
-    "m calls of `thm-1@every-loss` on n/m fresh records each, from one output to the next, with R_{e−1} = 2^{1−e}D for its "
-    "D and on all of W, no ball and no knowledge of θ and λ: it is (ε, δ)-DP, and with θ >= 2 and a the error of a call "
-    "per unit of radius, the expected excess is at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)} for 2D^{1−θ}a <= λ <= "
+    "m calls of `thm-1@every-loss` on n/m fresh records each, from one output to the next, with R_{e−1} = 2^{1−e}D for "
+    "its D and on all of W, no ball and no knowledge of θ and λ: it is (ε, δ)-DP, and with θ >= 2 and a the error of a "
+    "call per unit of radius, the expected excess is at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)} for 2D^{1−θ}a <= λ <= "
     "2^{(θ−1)m}·2D^{1−θ}a.",
     origin="ours",
     explicit=4 * growth(2 * CALL),
@@ -99,10 +99,9 @@ def halving_radii_in_expectation(proof: Proof) -> None:
     inequality for θ >= 2. From e* on, the last call with μ_e <= λ, a call is held against its own start.
     """
     proof.assumes("tsybakov/thm-2@every-loss", sp.Integer(2), theta)
-    radius, start, call = sp.symbols("R_{e} R_0 a", positive=True)
-    per_call = proof.uses("tsybakov/thm-1@every-loss", D * CALL.subs(sp.log(n), sp.log(n / m)), {n: n / m}) / D
+    radius, call = sp.symbols("R_{e} a", positive=True)
+    proof.uses("tsybakov/thm-1@every-loss", D * CALL.subs(sp.log(n), sp.log(n / m)), {n: n / m})
     proof.argues("log(n/m) <= log n, and moments of n/m records are R̃'s", "", "<=", CALL)
-    del per_call
     least = proof.equal(
         "E‖w_e − w*‖^θ <= R_{e−1}a/λ = 2R_ea/λ is R_e^θ at λ = μ_e", lambda: 2 * radius * call / radius**theta,
         2 * call * radius ** (1 - theta), {theta: 1 + x},
