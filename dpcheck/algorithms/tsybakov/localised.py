@@ -192,7 +192,7 @@ class LocalisedClipped(Algorithm[Phase]):
     def first_weight(self, problem: Problem, n: int) -> float:
         """λ of the geometric weights 8^i λ."""
         error = n**-0.5 + 10 * self.private_term(problem, n)
-        return averaged_moment(problem.constants, 2 * self.k, n) / self.width(problem) * error
+        return float(averaged_moment(problem.constants, 2 * self.k, n) / self.width(problem) * error)
 
     def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
         """All log2 n phases, legal or not."""
