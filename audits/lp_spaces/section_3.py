@@ -18,12 +18,13 @@ from dpcheck.geometry import L1Ball
 from dpcheck.geometry.norms import dual_norm, norm, regularity
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.laws import GeneralizedGaussian
 from dpcheck.privacy import gaussian_delta
 from dpcheck.statistics.means import refute_mean
 from dpcheck.symbols import BY_NAME, L, delta, epsilon
-from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, refuted, undecided
+from dpcheck.verdicts import Verdict, combine, consistent, differs, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
 from .cases import body, largest, log_over
@@ -366,8 +367,10 @@ def width_of_sparse_vectors(context: Context, *, s: int) -> Verdict:
     bound = stated(context.label, b=s, d=d)
     said = f"width of {s}-sparse unit vectors in d = {d} is {mean:.4g} +- {room:.2g}, bound {bound:.4g}"
     numbers = {"mean": mean, "room": room, "bound": bound}
-    make = holds if mean + room <= bound else refuted if mean - room > bound else undecided
-    return make(said, "sampled", failure_probability=share, numbers=numbers)
+    otherwise = refuted if mean - room > bound else undecided
+    return judged(
+        mean + room, "<=", bound, said, "sampled", otherwise=otherwise, failure_probability=share, numbers=numbers
+    )
 
 
 @check("lp_spaces/proc-gg", kind="accuracy", grid={"p": (1.2, 1.6)}, expect="consistent")

@@ -22,6 +22,7 @@ from dpcheck.geometry import measure_strong_convexity
 from dpcheck.geometry.norms import norm
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Drawn, Instance, admitted, powers, scaling
 from dpcheck.harness.symbolic import agree, proved
@@ -29,7 +30,7 @@ from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
 from dpcheck.running import Fixed, Fresh, Run
 from dpcheck.symbols import BY_NAME, D, L, T, d, delta, epsilon, kappa, n
-from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, refuted, undecided
+from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
 from .cases import (
@@ -178,8 +179,9 @@ def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -
     found = gaussian_delta(moved, epsilon)
     said = f"delta({epsilon:g}) of {len(seen.movements)} steps is {found:.4g}, claimed {delta:g}; mu = {moved:.4g}"
     numbers = {"delta": found, "claimed": delta, "mu": moved, "worst pair": full}
-    make = refuted if found > delta else holds if full else undecided
-    return make(said, "exact", numbers=numbers)
+    if found <= delta and not full:
+        return undecided(said, "exact", numbers=numbers)
+    return judged(found, "<=", delta, said, "exact", numbers=numbers)
 
 
 @check("lp_spaces/alg-3@corrected", kind="risk", also=("lp_spaces/thm-7@risk",), grid={"p": by_size([1.5], [1.5, 1.8])})
