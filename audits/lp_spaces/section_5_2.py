@@ -22,7 +22,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.geometry.norms import dual_exponent, dual_norm
-from dpcheck.harness import accuracy, risk, runtime
+from dpcheck.harness import accuracy, domain, risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
@@ -124,13 +124,29 @@ def one_pass(context: Context) -> Verdict:
 
 @check("lp_spaces/alg-4", kind="accuracy", also=("lp_spaces/thm-9",))
 def range_of_epsilon(context: Context) -> Verdict:
-    """The largest epsilon of a local budget of 1 is 2 to 7 times Theorem 9's: the range of the algorithm."""
+    """The largest epsilon of a local budget of 1 is 2 to 7 times Theorem 9's for n from 10^4 to 10^12 and delta from
+    10^-12 to 10^-3: the range of the algorithm. Where delta stays and n grows on, it is of a lower order.
+    """
     sizes, chances = np.meshgrid([10**j for j in range(4, 13)], [1e-3, 1e-6, 1e-12])
-    order = claim("lp_spaces/thm-9").evaluate(n=sizes, delta=chances)
-    ratio = np.vectorize(lambda n, delta: shuffle_epsilon(1.0, int(n), delta))(sizes, chances) / order
-    found = accuracy.never_violated(ratio, 7, statement="FMT(1, n, delta) <= 7 times the order", covers="this grid")
-    near = accuracy.never_violated(2, ratio, statement="FMT(1, n, delta) >= 2 times the order", covers="this grid")
-    return found if found.outcome != "holds" else near
+    s, log = sp.symbols("s l", positive=True)  # 1/sqrt(n), log(1/delta)
+    order = order_of("lp_spaces/thm-9").subs({n: s**-2, delta: sp.exp(-log)})
+    order = sp.simplify(sp.expand_log(order / s, force=True))
+    y = 8 * (sp.E - 1) / (sp.E + 1) * (sp.sqrt(sp.E * (log + sp.log(4))) + sp.E * s)  # FMT is log(1 + y s)
+    here = sp.lambdify((s, log), [sp.log(1 + y * s), order * s], "numpy")(1 / np.sqrt(sizes), -np.log(chances))
+    box = {"s": ("1/1000000", "1/100"), "l": ("69/10", "277/10")}
+    typed = combine(
+        [
+            agree(np.vectorize(shuffle_epsilon)(1.0, sizes, chances), here[0], "FMT(1, n, delta)"),
+            agree(claim("lp_spaces/thm-9").evaluate(n=sizes, delta=chances), here[1], "the order"),
+        ]
+    )
+    within = combine(
+        [
+            domain.never_positive(y - 7 * order, box, statement="FMT(1, n, delta) <= 7 times the order"),
+            domain.never_positive(2 * order - y + y**2 * s / 2, box, statement="FMT(1, n, delta) >= 2 times the order"),
+        ]
+    )
+    return within if typed.outcome == "holds" else typed
 
 
 @check("lp_spaces/thm-9", kind="privacy", grid={"n": by_size([4096], [4096, 65_536])})
