@@ -103,7 +103,7 @@ def test_what_a_sentence_asks_for_is_an_assumption(item: str, at: dict[str, floa
     claim = CLAIMS[f"tsybakov/{item}"]
     rest = {name: 0.5 for name in claim.needs if name in ("beta", "delta", "epsilon")}
     with pytest.raises(InvalidInput, match="assumes"):
-        claim.evaluate(**{name: 2.0 for name in claim.needs} | rest | at)
+        claim.evaluate(**dict.fromkeys(claim.needs, 2.0) | rest | at)
 
 
 # Algebra -----------------------------------------------------------------------------------------------------------

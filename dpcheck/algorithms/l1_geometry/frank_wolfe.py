@@ -201,7 +201,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
             power = 0.5 if self.noise == "pure" else 2 / 3
             T = max(1, math.floor(power * math.log2(argument) + 1e-12)) if argument > 1 else 1
             if self.batch is None and argument <= 1:
-                # The branch T = 1, b = n of Theorem 6, which reads 1.5 b records; Theorem 7 has none, and promises none.
+                # The branch T = 1, b = n of Theorem 6, which reads 1.5 b records; Theorem 7 has none.
                 wanted = n / 1.5
         if self.batch is None and self.budget == "economical":
             wanted = n / (T + T * (T + 1) / 4)
