@@ -140,6 +140,10 @@ def test_comparison_names_who_is_behind_the_start_and_who_is_not_told_apart() ->
     worse = [(cell, {**row, "mean": 0.05} if cell["method"] == "LNC-GM" else row) for cell, row in rows]
     assert item.conclude(worse, 1e-6).outcome == "undecided"
     assert "DP-SGD (0.2) ~ PNCA-SGD (0.21) < LNC-GM (0.9), the start has 0.5 and beats LNC-GM" in found.reason
+    assert "no epsilon is certified of LNC-GM" in found.reason
+    assert "DP-SGD is the best of several settings" in found.reason
+    private = [(cell, {**row, "certified epsilon": 1.0}) for cell, row in rows]
+    assert "no epsilon is certified" not in item.conclude(private, 1e-6).reason
     point = next(p for p in found.points if p.series == "doctor visits: LNC-GM" and p.x == 1.0)
     assert (point.lower, point.upper) == pytest.approx((0.88, 0.92))
     assert found.numbers["misclassified at the minimiser, doctor visits"] == 0.1

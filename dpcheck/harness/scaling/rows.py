@@ -231,7 +231,7 @@ class Row:
             *_points(at, algorithm, name or ALGORITHM, [each["error"] / each["bound"] for each in found]),
             *(point for other, its in others.items() for point in _points(at, its, _joined(other, name))),
         ]
-        said = _sentence(table, edges, told)
+        said = _sentence(self.variable, table, edges, told)
         fields: dict[str, Any] = {
             "failure_probability": failure_probability if algorithm.drawn else 0.0,
             "numbers": {**table, **{f"slope of {other}": its.sign * its.slope for other, its in others.items()}},
@@ -323,13 +323,13 @@ def _joined(*names: str) -> str:
     return ", ".join(filter(None, names))
 
 
-def _sentence(table: Mapping[str, Any], edges: Sequence[str], told: Mapping[str, str]) -> str:
+def _sentence(variable: str, table: Mapping[str, Any], edges: Sequence[str], told: Mapping[str, str]) -> str:
     word: Word = table["word"]
     where = f" ({table['series']})" if table["series"] else ""
-    of = "log(1/delta)" if table["variable"] == "delta" else table["variable"]
+    over = f"{variable} = " if table["variable"] != variable else ""
     said = (
-        f"{word}{where}: R goes as {of}^({table['measured exponent']:.4f} ± {table['half-width']:.4f}) "
-        f"from {table['from']:.4g} to {table['to']:.4g}, where {table['stated exponent']:.4g} is stated; "
+        f"{word}{where}: R goes as {table['variable']}^({table['measured exponent']:.4f} ± {table['half-width']:.4f}) "
+        f"from {over}{table['from']:.4g} to {table['to']:.4g}, where {table['stated exponent']:.4g} is stated; "
         f"{MEANING[word]}; R/bound is {table['R/bound at the end']:.3g} at the end"
     )
     if word == "void":
