@@ -130,6 +130,8 @@ def smallest_constant_of_definition_3(context: Context) -> Verdict:
         right.append(norm(x, law.r) ** 2 + (slope * y).sum(axis=1) + (law.r - 1) * norm(y, law.r) ** 2)
         left.append(norm(x, law.r) ** 2)
         right.append(law.regularity / (law.r - 1) * dual_norm(x, p) ** 2)
+        left.append(np.array([law.regularity]))
+        right.append(np.array([float(claim(context.label).evaluate(q=p / (p - 1), d=d))]))
     return accuracy.never_violated(np.concatenate(left), np.concatenate(right), statement="Definition 3")
 
 

@@ -140,6 +140,7 @@ def corrected_exponent_is_strongly_convex(context: Context, *, case: tuple[float
 @check("lp_spaces/proc-mirror-map", kind="accuracy")
 def closed_form_inverse(context: Context) -> Verdict:
     """The closed-form gradient and its inverse undo each other, in 1,000 points of every dimension."""
+    # unbound: an identity of the map and its inverse, whatever the constant of convexity is
     found, wanted = [], []
     for p, dimension in ((1.3, 4), (1.9, 30), (1.05, 100)):
         y = context.rng(p).standard_normal((200, dimension)) + 3
@@ -290,6 +291,7 @@ def risk_in_dimension(*, d: int, curvature: float) -> Instance:
 )  # fmt: skip
 def average_in_closed_form(context: Context, *, n: int, curvature: float) -> Verdict:
     """What these rates rest on, against runs of Algorithm 3 on drawn records, epsilon = 0.9."""
+    # unbound: the engine of these rates against drawn runs, whatever the rate is
     instance = regularised(n=n, epsilon=0.9, curvature=curvature, delta=DELTA)
     return admitted(ON_THE_LINE, instance, context.scale(1000, 10_000), context)
 
@@ -314,6 +316,7 @@ def code_is_the_quoted_rate(context: Context, *, p: float) -> Verdict:
 @check("lp_spaces/thm-7", kind="symbolic")
 def weights_reach_the_square(context: Context) -> Verdict:
     """(1 + x)^T >= (n/T)^2 for x = (2/T) log_2(n/T) <= 1: because 1 + x - 2^x is concave and 0 at both ends."""
+    # unbound: an inequality inside of the proof, whatever the rate is
     x = sp.Symbol("x", positive=True)
     gap = 1 + x - 2**x
     ends = {"at 0": gap.subs(x, 0), "at 1": gap.subs(x, 1)}
