@@ -48,7 +48,9 @@ def records_of(
     bad: list[Refused] = []
     rows = []
     for id, row, said in db.execute(f"{query}{' WHERE check_id = ?' if of else ''} ORDER BY id", of):
-        if said is not None and said != checksum(row):
+        if not isinstance(row, str):
+            bad.append(Refused(f"{path}:{id}", "the file is damaged there"))
+        elif said is not None and said != checksum(row):
             bad.append(Refused(f"{path}:{id}", "its checksum does not fit: it was changed after dpcheck wrote it"))
         else:
             rows.append((f"{path}:{id}", row))
