@@ -27,7 +27,7 @@ from dpcheck.verdicts import Witness
 
 READINGS = ("as-printed", "literal", "corrected", "derived")
 GRADES: tuple[Grade, ...] = ("refuted", "slip", "proof gap")
-HOMES = ("algorithm", "bound", "derivation", "audit", "mutant")
+HOMES = ("algorithm", "bound", "derivation", "certificate", "audit", "mutant")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 import pathlib
@@ -10,33 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import collected, errors
+from checkout import ChecksOf, collected, errors
 
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent
 from dpcheck.engine.catalogue import claim
-from dpcheck.verdicts import Verdict, combine
 from dpcheck.witnesses import verify
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = collected()
 PAPER = "tsybakov/"
-
-
-def check(item: str, name: str) -> Any:
-    return CATALOGUE.checks[f"{PAPER}{item}::{name}"]
-
-
-def names_of(item: str, name: str) -> dict[str, Any]:
-    """The names that a check's function looks up: what a test breaks."""
-    found: dict[str, Any] = inspect.unwrap(check(item, name).function).__globals__
-    return found
-
-
-def run(item: str, name: str, **cell: Any) -> Verdict:
-    """One cell at the smallest size (or all cells)."""
-    found = check(item, name)
-    cells = [cell] if cell else found.cells("smoke")
-    return combine([found.measure(one, "smoke", 0) for one in cells])
+CHECKS = ChecksOf("tsybakov")
+check, names_of, run = CHECKS.check, CHECKS.names_of, CHECKS.run
 
 
 def test_no_collection_errors() -> None:
