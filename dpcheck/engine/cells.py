@@ -55,7 +55,7 @@ def compute_cell(task: CellTask, catalogue: Catalogue | None = None) -> Done:
 
     begun = time.perf_counter()
     try:
-        here = catalogue or _of_worker(task)
+        here = catalogue or catalogue_for(task)
         with catalogues.in_force(here), threadpoolctl.threadpool_limits(limits=1), quiet():
             size, check = cast(Size, task.key.size), here.checks[task.check]
             measured = encode(check.measure(check.cells(size)[task.index], size, task.key.seed))
@@ -74,7 +74,7 @@ def quiet() -> contextlib.AbstractContextManager[Any]:
     return contextlib.redirect_stdout(sys.stderr)
 
 
-def _of_worker(task: CellTask) -> Catalogue:
+def catalogue_for(task: CellTask) -> Catalogue:
     """This worker's catalogue, loaded once, and again when the task was planned from newer sources.
 
     Raises:

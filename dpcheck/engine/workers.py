@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
-from dpcheck.engine.cells import CellTask, Done, compute_cell, said, trace
+from dpcheck.engine.cells import CellTask, Done, catalogue_for, compute_cell, said, trace
 from dpcheck.errors import DpcheckError, InvalidInput
 
 Idle = Callable[[list[tuple[str, float]]], None]
@@ -120,17 +120,17 @@ class _Worker:
             late.set()
             _kill(process)
 
-        with _alarm(self._seconds, stop):
-            try:
-                pickle.dump(task, process.stdin)
-                process.stdin.flush()
+        try:
+            pickle.dump(task, process.stdin)
+            process.stdin.flush()
+            process.stdout.readline()  # its sources are loaded, which is no time of the cell
+            with _alarm(self._seconds, stop):
                 done: Done = pickle.load(process.stdout)
-            except (OSError, EOFError, pickle.UnpicklingError):
-                done = Done(
-                    task, None, time.monotonic() - begun, _ended(self._end(), self._seconds if late.is_set() else None)
-                )
-            finally:
-                self._begun = None
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            why = _ended(self._end(), self._seconds if late.is_set() else None)
+            done = Done(task, None, time.monotonic() - begun, why)
+        finally:
+            self._begun = None
         return done
 
     def close(self) -> None:
@@ -191,9 +191,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _ended(code: int, seconds: float | None) -> str:
     if seconds is not None:
-        return (
-            f"it took more than {seconds:g} s and was stopped; give more time by --timeout, or find out where it hangs"
-        )
+        return f"took more than {seconds:g} s and was stopped; give more by --timeout, or find out where it hangs"
     return f"ended the process that computed it: {_how(code)}; the other cells go on in another one"
 
 
@@ -249,6 +247,10 @@ def serve(parent: int, memory: int) -> None:
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             task = pickle.load(tasks)
+            with contextlib.suppress(Exception):  # said when the cell is computed
+                catalogue_for(task)
+            answers.write(b"begun\n")
+            answers.flush()
             pickle.dump(_computed(task), answers)
             answers.flush()
 

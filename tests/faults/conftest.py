@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from disturbed import CELLS, SUITE, Commands, Results, results
+from disturbed import CELLS, SUITE, Commands, Results, Server, results
 
 Make = Callable[..., Path]
 
@@ -16,13 +16,18 @@ def suite(project: Make) -> Path:
     return project({"audits/toy.py": SUITE})
 
 
-@pytest.fixture
-def commands(suite: Path) -> Iterator[Commands]:
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
     if not Path("/proc/self/environ").exists():
         pytest.skip("which processes are left behind is read from /proc")
-    found = Commands(suite)
+    found = Server()
     yield found
     found.close()
+
+
+@pytest.fixture
+def commands(server: Server, suite: Path) -> Commands:
+    return Commands(server, suite)
 
 
 @pytest.fixture

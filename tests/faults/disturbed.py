@@ -64,7 +64,7 @@ from dpcheck.verdicts import holds, undecided
 
 @check("toy/lem-2", kind="risk", grid={"n": list(range(36))})
 def slow(context, n):
-    time.sleep(float(os.environ.get("PAUSE", "0.01")))
+    time.sleep(float(os.environ.get("PAUSE", "0.03")))
     value = float(context.rng().random())
     return holds(f"{value}", "exact", numbers={"value": value})
 
@@ -78,11 +78,10 @@ def sampled(context, n):
 """
 
 
-class Commands:
-    """`dpcheck …` in a folder, with its own session and SIGINT ignored, as shells start background jobs."""
+class Server:
+    """The process that starts the commands."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self) -> None:
         self.mark = uuid.uuid4().hex
         self._server = subprocess.Popen(
             [sys.executable, "-c", SERVER],
@@ -97,36 +96,14 @@ class Commands:
         assert self._server.stdout is not None
         return self._server.stdout.readline().strip()
 
-    def _ask(self, *request: Any) -> int:
+    def ask(self, *request: Any) -> int:
         assert self._server.stdin is not None
         self._server.stdin.write(json.dumps(request) + "\n")
         self._server.stdin.flush()
         return int(self._line())
 
-    def start(self, *arguments: str, folder: Path | None = None, limit: int = 0) -> int:
-        """The id of a process that runs the command; `limit`: of bytes in a file."""
-        return self._ask("start", arguments, str(folder or self.folder), limit)
-
-    def wait(self, pid: int, folder: Path | None = None) -> tuple[int, str]:
-        """Its exit code, negative where a signal ended it, and what it said on stderr."""
-        code = self._ask("wait", pid)
-        return code, ((folder or self.folder) / "err").read_text()
-
-    def run(self, *arguments: str, **options: Any) -> tuple[int, str]:
-        return self.wait(self.start(*arguments, **options), options.get("folder"))
-
-    def left(self) -> list[int]:
-        """Processes that commands have left behind, given two seconds to end."""
-        until = time.monotonic() + 2
-        while (found := self._alive()) and time.monotonic() < until:
-            time.sleep(0.02)
-        return found
-
-    def left_now(self) -> list[int]:
-        """Processes of commands that are under way."""
-        return self._alive()
-
-    def _alive(self) -> list[int]:
+    def alive(self) -> list[int]:
+        """Processes of commands, and those that they started."""
         found = []
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
@@ -135,11 +112,41 @@ class Commands:
         return [pid for pid in found if pid != self._server.pid]
 
     def close(self) -> None:
-        for pid in self._alive():
+        for pid in self.alive():
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         self._server.kill()
         self._server.communicate()
+
+
+class Commands:
+    """`dpcheck …` in a folder, with its own session and SIGINT ignored, as shells start background jobs."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self._server, self.folder = server, folder
+
+    def start(self, *arguments: str, folder: Path | None = None, limit: int = 0) -> int:
+        """The id of a process that runs the command; `limit`: of bytes in a file."""
+        return self._server.ask("start", arguments, str(folder or self.folder), limit)
+
+    def wait(self, pid: int, folder: Path | None = None) -> tuple[int, str]:
+        """Its exit code, negative where a signal ended it, and what it said on stderr."""
+        code = self._server.ask("wait", pid)
+        return code, ((folder or self.folder) / "err").read_text()
+
+    def run(self, *arguments: str, **options: Any) -> tuple[int, str]:
+        return self.wait(self.start(*arguments, **options), options.get("folder"))
+
+    def under_way(self) -> list[int]:
+        """Processes of commands, and those that they started."""
+        return self._server.alive()
+
+    def left(self) -> list[int]:
+        """Processes that commands have left behind, given some seconds to end."""
+        until = time.monotonic() + 5
+        while (found := self.under_way()) and time.monotonic() < until:
+            time.sleep(0.02)
+        return found
 
 
 def cells(path: Path) -> dict[tuple[Any, ...], str]:

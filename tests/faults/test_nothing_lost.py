@@ -87,7 +87,7 @@ def test_a_signal_takes_the_workers_along(
 ) -> None:
     pid = commands.start(*WHOLE, "2")
     until(commands, 6)
-    assert len(commands.left_now()) == 3
+    assert len(commands.under_way()) == 3
     for number in signals:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
@@ -106,7 +106,7 @@ def test_a_worker_that_dies(commands: Commands, undisturbed: Results) -> None:
     """Killed from outside: its cell is named, the others go on, and the next run finishes."""
     pid = commands.start(*WHOLE, "1")
     until(commands, 4)
-    (worker,) = set(commands.left_now()) - {pid}
+    (worker,) = set(commands.under_way()) - {pid}
     os.kill(worker, signal.SIGKILL)
     code, said = commands.wait(pid)
     assert code == 3
@@ -292,8 +292,8 @@ def test_a_flipped_page(commands: Commands, undisturbed: Results) -> None:
             store.merge(path)
         saved.append(len(cells(commands.folder / "new.db")))
         assert cells(commands.folder / "new.db").items() <= undisturbed[1].items()
-    # Any one page of tables and indices: most cells survive most of them.
-    assert sorted(saved)[len(saved) // 2] == CELLS
+    assert max(saved) == CELLS  # an index
+    assert sorted(saved)[len(saved) // 4] >= CELLS - 8, saved  # the cells of one page, which are its neighbours
     code, said = commands.run(*WHOLE, "0")
     if code:
         assert "is damaged, or no store: move it away; `dpcheck merge s.db --store new.db` saves what can be" in said
