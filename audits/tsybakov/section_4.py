@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import scipy
@@ -22,13 +21,14 @@ from dpcheck.geometry import Ball, Box
 from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, losses, runtime, symbolic
 from dpcheck.harness.refutation import refuted_by, witnessed
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Sample, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Run
 from dpcheck.symbols import D
-from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
+from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
@@ -91,9 +91,11 @@ def ridge_logistic_regression_grows_quadratically(context: Context, *, ridge: fl
         left.append(stated("tsybakov/ex-logistic", lambda_=ridge) * ((w - work.population_minimiser) ** 2).sum(axis=1))
         right.append(work.excess_risk(w) + work.constants.extra["risk_tolerance"])
     worst = max(float((a / b).max()) for a, b in zip(left, right, strict=True))
-    make: Any = holds if 0.999 <= worst <= 1 else refuted if worst > 1 else differs
     reason = f"(ridge/2)|w - w*|² is at most {worst:.4g} of F - F*: nothing but the ridge along a missing feature"
-    return make(reason, "certificate", numbers={"largest ratio": worst, "diameter": float(D.subs(D, 2))})
+    numbers = {"largest ratio": worst, "diameter": float(D.subs(D, 2))}
+    if worst < 0.999:
+        return differs(reason, "certificate", numbers=numbers)
+    return judged(worst, "<=", 1.0, reason, "certificate", numbers=numbers)
 
 
 @check("tsybakov/alg-1", kind="sensitivity", grid={"d": (1, 3), "n": (1, 7)})

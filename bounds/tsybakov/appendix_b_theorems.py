@@ -166,6 +166,9 @@ thm_9 = claim(
     ),
 )
 
+LARGEST_STEP = D * n ** (-p / 2) / L
+"""The first cap of Algorithm 3's step."""
+
 thm_9_derived = thm_9.as_read(
     "tsybakov/thm-9@derived",
     "The cost of the last noise",
@@ -179,7 +182,7 @@ thm_9_derived = thm_9.as_read(
     * n ** (-p / 2 - 2)
     * (sp.sqrt(d * LOG) / epsilon) ** ((k - 1) / k)
     * sp.log(n) ** (-1 / (2 * k)),
-    assumptions=(),
+    assumptions=(sp.Le(eta, LARGEST_STEP),),
 )
 
 
@@ -187,7 +190,7 @@ thm_9_derived = thm_9.as_read(
 def noise_of_the_last_phase(proof: Proof) -> None:
     """4L_f√d σ_l log(4/β) at n_l = 1, η_l = η/n², λ_l = 1/η_l and the first cap of the step."""
     level = r_2k * (epsilon / sp.sqrt(d * LOG * sp.log(n))) ** (1 / k)
-    step = D * n ** (-p / 2) / L / n**2
+    step = proof.assumes("tsybakov/thm-9@derived", eta, LARGEST_STEP) / n**2
     deviation = proof.uses("tsybakov/alg-3", 8 * C * sp.sqrt(LOG) * eta / epsilon, {n: 1, lambda_: 1 / eta})
     cost = 4 * L * sp.sqrt(d) * sp.log(4 / beta) * deviation
     proof.argues("the printed cost of the last noise, as the distance moved is at most √d σ_l log(4/β)", "", "<=", cost)

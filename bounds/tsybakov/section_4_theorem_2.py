@@ -16,6 +16,7 @@ from ._paper import (
     LOG,
     LOGS,
     ORDERS,
+    R_0,
     TAIL,
     R_2k,
     a,
@@ -27,6 +28,8 @@ from ._paper import (
     x,
 )
 
+LEAST_GROWTH = 2 * R_0 ** (1 - theta) * a
+"""μ_0 of the reduction: at a smaller λ the first halved ball may lose every minimiser."""
 CALLS = (LIPSCHITZ_CONDITION, *ORDERS, CONFIDENCE, CALLS_STEP)
 
 NOT_FROM_ITS_FIRST_NOISE = (
@@ -62,7 +65,11 @@ thm_2_derived = thm_2.as_read(
     "2^{(θ−1)m}·2R_0^{1−θ}a, then Algorithm 4 ends with excess at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)}.",
     origin="ours",
     explicit=4 * growth(2 * a),
-    assumptions=(sp.Ge(theta, 2),),
+    assumptions=(
+        sp.Ge(theta, 2),
+        sp.Le(LEAST_GROWTH, lambda_),
+        sp.Le(lambda_, 2 ** ((theta - 1) * m) * LEAST_GROWTH),
+    ),
     probability=None,
 )
 
@@ -86,6 +93,7 @@ thm_2_every_loss = thm_2.as_read(
     origin="ours",
     explicit=4 * growth(2 * CALL),
     assumptions=(sp.Ge(theta, 2), sp.Ge(k, 2)),
+    quantity="excess risk, as corrected",
     measures="",
     probability=None,
 )
@@ -126,6 +134,8 @@ def halving_radii_in_expectation(proof: Proof) -> None:
 def halving_balls(proof: Proof) -> None:
     """Calls on halving balls: at the last one that holds the minimiser, R_{e*} <= 2(2a/λ)^{1/(θ−1)}."""
     proof.assumes("tsybakov/thm-2@derived", sp.Integer(2), theta)
+    proof.assumes("tsybakov/thm-2@derived", LEAST_GROWTH, lambda_)
+    proof.assumes("tsybakov/thm-2@derived", lambda_, 2 ** ((theta - 1) * m) * LEAST_GROWTH)
     radius = proof.argues(
         "λ >= 2^{1−θ}·2a R_{e*}^{1−θ}, for e* is the last call with μ_e <= λ",
         "R_{e*}",
