@@ -363,7 +363,7 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
                 "gone": gone,
                 "same": len(both) - len(changed),
                 "other_numbers": moved,
-            }  # fmt: skip
+            }
         )
     else:
         rows_of = [(outcome(old, c), "→", outcome(new, c), c, new[c].record.verdict.reason) for c in changed]
