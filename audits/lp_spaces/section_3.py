@@ -18,12 +18,13 @@ from dpcheck.geometry import L1Ball
 from dpcheck.geometry.norms import dual_norm, norm, regularity
 from dpcheck.harness import accuracy, domain
 from dpcheck.harness.refutation import refuted_by
+from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, proved, where_proved
 from dpcheck.laws import GeneralizedGaussian
 from dpcheck.privacy import gaussian_delta
 from dpcheck.statistics.means import refute_mean
 from dpcheck.symbols import BY_NAME, L, delta, epsilon
-from dpcheck.verdicts import Verdict, combine, consistent, differs, holds, refuted, undecided
+from dpcheck.verdicts import Verdict, combine, consistent, differs, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
 from .cases import body, largest, log_over
@@ -129,6 +130,8 @@ def smallest_constant_of_definition_3(context: Context) -> Verdict:
         right.append(norm(x, law.r) ** 2 + (slope * y).sum(axis=1) + (law.r - 1) * norm(y, law.r) ** 2)
         left.append(norm(x, law.r) ** 2)
         right.append(law.regularity / (law.r - 1) * dual_norm(x, p) ** 2)
+        left.append(np.array([law.regularity]))
+        right.append(np.array([float(claim(context.label).evaluate(q=p / (p - 1), d=d))]))
     return accuracy.never_violated(np.concatenate(left), np.concatenate(right), statement="Definition 3")
 
 
@@ -385,8 +388,10 @@ def width_of_sparse_vectors(context: Context, *, s: int) -> Verdict:
     bound = stated(context.label, b=s, d=d)
     said = f"width of {s}-sparse unit vectors in d = {d} is {mean:.4g} +- {room:.2g}, bound {bound:.4g}"
     numbers = {"mean": mean, "room": room, "bound": bound}
-    make = holds if mean + room <= bound else refuted if mean - room > bound else undecided
-    return make(said, "sampled", failure_probability=share, numbers=numbers)
+    otherwise = refuted if mean - room > bound else undecided
+    return judged(
+        mean + room, "<=", bound, said, "sampled", otherwise=otherwise, failure_probability=share, numbers=numbers
+    )
 
 
 @check("lp_spaces/proc-gg", kind="accuracy", grid={"p": (1.2, 1.6)}, expect="consistent")

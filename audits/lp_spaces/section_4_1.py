@@ -395,6 +395,7 @@ def risk_of_a_reluctant_optimiser(context: Context, *, n: int) -> Verdict:
     """Mean estimation on the l2 ball, a legal optimiser that uses up the corrected alpha: mean excess against the bound
     for every alpha and lambda.
     """
+    # unbound: judged by the bound of lp_spaces/thm-2@derived; the formula of Algorithm 1 is its noise
     work = distant(Ball(2, 0.5), 0.5)
     algorithm = ApproximateObjectivePerturbation(alpha_rule="fixed", optimizer=Pushed())
     setting = problem(work, 0.9)
@@ -468,6 +469,7 @@ def baseline_is_certified(context: Context) -> Verdict:
 @check("lp_spaces/proc-exact-objpert", kind="risk", grid={"n": by_size([10**4], [10**4, 10**6])})
 def baseline_risk(context: Context, *, n: int) -> Verdict:
     """Its excess on the l1 ball, d = 100, against stability, regulariser and noise of the derived bound."""
+    # unbound: judged by the bound of lp_spaces/thm-2@derived, with regulariser and stability
     work = linear(body("l1 ball", 100))
     algorithm, setting = ExactObjectivePerturbation(), problem(work, 0.9)
     limit, bound = (

@@ -190,6 +190,7 @@ def bias_of_the_truncation(context: Context, *, p: float, lambda_: float) -> Ver
     """The mean of a truncated gradient is off by sigma^2/lambda + beta M sigma^2/lambda^2 at most in the dual norm: in
     closed form under Student t, at points of the domain; for every law as X 1{X > l} <= X^2/l and 1{X > l} <= X^2/l^2.
     """
+    # unbound: an inequality inside of the proof, whatever the rate is
     x, t = sp.symbols("x t", positive=True)  # X = l + t
     markov = proved(
         {}, {"X 1{X > l}": sp.factor((x + t) ** 2 / x - (x + t)), "1{X > l}": sp.factor((x + t) ** 2 / x**2 - 1)}
@@ -255,12 +256,14 @@ LABELS = {"paper": "lp_spaces/alg-4", "corrected": "lp_spaces/alg-4@corrected"}
 @check("lp_spaces/alg-4", kind="accuracy", grid={"p": (1.5, 1.8), "level": (0.2, 3.0)})
 def lines_of_algorithm_4(context: Context, *, p: float, level: float) -> Verdict:
     """As printed, on the ball of the norm of the printed exponent kappa/(kappa - 1): 2 for p = 3/2, 5 for p = 9/5."""
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     return truncated_lines(context, p, level, "paper", shuffled_case(16, level, p, "paper"))
 
 
 @check("lp_spaces/alg-4@corrected", kind="accuracy", grid={"p": (1.5, 1.8), "level": (0.2, 3.0)})
 def truncated_lines_with_the_dual_exponent(context: Context, *, p: float, level: float) -> Verdict:
     """The same with the exponent (kappa + 1)/kappa and the kappa of Definition 3."""
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     return truncated_lines(context, p, level, "corrected", shuffled_case(16, level, p))
 
 
@@ -428,6 +431,7 @@ def size_from_which_it_would_leave(context: Context) -> Verdict:
     """The derived bound with the algorithm's own noise, at the largest epsilon of each n: below the excess at the start
     at n = 10^25, not at 10^24; the printed rate with constant 1 is below it at n = 10^5.
     """
+    # unbound: judged by lp_spaces/thm-10@derived; the formula of this label is its noise
     work = steep(3)
     start = float(work.excess_risk(np.zeros((1, 3)))[0])
     sizes = [10**j for j in range(5, 26)]
