@@ -61,29 +61,13 @@ def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("sphinx", reason="Sphinx is not installed; pip install 'dpcheck[docs]'")
     pytest.importorskip("myst_parser", reason="MyST is not installed; pip install 'dpcheck[docs]'")
     pytest.importorskip("furo", reason="the theme is not installed; pip install 'dpcheck[docs]'")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-d",
-        tmp_path / "kept",
-        DOCS,
-        tmp_path / "site",
-    ]
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", tmp_path / "kept", DOCS, tmp_path / "site"]
     done = subprocess.run(command, capture_output=True, text=True, env=transcripts.environment(tmp_path, ROOT))
     assert done.returncode == 0, done.stderr
     reference = (tmp_path / "site" / "reference.html").read_text(encoding="utf-8")
     import dpcheck
 
-    described = set(re.findall(r'id="dpcheck\.(?:[a-z_]+\.)*(\w+)"', reference)) | {
-        "attacks",
-        "finite_laws",
-        "scores",
-        "testing",
-    }
+    described = set(re.findall(r'id="dpcheck\.(?:[a-z_]+\.)*(\w+)"', reference)) | {"attacks", "finite_laws", "scores", "testing"}
     assert set(dpcheck.__all__) <= described
 
 
