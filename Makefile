@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard mutate mutate-sample test fast slow search lint bench bench-commands bench-auditor dev clean
+.PHONY: audit standard mutate mutate-sample test fast slow search lint docs bench bench-commands bench-auditor dev clean
 
 # The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
@@ -57,6 +57,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# docs/_build/index.html; a warning is an error.
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx -W --keep-going -q -d docs/_build/.kept docs docs/_build
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m pytest benchmarks -o python_files='bench_*.py' --benchmark-columns=min,median,rounds

@@ -132,12 +132,25 @@ class Claim:
     def evaluate(self, **parameters: Any) -> Any:
         """The bound at `parameters` (symbol name -> number or array; arrays broadcast).
 
+        A symbol of `dpcheck.symbols` that the bound does not have is no error: one point may serve several bounds.
+
         Raises:
-            InvalidInput: a symbol of the bound has no value, or an assumption fails; the message names it.
+            InvalidInput: a name is no symbol, a symbol of the bound has no value, or an assumption fails; the message
+                names it.
         """
+        names = {name.rstrip("_") for name in (*self.needs, *BY_NAME)}
+        unknown = [name for name in parameters if name.rstrip("_") not in names]
+        if unknown and self.bound is not None:
+            raise InvalidInput(
+                f"{self.label} has no symbol {', '.join(unknown)}; its symbols are {', '.join(self.needs) or 'none'}"
+            )
+        return self.at(parameters)
+
+    def at(self, point: Mapping[str, Any]) -> Any:
+        """The bound at values of which it takes those of its symbols: `evaluate` for what a whole schedule fixes."""
         if self.bound is None:
             raise InvalidInput(f"{self.label} has no symbolic bound to evaluate; see `dpcheck show {self.label}`")
-        return evaluate(self.bound, parameters, self.assumptions, self.label)
+        return evaluate(self.bound, point, self.assumptions, self.label)
 
     def local_exponent(
         self, variable: str, at: Mapping[str, float], tied: Mapping[str, sp.Expr] | None = None

@@ -45,6 +45,15 @@ def test_the_assumption_that_fails_is_named_with_its_values():
         bound.evaluate(n=5, L=1)
 
 
+def test_a_name_that_is_no_symbol_is_told_with_those_that_are():
+    bound = stated(2 * L * D / sp.sqrt(n), hidden=False)
+    with pytest.raises(InvalidInput, match=r"^toy/thm-1 has no symbol foo; its symbols are D, L, n$"):
+        bound.evaluate(foo=1)
+    with pytest.raises(InvalidInput, match="has no symbol eps, foo"):
+        bound.evaluate(n=4, L=1, D=1, eps=1, foo=1)
+    assert bound.evaluate(n=4, L=1, D=1, epsilon=1) == bound.at({"n": 4, "L": 1, "D": 1, "foo": 1}) == 1
+
+
 def test_comparison_of_claims():
     comparison = PRIVATE.compare(FREE)
     assert comparison.relation == "larger"

@@ -315,7 +315,7 @@ def _claimed(claim: Claim, values: Mapping[str, Any]) -> BoundRow:
     if guarantees.is_false(claim):
         return BoundRow(claim.label, None, f"false ({claim.grade}); see dpcheck show {claim.label}", what)
     try:
-        value = float(claim.evaluate(**values))
+        value = float(claim.at(values))
     except (InvalidInput, TypeError, ArithmeticError) as error:
         return BoundRow(claim.label, None, str(error).removeprefix(f"{claim.label} "), what)
     if not math.isfinite(value):

@@ -15,7 +15,7 @@ from dpcheck.interfaces import Algorithm, Problem
 
 def stated(label: str, **values: Any) -> float:
     """The bound of a claim at these values; its assumptions are enforced. See `Claim.evaluate` for the errors."""
-    return float(claim(label).evaluate(**values))
+    return float(claim(label).at(values))
 
 
 def unassumed(label: str, **values: Any) -> float:
