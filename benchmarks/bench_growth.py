@@ -52,7 +52,9 @@ def grown(root: Path, records: int) -> None:
     checks = max(records // 10, 10)
     (root / "pyproject.toml").write_text('[tool.dpcheck]\ncontent = ["bounds", "audits"]\n')
     (root / "bounds").mkdir()
-    (root / "bounds" / "grown.py").write_text(BOUNDS + "".join(CLAIM.format(n=n) for n in range(math.ceil(checks / 10))))
+    (root / "bounds" / "grown.py").write_text(
+        BOUNDS + "".join(CLAIM.format(n=n) for n in range(math.ceil(checks / 10)))
+    )
     (root / "audits").mkdir()
     for first in range(0, checks, A_FILE):
         each = (CHECK.format(claim=n // 10, number=n) for n in range(first, min(first + A_FILE, checks)))
