@@ -217,7 +217,10 @@ def _save(
 
 def _rates(path: str | None) -> dict[str, dict[str, float]]:
     """paper -> family -> the share that is noticed. Raises `InvalidInput`."""
-    found = {} if path is None else foreign.document(path)
+    try:
+        found = {} if path is None else foreign.document(path)
+    except InvalidInput as error:
+        raise InvalidInput(f"no rates in {path}: {error}; write {{paper: {{family: share}}}}") from error
     rows = [row for paper in found.values() for row in paper.values()] if _of_objects(found) else [None]
     if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in rows):
         raise InvalidInput(f"no rates in {path}; write {{paper: {{family: share}}}}, shares from 0 to 1")
