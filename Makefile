@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard mutate mutate-sample test fast slow search lint docs bench bench-commands bench-auditor dev clean
+.PHONY: audit standard mutate mutate-sample test fast slow search nightly lint docs bench bench-commands bench-auditor dev clean
 
 # The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
@@ -51,6 +51,10 @@ search: $(VENV)/.dev
 	@end=$$(( $$(date +%s) + $(SECONDS) )); \
 	while [ $$(date +%s) -lt $$end ]; do \
 	$(BIN)/python -m pytest -x -m hypothesis --hypothesis-profile search || exit 1; done
+
+# Runs that are killed at hundreds of moments, and whatever else takes minutes.
+nightly: $(VENV)/.dev
+	$(BIN)/python -m pytest -m nightly --nightly
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

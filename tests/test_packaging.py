@@ -8,6 +8,8 @@ import os
 import pathlib
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 
 import pytest
@@ -119,6 +121,41 @@ def test_wheel_declares_command_and_plugin(wheel):
     for requirement in fields.get_all("Requires-Dist", []):
         if requirement.startswith(heavy):
             assert "extra ==" in requirement, f"{requirement} must stay behind an extra"
+
+
+@pytest.fixture(scope="module")
+def environment(wheel, tmp_path_factory) -> pathlib.Path:
+    """A new virtual environment with the wheel; what it depends on is where the tests have it."""
+    folder = tmp_path_factory.mktemp("fresh")
+    venv.create(folder / "venv", with_pip=True)
+    python = folder / "venv" / "bin" / "python"
+    install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-index"]
+    subprocess.run([*install, wheel.filename], check=True, cwd=folder)
+    there = subprocess.run(
+        [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], capture_output=True, text=True
+    )
+    # Of a folder named like this only the modules count: no other dpcheck, which may be installed from a checkout.
+    pathlib.Path(there.stdout.strip(), "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        pytest.param(("verify", "--all"), "verified", marks=pytest.mark.nightly),
+        (("list",), "tsybakov/thm-1"),
+        (("show", "lp_spaces/thm-3"), "lp_spaces/thm-3"),
+        (("run", "l1_geometry/lem-3-2", "--size", "smoke"), "every verdict as expected"),
+    ],
+    ids=["verify --all", "list", "show", "run"],
+)
+def test_a_new_environment_runs_from_any_folder(environment, tmp_path, arguments, says):
+    command = [str(environment / "venv" / "bin" / "dpcheck"), *arguments]
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "DPCHECK_CACHE_DIR")}
+    done = subprocess.run(command, cwd=tmp_path, env={**clean, "DPCHECK_CACHE_DIR": ""}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert says in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 def test_constraints_pin_every_requirement():

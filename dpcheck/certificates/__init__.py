@@ -178,11 +178,11 @@ def written(label: str, certificates: list[dict[str, Any]]) -> str:
 
 def load(path: Path) -> Any:
     """What stands in a file, of bounded size. Raises `InvalidInput` where it is no JSON."""
-    with path.open(encoding="utf-8") as file:
-        text = file.read(2**20 + 1)
-    if len(text) > 2**20:
+    with path.open("rb") as file:
+        content = file.read(2**20 + 1)
+    if len(content) > 2**20:
         raise InvalidInput(f"{path} is larger than a megabyte, which no document of certificates is")
     try:
-        return json.loads(text)
+        return json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"{path} is no JSON: {error}") from error

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from dpcheck import foreign
 from dpcheck.cli import completion
 from dpcheck.cli.common import (
     Exit,
@@ -218,9 +218,17 @@ def _save(
 def _rates(path: str | None) -> dict[str, dict[str, float]]:
     """paper -> family -> the share that is noticed. Raises `InvalidInput`."""
     try:
-        return {} if path is None else dict(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+        found = {} if path is None else foreign.document(path)
+    except InvalidInput as error:
         raise InvalidInput(f"no rates in {path}: {error}; write {{paper: {{family: share}}}}") from error
+    rows = [row for paper in found.values() for row in paper.values()] if _of_objects(found) else [None]
+    if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in rows):
+        raise InvalidInput(f"no rates in {path}; write {{paper: {{family: share}}}}, shares from 0 to 1")
+    return cast("dict[str, dict[str, float]]", found)
+
+
+def _of_objects(found: Any) -> bool:
+    return isinstance(found, dict) and all(isinstance(each, dict) for each in found.values())
 
 
 def _below(rates: dict[str, dict[str, float]], results: list[Trial]) -> str:

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 
 @click.command("verify")
-@click.argument("witnesses", nargs=-1, required=True, metavar="FILE.json…")
+@click.argument("witnesses", nargs=-1, metavar="[FILE.json]…")
+@click.option("--all", "every", is_flag=True, help="Every witness that came with dpcheck, or with the content.")
 @click.option("--second", is_flag=True, help="Certificates by another checker too; needs dpcheck[second].")
 @root_option
 @also_option
 @json_option
 def verify_command(
-    witnesses: tuple[str, ...], second: bool, root: str | None, also: tuple[str, ...], as_json: bool
+    witnesses: tuple[str, ...], every: bool, second: bool, root: str | None, also: tuple[str, ...], as_json: bool
 ) -> None:
     """Recomputes witnesses from their parameters alone, in higher precision, and checks the claim's hypotheses there.
 
@@ -37,17 +38,27 @@ def verify_command(
     A witness of sampled counts is attested, not verified: its counts are testimony. Each is recomputed in a process of
     its own, within bounds of time and memory. Exit 1 when one is rejected, 2 when a file is no witness.
     """
-    from dpcheck.engine import own
+    from dpcheck.engine import layout, own
     from dpcheck.isolation import Isolated
 
+    if bool(witnesses) == every:
+        raise click.UsageError("give witnesses, FILE.json, or --all for every one that came with dpcheck")
+    if every:
+        found = layout.find(root)
+        witnesses = tuple(map(str, found.witnesses))
+        if not witnesses:
+            complain(f"no witness in {found.home / 'reports' / 'witnesses'}; `dpcheck report` writes them")
+            leave(Exit.NOTHING)
     claims = _Claims(root, also)
     with own.in_force(claims.own), Isolated() as child:
-        rows = [row for path in witnesses for row in _rows(path, child, claims, second)]
+        rows = []
+        for path in witnesses:
+            for row in _rows(path, child, claims, second):
+                rows.append(row)
+                if not as_json:
+                    _say(row)
     if as_json:
         echo_json({"schema_version": 1, "witnesses": rows})
-    else:
-        for row in rows:
-            _say(row)
     outcomes = {row["outcome"] for row in rows}
     if "rejected" in outcomes:
         leave(Exit.UNEXPECTED)

@@ -59,6 +59,12 @@ class Layout:
     def committed(self) -> Path:
         return self.home / "reports" / "records.jsonl"
 
+    @property
+    def witnesses(self) -> list[Path]:
+        """The witnesses that are committed beside the content, or came with it."""
+        folders = dict.fromkeys([self.home, *(folder.parent for folder in self.content)])
+        return [path for folder in folders for path in sorted((folder / "reports" / "witnesses").rglob("*.json"))]
+
 
 def find(root: Path | str | None = None, content: Sequence[Path | str] | None = None) -> Layout:
     """The layout of `root`, else of the nearest parent with a `[tool.dpcheck]` table, else of the packaged content.

@@ -13,7 +13,8 @@ from typing import Any
 import mpmath
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import HealthCheck, given, settings
+from fuzzing import often
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcheck.cli import main
@@ -29,7 +30,7 @@ from dpcheck.verdicts import Outcome, Verdict, Witness, holds, refuted
 from dpcheck.witnesses import sampled
 
 Make = Callable[..., Path]
-FUZZ = settings(derandomize=True, max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+FUZZ = often(200)
 KEY = CellKey("toy/lem-2::sampled", '{"n": 4}', "smoke", 0, "abc")
 COUNTS = {
     "right": 300, "wrong": 30, "samples": 600, "epsilon": "1.0", "delta": "0", "failure_probability": "1e-7",

@@ -8,16 +8,18 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from dpcheck.engine.mutate.mutation import CORRECT, FAMILIES, FATES, NOTICED, Trial
+from dpcheck import foreign
+from dpcheck.engine.mutate.mutation import CORRECT, FAMILIES, FATES, NOTICED, Fate, Trial
 from dpcheck.engine.mutate.resolution import Resolution
-from dpcheck.errors import StoreError
+from dpcheck.errors import InvalidInput, StoreError
 
 NAME = "mutants.jsonl"
 """Of the file, in the folder of the report."""
 UNREAD = "no check reads this bound"
 OF_TRIAL = ("operator", "said", "fate", "by", "blind", "reason")
+_NO_TEXTS = ("blind", "tried", "seconds")
 Counts = Mapping[tuple[str, str], Mapping[str, int]]
 
 
@@ -97,35 +99,47 @@ class Table:
         """Of a file; empty where there is none. Raises `StoreError` for one that is no table."""
         table = cls()
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
         except FileNotFoundError:
             return table
+        except OSError as error:
+            raise StoreError(f"cannot read {foreign.shown(path)}: {error.strerror}") from error
         for number, line in enumerate(lines, 1):
             try:
-                table._take(json.loads(line))
+                table._take(foreign.parsed(line))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise StoreError(f"{path}:{number} is no line of `dpcheck mutate --save`: {error}") from error
+                said = foreign.plain(str(error))
+                raise StoreError(f"{path}:{number} is no line of `dpcheck mutate --save`: {said}") from error
         return table
 
     def _take(self, row: Mapping[str, Any]) -> None:
         if "mutants" in row:
             family, target, paper = row["family"], row["target"], row["paper"]
             head = {"family": family, "target": target, "paper": paper}
-            self.trials[family, target] = [
+            trials = [
                 Trial.read({**head, "key": f"{family} {target} {m['operator']}: {m['said']}", **m})
                 for m in row["mutants"]
             ]
+            for trial in trials:
+                _texts(*(v for name, v in trial.plain().items() if name not in _NO_TEXTS), *trial.blind)
+            if family not in FAMILIES or not trials or any(trial.fate not in get_args(Fate) for trial in trials):
+                raise InvalidInput("no mutants, or a family or a fate that there is not")
+            self.trials[family, target] = trials
         elif "check" in row:
-            self.reads[row["check"]] = tuple(row["reads"])
+            self.reads[row["check"]] = _texts(*row["reads"])
             if row.get("idle"):
-                self.idle[row["check"]] = tuple(row["idle"])
+                self.idle[row["check"]] = _texts(*row["idle"])
         else:
             bound = {**row["bound"]}
             for name in ("up", "down"):
                 bound[name] = math.inf if bound[name] is None else float(bound[name])
-            self.resolutions[bound["label"]] = Resolution(**bound)
+            found = Resolution(**bound)
+            _texts(found.label, found.relation, found.up_by, found.down_by)
+            if not (found.up >= 1 and found.down >= 1):
+                raise InvalidInput(f"factors of {found.up:g} and {found.down:g}, which are at least 1")
+            self.resolutions[found.label] = found
         if "state" in row:
-            self.states[row["target"] if "mutants" in row else row["bound"]["label"]] = row["state"]
+            self.states[row["target"] if "mutants" in row else row["bound"]["label"]] = _texts(row["state"])[0]
 
     def text(self) -> str:
         rows: list[dict[str, Any]] = []
@@ -159,6 +173,14 @@ class Table:
 
     def _state(self, family: str, label: str) -> dict[str, str]:
         return {"state": self.states[label]} if family == "claim" and label in self.states else {}
+
+
+def _texts(*values: Any) -> tuple[str, ...]:
+    """The values, which are texts. Raises `InvalidInput` where one is none."""
+    for value in values:
+        if not isinstance(value, str):
+            raise InvalidInput(f"{foreign.shortened(value)} where a text should be")
+    return values
 
 
 def _told(name: str, trial: Trial) -> bool:
