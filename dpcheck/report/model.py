@@ -23,6 +23,7 @@ from dpcheck.harness.scaling import Pair
 from dpcheck.labels import Standing, split_label, standing
 from dpcheck.report import figures, scaling, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
+from dpcheck.report.prose import NO_PROSE, Prose
 from dpcheck.verdicts import Witness
 
 READINGS = ("as-printed", "literal", "corrected", "derived")
@@ -347,6 +348,7 @@ class PaperView:
     reference: str
     statements: tuple[StatementPage, ...]
     mutants: tuple[Trial, ...] = ()
+    prose: Prose = NO_PROSE
 
     @property
     def mutated(self) -> tuple[list[str], list[list[str]]]:
