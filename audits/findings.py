@@ -160,6 +160,7 @@ def excess_at_both_horizons(context: Context, *, n: int) -> Verdict:
     """Algorithm 3 with the dual exponent and its own noise, p = 3/2, d = 3: every run at the other T beats every run at
     the printed one.
     """
+    # unbound: runs at two horizons against each other, whatever the bound is
     work, setting, trials = huber(3), problem(huber(3), 0.9), 16
     printed, other = (
         risk.excess_risks(

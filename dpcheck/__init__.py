@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from dpcheck.engine.catalogue import algorithm, algorithms, claim, claims
     from dpcheck.errors import DpcheckError, Infeasible, InvalidInput
     from dpcheck.privacy import ZCDP, ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, TradeOff
+    from dpcheck.recorded.canaries import audit_canary_scores
+    from dpcheck.recorded.files import keep_outputs, read_outputs, record_outputs
+    from dpcheck.recorded.planning import plan_audit
+    from dpcheck.recorded.samples import audit_samples
     from dpcheck.verdicts import Outcome, Verdict, Witness
     from dpcheck.witnesses import verify
 
@@ -39,6 +43,10 @@ _HOMES = {
     "dpcheck.engine.catalogue": ("algorithm", "algorithms", "claim", "claims"),
     "dpcheck.errors": ("DpcheckError", "Infeasible", "InvalidInput"),
     "dpcheck.privacy": ("ApproxDP", "GaussianDP", "Guarantee", "PureDP", "RenyiDP", "TradeOff", "ZCDP"),
+    "dpcheck.recorded.canaries": ("audit_canary_scores",),
+    "dpcheck.recorded.files": ("keep_outputs", "read_outputs", "record_outputs"),
+    "dpcheck.recorded.planning": ("plan_audit",),
+    "dpcheck.recorded.samples": ("audit_samples",),
     "dpcheck.verdicts": ("Outcome", "Verdict", "Witness"),
     "dpcheck.witnesses": ("verify",),
 }
@@ -73,13 +81,19 @@ __all__ = [
     "algorithms",
     "attacks",
     "audit",
+    "audit_canary_scores",
     "audit_one_run",
+    "audit_samples",
     "by_size",
     "check",
     "claim",
     "claims",
     "exact_epsilon",
     "finite_laws",
+    "keep_outputs",
+    "plan_audit",
+    "read_outputs",
+    "record_outputs",
     "scores",
     "search_pair",
     "testing",

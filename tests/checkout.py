@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+import inspect
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from dpcheck import carried
+from dpcheck.checks import Check
 from dpcheck.claims import Claim
-from dpcheck.engine import collect, fetching, layout
+from dpcheck.engine import catalogue, collect, fetching, layout
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.collect import ContentFile
 from dpcheck.mutants import Seeded
+from dpcheck.verdicts import Verdict, combine
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,3 +50,25 @@ def errors() -> list[str]:
     found = collected()
     len(found.claims)  # everything
     return [str(error) for error in found.errors]
+
+
+@dataclass(frozen=True)
+class ChecksOf:
+    """The checks of a paper, for tests that break what they rest on; an item is a label without the paper."""
+
+    paper: str
+
+    def check(self, item: str, name: str) -> Check:
+        return collected().checks[f"{self.paper}/{item}::{name}"]
+
+    def names_of(self, item: str, name: str, helper: str = "") -> dict[str, Any]:
+        """The names that a check's function looks up, or those of a helper that it shares: what a test breaks."""
+        found: dict[str, Any] = inspect.unwrap(self.check(item, name).function).__globals__
+        return found[helper].__globals__ if helper else found
+
+    def run(self, item: str, name: str, **cell: Any) -> Verdict:
+        """One cell at the smallest size, or all of them."""
+        found = self.check(item, name)
+        with catalogue.in_force(collected()):
+            measured = [found.measure(one, "smoke", 0) for one in ([cell] if cell else found.cells("smoke"))]
+        return combine([each for each in measured if isinstance(each, Verdict)])

@@ -180,9 +180,11 @@ def unused_records_hide_the_loss(context: Context, *, epsilon: float) -> Verdict
     worst = max(point.value for point in points)
     numbers = {"largest epsilon over the promised one": worst, "certified given the place": spent}
     said = f"at most {worst:.6g} of epsilon = {epsilon:g} at every size and beta; {spent:.4g} given the place"
-    make = holds if worst <= 1 else refuted
     axes = ("n", "epsilon over the promised one")
-    return make(said, "certificate", numbers=numbers, points=points, axes=axes, dashed="promised", severity=worst)
+    return judged(
+        worst, "<=", 1.0, said, "certificate", numbers=numbers, points=points, axes=axes, dashed="promised",
+        severity=worst,
+    )  # fmt: skip
 
 
 def _in_the_window(n: int, epsilon: float, share: float) -> Problem:

@@ -7,6 +7,7 @@ Parameters are integers or strings of rationals ("1/3"); floats are refused. The
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from fractions import Fraction
 
 from mpmath import mp, mpf, quad, workdps
@@ -18,6 +19,7 @@ __all__ = [
     "alg_2_steps",
     "fact_gauss_max",
     "lem_3_2",
+    "lem_3_2_function",
     "lem_4_1_fixed",
     "lem_4_1_random",
     "lem_6_1_range",
@@ -85,6 +87,47 @@ def lem_3_2(m: Rational, R: Rational, T: int, grid: int) -> Violation:
             # E g^2 = (x + m)^2 + 1 is convex: largest at an end of [0, R].
             at={"T": steps, "g_2": max((x + slope) ** 2 for x in (0, width)) + 1, "L": _root((width + slope) ** 2 + 1)},
         )
+
+
+def lem_3_2_function(L: Rational, lam: Rational, points: list[list[list[Rational]]]) -> Violation:
+    """l1_geometry/lem-3-2 on R^d, h = |x|_2^2/2, exact gradients: points, slopes and values at the minimiser, at the
+    iterates and at their mean. By interpolation some convex function has these, of modulus lam.
+    """
+    steps, slope, modulus = count("T", len(points) - 2), exact("L", L), exact("lam", lam)
+    rows = [[tuple(exact("a coordinate", c, above=None) for c in part) for part in point] for point in points]
+    size = max(len(part) for point in rows for part in point)
+    x, g, values = zip(*((_padded(x, size), _padded(g, size), f) for x, g, (f,) in rows), strict=True)
+    if any(g[0]):
+        raise ValueError("the first point is the minimiser, whose slope is 0")
+    for i, j in itertools.permutations(range(steps + 2), 2):
+        way = [a - b for a, b in zip(x[j], x[i], strict=True)]
+        if values[j] < values[i] + _product(g[i], way) + modulus / 2 * _product(way, way):
+            raise ValueError(f"no function of that modulus has the points {i} and {j}")
+    for k in range(1, steps):
+        step = Fraction(2) / (modulus * (k + 1))
+        if any(b != a - step * c for a, b, c in zip(x[k], x[k + 1], g[k], strict=True)):
+            raise ValueError(f"iterate {k} is not followed by its step")
+    weights = [Fraction(2 * k, steps * (steps + 1)) for k in range(1, steps + 1)]
+    if any(_product(weights, list(column)) != last for *column, last in zip(*x[1:], strict=True)):
+        raise ValueError("the last point is not the mean weighted by k")
+    claimed = slope**2 / (modulus * (steps + 1))
+    with workdps(DIGITS):
+        return Violation(
+            claimed=real(claimed),
+            found=real(values[-1] - values[0]),
+            statement="f(average weighted by k) - f* <= L^2/(lambda (T + 1))",
+            violated=values[-1] - values[0] > claimed,
+            label="l1_geometry/lem-3-2",
+            at={"T": steps, "g_2": max(_product(each, each) for each in g[1:-1]), "L": slope},
+        )
+
+
+def _padded(row: tuple[Fraction, ...], size: int) -> tuple[Fraction, ...]:
+    return row + (Fraction(0),) * (size - len(row))
+
+
+def _product(left: Iterable[Fraction], right: Iterable[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0))
 
 
 def fact_gauss_max(d: int) -> Violation:

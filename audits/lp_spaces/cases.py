@@ -34,7 +34,7 @@ from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import Search
 from dpcheck.harness.sensitivity import Certificate
-from dpcheck.harness.symbolic import agree
+from dpcheck.harness.symbolic import agree, proved, where_proved
 from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
@@ -188,6 +188,25 @@ def bump_excess(curvature: float, epsilon: float, delta: float) -> Array:
     inside = normal_mass(low + tilt - A / 2, high + tilt + A / 2, sigma)
     outside = normal_mass(low + c, high + c, sigma)
     return np.asarray(inside - math.exp(epsilon) * outside)
+
+
+def every_bump(share: sp.Rational) -> str:
+    """Why no bump breaks (epsilon, delta) at all, whatever its place, width, area, slopes, epsilon and delta < 1.
+
+    The event of D' is carried onto that of D by an affine map x -> y that moves points by 2L at most and stretches by
+    1 + (1 - share) epsilon. So P - e^epsilon Q, an integral of (dy/dx) phi(y) - e^epsilon phi(x), gains only where
+    x^2 - y^2 > 2 share epsilon sigma_1^2, that is |y| > z sigma_1, z = share epsilon sigma_1/(2L) - L/sigma_1; the
+    chance of that is at most exp(-z^2/2), and delta is at least exp(-v) at log(2.5/delta) = log 2.5 + v.
+    """
+    v, w = sp.symbols("v w", nonnegative=True)
+    log, spent = log_over("lp_spaces/thm-1", "5/2") + v, sp.Symbol("e", positive=True)
+    variance = explicit_of("lp_spaces/alg-1").subs({L: 1, epsilon: spent, delta: sp.Rational(5, 2) * sp.exp(-log)})
+    variance = sp.simplify(sp.expand_log(variance, force=True))
+    z = share * spent * sp.sqrt(variance) / 2 - 1 / sp.sqrt(variance)
+    room = sp.expand(sp.expand(z**2 / 2) - 1 / (2 * variance) - v).subs(spent, 1 - w)  # epsilon < 1
+    start = sp.cancel(share * spent**2 * variance / 2) - 1  # of z, times what is positive
+    proof = proved({}, {"exp(-z^2/2) <= delta": sp.expand(room), "z": sp.expand(start)})
+    return where_proved(proof, "a grid; a tail bound proves every other bump, epsilon and delta")
 
 
 @dataclass(frozen=True)

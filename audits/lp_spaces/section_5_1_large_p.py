@@ -133,6 +133,7 @@ def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     """Each phase goes over its own records, in their order, from the last release, which noise takes well away from the
     average of the iterates; it averages those that it takes gradients at, and the last release is what is returned.
     """
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     work, trials, plan = huber(3), context.scale(20, 200), PhasedSGD(scale=3.0)
     schedule = plan.schedule(problem(work, 0.9), n)
     run, rows = Run[Any](schedule, trials, context.rng("run")), work.rows(context.rng("data"), trials, n)
@@ -225,5 +226,6 @@ def risk_in_dimension(*, d: int, curvature: float) -> Instance:
 )  # fmt: skip
 def passes_in_closed_form(context: Context, *, curvature: float, d: int) -> Verdict:
     """What these rates rest on, against runs of phased SGD on drawn records, n = 512 and epsilon = 0.9."""
+    # unbound: the engine of these rates against drawn runs, whatever the rate is
     instance = phased(n=512, epsilon=0.9, curvature=curvature, d=d, delta=DELTA)
     return admitted(PASSES, instance, context.scale(1000, 10_000), context)

@@ -69,6 +69,7 @@ def lines_of_batched_descent(context: Context, *, p: float, level: float) -> Ver
     """As those of Algorithm 4, without shuffling and with one noise vector for the mean of a batch; the last records,
     which fill no batch, are not read. p = 2 is the Euclidean reduction.
     """
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     kind = EuclideanHeavyTails if p == 2 else BatchedMirrorDescent
     return truncated_lines(context, p, level, "corrected", kind(p=p, steps=16, threshold=level), 4096 + 5)
 
@@ -119,6 +120,7 @@ def heavy_tailed_risk(context: Context, *, case: tuple[float, int]) -> Verdict:
 @check("lp_spaces/claim-app10-general-eps", kind="symbolic")
 def batched_privacy(context: Context) -> Verdict:
     """The variance of a batch is Lemma 3's at the sensitivity 2 (beta M + lambda)/b."""
+    # unbound: the variance of lp_spaces/proc-batched-md, whatever the rate is
     calibrated = explicit_of("lp_spaces/lem-3").subs(L, 2 * (H * D + A_) / b)
     return proved({"variance": calibrated - explicit_of("lp_spaces/proc-batched-md")})
 
@@ -203,6 +205,7 @@ def risk_in_delta(*, delta: float, chance: float) -> Instance:
 )  # fmt: skip
 def walk_on_the_line(context: Context, *, chance: float) -> Verdict:
     """What these rates rest on, against runs of the algorithm on drawn records, n = 4000: spikes seen and zeroed."""
+    # unbound: the engine of these rates against drawn runs, whatever the rate is
     return admitted(WALK, spiked(n=4000, epsilon=0.9, delta=DELTA, chance=chance), context.scale(1000, 10_000), context)
 
 

@@ -18,6 +18,7 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.harness.symbolic import proved
@@ -258,8 +259,8 @@ def printed_scales(context: Context) -> Verdict:
         (law.coefficient, eps / 4 / (2 * Delta_0)), (law.coefficient, lam * eps**2 * m**2 / (9600 * C**2)),
     ]  # fmt: skip
     off = max(abs(a / b - 1) for a, b in pairs)
-    make = holds if off < 1e-9 else refuted
-    return make(f"six scales within {off:.2g} of the printed ones", "exact", numbers={"largest difference": off})
+    said = f"six scales within {off:.2g} of the printed ones"
+    return judged(off, "<", 1e-9, said, "exact", numbers={"largest difference": off})
 
 
 def _extension_by_hand(w: Array, z: Array, C: float) -> Array:

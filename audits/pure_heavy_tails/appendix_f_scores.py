@@ -238,8 +238,10 @@ def cells_against_gibbs(context: Context, *, count: int) -> Verdict:
     bound = 2 * coefficient * steepest * width / 2
     point = Point(x=count, value=divergence, bound=bound)
     said = f"two-sided max-divergence {divergence:.4g} from the Gibbs law, {bound:.4g} by the slope of the potential"
-    make = holds if divergence <= bound else refuted
-    return make(
+    return judged(
+        divergence,
+        "<=",
+        bound,
         said,
         "exact",
         numbers={"divergence": divergence, "bound": bound},

@@ -20,6 +20,7 @@ from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, stated
 from dpcheck.harness import accuracy, risk, runtime
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Data, Objective, Problem, Schedule, Solution, Workload
@@ -324,7 +325,7 @@ def closed_form_covers_the_phases(context: Context) -> Verdict:
     if max(ratios) > 1:
         return refuted(said, "symbolic", numbers=numbers)
     # A block keeps at least a third of its records, on average half: the sum is below what it is rounded up from.
-    return (holds if min(ratios) > 0.85 else undecided)(said, "symbolic", numbers=numbers)
+    return judged(min(ratios), ">", 0.85, said, "symbolic", otherwise=undecided, numbers=numbers)
 
 
 def _total_time(n: int, J: int, power: int, growth: int) -> Fraction:

@@ -18,7 +18,7 @@ from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, sensitivity
-from dpcheck.harness.controls import APART
+from dpcheck.harness.data_free import APART
 from dpcheck.harness.replay import Case
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.symbolic import agree, proved

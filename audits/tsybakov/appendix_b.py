@@ -20,12 +20,12 @@ from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, losses, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.search import BallRecords, maximise
-from dpcheck.harness.symbolic import agree, proved
+from dpcheck.harness.symbolic import agree, norm_tail_proved, proved, where_proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import gaussian_delta
 from dpcheck.symbols import BY_NAME, epsilon, rho, theta
-from dpcheck.verdicts import Verdict
+from dpcheck.verdicts import Verdict, combine
 from dpcheck.workloads.power_well import PowerWell
 
 from .cases import LINE, told
@@ -83,7 +83,15 @@ def conversion_against_the_exact_curve(context: Context) -> Verdict:
             converted = stated("tsybakov/fact-zcdp-conversion", rho=spent, delta=d)
             left.append(gaussian_delta(math.sqrt(count) / float(scale), converted))
             right.append(d)
-    return accuracy.never_violated(left, right, statement="exact delta at the converted epsilon <= delta", drawn=False)
+    # epsilon/mu - mu/2 = sqrt(2 log(1/delta)) at mu = sqrt(2 rho): P(g > that) is at least delta(epsilon).
+    converted = claim("tsybakov/fact-zcdp-conversion").explicit
+    log, mu = sp.Symbol("l", positive=True), sp.sqrt(2 * rho)
+    place = converted.subs(BY_NAME["delta"], sp.exp(-log)) / mu - mu / 2
+    every = proved({"exp(-place^2/2) = delta": place**2 / 2 - log})
+    return accuracy.never_violated(
+        left, right, statement="exact delta at the converted epsilon <= delta", drawn=False, evidence="certificate",
+        covers=where_proved(every, "a grid; the Gaussian tail proves it for every rho and delta"),
+    )  # fmt: skip
 
 
 @check("tsybakov/fact-parallel", kind="privacy")
@@ -104,38 +112,35 @@ def disjoint_batches_cost_what_one_costs(context: Context) -> Verdict:
     )
 
 
-@check("tsybakov/fact-gauss-tail", kind="accuracy", grid={"d": (1, 2, 10, 100)}, expect="consistent")
+def _every_length() -> Verdict:
+    u = sp.Symbol("u", positive=True)
+    tail = claim("tsybakov/fact-gauss-tail").bound
+    return norm_tail_proved(tail.subs(BY_NAME["t"], BY_NAME["sigma"] * sp.sqrt(u)), u)
+
+
+@check("tsybakov/fact-gauss-tail", kind="accuracy", grid={"d": (1, 2, 10, 100)})
 def gaussian_noise_is_rarely_long(context: Context, *, d: int) -> Verdict:
-    """The chi-square tail against 2 exp(-t^2/(16 sigma^2)) on a grid of t."""
+    """The chi-square tail against 2 exp(-t^2/(16 sigma^2)) on a grid of t, and Chernoff's bound for every t and d."""
     u = np.linspace(1e-3, 200, context.scale(2000, 20_000))
     return accuracy.never_violated(
         scipy.stats.chi2.sf(d * u, d),
         [stated("tsybakov/fact-gauss-tail", t=math.sqrt(x), sigma=1.0) for x in u],
         statement="P(|xi| >= t sqrt d) <= 2 exp(-t^2/(16 sigma^2))",
         drawn=False,
+        covers=where_proved(_every_length(), "a grid; Chernoff's bound proves it for every t and d"),
     )
 
 
 @check("tsybakov/fact-gauss-tail", kind="symbolic")
 def chi_square_bound_implies_the_tail(context: Context) -> Verdict:
     """u = t^2/sigma^2 >= 16 log 2: (u - 1 - log u)/2 - u/16 is positive and increases; below, the bound is >= 1."""
-    v, d = sp.Symbol("v", nonnegative=True), sp.Symbol("d", positive=True)
-    tail, scale = claim("tsybakov/fact-gauss-tail").bound, BY_NAME["sigma"]
-    least = 16 * sp.log(2)
-    gap = (least - 1 - sp.log(least)) / 2 - least / 16
-    slope = sp.diff((d - 1 - sp.log(d)) / 2 - d / 16, d)
     level = sp.Symbol("x", positive=True)
-    return proved(
-        {
-            "the bound is 1 at u = 16 log 2": tail.subs(BY_NAME["t"], scale * sp.sqrt(least)) - 1,
-            "the bound is 2 exp(-u/16)": sp.log(tail.subs(BY_NAME["t"], scale * sp.sqrt(d))) - sp.log(2) + d / 16,
-            "slope of the exponent's gap": slope - (7 * d - 8) / (16 * d),
-            "t = 4 sigma log(4/beta) gives 2 exp(-log^2(4/beta))": (4 * level) ** 2 / 16 - level**2,
-        },
-        {
-            "gap at 16 log 2": sp.nsimplify(sp.floor(gap * 100)) / 100,
-            "slope beyond": sp.floor(7 * least - 8) + 7 * v,
-        },
+    high = claim("tsybakov/fact-gauss-tail").bound.subs(BY_NAME["t"], 4 * BY_NAME["sigma"] * level)
+    return combine(
+        [
+            _every_length(),
+            proved({"t = 4 sigma log(4/beta) gives 2 exp(-log^2(4/beta))": sp.log(high / 2) + level**2}),
+        ]
     )
 
 

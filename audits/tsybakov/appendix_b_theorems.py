@@ -151,12 +151,13 @@ def cost_of_the_last_noise(context: Context, *, n: int, d: int) -> Verdict:
     """4 L_f sqrt(d) sigma_l log(4/beta) of the corrected plan, against the explicit bound."""
     work = ProductTilt(v=np.ones(d), size=1 / (2 * math.sqrt(d)), bias=1.0, theta=2.0)
     c, beta = work.constants, 0.01
-    last = corrected().schedule(told(work), n).phases[-1]
+    first, *_, last = corrected().schedule(told(work), n).phases
     L, D = c.lipschitz(2.0), c.diameter(2.0)
     cost = 4 * L * math.sqrt(d) * last.sigma * math.log(4 / beta)
     derived = stated(
-        "tsybakov/thm-9@derived", D=D, r_2k=c.moment(4.0, 1), beta=beta, n=n, p=1, d=d, delta=1e-5, epsilon=1, k=2
-    )
+        "tsybakov/thm-9@derived", D=D, r_2k=c.moment(4.0, 1), beta=beta, n=n, p=1, d=d, delta=1e-5, epsilon=1, k=2,
+        L=L, eta=4 * first.eta,
+    )  # fmt: skip
     order = stated("tsybakov/thm-9", k=2, p=1, r_2k=c.moment(4.0, 1), R_2k=averaged_moment(c, 4.0, n), D=D, L=L, n=n)
     found = accuracy.never_violated(
         cost, derived, statement="cost of the last noise <= the explicit bound", covers="eta <= D n^(-p/2)/L_f",

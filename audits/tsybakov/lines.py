@@ -303,6 +303,12 @@ PHASES = {
     "trivial": {
         **CORRECTED, "sensitivity": "tsybakov/alg-3@trivial-movement", "sigma": "tsybakov/alg-3@trivial-sigma"
     },
+    "smallest": {**CORRECTED, "sensitivity": "tsybakov/rem-2@every-loss", "sigma": "tsybakov/thm-1@smallest"},
+    "every-loss": {
+        **CORRECTED, "sensitivity": "tsybakov/fact-sens", "sigma": "tsybakov/thm-1@corrected",
+        "eta": "tsybakov/alg-3@every-loss-eta", "weight": "tsybakov/alg-3@every-loss-weight",
+        "steps": "tsybakov/alg-3@every-loss-steps",
+    },
 }  # fmt: skip
 """Who states the settings of the phases of Algorithm 3, by reading."""
 

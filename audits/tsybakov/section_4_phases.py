@@ -64,7 +64,7 @@ settings_of_algorithm_3 = settings(
 @check(
     "tsybakov/alg-3",
     kind="accuracy",
-    grid={"reading": ("literal", "corrected", "private", "trivial"), "loss": tuple(LOSSES)},
+    grid={"reading": ("literal", "corrected", "private", "trivial", "smallest", "every-loss"), "loss": tuple(LOSSES)},
 )
 def lines_of_algorithm_3(context: Context, *, reading: str, loss: str) -> Verdict:
     """Every phase on its own batch, from the output before it, on its ball or projected; noise as the plan has it."""

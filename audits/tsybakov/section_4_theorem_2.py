@@ -99,7 +99,7 @@ def shrinking_balls_against_an_adversary(context: Context, *, theta: float) -> V
             w = answer(max(-1.0, w - radius), min(1.0, w + radius), radius * a, rng)
             radius /= 2
         left.append(float(work.excess_risk(np.array([[w]]))[0]))
-        right.append(stated("tsybakov/thm-2@derived", a=a, theta=theta, lambda_=growth))
+        right.append(stated("tsybakov/thm-2@derived", a=a, theta=theta, lambda_=growth, R_0=R_0, m=m))
     return accuracy.never_violated(
         left, right, statement="final excess <= the bound", failure_probability=context.failure_probability
     )

@@ -9,8 +9,9 @@ import math
 from dpcheck.algorithms.tsybakov import IteratedLocalised
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.harness import accuracy
+from dpcheck.harness.relations import judged
 from dpcheck.harness.scaling import Family, Instance, geometric, powers, scaling
-from dpcheck.verdicts import Point, Verdict, holds, refuted
+from dpcheck.verdicts import Point, Verdict
 
 from .cases import asked, exponents, iterated, reach, refuted_by_plan
 from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, WRONG_PARTS, grown
@@ -73,10 +74,13 @@ def exponent_of_the_iterated_guarantee(context: Context, *, theta_bar: float) ->
         floors, 1.0, statement="R_{l-1} E/2 <= the guarantee", evidence="certificate", tolerance=1e-9,
         covers="(D^2/R + R) E/2 >= R E/2 in the last call",
     )  # fmt: skip
-    make = holds if found.outcome == "holds" and abs(slopes[-1] + 0.5) < 0.05 else refuted
+    if found.outcome != "holds":
+        return found
     said = f"slopes {', '.join(f'{s:.2f}' for s in slopes)} from 2^10 to 2^512: -1/2 in the end, where -1 is claimed"
-    axes = ("log2 n", "local slope")
-    return make(said, "certificate", numbers=numbers, points=points, axes=axes, dashed="claimed slope")
+    return judged(
+        abs(slopes[-1] + 0.5), "<", 0.05, said, "certificate", numbers=numbers, points=points,
+        axes=("log2 n", "local slope"), dashed="claimed slope",
+    )  # fmt: skip
 
 
 def iterated_guarantee(log_n: float, theta_bar: float) -> float:

@@ -156,6 +156,10 @@ BETTER: dict[tuple[str, str], Sequence[tuple[str, str]]] = {
 """(figures, table) -> (at least as good, than): a8a and a9a stand for tables that are not web-like, w7a for that."""
 
 
+UNEQUAL = "DP-SGD is the best of several settings, LNC-GM and PNCA-SGD have one each"
+"""What a comparison must say beside its order."""
+
+
 def _against(rows: Rows, figures: str) -> list[str]:
     """Cells in which a method that Section 7 has at least as good as another is behind by two standard errors."""
     found = []
@@ -190,6 +194,8 @@ def compare(figures: str, variable: str) -> Callable[[Rows, float], Verdict]:
                     numbers[f"misclassified by {key}"] = float(found["wrong"])
                     numbers[f"certified epsilon of {key}"] = float(found["certified epsilon"])
                 said.append(f"{data} at {variable} = {x:g}: {_best(there)}")
+        loose = {str(cell["method"]) for cell, found in rows if not math.isfinite(float(found["certified epsilon"]))}
+        said += [f"no epsilon is certified of {method}" for method in METHODS if method in loose] + [UNEQUAL]
         against = _against(rows, figures)
         fields: dict[str, Any] = {
             "failure_probability": failure_probability,

@@ -18,11 +18,12 @@ from dpcheck.engine.statements import bound_of, stated, unassumed
 from dpcheck.harness import accuracy, domain, runtime
 from dpcheck.harness.crossing import crossing, judge_crossing
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.relations import judged
 from dpcheck.harness.scaling import Axial, Instance, admitted, powers, scaling
 from dpcheck.harness.symbolic import agree
 from dpcheck.privacy import gaussian_delta
 from dpcheck.running import Fixed, Run
-from dpcheck.verdicts import Point, Verdict, combine, differs, holds
+from dpcheck.verdicts import Point, Verdict, combine, differs
 
 from .cases import (
     DASHED,
@@ -316,10 +317,12 @@ def recursion_against_its_closed_form(context: Context) -> Verdict:
     # Rounding of C and N_i moves the recursion a little; the sums of the claim run to infinity.
     off = max(abs(r - 1) for r in ratios[1:])
     said = f"recursion over closed form between {min(ratios):.4g} and {max(ratios):.4g}"
-    make = holds if off < 0.05 else differs
     numbers = {f"ratio at n = {p.x:g}": r for p, r in zip(points, ratios, strict=True)}
     axes = ("n", "risk bound by the recursion")
-    return make(said, "exact", numbers=numbers, points=tuple(points), axes=axes, dashed="closed form")
+    return judged(
+        off, "<", 0.05, said, "exact", otherwise=differs, numbers=numbers, points=tuple(points), axes=axes,
+        dashed="closed form",
+    )  # fmt: skip
 
 
 @check("user_level/thm-b1@derived", kind="symbolic")

@@ -95,7 +95,8 @@ alg_3_batch = alg_3.as_read(
 alg_3_approximate_batch = alg_3.as_read(
     "l1_geometry/alg-3@approximate-batch",
     "Algorithm 3, b of Theorem 7",
-    "b = n/log²n, and where β is too small for that, T = 1 with b = 2n/3, which reads n records; a multiple of 2^T.",
+    "b = n/log²n, a multiple of 2^T. Of a β below its window Theorem 7 says nothing; there T = 1 with b = 2n/3, as "
+    "Theorem 6 has it, and no privacy is promised.",
     quantity="batch of a root",
     explicit=printed_batch(SHUFFLED),
     about=("l1_geometry/alg-3",),

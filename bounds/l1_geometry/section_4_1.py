@@ -83,6 +83,49 @@ thm_6_corrected = thm_6.as_read(
 )
 
 
+VARIANCE = sp.sqrt(2) * D * sp.sqrt(16 * D**2 * H**2 + L**2) * sp.sqrt(sp.log(2 * d)) / sp.sqrt(b)
+PHASES_BEST = sp.sqrt(3 * b * epsilon * H * D / (10 * L * H_M))
+"""2^T at which curvature and selections cost the same under twice the noise."""
+thm_6_private = thm_6.as_read(
+    "l1_geometry/thm-6@private",
+    "Theorem 6 corrected, for every allocation",
+    "With λ_{t,s} = 4LD2^t/(bε), for every allocation of the records and every ε > 0, Algorithm 3 is ε-DP, and with "
+    "2^T within a factor √2 of √(3bεβD/(10L(1 + log m))), in [2, b], its excess risk is at most D√(2 log(2d)(L² + "
+    "16β²D²)/b) + √(108βLD³(1 + log m)/(5bε)), from b(T + T(T+1)/4) records.",
+    origin="ours",
+    explicit=ESTIMATE + sp.sqrt(sp.Rational(108, 5) * H * L * D**3 * H_M / (b * epsilon)),
+    assumptions=(sp.Ge(T, 1), sp.Le(2**T, b)),
+    quantity="excess risk, as corrected",
+    measures="",
+)
+
+
+@derivation("l1_geometry/thm-6@private")
+def twice_the_noise_at_the_best_depth(proof: Proof) -> None:
+    """The bound of Theorem 6 with λ doubled, at the power of two next to the depth that balances its last two terms."""
+    proof.assumes("l1_geometry/thm-6@private", 2**T, b)
+    spent = proof.uses("l1_geometry/alg-3@corrected", epsilon)
+    proof.equal("as it is ε-DP for every allocation", spent, epsilon)
+    noise = proof.uses("l1_geometry/alg-3@corrected-noise", 4 * L * D * 2**T / (b * epsilon), {index: T})
+    gap = proof.argues("the winner's gap is at most λ(1 + log m)", "gap", "<=", noise * H_M)
+    curvature = proof.argues(
+        "the squared steps add up to less than 1.2/2^T", "curvature", "<=", sp.Rational(6, 5) * H * D**2 / 2**T
+    )
+    variance = proof.uses("l1_geometry/lem-4-2", VARIANCE / D)
+    deep = (gap + curvature).subs(2**T, X)
+    balanced = proof.equal(
+        "both are equal at 2^T = √(3bεβD/(10L(1 + log m)))", lambda: gap.subs(2**T, PHASES_BEST),
+        curvature.subs(2**T, PHASES_BEST),
+    )  # fmt: skip
+    for off in (sp.sqrt(2), 1 / sp.sqrt(2)):
+        most = proof.equal(
+            "and a factor √2 away", lambda off=off: deep.subs(X, off * PHASES_BEST), sp.Rational(3, 2) * sp.sqrt(2)
+            * balanced,
+        )  # fmt: skip
+    proof.argues("the sum is convex in 2^T, so it is no larger in between")
+    proof.concludes("l1_geometry/thm-6@private", D * variance + most)
+
+
 thm_6_summed = thm_6.as_read(
     "l1_geometry/thm-6@summed",
     "Risk of Algorithm 3, leaf by leaf",
@@ -106,9 +149,6 @@ def leaf_by_leaf(proof: Proof) -> None:
         "selections": harmonic * sp.Sum(weight_at[index] * noise_at[index], (index, 1, last)),
     }
     proof.concludes("l1_geometry/thm-6@summed", proof.master("excess risk", terms))
-
-
-VARIANCE = sp.sqrt(2) * D * sp.sqrt(16 * D**2 * H**2 + L**2) * sp.sqrt(sp.log(2 * d)) / sp.sqrt(b)
 
 
 def tree(

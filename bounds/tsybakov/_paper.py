@@ -21,7 +21,7 @@ PAPER = Paper(
 )
 
 claim = PAPER.claim
-R_2k, a, bias, c, epsilon_0, theta_bar = positive("R_2k a bias c epsilon_0 theta_bar")
+R_0, R_2k, a, bias, c, epsilon_0, theta_bar = positive("R_0 R_2k a bias c epsilon_0 theta_bar")
 x, ell, E, Delta = positive("x ell E Delta")
 """Of the derivations: one more than θ or k is x, ℓ is log(1/δ), E what a call costs per unit of its distance Δ."""
 LOG = sp.log(1 / delta)

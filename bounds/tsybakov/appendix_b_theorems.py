@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, D, L, T, beta, d, epsilon, eta, k, lambda_, n, p, r_2, r_2k, r_k
+from dpcheck.symbols import C, D, L, T, beta, d, epsilon, eta, k, kappa, lambda_, n, p, r_2, r_2k, r_k, sigma
 
 from ._paper import CONFIDENCE, CONVEX_LOG, LIPSCHITZ_CONDITION, LOG, ORDERS, PHASES_STEP, R_2k, a, bias, claim, x
 
@@ -48,6 +48,51 @@ thm_8_sharp = thm_8.as_read(
     + bias**2 / lambda_**2,
     assumptions=(sp.Le(eta * lambda_, 1),),
 )
+
+thm_8_noisy = thm_8.as_read(
+    "tsybakov/thm-8@noisy",
+    "Theorem 8 without the diameter, with noise on every step",
+    "For ηλ <= 1 and noise of deviation σ on every clipped mean: E‖w_T − ŵ‖² <= (1 − ηλ)^T r̂^(2)/λ² + "
+    "η(4r̂^(2) + dσ²)/λ + B̂²/λ², for convex losses, smooth or not, over any closed convex set, bounded or not.",
+    origin="ours",
+    explicit=(1 - eta * lambda_) ** T * r_2**2 / lambda_**2
+    + eta * (4 * r_2**2 + d * sigma**2) / lambda_
+    + bias**2 / lambda_**2,
+    assumptions=(sp.Le(eta * lambda_, 1),),
+)
+
+
+@derivation("tsybakov/thm-8@noisy")
+def recursion_from_the_minimiser(proof: Proof) -> None:
+    """A step is compared with the same step from ŵ, which stays there; so the regulariser contracts and adds nothing.
+
+    Of δ = w − ŵ, the clipped mean c and the mean gradient ĝ at ŵ, ŵ = Π((1 − ηλ)ŵ + ηλw_0 − ηĝ), so that ‖δ⁺‖ <=
+    ‖(1 − ηλ)δ − η(c − ĝ)‖; c is b plus a gradient at w, and gradients of convex functions are monotone.
+    """
+    proof.assumes("tsybakov/thm-8@noisy", eta * lambda_, sp.S.One)
+    length = sp.Symbol("delta_t", positive=True)
+    kept = {kappa: 1 / (1 + a)}
+    proof.argues("‖c − ĝ‖² <= 2‖c‖² + 2‖ĝ‖², each square at most r̂^(2)", "‖c − ĝ‖²", "<=", 4 * r_2**2)
+    proof.argues("−2η(1 − ηλ)<δ, c − ĝ> <= 2η(1 − ηλ)‖δ‖B̂ by monotony, and noise is centred")
+    proof.at_most(
+        "2ηB̂‖δ‖ <= ηλ‖δ‖² + ηB̂²/λ",
+        lambda: 2 * eta * length * bias,
+        eta * lambda_ * length**2 + eta * bias**2 / lambda_,
+    )
+    proof.equal(
+        "(1 − ηλ)² of the square and ηλ(1 − ηλ) of Young's inequality", lambda: (1 - kappa) ** 2 + kappa * (1 - kappa),
+        1 - kappa, kept,
+    )  # fmt: skip
+    most = eta * bias**2 / lambda_
+    proof.at_most("the bias is multiplied by 1 − ηλ", lambda: (1 - kappa) * most, most, kept)
+    added = most + eta**2 * (4 * r_2**2 + d * sigma**2)
+    rest = proof.equal(
+        "over 1 − (1 − ηλ) = ηλ, the sum of the geometric series",
+        lambda: added / (eta * lambda_),
+        bias**2 / lambda_**2 + eta * (4 * r_2**2 + d * sigma**2) / lambda_,
+    )
+    reach = proof.argues("λ‖ŵ − w_0‖² <= <ĝ, w_0 − ŵ>, as ŵ is the minimiser", "‖w_0 − ŵ‖²", "<=", r_2**2 / lambda_**2)
+    proof.concludes("tsybakov/thm-8@noisy", (1 - eta * lambda_) ** T * reach + rest)
 
 
 @derivation("tsybakov/thm-8@sharp", also=("tsybakov/thm-8@derived",))
@@ -121,6 +166,9 @@ thm_9 = claim(
     ),
 )
 
+LARGEST_STEP = D * n ** (-p / 2) / L
+"""The first cap of Algorithm 3's step."""
+
 thm_9_derived = thm_9.as_read(
     "tsybakov/thm-9@derived",
     "The cost of the last noise",
@@ -134,7 +182,7 @@ thm_9_derived = thm_9.as_read(
     * n ** (-p / 2 - 2)
     * (sp.sqrt(d * LOG) / epsilon) ** ((k - 1) / k)
     * sp.log(n) ** (-1 / (2 * k)),
-    assumptions=(),
+    assumptions=(sp.Le(eta, LARGEST_STEP),),
 )
 
 
@@ -142,7 +190,7 @@ thm_9_derived = thm_9.as_read(
 def noise_of_the_last_phase(proof: Proof) -> None:
     """4L_f√d σ_l log(4/β) at n_l = 1, η_l = η/n², λ_l = 1/η_l and the first cap of the step."""
     level = r_2k * (epsilon / sp.sqrt(d * LOG * sp.log(n))) ** (1 / k)
-    step = D * n ** (-p / 2) / L / n**2
+    step = proof.assumes("tsybakov/thm-9@derived", eta, LARGEST_STEP) / n**2
     deviation = proof.uses("tsybakov/alg-3", 8 * C * sp.sqrt(LOG) * eta / epsilon, {n: 1, lambda_: 1 / eta})
     cost = 4 * L * sp.sqrt(d) * sp.log(4 / beta) * deviation
     proof.argues("the printed cost of the last noise, as the distance moved is at most √d σ_l log(4/β)", "", "<=", cost)

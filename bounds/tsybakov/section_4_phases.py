@@ -160,6 +160,30 @@ alg_3_gradients = alg_3_records.as_read(
     explicit=sp.Sum(_n[index] * _T[index], (index, 1, last)),
 )
 
+alg_3_every_loss_weight = alg_3_corrected_lambda.as_read(
+    "tsybakov/alg-3@every-loss-weight",
+    "Algorithm 3 for every loss, weights",
+    "λ_i = 8^i (R̃/D)(1/√n + 10τ_p) of `thm-1@every-loss`.",
+    origin="ours",
+    explicit=8**index * R_2k / D * (1 / sp.sqrt(n) + 10 * PER_RECORD ** ((k - 1) / k)),
+)
+
+alg_3_every_loss_eta = alg_3_corrected_eta.as_read(
+    "tsybakov/alg-3@every-loss-eta",
+    "Algorithm 3 for every loss, step sizes",
+    "1/(nλ_i) of `thm-1@every-loss`.",
+    origin="ours",
+    explicit=1 / (n * _lambda[index]),
+)
+
+alg_3_every_loss_steps = alg_3_steps.as_read(
+    "tsybakov/alg-3@every-loss-steps",
+    "Algorithm 3 for every loss, numbers of steps",
+    "(1/(λ_iη_i)) log_2(1/(λ_iη_i)), which is n log_2 n at the steps of `thm-1@every-loss`.",
+    origin="ours",
+    explicit=_inverse * sp.log(_inverse, 2),
+)
+
 alg_3_trivial_movement = alg_3_records.as_read(
     "tsybakov/alg-3@trivial-movement",
     "Algorithm 3 with noise for its reach, sensitivity",

@@ -6,7 +6,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import L, beta, d, epsilon, k, lambda_, n, theta
+from dpcheck.symbols import D, L, beta, d, epsilon, k, lambda_, m, n, theta
 
 from ._paper import (
     CALLS_STEP,
@@ -16,6 +16,7 @@ from ._paper import (
     LOG,
     LOGS,
     ORDERS,
+    R_0,
     TAIL,
     R_2k,
     a,
@@ -27,6 +28,8 @@ from ._paper import (
     x,
 )
 
+LEAST_GROWTH = 2 * R_0 ** (1 - theta) * a
+"""μ_0 of the reduction: at a smaller λ the first halved ball may lose every minimiser."""
 CALLS = (LIPSCHITZ_CONDITION, *ORDERS, CONFIDENCE, CALLS_STEP)
 
 NOT_FROM_ITS_FIRST_NOISE = (
@@ -62,7 +65,11 @@ thm_2_derived = thm_2.as_read(
     "2^{(θ−1)m}·2R_0^{1−θ}a, then Algorithm 4 ends with excess at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)}.",
     origin="ours",
     explicit=4 * growth(2 * a),
-    assumptions=(sp.Ge(theta, 2),),
+    assumptions=(
+        sp.Ge(theta, 2),
+        sp.Le(LEAST_GROWTH, lambda_),
+        sp.Le(lambda_, 2 ** ((theta - 1) * m) * LEAST_GROWTH),
+    ),
     probability=None,
 )
 
@@ -74,11 +81,61 @@ thm_2_phases = thm_2.as_read(
     assumptions=(),
 )
 
+CALL = R_2k * (11 * sp.sqrt(m / n) + 77 * (m * sp.sqrt(d * LOG * sp.log(n)) / (epsilon * n)) ** ((k - 1) / k))
+"""What a call of `thm-1@every-loss` on n/m records costs at most per unit of its radius."""
+thm_2_every_loss = thm_2.as_read(
+    "tsybakov/thm-2@every-loss",
+    "Theorem 2 corrected, for every convex loss and dimension",
+    "m calls of `thm-1@every-loss` on n/m fresh records each, from one output to the next, with R_{e−1} = 2^{1−e}D for "
+    "its D and on all of W, no ball and no knowledge of θ and λ: it is (ε, δ)-DP, and with θ >= 2 and a the error of a "
+    "call per unit of radius, the expected excess is at most 4(2a)^{θ/(θ−1)}λ^{−1/(θ−1)} for 2D^{1−θ}a <= λ <= "
+    "2^{(θ−1)m}·2D^{1−θ}a.",
+    origin="ours",
+    explicit=4 * growth(2 * CALL),
+    assumptions=(sp.Ge(theta, 2), sp.Ge(k, 2)),
+    quantity="excess risk, as corrected",
+    measures="",
+    probability=None,
+)
+
+
+@derivation("tsybakov/thm-2@every-loss")
+def halving_radii_in_expectation(proof: Proof) -> None:
+    """A start within R_{e−1} of the nearest minimiser in mean square, not surely, is all that a call needs; so no ball.
+
+    The output of call e is that far from the nearest minimiser of the next by the noise condition and by Jensen's
+    inequality for θ >= 2. From e* on, the last call with μ_e <= λ, a call is held against its own start.
+    """
+    proof.assumes("tsybakov/thm-2@every-loss", sp.Integer(2), theta)
+    radius, call = sp.symbols("R_{e} a", positive=True)
+    proof.uses("tsybakov/thm-1@every-loss", D * CALL.subs(sp.log(n), sp.log(n / m)), {n: n / m})
+    proof.argues("log(n/m) <= log n, and moments of n/m records are R̃'s", "", "<=", CALL)
+    least = proof.equal(
+        "E‖w_e − w*‖^θ <= R_{e−1}a/λ = 2R_ea/λ is R_e^θ at λ = μ_e", lambda: 2 * radius * call / radius**theta,
+        2 * call * radius ** (1 - theta), {theta: 1 + x},
+    )  # fmt: skip
+    proof.equal(
+        "μ_{e+1} = 2^{θ−1}μ_e", lambda: least.subs(radius, radius / 2), 2 ** (theta - 1) * least, {theta: 1 + x}
+    )
+    last = proof.argues("μ_{e*+1} > λ", "R_{e*}", "<=", 2 * (2 * call / lambda_) ** (1 / (theta - 1)))
+    proof.equal(
+        "there μ_{e*} = 2^{1−θ}λ", lambda: 2 * call * last ** (1 - theta), 2 ** (1 - theta) * lambda_, {theta: 1 + x}
+    )
+    i = sp.Symbol("i", integer=True, positive=True)
+    later = proof.equal(
+        "calls after e*, each against its own start", lambda: sp.Sum(2 * radius * call / 2**i, (i, 1, sp.oo)),
+        2 * radius * call,
+    )  # fmt: skip
+    excess = (2 * radius * call + later).subs(radius, last)
+    proof.concludes("tsybakov/thm-2@every-loss", excess.subs(call, CALL), where={theta: 1 + x})
+
 
 @derivation("tsybakov/thm-2@derived", FREE, also=("tsybakov/thm-2@phases",))
 def halving_balls(proof: Proof) -> None:
     """Calls on halving balls: at the last one that holds the minimiser, R_{e*} <= 2(2a/λ)^{1/(θ−1)}."""
     proof.assumes("tsybakov/thm-2@derived", sp.Integer(2), theta)
+    proof.assumes("tsybakov/thm-2@derived", LEAST_GROWTH, lambda_)
+    proof.assumes("tsybakov/thm-2@derived", lambda_, 2 ** ((theta - 1) * m) * LEAST_GROWTH)
     radius = proof.argues(
         "λ >= 2^{1−θ}·2a R_{e*}^{1−θ}, for e* is the last call with μ_e <= λ",
         "R_{e*}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, R, beta, d, epsilon, k, n, theta
+from dpcheck.symbols import D, R, beta, d, epsilon, k, lambda_, m, n, theta
 
 from ._paper import (
     FREE,
@@ -23,7 +23,7 @@ from ._paper import (
     x,
 )
 from .section_4_calls import LOG_2
-from .section_4_theorem_2 import CALLS, NOT_FROM_ITS_FIRST_NOISE
+from .section_4_theorem_2 import CALL, CALLS, NOT_FROM_ITS_FIRST_NOISE
 
 thm_3 = claim(
     "tsybakov/thm-3",
@@ -90,6 +90,46 @@ thm_3_convex = thm_3.as_read(
     assumptions=(),
     probability=None,
 )
+
+thm_3_every_loss = thm_3.as_read(
+    "tsybakov/thm-3@every-loss",
+    "Theorem 3 corrected, for every θ > 1, convex loss and dimension",
+    "The algorithm of `thm-2@every-loss`, which knows neither θ nor λ: for every θ > 1 its excess is at most "
+    "4(2a')^{θ/(θ−1)}λ^{−1/(θ−1)} with probability 1 − β, a' = am/β and a the error of a call per unit of radius, for "
+    "2D^{1−θ}a' <= λ <= 2^{(θ−1)m}·2D^{1−θ}a'.",
+    origin="ours",
+    explicit=4 * growth(2 * CALL * m / beta),
+    assumptions=(sp.Gt(theta, 1), sp.Ge(k, 2)),
+    quantity="excess risk, as corrected",
+    measures="",
+)
+
+
+@derivation("tsybakov/thm-3@every-loss")
+def halving_radii_by_markov(proof: Proof) -> None:
+    """Given a start within R_{e−1} of a minimiser, Markov's inequality for one call, at β/m; the rest adds up in mean.
+
+    For θ < 2 a mean of ‖·‖^θ bounds no mean square, so the distances are kept surely, on an event; the batches are
+    disjoint, and a call's guarantee holds given the start.
+    """
+    proof.assumes("tsybakov/thm-3@every-loss", sp.S.One, theta)
+    radius, call = sp.symbols("R_{e} a", positive=True)
+    in_mean = proof.uses("tsybakov/thm-2@every-loss", 4 * growth(2 * CALL))
+    raised = call * m / beta
+    missed = proof.equal(
+        "m calls, each of which misses m/β times its mean with probability β/m at most", lambda: m * (beta / m), beta
+    )
+    proof.argues("so all balls hold with probability", "", ">=", 1 - missed)
+    last = proof.argues("with a' for a, μ_{e*+1} > λ", "R_{e*}", "<=", 2 * (2 * raised / lambda_) ** (1 / (theta - 1)))
+    mean = proof.argues("on that event call e* and all later ones have the mean", "", "<=", 4 * radius * call)
+    excess = proof.equal(
+        "m/β times that", lambda: mean * m / beta, 4 * radius * raised
+    )  # fmt: skip
+    proof.equal(
+        "which is the bound in mean at a'", lambda: excess.subs(radius, last).subs(call, CALL),
+        in_mean.subs(R_2k, R_2k * m / beta), {theta: 1 + x},
+    )  # fmt: skip
+    proof.concludes("tsybakov/thm-3@every-loss", excess.subs(radius, last).subs(call, CALL), where={theta: 1 + x})
 
 
 @derivation("tsybakov/thm-3@convex", FREE)

@@ -6,7 +6,27 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import C, D, H, R, T, b, d, delta, epsilon, gamma, index, k, m, n, r_k, sigma, theta
+from dpcheck.symbols import (
+    C,
+    D,
+    H,
+    R,
+    T,
+    b,
+    beta,
+    d,
+    delta,
+    epsilon,
+    gamma,
+    index,
+    k,
+    lambda_,
+    m,
+    n,
+    r_k,
+    sigma,
+    theta,
+)  # fmt: skip
 
 from ._paper import FREE, LOG, LOGS, SHUFFLED_RANGE, Delta, E, claim, ell, epsilon_0, growth, settled, tau, theta_bar, x
 
@@ -349,6 +369,48 @@ thm_7_convex = thm_7.as_read(
     order=WITH_LOG,
     assumptions=(),
 )
+
+PER_RADIUS = sp.sympify(thm_6_derived.explicit).subs(D, 2 * D) / D
+"""What a call on a ball of radius D costs at most per unit of its radius."""
+thm_7_halving = thm_7.as_read(
+    "tsybakov/thm-7@halving",
+    "Theorem 7 corrected",
+    "m calls of Algorithm 6 on n fresh records each, call e on W ∩ B(w_{e−1}, R_{e−1}) from w_{e−1}, R_{e−1} = "
+    "2^{1−e}D, with weights 2/(t+1), γ of `thm-6@derived` at the diameter 2R_{e−1}, and noise of `alg-6@plain`, or "
+    "shuffled as in `alg-6@shuffle-delta`, is (ε, δ)-DP. For every θ > 1 its excess is at most "
+    "4(2a')^{θ/(θ−1)}λ^{−1/(θ−1)} with probability 1 − β, a' = am/β and a the bound of `thm-6@derived` at 2D over D, "
+    "for 2D^{1−θ}a' <= λ <= 2^{(θ−1)m}·2D^{1−θ}a'.",
+    origin="ours",
+    explicit=4 * growth(2 * PER_RADIUS * m / beta),
+    assumptions=(sp.Ge(k, 2), sp.Gt(theta, 1)),
+    probability=1 - beta,
+    quantity="excess risk, as corrected",
+    measures="",
+)
+
+
+@derivation("tsybakov/thm-7@halving")
+def calls_on_halving_balls(proof: Proof) -> None:
+    """As `thm-3@every-loss`; the bias of clipping costs Algorithm 6 the diameter of its domain, so balls halve."""
+    proof.assumes("tsybakov/thm-7@halving", sp.S.One, theta)
+    proof.assumes("tsybakov/thm-7@halving", sp.Integer(2), k)
+    radius, call, zeta = sp.symbols("R_{e} a z", positive=True)
+    on_ball = proof.uses("tsybakov/thm-6@derived", thm_6_derived.explicit.subs(D, 2 * radius), {D: 2 * radius})
+    proof.at_most(
+        "per unit of radius it is largest on the first ball", sp.expand(on_ball / radius), sp.expand(PER_RADIUS),
+        {radius: D / (1 + zeta)},
+    )  # fmt: skip
+    raised = call * m / beta
+    least = proof.equal(
+        "2R_ea'/λ, Markov's bound on ‖w_e − w*‖^θ, is R_e^θ at λ = μ_e", lambda: 2 * radius * raised / radius**theta,
+        2 * raised * radius ** (1 - theta), {theta: 1 + x},
+    )  # fmt: skip
+    last = proof.argues("μ_{e*+1} > λ", "R_{e*}", "<=", 2 * (2 * raised / lambda_) ** (1 / (theta - 1)))
+    proof.equal("there μ_{e*} = 2^{1−θ}λ", lambda: least.subs(radius, last), 2 ** (1 - theta) * lambda_, {theta: 1 + x})
+    mean = proof.argues("on that event call e* and all later ones, each against its own start, have the mean", "", "<=",
+                        4 * radius * call)  # fmt: skip
+    excess = proof.equal("m/β times that, with probability 1 − β in all", lambda: mean * m / beta, 4 * radius * raised)
+    proof.concludes("tsybakov/thm-7@halving", excess.subs(radius, last).subs(call, PER_RADIUS), where={theta: 1 + x})
 
 
 @derivation("tsybakov/thm-7@convex", Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1]))

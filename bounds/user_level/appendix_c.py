@@ -20,6 +20,7 @@ from ._paper import (
     SHARE,
     K,
     N,
+    V,
     claim,
     s,
 )
@@ -232,6 +233,8 @@ PHASES = sp.Rational(342) * 2**p * tau**2 / lambda_
 """342 · 2^p τ²/λ: what the inexactness of one phase costs the next."""
 LOG_SIGMA = sp.log(n * d * sp.exp(epsilon) / delta)
 NOISE = 1000 * LOG_SIGMA / (epsilon * SHARE)
+_U = sp.Symbol("u", positive=True)
+"""2^i."""
 thm_c3_derived = thm_c3.as_read(
     "user_level/thm-c3@derived",
     "Risk of Algorithm 3 with constants",
@@ -262,6 +265,47 @@ thm_c3_summed = thm_c3.as_read(
     explicit=sp.Min(L * D, ACCELERATED + L * D * BAD_STEPS),
     assumptions=(),
 )
+
+
+@derivation("user_level/thm-c3@derived")
+def geometric_phases(proof: Proof) -> None:
+    """Stability and regulariser of every phase, the distance that the one before leaves, and the last distance.
+
+    λ_i = λu^p and n_i = (1 − 2^{−q})n/u^q at u = 2^i; sums over i are geometric, with the ratios 2^{q−p} and 2^{2q−p}.
+    """
+    size, y, weight, users = (*sp.symbols("z y", positive=True), lambda_ * _U**p, SHARE * n / _U**q)
+    proof.equal("S = y/(1 − y) solves S = y(1 + S)", lambda: y * (1 + y / (1 - y)), y / (1 - y))
+    sums = {ratio: 1 / (2 ** (-ratio) - 1) for ratio in (q - p, 2 * q - p)}
+    for ratio, total in sums.items():
+        proof.equal("at its ratio", lambda ratio=ratio: 2**ratio / (1 - 2**ratio), total, {p: 2 * q + size})
+    both = proof.uses("user_level/fact-eq-15@derived", 2 * L**2 / (weight * users * m) + weight * D**2 / 2,
+                      {lambda_: weight, N: users})  # fmt: skip
+    fresh = proof.equal(
+        "its first part, in units of u^{q−p}",
+        lambda: both.subs(D, 0) * _U ** (p - q),
+        2 * L**2 / (lambda_ * SHARE * n * m),
+    )
+    first = proof.equal(
+        "its second at i = 1, y = x_1*", lambda: weight.subs(_U, 2) * D**2 / 2, lambda_ * 2**p * D**2 / 2
+    )
+    deviation = proof.uses("user_level/alg-2", 1000 * tau * sp.sqrt(T) * LOG_SIGMA / (epsilon * users), {N: users})
+    noise = proof.equal(
+        "dσ_i²/T_i, in units of u^{2q}", lambda: d * deviation**2 / T / _U ** (2 * q), d * (NOISE * tau / n) ** 2
+    )
+    batch = proof.argues("K_iT_i >= n_i, and the mean of K_i gradients within τ", "τ²/(K_iT_i)", "<=", tau**2 / users)
+    left = proof.uses("user_level/fact-eq-17@derived", 684 * V**2 / (weight**2 * T), {lambda_: weight})
+    cost = proof.equal(
+        "2^pλ_i/2 times A_i, per V_i²/T_i and in units of u^{−p}",
+        lambda: 2**p * weight / 2 * left * T / V**2 * _U**p, 342 * 2**p / lambda_,
+    )  # fmt: skip
+    phases = fresh * sums[q - p] + first + cost * (noise * sums[2 * q - p] + batch / _U**q * sums[q - p])
+    root = proof.argues(
+        "L√A_l with the root of a sum at most the sum of roots, u^{−p} < (2/n)^p and u^q <= n^q", "L√A_l", "<=",
+        L * sp.sqrt(684) / lambda_ * (2 / n) ** p * tau
+        * (sp.sqrt(d) * NOISE / n * n**q + n ** (q / 2) / sp.sqrt(SHARE * n)),
+    )  # fmt: skip
+    proof.assumes("user_level/thm-c3@derived", 2 * q, p)
+    proof.concludes("user_level/thm-c3@derived", phases + root)
 
 
 @derivation("user_level/thm-c3", LEGAL)

@@ -82,6 +82,10 @@ def little_sampled_gaussian(shift: float, size: int, rows: int, count: int, delt
     posterior mean of K lies between `low` and `high`, near rate = size/rows: a use loses at most a normal variable of
     deviation `middle` shift and `rest`. Exceptions cost half of delta, and Chernoff's bound the other half.
 
+    It holds for cores that are sums over the draws, or means: a record that is drawn K times then moves the core by K
+    times one vector, e at most, and S is what its draws add. Of another function of the drawn records, say the end of a
+    descent on them, nothing is said, even where one draw moves it by no more than `shift`.
+
     Args:
         shift: how far one draw moves the mean, in standard deviations of the noise.
         count: of uses, each on fresh draws with replacement.

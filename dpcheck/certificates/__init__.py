@@ -1,7 +1,8 @@
 """Certificates: bounds that are proved for every function of a class, in any dimension.
 
 `problems` says which runs, `statements` which of the papers' statements are about them, `solving` finds the proofs and
-`worst` the functions that show how good a bound is; `checker` stands alone and trusts none of them.
+`worst` the functions that show how good a bound is; `checker` stands alone and trusts none of them. `concluding` says
+what the stored ones make of a statement.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def certify(claim: Claim, instance: Instance) -> dict[str, Any]:
         size, vectors = worst.worst(instance.problem, instance.rationals, least=claimed if refutes else None)
         found["attained"] = str(size)
         found["vectors"] = {str(i): [str(v) for v in row] for i, row in sorted(vectors.items())}
-    _judged(claim, instance, found)
+    stated(claim, instance, found, proved(claim, instance, found))
     return found
 
 
@@ -86,6 +87,14 @@ def verify(document: Any, claim: Claim) -> Iterator[Certified]:
     Raises:
         WitnessRejected: one proves nothing, or something else than it says.
     """
+    for instance, certificate in opened(document, claim):
+        one = proved(claim, instance, certificate)
+        stated(claim, instance, certificate, one)
+        yield one
+
+
+def opened(document: Any, claim: Claim) -> Iterator[tuple[Instance, dict[str, Any]]]:
+    """The certificates of a document, each with the run of the claim that it is about. Raises `WitnessRejected`."""
     if not isinstance(document, dict) or document.keys() != {"format", "label", "certificates"}:
         raise WitnessRejected(f"not a document of certificates; it has format, label and certificates ({FORMAT!r})")
     if document["format"] != FORMAT or document["label"] != claim.label:
@@ -103,7 +112,7 @@ def verify(document: Any, claim: Claim) -> Iterator[Certified]:
         if not isinstance(name, str) or name not in known or name in seen:
             raise WitnessRejected(f"{claim.label}: {str(name)[:60]!r} is no run of this statement, or given twice")
         seen.add(name)
-        yield _judged(claim, known[name], certificate)
+        yield known[name], certificate
 
 
 def _described(claim: Claim, instance: Instance) -> dict[str, Any]:
@@ -119,15 +128,19 @@ def _described(claim: Claim, instance: Instance) -> dict[str, Any]:
     }
 
 
-def _judged(claim: Claim, instance: Instance, certificate: dict[str, Any]) -> Certified:
-    """A certificate that is about this run, proves what it says, and as much as is expected."""
+_OF_THE_CLAIM = ("claim", "claimed")
+"""What a certificate says of the claim's own formula."""
+
+
+def proved(claim: Claim, instance: Instance, certificate: dict[str, Any]) -> Certified:
+    """What a certificate of this run proves, beside what the claim says there now. Raises `WitnessRejected`."""
     said = f"{claim.label}, {instance.name}"
     refutes = instance.expected == "refuted"
     proof = set() if refutes else {"bound", "multipliers", "pivots"}
     shown = {"attained", "vectors"} if instance.attained else set()
     expected = _described(claim, instance)
     for name, value in expected.items():
-        if certificate.get(name) != value:
+        if name not in _OF_THE_CLAIM and certificate.get(name) != value:
             raise WitnessRejected(f"{said}: {name} is not that of the statement, which is {str(value)[:80]}")
     if certificate.keys() != expected.keys() | proof | shown:
         raise WitnessRejected(f"{said}: it has the parts {', '.join(sorted(certificate))}, and others are needed")
@@ -135,12 +148,20 @@ def _judged(claim: Claim, instance: Instance, certificate: dict[str, Any]) -> Ce
         bound, attained = checker.check(certificate)
     except Exception as error:
         raise WitnessRejected(f"{said}: {error}") from error
-    claimed = instance.claimed(claim)
-    if refutes and not (attained is not None and attained > claimed):
-        raise WitnessRejected(f"{said}: {attained} does not exceed {claimed}")
-    if not refutes and not (bound is not None and bound <= claimed):
-        raise WitnessRejected(f"{said}: the bound {bound} that is proved is not below the claimed {claimed}")
-    return Certified(claim.label, instance.name, claimed, bound, attained, refutes)
+    return Certified(claim.label, instance.name, instance.claimed(claim), bound, attained, refutes)
+
+
+def stated(claim: Claim, instance: Instance, certificate: dict[str, Any], one: Certified) -> None:
+    """The certificate is of the claim as it stands, and shows what is expected of it. Raises `WitnessRejected`."""
+    said = f"{claim.label}, {instance.name}"
+    expected = _described(claim, instance)
+    for name in _OF_THE_CLAIM:
+        if certificate[name] != expected[name]:
+            raise WitnessRejected(f"{said}: {name} is not that of the statement, which is {str(expected[name])[:80]}")
+    if one.refutes and not (one.attained is not None and one.attained > one.claimed):
+        raise WitnessRejected(f"{said}: {one.attained} does not exceed {one.claimed}")
+    if not one.refutes and not (one.bound is not None and one.bound <= one.claimed):
+        raise WitnessRejected(f"{said}: the bound {one.bound} that is proved is not below the claimed {one.claimed}")
 
 
 def path_of(label: str, root: Path) -> Path:

@@ -95,21 +95,30 @@ def proved(family: Family, claims: Callable[[str], Claim]) -> list[str]:
     Raises:
         InvalidInput: a line does not hold; the message says which.
     """
+    execute(family)
+    for conclusion in family.concludes:
+        conclude(family, conclusion, claims(conclusion.label))
+    return labels(family)
+
+
+def execute(family: Family) -> None:
+    """The certificate with its symbols, and what follows for every number of steps. Raises `InvalidInput`."""
     _certificate(family)
     for said, formula in family.follows:
         if not not_negative(sp.simplify(positive(formula).doit())):
             raise InvalidInput(f"{said}: {formula} is not seen to be non-negative")
-    for conclusion in family.concludes:
-        claim = claims(conclusion.label)
-        if claim.explicit is None:
-            raise InvalidInput(f"{claim.label} has no explicit bound to conclude; name another of its readings")
-        terms = {term: sp.Symbol(str(term)) for term in claim.explicit.atoms(sp.Indexed)}
-        stated = claim.explicit.subs(terms)
-        stated = stated.subs({s: positive(conclusion.at[s.name]) for s in stated.free_symbols}, simultaneous=True)
-        stated = stated**2 if conclusion.squared else stated
-        if not not_negative(sp.simplify(stated - positive(conclusion.proved or family.bound))):
-            raise InvalidInput(f"{claim.label}: {conclusion.proved or family.bound} is not seen to be below {stated}")
-    return labels(family)
+
+
+def conclude(family: Family, conclusion: Concluded, claim: Claim) -> None:
+    """The claim is no less than what a family proves of it. Raises `InvalidInput`."""
+    if claim.explicit is None:
+        raise InvalidInput(f"{claim.label} has no explicit bound to conclude; name another of its readings")
+    terms = {term: sp.Symbol(str(term)) for term in claim.explicit.atoms(sp.Indexed)}
+    stated = claim.explicit.subs(terms)
+    stated = stated.subs({s: positive(conclusion.at[s.name]) for s in stated.free_symbols}, simultaneous=True)
+    stated = stated**2 if conclusion.squared else stated
+    if not not_negative(sp.simplify(stated - positive(conclusion.proved or family.bound))):
+        raise InvalidInput(f"{claim.label}: {conclusion.proved or family.bound} is not seen to be below {stated}")
 
 
 def labels(family: Family) -> list[str]:

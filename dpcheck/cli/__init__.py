@@ -15,6 +15,7 @@ from dpcheck.cli import (
     comparing,
     mutating,
     planning,
+    recorded,
     running,
     scaling,
     verifying,
@@ -35,7 +36,8 @@ def main() -> None:
 
 
 for module in (
-    browse, running, scaling, planning, comparing, auditing, verifying, certifying, attacking, mutating, beginning,
+    browse, running, scaling, planning, comparing, auditing, recorded, verifying, certifying, attacking,
+    mutating, beginning,
 ):  # fmt: skip
     for command in module.COMMANDS:
         main.add_command(command)

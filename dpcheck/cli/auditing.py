@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import functools
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -28,7 +29,8 @@ from dpcheck.cli.common import (
     table,
     witness_path,
 )
-from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
+from dpcheck.cli.mechanisms import claim_of, claim_options, function_of, in_options, pair_options
+from dpcheck.cli.recorded import one_run, pair_of, recorded_options, run_and_kept, samples_of
 from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -42,9 +44,10 @@ STORE = Path(".dpcheck") / "store.db"
 
 
 @click.command("audit")
-@click.argument("mechanism", metavar="FILE:MECHANISM")
-@pair_options
+@click.argument("mechanism", nargs=-1, metavar="FILE:MECHANISM")
+@functools.partial(pair_options, required=False)
 @claim_options
+@recorded_options
 @click.option(
     "--mode",
     type=click.Choice(["fixed", "anytime"]),
@@ -63,13 +66,20 @@ STORE = Path(".dpcheck") / "store.db"
     "--failure-probability", type=float, default=0.05, show_default=True, help="Chance of a wrong refutation."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--must-detect", type=float, metavar="ε", help="Exit 4 unless a true ε would be refuted, 95 % power.")
+@click.option(
+    "--must-detect",
+    "--require-power",
+    "must_detect",
+    type=float,
+    metavar="ε",
+    help="Exit 4 unless a true ε would be refuted, 95 % power; `dpcheck plan-audit` says with how many --trials.",
+)
 @click.option("--score", default="auto", show_default=True, help=f"One of {', '.join(SCORES)}, or FILE:FUNCTION.")
 @json_option
 def audit_command(
-    mechanism: str,
-    data: str,
-    neighbour: str,
+    mechanism: tuple[str, ...],
+    data: str | None,
+    neighbour: str | None,
     epsilon: float | None,
     delta: float | None,
     alpha: float | None,
@@ -90,8 +100,18 @@ def audit_command(
     per_call: bool,
     must_detect: float | None,
     as_json: bool,
+    outputs: str | None,
+    keep: str | None,
+    among: int,
+    unordered: bool,
+    canaries: bool,
+    guesses: int | None,
 ) -> None:
-    """Audits MECHANISM(data, rng, trials) of a Python file on one pair of inputs.
+    """Audits MECHANISM(data, rng, trials) of a Python file on one pair of inputs, or outputs that were recorded.
+
+    \b
+    dpcheck audit mine.py:noisy_mean --data a.npy --neighbour b.npy --epsilon 1
+    dpcheck audit --outputs on_a.npy on_b.npy --epsilon 1     of .npy, .npz, .jsonl, .parquet: one file, or one each
 
     Exit 1 when the claim is refuted; 4 when nothing can be concluded because trials are not independent, or what
     --must-detect asks for is out of reach.
@@ -99,36 +119,54 @@ def audit_command(
     if mode == "fixed" and (until or max_samples is not None or resume or store):
         raise click.UsageError("--until, --max-samples, --resume and --store go with --mode anytime")
     claim = claim_of(epsilon, delta, alpha, rho, mu, curve)
-    pair = array_of("--data", data), array_of("--neighbour", neighbour)
-    function = function_of(mechanism)
-    from dpcheck.auditing.audit import audit
-    from dpcheck.auditing.mechanisms import vectorize
-
-    run = vectorize(function) if per_call else function
     options: dict[str, Any] = {
         "failure_probability": failure_probability,
         "score": _score(score),
         "seed": seed,
     }
-    rest: dict[str, Any] = {"trials": trials, "adjacency": None if adjacency == "none" else adjacency, "halts": halts}
     kept = Path(store) if store else STORE
-    if mode == "fixed":
+    result: AuditResult
+    if outputs is not None and canaries:
+        one_run(outputs, mechanism, claim, failure_probability, seed, guesses, as_json)
+    if outputs is not None:
+        with in_options():
+            result = samples_of(outputs, mechanism, claim, halts=halts, among=among, ordered=not unordered, **options)
+        _finish(result, kept, must_detect, as_json)
+        return
+    reference, pair = pair_of(mechanism, data, neighbour)
+    if keep is None and among > 1:
+        raise click.UsageError("--among needs --outputs or --keep: a new run shares nothing with another one")
+    function = function_of(reference)
+    from dpcheck.auditing.audit import audit
+    from dpcheck.auditing.mechanisms import vectorize
+
+    run = vectorize(function) if per_call else function
+    rest: dict[str, Any] = {"trials": trials, "adjacency": None if adjacency == "none" else adjacency, "halts": halts}
+    if keep is not None:
+        with in_options():
+            result = run_and_kept(keep, run, pair, claim, among=among, **options, **rest)
+    elif mode == "fixed":
         with in_options():
             result = audit(run, pair[0], pair[1], claim, **options, **rest)
     else:
-        name = f"{Path(mechanism.rpartition(':')[0]).name}:{mechanism.rpartition(':')[2]}"
+        name = f"{Path(reference.rpartition(':')[0]).name}:{reference.rpartition(':')[2]}"
         with in_options(), _watched(kept, name, until) as watch:
             state = watch.stored(run, pair, claim, **options) if resume else None
             rest |= {"mode": mode, "until": watch, "max_samples": max_samples, "resume": state}
             result = audit(run, pair[0], pair[1], claim, **options, **rest)
             watch.finish(result)
-    _show(result, kept, as_json)
+    _finish(result, kept, must_detect, as_json)
+
+
+def _finish(result: AuditResult, store: Path, must_detect: float | None, as_json: bool) -> None:
+    """Shows the result, and ends with the exit code that it has."""
+    _show(result, store, as_json)
     if result.outcome.value == "refuted":
         leave(Exit.UNEXPECTED)
     if result.dependence:
         leave(Exit.UNDECIDED)
     if must_detect is not None and not result.detectable_epsilon <= must_detect:
-        complain(f"this audit could not have refuted a true ε of {must_detect:g}; take more --trials")
+        complain(f"this audit could not have refuted a true ε of {must_detect:g}; take more trials")
         leave(Exit.UNDECIDED)
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def pair_options(command: F) -> F:
+def pair_options(command: F, required: bool = True) -> F:
     """--data, --neighbour, --adjacency, --halts and --per-call."""
     options = (
-        click.option("--data", required=True, metavar="FILE.npy", help="Axis 0 counts records."),
-        click.option("--neighbour", required=True, metavar="FILE.npy", help="The same data, one record changed."),
+        click.option("--data", required=required, metavar="FILE.npy", help="Axis 0 counts records."),
+        click.option("--neighbour", required=required, metavar="FILE.npy", help="The same data, one record changed."),
         click.option(
             "--adjacency",
             type=click.Choice(["replace-one", "add-remove", "user-level", "none"]),
@@ -101,24 +101,9 @@ def claim_of(
 
 def array_of(option: str, path: str) -> Any:
     """The array of a .npy file. Raises `InvalidInput` that names the option."""
-    import numpy as np
+    from dpcheck.recorded.files import load_array
 
-    try:
-        values = np.load(path, allow_pickle=False, max_header_size=10_000)
-    except MemoryError as error:
-        raise InvalidInput(f"{option} {plain(path)} says that it holds more than fits into memory") from error
-    except Exception as error:  # NumPy's header parser raises whatever Python's does
-        if isinstance(error, OSError) and error.errno is not None:
-            raise InvalidInput(f"cannot read {option} {plain(path)}: {error.strerror or error}") from error
-        what = "is not an array in NumPy's .npy format; write it with numpy.save"
-        if "Object arrays" in str(error):
-            what = "holds Python objects; save numbers or strings"
-        raise InvalidInput(f"{option} {plain(path)} {what}") from error
-    if not isinstance(values, np.ndarray):
-        raise InvalidInput(f"{option} {path} holds several arrays (.npz); write one with numpy.save")
-    if values.ndim == 0:
-        raise InvalidInput(f"{option} {path} holds a single number, {values}; axis 0 must count records")
-    return values
+    return load_array(f"{option} {plain(path)}", path)
 
 
 @contextlib.contextmanager
@@ -139,6 +124,12 @@ _OPTIONS = {
     "adjacency=None": "--adjacency none",
     "pass halts=True": "pass --halts",
     "trials must be": "--trials must be",
+    "trials must lie": "--trials must lie",
+    "among must be": "--among must be",
+    "guesses must lie": "--guesses must lie",
+    "leave guesses=None": "leave out --guesses",
+    "pass ordered=False": "pass --unordered",
+    "must_detect must be": "--must-detect must be",
     "max_samples >": "--max-samples >",
     'mode="anytime"': "--mode anytime",
     "sensitivity must be": "--sensitivity must be",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.engine import algorithms as _algorithms
-from dpcheck.engine import collect, filling, homes, layout, own, papers, sources
+from dpcheck.engine import certified_checks, collect, filling, homes, layout, own, papers, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.kept import Kept
@@ -174,6 +174,8 @@ class Catalogue(Shelves["Claim", "Check"]):
             file, label = self.files[id].path, self.checks[id].label
             options: Any = {"derivations": self._derivations, "bugs": bugs, "snapshot": snapshot}
             options["own"] = self.own.code
+            if certified_checks.is_certificate(id):
+                file, options["kept"] = certified_checks.CODE, [self._places[id][0]]
             found[id] = sources.fingerprint(file, self.claims, label, **options)
             if self.kept is not None:
                 self.kept.put(f"sources of {id}", found[id])

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpcheck.carried import PACKAGE
-from dpcheck.engine import collect, derived_checks, homes
+from dpcheck.engine import certified_checks, collect, derived_checks, homes
 from dpcheck.engine.collect import ContentFile
 from dpcheck.errors import CollectionError
 
 if TYPE_CHECKING:
-    from dpcheck.claims import Paper
+    from dpcheck.claims import Claim, Paper
     from dpcheck.derivations import ExecutedDerivation
     from dpcheck.engine.catalogue import Catalogue
 
@@ -89,10 +89,31 @@ def _add(catalogue: Catalogue, item: Any, file: ContentFile, *, own: bool) -> No
         _paper(catalogue, item.paper, path, line)
     if _once(catalogue, table, key, item, (path, line), own) and isinstance(item, Check):
         catalogue.files[key] = file
+    if isinstance(item, Claim) and own:
+        _certified(catalogue, item.label, file)
     if isinstance(item, Derivation) and f"{key}::{derived_checks.NAME}" not in catalogue.files:
         check = derived_checks.check_of(item, _derived)
         if _once(catalogue, _tables()[Check], check.id, check, (path, line), own):
             catalogue.files[check.id] = file
+
+
+def _certified(catalogue: Catalogue, label: str, file: ContentFile) -> None:
+    """Adds the check of a statement's certificates, where any are kept."""
+    from dpcheck.certificates import path_of
+    from dpcheck.checks import Check
+
+    path = path_of(label, catalogue.layout.certificates)
+    if f"{label}::{certified_checks.NAME}" in catalogue.files or not path.is_file():
+        return
+    check = certified_checks.check_of(label, path, _stated)
+    if _once(catalogue, _tables()[Check], check.id, check, (path, 1), own=True):
+        catalogue.files[check.id] = file
+
+
+def _stated(label: str) -> Claim:
+    from dpcheck.engine.catalogue import claim
+
+    return claim(label)
 
 
 def _derived(label: str) -> ExecutedDerivation:

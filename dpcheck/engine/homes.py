@@ -10,7 +10,7 @@ from typing import Literal
 
 from dpcheck.carried import PACKAGE, Verifiers
 
-HomeKind = Literal["algorithm", "bound", "derivation", "audit", "mutant"]
+HomeKind = Literal["algorithm", "bound", "derivation", "certificate", "audit", "mutant"]
 Part = Literal["bounds", "algorithm", "audits", "cases", "witnesses"]
 CODE = ("algorithms", "solvers", "workloads", "geometry", "laws", "accounting")
 """Parts of the package that implement statements; what audits them is found through the checks."""

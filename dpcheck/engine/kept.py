@@ -55,6 +55,7 @@ def state(found: Layout, paths: Sequence[str] = ()) -> tuple[str, ...]:
     folders = dict.fromkeys([*found.content, *found.mutants, *(Path(p).resolve() for p in paths), PACKAGE])
     folders |= dict.fromkeys([*found.papers, *(place for _, place in found.installed)])
     names = [file for folder in folders for file in files(folder)]
+    names += sorted(found.certificates.glob("certificates/*/*.json"))
     return memo.digest(names), repr(found), os.getcwd() if paths else "", repr(list(paths)), memo.versions()
 
 

@@ -51,6 +51,11 @@ class Layout:
         return self.home / ".dpcheck" / "store.db"
 
     @property
+    def certificates(self) -> Path:
+        """Where the certificates of its statements are kept, beside the content."""
+        return self.root / "reports"
+
+    @property
     def committed(self) -> Path:
         return self.home / "reports" / "records.jsonl"
 

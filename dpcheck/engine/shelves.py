@@ -143,7 +143,7 @@ class Shelves(abc.ABC, Generic[C, K]):
         names = dict.fromkeys([statement, *(other.partition("@")[0] for claim in claims for other in claim.about)])
         table.add("algorithm", [place for name in names for place in self._implementing.get(name, [])])
         checks = _own([check.id for claim in claims for check in self.checks_of(claim.label)], statement)
-        audits = [self._places[id] for id in checks if not id.endswith("::derivation")]
+        audits = [self._places[id] for id in checks if _made(id) is None]
         audits += [place for claim in claims if (place := self._places.get(f"unchecked {claim.label}"))]
         table.add("audits", audits)
         table.add("cases", [(file, 0) for path, _ in audits for file in self.helpers(path)])
@@ -157,7 +157,7 @@ class Shelves(abc.ABC, Generic[C, K]):
     def home(self, id: str) -> Home:
         """Where one claim (by label) or one check (by id) is defined."""
         check = id in self.checks
-        kind: HomeKind = "bound" if not check else "derivation" if id.endswith("::derivation") else "audit"
+        kind: HomeKind = "bound" if not check else _made(id) or "audit"
         return self._home(kind, *self._places[id])
 
     def reached(self, label: str, base: Path | None = None) -> str:
@@ -232,6 +232,12 @@ class _Table:
 
     def rows(self) -> list[Needed]:
         return [Needed(part, path, tuple(sorted(lines))) for (part, path), lines in self._lines.items()]
+
+
+def _made(id: str) -> HomeKind | None:
+    """What the engine made a check of; None where somebody wrote it."""
+    made: tuple[HomeKind, ...] = ("derivation", "certificate")
+    return next((kind for kind in made if id.endswith(f"::{kind}")), None)
 
 
 def _own(names: Sequence[str], statement: str) -> list[str]:

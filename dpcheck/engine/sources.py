@@ -198,6 +198,7 @@ def fingerprint(
     derivations: Callable[[Iterable[str]], Iterable[Path]] | None = None,
     bugs: Sequence[Path] = (),
     own: Mapping[str, Sequence[Path]] | None = None,
+    kept: Sequence[Path] = (),
     snapshot: Snapshot | None = None,
 ) -> str:
     """sha256 of all sources of the checks in a content file.
@@ -208,6 +209,7 @@ def fingerprint(
         derivations: labels -> the files of their derivations, hashed with what they name where the check asks for any.
         bugs: files of seeded bugs, hashed where the check asks for any.
         own: paper of one's own -> the files of its algorithms.
+        kept: files of no code that the checks read.
         snapshot: one for many fingerprints.
     """
     here = snapshot or Snapshot()
@@ -231,6 +233,7 @@ def fingerprint(
         seen = seen.union(*map(here.closure, bugs))
     parts = here.parts(seen, file.parent)
     parts += sorted((label, here.digest(claims[label])) for label in named if label in claims)
+    parts += [(each.name, hashlib.sha256(each.read_bytes()).hexdigest()) for each in kept]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -78,7 +78,7 @@ def excess_risks(
 
 
 def summary(values: Array, bound: float) -> dict[str, float]:
-    """What `rate.conclude` wants of one cell: mean, its standard error, the bound there, and extremes."""
+    """One cell: mean, its standard error, the bound there, and the largest."""
     r = _risks(values)
     return {
         "mean": float(r.mean()),

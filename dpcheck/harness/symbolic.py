@@ -13,7 +13,7 @@ from dpcheck.asymptotics import Comparison, Regime, compare, verify
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict, holds, refuted, undecided
+from dpcheck.verdicts import Outcome, Verdict, holds, refuted, undecided
 
 
 def proved(zero: Mapping[str, sp.Expr], signs: Mapping[str, sp.Expr] | None = None) -> Verdict:
@@ -67,6 +67,35 @@ def advanced_composition_proved(stated: sp.Expr, count: sp.Symbol, epsilon: sp.S
             "1 - (1 - u)(1 - v) <= u + v": sp.expand(union),
         },
     )
+
+
+def norm_tail_proved(stated: sp.Expr, u: sp.Symbol) -> Verdict:
+    """Whether P(|Z|^2 >= d u) <= stated = 2 exp(-rate u), Z standard normal in R^d, for every d >= 1 and u > 0.
+
+    It is 1 at u = log(2)/rate. Beyond, Chernoff's (u e^(1-u))^(d/2), largest at d = 1, is below e^(-rate u) there, and
+    stays so, because the difference of the exponents has a positive slope.  UNDECIDED where that is not so.
+    """
+    v = sp.Symbol("v", nonnegative=True)
+    rate = -sp.diff(sp.expand_log(sp.log(stated), force=True), u)
+    least = sp.log(2) / rate
+    gap = (u - 1 - sp.log(u)) / 2 - rate * u
+    slope = sp.expand(sp.diff(gap, u) * u)
+    found = proved(
+        {"2 exp(-rate u)": sp.log(stated) - sp.log(2) + rate * u},
+        {
+            "u where the bound is 1, past the mode": least - 1,
+            "the exponents' gap there": sp.floor(100 * gap.subs(u, least)) / sp.Integer(100),
+            "its slope beyond": sp.floor(100 * slope.subs(u, least)) / sp.Integer(100) + sp.diff(slope, u) * v,
+        },
+    )
+    if found.outcome is Outcome.HOLDS:
+        return found
+    return undecided(f"Chernoff's bound does not reach it: {found.reason}", "symbolic", numbers=found.numbers)
+
+
+def where_proved(proof: Verdict, words: str) -> str:
+    """What `accuracy.never_violated` takes as `covers`: why all other instances are decided, if a proof says so."""
+    return words if proof.outcome is Outcome.HOLDS else ""
 
 
 def agree(

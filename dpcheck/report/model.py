@@ -28,7 +28,7 @@ from dpcheck.verdicts import Witness
 
 READINGS = ("as-printed", "literal", "corrected", "derived")
 GRADES: tuple[Grade, ...] = ("refuted", "slip", "proof gap")
-HOMES = ("algorithm", "bound", "derivation", "audit", "mutant")
+HOMES = ("algorithm", "bound", "derivation", "certificate", "audit", "mutant")
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,9 @@ class CheckedReading:
     def _bound(self) -> str:
         """What the dashes are: the check says it, or they are the bound of the claim that it looks at."""
         assert self.record is not None
-        usual = {"privacy": "claimed", "lower-bound": "lower bound"}.get(self.check.kind, "bound")
+        equal = self.claim is not None and self.claim.relation == "="
+        other = "stated" if equal else "bound"
+        usual = {"privacy": "claimed", "lower-bound": "lower bound"}.get(self.check.kind, other)
         return self.record.verdict.dashed or ("order, its constant set to 1" if self._is_rate else usual)
 
     @property
@@ -259,8 +261,7 @@ class Reading:
     claim: Claim | None
     results: tuple[CheckedReading, ...]
     unchecked: str
-    siblings: bool
-    """Whether other readings of the statement have checks."""
+    siblings: bool  # whether other readings of the statement have checks
     noticed: str = ""
     """By how much its bound may be wrong before a check notices, and which of its mutants are noticed."""
 

@@ -7,33 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import collected, errors
+from checkout import ChecksOf, collected, errors
 
 from dpcheck.checks import Context
-from dpcheck.harness.controls import conclude
 from dpcheck.solvers import Pushed
-from dpcheck.verdicts import Verdict, combine
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = collected()
 PAPER = "pure_heavy_tails/"
-
-
-def check(item: str, name: str) -> Any:
-    return CATALOGUE.checks[f"{PAPER}{item}::{name}"]
-
-
-def names_of(item: str, name: str) -> dict[str, Any]:
-    """The names that a check's function looks up: what a test breaks."""
-    found: dict[str, Any] = check(item, name).function.__globals__
-    return found
-
-
-def run(item: str, name: str, **cell: Any) -> Verdict:
-    """One cell at the smallest size (or all cells)."""
-    found = check(item, name)
-    cells = [cell] if cell else found.cells("smoke")
-    return combine([found.measure(one, "smoke", 0) for one in cells])
+CHECKS = ChecksOf("pure_heavy_tails")
+check, names_of, run = CHECKS.check, CHECKS.names_of, CHECKS.run
 
 
 def test_no_collection_errors_and_every_witness_of_a_cell_verifies() -> None:
@@ -180,40 +163,6 @@ def _cases() -> Any:
             if hasattr(each, "__globals__") and str(getattr(each, "__module__", "")).endswith(".cases")
         )
     )
-
-
-def _rows(measured: Any, controls: Any, sizes: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Rows as a check measures them, from risks in closed form at the rate n^-1/2."""
-    return [({"n": n}, {"mean": measured(n), "se": 1e-3 * measured(n), "bound": n**-0.5, **controls(n)}) for n in sizes]
-
-
-SIZES = [2.0**j for j in range(12, 41, 4)]
-
-
-def _flat(n: float) -> dict[str, float]:
-    return dict.fromkeys(_cases().CONTROLS, 0.5)
-
-
-def test_a_rate_on_an_instance_that_gives_it_away_is_no_evidence() -> None:
-    """At f95bebe the start, a random point and the wrong end all came out 'consistent' on the rescaled spikes."""
-    judge = conclude("n", _cases().CONTROLS)
-    told = judge(_rows(lambda n: n**-0.5, lambda n: dict.fromkeys(_cases().CONTROLS, 1.5 * n**-0.5), SIZES), 1e-5)
-    assert told.outcome == "undecided"
-    assert "no evidence" in told.reason
-    passed = judge(_rows(lambda n: n**-0.5, lambda n: dict.fromkeys(_cases().CONTROLS, 5 * n**-0.5), SIZES), 1e-5)
-    assert passed.outcome == "undecided"
-    assert "is not refuted by the same measurement" in passed.reason
-
-
-def test_a_rate_over_the_class_decides() -> None:
-    judge = conclude("n", _cases().CONTROLS)
-    good = judge(_rows(lambda n: 9 * n**-0.5, _flat, SIZES), 1e-5)
-    assert good.outcome == "consistent"
-    assert good.notices
-    slow = judge(_rows(lambda n: 0.2 * n**-0.25, _flat, SIZES), 1e-5)
-    assert slow.outcome == "refuted"
-    start = judge(_rows(lambda n: 0.5, _flat, SIZES), 1e-5)
-    assert start.outcome == "undecided"
 
 
 def test_the_class_does_not_know_the_algorithm() -> None:

@@ -8,34 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import collected, errors
+from checkout import ChecksOf, collected, errors
 from scipy import stats
 
 from dpcheck import witnesses
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, LocalizedApproxEM, SmoothedEMPGM
 from dpcheck.laws import Exponential
-from dpcheck.verdicts import Outcome, Verdict, combine
+from dpcheck.verdicts import Outcome
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = collected()
 PAPER = "pure_heavy_tails/"
-
-
-def check(item: str, name: str) -> Any:
-    return CATALOGUE.checks[f"{PAPER}{item}::{name}"]
-
-
-def names_of(item: str, name: str) -> dict[str, Any]:
-    """The names that a check's function looks up: what a test breaks."""
-    found: dict[str, Any] = check(item, name).function.__globals__
-    return found
-
-
-def run(item: str, name: str, **cell: Any) -> Verdict:
-    """One cell at the smallest size, or all of them."""
-    found = check(item, name)
-    cells = [cell] if cell else found.cells("smoke")
-    return combine([found.measure(one, "smoke", 0) for one in cells])
+CHECKS = ChecksOf("pure_heavy_tails")
+names_of, run = CHECKS.names_of, CHECKS.run
 
 
 def test_no_collection_errors() -> None:

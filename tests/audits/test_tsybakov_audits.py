@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import collected, errors
+from checkout import ChecksOf, collected, errors
 
 from dpcheck.accounting.calibration import classical_noise
 from dpcheck.algorithms.tsybakov import LocalisedClipped, PermutedAccelerated
@@ -18,30 +18,14 @@ from dpcheck.algorithms.tsybakov.mechanisms import printed_gaussian
 from dpcheck.engine import catalogue
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import gaussian_delta
-from dpcheck.verdicts import Verdict, combine
+from dpcheck.verdicts import Verdict
 from dpcheck.witnesses import verify
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = collected()
 PAPER = "tsybakov/"
-
-
-def check(item: str, name: str) -> Any:
-    return CATALOGUE.checks[f"{PAPER}{item}::{name}"]
-
-
-def names_of(item: str, name: str) -> dict[str, Any]:
-    """The names that a check's function looks up: what a test breaks."""
-    found: dict[str, Any] = check(item, name).function.__globals__
-    return found
-
-
-def run(item: str, name: str, **cell: Any) -> Verdict:
-    """One cell at the smallest size (or all cells)."""
-    found = check(item, name)
-    cells = [cell] if cell else found.cells("smoke")
-    with catalogue.in_force(CATALOGUE):
-        return combine([found.measure(one, "smoke", 0) for one in cells])
+CHECKS = ChecksOf("tsybakov")
+check, names_of, run = CHECKS.check, CHECKS.names_of, CHECKS.run
 
 
 @functools.cache

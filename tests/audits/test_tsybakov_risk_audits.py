@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 import pathlib
@@ -10,33 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import collected, errors
+from checkout import ChecksOf, collected, errors
 
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent
 from dpcheck.engine.catalogue import claim
-from dpcheck.verdicts import Verdict, combine
 from dpcheck.witnesses import verify
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = collected()
 PAPER = "tsybakov/"
-
-
-def check(item: str, name: str) -> Any:
-    return CATALOGUE.checks[f"{PAPER}{item}::{name}"]
-
-
-def names_of(item: str, name: str) -> dict[str, Any]:
-    """The names that a check's function looks up: what a test breaks."""
-    found: dict[str, Any] = inspect.unwrap(check(item, name).function).__globals__
-    return found
-
-
-def run(item: str, name: str, **cell: Any) -> Verdict:
-    """One cell at the smallest size (or all cells)."""
-    found = check(item, name)
-    cells = [cell] if cell else found.cells("smoke")
-    return combine([found.measure(one, "smoke", 0) for one in cells])
+CHECKS = ChecksOf("tsybakov")
+check, names_of, run = CHECKS.check, CHECKS.names_of, CHECKS.run
 
 
 def test_no_collection_errors() -> None:
@@ -157,6 +140,10 @@ def test_comparison_names_who_is_behind_the_start_and_who_is_not_told_apart() ->
     worse = [(cell, {**row, "mean": 0.05} if cell["method"] == "LNC-GM" else row) for cell, row in rows]
     assert item.conclude(worse, 1e-6).outcome == "undecided"
     assert "DP-SGD (0.2) ~ PNCA-SGD (0.21) < LNC-GM (0.9), the start has 0.5 and beats LNC-GM" in found.reason
+    assert "no epsilon is certified of LNC-GM" in found.reason
+    assert "DP-SGD is the best of several settings" in found.reason
+    private = [(cell, {**row, "certified epsilon": 1.0}) for cell, row in rows]
+    assert "no epsilon is certified" not in item.conclude(private, 1e-6).reason
     point = next(p for p in found.points if p.series == "doctor visits: LNC-GM" and p.x == 1.0)
     assert (point.lower, point.upper) == pytest.approx((0.88, 0.92))
     assert found.numbers["misclassified at the minimiser, doctor visits"] == 0.1

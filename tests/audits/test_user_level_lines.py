@@ -7,28 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from checkout import collected, errors
+from checkout import ChecksOf, collected, errors
 
 from dpcheck.algorithms.user_level import erm, minibatch, phased
 from dpcheck.laws import AboveThreshold
-from dpcheck.verdicts import Outcome, Verdict, combine
+from dpcheck.verdicts import Outcome
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = collected()
 PAPER = "user_level/"
-
-
-def names_of(item: str, name: str, helper: str = "") -> dict[str, Any]:
-    """The names that a check's function looks up, or those of a helper that it shares: what a test breaks."""
-    found: dict[str, Any] = CATALOGUE.checks[f"{PAPER}{item}::{name}"].function.__globals__
-    return found[helper].__globals__ if helper else found
-
-
-def run(item: str, name: str, **cell: Any) -> Verdict:
-    """One cell at the smallest size (or all cells)."""
-    found = CATALOGUE.checks[f"{PAPER}{item}::{name}"]
-    verdicts = [found.measure(one, "smoke", 0) for one in ([cell] if cell else found.cells("smoke"))]
-    return combine([v for v in verdicts if isinstance(v, Verdict)])
+CHECKS = ChecksOf("user_level")
+names_of, run = CHECKS.names_of, CHECKS.run
 
 
 def test_nothing_of_the_paper_is_uncollected() -> None:

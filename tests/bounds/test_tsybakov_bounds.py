@@ -12,6 +12,7 @@ import sympy as sp
 from checkout import claims_of, collected, errors
 from scipy import stats
 
+from dpcheck.errors import InvalidInput
 from dpcheck.symbols import C, D, L, T, d, delta, epsilon, eta, k, lambda_, n, p, theta
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -74,7 +75,7 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
         "c": 0.01,
     }
     point |= {"p": 1.5, "eta": 0.5, "lambda": 0.5, "T": 20.0, "a": 0.5, "N": 64.0, "rho": 0.1, "e": 2.0, "L": 2.0}
-    point |= {"theta_bar": 1.5, "epsilon_0": 0.4, "i": 2, "n[i]": [4.0, 2.0]}
+    point |= {"theta_bar": 1.5, "epsilon_0": 0.4, "i": 2, "n[i]": [4.0, 2.0], "R_0": 4.0, "m": 2.0}
     for claim in CLAIMS.values():
         if claim.bound is None:
             continue
@@ -82,9 +83,29 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
         at |= {"l": 2} if "l" in at else {}
         if claim.label.endswith("thm-5@corrected"):
             at["d"] = 100.0
+        if claim.label.endswith("thm-9@derived"):
+            at["eta"] = 1e-4
         if claim.label.endswith("thm-4@literal"):
             at["p"] = 0.5  # a probability there
+        if claim.label.endswith("rem-2@parted"):
+            at |= {"C": 0.2, "eta": 1e-5}
         assert math.isfinite(float(claim.evaluate(**at))), claim.label
+
+
+@pytest.mark.parametrize(
+    ("item", "at"),
+    [
+        ("thm-2@derived", {"a": 0.1, "theta": 2.0, "lambda": 0.09, "R_0": 2.0, "m": 3}),  # below 2 a/R_0 = 0.1
+        ("thm-2@derived", {"a": 0.1, "theta": 2.0, "lambda": 0.9, "R_0": 2.0, "m": 3}),  # above 2^m times that
+        ("thm-9@derived", {"eta": 0.02, "L": 1.0, "D": 1.0, "n": 100.0, "p": 2.0}),  # above D n^(-p/2)/L = 0.01
+    ],
+)
+def test_what_a_sentence_asks_for_is_an_assumption(item: str, at: dict[str, float]) -> None:
+    """Windows that stood in the words of a statement alone: its bound was evaluated outside of them."""
+    claim = CLAIMS[f"tsybakov/{item}"]
+    rest = {name: 0.5 for name in claim.needs if name in ("beta", "delta", "epsilon")}
+    with pytest.raises(InvalidInput, match="assumes"):
+        claim.evaluate(**dict.fromkeys(claim.needs, 2.0) | rest | at)
 
 
 # Algebra -----------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck.harness import accuracy, rate, risk
+from dpcheck.harness import accuracy, risk
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.verdicts import combine
 
@@ -41,17 +41,6 @@ def test_one_instance_has_no_number():
 def test_no_quotient_of_sides_below_zero():
     below = accuracy.never_violated([-211.0, -300.0], [1e-12, 1e-12], covers="all")
     assert "largest left/right" not in below.numbers
-
-
-def test_series_of_a_rate_and_what_it_is_held_against():
-    assert rate.named({"name": "l1 ball", "k": 2.0, "n": 8}, "n") == "l1 ball, k = 2"
-    rows = [({"n": n, "name": "l1 ball"}, {"mean": 1 / n, "se": 0.01 / n, "bound": 2 / n}) for n in (10, 100, 1000)]
-    found = rate.conclude("n", against="explicit lower bound", called="users")(rows, 1e-6)
-    assert found.dashed == "explicit lower bound"
-    assert found.axes[0] == "users"
-    assert "times the explicit lower bound" in found.reason
-    assert rate.conclude("n")(rows, 1e-6).dashed == rate.ORDER
-    assert {point.series for point in found.points} == {"l1 ball"}
 
 
 def test_a_lower_bound_claims_and_does_not_allow():

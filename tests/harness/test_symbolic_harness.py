@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 import sympy as sp
 
 from dpcheck.errors import InvalidInput
-from dpcheck.harness.symbolic import advanced_composition_proved, agree, proved
+from dpcheck.harness.symbolic import advanced_composition_proved, agree, norm_tail_proved, proved, where_proved
 
 x, y = sp.symbols("x y", positive=True)
 
@@ -53,3 +54,17 @@ def test_numbers_agree_up_to_the_tolerance_only() -> None:
         agree([1.0], np.array([1.0, 2.0]), "numbers")
     with pytest.raises(InvalidInput):
         agree([np.nan], [1.0], "numbers")
+
+
+def test_tails_of_normal_vectors_hold_up_to_the_rate_that_chernoff_gives():
+    u = sp.Symbol("u", positive=True)
+    for rate in (sp.Rational(1, 16), sp.Rational(1, 8)):
+        proof = norm_tail_proved(2 * sp.exp(-rate * u), u)
+        assert proof.outcome == "holds"
+        for d in (1, 2, 7):  # the statement itself, in floats
+            x = np.linspace(0.01, 60, 500)
+            assert (scipy.stats.chi2.sf(d * x, d) <= 2 * np.exp(-float(rate) * x)).all()
+    for stated in (2 * sp.exp(-u / 4), 3 * sp.exp(-u / 16), sp.exp(-u / 16), 2 * sp.exp(-(u**2) / 16)):
+        assert norm_tail_proved(stated, u).outcome == "undecided"
+    assert where_proved(proof, "all") == "all"
+    assert where_proved(norm_tail_proved(2 * sp.exp(-u), u), "all") == ""

@@ -178,23 +178,31 @@ class TreeFrankWolfe(Algorithm[Tree]):
         cap = (L * log_nd * m) ** 0.25 * math.sqrt(math.log2(n)) / (n * H * D) ** 0.25
         return min(epsilon, cap), log_nd
 
-    def sizes(self, problem: Problem, n: int) -> tuple[int, int]:
-        """(T, b), integers: b a multiple of 2^T."""
+    def reach(self, problem: Problem, n: int) -> tuple[float, float]:
+        """(b before rounding, the argument of T's logarithm), which is below 1 where beta is below its window."""
         c = problem.constants
         L, H, D = c.lipschitz(1.0), c.smoothness(1.0), c.diameter(1.0)
         if not math.isfinite(H):
             raise Infeasible(self.label, "smooth losses", "smoothness = inf in l1")
         epsilon, log_nd = self.budget_of(problem, n)
         wanted = n / math.log2(max(n, 3)) ** 2 if self.batch is None else float(self.batch)
+        argument = wanted * epsilon * H * D / (L * math.log2(self.vertices(problem)))
+        return wanted, argument / log_nd if self.noise == "approximate" else argument
+
+    def promised(self, problem: Problem, n: int) -> bool:
+        """Whether a theorem speaks of this plan: Theorem 7 says nothing of a beta below its window, Theorem 6 does."""
+        return self.noise_dial == 1 and (self.noise == "pure" or self.T is not None or self.reach(problem, n)[1] >= 1)
+
+    def sizes(self, problem: Problem, n: int) -> tuple[int, int]:
+        """(T, b), integers: b a multiple of 2^T."""
+        wanted, argument = self.reach(problem, n)
         T = self.T
         if T is None:
-            argument = wanted * epsilon * H * D / (L * math.log2(self.vertices(problem)))
-            if self.noise == "approximate":
-                argument /= log_nd
             power = 0.5 if self.noise == "pure" else 2 / 3
             T = max(1, math.floor(power * math.log2(argument) + 1e-12)) if argument > 1 else 1
             if self.batch is None and argument <= 1:
-                wanted = n / 1.5  # the branch T = 1, b = n, which reads 1.5 b records
+                # The branch T = 1, b = n of Theorem 6, which reads 1.5 b records; Theorem 7 has none.
+                wanted = n / 1.5
         if self.batch is None and self.budget == "economical":
             wanted = n / (T + T * (T + 1) / 4)
         return T, int(wanted) // 2**T * 2**T
@@ -225,7 +233,7 @@ class TreeFrankWolfe(Algorithm[Tree]):
             releases=tuple(release for row in rows for release in self._releases(row, L * D, rests_on)),
             gradients=b * T * (T + 3) // 2,
             floats_per_trial=2 * problem.constants.rows(n) * (problem.constants.d + 1),
-            claimed=problem.privacy if self.noise_dial == 1 else None,
+            claimed=problem.privacy if self.promised(problem, n) else None,
             claimed_by=("l1_geometry/thm-6" if self.noise == "pure" else "l1_geometry/thm-7",),
         )
 

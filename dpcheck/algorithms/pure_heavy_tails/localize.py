@@ -49,9 +49,8 @@ def geometric_aggregation(points: Array) -> Array:
     """
     J = points.shape[1]
     distances = np.linalg.norm(points[:, :, None] - points[:, None], axis=-1)
-    radius = np.partition(distances, J // 2, axis=2)[
-        :, :, J // 2
-    ]  # the ball must hold J // 2 + 1 points, its centre included
+    # The ball must hold J // 2 + 1 points, its centre included.
+    radius = np.partition(distances, J // 2, axis=2)[:, :, J // 2]
     return np.asarray(points[np.arange(len(points)), radius.argmin(axis=1)])
 
 

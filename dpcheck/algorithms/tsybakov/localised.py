@@ -80,7 +80,10 @@ class LocalisedClipped(Algorithm[Phase]):
         step_caps: "printed" or "corrected" step size.
         project: outputs onto the domain, which is free.
         noise: "output" as printed, private where clipped steps contract; "steps" on each clipped mean, private for
-            every loss; "trivial" on the output at 2C/λ, private for every loss.
+            every loss; "trivial" on the output at 2C/λ, private for every loss; "smallest" on the output at
+            (1 + 1/n_i)C/(λ(1 − ηλ/2)), private for every convex loss.
+        weights: "printed" λ_i = 1/(η_i n_i^p); or "geometric", λ_i = 8^i (R/D)(n^(-1/2) + 10 τ_p), with n log2 n
+            steps of size 1/(n λ_i) (`tsybakov/thm-1@every-loss`).
         eta: η itself in place of the formula.
         lipschitz: "checked": L_f <= n^(p/2) R τ(n), which Theorem 1 assumes; or "ignored".
         diameter: D; None for the diameter of the domain.
@@ -95,7 +98,8 @@ class LocalisedClipped(Algorithm[Phase]):
     first_exponent: Literal["printed", "corrected"] = "printed"
     step_caps: Literal["printed", "corrected"] = "printed"
     project: bool = False
-    noise: Literal["output", "steps", "trivial"] = "output"
+    noise: Literal["output", "steps", "trivial", "smallest"] = "output"
+    weights: Literal["printed", "geometric"] = "printed"
     eta: float | None = None
     lipschitz: Literal["checked", "ignored"] = "checked"
     diameter: float | None = None
@@ -110,6 +114,8 @@ class LocalisedClipped(Algorithm[Phase]):
         "corrected": {"first_exponent": "corrected", "step_caps": "corrected", "project": True},
         "private": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "steps"},
         "trivial": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "trivial"},
+        "smallest": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise": "smallest"},
+        "every-loss": {"project": True, "noise": "steps", "weights": "geometric", "lipschitz": "ignored"},
         "dialled": {"first_exponent": "corrected", "step_caps": "corrected", "project": True, "noise_dial": 0.05},
     }
 
@@ -119,7 +125,8 @@ class LocalisedClipped(Algorithm[Phase]):
         for name, allowed in (
             ("first_exponent", ("printed", "corrected")),
             ("step_caps", ("printed", "corrected")),
-            ("noise", ("output", "steps", "trivial")),
+            ("noise", ("output", "steps", "trivial", "smallest")),
+            ("weights", ("printed", "geometric")),
             ("lipschitz", ("checked", "ignored")),
             ("solver", ("descent", "limit")),
             ("largest_epsilon", ("printed", "proved")),
@@ -138,7 +145,7 @@ class LocalisedClipped(Algorithm[Phase]):
 
     def promised(self, problem: Problem) -> ApproxDP | None:
         """The budget; None where noise is dialled down, or where a repaired reading is not private after all."""
-        as_printed = self.first_exponent == "printed" and self.step_caps == "printed" and not self.project
+        as_printed = (self.first_exponent, self.step_caps, self.project) == ("printed", "printed", False)
         if self.noise_dial < 1 or (self.rests_on(problem.constants) and not as_printed):
             return None
         return ApproxDP(*self.privacy_budget(problem))
@@ -182,21 +189,36 @@ class LocalisedClipped(Algorithm[Phase]):
         smooth = c.smoothness(2.0)
         return float(min(eta, 4 / smooth)) if self.step_caps == "corrected" and smooth > 0 else float(eta)
 
+    def first_weight(self, problem: Problem, n: int) -> float:
+        """λ of the geometric weights 8^i λ."""
+        error = n**-0.5 + 10 * self.private_term(problem, n)
+        return float(averaged_moment(problem.constants, 2 * self.k, n) / self.width(problem) * error)
+
     def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
         """All log2 n phases, legal or not."""
         epsilon, delta = self.privacy_budget(problem)
-        c, eta, start = problem.constants, self.step(problem, n), 0
+        c, start = problem.constants, 0
+        eta = self.step(problem, n) if self.weights == "printed" else 1.0
         logs, phases = math.log(1 / delta), []
         for i in range(1, round(math.log2(n)) + 1):
             records, step = n >> i, eta / 4**i
             double = i == 1 and self.first_exponent == "printed"
             inverse = records ** (2 * self.p if double else self.p)
             weight, steps = 1 / (step * inverse), math.ceil(2 * inverse * math.log(4 * inverse))
+            if self.weights == "geometric":
+                weight = 8**i * self.first_weight(problem, n)
+                step, steps = 1 / (n * weight), n * round(math.log2(n))
             share = epsilon * records / math.sqrt(c.d * logs * math.log(n))
             level = c.moment(2 * self.k, records) * share ** (1 / self.k)
             # Of one step, of the output where steps contract, and of the output whatever the batch.
             moved = (
-                2 * level * {"steps": 1 / records, "output": 1 / (records * weight), "trivial": 1 / weight}[self.noise]
+                level
+                * {
+                    "steps": 2 / records,
+                    "output": 2 / (records * weight),
+                    "trivial": 2 / weight,
+                    "smallest": (1 + 1 / records) / (weight * (1 - step * weight / 2)),
+                }[self.noise]
             )
             sigma = 4 * moved * math.sqrt(logs) / epsilon * (math.sqrt(steps) if self.noise == "steps" else 1)
             phases.append(
@@ -232,7 +254,7 @@ class LocalisedClipped(Algorithm[Phase]):
         phases = self.phases(problem, n)
         self._check_domain(problem, n, phases)
         smooth = problem.constants.smoothness(2.0)
-        if smooth * phases[0].eta > 1 + 1e-9:
+        if self.weights == "printed" and smooth * phases[0].eta > 1 + 1e-9:
             raise Infeasible(self.label, f"steps of at most 1/alpha = {1 / smooth:.4g}", f"eta_1 = {phases[0].eta:.4g}")
         rows = problem.constants.rows(phases[0].records)
         return Schedule(
@@ -322,7 +344,7 @@ class LocalisedClipped(Algorithm[Phase]):
 
 @procedure("tsybakov/proc-lnc-gm-fixed")
 def corrected(
-    p: float = 1.0, k: float = 2.0, noise: Literal["output", "steps", "trivial"] = "output"
+    p: float = 1.0, k: float = 2.0, noise: Literal["output", "steps", "trivial", "smallest"] = "output"
 ) -> LocalisedClipped:
     """Algorithm 3 with exponent p in every phase, corrected step and projected outputs."""
     return LocalisedClipped(p=p, k=k, first_exponent="corrected", step_caps="corrected", project=True, noise=noise)

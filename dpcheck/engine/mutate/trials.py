@@ -39,8 +39,8 @@ JUDGING = ("risk", "rate", "accuracy")
 """Kinds of checks that judge an algorithm by its answer."""
 ENGINE = PACKAGE / "engine"
 TRACING = (
-    "judge.py", "settings.py", "derived_checks.py", "measurements.py", "statements.py", "mutate/traces.py",
-    "../claims.py", "../harness/budget.py",
+    "judge.py", "settings.py", "derived_checks.py", "certified_checks.py", "measurements.py", "statements.py",
+    "mutate/traces.py", "../claims.py", "../harness/budget.py",
 )  # fmt: skip
 """The modules on which every trace depends, besides those that a check names."""
 

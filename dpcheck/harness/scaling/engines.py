@@ -7,9 +7,9 @@ reach (`admitted`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import scipy
 
@@ -56,6 +56,15 @@ class Engine(Protocol):
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
         """The risk, from the stream of that seed and key; a pilot may be cheaper."""
+        ...
+
+
+@runtime_checkable
+class SharedNoise(Engine, Protocol):
+    """Runs several members at once under the same noise, so that none of them is lucky."""
+
+    def together(self, instances: Sequence[Instance], seed: int, *key: Any, pilot: bool = False) -> list[Risk]:
+        """The risks of instances of one problem, in their order."""
         ...
 
 

@@ -34,8 +34,7 @@ from dpcheck.claims import evaluate
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.budget import CERTIFIED
 from dpcheck.harness.scaling.controls import NAMES, controls, largest
-from dpcheck.harness.scaling.engines import Engine, Instance, Risk
-from dpcheck.harness.scaling.equal import Equal
+from dpcheck.harness.scaling.engines import Engine, Instance, Risk, SharedNoise
 from dpcheck.harness.scaling.families import Family, Member, named
 from dpcheck.harness.scaling.slopes import KEPT, MARGIN, MEANING, Rate, Series, Word, rate, spelled
 from dpcheck.harness.scaling.terms import Part, leading
@@ -56,7 +55,7 @@ ROUNDS = 3
 """Halvings of the grid around the worst member: it moves through the class with the size, and would ripple else."""
 
 BATCH = 8
-"""Members that an engine for equal records runs at once, before it is asked whether a milder one could be as bad."""
+"""Members that run at once where they share the noise, before it is asked whether a milder one could be as bad."""
 
 FAILURE_PROBABILITY = 2e-6
 """Of a row: a hundred of them leave most of what one run promises to everything else."""
@@ -171,17 +170,17 @@ class Row:
             known = [each.member for each in tried]
             made = [(each, change(self.make(**cell, **each))) for each in members if each not in known]
             made.sort(key=lambda one: -largest(one[1].work))
-            at_once = BATCH if isinstance(engine, Equal) else 1
+            at_once = BATCH if isinstance(engine, SharedNoise) else 1
             for some in (made[i : i + at_once] for i in range(0, len(made), at_once)):
                 if tried and largest(some[0][1].work) < max(each.risk for each in tried):
                     break
                 instances = [instance for _, instance in some]
-                if isinstance(engine, Equal):
+                if isinstance(engine, SharedNoise):
                     found = engine.together(instances, context.seed, *key, pilot=True)
                 else:
                     found = [engine(instances[0], context.seed, *key, named(some[0][0]), pilot=True)]
-                # Under one noise for all no member is lucky, and none has to be run again.
-                drawn = found[0].degrees > 0 and not isinstance(engine, Equal)
+                # Where no member is lucky, none has to be run again.
+                drawn = found[0].degrees > 0 and not isinstance(engine, SharedNoise)
                 tried.extend(Trial(risk.value, drawn, *one) for one, risk in zip(some, found, strict=True))
             return max(tried, key=lambda each: each.risk)
 
@@ -190,7 +189,7 @@ class Row:
 
         family, worst = self.family, pilot(self.family)
         ends = family.ends(worst.member)
-        for _ in range(1 if isinstance(engine, Equal) else ROUNDS):
+        for _ in range(1 if isinstance(engine, SharedNoise) else ROUNDS):
             family = family.finer()
             worst = pilot(family.around(worst.member))
         if worst.drawn:  # the best of many pilots was lucky
@@ -232,7 +231,7 @@ class Row:
             *_points(at, algorithm, name or ALGORITHM, [each["error"] / each["bound"] for each in found]),
             *(point for other, its in others.items() for point in _points(at, its, _joined(other, name))),
         ]
-        said = _sentence(table, edges, told)
+        said = _sentence(self.variable, table, edges, told)
         fields: dict[str, Any] = {
             "failure_probability": failure_probability if algorithm.drawn else 0.0,
             "numbers": {**table, **{f"slope of {other}": its.sign * its.slope for other, its in others.items()}},
@@ -324,13 +323,13 @@ def _joined(*names: str) -> str:
     return ", ".join(filter(None, names))
 
 
-def _sentence(table: Mapping[str, Any], edges: Sequence[str], told: Mapping[str, str]) -> str:
+def _sentence(variable: str, table: Mapping[str, Any], edges: Sequence[str], told: Mapping[str, str]) -> str:
     word: Word = table["word"]
     where = f" ({table['series']})" if table["series"] else ""
-    of = "log(1/delta)" if table["variable"] == "delta" else table["variable"]
+    over = f"{variable} = " if table["variable"] != variable else ""
     said = (
-        f"{word}{where}: R goes as {of}^({table['measured exponent']:.4f} ± {table['half-width']:.4f}) "
-        f"from {table['from']:.4g} to {table['to']:.4g}, where {table['stated exponent']:.4g} is stated; "
+        f"{word}{where}: R goes as {table['variable']}^({table['measured exponent']:.4f} ± {table['half-width']:.4f}) "
+        f"from {over}{table['from']:.4g} to {table['to']:.4g}, where {table['stated exponent']:.4g} is stated; "
         f"{MEANING[word]}; R/bound is {table['R/bound at the end']:.3g} at the end"
     )
     if word == "void":

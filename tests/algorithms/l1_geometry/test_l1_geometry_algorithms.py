@@ -190,6 +190,17 @@ def test_tree_refuses_what_does_not_fit() -> None:
         TreeFrankWolfe(noise="approximate").schedule(problem(LASSO, PureDP(1.0)), 1000)
 
 
+def test_theorem_7_promises_nothing_below_its_window() -> None:
+    """Its branch of one phase is that of Theorem 6 alone: such plans came with a promise of Theorem 7."""
+    budget = problem(LASSO, ApproxDP(1.0, 1e-6))
+    below, inside = (TreeFrankWolfe(noise="approximate").schedule(budget, n) for n in (1000, 10**6))
+    assert len(below.phases) == 1
+    assert below.claimed is None
+    assert len(inside.phases) > 1
+    assert inside.claimed == ApproxDP(1.0, 1e-6)
+    assert TreeFrankWolfe().schedule(problem(LASSO, PureDP(1e-3)), 1000).claimed == PureDP(1e-3)
+
+
 def test_noiseless_tree_converges_to_the_minimiser() -> None:
     algorithm_ = TreeFrankWolfe(T=4, batch=512, noise_dial=1e-9)
     values = risk.excess_risks(algorithm_, LASSO, problem(LASSO, PureDP(1.0)), record_count(512, 4), 20, 0, "tree")

@@ -7,11 +7,12 @@ import numpy as np
 import dpcheck as dp
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import stated
-from dpcheck.harness import privacy, rate, risk
+from dpcheck.harness import privacy, risk
 from dpcheck.harness.losses import compose
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
-from dpcheck.interfaces import Array, Rng
+from dpcheck.harness.scaling import Axis, Drawn, Family, Instance, scaling
+from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.running import Fixed
 from dpcheck.verdicts import Verdict, consistent, differs
 
@@ -156,12 +157,19 @@ def risk_within_its_bound(context: Context, algorithm: int, n: int, d: int) -> V
 SIZES = [2_000 * 2**k for k in range(10)]
 
 
-@check(
-    "chaudhuri_2011/prop-output-risk",
-    "rate",
-    grid={"n": by_size(SIZES, [*SIZES, 4 * SIZES[-1]])},
-    conclude=rate.conclude(),
-)
-def risk_follows_its_rate(context: Context, n: int) -> dict[str, float]:
-    """Excess risk of Algorithm 1 in n at d = 3, with Λ of the order of n^(-1/2)."""
-    return risk.summary(*measured(context, OutputPerturbation(), n, 3, context.scale(1_000, 4_000)))
+def heavy(one: Instance) -> Instance:
+    """A weight that falls too slowly, as n^(-1/4)."""
+    return one.running(OutputPerturbation(0.5 * one.n**-0.25))
+
+
+@scaling(
+    "chaudhuri_2011/prop-output-risk@balanced", variable="n", sizes=by_size(SIZES, [*SIZES, 4 * SIZES[-1]]),
+    family=Family.of(p=Axis((0.6, 0.75, 0.9), closed=(False, True))), engine=by_size(Drawn(1_000), Drawn(4_000)),
+    mutants={"Λ of the order n^(-1/4)": heavy},
+)  # fmt: skip
+def risk_follows_its_rate(*, n: int, p: float) -> Instance:
+    """Algorithm 1 in n at d = 3 and ε = 2, where every coordinate is at most logit(0.9)."""
+    work = Directions(3, p)
+    problem = Problem.of(work, dp.PureDP(2.0))
+    at = {"n": n, "d": 3, "epsilon": 2.0, "L": 1, "R": work.constants.diameter(2.0)}
+    return Instance(OutputPerturbation(), work, problem, n, at)

@@ -10,6 +10,7 @@ from dpcheck.symbols import H, L, R, d, epsilon, lambda_, n, positive
 
 epsilon_1, r = positive("epsilon_1 r")
 step, moved, scale = sp.log(1 + H / (n * lambda_)), 2 * L / (n * lambda_), 2 * L / (n * lambda_ * epsilon)
+rate = L * R * sp.sqrt((1 + d / epsilon) / n)
 PAPER = Paper(
     key="chaudhuri_2011",
     title="Differentially Private Empirical Risk Minimization",
@@ -39,6 +40,8 @@ CLAIMS = [
                 **LOSS, **ALG_2),
     PAPER.claim("chaudhuri_2011/prop-output-risk", "Excess risk of Algorithm 1", "Over any f_0, |f_0| ≤ R, on average.",
                 explicit=lambda_ * R**2 / 2 + L * moved * (1 + d / epsilon), **RISK, **ALG_1),
+    PAPER.claim("chaudhuri_2011/prop-output-risk@balanced", "Excess risk of Algorithm 1", "The same at the best Λ.",
+                order=rate, explicit=2 * rate, **RISK, **ALG_1),
     PAPER.claim("chaudhuri_2011/prop-objective-risk", "Excess risk of Algorithm 2", "Over any f_0, |f_0| ≤ R.",
                 explicit=lambda_ * R**2 / 2 + L * moved * (1 + d * (d + 1) / (n * epsilon_1**2)), **RISK, **ALG_2),
 ]  # fmt: skip
@@ -74,7 +77,7 @@ def three_costs(proof: Proof) -> None:
     bound = proof.master("excess risk", parts)
     proof.concludes("chaudhuri_2011/prop-output-risk", bound)
     best = 2 * L / R * sp.sqrt((1 + d / epsilon) / n)
-    proof.equal("at that Λ", proof.chooses(bound, {lambda_: best}), 2 * L * R * sp.sqrt((1 + d / epsilon) / n))
+    proof.concludes("chaudhuri_2011/prop-output-risk@balanced", proof.chooses(bound, {lambda_: best}))
     square = proof.argues("|b| is Gamma(d) in units of 2L/ε'", "E|b|²", "=", d * (d + 1) * (2 * L / epsilon_1) ** 2)
     bound = proof.master("excess risk of Algorithm 2", {**parts, "noise": square / (2 * n**2 * lambda_)})
     proof.concludes("chaudhuri_2011/prop-objective-risk", bound)

@@ -1,0 +1,212 @@
+"""`dpcheck audit --outputs`, `--keep` and `--one-run`: outputs recorded elsewhere; `dpcheck plan-audit`: how many."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from dpcheck.cli.common import Exit, complain, echo_json, json_option, leave
+from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
+from dpcheck.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dpcheck.privacy import Guarantee
+    from dpcheck.recorded.samples import SamplesResult
+
+F = TypeVar("F", bound=Callable[..., Any])
+OF_RUNS = ("data", "neighbour", "adjacency", "per_call", "mode", "trials", "until", "max_samples", "resume", "keep")
+"""Options that say how a mechanism is run: recorded outputs have been."""
+OF_SCORES = ("halts", "score", "among", "unordered", "must_detect")
+"""Options that a one-run audit has no use for."""
+OF_ROWS = ("unordered", "canaries", "guesses")
+"""Options of recorded outputs only."""
+
+
+def recorded_options(command: F) -> F:
+    """--outputs, --keep, --among, --unordered, --one-run and --guesses."""
+    options = (
+        click.option(
+            "--outputs",
+            metavar="FILE [FILE]",
+            help="Instead of MECHANISM: outputs on both inputs, in one file or in two. Nothing is run.",
+        ),
+        click.option(
+            "--keep", metavar="FILE", help="Store the outputs (.npz or .jsonl), and judge those; see --outputs."
+        ),
+        click.option(
+            "--among",
+            type=click.IntRange(1),
+            default=1,
+            show_default=True,
+            help="Audits of these outputs, fixed beforehand; they share --failure-probability evenly.",
+        ),
+        click.option("--unordered", is_flag=True, help="Rows of --outputs are not in the order of the runs."),
+        click.option(
+            "--one-run",
+            "canaries",
+            is_flag=True,
+            help="--outputs are the scores of canaries of one training run: those in the data, those left out.",
+        ),
+        click.option("--guesses", type=int, help="Canaries that --one-run guesses.  [default: all]"),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _refuse(names: tuple[str, ...], reason: str) -> None:
+    """Raises a usage error when one of these options was given."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if option.name in names and given:
+            raise click.UsageError(f"{option.opts[0]} {reason}")
+
+
+def samples_of(first: str, second: tuple[str, ...], claim: Guarantee, **options: Any) -> SamplesResult:
+    """The audit of the outputs in one file, or in two."""
+    _refuse((*OF_RUNS, "guesses"), "does not go with --outputs")
+    from dpcheck.recorded.files import read_outputs
+    from dpcheck.recorded.samples import audit_samples
+
+    x, y = read_outputs(first, *second)
+    return audit_samples(x, y, claim, **options)
+
+
+def one_run(
+    first: str,
+    second: tuple[str, ...],
+    claim: Guarantee,
+    failure_probability: float,
+    seed: int,
+    guesses: int | None,
+    as_json: bool,
+) -> NoReturn:
+    """The audit of one training run by the scores of its canaries; ends the command."""
+    _refuse((*OF_RUNS, *OF_SCORES), "does not go with --one-run")
+    from dpcheck.recorded.canaries import audit_canary_scores
+    from dpcheck.recorded.files import read_outputs
+
+    inside, outside = read_outputs(first, *second)
+    with in_options():
+        result = audit_canary_scores(
+            inside, outside, claim, guesses=guesses, failure_probability=failure_probability, seed=seed
+        )
+    if as_json:
+        echo_json(result.to_dict())
+    else:
+        click.echo(str(result))
+    leave(Exit.UNEXPECTED if result.outcome.value == "refuted" else Exit.EXPECTED)
+
+
+def pair_of(mechanism: tuple[str, ...], data: str | None, neighbour: str | None) -> tuple[str, tuple[Any, Any]]:
+    """The one mechanism that was named, and the two inputs."""
+    _refuse(OF_ROWS, "needs --outputs")
+    if len(mechanism) != 1:
+        raise click.UsageError(f"name one mechanism as FILE:MECHANISM, or files by --outputs; got {len(mechanism)}")
+    for option, path in (("--data", data), ("--neighbour", neighbour)):
+        if path is None:
+            raise click.UsageError(f"Missing option '{option}'.")
+    return mechanism[0], (array_of("--data", str(data)), array_of("--neighbour", str(neighbour)))
+
+
+def run_and_kept(
+    path: str,
+    mechanism: Any,
+    pair: tuple[Any, Any],
+    claim: Guarantee,
+    *,
+    trials: int,
+    adjacency: str | None,
+    halts: bool,
+    **options: Any,
+) -> SamplesResult:
+    """Runs a mechanism, keeps its outputs, and audits them: what `--outputs` of the file says again."""
+    _refuse(("mode",), "does not go with --keep")
+    from dpcheck.auditing.mechanisms import mechanism_name
+    from dpcheck.recorded.files import check_kept, keep_outputs, record_outputs
+    from dpcheck.recorded.samples import audit_samples
+
+    check_kept(path)
+    x, y = record_outputs(mechanism, *pair, trials=trials, seed=options["seed"], adjacency=adjacency, halts=halts)
+    try:
+        keep_outputs(path, x, y)
+    except InvalidInput as error:  # what was run is judged all the same
+        complain(f"not kept: {error}")
+    return audit_samples(x, y, claim, halts=halts, name=mechanism_name(mechanism), **options)
+
+
+@click.command("plan-audit")
+@click.argument("mechanism", nargs=-1, metavar="[FILE:MECHANISM]")
+@functools.partial(pair_options, required=False)
+@claim_options
+@click.option(
+    "--must-detect",
+    "--require-power",
+    "must_detect",
+    type=float,
+    required=True,
+    metavar="ε",
+    help="True ε that the audit has to refute.",
+)
+@click.option("--power", type=float, default=0.95, show_default=True, help="Chance that it does.")
+@click.option(
+    "--failure-probability", type=float, default=0.05, show_default=True, help="Chance of a wrong refutation."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@json_option
+def plan_audit_command(
+    mechanism: tuple[str, ...],
+    data: str | None,
+    neighbour: str | None,
+    adjacency: str,
+    halts: bool,
+    per_call: bool,
+    epsilon: float | None,
+    delta: float | None,
+    alpha: float | None,
+    rho: float | None,
+    mu: float | None,
+    curve: str | None,
+    must_detect: float,
+    power: float,
+    failure_probability: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Says how many --trials an audit needs to refute a claim where the true ε is --must-detect.
+
+    From theory, for leaky randomised response and for Laplace or Gaussian noise; with a MECHANISM and its --data and
+    --neighbour from a pilot of a few thousand runs as well, which also says how long it takes.
+    """
+    claim: Any = claim_of(epsilon, delta, alpha, rho, mu, curve)
+    from dpcheck.auditing.mechanisms import vectorize
+    from dpcheck.recorded.planning import plan_audit
+
+    pilot = None
+    if mechanism or data or neighbour:
+        reference, pair = pair_of(mechanism, data, neighbour)
+        function = function_of(reference)
+        pilot = (vectorize(function) if per_call else function, *pair)
+    with in_options():
+        plan = plan_audit(
+            claim,
+            must_detect,
+            failure_probability=failure_probability,
+            power=power,
+            pilot=pilot,
+            adjacency=None if adjacency == "none" else adjacency,
+            halts=halts,
+            seed=seed,
+        )
+    if as_json:
+        echo_json(plan.to_dict())
+    else:
+        click.echo(str(plan))
+
+
+COMMANDS = (plan_audit_command,)

@@ -1,0 +1,270 @@
+"""`dp.plan_audit`: the trials that an audit needs, before it is run, so that it must detect a true epsilon.
+
+For a mechanism whose true epsilon is the one to detect, three laws are worked out, each with the event that needs the
+fewest trials: leaky randomised response, of which every mechanism of that privacy is a post-processing (Kairouz, Oh and
+Viswanath 2015), and Laplace noise for a claim without delta, Gaussian noise for one with. For that event the number is
+exact. An audit learns its event from its outputs: among real numbers that takes `TWICE` as many, and `SHAPE` runs over
+the square of epsilon, as measured (tests/recorded/test_plan_audit.py): within a factor 2. A pilot says how often this
+very mechanism is guessed, and what a run costs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from dpcheck.auditing import plans, spending
+from dpcheck.auditing.audit import audit
+from dpcheck.auditing.inputs import FEWEST_TRIALS, MOST_TRIALS
+from dpcheck.auditing.limits import fewest_of_any
+from dpcheck.auditing.mechanisms import Mechanism
+from dpcheck.auditing.visible import detectable_epsilon
+from dpcheck.errors import InvalidInput
+from dpcheck.privacy import ApproxDP, GaussianDP
+from dpcheck.statistics.binomial import check_probability
+
+CUTS = 60
+"""Events of one law that are tried."""
+PILOT = 2_000
+"""Runs of a pilot on each input."""
+TWICE, SHAPE = 2.0, 400.0
+"""What an audit takes to learn an event among real numbers: a factor, and runs over epsilon squared."""
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What one law takes.
+
+    Attributes:
+        event: that needs the fewest trials, in words; guessed: share of the trials in which it guesses the input.
+        alone: runs on each input, were the event known; trials: with those that teach it.
+    """
+
+    law: str
+    event: str
+    guessed: float
+    alone: int
+    trials: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditPlan:
+    """How many trials an audit needs.
+
+    Attributes:
+        trials: on each input, for the dearest of the laws, and for what the pilot saw; what `dp.audit(trials=…)` takes.
+        needed: law by law; the pilot is the last one. fewest: no test of any kind does with less.
+        seconds: of all trials, by the pilot; 0 without one.
+    """
+
+    claim: ApproxDP
+    must_detect: float
+    power: float
+    failure_probability: float
+    trials: int
+    fewest: int
+    needed: tuple[Needed, ...]
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "claim": str(self.claim), "needed": [asdict(one) for one in self.needed]}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.trials:,} runs on each input refute {self.claim} where a true ε is {self.must_detect:g} "
+            f"({100 * self.power:g} % power, failure probability {self.failure_probability:g})"
+        ]
+        for one in self.needed:
+            alone = "" if one.alone == one.trials else f", {one.alone:,} were the event known"
+            guessed = f"{100 * one.guessed:.3g} % of the trials guessed"
+            lines.append(f"  {one.law:<28} {one.trials:,} runs{alone}: {one.event}, {guessed}")
+        lines.append(f"  {'any test of any mechanism':<28} at least {self.fewest:,} runs on each input")
+        if self.seconds:
+            lines.append(f"  {'time':<28} about {_duration(self.seconds)}, by the pilot")
+        return "\n".join(lines)
+
+
+def plan_audit(
+    claim: ApproxDP,
+    must_detect: float,
+    *,
+    failure_probability: float = 0.05,
+    power: float = 0.95,
+    pilot: tuple[Mechanism, Any, Any] | None = None,
+    adjacency: str | None = "replace-one",
+    halts: bool = False,
+    seed: int = 0,
+) -> AuditPlan:
+    """The trials with which `dp.audit` refutes the claim, were the true epsilon `must_detect` at the claim's delta.
+
+    Args:
+        claim: `PureDP` or `ApproxDP`. Of a curve one point: `dp.ApproxDP(claim.epsilon_at(delta), delta)`.
+        must_detect: true epsilon that is to be refuted: `must_detect` of a profile, `--must-detect` of the command.
+        power: chance that it is.
+        pilot: (mechanism, data, neighbour): it is run and audited a few thousand times, which are counted nowhere else.
+        adjacency, halts: of the pilot, as in `dp.audit`.
+
+    Raises:
+        InvalidInput: a true epsilon that is no violation, a claimed curve, or more trials than anyone can run.
+    """
+    if not isinstance(claim, ApproxDP):
+        raise InvalidInput(
+            f"a plan is for one point of the claim, got {claim!r}; take dp.ApproxDP(claim.epsilon_at(delta), delta)"
+        )
+    check_probability(failure_probability)
+    if not (isinstance(must_detect, int | float) and claim.epsilon < must_detect < math.inf):
+        raise InvalidInput(
+            f"must_detect must be a true epsilon above the claimed {claim.epsilon:g}, got {must_detect!r}"
+        )
+    if not failure_probability < power < 1:
+        raise InvalidInput(f"power must lie between the failure probability and 1, got {power!r}")
+    level = failure_probability * spending.split(claim, "fixed")["bound"]
+    needed = [
+        _cheapest(law, tests, claim, level, power, must_detect if len(tests) > 1 else 0.0)
+        for law, tests in _laws(must_detect, claim.delta).items()
+    ]
+    seconds = 0.0
+    if pilot is not None:
+        found, each = _piloted(pilot, claim, must_detect, level, power, adjacency=adjacency, halts=halts, seed=seed)
+        needed.append(found)
+        seconds = each
+    fewest = fewest_of_any(must_detect, claim.epsilon, claim.delta, failure_probability, power)
+    most = max(one.trials for one in needed)
+    if fewest is None or most > MOST_TRIALS:
+        raise InvalidInput(
+            f"a true epsilon of {must_detect:g} is too near to {claim} to be refuted in {MOST_TRIALS:,} runs on each "
+            "input; ask for a larger one"
+        )
+    return AuditPlan(
+        claim=claim,
+        must_detect=float(must_detect),
+        power=power,
+        failure_probability=failure_probability,
+        trials=most,
+        fewest=math.ceil(fewest / 2),
+        needed=tuple(needed),
+        seconds=2 * most * seconds,
+    )
+
+
+Test = tuple[str, float, float]
+"""An event in words, and the chances that it guesses the input right and wrong."""
+
+
+def _laws(epsilon: float, delta: float) -> Mapping[str, Sequence[Test]]:
+    """Law of exact privacy (epsilon, delta) -> events that guess its input."""
+    told = delta + (1 - delta) / (1 + math.exp(-epsilon))
+    leaky = {"leaky randomised response": [("every output guessed", told, 1 - told)]}
+    if delta == 0:
+        return leaky | {"Laplace noise": [_laplace(epsilon, cut) for cut in np.linspace(0.5, 1.0, CUTS)]}
+    mu = _gaussian_mu(epsilon, delta)
+    top = epsilon / mu + 3.0
+    return leaky | {"Gaussian noise": [_gaussian(mu, cut) for cut in np.linspace(0.0, top, 4 * CUTS)]}
+
+
+def _laplace(epsilon: float, cut: float) -> Test:
+    """Scale 1/epsilon, inputs 0 and 1: outputs beyond `cut` on either side are guessed, cut in [1/2, 1]."""
+    right, wrong = 1 - math.exp(-epsilon * (1 - cut)) / 2, math.exp(-epsilon * cut) / 2
+    return f"outputs ≥ {cut:.2f} and < {1 - cut:.2f} of inputs 1 and 0", right, wrong
+
+
+def _gaussian(mu: float, cut: float) -> Test:
+    """Unit variance, inputs mu apart: outputs at least `cut` from the middle are guessed."""
+    right, wrong = (float(scipy.special.ndtr(lean - cut)) for lean in (mu / 2, -mu / 2))
+    return f"outputs at least {cut:.2f} σ from the middle, inputs {mu:.3g} σ apart", right, wrong
+
+
+def _gaussian_mu(epsilon: float, delta: float) -> float:
+    """Of Gaussian noise that is exactly (epsilon, delta)-DP."""
+    found = scipy.optimize.brentq(lambda mu: GaussianDP(mu).delta_at(epsilon) - delta, 1e-6, 10 + 2 * epsilon)
+    return float(found)
+
+
+def _cheapest(law: str, tests: Sequence[Test], claim: ApproxDP, level: float, power: float, learned: float) -> Needed:
+    """The event that needs the fewest trials."""
+    found = [(_samples(right, wrong, claim, level, power), event, right + wrong) for event, right, wrong in tests]
+    samples, event, guessed = min(found)
+    if not math.isfinite(samples):
+        raise InvalidInput(
+            f"no number of runs up to {MOST_TRIALS:,} on each input refutes {claim} by {law}; "
+            "ask for a larger true epsilon"
+        )
+    return Needed(law, event, guessed, math.ceil(samples / 2), max(FEWEST_TRIALS, _taught(samples, learned)))
+
+
+def _samples(right: float, wrong: float, claim: ApproxDP, level: float, power: float) -> float:
+    """Coin-flipped trials with which the exact binomial test of the guesses has its power, at their mean number."""
+    guessed = right + wrong
+    if guessed <= 0 or right <= math.exp(claim.epsilon) * wrong + claim.delta:
+        return math.inf
+    odds, share = math.exp(-claim.epsilon), right / guessed
+
+    def enough(samples: float) -> bool:
+        guesses = math.floor(samples * guessed)
+        null = min(1.0, (1 + odds * claim.delta / guessed) / (1 + odds))
+        critical = float(scipy.stats.binom.isf(level, guesses, null)) + 1
+        return critical <= guesses and float(scipy.stats.binom.sf(critical - 1, guesses, share)) >= power
+
+    return _first(enough)
+
+
+def _first(enough: Callable[[float], bool]) -> float:
+    """The least number from which on it is enough, to one part in a thousand; inf beyond what can be run."""
+    high = 16.0
+    while not enough(high):
+        high *= 2
+        if high > 4 * MOST_TRIALS:
+            return math.inf
+    low = high / 2
+    while high > low * 1.001 + 1:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return math.ceil(high)
+
+
+def _taught(samples: float, learned: float) -> int:
+    """Trials on each input, of which an audit holds a part out; `learned`: epsilon of a law whose event is learned."""
+    share, most = plans.FEW_LEARNED
+    counted = samples / 2
+    trials = max(counted / 0.9, min(counted / (1 - share), counted + most))
+    return math.ceil(TWICE * trials + SHAPE / learned**2 if learned else trials)
+
+
+def _piloted(
+    pilot: tuple[Mechanism, Any, Any], claim: ApproxDP, must_detect: float, level: float, power: float, **options: Any
+) -> tuple[Needed, float]:
+    """What is needed at the share of guesses that a short audit of the mechanism makes, and the seconds of one run."""
+    mechanism, data, neighbour = pilot
+    start = time.perf_counter()
+    result = audit(mechanism, data, neighbour, claim, trials=PILOT, failure_probability=level, **options)
+    each = (time.perf_counter() - start) / (2 * PILOT)
+    counts = result.counts
+    guessed = (counts["right"] + counts["wrong"]) / max(1, counts["samples"])
+
+    def enough(samples: float) -> bool:
+        found = detectable_epsilon(
+            math.floor(samples * guessed), math.floor(samples), claim.epsilon, claim.delta, level, power
+        )
+        return found <= must_detect
+
+    samples = _first(enough) if guessed else math.inf
+    if not math.isfinite(samples):
+        raise InvalidInput(
+            f"the pilot's event ({result.event}) could not refute a true epsilon of {must_detect:g} in "
+            f"{MOST_TRIALS:,} runs on each input; ask for a larger one, or for another score"
+        )
+    trials = _taught(samples, 0.0)
+    return Needed(f"pilot of {result.mechanism}", result.event, guessed, trials, trials), each
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} seconds"
