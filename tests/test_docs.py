@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 import transcripts
 
+import dpcheck
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(page for page in (*DOCS.glob("*.md"), ROOT / "README.md") if any(transcripts.blocks(page)))
@@ -61,14 +63,23 @@ def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("sphinx", reason="Sphinx is not installed; pip install 'dpcheck[docs]'")
     pytest.importorskip("myst_parser", reason="MyST is not installed; pip install 'dpcheck[docs]'")
     pytest.importorskip("furo", reason="the theme is not installed; pip install 'dpcheck[docs]'")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", tmp_path / "kept", DOCS, tmp_path / "site"]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-d",
+        tmp_path / "kept",
+        DOCS,
+        tmp_path / "site",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=transcripts.environment(tmp_path, ROOT))
     assert done.returncode == 0, done.stderr
     reference = (tmp_path / "site" / "reference.html").read_text(encoding="utf-8")
-    import dpcheck
-
-    described = set(re.findall(r'id="dpcheck\.(?:[a-z_]+\.)*(\w+)"', reference)) | {"attacks", "finite_laws", "scores", "testing"}
-    assert set(dpcheck.__all__) <= described
+    described = set(re.findall(r'id="dpcheck\.(?:[a-z_]+\.)*(\w+)"', reference))
+    assert set(dpcheck.__all__) - {"attacks", "finite_laws", "scores", "testing"} <= described
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/my_mechanisms/README.md"])

@@ -1,4 +1,4 @@
-"""Pages that show code and shells, walked as a reader would: in their order, in one folder, with what they say checked."""
+"""Pages that show code and shells, walked as a reader would, in order and in one folder; what they say is checked."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from dpcheck.errors import UnknownLabel
 from dpcheck.labels import split_label
 from dpcheck.report import comparisons, scaling, tables
 from dpcheck.report.model import HOMES, READINGS, CheckedReading, PaperView, Reading, Report, SourceLink, StatementPage
+from dpcheck.report.prose import Prose
 
 if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
@@ -64,9 +65,17 @@ def build(
 
 def _paper(shown: _Shown, key: str, statements: list[StatementPage]) -> PaperView:
     paper, trials = shown.catalogue.papers.get(key), tuple(t for t in shown.table.all() if t.paper == key)
+    prose = _prose(shown.catalogue.root, statements)
     if paper is None:
-        return PaperView(key, key, "", "", tuple(statements), trials)
-    return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements), trials)
+        return PaperView(key, key, "", "", tuple(statements), trials, prose)
+    return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements), trials, prose)
+
+
+def _prose(root: pathlib.Path, statements: Sequence[StatementPage]) -> Prose:
+    """What the paper's file of derivations says at its head, where a statement has a section in one."""
+    named = (link.text.rpartition(":")[0] for page in statements for link in page.links if link.kind == "derivation")
+    file = next((root / name for name in named if name.endswith(".md")), None)
+    return Prose() if file is None or not file.is_file() else Prose.read(file.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,17 @@ import importlib.resources
 
 import markupsafe
 
-from dpcheck.report import figures, tables
+from dpcheck.report import figures, prose, tables
 from dpcheck.report.comparisons import PanelView
 from dpcheck.report.model import CheckedReading, Reading, Report, SourceLink
-from dpcheck.report.pages import create_environment, signed
+from dpcheck.report.pages import create_environment, pictured, signed
 
 _WORDS = {sign: outcome for outcome, sign in tables.SIGNS.items()}
 
 
 def render(report: Report) -> str:
     """The text of `dpcheck.html`."""
+    codes = {paper.key: paper.prose.codes for paper in report.papers}
     environment = create_environment("html", lambda text: markupsafe.Markup(tables.hypertext(text)))
     environment.filters |= {
         "picture": _picture,
@@ -23,6 +24,7 @@ def render(report: Report) -> str:
         "chip": _chip,
         "strong": _strong,
         "file_link": _file_link,
+        "coded": lambda text, paper: prose.linked(str(text), paper, codes),
     }
     folder = importlib.resources.files("dpcheck.report") / "templates"
     text = environment.get_template("report.html.j2").render(
@@ -34,13 +36,16 @@ def render(report: Report) -> str:
 
 
 def _picture(result: CheckedReading) -> str:
-    prefix = f"{result.paper}-{result.stem}"
-    return figures.inline(result.svg, prefix).replace("<svg ", f'<svg role="img" aria-label="{result.check.id}" ', 1)
+    return _named(figures.inline(result.svg, f"{result.paper}-{result.stem}"), pictured(result))
 
 
 def _diagram(view: PanelView) -> str:
-    text = figures.inline(view.svg, f"comparison-{view.panel.key}")
-    return text.replace("<svg ", f'<svg role="img" aria-label="{view.panel.key}" ', 1)
+    return _named(figures.inline(view.svg, f"comparison-{view.panel.key}"), f"{view.panel.title}. {view.summary}")
+
+
+def _named(svg: str, text: str) -> str:
+    """With the words that stand for it where it cannot be seen."""
+    return svg.replace("<svg ", str(markupsafe.Markup('<svg role="img" aria-label="{}" ').format(text)), 1)
 
 
 def _chip(reading: Reading) -> str:

@@ -23,6 +23,7 @@ from dpcheck.harness.scaling import Pair
 from dpcheck.labels import Standing, split_label, standing
 from dpcheck.report import figures, scaling, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
+from dpcheck.report.prose import NO_PROSE, Prose
 from dpcheck.verdicts import Witness
 
 READINGS = ("as-printed", "literal", "corrected", "derived")
@@ -136,9 +137,8 @@ class CheckedReading:
         """What the dashes are: the check says it, or they are the bound of the claim that it looks at."""
         assert self.record is not None
         equal = self.claim is not None and self.claim.relation == "="
-        usual = {"privacy": "claimed", "lower-bound": "lower bound"}.get(
-            self.check.kind, "stated" if equal else "bound"
-        )
+        other = "stated" if equal else "bound"
+        usual = {"privacy": "claimed", "lower-bound": "lower bound"}.get(self.check.kind, other)
         return self.record.verdict.dashed or ("order, its constant set to 1" if self._is_rate else usual)
 
     @property
@@ -263,8 +263,7 @@ class Reading:
     claim: Claim | None
     results: tuple[CheckedReading, ...]
     unchecked: str
-    siblings: bool
-    """Whether other readings of the statement have checks."""
+    siblings: bool  # whether other readings of the statement have checks
     noticed: str = ""
     """By how much its bound may be wrong before a check notices, and which of its mutants are noticed."""
 
@@ -352,6 +351,7 @@ class PaperView:
     reference: str
     statements: tuple[StatementPage, ...]
     mutants: tuple[Trial, ...] = ()
+    prose: Prose = NO_PROSE
 
     @property
     def mutated(self) -> tuple[list[str], list[list[str]]]:

@@ -71,6 +71,7 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
     environment.globals |= {
         "marker": MARKER,
         "outcomes": tables.OUTCOMES,
+        "gravest": tables.GRAVEST,
         "signs": tables.SIGNS,
         "meaning": MEANING,
         "grades": list(GRADES.items()),
@@ -91,6 +92,7 @@ def create_environment(kind: str, escape: Callable[[str], Any]) -> jinja2.Enviro
         "why_unchecked": why_unchecked,
         "signed": signed,
         "verdict_mark": lambda result: f"{tables.SIGNS[result.outcome]} **{result.outcome}**",
+        "pictured": pictured,
         "result_link": _result_link,
         "file_link": _file_link,
     }
@@ -161,13 +163,15 @@ def standing(step: Step) -> str:
     }[step.standing]
 
 
+def pictured(result: CheckedReading) -> str:
+    """What a figure shows, for whoever does not see it."""
+    return f"{result.check.name.replace('_', ' ')} ({result.check.label}). {result.caption}"
+
+
 def signed(reading: Reading) -> str:
     """The verdicts of one reading, led by the sign of the gravest."""
     outcomes = {result.outcome for result in reading.results}
-    gravest = next(
-        (o for o in ("refuted", "differs", "undecided", "consistent", "holds", "skipped", "not run") if o in outcomes),
-        "",
-    )
+    gravest = next((outcome for outcome in tables.GRAVEST if outcome in outcomes), "")
     return f"{tables.SIGNS[gravest]} {reading.status}" if gravest else reading.status
 
 

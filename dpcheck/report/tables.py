@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 
 OUTCOMES = ("holds", "refuted", "differs", "consistent", "undecided", "skipped", "not run")
+GRAVEST = ("refuted", "differs", "undecided", "consistent", "holds", "skipped", "not run")
 SIGNS = {
     "holds": "✓",
     "refuted": "✗",
@@ -102,8 +103,19 @@ def markdown(text: str) -> str:
 
 
 def hypertext(text: str) -> str:
-    """Plain text for HTML; `code` in backticks becomes code."""
-    return _CODE.sub(r"<code>\1</code>", html.escape(" ".join(text.split())))
+    """Plain text for HTML; `code` in backticks becomes code, x^{2} and x_{i} what they say."""
+    parts = _CODE.split(html.escape(" ".join(text.split())))
+    parts[::2] = [_SCRIPT.sub(_script, part) for part in parts[::2]]
+    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
+    return "".join(parts)
+
+
+_SCRIPT = re.compile(r"([_^])\{([^{}]+)\}")
+
+
+def _script(found: re.Match[str]) -> str:
+    tag = "sup" if found[1] == "^" else "sub"
+    return f"<{tag}>{found[2]}</{tag}>"
 
 
 STANDINGS = {

@@ -66,7 +66,7 @@ CLAIMS = (
         relation="is",
         order=s.epsilon,
         grade="refuted",
-        remark="Clipping by norm is not monotone for d ≥ 2.",
+        remark="Clipping by norm is not monotone for d ≥ 2 (S1); (S9) is nothing.",
     ),
     PAPER.claim(
         "example/thm-10@corrected",
@@ -259,6 +259,16 @@ RECORDS = (
 )
 
 
+PROSE = """**In use.** Take `thm-10@corrected`,
+since R^{k−1} <is> private (S1).
+
+| | what | carried by | grade | what stands |
+|---|---|---|---|---|
+| S1, S2b | clipping <by norm> | `thm-10` | refuted | 2ε |
+| S3 | a row of too few | columns |
+"""
+
+
 @dataclass
 class FakeCatalogue:
     """What the report asks of `dpcheck.engine.catalogue.Catalogue`."""
@@ -310,7 +320,7 @@ def lay_out(root: pathlib.Path) -> FakeCatalogue:
     """The files that the catalogue's homes name, and the catalogue."""
     for name, text in {
         "bounds/example.py": "# claims\n\n'example/thm-2'\n",
-        "bounds/example.md": "# Derivations\n\n## thm-2: the bound, with (constants)\n",
+        "bounds/example.md": f"# Derivations\n\n{PROSE}\n## thm-2: the bound, with (constants)\n",
         "audits/example.py": "# checks\n'example/thm-2'\n",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -19,12 +19,18 @@
   };
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const row = target && target.closest("details.statement");
-    if (!row) return;
-    if (row.hidden) { form.reset(); show(); }
-    row.open = true;
+    if (!target) return;
+    const row = target.closest("details.statement");
+    if (row && row.hidden) { form.reset(); show(); }
+    for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     target.scrollIntoView();
   };
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of closed) fold.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const fold of closed) fold.open = false; });
   form.hidden = false;
   form.addEventListener("input", show);
   form.addEventListener("submit", (event) => event.preventDefault());

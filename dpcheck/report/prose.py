@@ -1,0 +1,62 @@
+"""What `bounds/<paper>.md` tells a reader of the report: what the findings mean in use, and its numbered errata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import markupsafe
+
+CODES = re.compile(r"\b(S\d+[a-z]?)\b")
+_USE = re.compile(r"^\*\*In use\.\*\* (.+?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
+_ROW = re.compile(r"^\| (S\d+[a-z]?(?:, S\d+[a-z]?)*) \| (.+) \|$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """A row of the errata: its codes, what is wrong, which labels carry it, its grade, and what stands."""
+
+    codes: tuple[str, ...]
+    what: str
+    carried: str
+    grade: str
+    stands: str
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Of one paper.
+
+    Attributes:
+        use: two sentences for whoever uses the result; "" where none are written.
+    """
+
+    use: str = ""
+    errata: tuple[Erratum, ...] = ()
+
+    @classmethod
+    def read(cls, text: str) -> Prose:
+        """Of a file of derivations; a row of the errata that is not of four columns is left out."""
+        use = _USE.search(text)
+        rows = [(codes, cells.split(" | ")) for codes, cells in _ROW.findall(text)]
+        errata = (Erratum(tuple(codes.split(", ")), *cells) for codes, cells in rows if len(cells) == 4)
+        return cls(" ".join(use[1].split()) if use else "", tuple(errata))
+
+    @property
+    def codes(self) -> set[str]:
+        return {code for erratum in self.errata for code in erratum.codes}
+
+
+NO_PROSE = Prose()
+
+
+def linked(text: str, paper: str, known: Mapping[str, Iterable[str]]) -> markupsafe.Markup:
+    """HTML in which every code of an erratum of the paper leads to it: "(S1)"."""
+    codes = set(known.get(paper, ()))
+
+    def link(found: re.Match[str]) -> str:
+        code = found[1]
+        return f'<a href="#{paper}-{code}">{code}</a>' if code in codes else code
+
+    return markupsafe.Markup(CODES.sub(link, text))
