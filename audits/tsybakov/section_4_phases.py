@@ -68,7 +68,7 @@ settings_of_algorithm_3 = settings(
 )
 def lines_of_algorithm_3(context: Context, *, reading: str, loss: str) -> Verdict:
     """Every phase on its own batch, from the output before it, on its ball or projected; noise as the plan has it."""
-    algorithm, work = LocalisedClipped(**FREELY, **LocalisedClipped.readings[reading]), LOSSES[loss]
+    algorithm, work = LocalisedClipped(**{**FREELY, **LocalisedClipped.readings[reading]}), LOSSES[loss]
     seen = watch(context, algorithm, told(work, LOOSE), work, 16)
     phases = seen.plan.phases
     end = phases_of_algorithm_3(seen, algorithm, phases, seen.rows, seen.start, seen.domain)
