@@ -164,7 +164,8 @@ def steps_of_a_stage(context: Context, *, condition: float) -> Verdict:
     rounded = accuracy.never_violated(
         allowed - 1, taken, statement="rounded up, by less than one", evidence="counted", covers="29 stages"
     )
-    return combine([runtime.verdict(taken, allowed, what=what, x=condition, variable="condition number"), rounded])
+    counted = runtime.verdict(taken, allowed, what=what, x=condition, variable="condition number")
+    return combine([counted, replace(rounded, axes=counted.axes)])
 
 
 @check("user_level/proc-multistage-ac-sa", kind="risk")

@@ -92,6 +92,12 @@ def draw(points: Sequence[Point], axes: tuple[str, str], words: Words | None = N
         return _draw(_series(points), axes, words or Words())
 
 
+def mark(figure: Figure) -> str:
+    """What a bound looks like: dashed lines, or upright ticks in rows."""
+    upright = any(line.get_marker() == "|" for line in figure.axes[0].lines)
+    return "Upright ticks" if upright else "Dashed"
+
+
 def scales(figure: Figure) -> str:
     """A sentence on the axes that are not linear; "" when all are."""
     ax = figure.axes[0]
@@ -268,7 +274,7 @@ def _rows(series: list[Series], axes: tuple[str, str], x: float, words: Words) -
         bounded = bounded or bool(np.isfinite(one.bound).any())
     ax.set_yticks([-row for row in range(len(series))], [one.name or words.value for one in series])
     ax.set_ylim(-len(series) + 0.4, 0.6)
-    at = f"{axes[1]}, at {axes[0]} = {label(x)}" if axes[0] else axes[1]
+    at = f"{axes[1].rstrip(',')}, at {axes[0]} = {label(x)}" if axes[0] else axes[1]
     ax.set_xlabel(_folded(at, 72))
     _axis(ax.xaxis, 6)
     handles = [Line2D([], [], color=PALETTE[0], marker=MARKERS[0], label=words.value)]

@@ -167,7 +167,7 @@ class CheckedReading:
         if self.over_order:
             parts.append(self._reading)
         elif any(point.bound is not None for point in points):
-            parts.append(f"Dashed: {self._bound}.")
+            parts.append(f"{figures.mark(self.drawing)}: {self._bound}.")
         parts.append(figures.scales(self.drawing))
         if missing := figures.hidden(points):
             parts.append(f"Not shown: {missing} points that are infinite, not a number, or too large to draw.")

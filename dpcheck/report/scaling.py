@@ -101,9 +101,10 @@ def caption(verdict: Verdict) -> str:
     members = "; ".join(dict.fromkeys(row["worst member at the end"] for row in rows))
     spent = sorted({certified(row) for row in rows})
     divisor = " or ".join(dict.fromkeys(_divisor(row) for row in rows))
+    dotted = "Dotted: wrong schedules. " if _mutants(rows) else ""
     return (
         f"{word} R on the worst member of the class over {divisor} at each size, both axes logarithmic: flat where "
-        "the rate is met. Dashed: the start, which reads no data. Dotted: wrong schedules. At the end the worst member "
+        f"the rate is met. Dashed: the start, which reads no data. {dotted}At the end the worst member "
         f"has {members}. Certified ε = {', '.join(spent)}."
     )
 

@@ -39,6 +39,10 @@ def test_dashes_are_what_the_check_compares_with(kind, said):
     assert "Dashed: equal risk." in told(kind, dashed="equal risk")
 
 
+def test_a_bound_in_rows_is_a_tick_and_no_dash():
+    assert "Upright ticks: bound." in told(points=[Point(x=1.0, value=0.5, bound=1.0)])
+
+
 def test_what_is_stated_to_be_equal_is_no_bound():
     assert "Dashed: stated." in told("runtime", relation="=", evidence="counted")
     assert "Dashed: bound." in told("runtime", relation="<=", evidence="counted")
