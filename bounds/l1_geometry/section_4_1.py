@@ -104,8 +104,7 @@ thm_6_private = thm_6.as_read(
 def twice_the_noise_at_the_best_depth(proof: Proof) -> None:
     """The bound of Theorem 6 with λ doubled, at the power of two next to the depth that balances its last two terms."""
     proof.assumes("l1_geometry/thm-6@private", 2**T, b)
-    spent = proof.uses("l1_geometry/alg-3@corrected", epsilon)
-    proof.equal("as it is ε-DP for every allocation", spent, epsilon)
+    proof.uses("l1_geometry/alg-3@corrected", epsilon)
     noise = proof.uses("l1_geometry/alg-3@corrected-noise", 4 * L * D * 2**T / (b * epsilon), {index: T})
     gap = proof.argues("the winner's gap is at most λ(1 + log m)", "gap", "<=", noise * H_M)
     curvature = proof.argues(

