@@ -287,7 +287,8 @@ def four_losses_that_repel(proof: Proof) -> None:
     plus, minus = ([H * v[0] * w * v[i] + sign * R * u[i] for i in range(2)] for sign in (1, -1))
     pulls = [C * g[0] / sp.sqrt(g[0] ** 2 + g[1] ** 2) for g in (plus, minus)]
     proof.equal("their mean at 0", lambda: pulls[0].subs(w, 0), -pulls[1].subs(w, 0))
-    slope = proof.equal("its slope there", sp.diff(sum(pulls), w).subs(w, 0) / 2, -H * C / (8 * R))
+    slopes = [sp.diff(pull, w).subs(w, 0) for pull in pulls]
+    slope = proof.equal("their mean slope there", lambda: (slopes[0] + slopes[1]) / 2, -H * C / (8 * R))
     proof.concludes("tsybakov/rem-2@saddle", slope)
 
 

@@ -38,6 +38,9 @@ class Class:
     def __init__(self, run: Ring, any_norm: bool, kind: Mapping[str, Any]) -> None:
         self.run, self.any_norm = run, any_norm
         self.mu, self.s, self.L = (kind.get(name) for name in ("mu", "s", "L"))
+        mu, s = (Fraction(str(value or 0)) for value in (self.mu, self.s))
+        if mu < 0 or s < 0 or mu * s >= 1 or (any_norm and s):
+            raise WitnessRejected("a class needs mu >= 0, s >= 0 and mu*s < 1, in any norm s = 0")
         self.points: list[tuple[Any, Any, Any]] = []
 
     def asked(self, x: Any, g: Any = None) -> tuple[Any, Any, Any]:
