@@ -229,13 +229,13 @@ def test_checks_that_cannot_be_collected_or_raise_fail(pytester):
 def test_schema_is_shown(pytester):
     ran = pytester.runpytest_inprocess("--dpcheck-schema")
     assert ran.ret == 0
-    assert json.loads(ran.stdout.str())["properties"]["schema_version"] == {"const": 1}
+    assert json.loads(ran.stdout.str())["properties"]["schema_version"] == {"const": 2}
 
 
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ({"schema_version": 2}, "is 2, not 1"),
+        ({"schema_version": 1}, "is 1, not 2"),
         ({"audits": [{}]}, "lacks test"),
         ({"session": {"seed": float("inf")}}, "is inf, not integer"),
         ({"extra": 0}, "which the schema does not know"),

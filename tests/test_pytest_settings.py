@@ -407,3 +407,39 @@ def test_it(dp_audit):
         ran, document = session(pytester, text, "--dpcheck-profile=night")
         ran.assert_outcomes(passed=1)
         assert [row["runs"] for row in document["audits"]] == [1500]
+
+
+def test_evidence_adds_up_over_versions_that_no_single_one_decides(pytester):
+    """Every commit changes a source, so that its audit starts anew; the leak that stays is seen by all together."""
+    pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=900"))
+
+    def commit(number, claim, *options, scale=1.0):
+        text = f"VERSION = {number}\n\ndef test_it(dp_audit):\n    noisy = lambda d, rng, t: laplace(d * {1 / scale}, rng, t)\n"
+        text += f"    dp_audit(noisy, ZERO, ONE, claim=dp.PureDP({claim}))\n"
+        ran, document = session(pytester, text, "--dpcheck-profile=night", *options)
+        return ran, document["audits"][0]
+
+    rows = [commit(number, 0.8)[1] for number in range(6)]
+    assert {row["outcome"] for row in rows} == {"consistent"}
+    assert len({row["seed"] for row in rows}) == 6
+    assert [row["account"]["versions"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert rows[0]["account"]["product"] == rows[0]["account"]["e_value"] < 20
+    assert rows[-1]["account"]["product"] > 100
+
+    # The same version goes on: nothing counts twice. Another claim or root seed begins an account of its own.
+    ran, again = commit(5, 0.8)
+    assert again["account"]["versions"] == 6
+    assert again["runs"] == 2 * rows[-1]["runs"]
+    ran.stdout.fnmatch_lines(
+        ["EVIDENCE    test_mine.py::test_it: e-value * against 0.8-DP from 6 versions; while all *"]
+    )
+    assert commit(6, 1.2)[1]["account"]["versions"] == 1
+    assert commit(6, 0.8, "--dpcheck-seed=1")[1]["account"]["versions"] == 1
+    # A refutation is told by itself: what comes after it begins anew.
+    assert commit(7, 0.8, scale=0.3)[1]["outcome"] == "refuted"
+    assert commit(8, 0.8, scale=2.0)[1]["account"]["versions"] == 1
+
+
+def test_only_audits_that_add_up_have_evidence(pytester):
+    _, document = session(pytester, ONE_LEAK, "--dpcheck-trials=60", "-W", "ignore")
+    assert document["audits"][0]["account"] is document["session"]["e_value"] is None

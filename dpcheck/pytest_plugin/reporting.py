@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from dpcheck.sessions import Identity, Settings
     from dpcheck.verdicts import Verdict
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA = Path(__file__).with_name("report.schema.json")
 GRAVITY = ("refuted", "differs", "undecided", "consistent", "holds", "skipped")
 LINES = 40
 """Most lines of the summary, but for those of failed tests."""
+TELLING = 20.0
+"""An e-value that is shown of every audit that reaches it."""
 Row = dict[str, Any]
 
 
@@ -52,6 +54,7 @@ def of_verdict(verdict: Verdict, **fields: Any) -> Row:
         "on_top": False,
         "witness": None,
         "replayed": "",
+        "account": None,
         **fields,
     }
 
@@ -106,6 +109,7 @@ def document(plugin: Plugin) -> dict[str, Any]:
             "checks": 0 if split is None else len(split.checks),
             "others": 0 if split is None else split.others,
             "unanswered": unanswered(plugin),
+            "e_value": e_value(rows),
         },
         "audits": rows,
     }
@@ -141,6 +145,12 @@ def on_top(rows: list[Row]) -> float:
     return _together(row for row in rows if row["on_top"])
 
 
+def e_value(rows: list[Row]) -> float | None:
+    """The mean of what audits that add up say: an e-value too, against "all of these kept what they claim"."""
+    said = [row["account"]["product"] for row in rows if row["account"]]
+    return math.fsum(each / len(said) for each in said) if said else None
+
+
 def _together(rows: Iterable[Row]) -> float:
     return math.fsum(row[name] for row in rows for name in ("failure_probability", "premise_failure_probability"))
 
@@ -169,6 +179,7 @@ def summary(terminal: Any, plugin: Plugin) -> None:
     for line in plugin.failures.remarks:
         terminal.write_line(line)
     _silent(terminal, plugin)
+    _added_up(terminal, rows)
     terminal.write_line(_counted(rows))
     terminal.write_line(_spent(rows, plugin))
 
@@ -178,6 +189,21 @@ def _silent(terminal: Any, plugin: Plugin) -> None:
     if silent:
         more = f" and {len(silent) - 3} more" if len(silent) > 3 else ""
         terminal.write_line(f"no result from {', '.join(silent[:3])}{more}", yellow=True)
+
+
+def _added_up(terminal: Any, rows: list[Row]) -> None:
+    """What adds up over versions, the most telling first."""
+    said = sorted((row for row in rows if row["account"]), key=lambda row: -row["account"]["product"])
+    for row in [row for row in said if row["account"]["product"] >= TELLING] or said[:1]:
+        product, versions = row["account"]["product"], row["account"]["versions"]
+        chance = f"; while all keep it, it ever gets there with probability at most {1 / product:.2g}"
+        terminal.write_line(
+            f"{'EVIDENCE':<11} {row['test']}: e-value {product:.3g} against {row['claim']} from "
+            f"{_many(versions, 'version')}{chance if product > 1 else ''}",
+            **({"red": True} if product >= TELLING else {}),
+        )
+    if len(said) > 1:
+        terminal.write_line(f"{'':<11} {len(said)} audits that add up, e-value of all together {e_value(rows):.3g}")
 
 
 def _counted(rows: list[Row]) -> str:

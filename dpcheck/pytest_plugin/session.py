@@ -59,6 +59,7 @@ class ItemSession:
         self._item, self._plugin = item, plugin
         self._asked = 0
         self._own: set[int] = set()
+        self._roots: dict[int, int] = {}
 
     def settle(
         self, given: Mapping[str, Any], identity: Callable[[float, int], Identity], *, own_mode: bool
@@ -88,7 +89,6 @@ class ItemSession:
             settings = replayed(settings, stored, identity)
         going_on = profile.accumulate or (stored is not None and stored["mode"] == "anytime")
         if going_on and not own_mode and settings.trials >= ACCUMULATED and settings.replayed != "again":
-            # An anytime audit keeps its seed: what it says holds however many runs were asked for, and why.
             settings = self._resumed(replace(settings, seed=seed), identity)
         return settings
 
@@ -99,32 +99,63 @@ class ItemSession:
         probability is a power of two, so that a test more or less in the suite seldom starts it anew.
         """
         from dpcheck.auditing.audit import ANYTIME_LEARNED
-        from dpcheck.engine.store import Store
 
-        level = settings.failure_probability
+        level, root = settings.failure_probability, settings.seed
         if settings.number not in self._own:
             level = 2.0 ** math.floor(math.log2(level))
-        now = identity(level, settings.seed)
+        # It keeps its seed: what it says holds however many runs were asked for, and why. Other sources have another.
+        seed = derived(f"{root} at {level} of {sources_of(self._item)}")
+        now = identity(level, seed)
         known = {part: said for part, said in now.items() if part != PROJECT}
-        with Store(self._plugin.store) as store:
-            states = store.audits(_name(self._item, settings.number, now))
-        kept = [state for state in states if known and state.get("audit") == known]
+        kept = [state for state in self._kept(settings) if known and state.get("audit") == known]
         tested = kept[0].get("tested", 0) if kept else 0
         most = 2 * settings.trials + 2 * ANYTIME_LEARNED + (tested if isinstance(tested, int) else 0)
         more = {"mode": "anytime", "until": "refuted", "max_samples": most, "resume": kept[0] if kept else None}
         before = "again" if settings.replayed and kept else settings.replayed
-        return replace(settings, failure_probability=level, more=more, replayed=before)
+        self._roots[settings.number] = root
+        return replace(settings, failure_probability=level, seed=seed, more=more, replayed=before)
+
+    def _kept(self, settings: Settings) -> list[dict[str, Any]]:
+        from dpcheck.engine.store import Store
+
+        with Store(self._plugin.store) as store:
+            return store.audits(f"{self._item.nodeid} #{settings.number}")
 
     def hear(self, settings: Settings, result: AuditResult, message: str, witness: str, identity: Identity) -> None:
         """As `dpcheck.sessions.Session` says."""
         identity = self._with_sources(identity)
-        if settings.more.get("mode") == "anytime" and result.state is not None:
-            from dpcheck.engine.store import Store
-
-            with Store(self._plugin.store) as store:
-                store.keep_audit(_name(self._item, settings.number, identity), result.state)
+        account = None
+        if settings.number in self._roots and result.state is not None:
+            account = self._account(settings, result)
         row = reporting.of_audit(self._item.nodeid, settings, result, witness, identity, passed=not message)
-        told(self._item, {**row, "on_top": settings.number in self._own})
+        told(self._item, {**row, "on_top": settings.number in self._own, "account": account})
+
+    def _account(self, settings: Settings, result: AuditResult) -> dict[str, Any]:
+        """Keeps where an anytime audit stands; and what all versions say that were audited as it was.
+
+        As it was: on the same pair, by the same score, against the same claim, and from the same root seed. An account
+        begins after the last version that was refuted, whose verdict was told.
+        """
+        from dpcheck.engine.store import Store
+        from dpcheck.pytest_plugin.evidence import together
+
+        assert result.state is not None
+        state = {**result.state, "root": self._roots[settings.number], "outcome": result.outcome.value}
+        resumed = settings.more.get("resume")
+        # One that could not go on was drawn anew: it may not take the place of what was counted.
+        if resumed is None or _goes_on(resumed, state):
+            with Store(self._plugin.store) as store:
+                store.keep_audit(f"{self._item.nodeid} #{settings.number}", state)
+        alike = [each for each in self._kept(settings) if _alike(each, state)]
+        this = [each for each in alike if each["audit"] == state["audit"]]
+        others = [each for each in alike if each["audit"] != state["audit"]]
+        refuted = (place for place, each in enumerate(others) if each.get("outcome") == "refuted")
+        counted = this + others[: next(refuted, len(others))]
+        return {
+            "e_value": together(this, result.claim),
+            "product": together(counted, result.claim),
+            "versions": len(counted),
+        }
 
     def _whole(self, identity: Callable[[float, int], Identity], failure_probability: float, seed: int) -> Identity:
         return self._with_sources(identity(failure_probability, seed))
@@ -157,7 +188,10 @@ def same(now: Mapping[str, str], stored: Mapping[str, Any]) -> bool:
 
 def fresh(seed: int, stored: Mapping[str, Any]) -> int:
     """A seed that has nothing to do with the one that failed."""
-    text = f"{seed} anew after {stored['seed']} {sorted(stored['identity'].items())}"
+    return derived(f"{seed} anew after {stored['seed']} {sorted(stored['identity'].items())}")
+
+
+def derived(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
@@ -177,6 +211,15 @@ def rows_of(item: pytest.Item) -> list[dict[str, Any]]:
     return rows
 
 
-def _name(item: pytest.Item, number: int, identity: Identity) -> str:
-    """Under which an anytime audit is kept: on other sources it is another one."""
-    return f"{item.nodeid} #{number} {identity.get(PROJECT, '')}"
+def _goes_on(resumed: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
+    """Whether a state is of the audit that was resumed: its stages begin with those of that one."""
+    before, now = resumed.get("stages"), state["stages"]
+    pairs = zip(before, now, strict=False) if isinstance(before, list) else ()
+    return bool(before) and all(isinstance(b, list) and b == n[: len(b)] for b, n in pairs)
+
+
+def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two states are of versions of one audit."""
+    first, second = one.get("audit"), other["audit"]
+    same_audit = isinstance(first, dict) and all(first.get(part) == second[part] for part in ("pair", "claim", "score"))
+    return same_audit and one.get("root") == other["root"]
