@@ -26,9 +26,14 @@ def breaches(value: Any, schema: dict[str, Any], root: dict[str, Any] | None = N
         elif keyword == "enum":
             found += [] if value in rule else [f"{at} is {value!r}, none of {rule}"]
         elif keyword == "required":
-            found += [f"{at} lacks {name}" for name in rule if name not in value]
+            found += [f"{at} lacks {name}" for name in rule if isinstance(value, dict) and name not in value]
         elif keyword == "properties":
-            found += [b for k, v in rule.items() if k in value for b in breaches(value[k], v, root, f"{at}.{k}")]
+            found += [
+                b
+                for k, v in rule.items()
+                if isinstance(value, dict) and k in value
+                for b in breaches(value[k], v, root, f"{at}.{k}")
+            ]
         elif keyword == "items":
             found += [b for i, each in enumerate(value) for b in breaches(each, rule, root, f"{at}[{i}]")]
         else:

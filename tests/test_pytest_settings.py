@@ -414,7 +414,8 @@ def test_evidence_adds_up_over_versions_that_no_single_one_decides(pytester):
     pytester.makeconftest(NIGHTLY.replace("trials=1500", "trials=900"))
 
     def commit(number, claim, *options, scale=1.0):
-        text = f"VERSION = {number}\n\ndef test_it(dp_audit):\n    noisy = lambda d, rng, t: laplace(d * {1 / scale}, rng, t)\n"
+        text = f"VERSION = {number}\n\ndef test_it(dp_audit):\n"
+        text += f"    noisy = lambda d, rng, t: laplace(d * {1 / scale}, rng, t)\n"
         text += f"    dp_audit(noisy, ZERO, ONE, claim=dp.PureDP({claim}))\n"
         ran, document = session(pytester, text, "--dpcheck-profile=night", *options)
         return ran, document["audits"][0]
