@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard mutate mutate-sample test fast slow search nightly lint docs bench bench-commands bench-auditor dev clean
+.PHONY: audit standard mutate mutate-sample test fast slow search nightly fuzz wheels lint docs bench bench-commands bench-auditor dev clean
 
 # The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
@@ -51,6 +51,17 @@ search: $(VENV)/.dev
 	@end=$$(( $$(date +%s) + $(SECONDS) )); \
 	while [ $$(date +%s) -lt $$end ]; do \
 	$(BIN)/python -m pytest -x -m hypothesis --hypothesis-profile search || exit 1; done
+
+# Hostile files and states for every reader, other ones every day.
+INPUTS ?= 1e6
+fuzz: $(VENV)/.dev
+	$(BIN)/python tests/fuzz.py $(INPUTS)
+
+# The wheel in new environments: every Python in PYTHONS, with pinned, and with the lowest and the newest dependencies.
+PYTHONS ?= python3.11 python3.12 python3.13
+wheels: $(VENV)/.dev
+	$(BIN)/python -m hatchling build -t wheel -d dist
+	for python in $(PYTHONS); do for with in pinned lowest newest; do .ci/wheel $$python $$with || exit 1; done; done
 
 # Runs that are killed at hundreds of moments, and whatever else takes minutes.
 nightly: $(VENV)/.dev

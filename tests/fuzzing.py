@@ -8,6 +8,10 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from dpcheck.engine.mutate.mutation import Trial
+from dpcheck.engine.mutate.resolution import Resolution
+from dpcheck.engine.mutate.table import Table
+
 MARKUP = "<script>alert(1)</script>"
 junk = st.one_of(
     st.none(),
@@ -19,6 +23,19 @@ junk = st.one_of(
     st.lists(st.integers(), max_size=2),
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
 )
+
+TRIAL = Trial("claim toy/thm-1 sign: x", "claim", "toy", "toy/thm-1", "sign", "x", "measured", by="toy/thm-1::a")
+TABLE = Table(
+    trials={("claim", "toy/thm-1"): [TRIAL]},
+    resolutions={"toy/thm-1": Resolution("toy/thm-1", "<=", 1.5, float("inf"), "toy/thm-1::a")},
+    reads={"toy/thm-1::a": ("toy/thm-1",)},
+    idle={"toy/thm-1::a": ("toy/thm-1",)},
+    states={"toy/thm-1": "abc"},
+)
+FAILED = {
+    "test": "tests/test_it.py::test", "number": 1, "kind": "audit", "seed": 3, "runs": 1000, "mode": "fixed",
+    "identity": {"source": "abc"}, "failure_probability": 1e-4,
+}  # fmt: skip
 
 
 def often(examples: int) -> settings:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from checkout import ROOT, collected
 from click.testing import CliRunner
-from fuzzing import MARKUP, edited, junk, noisy, often
+from fuzzing import FAILED, MARKUP, TABLE, edited, junk, noisy, often
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +20,6 @@ from dpcheck import certificates, report
 from dpcheck.cli import main
 from dpcheck.engine import catalogue, history
 from dpcheck.engine.merging import Contents
-from dpcheck.engine.mutate.mutation import Trial
-from dpcheck.engine.mutate.resolution import Resolution
 from dpcheck.engine.mutate.table import Table
 from dpcheck.engine.records import Record, Refused
 from dpcheck.engine.run import CheckRunner
@@ -56,16 +54,6 @@ def test_bytes_of_committed_records(folder: Path, data: st.DataObject) -> None:
     assert all("\n" not in row.reason for row in refused)
 
 
-TRIAL = Trial("claim toy/thm-1 sign: x", "claim", "toy", "toy/thm-1", "sign", "x", "measured", by="toy/thm-1::a")
-TABLE = Table(
-    trials={("claim", "toy/thm-1"): [TRIAL]},
-    resolutions={"toy/thm-1": Resolution("toy/thm-1", "<=", 1.5, float("inf"), "toy/thm-1::a")},
-    reads={"toy/thm-1::a": ("toy/thm-1",)},
-    idle={"toy/thm-1::a": ("toy/thm-1",)},
-    states={"toy/thm-1": "abc"},
-)
-
-
 def test_a_table_comes_back(folder: Path) -> None:
     path = folder / "whole.jsonl"
     path.write_text(TABLE.text())
@@ -92,12 +80,6 @@ def test_a_table_of_mutants(folder: Path, data: st.DataObject) -> None:
         for label in [*table.resolutions, *(target for _, target in table.trials)]:
             assert isinstance(table.said(label), str)
     assert not message or "mutants.jsonl:" in message
-
-
-FAILED = {
-    "test": "tests/test_it.py::test", "number": 1, "kind": "audit", "seed": 3, "runs": 1000, "mode": "fixed",
-    "identity": {"source": "abc"}, "failure_probability": 1e-4,
-}  # fmt: skip
 
 
 @often(300)
