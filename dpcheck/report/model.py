@@ -21,7 +21,7 @@ from dpcheck.engine.records import Record
 from dpcheck.harness import budget
 from dpcheck.harness.scaling import Pair
 from dpcheck.labels import Standing, split_label, standing
-from dpcheck.report import figures, scaling, tables
+from dpcheck.report import figures, instances, scaling, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
 from dpcheck.report.prose import NO_PROSE, Prose
 from dpcheck.verdicts import Witness
@@ -173,6 +173,7 @@ class CheckedReading:
             parts.append(f"Not shown: {missing} points that are infinite, not a number, or too large to draw.")
         if certified := budget.caption(self.record.verdict):
             parts.append(certified)
+        parts.append(instances.of(self.check, self.record))
         return " ".join(part for part in parts if part)
 
     @property
