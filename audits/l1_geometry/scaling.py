@@ -183,6 +183,8 @@ AVERAGED: Mapping[str, Any] = {
 """Of rows of Algorithms 1 and 5, whose batch is the default."""
 TINY = 1e-8
 """epsilon of rows over another variable."""
+TINIER = 1e-12
+"""Where n is so large, for n epsilon to be, that records would be missed at 1e-8."""
 DELTAS = (1e-12, 1e-4, 0.36)
 """Their logarithms go from 1 to 28."""
 
