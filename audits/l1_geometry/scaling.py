@@ -200,9 +200,10 @@ HOMOGENEOUS = (
 
 # Algorithm 2 restarted, on curved losses
 
+
 @dataclass(frozen=True)
 class Fine(LocalizedMirrorDescent):
-    """Algorithm 2 with 2^94 steps a phase, and twelve phases: the radii of all later ones add up to 2^-60 of the first.
+    """Algorithm 2 with 2^94 steps a phase, and sixteen phases: later ones have balls of 2^-80 of the first.
 
     T b^2 = n_i^2 whatever b, and so many steps forget where they began. A batch stays below 2^63, beyond which the
     accountant cannot count draws.
@@ -212,7 +213,7 @@ class Fine(LocalizedMirrorDescent):
         return n_i / 2**47
 
     def phases(self, problem: Problem, n: int) -> Iterator[Phase]:
-        return itertools.islice(super().phases(problem, n), 12)
+        return itertools.islice(super().phases(problem, n), 16)
 
 
 RESTARTS = StronglyConvexReduction(inner=Fine())
@@ -259,7 +260,7 @@ class Averages:
             rate = 2 / (row.weight * row.scale)
             q, noise = h * rate, rate * row.sigma / math.sqrt(row.T)
             at_edge = (noise / min(row.radius, room)) ** 2 / (q + 1)
-            if row.p != 2 or row.T < 20 * (q + 3) or at_edge > AT_EDGE:
+            if row.p != 2 or 20 * (q + 3) > row.T or at_edge > AT_EDGE:
                 raise InvalidInput(
                     f"phase {row.i} has p = {row.p:g}, {row.T:,} steps for q = {q:.3g}, and meets an edge in a share "
                     f"of {at_edge:.3g} of them: no closed form; take d = 2 and more records"

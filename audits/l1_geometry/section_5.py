@@ -285,8 +285,9 @@ def restarted_descent_in_lambda(**given: float) -> Instance:
 in_two_dimensions = unmeasured(
     "l1_geometry/thm-8",
     "d",
-    "From three dimensions on the mirror map is not linear, so that the output of a phase on curved losses has no closed "
-    "form; drawn records end at n of about 10^7, where the distance that is proved for a restart is that of the domain.",
+    "From three dimensions on the mirror map is not linear, so that the output of a phase on curved losses has no "
+    "closed form; drawn records end at n of about 10^7, where the distance that is proved for a restart is that of the "
+    "domain.",
 )
 restarted_selections = unmeasured(
     "l1_geometry/thm-9",
