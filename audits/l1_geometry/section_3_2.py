@@ -36,7 +36,7 @@ from .cases import (
     regret,
     risk_of_linear_losses,
 )
-from .scaling import DELTAS, EUCLIDEAN, HOMOGENEOUS, LOCALISED, PRECISE, TINY, Coarse, GeneralCoarse, tilted
+from .scaling import DELTAS, EUCLIDEAN, HOMOGENEOUS, LOCALISED, PRECISE, TINIER, TINY, Coarse, GeneralCoarse, tilted
 
 OF_ALGORITHM_2 = {
     **PHASES,
@@ -273,13 +273,13 @@ def stated_gradients_are_enough(context: Context, *, p: float, d: int, epsilon: 
 @scaling(
     "l1_geometry/thm-4",
     variable="n",
-    sizes=[2**k * 10**8 for k in (17, 22, 27)],
+    sizes=[2**k * 10**12 for k in (17, 22, 27)],
     also=("l1_geometry/thm-1",),
     **LOCALISED,
 )
 def localised_descent_in_n(*, n: int, slope: float) -> Instance:
     """Algorithm 2 on its worst linear loss, over n: printed constants, sixteen steps a phase, not its batches."""
-    return tilted(Coarse(), slope, n=n, epsilon=TINY, d=4)
+    return tilted(Coarse(), slope, n=n, epsilon=TINIER, d=4)
 
 
 @scaling(
@@ -330,10 +330,10 @@ def localised_descent_of_algorithm_6_in_epsilon(*, epsilon: float, slope: float)
     return tilted(GeneralCoarse(p=2.0), slope, n=10**17, epsilon=epsilon, p=2.0)
 
 
-@scaling("l1_geometry/thm-5", variable="delta", sizes=DELTAS, also=("l1_geometry/thm-13",), **EUCLIDEAN)
+@scaling("l1_geometry/thm-5", variable="delta", sizes=DELTAS, also=("l1_geometry/thm-13",), **PRECISE)
 def localised_descent_of_algorithm_6_in_delta(*, delta: float, slope: float) -> Instance:
     """The same over delta, with sixteen steps a phase."""
-    return tilted(GeneralCoarse(p=2.0), slope, n=2**22 * 10**8, epsilon=TINY, delta=delta, p=2.0)
+    return tilted(GeneralCoarse(p=2.0), slope, n=2**22 * 10**12, epsilon=TINIER, delta=delta, p=2.0)
 
 
 homogeneous = [unmeasured(f"l1_geometry/thm-{number}", "L", HOMOGENEOUS) for number in (4, 5)]

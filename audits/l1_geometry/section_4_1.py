@@ -116,7 +116,7 @@ def law_of_the_selections(context: Context, *, T: int) -> Verdict:
 @scaling(
     "l1_geometry/thm-6", variable="n", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
     whole=lambda n: leaves("pure", n=n, d=1024, epsilon=1e-12),
-    sizes=[records("pure", T, d=1024, epsilon=1e-12) for T in (2, 4, 6, 8)],
+    sizes=[records("pure", T, d=1024, epsilon=1e-12) for T in (4, 6, 8, 10)],
 )  # fmt: skip
 def exact_risk_in_n(*, n: int, slope: float) -> Instance:
     """Algorithm 3 on its worst linear loss, where its rule gives T without rounding; the noise that is certified."""
@@ -126,10 +126,10 @@ def exact_risk_in_n(*, n: int, slope: float) -> Instance:
 @scaling(
     "l1_geometry/thm-6", variable="epsilon", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
     whole=lambda epsilon: leaves("pure", n=RECORDS, d=1024, epsilon=epsilon),
-    sizes=[BUDGET / 4**k for k in (6, 4, 2, 0)],
+    sizes=[BUDGET * 4**k for k in (-4, -2, 0, 2)],
 )  # fmt: skip
 def exact_risk_in_epsilon(*, epsilon: float, slope: float) -> Instance:
-    """The same over epsilon: T falls from eight to two."""
+    """The same over epsilon: T falls from ten to four."""
     return walk("pure", slope, n=RECORDS, d=1024, epsilon=epsilon)
 
 
