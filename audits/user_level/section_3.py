@@ -401,7 +401,7 @@ def slope_in_the_convexity(*, mu: float, steeper: float) -> Instance:
 
 unmeasured_of_the_restarts = unmeasured(
     "user_level/claim-3-6", "epsilon delta L",
-    "R/bound ripples by a tenth over three sizes, five CPU seconds each: intervals reach 0.05 to 0.18 from the stated.",
+    "R/bound ripples by a tenth over three sizes, 5 CPU seconds each: intervals reach 0.05 to 0.18 from the stated.",
 )  # fmt: skip
 
 
