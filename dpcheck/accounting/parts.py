@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Protocol
 
 import numpy as np
@@ -64,15 +64,26 @@ class Part(Protocol):
         ...
 
 
+@cache
+def _gaussian(law: type[Law]) -> bool:
+    """Whether a law has a `mu`; asked anew for every order, the question costs ten times the divergence."""
+    return issubclass(law, GaussianPrivate)
+
+
+@cache
+def _own_renyi(law: type[Law]) -> bool:
+    return issubclass(law, RenyiPrivate)
+
+
 def law_mu(law: Law, sensitivity: float, count: int = 1) -> float:
     """The `mu` of laws that are Gaussian DP, inf for others."""
-    return law.mu(sensitivity, count) if isinstance(law, GaussianPrivate) else math.inf
+    return law.mu(sensitivity, count) if _gaussian(type(law)) else math.inf  # type: ignore[attr-defined]
 
 
 def law_renyi(law: Law, alpha: float, sensitivity: float, count: int = 1) -> float:
     """The law's own Rényi divergence where it has one, or the best that its pure and zCDP guarantees imply."""
-    if isinstance(law, RenyiPrivate):
-        return count * law.renyi(alpha, sensitivity)
+    if _own_renyi(type(law)):
+        return count * law.renyi(alpha, sensitivity)  # type: ignore[attr-defined]
     bounds = [alpha * law.zcdp(sensitivity, count)]
     epsilon, times = pure_uses(law, sensitivity, count)
     if math.isfinite(epsilon):
