@@ -298,7 +298,7 @@ def _check_grid(check: Check) -> None:
         keys = [cell_key(cell) for cell in check.cells(size)]
         if not keys and (begun or size == "full"):
             raise CollectionError(
-                f"the grid of {check.id} is empty at size {size}; give every axis a value, or none at smaller sizes only"
+                f"the grid of {check.id} is empty at size {size}; give every axis a value, but at smaller sizes"
             )
         begun = begun or bool(keys)
         if len(set(keys)) < len(keys):

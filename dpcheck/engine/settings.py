@@ -264,7 +264,7 @@ def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[s
 
 @functools.lru_cache(maxsize=256)
 def _apart(bound: sp.Expr, known: frozenset[str]) -> tuple[sp.Expr, dict[str, tuple[str, int]]]:
-    """The formula with symbols in place of the members of known sequences; by symbol, which sequence, how far from i."""
+    """The formula with symbols in place of members of known sequences; by symbol, of which sequence, how far from i."""
     alone, terms = dict[sp.Expr, sp.Symbol](), dict[str, tuple[str, int]]()
     for term in bound.atoms(sp.Indexed):
         shift = term.indices[0] - index
