@@ -10,9 +10,9 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from dpcheck.checks import NEVER_SAMPLED, SIZES, Check, Measurement, Size
+from dpcheck.checks import NEVER_SAMPLED, Check, Measurement, Size
 from dpcheck.errors import DpcheckError, WitnessRejected
 from dpcheck.foreign import shortened
 from dpcheck.labels import Stated, standing
@@ -157,7 +157,7 @@ def hindered(check: Check, size: Size) -> str:
         return f"needs {' and '.join(lacks)}, which is not installed"
     if check.cells(size):
         return ""
-    first = next(each for each in SIZES if check.cells(each))
+    first = next(each for each in get_args(Size) if check.cells(each))
     return f"too long for size {size}: measured from size {first} on, by `dpcheck run {check.id} --size {first}`"
 
 
