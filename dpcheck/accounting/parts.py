@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -65,25 +65,22 @@ class Part(Protocol):
 
 
 @cache
-def _gaussian(law: type[Law]) -> bool:
-    """Whether a law has a `mu`; asked anew for every order, the question costs ten times the divergence."""
-    return issubclass(law, GaussianPrivate)
-
-
-@cache
-def _own_renyi(law: type[Law]) -> bool:
-    return issubclass(law, RenyiPrivate)
+def _offers(law: type[Law], protocol: type) -> bool:
+    """Whether a law is more than a `Law`; asked anew for every order, it would cost ten times the divergence."""
+    return issubclass(law, protocol)
 
 
 def law_mu(law: Law, sensitivity: float, count: int = 1) -> float:
     """The `mu` of laws that are Gaussian DP, inf for others."""
-    return law.mu(sensitivity, count) if _gaussian(type(law)) else math.inf  # type: ignore[attr-defined]
+    if not _offers(type(law), GaussianPrivate):
+        return math.inf
+    return cast(GaussianPrivate, law).mu(sensitivity, count)
 
 
 def law_renyi(law: Law, alpha: float, sensitivity: float, count: int = 1) -> float:
     """The law's own Rényi divergence where it has one, or the best that its pure and zCDP guarantees imply."""
-    if _own_renyi(type(law)):
-        return count * law.renyi(alpha, sensitivity)  # type: ignore[attr-defined]
+    if _offers(type(law), RenyiPrivate):
+        return count * cast(RenyiPrivate, law).renyi(alpha, sensitivity)
     bounds = [alpha * law.zcdp(sensitivity, count)]
     epsilon, times = pure_uses(law, sensitivity, count)
     if math.isfinite(epsilon):
