@@ -174,6 +174,7 @@ LOCALISED: Mapping[str, Any] = {
     "family": SLOPES,
     "engine": Equal(100, plan=large_phases),
     "mutants": {"η times (nε)^(-1/4)": shorter_steps},
+    "since": "standard",
 }
 """Of rows of Algorithms 2 and 6. Linear losses do not see localisation: the first phase alone does as well."""
 PRECISE: Mapping[str, Any] = {**LOCALISED, "engine": Equal(500, plan=large_phases), "mutants": {}}

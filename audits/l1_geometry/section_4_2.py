@@ -69,6 +69,7 @@ def exact_risk_in_n(*, n: int, slope: float) -> Instance:
 
 @scaling(
     "l1_geometry/thm-7", variable="epsilon", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
+    since="standard",
     whole=lambda epsilon: leaves("approximate", n=RECORDS, d=1024, epsilon=epsilon), also=("l1_geometry/thm-2",),
     sizes=[BUDGET / HALVED**k for k in (6, 4, 2, 0)],
 )  # fmt: skip
@@ -89,6 +90,7 @@ def exact_risk_in_L(*, L: float, slope: float) -> Instance:
 
 @scaling(
     "l1_geometry/thm-7", variable="m", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
+    since="standard",
     sizes=[2**k for k in (9, 11, 13, 15)],
 )  # fmt: skip
 def exact_risk_in_m(*, m: int, slope: float) -> Instance:

@@ -184,7 +184,7 @@ def risk_in_n(*, n: int, chance: float) -> Instance:
 
 @scaling(
     "lp_spaces/claim-app10-general-eps", variable="epsilon", part="private", family=SPIKES, engine=WALK, mutants=LONGER,
-    sizes=by_size((0.01, 0.1, 0.9), (0.03, 0.1, 0.3, 0.9)), also=EVERY,
+    sizes=(0.03, 0.1, 0.3, 0.9), since="standard", also=EVERY,
 )  # fmt: skip
 def risk_in_epsilon(*, epsilon: float, chance: float) -> Instance:
     """The same in epsilon at n = 3e7."""

@@ -386,8 +386,7 @@ def iterated_accelerated_risk(*, n: int, steepness: float) -> Instance:
 
 @scaling(
     "tsybakov/thm-7@phases", variable="lambda", family=STEEP, engine=Simulated(ends_of_batches, 1200),
-    mutants=WRONG_LAST_LEVELS,
-    sizes=by_size(powers(2, range(-26, -17, 4)), powers(2, range(-26, -17, 2))),
+    mutants=WRONG_LAST_LEVELS, sizes=powers(2, range(-26, -17, 2)), since="standard",
 )  # fmt: skip
 def iterated_accelerated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant, where the order has -1."""
@@ -406,7 +405,7 @@ def iterated_accelerated_risk_in_epsilon(*, epsilon: float, p: float) -> Instanc
     return sparse(iterated_sgd(2.0), LONG, p, 2.0, epsilon)
 
 
-@ITERATED(variable="d", sizes=by_size((8, 24, 72), (8, 16, 32, 64, 128)), engine=BATCHES_IN_DIMENSIONS)
+@ITERATED(variable="d", sizes=(8, 16, 32, 64, 128), engine=BATCHES_IN_DIMENSIONS, since="standard")
 def iterated_accelerated_risk_in_the_dimension(*, d: int, p: float) -> Instance:
     """The same in d dimensions: 1/4."""
     return sparse(iterated_sgd(2.0), SHORT, p, 2.0, 2.0**-44, d=d)

@@ -371,11 +371,11 @@ def of_the_restarts(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
         "user_level/proc-strongly-convex-meta@derived", variable=variable, sizes=sizes, against="explicit",
-        family=CONVEX, engine=BY_MOMENTS, mutants=WRONG, also=("user_level/claim-3-6",),
+        family=CONVEX, engine=BY_MOMENTS, mutants=WRONG, also=("user_level/claim-3-6",), since="standard",
     )  # fmt: skip
 
 
-@of_the_restarts("n", by_size(powers(10, range(11, 14)), powers(10, range(11, 15))))
+@of_the_restarts("n", powers(10, range(11, 15)))
 def slope_in_users(*, n: int, steeper: float) -> Instance:
     """Mean excess risk of the restarts over n, strong convexity 1/4, whole batches, private at printed constants."""
     return restarted(MU, steeper, n=n)

@@ -62,6 +62,8 @@ class Trace:
 
 def verdict_of(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Verdict:
     """The check's verdict from all its cells, computed here and now; raises what the check, or a rule, raises."""
+    if hindered := judge.hindered(check, size):
+        return judge.skipped(hindered)
     with catalogues.in_force(catalogue):
         measured = [(cell, decode(encode(check.measure(cell, size, seed)))) for cell in check.cells(size)]
         return judge.conclude(check, measured, catalogue.claims.get(check.label))
