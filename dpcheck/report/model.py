@@ -347,6 +347,10 @@ class PaperView:
     reference: str
     statements: tuple[StatementPage, ...]
     mutants: tuple[Trial, ...] = ()
+    samples: tuple[str, ...] = ()
+    """Of how many mutants they are, by family."""
+    past: int = 0
+    """How many of them were tried before an edit of what they change, or of a check that notices it."""
 
     @property
     def mutated(self) -> tuple[list[str], list[list[str]]]:
