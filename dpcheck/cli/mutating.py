@@ -114,6 +114,7 @@ def mutate_command(
     sources is tried again.
     """
     from dpcheck.engine.mutate import choice
+    from dpcheck.engine.mutate.mutation import FAMILIES
     from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.mutate.trials import Trials
 
@@ -139,6 +140,9 @@ def mutate_command(
         limit=limit,
     )
     table = Table.read(committed)
+    if changed and not table.trials:
+        complain(f"nothing is kept in {committed}; `make mutate-table`, or `dpcheck mutate --save`, fills it")
+        leave(Exit.UNEXPECTED)
     if changed:
         _gate(trials, table, every, sample or len(every), seed, until, known, as_json)
         return
@@ -165,7 +169,8 @@ def mutate_command(
         whole = [paper for paper in catalogue.papers if not what or paper in what]
         tried = _whole(results, found)
         samples = choice.samples(every, tried, whole, None if sample is None else seed, size)
-        stood = choice.mutations(catalogue, whole) if whole else []
+        others = [family for family in FAMILIES if family not in kinds]
+        stood = [*every, *choice.mutations(catalogue, whole, others)] if whole else []
         _save(committed, table, trials, tried, stood, samples)
         if rates is not None and (fallen := _write_rates(Path(rates), table)):
             complain(f"{fallen}; {rates} is left as it is")
