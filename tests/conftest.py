@@ -35,11 +35,14 @@ def _slow() -> dict[str, float]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--measure", action="store_true", help="rewrite the rows of tests/slow.txt for the tests that run")
+    parser.addoption("--nightly", action="store_true", help="also run what takes minutes; see `make nightly`")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     slow = _slow()
     for item in items:
+        if item.get_closest_marker("nightly") and not config.getoption("--nightly"):
+            item.add_marker(pytest.mark.skip(reason="takes minutes; --nightly runs it"))
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
 

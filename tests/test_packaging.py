@@ -114,7 +114,8 @@ def test_wheel_declares_command_and_plugin(wheel):
     fields = email.parser.Parser().parsestr(wheel.read(metadata).decode())
     assert fields["Requires-Python"] == ">=3.11"
     heavy = ("cvxpy", "dp-accounting", "clarabel", "python-flint", "pytest", "hypothesis", "opendp", "diffprivlib")
-    heavy += ("scikit-learn<1.7", "sphinx", "furo", "myst-parser", "nbclient", "ipykernel", "playwright")
+    heavy += ("scikit-learn<1.7", "sphinx", "furo", "myst-parser", "nbclient", "ipykernel", "playwright", "pyarrow")
+    heavy += ("distributed",)
     for requirement in fields.get_all("Requires-Dist", []):
         if requirement.startswith(heavy):
             assert "extra ==" in requirement, f"{requirement} must stay behind an extra"

@@ -95,6 +95,7 @@ thm_6_private = thm_6.as_read(
     origin="ours",
     explicit=ESTIMATE + sp.sqrt(sp.Rational(108, 5) * H * L * D**3 * H_M / (b * epsilon)),
     assumptions=(sp.Ge(T, 1), sp.Le(2**T, b)),
+    quantity="excess risk, as corrected",
     measures="",
 )
 

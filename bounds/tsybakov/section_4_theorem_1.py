@@ -205,6 +205,7 @@ thm_1_every_loss = thm_1.as_read(
     "constant and smoothness, in every dimension, on bounded and unbounded W.",
     origin="ours",
     explicit=R_2k * D * (11 / sp.sqrt(n) + 77 * PER_RECORD ** ((k - 1) / k)),
+    quantity="excess risk, as corrected",
     measures="",
     assumptions=(sp.Ge(n, 2), sp.Ge(k, 2)),
     probability=None,

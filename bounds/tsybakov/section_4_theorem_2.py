@@ -93,6 +93,7 @@ thm_2_every_loss = thm_2.as_read(
     origin="ours",
     explicit=4 * growth(2 * CALL),
     assumptions=(sp.Ge(theta, 2), sp.Ge(k, 2)),
+    quantity="excess risk, as corrected",
     measures="",
     probability=None,
 )

@@ -100,6 +100,7 @@ thm_3_every_loss = thm_3.as_read(
     origin="ours",
     explicit=4 * growth(2 * CALL * m / beta),
     assumptions=(sp.Gt(theta, 1), sp.Ge(k, 2)),
+    quantity="excess risk, as corrected",
     measures="",
 )
 

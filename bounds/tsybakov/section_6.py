@@ -384,6 +384,7 @@ thm_7_halving = thm_7.as_read(
     explicit=4 * growth(2 * PER_RADIUS * m / beta),
     assumptions=(sp.Ge(k, 2), sp.Gt(theta, 1)),
     probability=1 - beta,
+    quantity="excess risk, as corrected",
     measures="",
 )
 

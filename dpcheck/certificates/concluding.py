@@ -34,6 +34,7 @@ def verdict(document: Any, claim: Claim) -> Verdict:
     """
     found = [(instance, part, proved(claim, instance, part)) for instance, part in opened(document, claim)]
     runs = [(instance, one) for instance, _, one in found if not one.refutes] or [(i, one) for i, _, one in found]
+    beyond = [(instance, one) for instance, _, one in found if one.refutes]
     if broken := [run for run in runs if run[1].attained is not None and run[1].attained > run[1].claimed]:
         return _refuted(broken)
     if short := [run for run in runs if run[1].bound is None or run[1].bound > run[1].claimed]:
@@ -44,7 +45,7 @@ def verdict(document: Any, claim: Claim) -> Verdict:
         every = list(dict.fromkeys(_for_all(claim)))
     except InvalidInput as error:
         return undecided(f"the proof for all numbers does not reach the claim: {error}", "certified")
-    return _holds(runs, every)
+    return _holds(runs, beyond, every)
 
 
 def function_of(certificate: dict[str, Any]) -> list[list[list[str]]]:
@@ -78,10 +79,12 @@ def _executed(number: int) -> None:
     proofs.execute(FAMILIES[number])
 
 
-def _holds(runs: list[Run], every: list[str]) -> Verdict:
-    tightest = max(runs, key=lambda run: _share(run) or 0.0)
+def _holds(runs: list[Run], beyond: list[Run], every: list[str]) -> Verdict:
+    """In the words of the tightest run, of those one that a function attains, of those the last."""
+    _, tightest = max(enumerate(runs), key=lambda each: (*_tightness(each[1]), each[0]))
     others = f"; so in {len(runs)} runs of {len(runs)}" if len(runs) > 1 else ""
     also = f"; for {' and '.join(every)} by a proof with symbols" if every else ""
+    also += "".join(f"; not so at {_named(run)}, where some function attains {_sides(run)}" for run in beyond)
     instance, _ = tightest
     all_of_them = "every decoder that is private" if instance.lower else "all functions and vectors, in any dimension"
     reason = f"for {all_of_them}, {_named(tightest)}: {_sides(tightest)}{others}{also}. The run: {instance.words}"
@@ -93,6 +96,10 @@ def _refuted(broken: list[Run]) -> Verdict:
     others = f"; so in {len(broken)} runs" if len(broken) > 1 else ""
     reason = f"{_named(worst)}: a rational function attains {_sides(worst)}{others}. The run: {worst[0].words}"
     return refuted(reason, "certified", numbers=_numbers(broken, worst), severity=_share(worst))
+
+
+def _tightness(run: Run) -> tuple[float, bool]:
+    return round(_share(run) or 0.0, 6), run[1].attained is not None
 
 
 def _named(run: Run) -> str:

@@ -134,6 +134,8 @@ def audit_command(
         _finish(result, kept, must_detect, as_json)
         return
     reference, pair = pair_of(mechanism, data, neighbour)
+    if keep is None and among > 1:
+        raise click.UsageError("--among needs --outputs or --keep: a new run shares nothing with another one")
     function = function_of(reference)
     from dpcheck.auditing.audit import audit
     from dpcheck.auditing.mechanisms import vectorize

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from dpcheck.cli.signals import stoppable
 from dpcheck.errors import DpcheckError, Unreadable, WitnessRejected
 from dpcheck.foreign import plain
 
@@ -44,6 +45,11 @@ class Exit(enum.IntEnum):
     NO_GUARANTEE = 8
     """What was planned is not private as promised, as far as is known: see `dpcheck plan --help`."""
     INTERRUPTED = 130
+    """By Ctrl-C; 143 by SIGTERM."""
+
+
+_OF_THE_SYSTEM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
+"""What a disk or its owner refuses is no bug."""
 
 
 class Dpcheck(click.Group):
@@ -52,6 +58,15 @@ class Dpcheck(click.Group):
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
+        with stoppable() as came:
+            code = self._code(*args, **extra)
+        if came and code == Exit.INTERRUPTED:
+            code = 128 + came[0]
+        sys.exit(int(code or 0))
+
+    def _code(self, *args: Any, **extra: Any) -> Any:
+        """The exit code of a command, its errors said."""
+        code: Any
         try:
             code = super().main(*args, standalone_mode=False, **extra)  # type: ignore[call-overload]
         except click.ClickException as error:
@@ -73,11 +88,15 @@ class Dpcheck(click.Group):
             if error.errno == errno.EPIPE:  # `dpcheck list | head`
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 code = Exit.EXPECTED
+            elif error.errno in _OF_THE_SYSTEM:
+                where = f" {plain(str(error.filename))}" if error.filename else ""
+                complain(f"cannot use{where}: {error.strerror}; make room, or name a folder that can be written")
+                code = Exit.USAGE
             else:
                 code = _bug(error)
         except Exception as error:
             code = _bug(error)
-        sys.exit(int(code or 0))
+        return code
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)

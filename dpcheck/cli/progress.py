@@ -14,6 +14,8 @@ from dpcheck.engine.records import Record
 from dpcheck.engine.run import Listener
 from dpcheck.engine.store import Failure
 
+SHARED = "another run is at work on this store: this one begins at the other end, and takes what that one finishes"
+
 
 class Lines(Listener):
     """One line for every check that has its verdict, and one a minute for long checks."""
@@ -27,6 +29,14 @@ class Lines(Listener):
         self._cells = cells
         held = f", {stored:,} in the store already" if stored else ""
         click.echo(f"{self._title}: {count(self._checks, 'check')}, {count(cells, 'cell')} to compute{held}", err=True)
+
+    def shared(self) -> None:
+        click.echo(SHARED, err=True)
+
+    def waiting(self, busy: list[tuple[str, float]]) -> None:
+        if busy and time.monotonic() - self._spoken > 60:
+            check, seconds = max(busy, key=lambda each: each[1])
+            self._say(f"[{self._done}/{self._cells} cells] {check} for {seconds:.0f} s; --timeout would stop it")
 
     def computed(self, check: str) -> None:
         self._done += 1
@@ -88,6 +98,14 @@ class Bar(Listener):
 
     def started(self, cells: int, stored: int) -> None:
         self._progress.update(self._task, total=cells + stored, completed=stored)
+
+    def shared(self) -> None:
+        self._progress.console.print(SHARED, markup=False, highlight=False)
+
+    def waiting(self, busy: list[tuple[str, float]]) -> None:
+        if busy:
+            check, seconds = max(busy, key=lambda each: each[1])
+            self._progress.update(self._task, now=f"{check} for {seconds:.0f} s")
 
     def computed(self, check: str) -> None:
         self._progress.update(self._task, advance=1, now=check)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from dpcheck.cli.common import Exit, echo_json, json_option, leave
+from dpcheck.cli.common import Exit, complain, echo_json, json_option, leave
 from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
+from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcheck.privacy import Guarantee
@@ -132,7 +133,10 @@ def run_and_kept(
 
     check_kept(path)
     x, y = record_outputs(mechanism, *pair, trials=trials, seed=options["seed"], adjacency=adjacency, halts=halts)
-    keep_outputs(path, x, y)
+    try:
+        keep_outputs(path, x, y)
+    except InvalidInput as error:  # what was run is judged all the same
+        complain(f"not kept: {error}")
     return audit_samples(x, y, claim, halts=halts, name=mechanism_name(mechanism), **options)
 
 

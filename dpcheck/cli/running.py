@@ -35,9 +35,9 @@ from dpcheck.errors import InvalidInput, UnknownLabel
 if TYPE_CHECKING:
     from dpcheck.checks import Size
     from dpcheck.engine.catalogue import Catalogue
+    from dpcheck.engine.merging import Merged
     from dpcheck.engine.records import Record
-    from dpcheck.engine.run import RunResult
-    from dpcheck.engine.store import Merged
+    from dpcheck.engine.run import Backend, RunResult
 
 SIZES = ("smoke", "standard", "full")
 ROWS = 40
@@ -49,8 +49,18 @@ _RANK = ("error", "differs", "refuted", "undecided", "consistent", "holds", "ski
 @click.argument("what", nargs=-1, metavar="[LABEL|PATH]…", shell_complete=completion.labels)
 @click.option("--size", type=click.Choice(SIZES), default="smoke", show_default=True, help="How much to sample.")
 @click.option(
-    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes; results are the same."
+    "--workers",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    help="Processes; results are the same. 0: in the command's own, for a debugger.",
 )
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Most time of one cell.")
+@click.option(
+    "--memory", type=click.FloatRange(0, min_open=True), metavar="GIB", help="Most memory of a process; default: all."
+)
+@click.option("--backend", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option("--scheduler", metavar="ADDRESS", help="Of the Dask cluster: tcp://host:8786.")
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Root of all randomness.")
 @click.option("--shard", metavar="I/K", help="Only the i-th of k parts of the work; `dpcheck merge` joins the stores.")
 @click.option("--strict", is_flag=True, help="Exit 4 when a verdict is undecided, even if that was expected.")
@@ -62,6 +72,10 @@ def run_command(
     what: tuple[str, ...],
     size: Any,
     workers: int,
+    timeout: float | None,
+    memory: float | None,
+    backend: str,
+    scheduler: str | None,
     seed: int,
     shard: str | None,
     strict: bool,
@@ -80,6 +94,7 @@ def run_command(
     from dpcheck.engine.store import Store
 
     part = _part(shard)
+    computing = _backend(workers, timeout, memory, backend, scheduler)
     named = [*also, *(argument for argument in what if Path(argument).exists())]
     catalogue = catalogue_of(root, named) if named or not what else lazily(root)
     checks = catalogue.select(what)
@@ -93,7 +108,7 @@ def run_command(
     title = " ".join(dict.fromkeys(check.label.partition("/")[0] for check in checks))
     with Store(path) as opened, progress(title, len(checks)) as listener:
         runner = CheckRunner(
-            catalogue, checks, opened, size=size, seed=seed, workers=workers, shard=part, listener=listener
+            catalogue, checks, opened, size=size, seed=seed, backend=computing, shard=part, listener=listener
         )
         try:
             result = runner.run()
@@ -109,6 +124,27 @@ def run_command(
         _table(result)
         _summary(result, seed, path, catalogue)
     finish(catalogue, code)
+
+
+def _backend(
+    workers: int, timeout: float | None, memory: float | None, backend: str, scheduler: str | None
+) -> Backend | None:
+    """What computes the cells; None computes them in this process."""
+    if (backend == "dask") != (scheduler is not None):
+        raise click.UsageError("--backend dask and --scheduler ADDRESS go together: give both, or neither")
+    if scheduler is not None:
+        from dpcheck.engine.cluster import Cluster
+
+        if timeout or memory:
+            raise click.UsageError("--timeout and --memory limit processes of this machine, not of a cluster")
+        return Cluster(scheduler)
+    if not workers:
+        if timeout or memory:
+            raise click.UsageError("--timeout and --memory need processes to limit: give --workers 1 or more")
+        return None
+    from dpcheck.engine.workers import Workers
+
+    return Workers(workers, seconds=timeout, memory=int(memory * 2**30) if memory else None)
 
 
 def _part(shard: str | None) -> tuple[int, int]:
@@ -230,19 +266,24 @@ def _as_dict(result: RunResult, size: str, seed: int, code: Exit) -> dict[str, A
 
 @click.command("merge")
 @click.argument("stores", nargs=-1, required=True, metavar="STORE…")
+@click.option("--mixed", is_flag=True, help="Join stores of other seeds, sizes, sources or versions as well.")
 @root_option
 @also_option
 @store_option
-def merge_command(stores: tuple[str, ...], root: str | None, also: tuple[str, ...], store: str | None) -> None:
+def merge_command(
+    stores: tuple[str, ...], mixed: bool, root: str | None, also: tuple[str, ...], store: str | None
+) -> None:
     """Joins the stores of shards (into --store) and concludes every check whose cells are now all there.
 
-    Exit 6 when some are not.
+    Stores that are no parts of one run are refused. Exit 6 when cells are missing.
     """
     from dpcheck.engine.run import CheckRunner
-    from dpcheck.engine.store import Store
+    from dpcheck.engine.store import Store, belong_together
 
     catalogue = catalogue_of(root, also)
     path = Path(store) if store else catalogue.layout.store
+    if not mixed:
+        belong_together([Path(other) for other in stores], path)
     with Store(path) as opened:
         for other in stores:
             if Path(other).resolve() != path.resolve():
@@ -270,6 +311,10 @@ def _merged(other: str, found: Merged) -> None:
     """What one store brought, and where two machines did not compute the same."""
     taken = f", {count(found.audits, 'audit')} under way" if found.audits else ""
     click.echo(f"{other}: {count(found.cells, 'new cell')}{taken}", err=True)
+    if found.lost:
+        complain(
+            f"{other} is damaged: {count(found.lost, 'row')} or more cannot be read; what was in them is computed again"
+        )
     if found.differing:
         first = found.differing[0]
         complain(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from dpcheck.checks import SIZES
 from dpcheck.engine import records
-from dpcheck.engine.records import Record, Refused
+from dpcheck.engine.records import Record, Refused, committed
 from dpcheck.engine.store import read_records
 from dpcheck.errors import StoreError
 from dpcheck.verdicts import Outcome
@@ -52,11 +52,6 @@ def _strongest(ranked: list[tuple[tuple[bool, bool, int, str, int], Record]]) ->
     larger = [pair for pair in ranked if answered and fresh and pair[0][0] and not pair[0][1] and pair[0][2] > size]
     earlier = max(larger, key=lambda pair: pair[0])[1] if larger else None
     return Chosen(record, not fresh, earlier)
-
-
-def committed(record: Record) -> Record:
-    """A record without what changes from run to run."""
-    return replace(record, seconds=0.0, created="", commit="")
 
 
 class Graded(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, get_args
 
 from dpcheck import foreign
@@ -96,6 +96,11 @@ class Record:
             raise InvalidInput("seconds is infinite")
         if not isinstance(self.versions, Mapping) or not all(isinstance(v, str) for v in self.versions.values()):
             raise InvalidInput(f"versions are {foreign.shortened(self.versions)}, not text by package")
+
+
+def committed(record: Record) -> Record:
+    """A record without what changes from run to run."""
+    return replace(record, seconds=0.0, created="", commit="")
 
 
 @dataclass(frozen=True)

@@ -5,52 +5,24 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-import sys
 import time
-import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol
 
-from dpcheck import foreign
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, SIZES, Check, Size
 from dpcheck.engine import catalogue as catalogues
 from dpcheck.engine import judge
 from dpcheck.engine.catalogue import Catalogue, cell_key
-from dpcheck.engine.fetching import lazily
-from dpcheck.engine.history import committed
-from dpcheck.engine.layout import Layout
+from dpcheck.engine.cells import CellTask, Done, compute_cell, quiet, said, trace
 from dpcheck.engine.measurements import decode, encode
 from dpcheck.engine.records import Record, Refused
+from dpcheck.engine.sharding import deal
 from dpcheck.engine.store import Failure, Store, now
 from dpcheck.engine.stored import Cell, CellKey
-from dpcheck.errors import DpcheckError, InvalidInput, MissingExtra
+from dpcheck.engine.workers import Idle, Workers
+from dpcheck.errors import InvalidInput
 from dpcheck.verdicts import Outcome, Verdict
-
-
-@dataclass(frozen=True)
-class CellTask:
-    """One cell, by names only: how a worker is told what to do."""
-
-    layout: Layout
-    paths: tuple[Path, ...]
-    check: str
-    index: int
-    key: CellKey
-
-
-@dataclass(frozen=True)
-class Done:
-    """What became of one cell: its measurement as text, or why there is none."""
-
-    task: CellTask
-    measured: str | None
-    seconds: float
-    message: str = ""
-    trace: str = ""
-    skipped: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 class Listener:
@@ -58,6 +30,12 @@ class Listener:
 
     def started(self, cells: int, stored: int) -> None:
         """`cells` are to be computed, `stored` were found in the store."""
+
+    def shared(self) -> None:
+        """Another run is at work on the same store."""
+
+    def waiting(self, busy: list[tuple[str, float]]) -> None:
+        """Nothing was finished for a while; `busy` are the checks under way, with the seconds since each began."""
 
     def computed(self, check: str) -> None:
         """One more cell is finished and stored."""
@@ -67,6 +45,14 @@ class Listener:
 
     def failed(self, failure: Failure) -> None:
         """A check raised."""
+
+
+class Backend(Protocol):
+    """What computes cells."""
+
+    def computed(self, tasks: Iterator[CellTask], idle: Idle) -> Generator[Done]:
+        """What became of each task, as they finish; the next task is taken when something is free for it."""
+        ...
 
 
 @dataclass
@@ -141,8 +127,10 @@ class CheckRunner:
         store: keeps every finished cell, and gives back those it holds.
         size: "smoke", "standard" or "full".
         seed: root of all randomness, at least 0.
-        workers: processes; results do not depend on their number. 1 runs in this process.
-        shard: (i, k): only every k-th cell, starting with the i-th of 1..k.
+        workers: processes; results do not depend on their number. 0 computes in this process, which no check can then
+            be kept from ending.
+        backend: computes the cells in place of `workers`.
+        shard: (i, k): only the i-th of k parts of the cells; see `dpcheck.engine.sharding`.
     """
 
     def __init__(
@@ -153,7 +141,8 @@ class CheckRunner:
         *,
         size: Size = "smoke",
         seed: int = 0,
-        workers: int = 1,
+        workers: int = 0,
+        backend: Backend | None = None,
         shard: tuple[int, int] = (1, 1),
         listener: Listener | None = None,
     ) -> None:
@@ -161,12 +150,13 @@ class CheckRunner:
             raise InvalidInput(f"unknown size {size!r}; choose one of {', '.join(SIZES)}")
         if not 0 <= seed < 2**63:
             raise InvalidInput(f"the seed must lie in [0, 2^63), got {seed}")
-        if workers < 1:
-            raise InvalidInput(f"workers must be >= 1, got {workers}")
+        if workers < 0:
+            raise InvalidInput(f"workers must be >= 0, got {workers}")
         if not 1 <= shard[0] <= shard[1]:
             raise InvalidInput(f"a shard i/k needs 1 <= i <= k, got {shard[0]}/{shard[1]}")
         self.catalogue, self.store, self.size, self.seed = catalogue, store, size, seed
-        self.workers, self.shard = workers, shard
+        self.shard = shard
+        self.backend: Backend = backend or (Workers(workers) if workers else InProcess(catalogue))
         self.listener = listener or Listener()
         self.result = RunResult()
         sources = catalogue.fingerprints(check.id for check in checks)
@@ -197,8 +187,13 @@ class CheckRunner:
         for progress in self._checks.values():
             if not progress.open:
                 self._conclude(progress)
-        for done in self._done(tasks):
-            self._take(done)
+        with self.store.at_work() as alone:
+            if tasks and not alone:  # the two meet in the middle
+                self.listener.shared()
+                tasks.reverse()
+            with contextlib.closing(self.backend.computed(self._open(tasks), self.listener.waiting)) as found:
+                for done in found:
+                    self._take(done)
         order = {id: place for place, id in enumerate(self._checks)}
         self.result.records.sort(key=lambda record: order[record.check])
         self.result.seconds = time.perf_counter() - begun
@@ -208,50 +203,56 @@ class CheckRunner:
 
     def _plan(self) -> list[CellTask]:
         """The cells of this shard that the store lacks, those that took longest before first."""
-        tasks, place = [], 0
+        took = self.store.durations(self.size)
+        tasks = []
         for progress in self._checks.values():
             for index, cell in enumerate(progress.cells):
-                mine = place % self.shard[1] == self.shard[0] - 1
-                place += 1
                 key = CellKey(progress.check.id, cell_key(cell), self.size, self.seed, progress.sources)
-                if key.cell not in progress.found and mine and not progress.skipped:
-                    tasks.append(CellTask(self.catalogue.layout, self.catalogue.paths, progress.check.id, index, key))
-                    progress.open += 1
-        took = self.store.durations(self.size)
-        return sorted(tasks, key=lambda task: -took.get((task.check, task.key.cell), 0.0))
+                tasks.append(CellTask(self.catalogue.layout, self.catalogue.paths, progress.check.id, index, key))
+        if self.shard[1] > 1:
+            seconds = self.store.seconds_of_split(self.size, self.shard[1], took)
+            mine = deal([task.key for task in tasks], self.shard[1], seconds)[self.shard[0] - 1]
+            tasks = [task for task in tasks if task.key in mine]
+        lacking = [task for task in tasks if self._lacks(task)]
+        for task in lacking:
+            self._checks[task.check].open += 1
+        return sorted(lacking, key=lambda task: -took.get((task.check, task.key.cell), 0.0))
 
-    def _done(self, tasks: list[CellTask]) -> Iterator[Done]:
-        if self.workers == 1 or len(tasks) < 2:
-            yield from (compute_cell(task, self.catalogue) for task in tasks)
-            return
-        import joblib
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
+    def _lacks(self, task: CellTask) -> bool:
+        progress = self._checks[task.check]
+        return not progress.skipped and task.key.cell not in progress.found
 
-        try:
-            with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-                pool = joblib.Parallel(
-                    n_jobs=min(self.workers, len(tasks)), batch_size=1, return_as="generator_unordered"
-                )
-                yield from pool(joblib.delayed(compute_cell)(task) for task in tasks)
-        except TerminatedWorkerError as error:
-            raise DpcheckError(
-                "a worker process died, perhaps for want of memory; finished cells are kept: "
-                "run the same command again, with fewer --workers"
-            ) from error
+    def _open(self, tasks: Iterable[CellTask]) -> Iterator[CellTask]:
+        """The tasks that nobody else has finished when their turn comes."""
+        for task in tasks:
+            held = self.store.found(task.key)
+            if held is None:
+                yield task
+            else:
+                self._found(task, held)
+                self.result.stored += 1
 
     def _take(self, done: Done) -> None:
         """Stores a finished cell before anything else happens."""
         progress = self._checks[done.task.check]
-        progress.open -= 1
+        held = None
         if done.measured is not None:
             self.store.add_cell(done.task.key, done.measured, done.seconds, done.versions)
-            progress.found[done.task.key.cell] = Cell(decode(done.measured), done.seconds, done.versions)
+            held = Cell(decode(done.measured), done.seconds, done.versions)
             self.result.computed += 1
         elif done.skipped:
             progress.skipped = done.skipped
         else:
             self._fail(progress, Failure(done.task.key, done.message, done.trace))
-        self.listener.computed(done.task.check)
+        self._found(done.task, held)
+
+    def _found(self, task: CellTask, held: Cell | None) -> None:
+        """One cell less to wait for."""
+        progress = self._checks[task.check]
+        progress.open -= 1
+        if held is not None:
+            progress.found[task.key.cell] = held
+        self.listener.computed(task.check)
         if not progress.open:
             self._conclude(progress)
 
@@ -268,7 +269,7 @@ class CheckRunner:
         else:
             measured = [(cell, progress.found[cell_key(cell)].measured) for cell in progress.cells]
             try:
-                with catalogues.in_force(self.catalogue), _quiet():
+                with catalogues.in_force(self.catalogue), quiet():
                     verdict = judge.conclude(check, measured, self.catalogue.claims.get(check.label))
                 # It goes through the same text as a stored one, so that a fresh and a resumed run agree to the byte.
                 plain = decode(encode(verdict))
@@ -277,7 +278,7 @@ class CheckRunner:
                 raise
             except BaseException as error:
                 key = CellKey(check.id, "", self.size, self.seed, progress.sources)
-                self._fail(progress, Failure(key, _said(error), _trace()))
+                self._fail(progress, Failure(key, said(error), trace()))
                 return
             self._keep(progress, plain)
 
@@ -298,17 +299,9 @@ class CheckRunner:
             created=now(),
             seconds=sum(cell.seconds for cell in progress.found.values()),
         )
-        before = self._before.get(check.id)
-        if before is None or committed(before) != committed(record):
-            self.store.add_record(record)
+        self.store.conclude(record, self.result.refused)
         self.result.records.append(record)
         self.listener.concluded(record)
-
-    @functools.cached_property
-    def _before(self) -> dict[str, Record]:
-        """Check -> the last record of this size and seed: an unchanged verdict is not written twice."""
-        known = self.store.records(self.result.refused)
-        return {r.check: r for r in known if (r.size, r.seed) == (self.size, self.seed)}
 
     def _fail(self, progress: _Progress, failure: Failure) -> None:
         progress.failures.append(failure)
@@ -323,75 +316,14 @@ class CheckRunner:
         return judge.commit(self.catalogue.root)
 
 
-# -- what a worker does ------------------------------------------------------------------------------------------------
+class InProcess:
+    """Computes cells in this process, one after the other."""
 
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
 
-def compute_cell(task: CellTask, catalogue: Catalogue | None = None) -> Done:
-    """Measures one cell; an exception becomes part of the answer. BLAS runs on one thread everywhere, so that the
-    number of workers cannot change the last bit of a sum."""
-    import threadpoolctl  # type: ignore[import-untyped]
-
-    begun = time.perf_counter()
-    try:
-        here = catalogue or _of_worker(task)
-        with catalogues.in_force(here), threadpoolctl.threadpool_limits(limits=1), _quiet():
-            size, check = cast(Size, task.key.size), here.checks[task.check]
-            measured = encode(check.measure(check.cells(size)[task.index], size, task.key.seed))
-            decode(measured)  # what cannot be read again is an error of the check
-    except MissingExtra as error:
-        return Done(task, None, time.perf_counter() - begun, skipped=str(error))
-    except KeyboardInterrupt:  # the user's
-        raise
-    except BaseException as error:
-        return Done(task, None, time.perf_counter() - begun, _said(error), _trace())
-    return Done(task, measured, time.perf_counter() - begun, versions=judge.versions())
-
-
-def _quiet() -> contextlib.AbstractContextManager[Any]:
-    """What a check prints goes to stderr: standard output is the command's own."""
-    return contextlib.redirect_stdout(sys.stderr)
-
-
-def _of_worker(task: CellTask) -> Catalogue:
-    """This worker's catalogue, loaded once, and again when the task was planned from newer sources.
-
-    Raises:
-        DpcheckError: even so the sources are not those of the plan: they were edited while the run was under way.
-    """
-    for _ in range(2):
-        found, verified = _loaded(task.layout, task.paths)
-        check = found.checks.get(task.check)
-        if check is not None and task.check not in verified and found.fingerprint(check) == task.key.sources:
-            verified[task.check] = task.key.sources
-        if verified.get(task.check) == task.key.sources:
-            return found
-        _loaded.cache_clear()
-    raise DpcheckError(f"the sources of {task.check} changed while it ran; run the same command again")
-
-
-@functools.lru_cache(maxsize=1)
-def _loaded(found: Layout, paths: tuple[Path, ...]) -> tuple[Catalogue, dict[str, str]]:
-    """A catalogue, and the fingerprints of its checks as far as they were compared with the plan's."""
-    return lazily(found, paths), {}
-
-
-def _said(error: BaseException) -> str:
-    """An exception in one line, with the place where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    try:
-        text = foreign.plain(" ".join(str(error).split()))
-    except BaseException:
-        text = "an exception that cannot be shown"
-    return text + where if isinstance(error, judge.RuleBroken) else f"{type(error).__name__}: {text}{where}"
-
-
-def _trace() -> str:
-    """The traceback of the exception at hand, as text that can be stored."""
-    try:
-        return foreign.encodable(traceback.format_exc())
-    except BaseException:
-        return ""
+    def computed(self, tasks: Iterator[CellTask], idle: Idle) -> Generator[Done]:
+        yield from (compute_cell(task, self._catalogue) for task in tasks)
 
 
 def run(catalogue: Catalogue, checks: Iterable[Check], store: Store, **options: Any) -> RunResult:

@@ -11,17 +11,19 @@ import contextlib
 import datetime
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeGuard
 
 from dpcheck import foreign
 from dpcheck.checks import Measurement
-from dpcheck.engine import stored
+from dpcheck.engine import merging, sharding, stored
 from dpcheck.engine.measurements import encode
-from dpcheck.engine.records import Record, Refused
+from dpcheck.engine.merging import Contents, Merged
+from dpcheck.engine.records import Record, Refused, committed
+from dpcheck.engine.sharding import Seconds
 from dpcheck.engine.stored import Cell, CellKey
 from dpcheck.errors import StoreError
 
@@ -52,15 +54,7 @@ _OF_VERSION_1 = (
 )
 """What a store of schema 1 lacks; its cells, which carry no checksum, are computed again when they are asked for."""
 
-_HELD = f"SELECT measured, versions, checksum FROM cells WHERE {stored.KEY}"
-
-_AUDITS = """
-CREATE TABLE IF NOT EXISTS audits (
-    mechanism TEXT NOT NULL, identity TEXT NOT NULL, state TEXT NOT NULL, created TEXT NOT NULL,
-    PRIMARY KEY (mechanism, identity)
-) STRICT
-"""
-"""Anytime audits under way; made on first use, so that stores without it stay readable by every version."""
+_INDEX = "CREATE INDEX IF NOT EXISTS records_of_check ON records (check_id, created)"
 
 
 @dataclass(frozen=True)
@@ -71,15 +65,6 @@ class Failure:
     message: str
     trace: str
     created: str = ""
-
-
-@dataclass(frozen=True)
-class Merged:
-    """What a merge took over: cells that were new, audits that had seen more, and cells that differ in the two."""
-
-    cells: int
-    differing: list[CellKey]
-    audits: int
 
 
 def now() -> str:
@@ -123,6 +108,7 @@ class Store:
                 self._create()
             elif version < SCHEMA_VERSION:
                 self._renew()
+            self._db.execute(_INDEX)
             # A read-only file opens without complaint: find out now, not after the first cell was computed.
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("UPDATE meta SET value = value WHERE name = 'schema_version'")
@@ -166,31 +152,50 @@ class Store:
         by = json.dumps(dict(versions or {}), sort_keys=True)
         name = (key.check, key.cell, key.size, key.seed, key.sources)
         with self._guarded("write"), self._transaction():
-            held = self._db.execute(
-                f"SELECT measured, versions, checksum FROM cells WHERE {stored.KEY}", name
-            ).fetchone()
+            held = self._db.execute(merging.HELD, name).fetchone()
             if held is None or stored.sound(key, *held) is None:
                 row = (*name, text, seconds, now(), by, stored.checksum(*name, text, by))
-                self._db.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+                self._db.execute(merging.KEEP, row)
+
+    def conclude(self, record: Record, refused: list[Refused] | None = None) -> None:
+        """Keeps a record, unless the last one of its check, size and seed says the same.
+
+        Args:
+            refused: takes the rows of this check that are no records.
+        """
+        with self._guarded("write"), self._transaction():
+            known = stored.records_of(self._db, self.path, [] if refused is None else refused, record.check)
+            last = next((r for r in reversed(known) if (r.size, r.seed) == (record.size, record.seed)), None)
+            if last is None or committed(last) != committed(record):
+                self._add_record(replace(record, created=self._stamp(record.check, record.created)))
 
     def add_record(self, record: Record) -> None:
         """Keeps a record; older ones stay."""
-        text = json.dumps(record.to_dict(), ensure_ascii=False)
         with self._guarded("write"), self._transaction():
-            self._db.execute(
-                "INSERT OR IGNORE INTO records (check_id, record, created, checksum) VALUES (?, ?, ?, ?)",
-                (record.check, text, record.created, stored.checksum(text)),
-            )
+            self._add_record(record)
+
+    def _add_record(self, record: Record) -> None:
+        text = json.dumps(record.to_dict(), ensure_ascii=False)
+        self._db.execute(
+            "INSERT OR IGNORE INTO records (check_id, record, created, checksum) VALUES (?, ?, ?, ?)",
+            (record.check, text, record.created, stored.checksum(text)),
+        )
+
+    def _stamp(self, check: str, created: str) -> str:
+        """A time that is not before those of a check's rows: the later of two rows is the newer, though clocks jump."""
+        queries = (f"SELECT max(created) FROM {table} WHERE check_id = ?" for table in ("records", "failures"))
+        known = (self._db.execute(query, (check,)).fetchone()[0] for query in queries)
+        return max([created, *filter(_is_time, known)])
 
     def add_failure(self, failure: Failure) -> None:
         """Keeps what a check raised; the cell itself stays open and is tried again by the next run."""
         key = failure.key
-        row = (key.check, key.cell, key.size, key.seed, key.sources, failure.message, failure.trace, now())
+        row = (key.check, key.cell, key.size, key.seed, key.sources, failure.message, failure.trace)
         with self._guarded("write"), self._transaction():
             self._db.execute(
                 "INSERT OR IGNORE INTO failures (check_id, cell, size, seed, sources, message, trace, created) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                row,
+                (*row, self._stamp(key.check, now())),
             )
 
     def keep_audit(self, mechanism: str, state: Mapping[str, Any]) -> bool:
@@ -204,84 +209,59 @@ class Store:
         """
         identity = json.dumps(state["audit"], sort_keys=True)
         with self._guarded("write"):
-            self._db.execute(_AUDITS)
+            self._db.execute(merging.AUDITS)
             with self._transaction():
                 query = "SELECT state FROM audits WHERE mechanism = ? AND identity = ?"
                 held = self._db.execute(query, (mechanism, identity)).fetchone()
                 text = json.dumps(state)
-                if held is not None and stored.stays(held[0], text):
+                if held is not None and stored.seen(held[0]) > stored.seen(text):
                     return False
                 row = (mechanism, identity, text, now())
                 self._db.execute("INSERT OR REPLACE INTO audits VALUES (?, ?, ?, ?)", row)
         return True
 
     def merge(self, other: Path | str) -> Merged:
-        """Takes over everything of another store, of audits under way the one that has seen more.
+        """Takes over everything of another store that can be read; see `dpcheck.engine.merging`.
 
         Raises:
             StoreError: the other file is missing, or no store of this version.
         """
-        with _reading(Path(other)) as source, self._guarded("write"), self._transaction():
-            cells, differing = self._merge_cells(source)
-            columns = {
-                "records": ("check_id, record, created", "checksum"),
-                "failures": ("check_id, cell, size, seed, sources, message, trace, created", ""),
-            }
-            for table, (names, further) in columns.items():
-                if further and further in stored.columns(source, table):
-                    names += f", {further}"
-                marks = ", ".join("?" * len(names.split(",")))
-                rows = source.execute(f"SELECT {names} FROM {table} ORDER BY id")
-                self._db.executemany(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", rows)
-            audits = self._merge_audits(source)
-        return Merged(cells, differing, audits)
+        with reading(Path(other)) as source, self._guarded("write"), self._transaction():
+            return merging.take(self._db, source)
 
-    def _merge_cells(self, source: sqlite3.Connection) -> tuple[int, list[CellKey]]:
-        """The number of cells that were new, and those that two machines computed differently."""
-        signed = "versions, checksum" if "checksum" in stored.columns(source, "cells") else "NULL, NULL"
-        rows = source.execute(
-            "SELECT check_id, cell, size, seed, sources, measured, seconds, created, "
-            f"{signed} FROM cells ORDER BY rowid"
-        )
-        new, differing = 0, []
-        for *name, measured, seconds, created, versions, checksum in rows:
-            key = CellKey(*name)
-            held = self._db.execute(
-                f"SELECT measured, versions, checksum FROM cells WHERE {stored.KEY}", name
-            ).fetchone()
-            if stored.sound(key, measured, versions, checksum) is None:
-                continue  # damaged there, or unsigned: it is computed again here
-            if held is None or stored.sound(key, *held) is None:
-                row = (*name, measured, seconds, created, versions, checksum)
-                self._db.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-                new += 1
-            elif held[0] != measured:
-                differing.append(key)
-        return new, differing
+    def seconds_of_split(self, size: str, parts: int, known: Seconds) -> Seconds:
+        """By what the cells of a size are dealt into parts; see `dpcheck.engine.sharding`."""
+        with self._guarded("write"), self._transaction():
+            return sharding.settled(self._db, size, parts, known)
 
-    def _merge_audits(self, source: sqlite3.Connection) -> int:
-        if not stored.columns(source, "audits"):
-            return 0
-        self._db.execute(_AUDITS)
-        taken = 0
-        query = "SELECT state FROM audits WHERE mechanism = ? AND identity = ?"
-        for mechanism, identity, state, created in source.execute(
-            "SELECT mechanism, identity, state, created FROM audits ORDER BY rowid"
-        ):
-            held = self._db.execute(query, (mechanism, identity)).fetchone()
-            if held is None or stored.stays(state, held[0]):
-                self._db.execute(
-                    "INSERT OR REPLACE INTO audits VALUES (?, ?, ?, ?)", (mechanism, identity, state, created)
-                )
-                taken += 1
-        return taken
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[bool]:
+        """Says that a run is under way, until it ends or dies; gives whether it is the only one on this store."""
+        try:
+            import fcntl
+        except ImportError:  # Windows: two runs then compute the same cells
+            yield True
+            return
+        with self._guarded("lock"), self.path.with_name(self.path.name + "-running").open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                alone = True
+            except OSError:
+                alone = False
+            yield alone
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def cell(self, key: CellKey) -> Measurement | None:
         """The result of a cell, or None when it has not been finished, or is damaged."""
-        found = self.cells(key.check, key.size, key.seed, key.sources).get(key.cell)
+        found = self.found(key)
         return None if found is None else found.measured
+
+    def found(self, key: CellKey) -> Cell | None:
+        """A finished cell, or None when it has not been finished, or is damaged."""
+        with self._guarded("read"):
+            row = self._db.execute(merging.HELD, (key.check, key.cell, key.size, key.seed, key.sources)).fetchone()
+        return None if row is None else stored.sound(key, *row)
 
     def cells(
         self, check: str, size: str, seed: int, sources: str, damaged: list[str] | None = None
@@ -330,7 +310,7 @@ class Store:
     def audits(self, mechanism: str) -> list[dict[str, Any]]:
         """States of the anytime audits of a mechanism, the latest first; what is no JSON object is left out."""
         with self._guarded("read"):
-            self._db.execute(_AUDITS)
+            self._db.execute(merging.AUDITS)
             rows = self._db.execute(
                 "SELECT state FROM audits WHERE mechanism = ? ORDER BY created DESC, rowid DESC", (mechanism,)
             )
@@ -343,6 +323,10 @@ class Store:
             return _failures(self._db)
 
     def close(self) -> None:
+        """Leaves one file, which can be read where nothing can be written, unless others are using it."""
+        with contextlib.suppress(sqlite3.Error):
+            self._db.execute("PRAGMA busy_timeout = 0")
+            self._db.execute("PRAGMA journal_mode = DELETE")
         self._db.close()
 
     def __enter__(self) -> Store:
@@ -382,22 +366,39 @@ def read_records(path: Path, refused: list[Refused] | None = None) -> list[Recor
     Raises:
         StoreError: there is no such file, it is no store of this version, or a row of it is no record.
     """
-    with _reading(path) as db:
+    with reading(path) as db:
         return stored.records_of(db, path, refused)
 
 
 def read_failures(path: Path) -> list[Failure]:
     """Everything that raised, without writing to the store; raises as `read_records` does."""
-    with _reading(path) as db:
+    with reading(path) as db:
         return _failures(db)
 
 
+def belong_together(others: Sequence[Path], into: Path) -> None:
+    """Raises `StoreError` where stores that are to be merged are no parts of one run."""
+    contents = []
+    for path in others:
+        with reading(path) as db, contextlib.suppress(sqlite3.DatabaseError):  # of a damaged one, what can be read
+            contents.append((path, Contents.of(db)))
+    pairs = [(*contents[0], *each, merging.apart) for each in contents[1:]]
+    if into.is_file():
+        with reading(into) as db:
+            here = Contents.of(db)
+        pairs += [(into, here, *each, merging.otherwise_computed) for each in contents]
+    for one, first, other, second, asked in pairs:
+        if why := asked(first, second):
+            names = f"{foreign.shown(one)} and {foreign.shown(other)}"
+            raise StoreError(f"{names} are no parts of one run: {why}; --mixed joins them all the same")
+
+
 @contextlib.contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise StoreError(f"there is no store at {path}; `dpcheck run` makes one")
     try:
-        db = sqlite3.connect(path, timeout=30)
+        db = _connected(path)
         try:
             db.text_factory = stored.text
             version = _version(db)
@@ -409,6 +410,30 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
             db.close()
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _unusable(path, "read", error) from error
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """Also of a file on a medium that cannot be written, where write-ahead mode would need a file beside it."""
+    db = sqlite3.connect(path, timeout=30)
+    try:
+        db.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.OperationalError:
+        db.close()
+        beside = path.with_name(path.name + "-wal")
+        if beside.exists() and beside.stat().st_size:
+            raise
+        db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _is_time(text: object) -> TypeGuard[str]:
+    try:
+        return isinstance(text, str) and bool(datetime.datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _failures(db: sqlite3.Connection) -> list[Failure]:
@@ -431,7 +456,10 @@ def _version(db: sqlite3.Connection) -> int | None:
 def _unusable(path: Path, what: str, error: Exception) -> StoreError:
     reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
     damaged = isinstance(error, UnicodeDecodeError) or "malformed" in reason or "not a database" in reason
-    cure = (
-        "the file is damaged, or no store: move it away" if damaged else "give a file in a writable folder by --store"
-    )
+    cure = "give a file in a writable folder by --store"
+    if damaged:
+        saves = f"`dpcheck merge {foreign.shown(path)} --store new.db` saves what can be read of it"
+        cure = f"the file is damaged, or no store: move it away; {saves}"
+    elif what == "write":
+        cure = f"finished cells are kept: make room and run the same command again, or {cure}"
     return StoreError(f"cannot {what} the store {path}: {reason}; {cure}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpcheck import foreign
 from dpcheck.checks import Measurement
 from dpcheck.engine import records
 from dpcheck.engine.measurements import decode
@@ -38,13 +39,18 @@ class Cell:
     versions: Mapping[str, str]
 
 
-def records_of(db: sqlite3.Connection, path: Path, refused: list[Refused] | None) -> list[Record]:
-    """All records of a store; see `dpcheck.engine.store.read_records`."""
+def records_of(
+    db: sqlite3.Connection, path: Path, refused: list[Refused] | None, check: str | None = None
+) -> list[Record]:
+    """All records of a store, or of one check in it; see `dpcheck.engine.store.read_records`."""
     signed = "checksum" if "checksum" in columns(db, "records") else "NULL"
+    query, of = f"SELECT id, record, {signed} FROM records", () if check is None else (check,)
     bad: list[Refused] = []
     rows = []
-    for id, row, said in db.execute(f"SELECT id, record, {signed} FROM records ORDER BY id"):
-        if said is not None and said != checksum(row):
+    for id, row, said in db.execute(f"{query}{' WHERE check_id = ?' if of else ''} ORDER BY id", of):
+        if not isinstance(row, str):
+            bad.append(Refused(f"{path}:{id}", "the file is damaged there"))
+        elif said is not None and said != checksum(row):
             bad.append(Refused(f"{path}:{id}", "its checksum does not fit: it was changed after dpcheck wrote it"))
         else:
             rows.append((f"{path}:{id}", row))
@@ -75,6 +81,11 @@ def checksum(*parts: str | int) -> str:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
 
 
+def document(text: str) -> Any:
+    """JSON of a row; raises `InvalidInput`."""
+    return foreign.parsed(text)
+
+
 def state_of(text: str) -> dict[str, Any] | None:
     """The stored state of an audit, or None where the text is no JSON object."""
     try:
@@ -84,20 +95,22 @@ def state_of(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def stays(held: str, other: str) -> bool:
-    """Whether the stored state of an audit has seen more trials than another one in the same form.
+def seen(text: str) -> tuple[int, int]:
+    """(form, trials) of the stored state of an audit: a state in an older form cannot go on, so it counts for less."""
+    state = state_of(text) or {}
+    known = [state.get(name) for name in ("version", "tested")]
+    form, tested = (n if isinstance(n, int) and not isinstance(n, bool) else -1 for n in known)
+    return form, tested
 
-    A state in the form of an older dpcheck cannot go on, so it gives way.
-    """
-    first, second = (state_of(text) or {} for text in (held, other))
-    seen = [each.get("tested") for each in (first, second)]
-    known = [n if isinstance(n, int) and not isinstance(n, bool) else -1 for n in seen]
-    return first.get("version") == second.get("version") and known[0] > known[1]
+
+def ordered(db: sqlite3.Connection, table: str) -> list[str]:
+    """The names of a table's columns; none when there is no such table."""
+    return [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
 
 
 def columns(db: sqlite3.Connection, table: str) -> set[str]:
-    """The names of a table's columns; none when there is no such table."""
-    return {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+    """The names of a table's columns, in no order."""
+    return set(ordered(db, table))
 
 
 text = functools.partial(str, encoding="utf-8", errors="backslashreplace")

@@ -77,8 +77,9 @@ def audit_canary_scores(
     one, two = _scores("inside", inside), _scores("outside", outside)
     scores, included = np.concatenate([one, two]), np.repeat([True, False], [len(one), len(two)])
     canaries = len(scores)
-    chance = scipy.stats.binomtest(len(one), canaries).pvalue if canaries else 1.0
-    if chance < UNFAIR:
+    if canaries < 2:
+        raise InvalidInput(f"a one-run audit needs the scores of at least 2 canaries, got {canaries}")
+    if scipy.stats.binomtest(len(one), canaries).pvalue < UNFAIR:
         raise InvalidInput(
             f"{len(one):,} of {canaries:,} canaries were in the data: not by fair coins, as a one-run audit needs"
         )

@@ -252,10 +252,12 @@ def keep_outputs(path: Path | str, x: Any, y: Any) -> None:
                 raise InvalidInput(f"{shown(path)} holds arrays of numbers or words only; keep these outputs as .jsonl")
         np.savez(path, allow_pickle=False, **samples)
         return
-    with path.open("w", encoding="utf-8") as file:
-        for side, rows in samples.items():
-            for row in rows.tolist():
-                try:
-                    file.write(json.dumps({"input": side, "output": row}, allow_nan=False) + "\n")
-                except (TypeError, ValueError) as error:
-                    raise InvalidInput(f"JSON cannot say {shortened(row)} ({error}); keep numbers as .npz") from error
+    lines = [_line(side, row) for side, rows in samples.items() for row in rows.tolist()]
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def _line(side: str, row: Any) -> str:
+    try:
+        return json.dumps({"input": side, "output": row}, allow_nan=False) + "\n"
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"JSON cannot say {shortened(row)} ({error}); keep numbers as .npz") from error

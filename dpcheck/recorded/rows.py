@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcheck.auditing.mechanisms import as_array
+from dpcheck.auditing.mechanisms import as_array, leaves
 from dpcheck.auditing.scores import row_keys
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shortened
 
 Rows = NDArray[Any]
 NUMBERS, WORDS = "biufc", "US"
@@ -49,6 +51,12 @@ def _rows(name: str, values: Any, halts: bool) -> Rows:
         raise InvalidInput(f"{name} holds no outputs (shape {rows.shape}); axis 0 counts them")
     if rows.dtype.kind not in NUMBERS + WORDS + "O":
         raise InvalidInput(f"{name} holds values of type {rows.dtype}; outputs are numbers, words, or lists of these")
+    if rows.dtype.kind == "O" and not halts:
+        for place, row in enumerate(rows):
+            if any(isinstance(leaf, float) and not math.isfinite(leaf) for leaf in leaves(row)):
+                raise InvalidInput(
+                    f"{name} holds {shortened(row)} in row {place}; numbers must be finite, None is a halt"
+                )
     if rows.dtype.kind in "fc":
         finite = np.ma.filled(np.isfinite(rows) | (np.isnan(rows) if halts else False), True)
         if not finite.all():

@@ -133,7 +133,10 @@ class CheckedReading:
     def _bound(self) -> str:
         """What the dashes are: the check says it, or they are the bound of the claim that it looks at."""
         assert self.record is not None
-        usual = {"privacy": "claimed", "lower-bound": "lower bound"}.get(self.check.kind, "bound")
+        equal = self.claim is not None and self.claim.relation == "="
+        usual = {"privacy": "claimed", "lower-bound": "lower bound"}.get(
+            self.check.kind, "stated" if equal else "bound"
+        )
         return self.record.verdict.dashed or ("order, its constant set to 1" if self._is_rate else usual)
 
     @property

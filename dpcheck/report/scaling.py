@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,8 @@ def cells(row: Row) -> tuple[str, ...]:
     series = row["series"].removeprefix(part).removeprefix(", ")
     apart = ", ".join(filter(None, (row["told apart by exponent"], _level(row["told apart by level"]))))
     return (
-        ", ".join(filter(None, (part, series, "over the explicit bound" if row.get("against") == "explicit" else ""))),
-        f"{row['variable']} {figures.label(row['from'])} to {figures.label(row['to'])}",
+        ", ".join(filter(None, (part, series, f"over {_divisor(row)}" if row.get("against") == "explicit" else ""))),
+        f"{row['variable']} {' to '.join(map(figures.label, sorted(at(row, row[end]) for end in ('from', 'to'))))}",
         _exponent(row["stated exponent"]),
         f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}",
         row["word"],
@@ -53,6 +54,11 @@ def cells(row: Row) -> tuple[str, ...]:
         apart,
         row["not told apart"],
     )
+
+
+def at(row: Row, x: float) -> float:
+    """Where a size stands on the axis of what its exponent is of, which for a failure probability is a logarithm."""
+    return -math.log(x) if row["variable"].startswith("log(1/") else x
 
 
 def certified(row: Row) -> str:
@@ -94,11 +100,16 @@ def caption(verdict: Verdict) -> str:
     word = "Measured" if verdict.failure_probability else "Computed"
     members = "; ".join(dict.fromkeys(row["worst member at the end"] for row in rows))
     spent = sorted({certified(row) for row in rows})
+    divisor = " or ".join(dict.fromkeys(_divisor(row) for row in rows))
     return (
-        f"{word} risk on the worst member of the class over the order at each size, both axes logarithmic: flat where "
+        f"{word} R on the worst member of the class over {divisor} at each size, both axes logarithmic: flat where "
         "the rate is met. Dashed: the start, which reads no data. Dotted: wrong schedules. At the end the worst member "
         f"has {members}. Certified ε = {', '.join(spent)}."
     )
+
+
+def _divisor(row: Row) -> str:
+    return "the explicit bound" if row.get("against") == "explicit" else "the order"
 
 
 def draw(verdict: Verdict) -> Figure:
@@ -109,12 +120,13 @@ def draw(verdict: Verdict) -> Figure:
         height = -(-len(rows) // columns)
         figure = Figure(figsize=(3.9 * columns + 1.2, 3.0 * height + 1.0), layout="constrained")
         grid = figure.subplots(height, columns, squeeze=False).ravel()
+        wrong = _mutants(rows)
         for ax, row in zip(grid, rows, strict=False):
-            _panel(ax, row, named)
+            _panel(ax, row, named, wrong)
         for ax in grid[len(rows) :]:
             ax.set_axis_off()
         figure.supylabel("R/bound", fontsize=10)
-        figure.legend(handles=_legend(rows), loc="outside lower center", ncols=2)
+        figure.legend(handles=_legend(wrong), loc="outside lower center", ncols=2)
     return figure
 
 
@@ -125,24 +137,25 @@ def _by_series(points: Sequence[Point]) -> dict[str, list[Point]]:
     return found
 
 
-def _mutants(row: Row) -> list[str]:
-    """Names of the wrong schedules of a row."""
-    said = ", ".join((row["told apart by exponent"], row["told apart by level"], row["not told apart"]))
+def _mutants(rows: Sequence[Row]) -> list[str]:
+    """Names of the wrong schedules of all rows, each once: every panel draws them in the colours of one legend."""
+    kinds = ("told apart by exponent", "told apart by level", "not told apart")
+    said = ", ".join(row[kind] for row in rows for kind in kinds)
     controls = (*DRAWN, "a random point", "the wrong end")
     return [name for name in dict.fromkeys(said.split(", ")) if name and name not in controls]
 
 
-def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]]) -> None:
+def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]], wrong: Sequence[str]) -> None:
     series = row["series"]
 
     def points(name: str) -> Sequence[Point]:
         return named.get(f"{name}, {series}" if series else name, ())
 
     own = named.get(series or "the algorithm", ())
-    for place, name in enumerate(("the start", *_mutants(row))):
+    for place, name in enumerate(("the start", *wrong)):
         style = {"ls": "--", "color": figures.INK} if not place else {"ls": ":", "color": figures.PALETTE[place]}
-        ax.plot([p.x for p in points(name)], [p.value for p in points(name)], lw=1.3, **style)  # type: ignore[arg-type]
-    x, y = (np.array([getattr(p, axis) for p in own]) for axis in ("x", "value"))
+        ax.plot([at(row, p.x) for p in points(name)], [p.value for p in points(name)], lw=1.3, **style)  # type: ignore[arg-type]
+    x, y = np.array([at(row, p.x) for p in own]), np.array([p.value for p in own])
     low, high = (np.array([getattr(p, end) or p.value for p in own]) for end in ("lower", "upper"))
     ax.errorbar(x, y, yerr=[y - low, high - y], color=figures.PALETTE[0], marker=figures.MARKERS[0], lw=1.3)
     ax.set(xscale="log", yscale="log")
@@ -156,11 +169,11 @@ def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]]) -> None:
     ax.set_title("\n".join(filter(None, (figures.worded(series), f"{row['word']}: {exponent}"))), loc="left")
 
 
-def _legend(rows: Sequence[Row]) -> list[Line2D]:
+def _legend(wrong: Sequence[str]) -> list[Line2D]:
     handles = [
         Line2D([], [], color=figures.PALETTE[0], marker=figures.MARKERS[0], label="the algorithm"),
         Line2D([], [], color=figures.INK, ls="--", label="the start"),
     ]
-    for place, name in enumerate(_mutants(rows[0]), 1):
+    for place, name in enumerate(wrong, 1):
         handles.append(Line2D([], [], color=figures.PALETTE[place], ls=":", label=figures.worded(name)))
     return handles

@@ -87,6 +87,8 @@ def test_bounds_evaluate_at_a_legal_point() -> None:
             at["eta"] = 1e-4
         if claim.label.endswith("thm-4@literal"):
             at["p"] = 0.5  # a probability there
+        if claim.label.endswith("rem-2@parted"):
+            at |= {"C": 0.2, "eta": 1e-5}
         assert math.isfinite(float(claim.evaluate(**at))), claim.label
 
 

@@ -15,10 +15,15 @@ Make = Callable[..., Path]
 
 @pytest.fixture
 def cli(project: Make, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """`cli("run", "toy")` in a project's root: the command's result, with its stdout and stderr apart."""
+    """`cli("run", "toy")` in a project's root: the command's result, with its stdout and stderr apart.
+
+    A run that does not name its --workers takes place in this process.
+    """
     monkeypatch.setenv("NO_COLOR", "1")
 
     def call(*arguments: str, code: int = 0) -> Result:
+        if arguments[0] == "run" and "--workers" not in arguments:
+            arguments += ("--workers", "0")
         result = CliRunner().invoke(main, list(arguments), prog_name="dpcheck")
         assert result.exit_code == code, result.output
         return result

@@ -260,7 +260,7 @@ def test_sources_that_change_under_way(project: Make) -> None:
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"size": "huge"}, "size"), ({"seed": -1}, "seed"), ({"workers": 0}, "workers"), ({"shard": (3, 2)}, "3/2")],
+    [({"size": "huge"}, "size"), ({"seed": -1}, "seed"), ({"workers": -1}, "workers"), ({"shard": (3, 2)}, "3/2")],
 )
 def test_bad_options(project: Make, options: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):

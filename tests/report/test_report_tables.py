@@ -115,3 +115,11 @@ def test_both_bounds_of_a_claim():
     assert r"\leq 20" in explicit.latex
     assert order.latex.startswith(r"\text{excess risk}")
     assert [a.latex for a in mathematics.assumptions(claim)] == [r"\epsilon \leq d", r"n \gt 2"]
+
+
+def test_names_of_symbols_are_no_markup():
+    """A browser ran the script that a symbol was called by."""
+    name = 's"><script>alert(9)</script>&c'
+    shown = mathematics.expression(sp.Symbol(name, positive=True) + s.n).mathml
+    assert "<script" not in shown
+    assert name in "".join(ET.fromstring(shown).itertext())

@@ -39,6 +39,11 @@ def test_dashes_are_what_the_check_compares_with(kind, said):
     assert "Dashed: equal risk." in told(kind, dashed="equal risk")
 
 
+def test_what_is_stated_to_be_equal_is_no_bound():
+    assert "Dashed: stated." in told("runtime", relation="=", evidence="counted")
+    assert "Dashed: bound." in told("runtime", relation="<=", evidence="counted")
+
+
 def test_an_order_is_named_only_where_one_was_fitted():
     assert "order" not in told("risk")
     assert "over the order at each point" in told("rate")
