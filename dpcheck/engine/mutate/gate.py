@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,7 +44,7 @@ class Passed:
         lost = [each.key for each in self.drawn if (t := self.trials.get(each.key)) and t.fate not in NOTICED]
         untried = [each.key for each in self.drawn if each.key not in self.trials]
         faults = (
-            [] if self.drawn else ["none was drawn of those that were noticed before; `make mutate` fills the table"]
+            [] if self.drawn else ["none was drawn of those that were noticed before; the table is empty, or edited"]
         )
         if lost:
             faults.append(f"{len(lost)} of {len(self.drawn)} drawn were noticed before and are not now: {_some(lost)}")
@@ -65,7 +66,14 @@ def passed(
     targets = {(each.family, each.target) for each in found}
     edited = {target for target in targets if trials.states.of(*target) != table.states.get(target)}
     known = {trial.key: trial for trial in table.all()}
-    able = [each for each in found if (each.family, each.target) not in edited and _was_noticed(known.get(each.key))]
+    alike = Counter(
+        each.key for each in found
+    )  # two of one key, of which one may be noticed, are told apart by nothing
+    able = [
+        each
+        for each in found
+        if (each.family, each.target) not in edited and alike[each.key] == 1 and _was_noticed(known.get(each.key))
+    ]
     drawn = random.Random(seed).sample(sorted(able, key=lambda each: each.key), min(size, len(able)))
     changed = [each for each in found if (each.family, each.target) in edited]
     random.Random(seed).shuffle(changed)
