@@ -331,7 +331,10 @@ def _merged(other: str, found: Merged) -> None:
 @click.argument("after", metavar="B")
 @json_option
 def compare_command(before: str, after: str, as_json: bool) -> None:
-    """Which outcomes changed from A to B, two stores or records.jsonl files. Exit 1 when some did."""
+    """Which outcomes changed from A to B, two stores or records.jsonl files. Exit 1 when some did.
+
+    Checks of the same outcome whose numbers differ are counted apart.
+    """
     from dpcheck.engine import history
     from dpcheck.engine.records import Refused, told
 
@@ -344,12 +347,23 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
     def outcome(of: dict[str, Any], check: str) -> str:
         return str(of[check].record.verdict.outcome.value)
 
+    def numbers(of: dict[str, Any], check: str) -> str:
+        return repr(of[check].record.verdict.numbers)  # where NaN is the same as NaN
+
     changed = [check for check in both if outcome(old, check) != outcome(new, check)]
     added, gone = [c for c in new if c not in old], [c for c in old if c not in new]
+    moved = [c for c in both if c not in changed and numbers(old, c) != numbers(new, c)]
     if as_json:
         rows = [{"check": c, "before": outcome(old, c), "after": outcome(new, c)} for c in changed]
         echo_json(
-            {"schema_version": 1, "changed": rows, "added": added, "gone": gone, "same": len(both) - len(changed)}
+            {
+                "schema_version": 1,
+                "changed": rows,
+                "added": added,
+                "gone": gone,
+                "same": len(both) - len(changed),
+                "other_numbers": moved,
+            }
         )
     else:
         rows_of = [(outcome(old, c), "→", outcome(new, c), c, new[c].record.verdict.reason) for c in changed]
@@ -357,7 +371,8 @@ def compare_command(before: str, after: str, as_json: bool) -> None:
         rows_of += [(outcome(old, c), "−", "", c, "only in A") for c in gone]
         table(rows_of)
         click.echo(
-            f"{count(len(changed), 'changed outcome')} · {len(both) - len(changed):,} the same · "
+            f"{count(len(changed), 'changed outcome')} · {len(both) - len(changed):,} the same, "
+            f"{len(moved):,} of them with other numbers · "
             f"{len(added):,} only in B · {len(gone):,} only in A"
         )
     if changed:

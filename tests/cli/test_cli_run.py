@@ -175,11 +175,22 @@ def test_compare(root: Path, cli: Cli) -> None:
     cli("run", "--store", "b.db", code=1)
     result = cli("compare", "a.db", "b.db", code=1)
     assert "holds  →  undecided  toy/lem-2::one  why" in result.stdout
-    assert "1 changed outcome · 0 the same · 1 only in B · 0 only in A" in result.stdout
+    assert "1 changed outcome · 0 the same, 0 of them with other numbers · 1 only in B · 0 only in A" in result.stdout
     as_json = json.loads(cli("compare", "a.db", "b.db", "--json", code=1).stdout)
     assert as_json["changed"] == [{"check": "toy/lem-2::one", "before": "holds", "after": "undecided"}]
     assert as_json["added"] == ["toy/lem-2::two"]
     cli("compare", "a.db", "a.db")
+
+
+def test_compare_tells_the_same_outcome_from_the_same_numbers(root: Path, cli: Cli) -> None:
+    """Sums of 94.75 and of 1070.1 were 'the same'."""
+    for name, found in (("a.db", 94.75), ("b.db", 1070.1)):
+        content = f"    return holds('so', 'exact', numbers={{'sum': {found}, 'rest': math.nan}})\n"
+        audits(root, f"import math\n@check('toy/lem-2', kind='risk')\ndef one(context):\n{content}")
+        cli("run", "--store", name)
+    assert "1 the same, 1 of them with other numbers" in cli("compare", "a.db", "b.db").stdout
+    assert json.loads(cli("compare", "a.db", "b.db", "--json").stdout)["other_numbers"] == ["toy/lem-2::one"]
+    assert "1 the same, 0 of them with other numbers" in cli("compare", "a.db", "a.db").stdout
 
 
 def test_report_is_the_same_bytes_again(root: Path, cli: Cli) -> None:
