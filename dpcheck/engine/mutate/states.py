@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import inspect
 from collections.abc import Iterable, Iterator
@@ -23,14 +22,15 @@ class States:
 
     def __init__(self, catalogue: Catalogue, slices: Slices | None = None) -> None:
         self._catalogue, self._slices = catalogue, slices or Slices(catalogue)
+        self._known: dict[tuple[str, str], str] = {}
 
-    @functools.cache  # noqa: B019
     def of(self, family: str, target: str) -> str:
         """Of a claim its formula; of a line its function, or class; of a null algorithm its module; of a bug, both."""
-        parts = sorted(getattr(self, f"_{family}")(target))
-        return _short(parts) if parts else ""
+        if (family, target) not in self._known:
+            parts = sorted(getattr(self, f"_{family}")(target))
+            self._known[family, target] = _short(parts) if parts else ""
+        return self._known[family, target]
 
-    @functools.cache  # noqa: B019
     def of_check(self, id: str) -> str:
         """All that it may ever touch."""
         check = self._catalogue.checks.get(id)
