@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.certificates import problems
+from dpcheck.certificates.clipping import FAMILIES_CLIPPING
 from dpcheck.certificates.families_expected import FAMILIES_EXPECTED
 from dpcheck.certificates.proofs import Concluded, Family, family
 
@@ -300,4 +301,5 @@ FAMILIES: tuple[Family, ...] = (
         follows=(("m steps add up", "2*eta*L*m - Sum(2*eta*L, (t, 1, m))"),),
     ),
     *FAMILIES_EXPECTED,
+    *FAMILIES_CLIPPING,
 )

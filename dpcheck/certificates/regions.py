@@ -209,6 +209,29 @@ def _of_rate(label: str) -> Callable[[Claims], sp.Expr]:
     return lambda claims: sp.sympify(claims(label).explicit) ** 2
 
 
+# -- four clipped losses -----------------------------------------------------------------------------------------------
+
+
+def outward_pull() -> sp.Expr:
+    """ψ(y)/y of the losses of `tsybakov/rem-2@parted`, with its factor y cancelled, so that balls resolve it at 0.
+
+    ψ(y) = ((u_1 − v_1 y)/N₋ − (u_1 + v_1 y)/N₊)/2 with N±² = 1 + y² ± 2cy and c = <u, v>.
+    """
+    y, v, u = sp.Symbol("y"), (sp.Rational(5, 13), sp.Rational(12, 13)), (sp.Rational(3, 5), sp.Rational(4, 5))
+    c = u[0] * v[0] + u[1] * v[1]
+    plus, minus = (sp.sqrt(1 + sign * 2 * c * y + y**2) for sign in (1, -1))
+    above = 2 * (c * (u[0] ** 2 + v[0] ** 2 * y**2) - u[0] * v[0] * (1 + y**2))
+    return sp.sympify(above / (plus * minus * ((u[0] - v[0] * y) * plus + (u[0] + v[0] * y) * minus)))
+
+
+def _drifts(claims: Claims) -> Margin:
+    """The pull less the 9/50 of y that the derivation of the claim rests on."""
+    if claims("tsybakov/rem-2@parted").relation != ">=":
+        raise InvalidInput("tsybakov/rem-2@parted is to be a movement from below")
+    pull = outward_pull()
+    return lambda y: evaluated(pull, {"y": y}) - arb(Fraction(9, 50))
+
+
 REGIONS: tuple[Region, ...] = (
     Region(
         "lp_spaces/lem-2@corrected",
@@ -227,6 +250,12 @@ REGIONS: tuple[Region, ...] = (
         "delta(eps) <= delta for 0 < eps <= 1, 0 < delta <= 0.99",
         {"epsilon": ("0", "1"), "w": ("0", "1/sqrt(log(100/99))")},
         gaussian(_of_rate("tsybakov/def-3")),
+    ),
+    Region(
+        "tsybakov/rem-2@parted",
+        "psi(y) >= 9y/50 for 0 <= y <= 1",
+        {"y": ("0", "1")},
+        _drifts,
     ),
 )
 """What is certified on a region."""

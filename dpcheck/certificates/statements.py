@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpcheck.certificates import problems
+from dpcheck.certificates.clipping import CLIPPED
 from dpcheck.certificates.expected import EXPECTED
 from dpcheck.certificates.games import GAMES
 from dpcheck.certificates.localised import LOCALISED
@@ -278,6 +279,7 @@ CERTIFIED: dict[str, tuple[Instance, ...]] = {
     **EXPECTED,
     **LOCALISED,
     **GAMES,
+    **CLIPPED,
     "pure_heavy_tails/lem-c-2": displayed(
         problems.approximate_minimisers, {"n": 10, "lam": "1/10", "L": 1, "alpha": "1/20"}, "(4*L/(lam*n))**2"
     ),

@@ -52,7 +52,7 @@ _REASONS = {
         pure_heavy_tails/thm-b-1 tsybakov/proc-dykstra tsybakov/proc-prox-exact""",
     "that an extension or reformulation is convex and equals the original: a construction, not an inequality": """
         pure_heavy_tails/lem-2-2 pure_heavy_tails/proc-joint-reform pure_heavy_tails/proc-lip-ext""",
-    "clipping by norm is no monotone map, so that its steps satisfy no convex inequalities": """
+    "clipping by norm is no monotone map; what holds of its steps nevertheless is certified as readings of `rem-2`": """
         tsybakov/alg-2 tsybakov/alg-3 tsybakov/rem-2 tsybakov/thm-1""",
     "a recursion of numbers with real powers, which products of two unknowns do not say": """
         tsybakov/fact-thm3-recursion""",

@@ -7,7 +7,7 @@ import fnmatch
 import functools
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,15 @@ from dpcheck.cli.common import (
     witness_path,
 )
 from dpcheck.cli.mechanisms import claim_of, claim_options, function_of, in_options, pair_options
-from dpcheck.cli.recorded import one_run, pair_of, recorded_options, run_and_kept, samples_of
+from dpcheck.cli.recorded import (
+    one_run,
+    pair_of,
+    recorded_options,
+    run_and_kept,
+    samples_of,
+    script_of_mechanism,
+    script_of_outputs,
+)
 from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -106,6 +114,7 @@ def audit_command(
     unordered: bool,
     canaries: bool,
     guesses: int | None,
+    script: str | None,
 ) -> None:
     """Audits MECHANISM(data, rng, trials) of a Python file on one pair of inputs, or outputs that were recorded.
 
@@ -131,7 +140,8 @@ def audit_command(
     if outputs is not None:
         with in_options():
             result = samples_of(outputs, mechanism, claim, halts=halts, among=among, ordered=not unordered, **options)
-        _finish(result, kept, must_detect, as_json)
+        recorded = functools.partial(script_of_outputs, files=(outputs, *mechanism), ordered=not unordered)
+        _finish(result, kept, must_detect, as_json, script, recorded)
         return
     reference, pair = pair_of(mechanism, data, neighbour)
     if keep is None and among > 1:
@@ -155,12 +165,31 @@ def audit_command(
             rest |= {"mode": mode, "until": watch, "max_samples": max_samples, "resume": state}
             result = audit(run, pair[0], pair[1], claim, **options, **rest)
             watch.finish(result)
-    _finish(result, kept, must_detect, as_json)
+    told: Callable[[str, AuditResult], None] = functools.partial(
+        script_of_mechanism,
+        reference=reference,
+        pair=(str(data), str(neighbour)),
+        run=run,
+        trials=trials,
+        per_call=per_call,
+    )
+    if keep is not None and Path(keep).suffix == ".npz":
+        told = functools.partial(script_of_outputs, files=(keep,), ordered=True)
+    _finish(result, kept, must_detect, as_json, script, told)
 
 
-def _finish(result: AuditResult, store: Path, must_detect: float | None, as_json: bool) -> None:
-    """Shows the result, and ends with the exit code that it has."""
+def _finish(
+    result: AuditResult,
+    store: Path,
+    must_detect: float | None,
+    as_json: bool,
+    script: str | None,
+    write: Callable[[str, AuditResult], None],
+) -> None:
+    """Shows the result, writes the script where one is wanted, and ends with the exit code of the result."""
     _show(result, store, as_json)
+    if script is not None and result.outcome.value == "refuted":
+        write(script, result)
     if result.outcome.value == "refuted":
         leave(Exit.UNEXPECTED)
     if result.dependence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
@@ -12,22 +13,24 @@ from click.core import ParameterSource
 from dpcheck.cli.common import Exit, complain, echo_json, json_option, leave
 from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
 from dpcheck.errors import InvalidInput
+from dpcheck.foreign import shown
 
 if TYPE_CHECKING:
+    from dpcheck.auditing.audit import AuditResult
     from dpcheck.privacy import Guarantee
     from dpcheck.recorded.samples import SamplesResult
 
 F = TypeVar("F", bound=Callable[..., Any])
 OF_RUNS = ("data", "neighbour", "adjacency", "per_call", "mode", "trials", "until", "max_samples", "resume", "keep")
 """Options that say how a mechanism is run: recorded outputs have been."""
-OF_SCORES = ("halts", "score", "among", "unordered", "must_detect")
+OF_SCORES = ("halts", "score", "among", "unordered", "must_detect", "script")
 """Options that a one-run audit has no use for."""
 OF_ROWS = ("unordered", "canaries", "guesses")
 """Options of recorded outputs only."""
 
 
 def recorded_options(command: F) -> F:
-    """--outputs, --keep, --among, --unordered, --one-run and --guesses."""
+    """--outputs, --keep, --among, --unordered, --one-run, --script and --guesses."""
     options = (
         click.option(
             "--outputs",
@@ -50,6 +53,9 @@ def recorded_options(command: F) -> F:
             "canaries",
             is_flag=True,
             help="--outputs are the scores of canaries of one training run: those in the data, those left out.",
+        ),
+        click.option(
+            "--script", metavar="FILE.py", help="Where the claim is refuted: ten lines of NumPy that show it by counts."
         ),
         click.option("--guesses", type=int, help="Canaries that --one-run guesses.  [default: all]"),
     )
@@ -138,6 +144,50 @@ def run_and_kept(
     except InvalidInput as error:  # what was run is judged all the same
         complain(f"not kept: {error}")
     return audit_samples(x, y, claim, halts=halts, name=mechanism_name(mechanism), **options)
+
+
+# -- scripts ---------------------------------------------------------------------------------------------------------
+
+
+def script_of_outputs(path: str, result: AuditResult, files: tuple[str, ...], ordered: bool) -> None:
+    """Writes a script that counts an event in the later half of either sample."""
+    from dpcheck.recorded import script
+    from dpcheck.recorded.files import read_outputs
+    from dpcheck.recorded.rows import both_rows
+
+    try:
+        lines = script.loaded(*files, ordered=ordered)
+        samples = both_rows(*read_outputs(*files), halts=True)
+        if not ordered:
+            samples = script.shuffled(*samples)
+        _written(path, script.of(result, samples, lines))
+    except InvalidInput as error:
+        complain(f"no script: {error}")
+
+
+def script_of_mechanism(
+    path: str, result: AuditResult, reference: str, pair: tuple[str, str], run: Any, *, trials: int, per_call: bool
+) -> None:
+    """Writes a script that runs a mechanism anew and counts an event, which other runs have chosen."""
+    from dpcheck.recorded import script
+    from dpcheck.recorded.files import record_outputs
+    from dpcheck.recorded.rows import both_rows
+
+    data, neighbour = (array_of("", file) for file in pair)
+    try:
+        lines = script.run_anew(reference, pair, trials=trials, seed=result.seed + 1, per_call=per_call)
+        samples = record_outputs(run, data, neighbour, trials=trials, seed=result.seed + 1, adjacency=None, halts=True)
+        _written(path, script.of(result, both_rows(*samples, halts=True), lines))
+    except InvalidInput as error:
+        complain(f"no script: {error}")
+
+
+def _written(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"cannot write {shown(path)}: {error.strerror}") from error
+    click.echo(f"dpcheck: python {shown(path)} shows it without dpcheck", err=True)
 
 
 @click.command("plan-audit")

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
 @click.command("verify")
 @click.argument("witnesses", nargs=-1, required=True, metavar="FILE.json…")
+@click.option("--second", is_flag=True, help="Certificates by another checker too; needs dpcheck[second].")
 @root_option
 @also_option
 @json_option
-def verify_command(witnesses: tuple[str, ...], root: str | None, also: tuple[str, ...], as_json: bool) -> None:
+def verify_command(
+    witnesses: tuple[str, ...], second: bool, root: str | None, also: tuple[str, ...], as_json: bool
+) -> None:
     """Recomputes witnesses from their parameters alone, in higher precision, and checks the claim's hypotheses there.
 
-    Certificates are checked in exact rationals: that they are about the claim's own problem and prove the bound.
+    Certificates are checked in exact rationals: that they are about the claim's own problem and prove the bound; with
+    --second, by another checker too, which shares no line with the first.
 
     A witness of sampled counts is attested, not verified: its counts are testimony. Each is recomputed in a process of
     its own, within bounds of time and memory. Exit 1 when one is rejected, 2 when a file is no witness.
@@ -38,7 +42,7 @@ def verify_command(witnesses: tuple[str, ...], root: str | None, also: tuple[str
 
     claims = _Claims(root, also)
     with own.in_force(claims.own), Isolated() as child:
-        rows = [row for path in witnesses for row in _rows(path, child, claims)]
+        rows = [row for path in witnesses for row in _rows(path, child, claims, second)]
     if as_json:
         echo_json({"schema_version": 1, "witnesses": rows})
     else:
@@ -81,7 +85,7 @@ class _Claims:
         return self._known[label], f"there is no claim {label} in {found.root}"
 
 
-def _rows(path: str, child: Isolated, claims: _Claims) -> list[dict[str, Any]]:
+def _rows(path: str, child: Isolated, claims: _Claims, second: bool) -> list[dict[str, Any]]:
     """What became of one file: a witness, or certificates that are checked exactly by elimination in rationals."""
     from dpcheck import certificates
 
@@ -95,14 +99,24 @@ def _rows(path: str, child: Isolated, claims: _Claims) -> list[dict[str, Any]]:
         held, missing = claims.of(label) if isinstance(label, str) else (None, "it names no statement")
         if held is None:
             raise InvalidInput(f"certificates are of a statement's claim; {missing}")
-        return [_certified(path, one) for one in certificates.verify(document, held.claim)]
+        found = list(certificates.verify(document, held.claim))
+        notes = _confirmed(document, found) if second else [""] * len(found)
+        return [_certified(path, one, note) for one, note in zip(found, notes, strict=True)]
     except (WitnessRejected, UnknownLabel) as error:
         return [{"witness": path, "outcome": "rejected", "verified": False, "reason": str(error)}]
     except InvalidInput as error:
         return [{"witness": path, "outcome": "unreadable", "verified": False, "reason": str(error)}]
 
 
-def _certified(path: str, one: Certified) -> dict[str, Any]:
+def _confirmed(document: Any, found: Sequence[Certified]) -> list[str]:
+    """Raises `WitnessRejected` where the second checker comes to something else."""
+    from dpcheck.certificates.second import confirm
+
+    pairs = zip(document["certificates"], found, strict=True)
+    return [confirm(certificate, one.bound, one.attained) for certificate, one in pairs]
+
+
+def _certified(path: str, one: Certified, note: str) -> dict[str, Any]:
     """A certificate as a row of what was verified."""
     shown = (
         "some function of the class attains more"
@@ -118,7 +132,7 @@ def _certified(path: str, one: Certified) -> dict[str, Any]:
         "claimed": str(one.claimed),
         "found": str(one.attained if one.refutes else one.bound),
         "kind": "certificate",
-        "note": "",
+        "note": note,
         "testimony": "",
         "hypotheses": None,
         "checked": "",

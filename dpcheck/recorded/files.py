@@ -66,6 +66,15 @@ def read_outputs(*paths: Path | str) -> tuple[Any, Any]:
     return _pair(path, found)
 
 
+def names_in(path: Path | str) -> tuple[str, str]:
+    """What the two samples of a .npz file are called."""
+    found = {name for name, _ in _arrays(Path(path))}
+    for pair in SIDES:
+        if found == set(pair):
+            return pair
+    raise InvalidInput(f"{shown(path)} holds {', '.join(map(plain, sorted(found)))}; no two samples")
+
+
 def _kind(path: Path) -> str:
     kind = {".ndjson": ".jsonl"}.get(path.suffix, path.suffix)
     if kind not in (".npy", ".npz", ".jsonl", ".parquet"):

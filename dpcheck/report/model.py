@@ -27,6 +27,8 @@ from dpcheck.verdicts import Witness
 
 READINGS = ("as-printed", "literal", "corrected", "derived")
 GRADES: tuple[Grade, ...] = ("refuted", "slip", "proof gap")
+SURE = {"certified": "certified: a proof in exact rationals, checked anew"}
+"""Kinds of evidence that need more than their own word."""
 HOMES = ("algorithm", "bound", "derivation", "certificate", "audit", "mutant")
 
 
@@ -243,7 +245,7 @@ class CheckedReading:
         verdict = self.record.verdict
         if verdict.failure_probability > 0:
             return f"{verdict.evidence}, failure probability {tables.probability(verdict.failure_probability)}"
-        return verdict.evidence
+        return SURE.get(verdict.evidence, verdict.evidence)
 
     @property
     def command(self) -> str:

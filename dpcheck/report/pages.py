@@ -16,7 +16,9 @@ from dpcheck.report.model import CheckedReading, PaperView, Reading, Report, Sou
 MEANING = (
     "**holds**: an exact computation, a certificate, a count or algebra establishes the statement in every cell "
     "checked; or, for a mean or a quantile, the upper confidence bound of the measurement lies below it. It says "
-    "nothing of sizes and inputs outside of the cells, unless the evidence is symbolic.",
+    "nothing of sizes and inputs outside of the cells, unless the evidence is symbolic. Where it is *certified*, a "
+    "stored proof in exact rationals, checked anew, covers every function and vector that the run names, in any "
+    "dimension, at the numbers in the sentence, and all numbers where it says so.",
     "**refuted**: the statement, in the reading named, is violated beyond the failure probability; where a witness is "
     "linked, anyone can recompute the violation from it without the search that found it. Refutations of printed "
     "statements, of readings of them (taken at their word, or repaired by us) and of statements that only we made are "

@@ -72,3 +72,9 @@ def test_verify_says_what_a_refutation_is(call):
     result = call("verify", str(STORED / "l1_geometry" / "lem-3-2.json"))
     assert "refuted: l1_geometry/lem-3-2" in result.stdout
     assert "some function of the class attains more" in result.stdout
+
+
+def test_a_second_checker_is_asked_for(call, monkeypatch):
+    monkeypatch.setitem(sys.modules, "flint", None)
+    result = call("verify", "--second", str(STORED / "tsybakov" / "fact-sens.json"), code=2)
+    assert "pip install 'dpcheck[second]'" in result.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -129,3 +130,25 @@ def test_bad_arguments(here: Path, cli: Cli, arguments: tuple[str, ...], says: s
     result = cli("audit", *arguments, code=2)
     assert says in " ".join(result.stderr.split())
     assert not (here / ".dpcheck").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--outputs", "both.npz", "--epsilon", "0.5"),
+        ("--outputs", "x.npy", "y.npy", "--epsilon", "0.5", "--unordered"),
+        ("mech.py:leaky", *PAIR, "--trials", "2000"),
+    ],
+)
+def test_a_script_shows_it_without_dpcheck(here: Path, cli: Cli, arguments: tuple[str, ...]) -> None:
+    assert "python show.py shows it" in cli("audit", *arguments, "--script", "show.py", code=1).stderr
+    done = subprocess.run([sys.executable, "show.py"], capture_output=True, text=True, check=True)
+    found, claimed = (float(word.split(",")[0]) for word in done.stdout.replace("claimed", ">=").split(">= ")[1:])
+    assert found > claimed
+
+
+def test_no_script(here: Path, cli: Cli) -> None:
+    cli("audit", "--outputs", "both.npz", "--epsilon", "5", "--script", "show.py")
+    run = ("audit", "--outputs", "both.npz", "--epsilon", "0.5", "--script")
+    assert "no script: cannot write none/show.py" in cli(*run, "none/show.py", code=1).stderr
+    assert not (here / "show.py").exists()

@@ -88,6 +88,16 @@ def test_rows_are_used_in_their_order_and_once(monkeypatch):
     assert min(map(len, taken.values())) > 0.9 * 2000
 
 
+def test_coins_are_paid_for(monkeypatch):
+    asked = []
+    live = samples.audit
+    monkeypatch.setattr(samples, "audit", lambda *a, **k: asked.append(k["failure_probability"]) or live(*a, **k))
+    found = dp.audit_samples(*drawn(2000, 4), CLAIM, among=2)
+    assert asked == [pytest.approx(0.99 * 0.05 / 2)]
+    assert found.failure_probability == 0.025
+    assert found.premise_failure == pytest.approx(0.03 * 0.025)
+
+
 def test_where_the_coins_run_out_others_are_drawn(monkeypatch):
     x, y = drawn(2000, 4)
     monkeypatch.setattr(samples, "most_trials", lambda rows: rows - 2)

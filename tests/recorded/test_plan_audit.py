@@ -46,7 +46,10 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "epsilon", "mechanism", "law"), CASES)
+NAMES = ["laplace-2", "laplace-1.3", "laplace-0.5", "response-1.3", "gaussian-1.2", "response-1.5"]
+
+
+@pytest.mark.parametrize(("claim", "epsilon", "mechanism", "law"), CASES, ids=NAMES)
 def test_within_a_factor_two(claim, epsilon, mechanism, law):
     """With twice the trials 95 % are refuted: 25 of 30 or more (fewer: 0.2 %); with a quarter not all of 30."""
     needed = dp.plan_audit(claim, epsilon).needed[law].trials
@@ -54,7 +57,7 @@ def test_within_a_factor_two(claim, epsilon, mechanism, law):
     assert refuted(mechanism, claim, max(50, needed / 4)) < 30
 
 
-@pytest.mark.parametrize(("claim", "epsilon", "mechanism", "law"), CASES[1:2])
+@pytest.mark.parametrize(("claim", "epsilon", "mechanism", "law"), CASES[1:2], ids=NAMES[1:2])
 def test_must_detect_holds_with_as_many_trials(claim, epsilon, mechanism, law):
     """What the audit of a private mechanism says that it would have detected, at twice the trials and a quarter."""
     trials = dp.plan_audit(claim, epsilon).needed[law].trials
