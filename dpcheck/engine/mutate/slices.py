@@ -145,8 +145,8 @@ class Slices:
         """The classes that may be looked up by these labels."""
         for label in labels:
             kind = self._catalogue.algorithms.get(label.partition("@")[0])
-            if kind is not None:
-                code = kind.execute.__code__
+            code = getattr(getattr(kind, "execute", None), "__code__", None)
+            if kind is not None and code is not None:
                 yield Definition(Path(code.co_filename).resolve(), kind.__qualname__)
 
     def _derivations(self, labels: Iterable[str]) -> Iterator[Definition]:
@@ -212,6 +212,12 @@ class Slices:
         if origin.partition(".")[0] == "dpcheck":
             return [], [origin, f"{origin}.{what}"] if what else [origin]
         return [], []
+
+    def digests(self, file: Path, names: Iterable[str] | None = None) -> list[str]:
+        """Of these definitions of a file, or of all of them: another text has another one."""
+        bound = self.module(file).bound
+        wanted = bound if names is None else [name for name in names if name in bound]
+        return [self.said(Definition(file, name)).digest for name in wanted]
 
     def all_of(self, file: Path) -> list[Definition]:
         module = self.module(file)
