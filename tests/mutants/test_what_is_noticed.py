@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from checkout import ROOT, collected
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.mutate import rules
 from dpcheck.engine.mutate.mutation import CORRECT, NOTICED
+from dpcheck.engine.mutate.slices import Slices
 from dpcheck.engine.mutate.table import NAME, Table, rates
 
 HERE = Path(__file__).parent
@@ -25,11 +27,14 @@ def listed(name: str) -> set[str]:
     return {line.split()[0] for line in (HERE / name).read_text(encoding="utf-8").splitlines() if line}
 
 
+@functools.cache
 def reads() -> dict[str, tuple[str, ...]]:
-    """What the checks of the table read; one that was stopped may read all of its own labels."""
-    table, checks = Table.read(COMMITTED), collected().checks
-    dear = {id: (*seen.reads, *checks[id].labels) for id, seen in table.watched.items() if seen.dear and id in checks}
-    return table.reads | dear
+    """What the checks of the table read; one that was stopped, or that no drawn mutant needed, may read all it names."""
+    table, found = Table.read(COMMITTED), collected()
+    slices = Slices(found)
+    untold = [check for id, check in found.checks.items() if id not in table.reads]
+    may = {check.id: tuple(filter(slices.of(check).reads, found.claims)) for check in untold}
+    return {**table.reads, **may}
 
 
 def test_the_rates_are_those_of_the_table() -> None:
