@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpcheck.carried import PACKAGE
 from dpcheck.checks import Check
@@ -288,13 +288,21 @@ class _Said:
         begun = {value for each in joined for part in ast.iter_child_nodes(each) if (value := _text(part))}
         attributes = [part for part in every if isinstance(part, ast.Attribute)]
         return cls(
-            hashlib.sha256("\n".join(map(ast.dump, nodes)).encode()).hexdigest(),
+            hashlib.sha256("\n".join(map(plain, nodes)).encode()).hexdigest(),
             frozenset(part.id for part in every if isinstance(part, ast.Name)),
             frozenset({part.attr for part in attributes} | {part.id for part in every if isinstance(part, ast.Name)}),
             frozenset((part.value.id, part.attr) for part in attributes if isinstance(part.value, ast.Name)),
             frozenset(labels),
             frozenset(text for text in begun if BEGUN.fullmatch(text)),
         )
+
+
+def plain(node: Any) -> str:
+    """As `ast.dump`, which differs from one Python to the next in what it says of empty fields."""
+    if isinstance(node, ast.AST):
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return f"{type(node).__name__}({', '.join(f'{name}={plain(value)}' for name, value in fields)})"
+    return f"[{', '.join(map(plain, node))}]" if isinstance(node, list) else repr(node)
 
 
 def _text(node: ast.AST) -> str:
