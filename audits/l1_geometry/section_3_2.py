@@ -76,6 +76,7 @@ def lines_of_the_phases(context: Context) -> Verdict:
     """The printed lines, told the coins and the answers of a run: the gradients that they ask for, the mirror steps in
     the balls, the averages that the next phases start at, and the output are those of the run.
     """
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     return lines_of_phases(context, LocalizedMirrorDescent(c_sigma=4.0, distance=0.5))
 
 
@@ -228,6 +229,7 @@ def _planned(rule: str, label: str, d: int, epsilon: float) -> Verdict:
 )
 def risk_of_general_localised_descent(context: Context, *, case: tuple[float, int]) -> Verdict:
     """The same for Algorithm 6 on the l1 ball; at p = 2 and 16,384 records the sum is below the largest risk."""
+    # unbound: judged by l1_geometry/thm-4@summed, which has the constants; Theorem 5 has none
     p, n = case
     return risk_of_linear_losses(context, GeneralLocalizedMirrorDescent(distance=1.0, p=p), n, f"p = {p:g}")
 

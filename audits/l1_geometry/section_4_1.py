@@ -108,6 +108,7 @@ RECORDS = records("pure", 8, d=1024, epsilon=BUDGET)
 @check("l1_geometry/thm-6", kind="accuracy", grid={"T": (1, 3)}, expect="consistent")
 def law_of_the_selections(context: Context, *, T: int) -> Verdict:
     """The exact risk on a linear loss of one record agrees with runs, at a slope that the noise can hide."""
+    # unbound: the engine of these rates against drawn runs, whatever the rate is
     one = walk("pure", 0.3 / 2**T, n=record_count(4096, T), d=2, epsilon=0.05)
     one = one.running(replace(one.algorithm, T=T, batch=4096))
     return admitted(Selections(), one, context.scale(400, 4000), context)

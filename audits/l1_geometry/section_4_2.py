@@ -43,7 +43,8 @@ from .scaling import SLOPES, WRONG_TREES, Selections, leaves, records, walk
 
 @check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 16384])}, expect=EITHER)
 def risk_with_approximate_noise(context: Context, *, T: int, b: int) -> Verdict:
-    """Free T and b at small n: mean excess risk below the explicit bound of Theorem 7."""
+    """Free T and b at small n: mean excess risk below the bound leaf by leaf, under the noise of Theorem 7."""
+    # unbound: judged by l1_geometry/thm-6@summed, whose noise is the schedule's, pure or approximate
     n = record_count(b, T)
     algorithm = TreeFrankWolfe(noise="approximate", T=T, batch=b)
     return risk_on_the_lasso(context, algorithm, n, f"T = {T}", ApproxDP(1.0, 1 / n**1.5))
@@ -166,6 +167,7 @@ def gap_under_the_approximate_noise(context: Context, *, T: int) -> Verdict:
     """Exact mean gaps of the selections, over the scores that runs of Algorithm 3 meet and over one score below all
     others, against lambda (1 + log m), what grows with 1/epsilon in the bound of Theorem 7.
     """
+    # unbound: judged by the part of l1_geometry/thm-7 that this lemma gives under the approximate noise
     b, times = 64, context.scale(20, 200)
     n = record_count(b, T)
     told = problem(LASSO, ApproxDP(1.0, 1 / n**2))

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dpcheck.carried import PACKAGE
 from dpcheck.checks import Check
@@ -145,8 +145,8 @@ class Slices:
         """The classes that may be looked up by these labels."""
         for label in labels:
             kind = self._catalogue.algorithms.get(label.partition("@")[0])
-            if kind is not None:
-                code = kind.execute.__code__
+            code = getattr(getattr(kind, "execute", None), "__code__", None)
+            if kind is not None and code is not None:
                 yield Definition(Path(code.co_filename).resolve(), kind.__qualname__)
 
     def _derivations(self, labels: Iterable[str]) -> Iterator[Definition]:
@@ -212,6 +212,12 @@ class Slices:
         if origin.partition(".")[0] == "dpcheck":
             return [], [origin, f"{origin}.{what}"] if what else [origin]
         return [], []
+
+    def digests(self, file: Path, names: Iterable[str] | None = None) -> list[str]:
+        """Of these definitions of a file, or of all of them: another text has another one."""
+        bound = self.module(file).bound
+        wanted = bound if names is None else [name for name in names if name in bound]
+        return [self.said(Definition(file, name)).digest for name in wanted]
 
     def all_of(self, file: Path) -> list[Definition]:
         module = self.module(file)
@@ -282,13 +288,21 @@ class _Said:
         begun = {value for each in joined for part in ast.iter_child_nodes(each) if (value := _text(part))}
         attributes = [part for part in every if isinstance(part, ast.Attribute)]
         return cls(
-            hashlib.sha256("\n".join(map(ast.dump, nodes)).encode()).hexdigest(),
+            hashlib.sha256("\n".join(map(plain, nodes)).encode()).hexdigest(),
             frozenset(part.id for part in every if isinstance(part, ast.Name)),
             frozenset({part.attr for part in attributes} | {part.id for part in every if isinstance(part, ast.Name)}),
             frozenset((part.value.id, part.attr) for part in attributes if isinstance(part.value, ast.Name)),
             frozenset(labels),
             frozenset(text for text in begun if BEGUN.fullmatch(text)),
         )
+
+
+def plain(node: Any) -> str:
+    """As `ast.dump`, which differs from one Python to the next in what it says of empty fields."""
+    if isinstance(node, ast.AST):
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return f"{type(node).__name__}({', '.join(f'{name}={plain(value)}' for name, value in fields)})"
+    return f"[{', '.join(map(plain, node))}]" if isinstance(node, list) else repr(node)
 
 
 def _text(node: ast.AST) -> str:
