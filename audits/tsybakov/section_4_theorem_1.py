@@ -30,21 +30,8 @@ from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from .cases import (
-    ANY,
-    BECAUSE,
-    LINE,
-    NAMES,
-    Settling,
-    convex,
-    everywhere,
-    exponents,
-    number,
-    told,
-    transcribed,
-    well,
-)
-from .scaling import BOWLS, BY_PHASES, FAILING, ON_THE_LINE, TILTS, WRONG, bowl, tilted
+from .cases import ANY, BY_PHASES, FAILING, NAMES, ON_THE_LINE, TILTS, WRONG, convex, exponents, tilted
+from .lemmas import BECAUSE, BOWLS, LINE, Settling, bowl, everywhere, number, told, transcribed, well
 
 CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybakov/thm-10@phases")
 
