@@ -1,4 +1,4 @@
-"""Instances beside those in `cases.py`, of Theorem 2 and of lemmas, and what checks of several sections do with them."""
+"""Instances beside those in `cases.py`, of Theorem 2 and of lemmas, and what checks do with them."""
 
 from __future__ import annotations
 

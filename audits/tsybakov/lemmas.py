@@ -1,4 +1,4 @@
-"""Instances beside those in `cases.py`, of Theorem 1 and of lemmas, and what checks of several sections do with them."""
+"""Instances beside those in `cases.py`, of Theorem 1 and of lemmas, and what checks do with them."""
 
 from __future__ import annotations
 
@@ -132,6 +132,34 @@ class Settling(LocalisedClipped):
             return LocalisedClipped.descend(walk, phase, workload, found, start, project, answer)
         losses: Any = workload.workload if isinstance(workload, Restricted) else workload
         return settled(losses, found, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight)
+
+
+def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, float, float]:
+    """Losses of moment 1 on a ball of radius `far` units, K = K_0 units, with a step at which Theorem 1 fails.
+
+    At that step lambda_1 = C_1/(n_1 unit); the unit is such that L_f is at most 19/20 of what Theorem 1 allows.
+
+    Returns:
+        (losses, eta, unit).
+    """
+    plain, free = Sheared(a, 1.0), LocalisedClipped(p=p, eta=1.0, lipschitz="ignored")
+    level, first = free.phases(told(plain), n)[0].level, n // 2
+    unit = 0.95 * free.largest_lipschitz(told(plain), n) / (far + K_0 + 1)
+    return (
+        replace(plain, K=K_0 * unit, radius=far * unit, steepest=level),
+        4 * unit / (level * first ** (2 * p - 1)),
+        unit,
+    )
+
+
+def stays(algorithm: LocalisedClipped, work: Sheared, n: int) -> None:
+    """Raises `ValueError` unless a batch of zero losses leaves every phase of Algorithm 3 where it starts."""
+    start = np.array([[3.0, -2.0]])
+    zero = Sample(np.zeros((1, 1, 4)), np.ones((1, 1)))
+    phases = algorithm.schedule(told(work), n).phases
+    ends = [algorithm.descend(phase, work, zero, start, work.project, None) for phase in phases]
+    if any(not np.array_equal(end, start) for end in ends):
+        raise ValueError("zero losses move the iterates")
 
 
 LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
