@@ -29,18 +29,8 @@ from dpcheck.symbols import BY_NAME, D, H, L, b, epsilon, n
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import HeavyCoordinates
 
-from .cases import (
-    DELTA,
-    UNSEEN,
-    antipodal,
-    audited,
-    certified,
-    heavy,
-    problem,
-    replayed,
-    steep,
-)
-from .scaling import LONGER, SPIKES, WALK, LikeTheOrder, spiked
+from .cases import DELTA, LONGER, SPIKES, WALK, certified, heavy, problem, spiked
+from .lemmas import UNSEEN, LikeTheOrder, antipodal, audited, replayed, steep
 from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, truncated_lines
 
 OF_BATCHES = {

@@ -16,21 +16,8 @@ from dpcheck.harness.scaling import Instance, admitted, powers, scaling
 from dpcheck.privacy import PureDP
 from dpcheck.verdicts import Verdict, holds, refuted
 
-from .cases import (
-    DELTA,
-    PLANNED,
-    as_printed,
-    far_answers,
-    onto_ball,
-    opposite_spikes,
-    problem,
-    shifts,
-    slack_verdict,
-    small,
-    told,
-    wide,
-)
-from .scaling import SLOPES, WRONG_DESCENT, Straight, slopes
+from .cases import DELTA, SLOPES, WRONG_DESCENT, Straight, opposite_spikes, problem, slopes
+from .lemmas import PLANNED, as_printed, far_answers, onto_ball, shifts, slack_verdict, small, told, wide
 
 # Section 1.2 --------------------------------------------------------------------------------------------------------
 

@@ -32,31 +32,31 @@ from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
 from .cases import (
     BLOCKS,
     DELTA,
-    LONG,
-    NO_BALL,
-    STAGE,
+    LITTLE,
+    SPIKES,
+    WRONG,
+    OnTheLine,
     opposite_spikes,
     practical,
     problem,
+    quarter_power,
+    spikes,
     within_constants,
 )
-from .scaling import (
+from .lemmas import (
     CONES,
     FEW,
     FREQUENT,
-    LITTLE,
+    LONG,
+    NO_BALL,
     PERTURBED,
-    SPIKES,
-    WRONG,
+    STAGE,
     WRONG_IN_D,
     Axial,
-    OnTheLine,
     as_proved,
     cones,
     heavy_weights,
     perturbed,
-    quarter_power,
-    spikes,
 )
 
 

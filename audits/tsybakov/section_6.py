@@ -23,32 +23,28 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted
 from dpcheck.workloads.linear import TwoPoint
 
-from .cases import (
-    ANY,
+from .cases import ANY, exponents, problem
+from .lemmas import (
+    BATCHES_IN_DIMENSIONS,
+    BY_BATCHES,
+    LITTLE,
     PLANE,
+    SPARSE,
+    STEEP,
+    WRONG_LAST_LEVELS,
+    WRONG_LEVELS,
     accounted,
     called,
     counted,
-    exponents,
-    problem,
+    ends_of_batches,
+    rounded,
     searched,
+    sparse,
     told,
     well,
     within,
 )
 from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch
-from .scaling import (
-    BATCHES_IN_DIMENSIONS,
-    BY_BATCHES,
-    LITTLE,
-    SPARSE,
-    STEEP,
-    WRONG_LAST_LEVELS,
-    WRONG_LEVELS,
-    ends_of_batches,
-    rounded,
-    sparse,
-)
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
