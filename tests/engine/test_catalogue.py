@@ -28,6 +28,7 @@ def test_a_root_is_collected(project: Make) -> None:
     assert list(found.papers) == ["toy"]
     assert list(found.claims) == ["toy/thm-1", "toy/thm-1@corrected", "toy/lem-2"]
     assert set(found.checks) == {"toy/thm-1::within_the_bound", "toy/lem-2::sampled"}
+    assert len(set(found.checks.values())) == 2, "a check is hashable, whatever its grid"
     assert [c.label for c in found.readings("toy/thm-1@corrected")] == ["toy/thm-1", "toy/thm-1@corrected"]
 
 
