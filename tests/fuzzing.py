@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.mutate.resolution import Resolution
-from dpcheck.engine.mutate.table import Table
+from dpcheck.engine.mutate.table import Sample, Table, Watched
 
 MARKUP = "<script>alert(1)</script>"
 junk = st.one_of(
@@ -28,9 +28,10 @@ TRIAL = Trial("claim toy/thm-1 sign: x", "claim", "toy", "toy/thm-1", "sign", "x
 TABLE = Table(
     trials={("claim", "toy/thm-1"): [TRIAL]},
     resolutions={"toy/thm-1": Resolution("toy/thm-1", "<=", 1.5, float("inf"), "toy/thm-1::a")},
-    reads={"toy/thm-1::a": ("toy/thm-1",)},
+    watched={"toy/thm-1::a": Watched(("toy/thm-1",), "def", 0.5)},
     idle={"toy/thm-1::a": ("toy/thm-1",)},
-    states={"toy/thm-1": "abc"},
+    states={("claim", "toy/thm-1"): "abc"},
+    samples={("toy", "claim"): Sample("toy", "claim", 1, 20, 1, "smoke")},
 )
 FAILED = {
     "test": "tests/test_it.py::test", "number": 1, "kind": "audit", "seed": 3, "runs": 1000, "mode": "fixed",

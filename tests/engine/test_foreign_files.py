@@ -175,12 +175,13 @@ def test_any_value_in_any_column(folder: Path, whole: bytes, data: st.DataObject
 NO_RATES = ["[", "[]", '{"a": 1}', '{"a": {"claim": "x"}}', '{"a": {"claim": NaN}}', "\xff"]
 
 
+@pytest.mark.parametrize("how", ["--save", "--changed"])
 @pytest.mark.parametrize("text", NO_RATES)
-def test_rates_that_are_none(project: Make, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_rates_that_are_none(project: Make, monkeypatch: pytest.MonkeyPatch, text: str, how: str) -> None:
     root = project()
     monkeypatch.chdir(root)
     (root / "rates.json").write_bytes(text.encode("latin-1"))
-    done = CliRunner().invoke(main, ["mutate", "toy", "--sample", "1", "--rates", "rates.json"], prog_name="dpcheck")
+    done = CliRunner().invoke(main, ["mutate", "toy", how, "--rates", "rates.json"], prog_name="dpcheck")
     assert done.exit_code == 2
     assert "rates.json" in done.stderr
     assert "Traceback" not in done.output
