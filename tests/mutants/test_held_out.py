@@ -1,6 +1,5 @@
 """The mechanisms that are held out are what they say, by their laws. No audit is run here: none is tuned on them.
 
-
 Runs are compared with the laws on cells of at least `OFTEN` expected runs.
 """
 

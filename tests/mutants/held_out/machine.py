@@ -9,6 +9,7 @@ import dpcheck as dp
 
 from ._told import ONE, PAIR, bug, gaussian, laplace, line, product, revealed, sound, table
 
+STEP = 1 - math.exp(-1)
 PURE = dp.PureDP(1.0)
 
 
@@ -212,14 +213,7 @@ on_the_lattice = sound(
     "the sum is rounded to the lattice of the noise, which is for one step of it",
     PURE,
     line(stats.dlaplace(1.0), stats.dlaplace(1.0, loc=1), -0.5, 1.5, 2, lambda y: 4 * y),
-    lambda data, rng, trials: (
-        (
-            np.round(4 * 0.2 * data.sum())
-            + rng.geometric(1 - math.exp(-1), trials)
-            - rng.geometric(1 - math.exp(-1), trials)
-        )
-        / 4
-    ),
+    lambda data, rng, trials: (np.round(4 * 0.2 * data.sum()) + rng.geometric(STEP, (trials, 2)) @ [1, -1]) / 4,
 )
 thousandths = sound(
     "held-coin-of-thousandths",

@@ -28,6 +28,9 @@ class Inside:
         return 1 - self.cdf(x)
 
 
+TWO_AWAY = line(Inside(0, 2), Inside(1, 2), -2, 3, 50)
+
+
 def repaired(data, rng, trials):
     """Answers further than 2 from the truth are set to it."""
     noise = rng.laplace(size=trials)
@@ -57,9 +60,7 @@ outliers_repaired = bug(
     "held-outliers-set-to-the-truth",
     "answers that are far off are replaced by the truth, 'being useless'",
     dp.ApproxDP(1.0, 1e-2),
-    apart(
-        lambda y: y == 0, SPREAD, 0.0, apart(lambda y: y == 1, 0.0, SPREAD, line(Inside(0, 2), Inside(1, 2), -2, 3, 50))
-    ),
+    apart(lambda y: y == 0, SPREAD, 0.0, apart(lambda y: y == 1, 0.0, SPREAD, TWO_AWAY)),
     repaired,
 )
 nearest_record = bug(

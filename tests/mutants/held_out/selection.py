@@ -12,7 +12,8 @@ from ._told import bug, sound, table
 
 PURE = dp.PureDP(1.0)
 UP, DOWN = np.array([0.0, 1.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0, 0.0])
-THREE = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])
+TWELVE = np.r_[np.zeros(2), np.ones(10)], np.r_[np.ones(2), np.zeros(10)]
+SIX = np.r_[np.zeros(2), np.ones(4)], np.r_[np.ones(2), np.zeros(4)]
 
 
 def winner(factor):
@@ -93,17 +94,17 @@ two_for_one = bug(
     "held-top-two-for-the-price-of-one",
     "the two best are told, noise as for one",
     PURE,
-    order_laws(0.5, 2, (UP, DOWN)),
+    order_laws(0.5, 2, TWELVE),
     orders(0.5, 2),
-    (UP, DOWN),
+    TWELVE,
 )
 whole_order = bug(
     "held-ranking-for-the-price-of-the-winner",
     "the whole noisy order is told, noise as for its winner",
     dp.PureDP(2.0),
-    order_laws(1.0, 3, THREE),
-    orders(1.0, 3),
-    THREE,
+    order_laws(1.0, 6, SIX),
+    orders(1.0, 6),
+    SIX,
 )
 common_noise = bug(
     "held-noisy-max-with-one-noise",
@@ -178,9 +179,9 @@ order_charged = sound(
     "held-top-two-charged-twice",
     "the two best, noise as for two selections",
     PURE,
-    order_laws(0.25, 2, (UP, DOWN)),
+    order_laws(0.25, 2, TWELVE),
     orders(0.25, 2),
-    (UP, DOWN),
+    TWELVE,
 )
 best_charged = sound(
     "held-best-of-a-geometric-number-charged-thrice",

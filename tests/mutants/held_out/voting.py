@@ -192,11 +192,11 @@ zero_gap = bug(
     (np.ones(5), np.array([1.0, 1, 1, 2, 2])),
 )
 inverse_without_half = bug(
-    "held-inverse-sensitivity-without-the-half",
-    "the exponential mechanism for the distance of the median with epsilon instead of epsilon/2",
+    "held-inverse-sensitivity-distance-counted-twice",
+    "a record that is replaced counts as one removed and one added, at epsilon for a step of the distance",
     PURE,
-    inverse_laws(1.0),
-    inverse_sensitivity(1.0),
+    inverse_laws(2.0),
+    inverse_sensitivity(2.0),
     AGES,
 )
 
