@@ -188,7 +188,7 @@ class Check:
     label: str
     kind: CheckKind
     function: Callable[..., Measurement]
-    grid: Mapping[str, Sequence[Any] | BySize] = field(default_factory=dict)
+    grid: Mapping[str, Sequence[Any] | BySize] = field(default_factory=dict, hash=False)
     conclude: Conclude | None = None
     expect: frozenset[Outcome] = frozenset({Outcome.HOLDS})
     failure_probability: float = FAILURE_PROBABILITY

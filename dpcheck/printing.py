@@ -64,9 +64,13 @@ def markdown(text: str) -> str:
 
 
 def mathml(expression: Any) -> str:
-    """Presentation MathML, without the enclosing element."""
+    """Presentation MathML, without the enclosing element; markup in the name of a symbol stays text."""
     printer = _MathML({"inv_trig_style": "abbreviated"})
-    text = cast(str, printer._print(sp.sympify(expression)).toxml()).replace("&InvisibleTimes;", "&#8290;")
+    value = sp.sympify(expression)
+    # SymPy writes names as they are.
+    spelled = {symbol: escaped(symbol.name) for symbol in value.atoms(sp.Symbol)}
+    marked = {symbol: sp.Symbol(name, **symbol.assumptions0) for symbol, name in spelled.items() if name != symbol.name}
+    text = cast(str, printer._print(value.xreplace(marked)).toxml()).replace("&InvisibleTimes;", "&#8290;")
     # SymPy leaves the signs of strict inequalities as they are, which is no XML.
     return re.sub(r">([<>])</", lambda sign: f">{escaped(sign[1])}</", text)
 

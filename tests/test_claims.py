@@ -120,3 +120,10 @@ def test_terms_of_a_sequence_are_printed_with_their_index() -> None:
     assert "λ⋅σₗ" in lines
     assert "σᵢ₋₁" in lines
     assert r"\sigma}_{i - 1}" in summed().latex()
+
+
+def test_markup_in_the_name_of_a_symbol_stays_text():
+    name = 's"><script>alert(9)</script>&c'
+    shown = stated(sp.Symbol(name, positive=True) + n).mathml()
+    assert "<script" not in shown
+    assert name in "".join(ET.fromstring(shown).itertext())

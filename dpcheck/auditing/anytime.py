@@ -4,9 +4,7 @@ A first part of the runs chooses the score and its cells. The trials after it co
 beforehand (`dpcheck.auditing.spending`), each twice as far as the one before. The rule of a stage is learned from all
 trials before it and fitted to where the stage's outputs fell, as in a fixed audit; its p-value holds given the past.
 The combined scores of the stages are then at most a Gaussian walk (`dpcheck.statistics.stages`), whose boundaries spend
-a little of the failure probability at every look, most of it at the horizon, and something at each look beyond. Counts
-leave gaps between the p-values that a stage may have, and every stage would lose half of one: the p-value of a stage is
-randomised within its gap by a coin from the seed of the audit.
+a little of the failure probability at every look, most of it at the horizon, and something at each look beyond.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpcheck import seeds
 from dpcheck.auditing import rules, spending
 from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.curve import Curve, measure_curve
@@ -67,14 +64,11 @@ class StagedTest:
         if isinstance(self.claim, ApproxDP):
             samples = self.schedule.at(len(self.stages))
             rule = fitted(rule, known, fresh.sum(axis=1), samples, 0.5 * self.level)
-        stage = Stage.of(rule, fresh, self._coin(len(self.stages)))
+        stage = Stage.of(rule, fresh, Stage.coin_of(self.seed, len(self.stages)))
         # Of the rule only what its p-value needs is kept: a sign for each input that it guesses.
         signs = np.array(sorted(rule.guessed), dtype=np.int8)
         self.stages.append(replace(stage, rule=replace(rule, level=signs)))
         return rule
-
-    def _coin(self, number: int) -> float:
-        return float(seeds.stream(self.seed, "audit", "stage", number).random())
 
     def margin(self, epsilon: float | None = None) -> float:
         """How far the combined score exceeds its boundary, at the best look; a rejection where it is 0 or more.
@@ -104,7 +98,9 @@ class StagedTest:
 
     def recall(self, stages: Any) -> None:
         """Takes stages that `to_dict` told; raises `InvalidInput` where they are none."""
-        self.stages = [replace(_recalled(stage), coin=self._coin(number)) for number, stage in enumerate(stages)]
+        self.stages = [
+            replace(_recalled(stage), coin=Stage.coin_of(self.seed, number)) for number, stage in enumerate(stages)
+        ]
         ends = np.cumsum([stage.samples for stage in self.stages])
         if any(end != self.schedule.at(k) for k, end in enumerate(ends.tolist())):
             raise InvalidInput("not the state of an anytime audit: its stages do not end at its looks; start anew")

@@ -135,7 +135,7 @@ def audit(
     shares = {name: share * failure_probability for name, share in spending.split(claim, mode).items()}
     plan = plans.learn(runner, held, samples, claim, shares["bound"], score, seed)
     premise = _premise(plan, seed, failure_probability)
-    last, stages, counts = plans.count(runner, plan, samples, claim, shares["bound"], premise)
+    last, stages, counts = plans.count(runner, plan, samples, claim, shares["bound"], premise, seed)
     premise.check()
     return _conclude(
         runner,

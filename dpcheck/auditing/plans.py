@@ -158,7 +158,7 @@ def _fit(score: scores.Score, p: Outputs, q: Outputs, rng: np.random.Generator) 
 
 
 def count(
-    runner: Runner, plan: Plan, samples: int, claim: Guarantee, alpha: float, premise: Premise
+    runner: Runner, plan: Plan, samples: int, claim: Guarantee, alpha: float, premise: Premise, seed: int
 ) -> tuple[Plan, list[Stage], NDArray[np.int64]]:
     """The stages, the plan of the last one, and the (cells, 2) coin-flipped outputs of all of them.
 
@@ -178,7 +178,7 @@ def count(
             fresh += tally(runner, plan, premise, min(runner.chunk, size - start), block, "counted", number)
             number += 1
         plan = replace(plan, rule=fitted(plan.rule, plan.cells, fresh.sum(axis=1), samples, alpha))
-        stages.append(Stage.of(plan.rule, fresh))
+        stages.append(Stage.of(plan.rule, fresh, Stage.coin_of(seed, stage)))
         counts += fresh
     return plan, stages, counts
 

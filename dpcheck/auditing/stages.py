@@ -1,4 +1,8 @@
-"""Counted stages of an audit: each with a rule learned from everything before it, all of them one test."""
+"""Counted stages of an audit: each with a rule learned from everything before it, all of them one test.
+
+Counts leave gaps between the p-values that a stage may have, and every stage would lose half of one: where delta is 0
+the p-value of a stage is randomised within its gap by a coin from the seed of the audit.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck import seeds
 from dpcheck.auditing.rules import Rule
-from dpcheck.statistics.binomial import epsilon_lower_conditional, guess_p_value, invert_upwards
+from dpcheck.statistics.binomial import guess_p_value, invert_upwards
 from dpcheck.statistics.stages import combine_stages
 from dpcheck.statistics.weighted import weighted_p_value
 
@@ -23,7 +28,7 @@ class Stage:
 
     Attributes:
         right, wrong: (levels,) guesses; samples: coin-flipped trials.
-        coin: the part of the chance of these very counts that its p-value counts where delta is 0; 1 in a fixed audit.
+        coin: the part of the chance of these very counts that its p-value counts where delta is 0.
     """
 
     rule: Rule
@@ -31,6 +36,11 @@ class Stage:
     wrong: NDArray[np.int64]
     samples: int
     coin: float = 1.0
+
+    @staticmethod
+    def coin_of(seed: int, number: int) -> float:
+        """Of stage `number` of the audit with this seed: uniform, and apart from its trials."""
+        return float(seeds.stream(seed, "audit", "stage", number).random())
 
     @classmethod
     def of(cls, rule: Rule, counts: NDArray[np.int64], coin: float = 1.0) -> Stage:
@@ -60,8 +70,6 @@ class Stage:
 def epsilon_lower(stages: Sequence[Stage], delta: float, failure_probability: float) -> float:
     """Certified lower bound on epsilon at `delta` from all stages together; 0 when there is no evidence."""
     shares = [s.samples for s in stages]
-    if len(stages) == 1 and len(stages[0].right) == 1 and delta == 0:
-        return float(epsilon_lower_conditional(stages[0].right[0], stages[0].wrong[0], failure_probability))
 
     def p_value(epsilon: float) -> float:
         return combine_stages([s.p_value(epsilon, delta, failure_probability) for s in stages], shares)

@@ -8,10 +8,9 @@ from typing import Any
 
 import sympy as sp
 
-from dpcheck import printing
 from dpcheck.claims import Claim
 from dpcheck.derivations import Formula
-from dpcheck.printing import escaped, latex, markdown
+from dpcheck.printing import escaped, latex, markdown, mathml
 
 _RELATIONS = {"<=": (r"\leq", "≤"), ">=": (r"\geq", "≥"), "=": ("=", "="), "is": (":", ":")}
 _HIDDEN = {"<=": (r"\lesssim", "≲"), ">=": (r"\gtrsim", "≳")}
@@ -43,14 +42,6 @@ def assumptions(claim: Claim) -> list[Display]:
     """Each assumption by itself; a conjunction is taken apart."""
     parts = [part for one in claim.assumptions for part in (one.args if isinstance(one, sp.And) else (one,))]
     return [expression(part) for part in sorted(set(parts), key=sp.default_sort_key)]
-
-
-def mathml(value: Any) -> str:
-    """MathML, into which SymPy writes the names of symbols as they are: markup in one would be the page's."""
-    value = sp.sympify(value)
-    spelled = {symbol: escaped(symbol.name) for symbol in value.atoms(sp.Symbol)}
-    marked = {symbol: sp.Symbol(name, **symbol.assumptions0) for symbol, name in spelled.items() if name != symbol.name}
-    return printing.mathml(value.xreplace(marked))
 
 
 def expression(value: Any) -> Display:

@@ -295,7 +295,7 @@ def guess_p_value(
     _check_guesses(right, wrong, samples, delta)
     if delta == 0:
         least, beyond = binomial_tail([right, right + 1], right + wrong, 1 / (1 + math.exp(-epsilon)))
-        return float(coin * least + (1 - coin) * beyond)
+        return float(coin * least + (1 - coin) * beyond) if wrong else float(least)
     return _p_value(_Guesses(samples, epsilon, delta), right + wrong, right, failure_probability)
 
 

@@ -62,7 +62,8 @@ def weighted_p_value(
             is valid, a good guess has power (0 charges the largest number of leaks).
         coin: in [0, 1], the part of the chance of this very score that counts; used where delta = 0. Drawn uniformly,
             apart from the trials, it makes the p-value exactly uniform where every guess is right with the largest
-            chance that the null leaves (Tocher 1950); 1 is the plain p-value.
+            chance that the null leaves (Tocher 1950); 1 is the plain p-value. Guesses that are all right count in full:
+            a coin alone must not refute every epsilon.
     """
     hits, misses = np.asarray(right, dtype=np.int64), np.asarray(wrong, dtype=np.int64)
     if hits.ndim != 1 or hits.shape != misses.shape or (hits < 0).any() or (misses < 0).any():
@@ -71,7 +72,7 @@ def weighted_p_value(
         raise InvalidInput(f"more guesses ({int((hits + misses).sum())}) than samples ({samples})")
     made = hits + misses
     if not made.any():
-        return 1.0 if delta else coin
+        return 1.0
     score = int((np.arange(1, len(hits) + 1) * hits).sum())
     theta = 1 / (1 + math.exp(-epsilon))
     if theta == 1:  # beyond epsilon = 37 in double precision: nothing but wrong guesses would be news, and those help
@@ -88,8 +89,8 @@ def weighted_p_value(
 
 
 def _randomised(score: int, made: NDArray[np.int64], theta: float, coin: float) -> float:
-    """P(sum > score) + coin P(sum = score)."""
-    if coin == 1:
+    """P(sum > score) + coin P(sum = score), with no coin where the score is the largest."""
+    if coin == 1 or score == np.arange(1, len(made) + 1) @ made:
         return _tails([score], made[None], theta)[0]
     least, beyond = _tails([score, score + 1], np.stack([made, made]), theta)
     return coin * least + (1 - coin) * beyond

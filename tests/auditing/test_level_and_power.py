@@ -122,6 +122,16 @@ def test_a_rule_that_guesses_one_input_meets_half_of_the_leak():
     assert epsilon_lower([one_sided], 0.02, 0.05) == pytest.approx(epsilon_lower([both], 0.01, 0.05), abs=1e-4)
 
 
+def test_a_fixed_audit_is_randomised_within_its_lattice(monkeypatch):
+    """Four stages would each lose half a step of their p-values: at a tight null that was a third of the level."""
+
+    def bound(coin):
+        monkeypatch.setattr(Stage, "coin_of", staticmethod(lambda seed, number: coin))
+        return dp.audit(cases.laplace, np.zeros(1), np.ones(1), dp.PureDP(0.2), trials=400, seed=5).epsilon_lower
+
+    assert bound(0.0) > bound(0.5) > bound(1.0) > 0
+
+
 def test_no_test_needs_fewer():
     # Randomised response of epsilon 2 against a claim of 1: exact tail of the binomial test at 4 times the bound.
     assert fewest_of_any(2.0, 1.0, 0.0, 1e-6, 0.95) < BUGS["laplace-half-sensitivity"].fewest(1e-6)

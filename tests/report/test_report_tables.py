@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from dpcheck import printing
 from dpcheck import symbols as s
 from dpcheck.report import mathematics, tables
 
@@ -103,7 +104,7 @@ def test_formulas_in_both_languages(value):
 
 
 def test_cases_are_set_as_cases():
-    text = mathematics.mathml(sp.Piecewise((s.n, s.n > s.d), (s.d, True)))
+    text = printing.mathml(sp.Piecewise((s.n, s.n > s.d), (s.d, True)))
     assert text.count("<mtr>") == 2
     assert "otherwise" in text
 

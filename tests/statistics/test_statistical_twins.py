@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpcheck.statistics import binomial, means, regression, stages, weighted
+from dpcheck.statistics import binomial, means, stages, weighted
 
 NORMAL = statistics.NormalDist()
 
@@ -299,40 +299,3 @@ def test_block_means_by_a_loop():
 
 
 # -- slopes ----------------------------------------------------------------------------------------------------------
-
-
-def test_log_means_and_their_errors_by_loops():
-    trials = np.random.default_rng(42).lognormal(sigma=1.2, size=(50, 4))
-    logs, errors = regression.log_means(trials)
-    for column, log, error in zip(trials.T, logs, errors, strict=True):
-        mean = statistics.fmean(column)
-        assert log == pytest.approx(math.log(mean))
-        assert error == pytest.approx(statistics.stdev(column) / math.sqrt(50) / mean)
-
-
-@pytest.mark.parametrize("spread", [0.1, 4.0])
-def test_slope_by_sums(spread):
-    """Both sides of the floor under the scale: scatter below and above what the standard errors say."""
-    rng = np.random.default_rng(43)
-    sizes, se = np.array([10.0, 30.0, 70.0, 100.0, 400.0]), rng.uniform(0.05, 0.2, 5)
-    y = 0.2 - 0.3 * np.log(sizes) + spread * se * rng.normal(size=5)
-    x, w = [math.log(s) for s in sizes], [1 / e**2 for e in se]
-    total = sum(w)
-    x_bar, y_bar = (sum(a * b for a, b in zip(w, v, strict=True)) / total for v in (x, y))
-    sxx = sum(a * (b - x_bar) ** 2 for a, b in zip(w, x, strict=True))
-    slope = sum(a * (b - x_bar) * (c - y_bar) for a, b, c in zip(w, x, y, strict=True)) / sxx
-    residuals = [c - y_bar - slope * (b - x_bar) for b, c in zip(x, y, strict=True)]
-    scatter = sum(a * r * r for a, r in zip(w, residuals, strict=True)) / 3
-    error = math.sqrt(max(1.0, scatter) / sxx)
-    fit = regression.fit_slope(sizes, y, se, 0.1)
-    assert (scatter > 1) == (spread > 1)
-    assert (fit.slope, fit.intercept) == pytest.approx((slope, y_bar - slope * x_bar))
-    assert (fit.standard_error, fit.scatter) == pytest.approx((error, scatter))
-    half = float(stats.t.isf(0.05, 3)) * error
-    assert (fit.lower, fit.upper) == pytest.approx((slope - half, slope + half))
-    # HC3 (MacKinnon and White 1985): every squared residual over (1 - leverage)^2.
-    leverage = [a / total + a * (b - x_bar) ** 2 / sxx for a, b in zip(w, x, strict=True)]
-    parts = zip(w, x, residuals, leverage, strict=True)
-    hc3 = math.sqrt(sum((a * (b - x_bar) * r / (1 - h)) ** 2 for a, b, r, h in parts)) / sxx
-    assert fit.hc3 == pytest.approx(hc3)
-    assert fit.level == pytest.approx(math.exp(max(y)))

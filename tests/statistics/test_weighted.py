@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from dpcheck.errors import InvalidInput
-from dpcheck.statistics.binomial import epsilon_lower_conditional
+from dpcheck.statistics.binomial import epsilon_lower_conditional, guess_p_value
 from dpcheck.statistics.weighted import (
     LEAK,
     LEAKS,
@@ -246,8 +246,22 @@ def test_with_a_coin_the_p_value_is_uniform_where_every_guess_is_as_right_as_it_
         chance = float(np.prod(stats.binom.pmf(right, made, theta)))
         beyond, least = (weighted_p_value(right, wrong, 20, 0.7, coin=coin) for coin in (0.0, 1.0))
         assert weighted_p_value(right, wrong, 20, 0.7, coin=0.25) == pytest.approx(0.75 * beyond + 0.25 * least)
-        rejected += chance * float(np.clip((alpha - beyond) / (least - beyond), 0, 1))
-    assert rejected == pytest.approx(alpha, rel=1e-6)
+        if any(wrong):
+            rejected += chance * float(np.clip((alpha - beyond) / (least - beyond), 0, 1))
+        else:
+            assert beyond == least, "a coin alone must not refute every epsilon"
+            rejected += chance * (least <= alpha)
+    all_right = theta ** sum(made)
+    assert rejected == pytest.approx(0.0 if alpha < all_right else alpha, rel=1e-6)
+
+
+def test_all_right_guesses_certify_what_they_are_worth_whatever_the_coin():
+    """A p-value that is the coin times something certifies every epsilon one time in twenty."""
+    for coin in (0.0, 0.01, 1.0):
+        assert weighted_p_value([0, 0], [0, 0], 9, 1.0, coin=coin) == 1
+        assert weighted_p_value([3, 4], [0, 0], 9, 1.0, coin=coin) == pytest.approx((1 / (1 + math.exp(-1))) ** 7)
+        assert guess_p_value(7, 0, 9, 1.0, 0.0, coin=coin) == pytest.approx((1 / (1 + math.exp(-1))) ** 7)
+        assert guess_p_value(6, 1, 9, 1.0, 0.0, coin=coin) >= guess_p_value(7, 0, 9, 1.0, 0.0)
 
 
 def test_a_coin_moves_no_p_value_of_a_leaky_claim():
