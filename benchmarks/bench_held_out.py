@@ -13,7 +13,9 @@ Whoever changes the auditor by what this prints needs other mechanisms for the n
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
+import itertools
 import math
 import statistics
 import time
@@ -106,8 +108,9 @@ def main() -> None:
     typical = statistics.median(map(fewest, broken)) if broken else 0
     print(f"{'mechanism':<58}{'fewest':>8}{'×':>4}{'runs':>9}{'bound':>8}{'claim':>8}{'exact':>8}{'refuted':>9}")
     judged: dict[int, list[Judged]] = {times: [] for times in chosen.times}
-    for mutant in in_turn(known):
-        for times in chosen.times:
+    # Ctrl-C: what was judged so far is summed up.
+    with contextlib.suppress(KeyboardInterrupt):
+        for mutant, times in itertools.product(in_turn(known), chosen.times):
             if time.process_time() > chosen.seconds:
                 break
             runs = max(LEAST, times * typical // 2) if mutant.lookalike else max(50, times * fewest(mutant) // 2)
