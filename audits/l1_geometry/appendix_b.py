@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, GeneralNoisyMirrorDescent
 from dpcheck.checks import Context, by_size, check
@@ -24,6 +25,7 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
+from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs
 from dpcheck.workloads import SignLinear
 
@@ -263,6 +265,7 @@ def general_localised_descent_is_private(context: Context, *, p: float) -> Verdi
 @check("l1_geometry/alg-6", kind="accuracy", grid={"p": (1.25, 2.0)})
 def lines_of_the_general_phases(context: Context, *, p: float) -> Verdict:
     """The printed lines of Algorithm 6, told the coins and the answers of a run."""
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     return lines_of_phases(context, GeneralLocalizedMirrorDescent(c_sigma=4.0, distance=0.5, p=p))
 
 
@@ -293,21 +296,24 @@ def theorem_13_is_theorem_5(context: Context) -> Verdict:
 @check("l1_geometry/thm-13", kind="risk", grid={"p": (1.25,), "n": by_size([256], [256, 1024])}, expect="undecided")
 def risk_with_balanced_batches(context: Context, *, p: float, n: int) -> Verdict:
     """Algorithm 6 with batches sqrt((p - 1) n_i); the sum is below the largest risk from about n = 30,000 on."""
+    # unbound: judged by l1_geometry/thm-4@summed, which has the constants; Theorem 13 has none
     algorithm = GeneralLocalizedMirrorDescent(distance=1.0, p=p, batch_rule="balanced")
     return risk_of_linear_losses(context, algorithm, n, f"p = {p:g}, balanced")
 
 
 @check("l1_geometry/thm-13@corrected", kind="symbolic", grid={"p": (1.01, 1.25, 2.0)})
 def balanced_batches_match_the_rate(context: Context, *, p: float) -> Verdict:
-    """With the algorithm's own b and eta the batch term L^2 eta^2 b^2/(eta n (p - 1)) is LD/sqrt((p - 1) n), the
-    statistical term of the rate.
+    """With the algorithm's own b and eta the batch term L^2 eta^2 b^2/(eta n (p - 1)) is the rate without
+    privacy, LD/sqrt((p - 1) n).
     """
+    rate = claim("l1_geometry/thm-13@corrected").order
     algorithm, found, wanted = GeneralLocalizedMirrorDescent(p=p, batch_rule="balanced", distance=2.0), [], []
     for n, d in ((1e12, 4), (1e16, 50)):
         told = problem(linear(d, shape="lp", p=p))
         L, eta, b = told.constants.lipschitz(p), algorithm.eta(told, int(n)), algorithm.batch(told, n, 1.0)
         found.append(L**2 * eta**2 * b**2 / (eta * n * (p - 1)))
-        wanted.append(L * 2.0 / math.sqrt((p - 1) * n))
+        at = {"L": L, "D": 2.0, "n": n, "p": p, "d": d, "epsilon": sp.oo, "delta": 1e-5}
+        wanted.append(float(rate.subs({BY_NAME[name]: value for name, value in at.items()})))
     return agree(found, wanted, "batch term against the statistical term")
 
 
@@ -335,13 +341,13 @@ def two_norm_against_q_norm(context: Context) -> Verdict:
     return agree([*ones, *sharp], [*stated, *stated], "ratio of the norms")
 
 
-@scaling("l1_geometry/thm-12", variable="n", sizes=[2**k * 10**8 for k in (15, 17, 19)], **AVERAGED)
+@scaling("l1_geometry/thm-12", variable="n", sizes=[2**k * 10**8 for k in (14, 15, 17)], **AVERAGED)
 def plain_average_of_algorithm_5_in_n(*, n: int, slope: float) -> Instance:
     """Algorithm 5 in l_1.5 at its printed constants on its worst linear loss, over n."""
     return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=n, epsilon=TINY)
 
 
-@scaling("l1_geometry/thm-12", variable="epsilon", sizes=[2.0**k / 10**14 for k in (15, 17, 19)], **AVERAGED)
+@scaling("l1_geometry/thm-12", variable="epsilon", sizes=[2.0**k / 10**14 for k in (14, 15, 17)], **AVERAGED)
 def plain_average_of_algorithm_5_in_epsilon(*, epsilon: float, slope: float) -> Instance:
     """The same over epsilon."""
     return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=10**14, epsilon=epsilon)

@@ -72,6 +72,7 @@ def lines_of_the_tree(context: Context, *, noise: str, steps: str, allocation: s
     """The printed lines, told the order of the records and the vertices that a run of three phases selected: their
     scores, of estimates that right children correct, and the output are those of the run.
     """
+    # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
     algorithm = TreeFrankWolfe(T=3, batch=16, noise=noise, steps=steps, allocation=allocation)  # type: ignore[arg-type]
     n = record_count(16, 3) + 7
     told = Told.of(
@@ -118,6 +119,7 @@ def risk_of_the_tree(context: Context, *, case: Any, noise: str) -> Verdict:
 @check("l1_geometry/alg-3", kind="risk", grid={"table": ("diabetes", "randhie", "fair")}, expect=EITHER)
 def lasso_on_real_records(context: Context, *, table: str) -> Verdict:
     """Rows of a real table as the population, n = 3584 draws: mean excess against the bound with its own L and beta."""
+    # unbound: judged by l1_geometry/thm-6@summed; the formula of Algorithm 3 is how many records it reads
     work = LassoPopulation.of({"diabetes": diabetes, "randhie": randhie, "fair": fair}[table]())
     algorithm, told = TreeFrankWolfe(sensitivity="safe", T=2, batch=1024), problem(work, PureDP(1.0))
     n = record_count(1024, 2)

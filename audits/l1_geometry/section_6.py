@@ -101,6 +101,7 @@ def excess_is_at_least_the_sign_error(context: Context) -> Verdict:
     """Any point of the ball has excess at least L sum |z_bar_j| 1{wrong sign}: random data, points in and out of the
     box.
     """
+    # unbound: an inequality inside of the proof, whatever the rate is
     work, rng = location(4), context.rng()
     size = context.scale(2000, 20_000)
     z = work.rows(rng, size, 7)

@@ -1,47 +1,46 @@
-"""Instances, and what checks of several sections do with them."""
+"""Instances, families whose rates are measured and wrong schedules, and what the checks of theorems do with them."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import scipy
 import sympy as sp
 
-import dpcheck as dp
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import (
-    ApproximateObjectivePerturbation,
     BatchedMirrorDescent,
     NoisyMirrorDescent,
     PhasedSGD,
     ShuffledMirrorDescent,
+    StronglyConvexObjectivePerturbation,
 )
-from dpcheck.algorithms.lp_spaces.regular import dual_regularity
-from dpcheck.checks import Context
+from dpcheck.algorithms.lp_spaces.objective import PerturbedMinimiser
+from dpcheck.algorithms.lp_spaces.phased import Pass
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
+from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent, Truncation
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import explicit_of, unassumed
-from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
-from dpcheck.harness import budget, sensitivity
+from dpcheck.geometry import Ball, LpBall
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
-from dpcheck.harness.replay import Case
-from dpcheck.harness.search import Search
-from dpcheck.harness.sensitivity import Certificate
-from dpcheck.harness.symbolic import agree, proved, where_proved
-from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample
+from dpcheck.harness.scaling import Affine, Axis, Family, Instance, Pull, Steps, Walk, averaged_descent, geometric
+from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.harness.symbolic import proved, where_proved
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample, Schedule
 from dpcheck.privacy import ApproxDP
-from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, delta, epsilon
-from dpcheck.verdicts import Verdict, combine, differs, undecided
+from dpcheck.verdicts import Verdict, undecided
 from dpcheck.witnesses import verifier as verifier_of
-from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, QuadraticMean, signs_on
+from dpcheck.workloads import CoordinateHuber, HeavyCoordinates
+from dpcheck.workloads.base import BaseWorkload
+from dpcheck.workloads.signs import SignRecords
 
 DELTA = 1e-6
 
@@ -52,38 +51,6 @@ CORRECTED: dict[str, Any] = {"exponent": "corrected", "kappa_rule": "safe"}
 
 def problem(work: Any, epsilon: float, delta: float = DELTA) -> Problem:
     return Problem.of(work, ApproxDP(epsilon, delta))
-
-
-def body(name: str, d: int) -> Domain:
-    """A symmetric body of diameter 1."""
-    if name == "l1 ball":
-        return L1Ball(d, 0.5)
-    return Ball(d, 0.5) if name == "l2 ball" else Box(-0.5 / math.sqrt(d), 0.5 / math.sqrt(d), d)
-
-
-def linear(domain: Domain, shift: float = 0.5) -> LinearMean:
-    """Linear losses with |x|_2 = 1 on a set of diameter 1."""
-    return LinearMean(*signs_on(domain, 1.0, shift), domain, 0.5)
-
-
-def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
-    """Mean estimation on a set of diameter 1, with records well inside."""
-    return QuadraticMean(*signs_on(domain, 0.4 * inradius, 0.5), domain, 0.5, inradius**2)
-
-
-def distant(domain: Domain, inradius: float) -> QuadraticMean:
-    """The same with a mean nine tenths of the way to an axis or a corner: there the start breaks the bounds."""
-    axis, corner = np.eye(domain.d)[0], np.ones(domain.d)
-    ends = [float(domain.support(v)) / v.sum() * v for v in (axis, corner)]
-    far = max(ends, key=lambda end: round(float(np.linalg.norm(end)), 9))
-    along, size = np.sign(far), np.where(far, far, 0.01 * far.max())
-    return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
-
-
-def enough(context: Context, limit: float, bound: float, d: int) -> int:
-    """Trials that a bet below `limit` takes to certify `bound` when the risk is far below it, within 2e7 numbers."""
-    wanted = 3 * math.log(1 / context.failure_probability) * limit / bound
-    return max(100, min(math.ceil(wanted), 20_000_000 // d))
 
 
 def refuted_as_stated(
@@ -100,10 +67,6 @@ def refuted_as_stated(
     at = {name: value * units.get(name, 1) for name, value in {**at, **dict(given)}.items()}
     bound = float(Fraction(parameters.get("constant", 1))) * unassumed(label, **at) / units.get("loss", 1)
     return refuted_by(label, verifier, stated=bound, **parameters)
-
-
-HALVED_AND_TRIPLED = {"loss": 0.5, "L": 1 / 6, "D": 3.0, "R": 3.0, "omega": 3.0}
-"""Losses halved on domains three times as large."""
 
 
 def largest(label: str, symbol: sp.Symbol, otherwise: Any) -> sp.Rational:
@@ -130,13 +93,6 @@ def log_over(label: str, numerator: str) -> sp.Rational:
     return sp.Rational(math.floor(1000 * math.log(sp.Rational(numerator) / most)), 1000)
 
 
-FREE = 1e18
-"""Gradients of these workloads are read as one mean: their number costs nothing."""
-
-
-INRADIUS = {"l2 ball": lambda d: 0.5, "l1 ball": lambda d: 0.5 / math.sqrt(d), "cube": lambda d: 0.5 / math.sqrt(d)}
-
-
 def huber(dimension: int, size: float = 0.3) -> CoordinateHuber:
     return CoordinateHuber(np.full(dimension, size))
 
@@ -151,43 +107,6 @@ def certified(plan: Any, claim: ApproxDP, what: str) -> Verdict:
     said = f"{what}: epsilon at delta = {claim.delta:g} is at most {found:.4g}, claimed {claim.epsilon:g}"
     numbers = {"epsilon": found, "claimed": claim.epsilon}
     return judged(found, "<=", claim.epsilon * (1 + 1e-9), said, "certificate", numbers=numbers, otherwise=undecided)
-
-
-def replayed(case: Case, data: Array, neighbour: Array, because: str) -> Verdict:
-    """One closed-form pair by replay, next to a certificate of 1."""
-    seen = case.replay(data, neighbour, 8)
-    found = Search()
-    for name, ratios in seen.ratios().items():
-        top = np.array([float(ratios.max())])
-        found.offer(data, neighbour, {name: top}, "given")
-    return sensitivity.judge(found, certificate=Certificate(1.0, because))
-
-
-def normal_mass(low: Array, high: Array, sigma: float) -> Array:
-    """P(low <= G <= high), both tails kept: the mirrored interval is used right of 0."""
-    a, b = np.asarray(low) / sigma, np.asarray(high) / sigma
-    flip = a > 0
-    a, b = np.where(flip, -b, a), np.where(flip, -a, b)
-    return np.asarray(scipy.special.ndtr(b) - scipy.special.ndtr(a))
-
-
-def bump_excess(curvature: float, epsilon: float, delta: float) -> Array:
-    """P - e^epsilon Q on the bump interval, over widths, positions and slopes of the neighbour, L = smoothness = 1.
-
-    The n - 1 common records and the regulariser have total curvature `curvature` (times the smoothness of a record);
-    the changed record of D rises from -A/2 to A/2 + offset over the interval, that of D' is linear with slope c.
-    """
-    sigma = math.sqrt(128 * math.log(2.5 / delta)) / epsilon
-    k, A, c, s = np.meshgrid(
-        np.linspace(-6, 6, 49), np.geomspace(0.05, 2.0, 12), [-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0], indexing="ij"
-    )
-    tilt = s * (1 - A / 2)
-    half = A / 2  # width A at smoothness 1
-    centre = k * sigma / curvature
-    low, high = curvature * (centre - half), curvature * (centre + half)
-    inside = normal_mass(low + tilt - A / 2, high + tilt + A / 2, sigma)
-    outside = normal_mass(low + c, high + c, sigma)
-    return np.asarray(inside - math.exp(epsilon) * outside)
 
 
 def every_bump(share: sp.Rational) -> str:
@@ -209,248 +128,339 @@ def every_bump(share: sp.Rational) -> str:
     return where_proved(proof, "a grid; a tail bound proves every other bump, epsilon and delta")
 
 
-@dataclass(frozen=True)
-class ShortCone:
-    """Loss t on C = {(s, t, v): |s| <= 1/2, |v|_2 <= t <= radius}, v in R^tail; the records do not matter.
+READINGS = {"paper": {"exponent": "paper", "kappa_rule": "paper"}, "corrected": CORRECTED}
 
-    L = 1, no curvature. The minimiser of Algorithm 1's objective is a projection, in closed form.
+RARE = 1e-40
+"""The delta of a promise for up to 1e18 records."""
+STRONG = Family.of(
+    mirrored=True, lean=Axis((1.0, 0.5, 0.0), (True, True)), stretch=geometric(1.0, math.sqrt(2), 4)
+)  # fmt: skip
+"""Bowls with 1, √2, … of the least curvature of their class; the minimiser is so far towards the boundary. No slope is
+strongly convex."""
 
-    Attributes:
-        width: the Gaussian width, at most: E|xi|/2 + radius E(|xi_v| + xi_0)_+.
-    """
 
-    tail: int
-    radius: float
-    record_shape: tuple[int, ...] = field(default=(1,), init=False)
+@dataclass(frozen=True, eq=False)
+class Bowl(SignRecords):
+    """f(w, x) = c |w|^2/2 - <x, w>; `steepest` is the L of the class."""
 
-    @property
-    def width(self) -> float:
-        return (1 + self.radius) / math.sqrt(2 * math.pi) + self.radius * math.sqrt(self.tail)
+    curvature: float = 0.0
+    steepest: float = 1.0
 
     @property
     def constants(self) -> Constants:
-        diameter = math.sqrt(1 + 4 * self.radius**2)
+        d = self.domain.d
         return Constants(
-            d=self.tail + 2,
-            diameter=lambda p: diameter,
-            lipschitz=lambda p: 1.0,
-            smoothness=lambda p: 0.0,
-            moment=lambda k, m: 1.0,
-            hessian_rank=0,
-            atoms=1,
-            extra={"width": self.width, "radius": math.sqrt(0.25 + 2 * self.radius**2)},
-        )
-
-    def project(self, w: Array) -> Array:
-        """Exact: the projection onto the whole cone where it is short enough, else onto its lid."""
-        s, t, v = np.clip(w[..., :1], -0.5, 0.5), w[..., 1:2], w[..., 2:]
-        size = np.linalg.norm(v, axis=-1, keepdims=True)
-        half = np.maximum(0.0, (t + size) / 2)
-        height = np.where(size <= t, t, np.where(size <= -t, 0.0, half))
-        length = np.where(size <= t, size, height)
-        lid = height > self.radius
-        height, length = np.where(lid, self.radius, height), np.where(lid, np.minimum(size, self.radius), length)
-        return np.concatenate([s, height, v * (length / np.where(size > 0, size, 1.0))], axis=-1)
-
-    def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
-        """argmin over C of t + <linear, w> + weight/2 |w|^2."""
-        up = np.zeros(self.tail + 2)
-        up[1] = 1.0
-        return self.project(-(linear + up) / weight)
+            d=d, diameter=self.domain.diameter, lipschitz=lambda p: self.steepest, smoothness=lambda p: self.curvature,
+            moment=lambda k, m: self.steepest, hessian_rank=d if self.curvature else 0,
+            family="isotropic quadratic" if self.curvature else "linear", extra=self._extra,
+        )  # fmt: skip
 
     def loss(self, w: Array, z: Array) -> Array:
-        return np.broadcast_to(w[..., 1], np.broadcast_shapes(w.shape[:-1], z.shape[:-1]))
+        return np.asarray(self.curvature / 2 * (w**2).sum(axis=-1) - (w * z).sum(axis=-1))
 
     def gradient(self, w: Array, z: Array) -> Array:
-        up = np.zeros(self.tail + 2)
-        up[1] = 1.0
-        return np.broadcast_to(up, np.broadcast_shapes(w.shape[:-1], z.shape[:-1]) + up.shape)
+        return np.asarray(self.curvature * w - z)
+
+    def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
+        """argmin over the domain of the mean loss + <linear, w> + weight/2 |w|^2."""
+        return self._lowest(sample.mean(sample.values) - linear, self.curvature + weight)
+
+    def _lowest(self, slope: Array, curvature: float) -> Array:
+        return self.domain.support_point(slope) if curvature == 0 else self.domain.project(slope / curvature)
 
     def excess_risk(self, w: Array) -> Array:
-        return np.asarray(w[..., 1])
+        mean = np.asarray(self.mean)
+        best = self._lowest(mean, self.curvature)
+        # (c best - mean) (w - best) >= 0 at the minimiser, and nothing is lost to cancellation.
+        slack = np.maximum(0.0, (w - best) @ (self.curvature * best - mean))
+        return np.asarray(self.curvature / 2 * ((w - best) ** 2).sum(axis=-1) + slack)
+
+
+def told(work: Bowl, algorithm: PerturbedMinimiser, n: int, epsilon: float, delta: float) -> Instance:
+    d, constants = work.domain.d, work.constants
+    at = {
+        "n": n, "d": d, "epsilon": epsilon, "delta": delta, "D": constants.diameter(2.0), "L": work.steepest,
+        "omega": constants.extra["width"], "mu": work.modulus,
+    }  # fmt: skip
+    return Instance(algorithm, work, problem(work, epsilon, delta), n, {k: float(v) for k, v in at.items() if v})
+
+
+def strong(
+    *, lean: float, stretch: float, n: int, epsilon: float, delta: float = RARE, d: int = 4, L: float = 1.0,
+    mu: float = 1e-3,
+) -> Instance:  # fmt: skip
+    """Algorithm 2 with its curvature in units of the domain, on a ball of diameter 1."""
+    size, curvature = np.full(d, 1 / (2 * math.sqrt(d))), 4 * stretch * mu
+    mean = np.full(d, lean * curvature / (2 * math.sqrt(d)))
+    work = Bowl(size, mean, Ball(d, 0.5), 0.5, modulus=mu, curvature=curvature, steepest=L)
+    return told(work, StronglyConvexObjectivePerturbation(lambda_rule="diam"), n, epsilon, delta)
+
+
+FUNNELS = Family.of(mirrored=True, curvature=geometric(1 / 16, 1 / 16, 20, closed=False))
+"""Curvatures 1/16, 1/256, …: the flattest are slopes over any distance that is run here."""
+
+
+STEEP = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 4, 8))
+"""Curvatures from that of the class on, for runs of up to a few hundred steps."""
+
+
+@dataclass(frozen=True)
+class Funnel(BaseWorkload):
+    """Huber's loss of |w - z|, of curvature c up to 1/c and slope 1 beyond, on all of R^d; z = e_1 ± e_1/(2c).
+
+    Slope and curvature are at most 1 in every l_p norm; `steepest` is the L that the algorithm is told.
+    """
+
+    curvature: float
+    d: int = 1
+    steepest: float = 1.0
+
+    @property
+    def record_shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (self.d,)
+
+    @property
+    def domain(self) -> None:  # type: ignore[override]
+        """None: the whole space."""
+        return None
+
+    @property
+    def constants(self) -> Constants:
+        """No diameter bounds the domain; random points are drawn up to twice as far as the minimiser."""
+        return Constants(
+            d=self.d, diameter=lambda p: 4.0, lipschitz=lambda p: self.steepest, smoothness=lambda p: 1.0,
+            moment=lambda k, m: 1.0, atoms=2, extra={"minimiser_norm": 1.0},
+        )  # fmt: skip
+
+    @property
+    def best(self) -> Array:
+        return np.eye(self.d)[0]
+
+    @property
+    def aside(self) -> Array:
+        return np.asarray(self.best / (2 * self.curvature))
+
+    def project(self, w: Array) -> Array:
+        return np.asarray(w)
+
+    def loss(self, w: Array, z: Array) -> Array:
+        r, c = np.linalg.norm(w - z, axis=-1), self.curvature
+        return np.asarray(np.where(c * r <= 1, c * r**2 / 2, r - 1 / (2 * c)))
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        pull = self.curvature * (w - z)
+        return np.asarray(pull / np.maximum(1.0, np.linalg.norm(pull, axis=-1, keepdims=True)))
+
+    def excess_risk(self, w: Array) -> Array:
+        """A bowl where both records are within 1/c."""
+        gap, c = w - self.best, self.curvature
+        far = (self.loss(gap, self.aside) + self.loss(gap, -self.aside)) / 2 - 1 / (8 * c)
+        near = c * (np.linalg.norm(gap, axis=-1) + 1 / (2 * c)) <= 1
+        return np.asarray(np.where(near, c / 2 * (gap**2).sum(axis=-1), far))
 
     def rows(self, rng: Rng, trials: int, n: int) -> Array:
-        return np.zeros((trials, n, 1))
+        return self.best + np.where(rng.random((trials, n, 1)) < 0.5, self.aside, -self.aside)
 
     def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
-        return Sample(np.zeros((1, 1, 1)), np.full((1, 1), float(n)))
+        """Counts of the two records."""
+        ups = rng.binomial(n, 0.5, size=(trials, 1)).astype(float)
+        return Sample(np.stack([self.best + self.aside, self.best - self.aside])[None], np.hstack([ups, n - ups]))
 
 
-def at_size(n: int, epsilon: float, delta: float) -> ShortCone:
-    """Tail 30 sqrt n and the radius that the second noise of the printed accuracy passes with ease.
-
-    The radius solves 2 radius = 0.8 sigma_2 sqrt(tail), the width being a function of the radius.
-    """
-    tail = math.ceil(30 * math.sqrt(n))
-    ratio = math.sqrt(math.log(2.5 / delta) / math.log(1 / delta))
-    radius = 0.1
-    for _ in range(60):
-        D = math.sqrt(1 + 4 * radius**2)
-        reached = 0.4 * 8 * D**2 * ratio * math.sqrt(tail) / (ShortCone(tail, radius).width * math.sqrt(n))
-        radius = math.sqrt(radius * min(1.0, reached))
-    return ShortCone(tail, radius)
+def funnel(algorithm: Algorithm[Any], work: Funnel, n: int, epsilon: float, delta: float, **known: float) -> Instance:
+    at = {"n": n, "d": work.d, "epsilon": epsilon, "delta": delta, "L": work.steepest, **known}
+    return Instance(algorithm, work, problem(work, epsilon, delta), n, {name: float(v) for name, v in at.items()})
 
 
-Mechanism = Callable[[Array, Rng, int], Array]
+def phased(
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 4, L: float = 1.0
+) -> Instance:  # fmt: skip
+    """Phased SGD at c = 1, so at a scale of L."""
+    return funnel(PhasedSGD(scale=L), Funnel(curvature, d, L), n, epsilon, delta, theta=1.0, p=2.0)
 
 
-PROMISE = ApproxDP(0.9, 1e-3)
+def passes(one: Instance) -> list[Pull]:
+    """Each phase of its own schedule: the average of a pass, exact within the bowl, and the noise."""
+    work: Funnel = one.work
+    found = []
+    for phase in one.algorithm.schedule(one.problem, one.n).phases:
+        keep, variance = averaged_descent(phase.eta * work.curvature, phase.records)
+        found.append(Pull(keep, work.best, np.hypot(work.aside * math.sqrt(variance), phase.sigma)))
+    return found
 
 
-LOW = ApproxDP(0.05, 1e-3)
-"""Within the range of Algorithm 4 at 4,096 records."""
+PASSES = Affine(passes, 4_000)
 
 
-def mechanism(algorithm: Algorithm[Any], work: Any, promise: ApproxDP, n: int) -> Mechanism:
-    """(data, rng, trials) -> outputs (trials, d)."""
-    plan = algorithm.schedule(problem(work, promise.epsilon, promise.delta), n)
+class FirstPass(PhasedSGD):
+    """The first phase alone: no localisation."""
 
-    def run(data: Array, rng: Rng, trials: int) -> Array:
-        start = np.zeros((1, work.constants.d))
-        return algorithm.execute(Run(plan, trials, rng), work, Fixed(np.asarray(data)[None]), start)
-
-    return run
+    def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
+        whole = super().schedule(problem, n)
+        return replace(whole, phases=whole.phases[:1], releases=whole.releases[:1])
 
 
-def case(name: str) -> tuple[Algorithm[Any], Any, ApproxDP, Array, Array]:
-    """Algorithm, workload, promise and the pair: one record moved from one extreme to the other."""
-    if name == "Algorithm 1":
-        work = linear(Interval(-100.0, 100.0))
-        data = np.ones((20, 1))
-        other = data.copy()
-        other[0] = -1.0
-        return ApproximateObjectivePerturbation(lambda_=0.05, alpha=0.01), work, PROMISE, data, other
-    if name in ("Algorithm 3", "phased SGD"):
-        data = np.zeros((60, 2))
-        data[:, 0] = 1.0
-        data[0, -1] = -1e6
-        other = data.copy()
-        other[0, -1] = 1e6
-        algorithm: Algorithm[Any] = PhasedSGD() if name == "phased SGD" else NoisyMirrorDescent(steps=7, **CORRECTED)
-        return algorithm, huber(1), PROMISE, data, other
-    shuffled = name == "Algorithm 4"
-    work, n = heavy(3), 4096 if shuffled else 800
-    algorithm = ShuffledMirrorDescent(steps=8, threshold=3.0, **CORRECTED) if shuffled else BatchedMirrorDescent()
-    promise = LOW if shuffled else PROMISE
-    row = algorithm.schedule(problem(work, promise.epsilon, promise.delta), n).phases[0]
-    data = np.zeros((n, 3))
-    data[0, 0] = 0.95 * row.level
-    other = data.copy()
-    other[0, 0] *= -1
-    return algorithm, work, promise, data, other
+def once(one: Instance) -> Instance:
+    assert isinstance(one.algorithm, PhasedSGD)
+    return one.running(FirstPass(scale=one.algorithm.scale))
 
 
-TRIALS = {"Algorithm 4": (2000, 10_000), "batched": (10_000, 50_000)}
-"""Of the others 20,000 and 100,000; Algorithm 4 tosses a vector for every record."""
+def striding(one: Instance, power: float) -> Instance:
+    """Steps too long by n^power."""
+    assert isinstance(one.algorithm, PhasedSGD)
+    return one.running(PhasedSGD(scale=one.algorithm.scale * one.n**power))
 
 
-def audited(context: Context, name: str) -> Verdict:
-    """The verdict of `dp.audit`, and what the accountant certifies of the same run."""
-    algorithm, work, promise, data, other = case(name)
-    result = dp.audit(
-        mechanism(algorithm, work, promise, len(data)),
-        data,
-        other,
-        promise,
-        trials=int(context.scale(*TRIALS.get(name, (20_000, 100_000)))),
-        failure_probability=context.failure_probability,
-        seed=context.seed,
-        label=context.label,
-        chunk=400,
-    )
-    verdict = result.verdict()
-    verdict.numbers.update(budget.certified(algorithm, problem(work, promise.epsilon, promise.delta), len(data)))
-    return verdict
-
-
-UNSEEN = ("consistent", "undecided")
-"""What an audit of a private mechanism may say."""
-
-
-READINGS = {"paper": {"exponent": "paper", "kappa_rule": "paper"}, "corrected": CORRECTED}
-
-
-def inverse_map(y: Array, p: float, exponent: str = "corrected") -> Array:
-    """grad Phi*(y) = |y|_r^(2-r) |y|^(r-1) sgn y/kappa, written out; r = kappa, the conjugate of kappa/(kappa - 1), for
-    the printed exponent.
-    """
-    found = dual_regularity(p, y.shape[-1])
-    printed = min(1 / (p - 1), 2 * math.log(y.shape[-1]))
-    r, scale = (printed, printed) if exponent == "paper" else (found.r, found.kappa)
-    size = (np.abs(y) ** r).sum(axis=-1, keepdims=True) ** (1 / r)
-    safe = np.where(size > 0, size, 1.0)
-    return np.asarray(safe ** (2 - r) * np.abs(y) ** (r - 1) * np.sign(y) / scale)
-
-
-def perturbation(
-    context: Context, algorithm: Any, work: QuadraticMean, records: int, lambda_: float, alpha: float, second: float
-) -> Verdict:
-    """One run of many trials against the printed lines, given lambda, alpha and the variance of H."""
-    radius = work.domain.diameter() / 2
-    plan, trials = algorithm.schedule(problem(work, 0.9), records), context.scale(40, 400)
-    row, rows = plan.phases[0], work.rows(context.rng("data"), trials, records)
-    run = Run[Any](plan, trials, context.rng("run"))
-    out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
-    (G,), mean = run.transcript.coins, rows.mean(axis=1)
-    first = float(explicit_of("lp_spaces/alg-1").subs({L: work.constants.lipschitz(2.0), delta: DELTA, epsilon: 0.9}))
-
-    def project(w: Array) -> Array:
-        return np.asarray(w * np.minimum(1.0, radius / np.linalg.norm(w, axis=1, keepdims=True)))
-
-    def objective(w: Array) -> Array:
-        return np.asarray(
-            ((w - mean) ** 2).sum(axis=1) / 2 + (G * w).sum(axis=1) / records + lambda_ * (w**2).sum(axis=1)
-        )
-
-    best = project((mean - G / records) / (1 + 2 * lambda_))
-    minimiser = run.transcript.entries[1]
-    gap = objective(minimiser.core) - objective(best)
-    rounding = 16 * np.finfo(float).eps * (1 + np.abs(objective(best)).max())
-    if gap.max() > alpha * (1 + 1e-6) + rounding or gap.min() < -rounding:
-        return differs(f"the optimiser is off by {gap.max():.6g}, alpha = {alpha:.6g}", "exact")
-    scales = [row.sigma_1**2, row.sigma_2**2, row.lambda_ + 1, row.alpha]
-    return combine(
-        [
-            agree(scales, [first, second, lambda_ + 1, alpha], "variances of G and H, 1 + lambda, alpha"),
-            agree((run.transcript.entries[0].core + 1).ravel(), (best + 1).ravel(), "1 + theta_1"),
-            agree((out + 1).ravel(), (project(minimiser.output) + 1).ravel(), "1 + the projected output"),
-        ]
-    )
-
-
-def antipodal(size: int, dimension: int, level: float) -> tuple[Array, Array]:
-    """Gradients just below the threshold, of opposite sign."""
-    data = np.zeros((1, size, dimension))
-    data[0, 0, 0] = 0.95 * level
-    neighbour = data.copy()
-    neighbour[0, 0, 0] = -0.95 * level
-    return data, neighbour
-
-
-def steep(d: int, p: float = 1.5) -> HeavyCoordinates:
-    """Student t gradients around a minimiser at 0.9 of the radius: the start 0 is far from it."""
-    return HeavyCoordinates(np.full(d, 0.9 * d ** (-1 / p)), radius=1.0, s=p, smoothness=0.5)
-
-
-def far_pair(size: int, dimension: int) -> tuple[Array, Array]:
-    """Equal records, one moved from far right to far left: gradients +e_1 and -e_1."""
-    data = np.zeros((1, size, dimension + 1))
-    data[..., 0] = 1.0
-    data[0, 0, -1] = -1e6
-    neighbour = data.copy()
-    neighbour[0, 0, -1] = 1e6
-    return data, neighbour
-
-
-def of_some_rank(rng: Rng) -> tuple[Problem, int]:
-    """A drawn problem whose Hessians have a rank, up to their dimension."""
-    told, n = drawn(n=(2.0**24, 2.0**44), d=(1, 60))(rng)
-    rank = int(rng.integers(1, told.constants.d + 1))
-    return replace(told, constants=replace(told.constants, hessian_rank=rank, extra={"rank": rank})), n
-
-
-OF_PERTURBATIONS: dict[str, Any] = {
-    "symbols": {"lambda_": "lambda", "rank": "r", "modulus": "mu"},
-    "powers": {"sigma_1": 2},
-    "beside": {"records": "all of the data", "modulus": "given"},
+STRIDES: Mapping[str, Mutant] = {
+    "no localisation": once,
+    "η times n^(1/8)": functools.partial(striding, power=0.125),
+    "η times n^(-1/8)": functools.partial(striding, power=-0.125),
 }
+
+
+def regularised(
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 1
+) -> Instance:  # fmt: skip
+    """Algorithm 3 with the dual exponent at p = 3/2."""
+    algorithm = NoisyMirrorDescent(**CORRECTED)
+    kappa = regularity(algorithm.p, d, "safe")
+    return funnel(algorithm, Funnel(curvature, d), n, epsilon, delta, kappa=kappa)
+
+
+def on_the_line(one: Instance) -> list[Pull]:
+    """In one dimension the mirror map is the identity: an average of steps towards c z/(c + α), with weights a^t.
+
+    A step keeps q = 1 - u of its start and the weights fall by r = 1 - v backwards; noise of s steps ago has the weight
+    (q^(s+1) - r^(s+1))/(q - r) of W, the sum of the weights.
+    """
+    work: Funnel = one.work
+    (row,) = one.algorithm.schedule(one.problem, one.n).phases
+    total, T, c = row.distance + row.alpha, row.steps, work.curvature
+    u, v = (c + row.alpha) / total, row.alpha / (row.distance + total)  # a - 1 itself is lost to rounding
+    u *= 1 + 1e-5 * (abs(u - v) < 1e-5 * v)  # a removable singularity
+
+    def left(x: float) -> float:
+        return math.exp(T * math.log1p(-x)) if x < 1 else 0.0
+
+    def power_sum(x: float) -> float:
+        """Of (1 - x)^s, 1 <= s <= T."""
+        return (1 - x) * (1 - left(x)) / x
+
+    weights = power_sum(v) / (1 - v)
+    keep = (1 - u) * (left(u) - left(v)) / ((v - u) * weights)
+    squares = power_sum(u * (2 - u)) - 2 * power_sum(u + v - u * v) + power_sum(v * (2 - v))
+    noise = row.sigma * math.sqrt(max(0.0, squares)) / (abs(v - u) * weights * total)
+    towards = c / (c + row.alpha)
+    spread = towards * (1 - keep) * work.aside / math.sqrt(one.n)
+    return [Pull(keep, towards * work.best, np.hypot(spread, noise))]
+
+
+ON_THE_LINE = Affine(on_the_line, 1_000)
+
+
+def with_steps(one: Instance, change: Callable[[int], float]) -> Instance:
+    chosen = one.algorithm
+    assert isinstance(chosen, NoisyMirrorDescent)
+    (row,) = chosen.schedule(one.problem, one.n).phases
+    return one.running(replace(chosen, steps=round(change(row.steps))))
+
+
+HORIZONS: Mapping[str, Mutant] = {
+    "T^(2/3)": functools.partial(with_steps, change=lambda T: T ** (2 / 3)),
+    "T/8": functools.partial(with_steps, change=lambda T: T / 8),
+}
+"""Longer runs and the last iterate are not told apart: the weight of Φ decides here, not the noise."""
+
+
+SPIKES = Family.of(mirrored=True, chance=geometric(1.0, 1 / 4, 40))
+"""Linear losses of second moment 1 whose records are not 0 with a chance of 1, 1/4, 1/16, …; a smooth loss would only
+raise the threshold.
+"""
+
+
+@dataclass(frozen=True)
+class Spikes(BaseWorkload):
+    """f(w, z) = -z w_1 on the l_s ball of diameter 1, z = p^(-1/2) with chance p, else 0."""
+
+    chance: float
+    d: int = 1
+
+    @functools.cached_property
+    def domain(self) -> LpBall:
+        return LpBall(self.d, 0.5, BatchedMirrorDescent().exponent_of_domain(self.d))
+
+    @property
+    def constants(self) -> Constants:
+        return Constants(
+            d=self.d, diameter=lambda p: 1.0, lipschitz=lambda p: math.inf, smoothness=lambda p: 0.0,
+            moment=lambda k, m: 1.0, atoms=2, family="linear", extra={"deviation": 1.0, "minimiser_norm": 0.5},
+        )  # fmt: skip
+
+    @property
+    def size(self) -> float:
+        return self.chance**-0.5
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(-w[..., 0] * z[..., 0])
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.asarray(-z * np.eye(self.d)[0] + 0 * w)
+
+    def excess_risk(self, w: Array) -> Array:
+        return np.asarray((0.5 - w[..., 0]) * self.chance * self.size)
+
+    def rows(self, rng: Rng, trials: int, n: int) -> Array:
+        return np.where(rng.random((trials, n, 1)) < self.chance, self.size, 0.0)
+
+    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
+        """Counts of the two records."""
+        spikes = rng.binomial(n, self.chance, size=(trials, 1)).astype(float)
+        return Sample(np.array([[[self.size], [0.0]]]), np.hstack([spikes, n - spikes]))
+
+
+@functools.lru_cache(maxsize=64)
+def truncation(algorithm: TruncatedMirrorDescent, n: int, epsilon: float, delta: float, d: int) -> Truncation:
+    """The same for all spikes; a plan has a release for every batch."""
+    return algorithm.schedule(problem(Spikes(1.0, d), epsilon, delta), n).phases[0]
+
+
+def spiked(
+    *, n: int, epsilon: float, chance: float, delta: float = RARE, d: int = 1, shuffled: bool = False
+) -> Instance:  # fmt: skip
+    """Truncated mirror descent at p = 3/2 and its own noise, in batches or shuffled."""
+    work = Spikes(chance, d)
+    algorithm: TruncatedMirrorDescent = ShuffledMirrorDescent(**CORRECTED) if shuffled else BatchedMirrorDescent()
+    row = truncation(algorithm, n, epsilon, delta, d)
+    noise = d * row.sigma**2 / (row.batch if shuffled else 1)
+    at = {
+        "n": n, "d": d, "epsilon": epsilon, "delta": delta, "D": 1.0, "kappa": regularity(1.5, d, "safe"), "H": 0.0,
+        "T": row.steps, "b": row.batch, "A": row.level, "C": noise, "sigma": 1.0, "theta": 0.5,
+    }  # fmt: skip
+    return Instance(algorithm, work, problem(work, epsilon, delta), n, {name: float(v) for name, v in at.items()})
+
+
+def walk(one: Instance) -> Steps:
+    """On the line the dual is the point itself; what is zeroed has no drift."""
+    work: Spikes = one.work
+    assert isinstance(one.algorithm, TruncatedMirrorDescent)
+    row = truncation(one.algorithm, one.n, one.at["epsilon"], one.at["delta"], work.d)
+    seen = work.chance if work.size <= row.level else 0.0
+    noise = row.sigma / math.sqrt(row.batch if isinstance(one.algorithm, ShuffledMirrorDescent) else 1)
+    spread = math.hypot(noise, work.size * math.sqrt(seen * (1 - seen) / row.batch))
+    return Steps(seen * work.size / row.gamma, spread / row.gamma, row.steps)
+
+
+WALK = Walk(walk)
+
+
+def truncated(one: Instance, steps: float, threshold: float) -> Instance:
+    """T and λ times powers of n."""
+    chosen = one.algorithm
+    assert isinstance(chosen, TruncatedMirrorDescent)
+    T, level = chosen.parameters(one.problem, one.n)
+    return one.running(replace(chosen, steps=round(T * one.n**steps), threshold=level * one.n**threshold))
+
+
+WIDER: Mapping[str, Mutant] = {"λ times n^(1/8)": functools.partial(truncated, steps=0.0, threshold=0.125)}
+LONGER = {**WIDER, "T times n^(1/8)": functools.partial(truncated, steps=0.125, threshold=0.0)}
+SHORTER = {**WIDER, "T times n^(-1/16)": functools.partial(truncated, steps=-0.0625, threshold=0.0)}

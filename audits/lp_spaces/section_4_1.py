@@ -32,39 +32,31 @@ from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, L, alpha, epsilon, n
 from dpcheck.verdicts import Verdict, differs, undecided
 
-from .cases import (
-    DELTA,
+from .cases import DELTA, every_bump, largest, limits, log_over, problem, refuted_as_stated
+from .lemmas import (
+    BOWLS,
     FREE,
     HALVED_AND_TRIPLED,
+    MEANS,
     OF_PERTURBATIONS,
+    SLOPES,
     UNSEEN,
+    WHERE_NOISE_LEADS,
+    WHERE_RECORDS_LEAD,
+    LikeTheOrder,
     ShortCone,
     audited,
     body,
     bump_excess,
     distant,
     enough,
-    every_bump,
-    largest,
-    limits,
-    linear,
-    log_over,
-    of_some_rank,
-    perturbation,
-    problem,
-    quadratic,
-    refuted_as_stated,
-    replayed,
-)
-from .scaling import (
-    BOWLS,
-    MEANS,
-    SLOPES,
-    WHERE_NOISE_LEADS,
-    WHERE_RECORDS_LEAD,
-    LikeTheOrder,
     leaning,
+    linear,
+    of_some_rank,
     on_the_cone,
+    perturbation,
+    quadratic,
+    replayed,
 )
 
 PERTURBED = {

@@ -35,22 +35,22 @@ from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
 
-from .cases import (
-    DELTA,
+from .cases import DELTA, STRONG, every_bump, largest, problem, refuted_as_stated, strong
+from .lemmas import (
     FREE,
     INRADIUS,
+    MEANS,
     OF_PERTURBATIONS,
+    SLOPES,
+    WHERE_NOISE_LEADS,
+    WHERE_THE_MEAN_LEADS,
     body,
     distant,
     enough,
-    every_bump,
-    largest,
+    leaning,
     perturbation,
-    problem,
     quadratic,
-    refuted_as_stated,
 )
-from .scaling import MEANS, SLOPES, STRONG, WHERE_NOISE_LEADS, WHERE_THE_MEAN_LEADS, leaning, strong
 from .witnesses import thm_3_bump
 
 STRONGLY = {

@@ -36,24 +36,17 @@ from dpcheck.workloads import CoordinateHuber
 from .cases import (
     CORRECTED,
     DELTA,
-    FREE,
-    READINGS,
-    UNSEEN,
-    audited,
-    certified,
-    far_pair,
-    huber,
-    inverse_map,
-    problem,
-    replayed,
-)
-from .scaling import (
     FUNNELS,
     HORIZONS,
     ON_THE_LINE,
+    READINGS,
     STEEP,
+    certified,
+    huber,
+    problem,
     regularised,
 )
+from .lemmas import FREE, UNSEEN, audited, far_pair, inverse_map, replayed
 
 p_, theta_ = BY_NAME["p"], BY_NAME["theta"]
 

@@ -24,23 +24,8 @@ from dpcheck.symbols import L, d, delta, epsilon, n
 from dpcheck.verdicts import Verdict, combine, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import (
-    DELTA,
-    UNSEEN,
-    audited,
-    certified,
-    far_pair,
-    huber,
-    problem,
-    refuted_as_stated,
-    replayed,
-)
-from .scaling import (
-    FUNNELS,
-    PASSES,
-    STRIDES,
-    phased,
-)
+from .cases import DELTA, FUNNELS, PASSES, STRIDES, certified, huber, phased, problem, refuted_as_stated
+from .lemmas import UNSEEN, audited, far_pair, replayed
 
 settings_of_phased_sgd = settings(
     "lp_spaces/proc-phased-sgd",

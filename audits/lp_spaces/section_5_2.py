@@ -36,21 +36,8 @@ from dpcheck.symbols import D, H, delta, epsilon, kappa, n
 from dpcheck.verdicts import Point, Verdict, combine, differs, holds, undecided
 from dpcheck.workloads import HeavyCoordinates
 
-from .cases import (
-    DELTA,
-    READINGS,
-    UNSEEN,
-    antipodal,
-    audited,
-    certified,
-    heavy,
-    inverse_map,
-    problem,
-    refuted_as_stated,
-    replayed,
-    steep,
-)
-from .scaling import SHORTER, SPIKES, WALK, spiked
+from .cases import DELTA, READINGS, SHORTER, SPIKES, WALK, certified, heavy, problem, refuted_as_stated, spiked
+from .lemmas import UNSEEN, antipodal, audited, inverse_map, replayed, steep
 
 A_ = sp.Symbol("A", positive=True)
 

@@ -29,18 +29,8 @@ from dpcheck.symbols import BY_NAME, D, H, L, b, epsilon, n
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import HeavyCoordinates
 
-from .cases import (
-    DELTA,
-    UNSEEN,
-    antipodal,
-    audited,
-    certified,
-    heavy,
-    problem,
-    replayed,
-    steep,
-)
-from .scaling import LONGER, SPIKES, WALK, LikeTheOrder, spiked
+from .cases import DELTA, LONGER, SPIKES, WALK, certified, heavy, problem, spiked
+from .lemmas import UNSEEN, LikeTheOrder, antipodal, audited, replayed, steep
 from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, truncated_lines
 
 OF_BATCHES = {
@@ -184,7 +174,7 @@ def risk_in_n(*, n: int, chance: float) -> Instance:
 
 @scaling(
     "lp_spaces/claim-app10-general-eps", variable="epsilon", part="private", family=SPIKES, engine=WALK, mutants=LONGER,
-    sizes=by_size((0.01, 0.1, 0.9), (0.03, 0.1, 0.3, 0.9)), also=EVERY,
+    sizes=(0.03, 0.1, 0.3, 0.9), since="standard", also=EVERY,
 )  # fmt: skip
 def risk_in_epsilon(*, epsilon: float, chance: float) -> Instance:
     """The same in epsilon at n = 3e7."""

@@ -31,13 +31,8 @@ from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import (
-    distance_within,
-    distances,
-    problem,
-    radial_spikes,
-    wide,
-)
+from .cases import problem
+from .lemmas import distance_within, distances, radial_spikes, wide
 from .section_2_2 import pointwise_excess
 from .section_2_3 import SOLVERS, localisation_sensitivity, localisation_slack
 from .section_2_4 import GRID, gap_within

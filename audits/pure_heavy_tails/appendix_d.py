@@ -32,7 +32,8 @@ from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import NO_MAPPING, PLANNED, STAGE, WEIGHTS, as_printed, opposite_spikes, problem, shifts, slack_verdict
+from .cases import opposite_spikes, problem
+from .lemmas import NO_MAPPING, PLANNED, STAGE, WEIGHTS, as_printed, shifts, slack_verdict
 
 # Proposition D.1 and equation (14) ----------------------------------------------------------------------------------
 

@@ -33,17 +33,19 @@ from dpcheck.workloads.mean import HeavyMean
 from .cases import (
     DELTA,
     FAR,
-    NO_MINIMISER,
+    NETS,
     NONEXPANSIVE,
-    ON_A_NET,
     SHARES,
-    WEIGHTS,
+    SPIKES,
+    WRONG_WEIGHTS,
+    OnTheLine,
     accounted,
     balanced,
+    on_a_net,
     problem,
-    selected,
+    selections,
 )
-from .scaling import NETS, SPIKES, WRONG_WEIGHTS, OnTheLine, on_a_net, selections
+from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, selected
 
 
 def empgm_case(work: BaseWorkload, epsilon: float, **fields: Any) -> Case:

@@ -33,8 +33,23 @@ from dpcheck.workloads.hinge import HeavyHinge
 from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import DELTA, FAR, NO_MINIMISER, NONEXPANSIVE, ON_A_NET, SHARES, WEIGHTS, accounted, balanced, selected
-from .scaling import LITTLE, NETS, SPIKES, WRONG_WEIGHTS, OnTheLine, on_a_net, quarter_power, selections
+from .cases import (
+    DELTA,
+    FAR,
+    LITTLE,
+    NETS,
+    NONEXPANSIVE,
+    SHARES,
+    SPIKES,
+    WRONG_WEIGHTS,
+    OnTheLine,
+    accounted,
+    balanced,
+    on_a_net,
+    quarter_power,
+    selections,
+)
+from .lemmas import NO_MINIMISER, ON_A_NET, WEIGHTS, selected
 
 
 @dataclass(frozen=True)

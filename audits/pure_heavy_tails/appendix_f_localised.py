@@ -34,25 +34,21 @@ from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import (
-    BLOCKS,
-    DELTA,
+from .cases import BLOCKS, DELTA, SPIKES, WRONG, OnTheLine, in_a_ball, opposite_spikes, problem, selections
+from .lemmas import (
     NO_BALL,
     NO_MAPPING,
     STAGE,
     WEIGHTS,
     as_printed,
     onto_ball,
-    opposite_spikes,
     potential,
-    problem,
     radial_spikes,
     regularised,
     small,
     told,
     wide,
 )
-from .scaling import SPIKES, WRONG, OnTheLine, in_a_ball, selections
 
 EVALUATORS = {"exact": "exact evaluator", "alg-6": "Algorithm 6 as evaluator"}
 

@@ -22,7 +22,8 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.median import WeightedMedian
 
-from .cases import opposite_spikes, potential, wide
+from .cases import opposite_spikes
+from .lemmas import potential, wide
 
 # Lemma F.1 -------------------------------------------------------------------------------------------------------
 

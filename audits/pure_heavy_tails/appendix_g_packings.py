@@ -33,7 +33,8 @@ from dpcheck.verdicts import Point, Verdict, holds, refuted
 from dpcheck.workloads.linear import SparseDirection
 
 from .appendix_g_means import ZETAS, with_figure
-from .cases import problem, solvers
+from .cases import problem
+from .lemmas import solvers
 
 
 def private_decoder_error(size: int, n: int, epsilon: float, p: float) -> float:

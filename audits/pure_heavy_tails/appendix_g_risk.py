@@ -28,7 +28,8 @@ from dpcheck.symbols import BY_NAME, D, G_k, beta, d, k, p
 from dpcheck.verdicts import Outcome, Point, Verdict, undecided
 from dpcheck.workloads.linear import LinearWorkload, SparseDirection
 
-from .cases import problem, solvers
+from .cases import problem
+from .lemmas import solvers
 
 
 @dataclass(frozen=True)

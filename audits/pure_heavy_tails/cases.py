@@ -1,42 +1,34 @@
-"""Instances, solvers and measurements that several sections of this paper share.
-
-A member of a class that is chosen with the algorithm in mind may have the rate by itself: on `RareSpikes.rescaled`
-every point of the domain has it. So the members here come from a grid of (p, theta) that is the same for every
-algorithm, the risk is the worst of them at each n, and the same measurement is made of three outputs that read no data.
-"""
+"""Instances, families whose rates are measured and wrong schedules, and what the checks of theorems do with them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import scipy
 
 from dpcheck import seeds
 from dpcheck.accounting import account
-from dpcheck.algorithms.pure_heavy_tails import EMPGM, Constant, PopLocalize, SingleOutputPert, SmoothedEMPGM
-from dpcheck.algorithms.pure_heavy_tails.erm import Stage
-from dpcheck.algorithms.pure_heavy_tails.exponential import net
+from dpcheck.algorithms.pure_heavy_tails import EMPGM, PopLocalize, SmoothedEMPGM
+from dpcheck.algorithms.pure_heavy_tails.baseline import NoisyClippedSubgradient
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm
+from dpcheck.algorithms.pure_heavy_tails.exponential import net_size
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert
-from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
-from dpcheck.checks import Context
-from dpcheck.engine.settings import drawn
+from dpcheck.checks import Context, by_size, together
 from dpcheck.engine.statements import bound_of
-from dpcheck.harness import accuracy, privacy, replay, risk
-from dpcheck.harness.losses import compose
+from dpcheck.harness import risk
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Family, Instance, Risk, geometric
+from dpcheck.harness.scaling.engines import statistic
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.selection import Pair
-from dpcheck.interfaces import Algorithm, Array, Objective, Problem, Sample, Schedule
+from dpcheck.interfaces import Algorithm, Array, Problem, Rng
 from dpcheck.privacy import PureDP
-from dpcheck.running import Entry, Fixed, Fresh, Run, Transcript
-from dpcheck.solvers import certified
-from dpcheck.verdicts import Outcome, Point, Verdict, combine, differs, holds, refuted, undecided
-from dpcheck.workloads.amplitudes import Spike
-from dpcheck.workloads.base import BaseWorkload
-from dpcheck.workloads.linear import RareSpikes
-from dpcheck.workloads.radial import RadialHeavyTail
+from dpcheck.verdicts import Outcome, Verdict, combine, holds, refuted, undecided
+from dpcheck.workloads.linear import RareSpikes, SparseDirection
 
 BLOCKS = 9
 """J for experiments: as private as the proved J, without a certified risk."""
@@ -72,146 +64,13 @@ def opposite_spikes(m: int, spike: float, place: int = 0) -> tuple[Array, Array]
     return data, neighbour
 
 
-def wide(D: float = 1e4) -> RareSpikes:
-    """Linear losses on an interval so long that projections are idle: shifts are then the largest possible."""
-    return RareSpikes(D=D, k=2.0, G=1.0, p=0.5, theta=0.0)
-
-
-def radial_spikes(d: int, k: float, m: int, epsilon: float, factor: float = 1.0) -> RadialHeavyTail:
-    """W1: |w - b| with weights of G_k = 1 that are rare enough to exceed the prescribed cap: p = factor d/(m epsilon).
-
-    b lies so far from the centre 0 that the minimiser stays between the two. Of rare weights it is as near to the start
-    as the bounds allow; of common ones (`factor` m epsilon/d) it is not, and no cap of theirs acts.
-    """
-    b = np.zeros(d)
-    b[0] = 400.0
-    return RadialHeavyTail(b=tuple(b), D=1000.0, weights=Spike.of_moment(1.0, k, min(1.0, factor * d / (m * epsilon))))
-
-
-RELEASES = {
-    "point": "last point", "stage 1/point": "point of stage 1", "gradient": "gradient",
-}  # fmt: skip
-"""The releases of these schedules, in words."""
-
-
-# Privacy, exactly ---------------------------------------------------------------------------------------------------
-
-
-def shifts(case: replay.Case, data: Array, neighbour: Array, trials: int = 64) -> dict[str, float]:
-    """Largest distance of the cores of every release over the histories of `trials` runs."""
-    seen = case.replay(data, neighbour, trials)
-    assert float(seen.leak.max()) == 0, "the returned point follows the data outside of the releases"
-    return {name: max(uses) for name, uses in seen.distances().items()}
-
-
-def slack_verdict(
-    schedule: Schedule[Any],
-    found: Mapping[str, float],
-    certified: Mapping[str, float],
-    allowed: float,
-    because: str,
-    *,
-    case: str,
-) -> Verdict:
-    """The slack table of a schedule: per release, the epsilon charged next to the exact one, and their sums.
-
-    HOLDS when the certified distances cost at most `allowed` and the distances of the pair attain them; a pair that
-    costs more than `allowed` refutes.
-
-    Args:
-        found: distance of the cores on the closed-form worst pair; certified: what no pair exceeds.
-        case: what tells this schedule from the others of the check, for the figure.
-    """  # fmt: skip
-    rows = privacy.slack(schedule, found)
-    # At cores a distance s apart the loss of isotropic Laplace noise reaches s/scale, whatever was released before.
-    top, sure = math.fsum(row.epsilon_realised for row in rows), compose(schedule, dict(certified)).pure[1]
-    charged = sum(row.epsilon_claimed for row in rows)
-    numbers = {"claimed": charged, "realised": top, "certified": sure, "allowed": allowed}
-    numbers |= {f"charged to {row.name}": row.epsilon_claimed for row in rows}
-    numbers |= {f"realised by {row.name}": row.epsilon_realised for row in rows}
-    points = [
-        Point(x=1.0, value=row.epsilon_realised, bound=row.epsilon_claimed, series=f"{RELEASES[row.name]}, {case}")
-        for row in rows
-    ]
-    fields: dict[str, Any] = {"numbers": numbers, "points": points, "axes": ("", "epsilon of a release")}
-    fields |= {"dashed": "charged", "severity": top / allowed}
-    said = f"epsilon {top:.6g} realised by the worst pair, {allowed:.6g} allowed, {charged:.6g} charged"
-    if top > allowed * (1 + 1e-9):
-        return refuted(said, "exact", **fields)
-    if top > sure * (1 + 1e-9):
-        return differs(f"{said}; more than the {sure:.6g} that no pair was to exceed", "exact", **fields)
-    if sure > allowed * (1 + 1e-9):
-        return undecided(f"{said}; the proof only gives {sure:.6g}", "exact", **fields)
-    return holds(f"{said}; no pair exceeds {sure:.6g} ({because})", "certificate", **fields)
-
-
-def distances(
-    context: Context, algorithm: Any, work: Any, epsilon: float, m: int, trials: int, *key: Any, lambda_: float = 1.0
-) -> Array:
-    """|w_DP - w_lambda| of runs on fresh data, (trials,); the data come as counts of atoms, whatever m is."""
-    setting = problem(work, epsilon)
-    plan, start = algorithm.schedule(setting, m), np.zeros((1, work.constants.d))
-    found = []
-    for number, (rng, size) in enumerate(context.chunks(trials, 64 * work.constants.d)):
-        data = Fresh(work, size, m, context.seed, context.name, dict(context.cell), number, *key)
-        out = algorithm.execute(Run(plan, size, rng), work, data, start)
-        weight = plan.phases[-1].lambda_ if plan.phases else lambda_
-        plain = Objective(workload=work, sample=data.read(), weight=weight, centre=start)
-        found.append(np.linalg.norm(out - certified(plain).point, axis=1))
-    return np.concatenate(found)
-
-
-def distance_within(
-    context: Context,
-    label: str,
-    algorithm: Any,
-    work: Any,
-    epsilon: float,
-    m: int,
-    bound: float,
-    level: float,
-    trials: int,
-    x: float,
-) -> Verdict:
-    """Judges Pr(|w_DP - w_lambda| <= bound) >= level by counting, with the level-quantile as the figure's point."""
-    found = distances(context, algorithm, work, epsilon, m, trials)
-    answer = accuracy.probability(
-        int((found <= bound).sum()), len(found), level, context.failure_probability, event=f"distance <= {bound:.4g}"
-    )
-    typical = float(np.quantile(found, level))
-    start = float(np.quantile(distances(context, Constant(), work, epsilon, m, trials), level))
-    passed = "keeps" if start <= bound else "breaks"
-    return replace(
-        answer,
-        reason=f"{answer.reason}; the start, which reads no data, {passed} it ({start:.4g})",
-        numbers={**answer.numbers, "quantile/bound": typical / bound, "start/bound": start / bound},
-        points=[Point(x=x, value=typical, bound=bound, series=label)],
-        axes=("m epsilon/d", f"{level:.4g}-quantile of the distance"),
-    )
-
-
-def potential(work: Any, sample: Sample, centre: float, anchor: Array, cap: float, weight: float) -> LocalPotential:
-    """F_C,lambda at w minus its value at the anchor."""
-    return LocalPotential(work, sample, np.full((1, 1), centre), anchor, cap, weight)
-
-
 COUNTS = 1e30
 """Records of these workloads are counts of three atoms: their number costs nothing."""
-
-FINEST = 2.0**-40
-"""Rarest spikes of the grid, whatever n is: rarer ones have a trivial risk D theta G p^(1-1/k) below any bound here."""
 
 ROUNDING = 1e-9
 """Relative rounding that a measured risk may have above the largest of its member."""
 
 Members = Callable[[int, float], Iterable[RareSpikes]]
-
-
-def members(n: int, k: float) -> list[RareSpikes]:
-    """p = 0.999, 0.999/16, … down to 1/n, and theta = 1, 1/4, … down to 1/sqrt(n): no algorithm enters."""
-    rare = [0.999 / 16**i for i in range(11) if 0.999 / 16**i >= max(0.5 / n, FINEST)]
-    weak = [0.25**i for i in range(21) if 0.25**i >= n**-0.5]
-    return [RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta) for p in rare for theta in weak]
 
 
 def coarse(n: int, k: float) -> list[RareSpikes]:
@@ -236,34 +95,6 @@ def risks_on(
         algorithm, work, problem(work, epsilon), n, trials, context.seed, context.name, n, epsilon, work.p,
         work.theta, gradients=COUNTS,
     )  # fmt: skip
-
-
-def worst_of(
-    context: Context,
-    algorithm: Algorithm[Any],
-    n: int,
-    epsilon: float,
-    k: float,
-    bound: float,
-    trials: int,
-    *,
-    family: Members = members,
-) -> dict[str, float]:
-    """The 0.9-quantile of the excess risk on the worst member, its standard error, the bound, and the controls'.
-
-    Members are run from the largest possible risk downwards, until no point of the domain could be as bad on the next
-    one as the worst that was measured: the answer is that of running all of them.
-    """
-    every = list(family(n, k))
-    rows: dict[int, dict[str, float]] = {}
-    for place in sorted(range(len(every)), key=lambda i: -largest(every[i])):
-        work = every[place]
-        if rows and largest(work) * (1 + ROUNDING) < max(row["mean"] for row in rows.values()):
-            break
-        values = risks_on(context, algorithm, work, n, epsilon, trials)
-        rows[place] = {**risk.quantile_summary(values, 1 - DELTA, bound), "p": work.p, "theta": work.theta}
-    controls = {name: max(value(work) for work in every) for name, value in CONTROLS.items()}
-    return {**max((rows[place] for place in sorted(rows)), key=lambda row: row["mean"]), **controls}
 
 
 def within_constants(
@@ -377,121 +208,246 @@ def accounted(smoothed: bool, size: int, budget: float) -> Verdict:
     return holds(f"{said}; blocks are disjoint ({NONEXPANSIVE})", "certificate", numbers=numbers)
 
 
-def solvers(d: int, k: float = 2.0) -> dict[str, PopLocalize]:
-    """The localised algorithms with few blocks, as private as the proved ones.
-
-    In the plane and above the second stage of Algorithm 4 is slow on steep records, so that the one-stage solver with
-    the paper's own noise stands in for it there.
-    """
-    noisy = PopLocalize(erm=SingleOutputPert(k=k, calibration="paper"), blocks=BLOCKS, c_erm=1.0)
-    second = {"double": practical(k, "double").outer()} if d == 1 else {"single, the paper's noise": noisy}
-    return {"single": practical(k, "single").outer(), **second}
+LITTLE = together("k epsilon", (2.0, 2.0**-16), (4.0, 2.0**-30))
+"""Budgets at which privacy costs most, by far, from n = 2^52 on."""
+SPIKES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 13), theta=geometric(1.0, 1 / 16, 8))
+"""Rare spikes with G_k = 1, their chance and their imbalance: neither n nor the algorithm enters."""
 
 
-# Printed lines, replayed --------------------------------------------------------------------------------------------
+def spikes(*, n: int, epsilon: float, p: float, theta: float, k: float, solver: str) -> Instance:
+    """The localised algorithm on one member, and the symbols of the bound on all of the class, where G_2 <= G_k."""
+    work = RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta)
+    return Instance(practical(k, solver), work, problem(work, epsilon), n, symbols(n, epsilon, k, 1))
 
 
-def told(
-    algorithm: Algorithm[Any], work: Any, setting: Problem, rows: Array, start: Array, answers: Iterable[Array]
-) -> tuple[Schedule[Any], list[Entry], Array]:
-    """The schedule, what every release was given and answered, and what is returned when these are the answers.
-
-    Answers that no noise would give lie outside of the domain and of every ball, so that all projections act.
-    """
-    plan = algorithm.schedule(setting, rows.shape[1])
-    names = [release.name for release in plan.releases for _ in range(release.count)]
-    past = Transcript([Entry(name, answer, answer) for name, answer in zip(names, answers, strict=False)])
-    run = Run[Any](plan, len(rows), None, past)
-    returned = algorithm.execute(run, work, Fixed(rows), start)
-    return plan, run.transcript.entries, returned
+def symbols(n: int, epsilon: float, k: float, d: int) -> dict[str, float]:
+    """Of the order of the risk, on a class with D = G_k = 1."""
+    return {"n": n, "epsilon": epsilon, "k": k, "G_k": 1.0, "G_2": 1.0, "D": 1.0, "d": d, "beta": DELTA}
 
 
-def as_printed(lines: Mapping[str, tuple[Array, Array]], within: float = 1e-9) -> Verdict:
-    """Whether lines (what one says -> what ran, what it gives by hand) agree `within` rounding; if not, ours differ."""
-    off = {
-        name: float(np.abs(ran - given).max() / max(1.0, np.abs(given).max()))
-        for name, (ran, given) in lines.items()
-        if ran.shape == given.shape
-    }
-    wrong = max(lines, key=lambda name: off.get(name, math.inf))
-    if not off.get(wrong, math.inf) <= within:
-        return differs(f"not the printed line: {wrong}, off by {off.get(wrong, math.inf):.3g}", numbers=dict(off))
-    compared = sum(ran.size for ran, _ in lines.values())
-    return holds(f"{compared:,} numbers in {len(lines)} lines within {off[wrong]:.2g} ({wrong})", "exact")
+def first_phase(one: Instance) -> Instance:
+    """Without localisation."""
+    return one.running(replace(outer(one), resolution=1e12))
 
 
-def small(context: Context, d: int, trials: int, m: int) -> tuple[Any, Array, Array]:
-    """A unit ball, records of both sizes beside a cap of 1, a centre off the middle: linear on a line, radial else."""
-    rng = context.rng("records")
-    rows = rng.standard_t(2, (trials, m, 1)) * 10 ** rng.uniform(-1, 1, (trials, 1, 1)) + 0.3
-    if d == 1:
-        return RareSpikes(D=2.0), rows, np.full((1, 1), 0.6)
-    axis = np.arange(1.0, d + 1) / np.linalg.norm(np.arange(1.0, d + 1))
-    return RadialHeavyTail(b=tuple(-0.3 * axis), D=2.0), np.abs(rows), 0.7 * axis[None]
+def quarter_power(one: Instance) -> Instance:
+    """A cap with a quarter of the printed exponent."""
+    G_k = one.at["G_k"]
+    return recapped(one, lambda cap: G_k * (cap / G_k) ** 0.25)
 
 
-def regularised(work: Any, stage: Any, rows: Array, centre: Array) -> Array:
-    """argmin of mean f_C + lambda/2 |w - centre|^2 over the workloads of `small`, by hand."""
-    if work.constants.d == 1:
-        slope = np.clip(rows, -stage.C, stage.C).mean(axis=1)
-        return np.clip(centre - slope / stage.lambda_, -work.D / 2, work.D / 2)
-    away = centre - np.asarray(work.b)
-    reach = np.minimum(rows, stage.C).mean(axis=1) / (stage.lambda_ * np.linalg.norm(away, axis=1, keepdims=True))
-    return np.asarray(work.b) + away * np.maximum(0.0, 1 - reach)
+def recapped(one: Instance, rule: Callable[[float], float]) -> Instance:
+    chosen = outer(one)
+    erm = chosen if isinstance(chosen, PrivateErm) else chosen.erm
+
+    class Recapped(type(erm)):  # type: ignore[misc]
+        def cap(self, problem: Problem, m: int) -> float:
+            return rule(super().cap(problem, m))
+
+    changed = Recapped(**{each.name: getattr(erm, each.name) for each in fields(erm)})
+    return one.running(changed if erm is chosen else replace(chosen, erm=changed))
 
 
-def onto_ball(w: Array, radius: float = 1.0) -> Array:
-    """The Euclidean projection onto a ball around 0, by hand."""
-    return np.asarray(w * np.minimum(1.0, radius / np.maximum(np.linalg.norm(w, axis=-1, keepdims=True), 1e-300)))
+def heavy_in_budget(one: Instance) -> Instance:
+    """λ_1 too large by (nε)^(1/4)."""
+    return reweighted(one, (one.n * one.at["epsilon"]) ** 0.25)
 
 
-def far_answers(context: Context, trials: int, d: int, reach: float = 2.0) -> Iterable[Array]:
-    """Answers of releases without end: points of a cube, many of them outside of the unit ball."""
-    rng = context.rng("answers")
-    while True:
-        yield rng.uniform(-reach, reach, (trials, d))
+def reweighted(one: Instance, factor: float) -> Instance:
+    chosen = outer(one)
+    records = one.n // 2 // chosen.repetitions(one.problem, one.n)
+    return one.running(replace(chosen, lambda_1=chosen.first_weight(one.problem, records) * factor))
 
 
-def selected(
-    context: Context,
-    algorithm: EMPGM,
-    work: BaseWorkload,
-    rows: Array,
-    slopes: Callable[[Array, float], Array],
-    step: Callable[[Stage, float], Any],
-) -> Verdict:
-    """One selection of EM-PGM by hand: scores |(w - P(w - gamma g))/gamma| on the net, and the point of the index.
+def outer(one: Instance) -> Any:
+    """Algorithm 1 of an instance."""
+    return one.algorithm.outer() if isinstance(one.algorithm, LocalizedOutputPert) else one.algorithm
 
-    `slopes` gives gradients of single records, (trials, n, K, d), at K points of the net, and `step` gamma; both may
-    need the smoothing radius.
-    """
-    n, D = rows.shape[1], work.constants.diameter(2.0)
-    start, rng = np.full((1, work.constants.d), 0.3 * D), context.rng("answers")
-    index = (rng.integers(0, 5, (len(rows), 1)).astype(float) for _ in range(1))
-    plan, (point,), returned = told(algorithm, work, problem(work, 0.7), rows, start, index)
-    (stage,), tau = plan.phases, D / math.sqrt(n)
-    points = net(work, stage.radius)
-    single = slopes(points, tau)
-    length = np.linalg.norm(single, axis=-1, keepdims=True)
-    mean = (single * np.minimum(1.0, stage.C / np.maximum(length, 1e-300))).mean(axis=1)
-    gamma = np.broadcast_to(step(stage, tau), (len(rows),)).reshape(-1, 1, 1)
-    moved = points - gamma * (mean + stage.lambda_ * (points - start))
-    scores = np.linalg.norm(points - onto_ball(moved, D / 2), axis=-1) / gamma[..., 0]
-    return as_printed(
-        {"scores": (point.core, scores), "the chosen point": (returned, points[point.output[:, 0].astype(int)])}
+
+WRONG: Mapping[str, Mutant] = {
+    "the first phase alone": first_phase,
+    "a cap of a quarter of the exponent": quarter_power,
+}
+
+
+# The baseline --------------------------------------------------------------------------------------------------------
+
+SLOPES = Family.of(mirrored=True, p=geometric(0.999, 1 / 16, 6))
+"""Linear losses, one spike in one direction with G_k = 1: steep ones are frequent."""
+
+
+def slopes(*, n: int, d: int, epsilon: float, p: float, k: float) -> Instance:
+    """Noisy clipped subgradient descent on one of them."""
+    work = SparseDirection(nu=tuple(np.eye(int(d))[0]), D=1.0, k=k, G=1.0, p=p)
+    return Instance(
+        NoisyClippedSubgradient(k=k), work, problem(work, epsilon), int(n), symbols(int(n), epsilon, k, int(d))
     )
 
 
-# Settings -----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Straight:
+    """The risk of noisy descent on `slopes`: all that it depends on is how far w is along them, and how far across."""
 
-STAGE = {"records": "m", "lambda_": "lambda", "epsilon": "share", "step": "gamma"}
-"""Fields of a stage -> symbols of claims; `epsilon` is that of the whole algorithm there."""
-WEIGHTS = {"lambda_": (0.3, 1.0, 20.0)}
-PLANNED = drawn(budget=PureDP, n=(1, 2.0**30))
-"""Problems for a solver of regularised empirical risks on n records."""
-LONG = drawn(budget=PureDP, n=(2.0**12, 2.0**40))
-"""Problems for Algorithm 1."""
-NO_MAPPING = {"step": "a projected gradient mapping has one; here it is 0"}
-NO_BALL = {**NO_MAPPING, "radius": "no ball is left; inf", "xi": "projections are exact; 0"}
-ON_A_NET = {**STAGE, "records": "n", "radius": "eta"}
-NO_MINIMISER = {"gap": "scores are exact; 0", "xi": NO_BALL["xi"]}
+    trials: int
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        work, trials = instance.work, max(100, self.trials // 8) if pilot else self.trials
+        rng, d = seeds.stream(seed, "straight", *key, pilot), work.constants.d
+        (steps,) = instance.algorithm.schedule(instance.problem, instance.n).phases
+        spikes = rng.binomial(instance.n, work.p, size=trials) / instance.n
+        drift = steps.eta * spikes * min(steps.C, float(work.atoms.max()))
+        along, across, total = np.zeros(trials), np.zeros(trials), np.zeros(trials)
+        for _ in range(0, steps.T, AT_ONCE):
+            for one, other, rest in zip(*_noise(rng, (min(AT_ONCE, steps.T), trials), d, steps), strict=True):
+                along += one - drift
+                across = np.sqrt((across + other) ** 2 + rest)
+                shrink = np.maximum(1.0, np.sqrt(along**2 + across**2) / (work.D / 2))
+                along /= shrink
+                across /= shrink
+                total += along
+        return statistic(np.linalg.norm(work.mean) * (total / steps.T + work.D / 2), self.quantile)
+
+
+AT_ONCE = 256
+"""Steps whose noise is drawn together; numbers of steps are multiples of it, or smaller."""
+
+
+def _noise(rng: Rng, shape: tuple[int, int], d: int, steps: Any) -> tuple[Array, Array, Array]:
+    """Of steps in d dimensions: along the slope, along what is across, and the square of the rest."""
+    if d == 1:
+        zero = np.zeros(shape)
+        return steps.eta * rng.laplace(scale=steps.noise, size=shape), zero, zero
+    one, other, rest = rng.standard_normal(shape), rng.standard_normal(shape), rng.chisquare(max(d - 2, 1e-9), shape)
+    length = steps.eta * steps.noise * rng.gamma(d, size=shape) / np.sqrt(one**2 + other**2 + rest)
+    return one * length, other * length, rest * length**2
+
+
+def steep_cap(one: Instance) -> Instance:
+    """The cap of Theorem 3.1, with the exponent 1/k."""
+    return one.running(replace(one.algorithm, C=_share(one) ** (1 / one.at["k"])))  # type: ignore[type-var]
+
+
+def few_steps(one: Instance) -> Instance:
+    """√T steps."""
+    return one.running(replace(one.algorithm, T=round(_share(one) ** 0.5)))  # type: ignore[type-var]
+
+
+def _share(one: Instance) -> float:
+    return one.n * one.at["epsilon"] / one.at["d"]
+
+
+WRONG_DESCENT: Mapping[str, Mutant] = {"C with the exponent 1/k": steep_cap, "√T steps": few_steps}
+
+
+# Solvers on a line
+
+
+@dataclass(frozen=True)
+class OnTheLine:
+    """The risk of Algorithm 1 on rare spikes, by the law of a solver's answer to the slope of a block's clipped losses.
+
+    Attributes:
+        answer: (stages of the block, slopes, their centre, generator) -> points, (trials, J).
+    """
+
+    answer: Callable[[Sequence[Any], Array, Array, Rng], Array]
+    trials: int
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        work, trials = instance.work, max(100, self.trials // 8) if pilot else self.trials
+        rng = seeds.stream(seed, "on the line", *key, pilot)
+        w = np.zeros((trials, 1))
+        rows = instance.algorithm.schedule(instance.problem, instance.n).phases
+        for _, stages in itertools.groupby(rows, key=lambda row: row.t):
+            (*_, last) = found = list(stages)
+            counts = rng.multinomial(last.records, work.probabilities, size=(trials, last.blocks))
+            slope = counts @ np.clip(work.atoms[:, 0], -last.C, last.C) / last.records
+            w = aggregated(self.answer(found, slope, w, rng))[:, None]
+        return statistic(np.asarray(work.excess_risk(w)), self.quantile)
+
+
+def aggregated(points: Array) -> Array:
+    """`geometric_aggregation` of (trials, J) numbers, by windows of a majority of them in order."""
+    order, half = points.argsort(axis=1), points.shape[1] // 2
+    x = np.take_along_axis(points, order, axis=1)
+    radius, starts = np.full_like(x, np.inf), x.shape[1] - half
+    for place in range(half + 1):
+        centre = slice(place, place + starts)
+        reach = np.maximum(x[:, centre] - x[:, :starts], x[:, half:] - x[:, centre])
+        radius[:, centre] = np.minimum(radius[:, centre], reach)
+    first = np.where(radius == radius.min(axis=1, keepdims=True), order, order.shape[1]).min(axis=1)  # often two tie
+    return np.asarray(points[np.arange(len(points)), first])
+
+
+def on_a_net(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> Array:
+    """EM-PGM on [-1/2, 1/2], smoothed or not, by geometric laws.
+
+    The score is λ times the distance to the minimiser of the linear loss and its ridge, also where that lies beyond an
+    end; but next to that end, where the gradient step leaves the interval, it is the distance to the end over γ.
+    """
+    (stage,) = stages
+    count = net_size(1.0, stage.radius, 1)
+    step = 1 / (count - 1)
+    far = centre - slope / stage.lambda_
+    side, slow, fast = (
+        np.where(far > 0, -1.0, 1.0),
+        stage.lambda_ * step / stage.noise,
+        step / (stage.step * stage.noise),
+    )
+    place = (side * far + 0.5) / step  # of the minimiser, in steps from the end that it is nearer to
+    below = np.maximum(np.floor(place), -1.0)
+    beyond = np.maximum(-place, 0.0)
+    # Points 0 to `below` fall off to the end; without them there are points next to the end, and then the rest.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = np.clip(np.ceil(beyond * slow / np.maximum(fast - slow, 0.0)), 1.0, count)
+    first = np.where(place >= 0, below + 1, near)
+    inner = np.exp(np.where(place >= 0, -slow * (place - below), 0.0)) * _sum(np.where(place >= 0, slow, fast), first)
+    outer = np.exp(-slow * (first - place)) * _sum(slow, count - first)
+    inside = rng.random(place.shape) * (inner + outer) < inner
+    jump = _geometric(rng, np.where(inside & (place < 0), fast, slow), np.where(inside, first, count - first))
+    chosen = np.where(inside, np.where(place >= 0, below - jump, jump), first + jump)
+    return np.asarray(side * (chosen * step - 0.5))
+
+
+def _sum(rate: Array | float, terms: Array) -> Array:
+    """The sum of e^(-rate j) over so many j from 0 on."""
+    return np.asarray(np.expm1(-rate * terms) / np.expm1(-rate))
+
+
+def _geometric(rng: Rng, rate: Array, terms: Array) -> Array:
+    """One of so many j from 0 on, each of weight e^(-rate j)."""
+    return np.asarray(np.floor(-np.log1p(rng.random(terms.shape) * np.expm1(-rate * terms)) / rate))
+
+
+def in_a_ball(stages: Sequence[Any], slope: Array, centre: Array, rng: Rng) -> Array:
+    """Algorithm 7 on [-1/2, 1/2]: the noise of Algorithm 2, then a normal law cut off at the ends of its ball."""
+    first, second = stages
+    noisy = np.clip(centre - slope / first.lambda_, -0.5, 0.5) + rng.laplace(scale=first.noise, size=slope.shape)
+    middle = np.clip(noisy, -0.5, 0.5)
+    low, high = np.maximum(middle - first.radius, -0.5), np.minimum(middle + first.radius, 0.5)
+    best, deviation = centre - slope / second.lambda_, np.sqrt(second.noise / second.lambda_)
+    a, b = (low - best) / deviation, (high - best) / deviation
+    turned = a + b < 0  # so that what is left of the law lies in its upper tail
+    a, b = np.where(turned, -b, a), np.where(turned, -a, b)
+    share = rng.random(slope.shape)
+    tail = np.logaddexp(np.log(share) + scipy.special.log_ndtr(-a), np.log1p(-share) + scipy.special.log_ndtr(-b))
+    normal = -scipy.special.ndtri_exp(tail)
+    return np.asarray(np.clip(best + deviation * np.where(turned, -normal, normal), low, high))
+
+
+def selections(
+    *, n: int, epsilon: float, p: float, theta: float, k: float, erm: PrivateErm, resolution: float
+) -> Instance:
+    """Algorithm 1 around such a solver on rare spikes; linear losses have the smoothness H = 0."""
+    work = RareSpikes(D=1.0, k=k, G=1.0, p=p, theta=theta)
+    algorithm = PopLocalize(erm=erm, blocks=BLOCKS, c_erm=1.0, resolution=resolution)
+    told = problem(work, epsilon)
+    weights = [weight for _, _, _, weight, _ in algorithm.phases(told, n)]
+    at = {**symbols(n, epsilon, k, 1), "H": 0.0, "lambda_max": weights[-1], "tau": work.D / n**0.5}
+    return Instance(algorithm, work, told, n, at)
+
+
+NETS = by_size(OnTheLine(on_a_net, 1200, 1 - DELTA), OnTheLine(on_a_net, 4000, 1 - DELTA))
+WRONG_WEIGHTS: Mapping[str, Mutant] = {"the first phase alone": first_phase, "λ_1 times (nε)^(1/4)": heavy_in_budget}

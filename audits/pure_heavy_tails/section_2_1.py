@@ -33,21 +33,8 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import (
-    BLOCKS,
-    DELTA,
-    LONG,
-    NO_BALL,
-    STAGE,
-    as_printed,
-    far_answers,
-    opposite_spikes,
-    problem,
-    regularised,
-    small,
-    told,
-    within_constants,
-)
+from .cases import BLOCKS, DELTA, opposite_spikes, problem, within_constants
+from .lemmas import LONG, NO_BALL, STAGE, as_printed, far_answers, regularised, small, told
 
 # Algorithm 1 --------------------------------------------------------------------------------------------------------
 

@@ -31,8 +31,8 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.mean import HeavyMean
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import (
-    DELTA,
+from .cases import DELTA, opposite_spikes, practical, problem
+from .lemmas import (
     NO_BALL,
     NO_MAPPING,
     PLANNED,
@@ -43,9 +43,6 @@ from .cases import (
     distances,
     far_answers,
     onto_ball,
-    opposite_spikes,
-    practical,
-    problem,
     radial_spikes,
     regularised,
     shifts,

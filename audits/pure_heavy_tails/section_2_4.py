@@ -27,7 +27,7 @@ from dpcheck.workloads.linear import RareSpikes
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import as_printed
+from .lemmas import as_printed
 
 # The joint reformulation --------------------------------------------------------------------------------------------
 

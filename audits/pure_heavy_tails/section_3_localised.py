@@ -32,31 +32,31 @@ from dpcheck.workloads.population import FinitePopulation, diabetes, randhie
 from .cases import (
     BLOCKS,
     DELTA,
-    LONG,
-    NO_BALL,
-    STAGE,
+    LITTLE,
+    SPIKES,
+    WRONG,
+    OnTheLine,
     opposite_spikes,
     practical,
     problem,
+    quarter_power,
+    spikes,
     within_constants,
 )
-from .scaling import (
+from .lemmas import (
     CONES,
     FEW,
     FREQUENT,
-    LITTLE,
+    LONG,
+    NO_BALL,
     PERTURBED,
-    SPIKES,
-    WRONG,
+    STAGE,
     WRONG_IN_D,
     Axial,
-    OnTheLine,
     as_proved,
     cones,
     heavy_weights,
     perturbed,
-    quarter_power,
-    spikes,
 )
 
 
@@ -166,8 +166,7 @@ def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float, k: float) 
 
 @scaling(
     "pure_heavy_tails/thm-3-1", variable="d", part="private", family=CONES, mutants=WRONG_IN_D, also=SAME,
-    engine=by_size(Axial(800, 1 - DELTA), Axial(2000, 1 - DELTA)),
-    sizes=by_size(powers(2, range(4, 9, 2)), powers(2, range(4, 10))),
+    engine=Axial(2000, 1 - DELTA), sizes=powers(2, range(4, 10)), since="standard",
 )  # fmt: skip
 def excess_risk_in_d(*, d: int, p: float, distance: float) -> Instance:
     """On weighted distances to a point it grows in d like the rate, at n = 2^60, epsilon = 2^-24 and k = 2.
@@ -186,14 +185,14 @@ out_of_reach = unmeasured(
 )
 
 
-PROVED = by_size(OnTheLine(perturbed, 150, 1 - DELTA), OnTheLine(perturbed, 400, 1 - DELTA))
+PROVED = OnTheLine(perturbed, 400, 1 - DELTA)
 """Fewer trials of more blocks: noise is a small part of the risk."""
 
 
 @scaling(
     "pure_heavy_tails/thm-3-1@derived", variable="n", part="private", against="explicit", family=FEW,
     engine=PROVED, mutants={"a cap of a quarter of the exponent": quarter_power, "λ_1 times n^(1/8)": heavy_weights},
-    sizes=by_size(powers(2, range(58, 71, 6)), powers(2, range(58, 71, 3))),
+    sizes=powers(2, range(58, 71, 3)), since="standard",
 )  # fmt: skip
 def risk_at_proved_constants(*, n: int, p: float, theta: float) -> Instance:
     """The printed algorithm with its proved blocks and weights falls like its bound with constants; epsilon = 2^-16.
@@ -265,9 +264,7 @@ def population(name: str) -> FinitePopulation:
     "pure_heavy_tails/proc-localized-double-op",
     kind="risk",
     grid={
-        "data": by_size(
-            ["visits, squared, mean", "visits, absolute", "visits, Huber", "progression, absolute, slope"], list(DATA)
-        ),
+        "data": by_size(["visits, squared, mean", "progression, absolute, slope"], list(DATA)),
         "solver": ("single", "double"),
         "n": by_size([2**10], [2**9, 2**11, 2**13]),
     },

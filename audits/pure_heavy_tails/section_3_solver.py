@@ -32,7 +32,8 @@ from dpcheck.workloads.amplitudes import Pareto, Spike
 from dpcheck.workloads.median import WeightedMedian
 from dpcheck.workloads.radial import RadialHeavyTail
 
-from .cases import (
+from .cases import LITTLE, opposite_spikes, problem, quarter_power
+from .lemmas import (
     NO_MAPPING,
     PLANNED,
     STAGE,
@@ -41,8 +42,6 @@ from .cases import (
     distance_within,
     distances,
     onto_ball,
-    opposite_spikes,
-    problem,
     radial_spikes,
     regularised,
     shifts,
@@ -51,7 +50,6 @@ from .cases import (
     told,
     wide,
 )
-from .scaling import LITTLE, quarter_power
 from .section_2_3 import MOST, SOLVERS, WEIGHTS_OF, searched
 
 UNIT = {"C": 2.0, "lambda_": 1.0, "epsilon": 1.0}

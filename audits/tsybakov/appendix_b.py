@@ -28,7 +28,7 @@ from dpcheck.symbols import BY_NAME, epsilon, rho, theta
 from dpcheck.verdicts import Verdict, combine
 from dpcheck.workloads.power_well import PowerWell
 
-from .cases import LINE, told
+from .lemmas import LINE, told
 
 
 @check("tsybakov/fact-sens", kind="sensitivity")

@@ -26,8 +26,8 @@ from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, undecided
 
-from .cases import PLANE, QUARTIC, problem, throughout, told, well, within
-from .scaling import BOWLS, BY_BATCHES, SHORT_PROX, known_well, stepped
+from .cases import known_well, problem
+from .lemmas import BOWLS, BY_BATCHES, PLANE, QUARTIC, SHORT_PROX, stepped, throughout, told, well, within
 
 
 @scaling(

@@ -21,7 +21,7 @@ from dpcheck.harness.symbolic import proved
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads.tilted_power import SparseTilt, growth_constant
 
-from .cases import R_K
+from .lemmas import R_K
 
 
 @check("tsybakov/lem-5", kind="lower-bound", grid={"size": (3, 16, 64)}, expect="refuted")

@@ -22,8 +22,8 @@ from dpcheck.symbols import D, T, eta, lambda_, r_2
 from dpcheck.verdicts import Verdict, refuted
 from dpcheck.workloads.tilted_power import ProductTilt
 
-from .cases import NAMES, PLANE, QUARTIC, convex, told
-from .scaling import ON_THE_LINE, TILTS, WRONG, tilted
+from .cases import NAMES, ON_THE_LINE, TILTS, WRONG, convex, tilted
+from .lemmas import PLANE, QUARTIC, told
 
 
 def descents(context: Context, draws: int, most: float) -> list[dict[str, float]]:

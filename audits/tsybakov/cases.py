@@ -1,193 +1,43 @@
-"""What the audits of this paper share: workloads and instances, plans that are run, and how they are judged."""
+"""Instances, families whose rates are measured and wrong schedules, and what the checks of theorems do with them."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
-from dpcheck.accounting import account
-from dpcheck.algorithms.tsybakov import (
-    IteratedLocalised,
-    LocalisedClipped,
-    PermutedAccelerated,
-    StochasticApproximation,
-)
-from dpcheck.algorithms.tsybakov.clipped import Answer, Project, Restricted, clipped_gradient
-from dpcheck.algorithms.tsybakov.epochs import Epoch
-from dpcheck.algorithms.tsybakov.localised import Phase
-from dpcheck.checks import Context
+from dpcheck.algorithms.tsybakov import IteratedLocalised, LocalisedClipped, StochasticApproximation
+from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
+from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall
+from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
+from dpcheck.checks import Context, by_size
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry.norms import clip_norm
-from dpcheck.harness import accuracy, risk, runtime, sensitivity
+from dpcheck.geometry import Ball
+from dpcheck.harness import risk
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
-from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.families import named
-from dpcheck.harness.search import BallRecords
-from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Problem, Sample, Schedule, Workload
+from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.binomial import clopper_pearson
-from dpcheck.verdicts import Point, Verdict, differs, holds, undecided
-from dpcheck.workloads.linear import TwoPoint
-from dpcheck.workloads.power_well import PowerWell, rare_spikes
-from dpcheck.workloads.sheared import Sheared
-from dpcheck.workloads.tilted_power import SparseTilt
-
-BECAUSE = "clipped gradients are again gradients of convex functions of curvature at most 1, so steps are non-expansive"
-"""Why clipped descent moves no further than it claims, on losses whose clipped steps contract."""
-PRIVACY = ApproxDP(1.0, 1e-5)
-"""Promised wherever a violation is shown."""
-
-
-def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
-    """The problem of a workload."""
-    return Problem.of(work, privacy)
-
-
-def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
-    """Whether two things that dpcheck wrote down for one printed line are the same; says nothing of the paper."""
-    alike = agree(found, written, what, tolerance=1e-12)
-    return alike if alike.outcome == "holds" else differs(alike.reason, numbers=alike.numbers)
-
-
-def everywhere(case: Case, n: int) -> int:
-    """Chains that a search needs to start at both ends of every stretch of records, four kinds of pairs at each."""
-    cuts = {cut for release in case.planned(n).releases for read in release.reads for cut in (read.start, read.stop)}
-    return 8 * len({0, n} | cuts)
-
-
-def atoms(sample: Sample) -> Sample:
-    """The same records of one data set, each different one once, with its count."""
-    if len(sample.values) > 1:
-        return sample
-    values, place = np.unique(sample.values[0], axis=0, return_inverse=True)
-    return Sample(values[None], np.bincount(place.ravel(), weights=sample.weights[0])[None])
-
-
-def settled(
-    work: Sheared, sample: Sample, start: Array, *, steps: int, eta: float, level: float, weight: float
-) -> Array:
-    """Where clipped descent comes to rest, when its `steps` steps end within 1e-5 of 2 level/(n weight) from there.
-
-    With all curvatures A = diag(1, a) or 0, A times a clipped gradient is the gradient of Huber's function of
-    |A w + b|, or constant: the point of rest minimises a convex function, and steps contract by 1 - eta weight in the
-    norm |A^(1/2) w|.
-
-    Raises:
-        InvalidInput: the steps might end elsewhere, or no point of rest was found.
-    """
-    if eta * (1 + 2 * weight) > 2:
-        raise InvalidInput(f"steps of size {eta:g} with weight {weight:g} need not contract")
-    n, A = float(sample.weights[0].sum()), np.array([1.0, work.a])
-    share, records = sample.weights[0] / n, sample.values[0]
-    size, shrunk = level / (n * weight), math.exp(steps * math.log1p(-eta * weight)) if eta * weight < 1 else 0.0
-    ends = []
-    for origin in np.unique(start, axis=0):
-
-        def pull(w: Array, origin: Array = origin) -> Array:
-            """The step over -eta weight."""
-            return np.asarray(clipped_gradient(work, sample, w[None], level)[0] / weight + (w - origin))
-
-        def potential(v: Array, origin: Array = origin) -> tuple[float, Array]:
-            """Over weight, with its gradient, at w = origin + size A^(-1/2) v."""
-            w = origin + size * v / np.sqrt(A)
-            g = work.gradient(w[None], records)
-            far = np.linalg.norm(g, axis=1)
-            huber = np.where(far <= level, far**2 / 2, level * (far - level / 2))
-            linear = (clip_norm(g, level) * A * (w - origin)).sum(axis=1)
-            value = share @ np.where(records[:, 0] == 0, linear, huber) / weight + A @ (w - origin) ** 2 / 2
-            return float(value / size**2), np.asarray(np.sqrt(A) * pull(w) / size)
-
-        found = scipy.optimize.minimize(potential, np.zeros(2), jac=True, method="BFGS", options={"gtol": 1e-10})
-        rough = origin + size * found.x / np.sqrt(A)
-        end = scipy.optimize.root(pull, rough, tol=1e-14).x
-        left = float(np.linalg.norm(pull(end))) + shrunk * float(np.linalg.norm(origin - end))
-        if left / math.sqrt(work.a) > 1e-5 * 2 * size:
-            raise InvalidInput(f"{steps:,} steps may end {left / math.sqrt(work.a):.3g} away from {end}")
-        ends.append(end)
-    places = np.unique(start, axis=0, return_inverse=True)[1].ravel()
-    return np.array(ends)[places]
-
-
-LONG = 10**4
-"""Phases with more steps are not walked through, but taken where they come to rest."""
-
-
-@dataclass(frozen=True)
-class Settling(LocalisedClipped):
-    """Algorithm 3 on `Sheared` losses: its own plan, releases and steps, except that long phases are `settled`."""
-
-    solver: Literal["descent", "limit"] = "limit"
-
-    def descend(
-        self, phase: Phase, workload: Workload, sample: Sample, start: Array, project: Project, answer: Answer | None
-    ) -> Array:
-        found = atoms(sample)
-        if phase.steps <= LONG:
-            walk = replace(self, solver="descent")
-            return LocalisedClipped.descend(walk, phase, workload, found, start, project, answer)
-        losses: Any = workload.workload if isinstance(workload, Restricted) else workload
-        return settled(losses, found, start, steps=phase.steps, eta=phase.eta, level=phase.level, weight=phase.weight)
-
-
-LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
-PLANE = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=2.0, reach=2.0)
-QUARTIC = SparseTilt(v=np.array([0.6, 0.8]), size=2.0, chance=0.25, theta=4.0, reach=2.0)
-
-
-def called(chosen: Any, asked: Problem, epoch: Epoch) -> tuple[Algorithm[Any], Problem, int]:
-    """The algorithm that Algorithm 4, 5 or 7 calls in an epoch, with its problem and records."""
-    return chosen.call(epoch.radius), asked, epoch.records
-
-
-def accounted(plan: Schedule[Any], promise: ApproxDP, covers: str) -> Verdict:
-    """delta at the promised epsilon, of the worst stretch of records under the claimed sensitivities."""
-    spent = account(plan)
-    found = accuracy.never_violated(
-        spent.delta(promise.epsilon),
-        promise.delta,
-        statement="delta(epsilon) <= delta",
-        covers=covers,
-        evidence="certificate",
-    )
-    return replace(found, numbers={**found.numbers, "epsilon really spent": spent.epsilon(promise.delta)})
-
-
-def searched(context: Context, algorithm: Algorithm[Any], n: int, because: str) -> Verdict:
-    """Every release of an algorithm on isotropic quadratics, replayed over neighbours, against what it claims."""
-    case = Case(algorithm, PLANE, told(PLANE))
-    found = sensitivity.search(
-        case, BallRecords(40.0, 2), n, chains=everywhere(case, n), steps=context.scale(2, 20), seed=context.seed
-    )
-    return sensitivity.judge(found, certificate=sensitivity.Certificate(1.0, because))
-
-
-def counted(context: Context, algorithm: Algorithm[Any], work: Any, n: int, epsilon: float = 3.0) -> Verdict:
-    found = runtime.count(algorithm, work, problem(work, epsilon), n, 1, context.seed, context.name, n)
-    return runtime.verdict(found.gradients, found.claimed, x=n)
-
+from dpcheck.verdicts import Point, Verdict, differs
+from dpcheck.workloads.linear import LinearWorkload, TwoPoint
+from dpcheck.workloads.power_well import PowerWell
 
 DELTA, BETA = 1e-12, 0.05
 """delta lies below every epsilon that is used here."""
 ANY = 1e60
 """Records of these workloads are counts of three atoms: their number costs nothing."""
-
-
-def well(theta: float, order: float, *, chance: float = 0.25, d: int = 1, c: float = 0.5) -> PowerWell:
-    """A power well on the unit ball with its minimum at c e_1, spikes of that chance and of moment 1."""
-    e_1 = np.eye(d)[0]
-    return PowerWell(
-        c=c * e_1, v=e_1, theta=float(theta), size=rare_spikes(chance, order, 1.0), chance=chance, radius=1.0
-    )
 
 
 def even_calls(j: int) -> int:
@@ -214,33 +64,6 @@ def approximation(k: float, **fields: Any) -> StochasticApproximation:
 def iterated(k: float, **fields: Any) -> IteratedLocalised:
     """The corrected Algorithm 5, its phases taken to where they lead."""
     return IteratedLocalised(**{**IteratedLocalised.readings["corrected"], "k": k, "solver": "limit", **fields})
-
-
-def within(
-    context: Context,
-    algorithm: PermutedAccelerated | LocalisedClipped,
-    work: PowerWell,
-    n: int,
-    bound: float,
-    variable: str = "n",
-) -> Verdict:
-    """Mean excess risk at epsilon = 1 against a bound, which the start does not keep; over n, or that axis."""
-    idle = float(work.excess_risk(np.zeros((1, len(work.c))))[0])
-    if idle <= bound:
-        return undecided(
-            f"the start has an excess of {idle:.4g}, and the bound is {bound:.4g}: it shows nothing", "exact"
-        )
-    # Betting below the largest risk takes about log(1/failure probability) times its ratio to the bound.
-    trials = min(60_000, max(context.scale(4000, 6000, 40_000), math.ceil(30 * work.worst / bound)))
-    values = risk.excess_risks(
-        algorithm, work, problem(work, 1.0), n, trials, context.seed, context.label,
-        context.name, dict(context.cell), gradients=ANY,
-    )  # fmt: skip
-    series = named({name: value for name, value in context.cell.items() if name != variable})
-    return risk.expectation(
-        values, bound, context.failure_probability, limit=work.worst, x=float(context.cell[variable]),
-        variable=variable, series=series,
-    )  # fmt: skip
 
 
 def exponents(label: str, power: float, *, tail: bool = True) -> Verdict:
@@ -341,29 +164,6 @@ def refuted_by_plan(
     return replace(found, severity=left / 2 / bound)
 
 
-def throughout(found: tuple[float, float, float], what: str) -> Verdict:
-    worst, tail, where = found
-    numbers = {"largest delta over claim": worst, "tail bound over claim": tail, "worst delta": where}
-    said = f"{what}: exact delta is at most {worst:.4g} of the claimed one (at delta = {where:.3g}), {tail:.3g} beyond"
-    if max(worst, tail) <= 1:
-        return holds(f"{said}; monotone in epsilon, and cell by cell in delta", "certificate", numbers=numbers)
-    return undecided(f"{said}; the bound is not sharp enough", "certificate", numbers=numbers)
-
-
-R_K = 2.0
-"""Moment bound of the hard instances."""
-
-
-def packing_size(dim: int) -> int:
-    return math.ceil(2 ** (dim / 20))
-
-
-def number(text: str) -> float:
-    """A rational in words as a float."""
-    top, _, bottom = text.partition("/")
-    return int(top) / int(bottom or 1)
-
-
 NAMES = "log2_n factor logs"
 
 
@@ -383,3 +183,246 @@ def convex(context: Context, verifier: str, instance: tuple[int, int, int], firs
     return refuted_by_plan(
         context, algorithm, n, phases[0], left, verifier, k=2, log_n=log_n, factor=factor, logs=logs, first=2
     )
+
+
+FAR_BELOW = 1e-40
+"""Of the promise: far below every epsilon of a window."""
+TILTS = Family.of(mirrored=True, tilt=geometric(1.0, 1 / 4, 30))
+"""Linear losses ±w with mean gradient 1, 1/4, 1/16, …: neither n nor the algorithm enters."""
+FAILING = by_size(*(tuple(10.0**-j for j in js) for js in ((2, 25, 300), (2, 5, 15, 40, 110, 300))))
+"""Of the promise, where it varies."""
+
+
+def tilted(n: int, tilt: float, k: float, epsilon: float, delta: float = FAR_BELOW) -> Instance:
+    """The corrected Algorithm 3, its phases taken to where they lead, on a linear loss over [-1, 1]."""
+    return instance(localised(k), TwoPoint(D=2.0, G=1.0, rho=tilt), n, k, epsilon, delta)
+
+
+def instance(
+    algorithm: Algorithm[Any],
+    work: Any,
+    n: int,
+    k: float,
+    epsilon: float,
+    delta: float = FAR_BELOW,
+    growth: float = math.nan,
+) -> Instance:
+    """An algorithm of Section 4 with the values of what stands in the orders there; `growth` is that of the class."""
+    told, c = problem(work, epsilon, delta), work.constants
+    at = {
+        "n": float(n), "k": k, "d": float(c.d), "D": c.diameter(2.0), "p": 1.0, "lambda": growth,
+        "theta": getattr(work, "theta", math.nan), "epsilon": epsilon, "delta": delta,
+        "R_2k": averaged_moment(c, 2 * k, 1 << (n.bit_length() - 1)), "beta": told.failure_probability,
+        "L": c.lipschitz(2.0), "r_k": c.moment(k, 1), "rho": epsilon**2 / math.log(1 / delta),
+    }  # fmt: skip
+    return Instance(algorithm, work, told, n, at)
+
+
+def moves(one: Instance) -> list[Move]:
+    """The phases of its own schedule, each a step of -ḡ/λ_i and then the noise on the output."""
+    found = []
+    for phase in one.algorithm.schedule(one.problem, one.n).phases:
+        mean, deviation = clipped_mean(one.work, phase.level)
+        found.append(Move(-mean / phase.weight, deviation / (math.sqrt(phase.records) * phase.weight), phase.sigma))
+    return found
+
+
+ON_THE_LINE = Line(moves)
+
+
+class FirstPhase(LocalisedClipped):
+    """The first phase alone: no localisation."""
+
+    def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
+        return super().phases(problem, n)[:1]
+
+
+SPIKED = 0.25
+"""Chance of the two spikes that bring a well's moment to that of its class."""
+STILL_TOO = 1e-7
+"""Phases that move the point by less of its domain's radius are left out."""
+
+
+@functools.lru_cache
+def known(theta: float, d: int, radius: float, moment: float, L: float) -> Constants:
+    """Of the wells of a class; the steepest has a slope of `moment` where it is farthest from its minimum."""
+    return Constants(
+        d=d, diameter=Ball(d, radius).diameter, lipschitz=lambda p: L, moment=lambda k, m: moment, atoms=3,
+        smoothness=lambda p: (theta - 1) * moment / (1.5 * radius), family="isotropic quadratic" if theta == 2 else "",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Well(PowerWell):
+    """Known by the constants of its class alone, which are the same for all its members."""
+
+    moment: float = 1.0
+    L: float = 1.0
+
+    @property
+    def constants(self) -> Constants:
+        return known(self.theta, len(self.c), self.radius, self.moment, self.L)
+
+
+def known_well(
+    weight: float, order: float, moment: float, *, theta: float = 2.0, d: int = 1, radius: float = 1.0,
+    L: float | None = None,
+) -> Well:  # fmt: skip
+    """(weight/theta) |w - e_1 radius/2|^theta with spikes that bring its moment of that order to the class's.
+
+    The spikes have the chance `SPIKED`, or that which lets the largest gradient be L.
+    """
+    e_1, pull = np.eye(d)[0], weight * (1.5 * radius) ** (theta - 1)
+    if pull >= moment:
+        raise InvalidInput(f"a well of weight {weight:g} has gradients of {pull:g}, and the class a moment {moment:g}")
+    chance = SPIKED if L is None else (moment**order - pull**order) / (L**order - pull**order)
+    largest = ((moment**order - (1 - chance) * pull**order) / chance) ** (1 / order)
+    return Well(
+        c=radius / 2 * e_1, v=e_1, theta=theta, size=largest - pull, chance=chance, radius=radius, weight=weight,
+        moment=moment, L=1.5 * moment if L is None else L,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=64)
+def calls(chosen: Algorithm[Any], told: Problem, n: int) -> Sequence[tuple[Sequence[Phase], float | None]]:
+    """The phases of each call by its own schedule, and the radius of the ball that it is restricted to."""
+    plan = chosen.schedule(told, n).phases
+    if not isinstance(chosen, Calls):
+        return [(plan, None)]
+    return [(epoch.inner.phases, epoch.radius if chosen.restricted else None) for epoch in plan]
+
+
+def ends_of_phases(one: Instance, rng: Rng, trials: int) -> Array:
+    """Where runs of Algorithms 3 to 5 end on linear losses and wells, whose points of rest are closed forms.
+
+    The mean of a phase's records is normal, and no record is clipped.
+    """
+    work, d = one.work, one.work.constants.d
+    steepest, deviation = _slopes(work)
+    w = np.repeat(work.project(np.zeros((1, d))), trials, axis=0)
+    for phases, radius in calls(one.algorithm, one.problem, one.n):
+        onto = _projection(work if radius is None else Restricted(work, w, radius), w)
+        still = STILL_TOO * (work.constants.diameter(2.0) / 2 if radius is None else radius)
+        for phase in phases:
+            spread = deviation / math.sqrt(phase.records)
+            if (steepest + spread) / phase.weight > still:
+                w = onto(_rest(work, w, phase.weight, spread * rng.standard_normal((trials, 1))))
+            if phase.sigma * math.sqrt(d) > still:
+                w = onto(w + phase.sigma * rng.standard_normal(w.shape))
+    return w
+
+
+def _projection(domain: PowerWell | LinearWorkload | Restricted, w: Array) -> Project:
+    """The domain's own; of an interval a trial between its ends, which takes a fifth of the time."""
+    if w.shape[1] > 1:
+        return domain.project
+    far = 4 * domain.constants.diameter(2.0)
+    low, high = (domain.project(np.full_like(w, end)) for end in (-far, far))
+    return lambda v: np.clip(v, low, high)
+
+
+def _slopes(work: PowerWell | LinearWorkload) -> tuple[float, float]:
+    """The steepest slope of the risk, and the deviation of a record's gradient, along e_1."""
+    if isinstance(work, PowerWell):
+        return work.pull, work.size * math.sqrt(work.chance)
+    mean = work.probabilities @ work.atoms[:, 0]
+    return abs(float(mean)), math.sqrt(float(work.probabilities @ work.atoms[:, 0] ** 2 - mean**2))
+
+
+def _rest(work: PowerWell | LinearWorkload, w: Array, weight: float, shift: Array) -> Array:
+    """argmin of risk - shift <e_1, .> + weight/2 |. - w|^2, unprojected: for theta > 2 it is that of d = 1 only."""
+    e_1 = np.eye(work.constants.d)[0]
+    if isinstance(work, LinearWorkload):
+        return np.asarray(w - (work.mean + shift * e_1) / weight)
+    far = w + shift * e_1 / weight - work.c
+    if work.theta == 2:
+        return np.asarray(work.c + far * (weight / (weight + work.weight)))
+    q = weight / work.weight  # the root of s³ + q s = q |far|
+    return np.asarray(work.c + 2 * np.sqrt(q / 3) * np.sinh(np.arcsinh(1.5 * far * np.sqrt(3 / q)) / 3))
+
+
+BY_PHASES = Simulated(ends_of_phases, 3200)
+IN_DIMENSIONS = Simulated(ends_of_phases, 640)
+"""Where a run draws vectors, whose length varies the less."""
+
+
+STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 3))
+"""Wells of the growth constant of their class, and steeper ones."""
+LEAST_GROWTH = 2.0**-8
+"""The growth constant λ of the class where nothing else is said."""
+
+
+def grown(
+    algorithm: Calls, n: int, steepness: float = 1.0, *, theta: float = 2.0, k: float = 2.0, epsilon: float = 2.0**-32,
+    delta: float = FAR_BELOW, d: int = 1, R: float = 1.0, growth: float = LEAST_GROWTH, radius: float = 1.0,
+    L: float | None = None,
+) -> Instance:  # fmt: skip
+    """Algorithm 4 or 5 on a well of exponent theta, moment R of order 2k, and (theta, growth)-TNC or more."""
+    work = known_well(theta * growth * steepness, 2 * k, R, theta=theta, d=d, radius=radius, L=L)
+    return instance(replace(algorithm, k=k), work, n, k, epsilon, delta, growth)
+
+
+def _as(kind: type[Any], chosen: Any) -> Any:
+    """The same settings under a subclass."""
+    return kind(**{field.name: getattr(chosen, field.name) for field in fields(chosen)})
+
+
+class ShortSteps(LocalisedClipped):
+    """η too small by n^(1/8)."""
+
+    power: ClassVar[float] = -1 / 8
+
+    def step(self, problem: Problem, n: int) -> float:
+        return super().step(problem, n) * n**self.power
+
+
+class ShorterSteps(ShortSteps):
+    """η too small by n^(1/4)."""
+
+    power = -1 / 4
+
+
+class OneRadius(StochasticApproximation):
+    """Every call at the radius of the first one."""
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[LocalisedCall]:
+        plan = super().schedule(problem, n)
+        first = plan.phases[0]
+        return replace(plan, phases=tuple(replace(e, radius=first.radius, inner=first.inner) for e in plan.phases))
+
+
+class OneCall(StochasticApproximation):
+    """The first call alone."""
+
+    def parts(self, n: int) -> list[int]:
+        return super().parts(n)[:1]
+
+
+class ShortCalls(Calls):
+    """Calls with η too small by n^(1/4)."""
+
+    def call(self, radius: float) -> LocalisedClipped:
+        found: LocalisedClipped = _as(ShorterSteps, super().call(radius))
+        return found
+
+
+class ShortApproximation(ShortCalls, StochasticApproximation):
+    """Algorithm 4 so."""
+
+
+class ShortIteration(ShortCalls, IteratedLocalised):
+    """Algorithm 5 so."""
+
+
+def instead(kind: type[Any]) -> Mutant:
+    return lambda one: one.running(_as(kind, one.algorithm))
+
+
+WRONG: Mapping[str, Mutant] = {"no localisation": instead(FirstPhase), "η times n^(-1/8)": instead(ShortSteps)}
+SHORT_CALLS = "γ times n^(-1/4)"
+WRONG_CALLS: Mapping[str, Mutant] = {
+    "one call": instead(OneCall),
+    "one radius for all calls": instead(OneRadius),
+    SHORT_CALLS: instead(ShortApproximation),
+}
+WRONG_PARTS: Mapping[str, Mutant] = {SHORT_CALLS: instead(ShortIteration)}

@@ -26,7 +26,7 @@ from dpcheck.symbols import lambda_
 from dpcheck.verdicts import Verdict, differs, holds, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-from .cases import throughout, transcribed
+from .lemmas import throughout, transcribed
 from .lines import refuses
 
 

@@ -32,7 +32,7 @@ from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
-from .cases import PLANE, PRIVACY, QUARTIC, Settling, atoms, number, settled, told, well
+from .lemmas import PLANE, PRIVACY, QUARTIC, Settling, atoms, number, settled, told, well
 from .lines import LOSSES, Discs, nearest
 
 

@@ -17,7 +17,8 @@ from dpcheck.harness.refutation import witnessed
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Verdict
 
-from .cases import LINE, accounted, approximation, called, counted, iterated, searched, told, well
+from .cases import approximation, iterated
+from .lemmas import LINE, accounted, called, counted, searched, told, well
 from .lines import FREELY, LETTERS, LOSSES, PHASES, as_assumed, lines_of_calls, planned_as, rough
 
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"

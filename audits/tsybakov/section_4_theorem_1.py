@@ -30,21 +30,8 @@ from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from .cases import (
-    ANY,
-    BECAUSE,
-    LINE,
-    NAMES,
-    Settling,
-    convex,
-    everywhere,
-    exponents,
-    number,
-    told,
-    transcribed,
-    well,
-)
-from .scaling import BOWLS, BY_PHASES, FAILING, ON_THE_LINE, TILTS, WRONG, bowl, tilted
+from .cases import ANY, BY_PHASES, FAILING, NAMES, ON_THE_LINE, TILTS, WRONG, convex, exponents, tilted
+from .lemmas import BECAUSE, BOWLS, LINE, Settling, bowl, everywhere, legal, number, stays, told, transcribed, well
 
 CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybakov/thm-10@phases")
 
@@ -53,24 +40,6 @@ CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybako
 def exponents_of_theorem_1(context: Context, *, label: str) -> Verdict:
     """(k-1)/k in the private regime, 1/2 in the statistical one, also in epsilon, d, R and D; not whether they hold."""
     return exponents(label, 1.0)
-
-
-def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, float, float]:
-    """Losses of moment 1 on a ball of radius `far` units, K = K_0 units, with a step at which Theorem 1 fails.
-
-    At that step lambda_1 = C_1/(n_1 unit); the unit is such that L_f is at most 19/20 of what Theorem 1 allows.
-
-    Returns:
-        (losses, eta, unit).
-    """
-    plain, free = Sheared(a, 1.0), LocalisedClipped(p=p, eta=1.0, lipschitz="ignored")
-    level, first = free.phases(told(plain), n)[0].level, n // 2
-    unit = 0.95 * free.largest_lipschitz(told(plain), n) / (far + K_0 + 1)
-    return (
-        replace(plain, K=K_0 * unit, radius=far * unit, steepest=level),
-        4 * unit / (level * first ** (2 * p - 1)),
-        unit,
-    )
 
 
 def replayed(
@@ -88,16 +57,6 @@ def replayed(
         raise ValueError(f"later phases read the same records and release different cores: {moved}")
     sigma = math.sqrt(math.fsum(release.law.sigma**2 for release in seen.schedule.releases))  # type: ignore[attr-defined]
     return moved["phase 1"], sigma
-
-
-def stays(algorithm: LocalisedClipped, work: Sheared, n: int) -> None:
-    """Raises `ValueError` unless a batch of zero losses leaves every phase of Algorithm 3 where it starts."""
-    start = np.array([[3.0, -2.0]])
-    zero = Sample(np.zeros((1, 1, 4)), np.ones((1, 1)))
-    phases = algorithm.schedule(told(work), n).phases
-    ends = [algorithm.descend(phase, work, zero, start, work.project, None) for phase in phases]
-    if any(not np.array_equal(end, start) for end in ends):
-        raise ValueError("zero losses move the iterates")
 
 
 @check(

@@ -18,16 +18,21 @@ from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads.power_well import PowerWell
 
 from .cases import (
+    BY_PHASES,
+    FAILING,
+    IN_DIMENSIONS,
     NAMES,
+    STEEPER,
+    WRONG_CALLS,
     approximation,
     asked,
     even_calls,
     exponents,
+    grown,
     reach,
     refuted_by_plan,
-    transcribed,
 )
-from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, STEEPER, WRONG_CALLS, grown
+from .lemmas import transcribed
 
 GROWING = ("tsybakov/thm-2", "tsybakov/thm-2@phases", "tsybakov/thm-11", "tsybakov/thm-11@phases", "tsybakov/rem-3")
 

@@ -13,8 +13,18 @@ from dpcheck.harness.relations import judged
 from dpcheck.harness.scaling import Family, Instance, geometric, powers, scaling
 from dpcheck.verdicts import Point, Verdict
 
-from .cases import asked, exponents, iterated, reach, refuted_by_plan
-from .scaling import BY_PHASES, FAILING, IN_DIMENSIONS, WRONG_PARTS, grown
+from .cases import (
+    BY_PHASES,
+    FAILING,
+    IN_DIMENSIONS,
+    WRONG_PARTS,
+    asked,
+    exponents,
+    grown,
+    iterated,
+    reach,
+    refuted_by_plan,
+)
 
 
 @check(

@@ -29,8 +29,8 @@ from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
 from dpcheck.verdicts import Point, Verdict, differs
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import R_K, approximation, even_calls, packing_size
-from .scaling import BY_PHASES, DELTA, IN_DIMENSIONS, STEEPER, WRONG_CALLS, grown
+from .cases import BY_PHASES, FAR_BELOW, IN_DIMENSIONS, STEEPER, WRONG_CALLS, approximation, even_calls, grown
+from .lemmas import R_K, packing_size
 
 C = 0.1
 """p_a over sqrt(d)/(n sqrt(rho)): small enough for Fano's inequality to say something."""
@@ -320,7 +320,7 @@ RHOS = ((2.0, 2.0**-86), (4.0, 2.0**-94))
 
 def translated(rho: float) -> float:
     """The epsilon of that rho: rho = epsilon^2/log(1/delta)."""
-    return math.sqrt(rho * math.log(1 / DELTA))
+    return math.sqrt(rho * math.log(1 / FAR_BELOW))
 
 
 @MEETING(

@@ -23,32 +23,28 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted
 from dpcheck.workloads.linear import TwoPoint
 
-from .cases import (
-    ANY,
+from .cases import ANY, exponents, problem
+from .lemmas import (
+    BATCHES_IN_DIMENSIONS,
+    BY_BATCHES,
+    LITTLE,
     PLANE,
+    SPARSE,
+    STEEP,
+    WRONG_LAST_LEVELS,
+    WRONG_LEVELS,
     accounted,
     called,
     counted,
-    exponents,
-    problem,
+    ends_of_batches,
+    rounded,
     searched,
+    sparse,
     told,
     well,
     within,
 )
 from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch
-from .scaling import (
-    BATCHES_IN_DIMENSIONS,
-    BY_BATCHES,
-    LITTLE,
-    SPARSE,
-    STEEP,
-    WRONG_LAST_LEVELS,
-    WRONG_LEVELS,
-    ends_of_batches,
-    rounded,
-    sparse,
-)
 
 BATCHES = {
     "T": "tsybakov/alg-6@steps",
@@ -386,8 +382,7 @@ def iterated_accelerated_risk(*, n: int, steepness: float) -> Instance:
 
 @scaling(
     "tsybakov/thm-7@phases", variable="lambda", family=STEEP, engine=Simulated(ends_of_batches, 1200),
-    mutants=WRONG_LAST_LEVELS,
-    sizes=by_size(powers(2, range(-26, -17, 4)), powers(2, range(-26, -17, 2))),
+    mutants=WRONG_LAST_LEVELS, sizes=powers(2, range(-26, -17, 2)), since="standard",
 )  # fmt: skip
 def iterated_accelerated_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
     """The same in the growth constant, where the order has -1."""
@@ -406,7 +401,7 @@ def iterated_accelerated_risk_in_epsilon(*, epsilon: float, p: float) -> Instanc
     return sparse(iterated_sgd(2.0), LONG, p, 2.0, epsilon)
 
 
-@ITERATED(variable="d", sizes=by_size((8, 24, 72), (8, 16, 32, 64, 128)), engine=BATCHES_IN_DIMENSIONS)
+@ITERATED(variable="d", sizes=(8, 16, 32, 64, 128), engine=BATCHES_IN_DIMENSIONS, since="standard")
 def iterated_accelerated_risk_in_the_dimension(*, d: int, p: float) -> Instance:
     """The same in d dimensions: 1/4."""
     return sparse(iterated_sgd(2.0), SHORT, p, 2.0, 2.0**-44, d=d)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import Counter
@@ -28,9 +29,8 @@ from dpcheck.errors import InvalidInput, UnknownLabel
 
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
-    from dpcheck.engine.catalogue import Catalogue
     from dpcheck.engine.mutate.mutation import Mutation, Trial
-    from dpcheck.engine.mutate.table import Table
+    from dpcheck.engine.mutate.table import Rates, Sample, Table
     from dpcheck.engine.mutate.trials import Trials
 
 SHOWN = 60
@@ -69,8 +69,11 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
 @click.option("--budget", type=Duration(), help="Time after which no new mutant is begun: 90, 90s, 5m or 1h.")
 @click.option("--resolution", is_flag=True, help="By how much each bound may be wrong before a check notices.")
 @click.option("--save", is_flag=True, help="Keep what was found in reports/mutants.jsonl, for `dpcheck report`.")
-@click.option("--quick", is_flag=True, help="Try what is kept there on the check that noticed it, and nothing else.")
-@click.option("--rates", metavar="FILE", help="Exit 1 when less is noticed than the rates of this file make likely.")
+@click.option(
+    "--changed", is_flag=True,
+    help="Try what differs from the table kept there, and so many (--sample) that it says are noticed; exit 1 if not.",
+)  # fmt: skip
+@click.option("--rates", metavar="FILE", help="The shares that are noticed: --save writes them, --changed compares.")
 @root_option
 @also_option
 @json_option
@@ -85,7 +88,7 @@ def mutate_command(
     budget: float | None,
     resolution: bool,
     save: bool,
-    quick: bool,
+    changed: bool,
     rates: str | None,
     root: str | None,
     also: tuple[str, ...],
@@ -112,16 +115,19 @@ def mutate_command(
     sources is tried again.
     """
     from dpcheck.engine.mutate import choice
+    from dpcheck.engine.mutate.mutation import FAMILIES
     from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.mutate.trials import Trials
 
     until = None if budget is None else time.monotonic() + budget
-    catalogue = catalogue_of(root, also, with_mutants=not families or "seeded" in families)
+    catalogue = catalogue_of(root, also, with_mutants=save or not families or "seeded" in families)
     committed = catalogue.layout.committed.parent / NAME
     try:
+        if rates is not None and not (save or changed):
+            raise InvalidInput("--rates goes with --save, which writes them, or --changed, which compares")
         kinds = choice.checked_families(("claim",) if resolution else families)
-        wanted = _rates(rates)
-        found = choice.sample(choice.mutations(catalogue, what, kinds), sample, seed)
+        known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
+        every = choice.mutations(catalogue, what, kinds)
     except (InvalidInput, UnknownLabel) as error:
         complain(str(error))
         leave(Exit.USAGE)
@@ -134,21 +140,23 @@ def mutate_command(
         kept=catalogue.layout.store.parent / NAME,
         limit=limit,
     )
-    kept = Table.read(committed)
-    if quick and not kept.trials:
-        complain(f"nothing is kept in {committed} yet; `make mutate` fills it")
-        leave(Exit.UNEXPECTED if wanted else Exit.EXPECTED)
-    results = list(trials.again(found, kept.all(), until=until)) if quick else []
-    known = {trial.key for trial in results}
-    rest = [mutation for mutation in found if mutation.key not in known]
-    trials.narrow(rest)
+    table = Table.read(committed)
+    if changed and not table.trials:
+        complain(f"nothing is kept in {committed}; `make mutate-table`, or `dpcheck mutate --save`, fills it")
+        leave(Exit.UNEXPECTED)
+    if changed:
+        _gate(trials, table, every, sample or len(every), seed, until, known, as_json)
+        return
+    found = choice.sample(every, sample, seed)
+    trials.narrow(found)
     click.echo(f"{count(len(found), 'mutant')}, {count(len(trials.checks), 'check')} that may notice them", err=True)
-    trials.trace(_telling("what checks read", len(trials.checks)), until=until)
+    costs = {id: seen.seconds for id, seen in table.watched.items()}
+    trials.trace(_telling("what checks read", len(trials.checks)), until=until, costs=costs)
+    results: list[Trial] = []
     if resolution:
-        results = []
-        _resolve(kept, trials, [c for c in catalogue.claims.values() if choice.named(c.label, what)], as_json)
+        _resolve(table, trials, [c for c in catalogue.claims.values() if choice.named(c.label, what)], as_json)
     else:
-        results += _tried(trials, rest, until)
+        results = _tried(trials, choice.shuffled(found, seed), until)
         if len(results) < len(found):
             done = f"{len(results):,} of {len(found):,}"
             click.echo(f"the budget is spent: {done} tried; the same command goes on", err=True)
@@ -159,9 +167,43 @@ def mutate_command(
         else:
             _print(results)
     if save:
-        _save(committed, kept, catalogue, trials, _whole(results, found), sampled=sample is not None)
-    if wanted and (said := _below(wanted, results)):
-        complain(said)
+        whole = [paper for paper in catalogue.papers if not what or paper in what]
+        tried = _whole(results, found)
+        samples = choice.samples(every, tried, whole, None if sample is None else seed, size)
+        others = [family for family in FAMILIES if family not in kinds]
+        stood = [*every, *choice.mutations(catalogue, whole, others)] if whole else []
+        _save(committed, table, trials, tried, stood, samples)
+        if rates is not None and (fallen := _write_rates(Path(rates), table, known)):
+            complain(f"{fallen}; {rates} is left as it is")
+            leave(Exit.UNEXPECTED)
+    if not results and not resolution:
+        complain("no mutant was tried; give it a larger budget, or name what has mutants")
+        leave(Exit.UNEXPECTED)
+
+
+def _gate(
+    trials: Trials,
+    kept: Table,
+    every: list[Mutation],
+    size: int,
+    seed: int,
+    until: float | None,
+    known: Rates,
+    as_json: bool,
+) -> None:
+    """Exits 1 where something that was noticed is not any more, was not tried, or what is new falls below the rates."""
+    from dpcheck.engine.mutate import gate
+
+    result = gate.passed(trials, kept, every, size=size, seed=seed, until=until)
+    if as_json:
+        echo_json({"schema": 1, "size": trials.size, "trials": [trial.plain() for trial in result.trials.values()]})
+    else:
+        _print(list(result.trials.values()))
+    click.echo(result.said(), err=as_json)
+    faults = result.faults(known)
+    for fault in faults:
+        complain(fault)
+    if faults:
         leave(Exit.UNEXPECTED)
 
 
@@ -187,7 +229,7 @@ def _resolve(kept: Table, trials: Trials, claims: list[Claim], as_json: bool) ->
     found = resolutions(trials, claims, _telling("factors tried", 8 * len(claims)))
     idle = rules.idle(trials, claims)
     kept.resolutions |= {each.label: each for each in found}
-    kept.states |= {each.label: trials.catalogue.digest(each.label) for each in found}
+    kept.states |= {("claim", each.label): trials.states.of("claim", each.label) for each in found}
     kept.idle = {id: labels for id, labels in kept.idle.items() if id not in trials.traces} | idle
     if as_json:
         plain = [each.plain() for each in found]
@@ -200,49 +242,62 @@ def _resolve(kept: Table, trials: Trials, claims: list[Claim], as_json: bool) ->
 
 
 def _save(
-    path: Path, kept: Table, catalogue: Catalogue, trials: Trials, results: list[Trial], *, sampled: bool
+    path: Path, kept: Table, trials: Trials, results: list[Trial], stood: list[Mutation], samples: list[Sample]
 ) -> None:
-    """Adds what was found to the table, and forgets what it speaks of and is no more."""
-    if sampled:
-        gone = {(trial.family, trial.paper) for trial in results}
-        kept.trials = {k: v for k, v in kept.trials.items() if (v[0].family, v[0].paper) not in gone}
+    """Adds what was found to the table, and forgets what it speaks of and is no more.
+
+    Args:
+        stood: mutants of whole papers, tried or not: only what changes from here on is new to `--changed`.
+    """
+    from dpcheck.engine.mutate.table import Watched
+
+    drawn = {(found.paper, found.family): found for found in samples}
+    kept.trials = {k: v for k, v in kept.trials.items() if (v[0].paper, v[0].family) not in drawn}
+    kept.samples |= drawn
     kept.add(results)
-    kept.reads |= {id: trace.reads for id, trace in trials.traces.items()}
-    kept.states |= {trial.target: catalogue.digest(trial.target) for trial in results if trial.family == "claim"}
-    kept.forget(catalogue.claims, catalogue.checks)
+    for id, seen in trials.traces.items():
+        seconds = float(f"{seen.seconds:.1g}")
+        kept.watched[id] = Watched(seen.reads, trials.states.of_check(id), seconds, seen.dear)
+    targets = {(m.family, m.target) for m in stood} | {(trial.family, trial.target) for trial in results}
+    kept.states |= {target: trials.states.of(*target) for target in targets}
+    kept.forget(trials.catalogue.claims, trials.catalogue.checks)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(kept.text(), encoding="utf-8")
     click.echo(f"{count(sum(map(len, kept.trials.values())), 'mutant')} in {path}", err=True)
 
 
-def _rates(path: str | None) -> dict[str, dict[str, float]]:
-    """paper -> family -> the share that is noticed. Raises `InvalidInput`."""
+def _rates(path: str | None) -> Rates:
+    """What --save wrote. Raises `InvalidInput`."""
     try:
         found = {} if path is None else foreign.document(path)
     except InvalidInput as error:
-        raise InvalidInput(f"no rates in {path}: {error}; write {{paper: {{family: share}}}}") from error
-    rows = [row for paper in found.values() for row in paper.values()] if _of_objects(found) else [None]
-    if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in rows):
-        raise InvalidInput(f"no rates in {path}; write {{paper: {{family: share}}}}, shares from 0 to 1")
-    return cast("dict[str, dict[str, float]]", found)
+        raise InvalidInput(
+            f"no rates in {path}: {error}; `dpcheck mutate --save --rates {path}` writes them"
+        ) from error
+    families = [row for paper in found.values() for row in paper.values()] if _of_objects(found) else [None]
+    if not all(isinstance(row, dict) and _is_share(row.get("noticed")) for row in families):
+        raise InvalidInput(
+            f"no rates in {path}, shares from 0 to 1; `dpcheck mutate --save --rates {path}` writes them"
+        )
+    return cast("Rates", found)
 
 
 def _of_objects(found: Any) -> bool:
     return isinstance(found, dict) and all(isinstance(each, dict) for each in found.values())
 
 
-def _below(rates: dict[str, dict[str, float]], results: list[Trial]) -> str:
-    """Where less is noticed than is likely under the rates; "" where all is well."""
-    from dpcheck.engine.mutate.table import counted, unlikely
+def _is_share(found: Any) -> bool:
+    return isinstance(found, int | float) and 0 <= found <= 1
 
-    if not results:
-        return "no mutant was tried within the budget; give it a larger one"
-    low = [
-        f"{paper} {family}: {said}"
-        for (paper, family), row in counted(results).items()
-        if (said := unlikely(row, rates.get(paper, {}).get(family, 0.0)))
-    ]
-    return "; ".join(low)
+
+def _write_rates(path: Path, found: Table, known: Rates) -> str:
+    """Writes the rates of a table, unless they fell below those that stood there: then it says where."""
+    from dpcheck.engine.mutate.table import below, rates
+
+    fallen = "; ".join(below(found.all(), known))
+    if not fallen:
+        path.write_text(json.dumps(rates(found), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return fallen
 
 
 def _telling(title: str, total: int) -> Any:

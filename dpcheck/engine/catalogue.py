@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcheck.engine import algorithms as _algorithms
-from dpcheck.engine import certified_checks, collect, filling, homes, layout, own, papers, sources
+from dpcheck.engine import certified_checks, collect, filling, homes, layout, names, own, papers, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.kept import Kept
@@ -219,14 +219,13 @@ class Catalogue(Shelves["Claim", "Check"]):
     def _implementing(self) -> Quotes:
         return homes.implementing([*homes.code_files(), *(file for files in self.own.code.values() for file in files)])
 
-    def helpers(self, path: Path) -> list[Path]:
+    def helpers(self, path: Path, line: int) -> list[Path]:
         path = path.resolve()
-        found = (file for file in self._snapshot.helpers(path) if file.is_relative_to(path.parent) and file != path)
-        return sorted(file for file in found if not collect.is_verifier(file))
+        return sorted(file for file in self._names.reached(path, line) - {path} if not collect.is_verifier(file))
 
     @functools.cached_property
-    def _snapshot(self) -> Snapshot:
-        return Snapshot()
+    def _names(self) -> names.Reader:
+        return names.Reader()
 
     def bugs(self) -> Iterator[ContentFile]:
         yield from super().bugs()
@@ -292,10 +291,15 @@ def _needs_section(claim: Claim) -> str:
 
 
 def _check_grid(check: Check) -> None:
+    """A grid may be empty at the smaller sizes, where the check is then skipped."""
+    begun = False
     for size in ("smoke", "standard", "full"):
         keys = [cell_key(cell) for cell in check.cells(size)]
-        if not keys:
-            raise CollectionError(f"the grid of {check.id} is empty at size {size}; give every axis a value")
+        if not keys and (begun or size == "full"):
+            raise CollectionError(
+                f"the grid of {check.id} is empty at size {size}; give every axis a value, but at smaller sizes"
+            )
+        begun = begun or bool(keys)
         if len(set(keys)) < len(keys):
             twice = next(key for key in keys if keys.count(key) > 1)
             raise CollectionError(f"the grid of {check.id} holds the cell {twice} twice at size {size}")

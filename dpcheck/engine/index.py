@@ -18,7 +18,7 @@ from dpcheck.engine import memo
 from dpcheck.engine.cards import CheckCard, ClaimCard, TranscriptCard
 from dpcheck.engine.kept import files, state
 from dpcheck.engine.layout import Layout
-from dpcheck.engine.shelves import Quotes, Shelves
+from dpcheck.engine.shelves import Quotes, Shelves, made
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError
 
@@ -114,8 +114,8 @@ class Index(Shelves[ClaimCard, CheckCard]):
     def _implementing(self) -> Quotes:
         return self._quotes[2]
 
-    def helpers(self, path: Path) -> list[Path]:
-        return list(map(Path, self._helpers.get(str(path), [])))
+    def helpers(self, path: Path, line: int) -> list[Path]:
+        return list(map(Path, self._helpers.get(f"{path}:{line}", [])))
 
     # -- made, kept and found -----------------------------------------------------------------------------------
 
@@ -140,7 +140,8 @@ class Index(Shelves[ClaimCard, CheckCard]):
         steps = (f"derivation {name}" for found in derived.values() for name in found)
         placed = {*(c.label for c in claims), *(c.id for c in checks), *steps}
         placed |= {f"unchecked {label}" for label in unchecked}
-        audits = {catalogue.files[check.id].path for check in checks if check.id in catalogue.files}
+        audits = {catalogue._places[check.id] for check in checks if made(check.id) is None}
+        audits |= {catalogue._places[f"unchecked {label}"] for label in unchecked}
         return cls(
             layout=catalogue.layout,
             paths=catalogue.paths,
@@ -155,7 +156,7 @@ class Index(Shelves[ClaimCard, CheckCard]):
             _derived=derived,
             _fingerprints=catalogue.fingerprints([check.id for check in checks]),
             _quotes=(catalogue._code, catalogue._bugs, catalogue._implementing),
-            _helpers={str(file): list(map(str, catalogue.helpers(file))) for file in audits},
+            _helpers={f"{path}:{line}": list(map(str, catalogue.helpers(path, line))) for path, line in audits},
         )
 
     def plain(self) -> dict[str, Any]:

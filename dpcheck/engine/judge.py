@@ -10,9 +10,9 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from dpcheck.checks import NEVER_SAMPLED, Check, Measurement
+from dpcheck.checks import NEVER_SAMPLED, Check, Measurement, Size
 from dpcheck.errors import DpcheckError, WitnessRejected
 from dpcheck.foreign import shortened
 from dpcheck.labels import Stated, standing
@@ -149,6 +149,16 @@ class Verify(Protocol):
 def missing(check: Check) -> list[str]:
     """Optional packages that a check needs and that are not installed."""
     return [name for name in check.needs if importlib.util.find_spec(name.replace("-", "_")) is None]
+
+
+def hindered(check: Check, size: Size) -> str:
+    """Why a check says nothing at a size, in a few words; "" where it can be run."""
+    if lacks := missing(check):
+        return f"needs {' and '.join(lacks)}, which is not installed"
+    if check.cells(size):
+        return ""
+    first = next(each for each in get_args(Size) if check.cells(each))
+    return f"too long for size {size}: measured from size {first} on, by `dpcheck run {check.id} --size {first}`"
 
 
 def skipped(reason: str) -> Verdict:

@@ -167,9 +167,7 @@ class CheckRunner:
         held = self.store.cells(check.id, self.size, self.seed, sources, self.result.damaged)
         progress = _Progress(check, sources, check.cells(self.size), held)
         self.result.stored += len(held)
-        lacks = judge.missing(check)
-        if lacks:
-            progress.skipped = f"needs {' and '.join(lacks)}, which is not installed"
+        progress.skipped = judge.hindered(check, self.size)
         return progress
 
     def run(self, *, compute: bool = True) -> RunResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -252,16 +253,26 @@ def _unrolled(bound: sp.Expr, values: Mapping[str, Any], phases: int) -> tuple[s
         return bound, {}
     numbers = np.arange(1, phases + 1)
     found: dict[str, Any] = {index.name: numbers.astype(float)}
-    for term in bound.atoms(sp.Indexed) if index in bound.free_symbols else ():
+    bound, terms = _apart(bound, frozenset(name for name in values if name.endswith(SEQUENCE)))
+    for alone, (name, shift) in terms.items():
+        padded = np.full(phases, math.nan)
+        inside = (numbers + shift >= 1) & (numbers + shift <= len(values[name]))
+        padded[inside] = np.asarray(values[name])[(numbers + shift - 1)[inside]]
+        found[alone] = padded
+    return bound, found
+
+
+@functools.lru_cache(maxsize=256)
+def _apart(bound: sp.Expr, known: frozenset[str]) -> tuple[sp.Expr, dict[str, tuple[str, int]]]:
+    """The formula with symbols in place of members of known sequences; by symbol, of which sequence, how far from i."""
+    alone, terms = dict[sp.Expr, sp.Symbol](), dict[str, tuple[str, int]]()
+    for term in bound.atoms(sp.Indexed):
         shift = term.indices[0] - index
         name = f"{term.base.label}{SEQUENCE}"
-        if shift.is_Integer and name in values:
-            padded = np.full(phases, math.nan)
-            inside = (numbers + int(shift) >= 1) & (numbers + int(shift) <= len(values[name]))
-            padded[inside] = np.asarray(values[name])[(numbers + int(shift) - 1)[inside]]
-            alone = sp.Symbol(f"{term.base.label}_{int(shift)}", positive=True)
-            bound, found = bound.xreplace({term: alone}), found | {alone.name: padded}
-    return bound, found
+        if shift.is_Integer and name in known:
+            alone[term] = sp.Symbol(f"{term.base.label}_{int(shift)}", positive=True)
+            terms[alone[term].name] = name, int(shift)
+    return bound.xreplace(alone), terms
 
 
 def drawn(

@@ -132,7 +132,8 @@ class Shelves(abc.ABC, Generic[C, K]):
         """The files that one has to know to understand a statement with its readings, and to change it.
 
         A check, or a derivation, of another statement that bears on this one counts where this one has none of its own.
-        Readings in a folder of their own, say comparisons of two papers, are for themselves.
+        Readings in a folder of their own, say comparisons of two papers, are for themselves; so is the algorithm of a
+        reading that is about none of what its statement is about, say the accuracy of any solver that it may call.
         """
         statement, table = label.partition("@")[0], _Table(self.root)
         folder = self._places[label if label in self.claims else statement][0].parent
@@ -140,24 +141,24 @@ class Shelves(abc.ABC, Generic[C, K]):
         table.add("bounds", [self._places[claim.label] for claim in claims])
         derivations = [name for claim in claims for name in self.derived(claim.label)]
         table.add("bounds", [self._places[f"derivation {name}"] for name in _own(derivations, statement)])
-        names = dict.fromkeys([statement, *(other.partition("@")[0] for claim in claims for other in claim.about)])
+        names = dict.fromkeys([statement, *_about(claims, label)])
         table.add("algorithm", [place for name in names for place in self._implementing.get(name, [])])
         checks = _own([check.id for claim in claims for check in self.checks_of(claim.label)], statement)
-        audits = [self._places[id] for id in checks if _made(id) is None]
+        audits = [self._places[id] for id in checks if made(id) is None]
         audits += [place for claim in claims if (place := self._places.get(f"unchecked {claim.label}"))]
         table.add("audits", audits)
-        table.add("cases", [(file, 0) for path, _ in audits for file in self.helpers(path)])
+        table.add("cases", [(file, 0) for place in audits for file in self.helpers(*place)])
         table.add("witnesses", self._verifying.get(statement, []))
         return table.rows()
 
     @abc.abstractmethod
-    def helpers(self, path: Path) -> list[Path]:
-        """The files in the folder of a file of checks, and below, that it imports, directly or not."""
+    def helpers(self, path: Path, line: int) -> list[Path]:
+        """The files in the folder of a check, and below, with anything that its function names, directly or not."""
 
     def home(self, id: str) -> Home:
         """Where one claim (by label) or one check (by id) is defined."""
         check = id in self.checks
-        kind: HomeKind = "bound" if not check else _made(id) or "audit"
+        kind: HomeKind = "bound" if not check else made(id) or "audit"
         return self._home(kind, *self._places[id])
 
     def reached(self, label: str, base: Path | None = None) -> str:
@@ -234,7 +235,15 @@ class _Table:
         return [Needed(part, path, tuple(sorted(lines))) for (part, path), lines in self._lines.items()]
 
 
-def _made(id: str) -> HomeKind | None:
+def _about(claims: Sequence[Labelled], label: str) -> Iterator[str]:
+    """What readings are about; one that shares nothing with the first counts where it is asked for."""
+    first = set(claims[0].about) if claims else set()
+    for claim in claims:
+        if claim.label == label or not first or first.intersection(claim.about):
+            yield from (other.partition("@")[0] for other in claim.about)
+
+
+def made(id: str) -> HomeKind | None:
     """What the engine made a check of; None where somebody wrote it."""
     made: tuple[HomeKind, ...] = ("derivation", "certificate")
     return next((kind for kind in made if id.endswith(f"::{kind}")), None)

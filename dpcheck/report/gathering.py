@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcheck.checks import Check
-from dpcheck.engine import sources
+from dpcheck.engine.mutate.states import States
 from dpcheck.engine.mutate.table import Table
 from dpcheck.engine.records import Record
 from dpcheck.errors import UnknownLabel
 from dpcheck.labels import split_label
 from dpcheck.report import comparisons, scaling, tables
 from dpcheck.report.model import HOMES, READINGS, CheckedReading, PaperView, Reading, Report, SourceLink, StatementPage
+from dpcheck.report.mutants import Mutants
 from dpcheck.report.prose import Prose
 
 if TYPE_CHECKING:
@@ -34,10 +35,9 @@ def build(
 ) -> Report:
     """Gathers the report. A label without a claim (an algorithm, a procedure) stands under its paper all the same."""
     table = mutants or Table()
-    table = table.standing(
-        {label: sources.digest(catalogue.claims[label]) for label in table.states if label in catalogue.claims}
-    )
-    shown = _Shown(catalogue, {record.check: record for record in records}, out, stale, earlier or {}, table)
+    standing = table.standing(States(catalogue)) if table.states else table
+    by_id = {record.check: record for record in records}
+    shown = _Shown(catalogue, by_id, out, stale, earlier or {}, standing, table)
     by_check = {record.check: record for record in records}
     checked = {label for check in catalogue.checks.values() for label in check.labels}
     by_statement: dict[str, set[str]] = {}
@@ -64,11 +64,11 @@ def build(
 
 
 def _paper(shown: _Shown, key: str, statements: list[StatementPage]) -> PaperView:
-    paper, trials = shown.catalogue.papers.get(key), tuple(t for t in shown.table.all() if t.paper == key)
-    prose = _prose(shown.catalogue.root, statements)
+    paper, prose = shown.catalogue.papers.get(key), _prose(shown.catalogue.root, statements)
+    mutants = Mutants.of(key, shown.measured, shown.table)
     if paper is None:
-        return PaperView(key, key, "", "", tuple(statements), trials, prose)
-    return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements), trials, prose)
+        return PaperView(key, key, "", "", tuple(statements), mutants, prose)
+    return PaperView(key, paper.title, paper.authors, paper.reference, tuple(statements), mutants, prose)
 
 
 def _prose(root: pathlib.Path, statements: Sequence[StatementPage]) -> Prose:
@@ -88,6 +88,9 @@ class _Shown:
     stale: Collection[str]
     earlier: Mapping[str, Record]
     table: Table
+    """What of the mutants still stands."""
+    measured: Table
+    """All of it, as it was measured."""
 
     def link(self, home: Home) -> SourceLink:
         return _link(home, self.catalogue.root, self.out)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,14 +14,13 @@ from matplotlib.figure import Figure
 from dpcheck.checks import RUN_FAILURE_PROBABILITY, Check
 from dpcheck.claims import Claim, Grade
 from dpcheck.derivations import ExecutedDerivation
-from dpcheck.engine.mutate import table
-from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.records import Record
 from dpcheck.harness import budget
 from dpcheck.harness.scaling import Pair
 from dpcheck.labels import Standing, split_label, standing
-from dpcheck.report import figures, scaling, tables
+from dpcheck.report import figures, instances, scaling, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
+from dpcheck.report.mutants import NO_MUTANTS, Mutants
 from dpcheck.report.prose import NO_PROSE, Prose
 from dpcheck.verdicts import Witness
 
@@ -173,6 +171,7 @@ class CheckedReading:
             parts.append(f"Not shown: {missing} points that are infinite, not a number, or too large to draw.")
         if certified := budget.caption(self.record.verdict):
             parts.append(certified)
+        parts.append(instances.of(self.check, self.record))
         return " ".join(part for part in parts if part)
 
     @property
@@ -350,28 +349,8 @@ class PaperView:
     authors: str
     reference: str
     statements: tuple[StatementPage, ...]
-    mutants: tuple[Trial, ...] = ()
+    mutants: Mutants = NO_MUTANTS
     prose: Prose = NO_PROSE
-
-    @property
-    def mutated(self) -> tuple[list[str], list[list[str]]]:
-        """What became of its mutants: the table's head, and a row a family."""
-        return table.rows(self.mutants)
-
-    @property
-    def argued(self) -> list[tuple[str, str, int]]:
-        """(place, reason, how many) of mutants that need not be noticed, as the source says."""
-        found = Counter((trial.target, trial.reason) for trial in self.mutants if trial.fate == "argued")
-        return [(target, reason, number) for (target, reason), number in sorted(found.items())]
-
-    @property
-    def blind(self) -> list[tuple[str, list[str]]]:
-        """Checks that judge an answer, with the null algorithms that they saw and let pass."""
-        found: dict[str, list[str]] = {}
-        for trial in self.mutants:
-            for check in trial.blind:
-                found.setdefault(check, []).append(f"{trial.target} {trial.said}")
-        return sorted(found.items())
 
     @property
     def counts(self) -> dict[str, int]:

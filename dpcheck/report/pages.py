@@ -28,7 +28,7 @@ MEANING = (
     "**undecided**: too little was measured to tell, or the bound is so large that no measurement could break it.",
     "**differs**: what dpcheck runs or wrote down is not the printed line; a defect of dpcheck, and no word about the "
     "paper.",
-    "**skipped**: an optional package is missing, or the check cannot run at this size; the reason is given.",
+    "**skipped**: an optional package is missing, or the check takes too long for this size; the reason is given.",
     "**not run**: there is a check, and no verdict of it is stored.",
 )
 GRADES = {

@@ -147,22 +147,27 @@ def test_a_repaired_oracle_answers_one_question_one_way() -> None:
 class Names:
     """A module's names as attributes; content need not be among the modules that Python knows."""
 
-    def __init__(self, names: dict[str, Any]) -> None:
-        self.names = names
+    def __init__(self, *modules: dict[str, Any]) -> None:
+        self.modules = modules
 
     def __getattr__(self, name: str) -> Any:
-        return self.names[name]
+        return next(module[name] for module in self.modules if name in module)
+
+    def patch(self, monkeypatch: pytest.MonkeyPatch, name: str, value: Any) -> None:
+        for module in self.modules:
+            if name in module:
+                monkeypatch.setitem(module, name, value)
 
 
 def _cases() -> Any:
+    """The modules from which a section takes its instances: `cases` and `lemmas`."""
     used = check("thm-3-1@derived", "excess_risk_within_constants").function.__globals__.values()
-    return Names(
-        next(
-            each.__globals__
-            for each in used
-            if hasattr(each, "__globals__") and str(getattr(each, "__module__", "")).endswith(".cases")
-        )
-    )
+    found = {
+        each.__module__: each.__globals__
+        for each in used
+        if hasattr(each, "__globals__") and str(getattr(each, "__module__", "")).endswith((".cases", ".lemmas"))
+    }
+    return Names(*found.values())
 
 
 def test_the_class_does_not_know_the_algorithm() -> None:
@@ -191,7 +196,7 @@ def test_members_that_could_not_be_the_worst_are_left_out(
 
     ran: list[Any] = []
     original = found.risks_on
-    monkeypatch.setitem(found.names, "risks_on", lambda *given: (ran.append(given[2]), original(*given))[1])
+    found.patch(monkeypatch, "risks_on", lambda *given: (ran.append(given[2]), original(*given))[1])
     worst = found.worst_of(context, algorithm, n, epsilon, k, 1.0, trials)
     assert (worst["mean"], worst["p"], worst["theta"]) == (rows[hardest], every[hardest].p, every[hardest].theta)
     assert worst["the wrong end"] == max(found.largest(work) for work in every)

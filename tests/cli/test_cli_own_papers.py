@@ -60,24 +60,21 @@ class TestNew:
 
     def test_what_its_checks_notice(self, cli: Cli, noisy: Path, root: Path) -> None:
         command = ("mutate", "noisy", "--also", str(noisy))
-        spent = json.loads(cli(*command, "--budget", "1e-9", "--json").stdout)
-        assert spent["trials"] == [], "nothing is judged before all checks were watched"
-        tried = cli(*command, "--family", "claim", "--family", "null", "--save", "--json")
+        shut = ("--changed", "--sample", "3", "--seed", "1")
+        assert "nothing is kept in" in cli(*command, *shut, code=1).stderr, "and so the gate is shut"
+        assert "no mutant was tried" in cli(*command, "--budget", "1e-9", code=1).stderr
+        rates = ("--rates", str(root / "rates.json"))
+        tried = cli(*command, "--family", "claim", "--family", "null", "--save", *rates, "--json")
         fates = {(trial["family"], trial["fate"]) for trial in json.loads(tried.stdout)["trials"]}
         assert {("claim", "measured"), ("null", "measured")} <= fates
+        assert json.loads((root / "rates.json").read_text())["noisy"]["null"]["noticed"] > 0
         resolved = json.loads(cli(*command, "--resolution", "--save", "--json").stdout)["resolutions"]
         assert any(1 < (each["up"] or each["down"] or 0) <= 1000 for each in resolved)
-        again = cli(*command, "--family", "claim", "--quick", "--json")
-        assert json.loads(again.stdout)["trials"], "they are tried on the checks that noticed"
-        assert "what checks read" not in again.stderr
-        (root / "rates.json").write_text('{"noisy": {"null": 0.01}}')
-        cli(*command, "--family", "null", "--quick", "--rates", str(root / "rates.json"))
-        (root / "rates.json").write_text('{"noisy": {"null": 0.9999}}')
-        assert (
-            "are noticed, at a rate of 1.00"
-            in cli(*command, "--family", "null", "--quick", "--rates", str(root / "rates.json"), code=1).stderr
-        )
-        assert "no rates in" in cli(*command, "--rates", "nowhere.json", code=2).stderr
+        again = cli(*command, *shut, *rates, "--json")
+        assert "3 of 3 tried that were noticed before, 0 of 0 of what is new or was edited" in again.stderr
+        assert len(json.loads(again.stdout)["trials"]) == 3
+        assert "no rates in" in cli(*command, "--changed", "--rates", "nowhere.json", code=2).stderr
+        assert "--rates goes with --save" in cli(*command, "--rates", "nowhere.json", code=2).stderr
         cli("run", "noisy", "--also", str(noisy))
         cli("report", "--only", "noisy", "--also", str(noisy))
         page = (root / ".dpcheck" / "reports" / "noisy" / "noisy.md").read_text()

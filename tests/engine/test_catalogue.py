@@ -28,6 +28,7 @@ def test_a_root_is_collected(project: Make) -> None:
     assert list(found.papers) == ["toy"]
     assert list(found.claims) == ["toy/thm-1", "toy/thm-1@corrected", "toy/lem-2"]
     assert set(found.checks) == {"toy/thm-1::within_the_bound", "toy/lem-2::sampled"}
+    assert len(set(found.checks.values())) == 2, "a check is hashable, whatever its grid"
     assert [c.label for c in found.readings("toy/thm-1@corrected")] == ["toy/thm-1", "toy/thm-1@corrected"]
 
 
@@ -141,13 +142,17 @@ def test_grids_are_checked(project: Make) -> None:
 
         @check("toy/lem-2", kind="privacy", grid={"n": []})
         def empty(context, n): ...
+
+        @check("toy/lem-2", kind="privacy", grid={"n": by_size([1], [], [1])})
+        def gap(context, n): ...
     """
     root = project({"audits/grids.py": text})
-    empty, nameless, twice = sorted(messages(root))
+    empty, gap, nameless, twice = sorted(messages(root))
     assert "audits/grids.py:5" in nameless
     assert "holds an object" in nameless
     assert '{"n": 2} twice at size standard' in twice
-    assert "is empty at size smoke" in empty
+    assert "empty is empty at size full" in empty
+    assert "gap is empty at size standard" in gap
 
 
 def test_homes(project: Make) -> None:

@@ -22,7 +22,7 @@ from dpcheck.engine import catalogue, history
 from dpcheck.engine.merging import Contents
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.mutate.resolution import Resolution
-from dpcheck.engine.mutate.table import Table
+from dpcheck.engine.mutate.table import Sample, Table, Watched
 from dpcheck.engine.records import Record, Refused
 from dpcheck.engine.run import CheckRunner
 from dpcheck.engine.store import Failure, Store, belong_together, read_failures, read_records
@@ -60,9 +60,10 @@ TRIAL = Trial("claim toy/thm-1 sign: x", "claim", "toy", "toy/thm-1", "sign", "x
 TABLE = Table(
     trials={("claim", "toy/thm-1"): [TRIAL]},
     resolutions={"toy/thm-1": Resolution("toy/thm-1", "<=", 1.5, float("inf"), "toy/thm-1::a")},
-    reads={"toy/thm-1::a": ("toy/thm-1",)},
+    watched={"toy/thm-1::a": Watched(("toy/thm-1",), "def", 0.5)},
     idle={"toy/thm-1::a": ("toy/thm-1",)},
-    states={"toy/thm-1": "abc"},
+    states={("claim", "toy/thm-1"): "abc"},
+    samples={("toy", "claim"): Sample("toy", "claim", 1, 20, 1, "smoke")},
 )
 
 
@@ -193,12 +194,13 @@ def test_any_value_in_any_column(folder: Path, whole: bytes, data: st.DataObject
 NO_RATES = ["[", "[]", '{"a": 1}', '{"a": {"claim": "x"}}', '{"a": {"claim": NaN}}', "\xff"]
 
 
+@pytest.mark.parametrize("how", ["--save", "--changed"])
 @pytest.mark.parametrize("text", NO_RATES)
-def test_rates_that_are_none(project: Make, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_rates_that_are_none(project: Make, monkeypatch: pytest.MonkeyPatch, text: str, how: str) -> None:
     root = project()
     monkeypatch.chdir(root)
     (root / "rates.json").write_bytes(text.encode("latin-1"))
-    done = CliRunner().invoke(main, ["mutate", "toy", "--sample", "1", "--rates", "rates.json"], prog_name="dpcheck")
+    done = CliRunner().invoke(main, ["mutate", "toy", how, "--rates", "rates.json"], prog_name="dpcheck")
     assert done.exit_code == 2
     assert "rates.json" in done.stderr
     assert "Traceback" not in done.output

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,9 +13,11 @@ import pytest
 import sympy as sp
 
 from dpcheck.engine import catalogue
-from dpcheck.engine.mutate import bugs, claims, rules
+from dpcheck.engine.mutate import bugs, claims, gate, rules
 from dpcheck.engine.mutate.mutation import Mutation, Trial
 from dpcheck.engine.mutate.resolution import resolutions
+from dpcheck.engine.mutate.slices import plain
+from dpcheck.engine.mutate.table import Table, Watched
 from dpcheck.engine.mutate.trials import Trials
 from dpcheck.errors import InvalidInput
 from dpcheck.mutants import seeded
@@ -253,6 +257,115 @@ def test_seeded_bugs(root: Path) -> None:
     alike = {"turned": "unflagged", "longer": "unflagged", "farther": "flagged"}
     assert fates == {"doubled": "measured", "unseen": "unread", **alike}
     assert module.value(4) == 0.5, "nothing is changed here"
+
+
+LEMMAS = ("toy/lem-1", "toy/lem-2", "toy/lem-3")
+
+
+def made(root: Path) -> tuple[Trials, Table, list[Mutation]]:
+    """The catalogue as it is now, what a table of it said, which is made when there is none, and all wrong claims."""
+    sys.modules.pop("dpcheck.algorithms.toy_of_a_test", None)
+    importlib.invalidate_caches()
+    found = catalogue.load(root)
+    trials = Trials(found, list(found.checks.values()), folders=[root.parent / "algorithms"])
+    every = [wrong for label in LEMMAS for wrong in claims.of_claim(found.claims[label])]
+    path = root / "table.jsonl"
+    if not path.is_file():
+        first, table = Trials(found, list(found.checks.values()), folders=[root.parent / "algorithms"]), Table()
+        first.trace()
+        table.add(first.run(every))
+        table.states = {("claim", label): first.states.of("claim", label) for label in LEMMAS}
+        table.watched = {i: Watched(t.reads, first.states.of_check(i), t.seconds) for i, t in first.traces.items()}
+        path.write_text(table.text())
+    return trials, Table.read(path), every
+
+
+def test_the_gate_tries_what_was_noticed_on_the_check_that_noticed_it(root: Path) -> None:
+    trials, table, every = made(root)
+    result = gate.passed(trials, table, every, size=3, seed=1, until=None)
+    assert (len(result.drawn), len(result.changed), len(result.trials)) == (3, 0, 3)
+    assert set(trials.traces) == {trial.by for trial in result.trials.values()}, "and nothing else was run"
+    assert result.faults({}) == []
+    assert {m.key for m in gate.passed(*made(root), size=3, seed=1, until=None).drawn} == {m.key for m in result.drawn}
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "fault"),
+    [
+        ("root/audits/toy.py", "left <= right", "left <= 9 * right", "were noticed before and are not now: claim"),
+        ("root/bounds/toy.py", "explicit=3 * L", "explicit=300 * L", "of what is new or was edited, toy claim: "),
+    ],
+)
+def test_the_gate_shuts(root: Path, tmp_path: Path, name: str, old: str, new: str, fault: str) -> None:
+    """A check that sees no more, and a claim of which nothing is noticed."""
+    made(root)
+    edit(tmp_path / name, old, new)
+    result = gate.passed(*made(root), size=50, seed=1, until=None)
+    assert any(fault in each for each in result.faults({"toy": {"claim": {"noticed": 0.9}}})), result.said()
+
+
+def test_a_check_that_fails_anyway_notices_nothing(root: Path) -> None:
+    made(root)
+    edit(root / "audits" / "toy.py", "* 1.9", "* 2.9")
+    tried = gate.passed(*made(root), size=50, seed=1, until=None).trials
+    assert {trial.by for trial in tried.values() if trial.target == "toy/lem-1"} == {"toy/lem-1::typed_again"}
+
+
+def test_a_gate_that_tried_nothing_is_shut(root: Path) -> None:
+    result = gate.passed(*made(root), size=5, seed=1, until=time.monotonic())
+    assert "5 of 5 drawn were not tried" in result.faults({})[0]
+    trials, _, every = made(root)
+    empty = gate.passed(trials, Table(), every, size=5, seed=1, until=time.monotonic())
+    assert "none was drawn" in empty.faults({})[0]
+    assert f"none of {len(every)} mutants of what was edited was tried" in empty.faults({})[1]
+
+
+def test_an_edit_is_no_part_of_what_stands(root: Path) -> None:
+    trials, table, _ = made(root)
+    assert set(table.standing(trials.states).trials) == {("claim", label) for label in LEMMAS}
+    edit(root / "bounds" / "toy.py", "explicit=5 * L", "explicit=6 * L")
+    edit(root / "audits" / "toy.py", '"it is small"', '"it is tiny"')
+    trials, table, _ = made(root)
+    assert set(table.standing(trials.states).trials) == {("claim", "toy/lem-1")}, "lem-2 is read by an edited check"
+
+
+def test_lines_are_of_their_function_and_nulls_of_their_module(root: Path) -> None:
+    def states() -> list[str]:
+        trials, _, _ = made(root)
+        name = "dpcheck.algorithms.toy_of_a_test"
+        return [trials.states.of("code", f"{name}:{function}") for function in ("value", "unused")]
+
+    before, file = states(), root.parent / "algorithms" / "toy_of_a_test.py"
+    edit(file, "def value", "# a comment\n\ndef value")
+    assert states() == before, "a comment changes nothing"
+    edit(file, "size + 1", "size + 2")
+    assert [a == b for a, b in zip(states(), before, strict=True)] == [True, False]
+    assert made(root)[0].states.of("code", "dpcheck.algorithms.nowhere:f") == ""
+
+
+def test_a_digest_is_that_of_another_python() -> None:
+    """Which may know of more fields that are empty: functions have had parameters of types since 3.12."""
+    (node,) = ast.parse("def f(x=None): return [x, 1.5, {'a': ()}]").body
+    before = plain(node)
+    node._fields, node.type_params = (*node._fields, "type_params"), []  # type: ignore[attr-defined, misc]
+    assert plain(node) == before
+    assert plain(ast.parse("def f(x=0): return [x, 1.5, {'a': ()}]").body[0]) != before
+
+
+def test_a_check_that_takes_too_long_is_stopped_and_noted(root: Path) -> None:
+    endless = (
+        "    while SIZE:\n        dp.claim('toy/lem-2').evaluate(L=1.0)\n    return holds('it is small', 'exact')\n"
+    )
+    edit(root / "audits" / "toy.py", '    return holds("it is small", "exact")\n', endless)
+    found = catalogue.load(root)
+    trials = Trials(found, list(found.checks.values()), folders=[root.parent / "algorithms"], limit=1.0)
+    trials.trace()
+    dear = [id for id, trace in trials.traces.items() if trace.dear]
+    assert dear == ["toy/lem-2::reads_and_ignores"]
+    assert trials.traces[dear[0]].reads == ("toy/lem-2",)
+    assert dear[0] not in [
+        check.id for check in trials.concerned(claims.scaled(trials.catalogue.claims["toy/lem-2"], 2))
+    ]
 
 
 class Thing:

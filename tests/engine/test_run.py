@@ -202,6 +202,23 @@ def test_a_check_of_several_labels_runs_once_and_is_found_under_each(project: Ma
     assert len(run(root).records) == 1
 
 
+def test_a_check_without_cells_at_a_size_is_skipped_there(project: Make) -> None:
+    text = """
+        @check("toy/thm-1", kind="risk", grid={"n": by_size([], [4, 16])})
+        def dear(context, n):
+            assert context.size == "standard"
+            return holds("small", "exact")
+    """
+    root = project({"audits/toy.py": HEAD + "\n".join(line[8:] for line in text.splitlines())})
+    (small,) = run(root).records
+    assert small.expected
+    assert (small.verdict.outcome.value, small.cells, small.verdict.failure_probability) == ("skipped", 0, 0.0)
+    assert "measured from size standard on" in small.verdict.reason
+    larger = run(root, size="standard")
+    assert outcomes(larger) == {"toy/thm-1::dear": "holds"}
+    assert larger.computed == 2
+
+
 def test_a_statement_of_our_own_needs_no_witness(project: Make) -> None:
     """Nobody printed it, so refuting it accuses nobody."""
     claim = """from .toy import TOY\n

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from dpcheck.checks import Check, Context, together
+from dpcheck.checks import Check, Context, by_size, together
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.scaling import (
     Affine,
@@ -265,3 +265,14 @@ def test_the_decorator_makes_a_check_with_a_cell_a_size():
 def test_names_of_members():
     assert named({"p": 0.25, "word": "l1 ball", "n": 2**40}) == "p = 0.25, l1 ball, n = 1099511627776"
     assert Risk(1.0).error == 0
+
+
+def test_a_dear_row_begins_at_a_larger_size() -> None:
+    def make(*, n: int, p: float) -> Instance:
+        raise AssertionError
+
+    given = {"variable": "n", "family": FAMILY, "engine": Drawn(2)}
+    dear = scaling("toy/thm-1", sizes=SIZES, since="standard", **given)(make)
+    assert (dear.cells("smoke"), len(dear.cells("standard"))) == ([], len(SIZES))
+    dearer = scaling("toy/thm-1", sizes=by_size((1, 2), (1, 2, 3), SIZES), since="full", **given)(make)
+    assert [len(dearer.cells(size)) for size in ("smoke", "standard", "full")] == [0, 0, len(SIZES)]

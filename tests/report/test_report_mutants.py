@@ -11,7 +11,8 @@ import report_example as example
 from dpcheck import report
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.mutate.resolution import Resolution
-from dpcheck.engine.mutate.table import Table, share, unlikely
+from dpcheck.engine.mutate.states import States, short
+from dpcheck.engine.mutate.table import Sample, Table, Watched, rates, share, unlikely
 from dpcheck.errors import StoreError
 
 
@@ -36,30 +37,89 @@ def table() -> Table:
         "example/thm-2": Resolution("example/thm-2", "<=", 1.02, math.inf, "example/thm-2::risk_grows")
     }
     found.resolutions["example/lem-3"] = Resolution("example/lem-3", "<=", math.inf, math.inf)
-    found.reads = {"example/thm-2::risk_grows": ("example/thm-2",)}
+    found.watched = {"example/thm-2::risk_grows": Watched(("example/thm-2",))}
     return found
 
 
 def test_a_table_is_read_as_it_was_written(tmp_path: pathlib.Path) -> None:
     found = table()
-    found.states["example/thm-2"] = "now"
+    found.states["claim", "example/thm-2"] = "now"
+    found.states["code", "dpcheck.algorithms.example:never_tried"] = "then"
+    found.watched["example/thm-2::too_dear"] = Watched((), "now", 3.0, dear=True)
+    found.samples["example", "claim"] = Sample("example", "claim", 2, 70, 1, "smoke")
     path = tmp_path / "mutants.jsonl"
     path.write_text(found.text(), encoding="utf-8")
     again = Table.read(path)
     assert again.text() == found.text()
-    assert (again.resolutions, again.reads, again.states) == (found.resolutions, found.reads, found.states)
+    assert (again.resolutions, again.watched, again.samples) == (found.resolutions, found.watched, found.samples)
+    assert again.reads == {"example/thm-2::risk_grows": ("example/thm-2",)}, "what was stopped may read more"
+    assert {key: state for key, state in again.states.items() if state} == found.states
     assert {each.key: each for each in again.all()} == {each.key: each for each in found.all()}
     path.write_text('{"mutants": 3}\n')
     with pytest.raises(StoreError, match=r"mutants.jsonl:1 is no line"):
         Table.read(path)
 
 
-def test_an_edited_claim_is_not_spoken_of() -> None:
+def test_no_digest_is_taken_for_a_number(tmp_path: pathlib.Path) -> None:
+    """Of so many, some have decimal digits and one e, a power of ten that no file may hold."""
+    digests = {("claim", f"example/thm-{number}"): short(str(number)) for number in range(2_000)}
+    assert any(digest[1:].replace("e", "", 1).isdecimal() for digest in digests.values())
+    path = tmp_path / "mutants.jsonl"
+    path.write_text(Table(states=digests).text(), encoding="utf-8")
+    assert Table.read(path).states == digests
+
+
+class Now(States):
+    """Of a catalogue whose targets and checks are as these say."""
+
+    def __init__(self, targets: dict[tuple[str, str], str], checks: dict[str, str]) -> None:
+        self.targets, self.checks = targets, checks
+
+    def of(self, family: str, target: str) -> str:
+        return self.targets.get((family, target), "")
+
+    def of_check(self, id: str) -> str:
+        return self.checks.get(id, "")
+
+
+CHECK, CLAIM, NULL = "example/thm-2::risk_grows", ("claim", "example/thm-2"), ("null", "example/alg-1")
+
+
+@pytest.mark.parametrize(
+    ("targets", "checks", "bound", "null"),
+    [
+        ({CLAIM: "now", NULL: "now"}, {CHECK: "now"}, True, True),
+        ({CLAIM: "edited", NULL: "now"}, {CHECK: "now"}, False, True),
+        ({CLAIM: "now", NULL: "edited"}, {CHECK: "now"}, True, False),
+        ({CLAIM: "now", NULL: "now"}, {CHECK: "edited"}, False, False),
+    ],
+)
+def test_what_was_edited_is_not_spoken_of(
+    targets: dict[tuple[str, str], str], checks: dict[str, str], bound: bool, null: bool
+) -> None:
     found = table()
-    found.states["example/thm-2"] = "before"
-    rest = found.standing({"example/thm-2": "now"})
-    assert rest.said("example/thm-2") == ""
-    assert rest.said("example/alg-1") == "1 of 1 null algorithms noticed (1 measured)"
+    found.states = {CLAIM: "now", NULL: "now"}
+    found.watched[CHECK] = Watched(("example/thm-2",), "now")
+    rest = found.standing(Now(targets, checks))
+    assert bool(rest.said("example/thm-2")) == bound
+    assert bool(rest.said("example/alg-1")) == null
+
+
+def test_the_rates_name_what_they_are_of() -> None:
+    found = table()
+    found.samples["example", "claim"] = Sample("example", "claim", 2, 70, 1, "smoke")
+    assert rates(found)["example"]["claim"] == {"noticed": 0.5, "tried": 2, "of": 70, "seed": 1, "size": "smoke"}
+
+
+def test_a_page_says_how_many_were_drawn_and_how_many_are_of_the_past(tmp_path: pathlib.Path) -> None:
+    found = table()
+    found.samples["example", "claim"] = Sample("example", "claim", 2, 70, 1, "smoke")
+    found.states[CLAIM] = "another formula"
+    report.write(example.lay_out(tmp_path), example.RECORDS, tmp_path / "reports", mutants=found)
+    page = (tmp_path / "reports" / "example.md").read_text(encoding="utf-8")
+    assert "Tried: 2 of 70 claim mutants, drawn with seed 1, at smoke size." in page
+    assert "4 of 4 were tried before an edit" in page
+    assert "wrong formulas noticed" not in page
 
 
 def test_beside_the_verdicts(tmp_path: pathlib.Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 import sympy as sp
 
 from dpcheck import symbols
-from dpcheck.report import phases, tables
+from dpcheck.checks import by_size, check
+from dpcheck.report import instances, phases, tables
 from dpcheck.report.model import CheckedReading
 from dpcheck.verdicts import Point, Verdict, holds
 
@@ -17,8 +18,8 @@ CURVE = [Point(x=float(n), value=1 / n, bound=2 / n) for n in (10, 100, 1000)]
 
 
 def result(verdict: Verdict, kind: str = "risk", relation: str = "<=") -> CheckedReading:
-    check: Any = SimpleNamespace(kind=kind, label="toy/thm-1", name="a_check")
-    record: Any = SimpleNamespace(verdict=verdict)
+    check: Any = SimpleNamespace(kind=kind, label="toy/thm-1", name="a_check", doc="A line.", cells=lambda size: [{}])
+    record: Any = SimpleNamespace(verdict=verdict, size="standard")
     claim: Any = SimpleNamespace(relation=relation, quantity="excess risk")
     return CheckedReading(check, record, False, SimpleNamespace(), claim)  # type: ignore[arg-type]
 
@@ -46,6 +47,31 @@ def test_a_bound_in_rows_is_a_tick_and_no_dash():
 def test_what_is_stated_to_be_equal_is_no_bound():
     assert "Dashed: stated." in told("runtime", relation="=", evidence="counted")
     assert "Dashed: bound." in told("runtime", relation="<=", evidence="counted")
+
+
+@check("toy/thm-1", "risk", grid={"n": by_size([8], [64, 1024], range(9)), "d": [5], "case": ["a = 1", "a = 2"]})
+def a_line(context: Any, n: int, d: int, case: str) -> Verdict:
+    """The last iterate on a line.
+
+    More of it.
+    """
+    return holds("so it is", "exact")
+
+
+@pytest.mark.parametrize(
+    ("size", "trials", "sizes"),
+    [
+        ("smoke", 1, "n = 8"),
+        ("standard", 400, "n = 64 and 1,024"),
+        ("full", 400, "n = 0 to 8 (9 values)"),
+    ],
+)
+def test_a_caption_says_what_was_run(size, trials, sizes):
+    verdict = holds("so it is", "exact", numbers={"trials": trials})
+    record: Any = SimpleNamespace(verdict=verdict, size=size)
+    often = "400 trials at each; " if trials > 1 else ""
+    said = f"What was run: The last iterate on a line; {sizes}, d = 5, a = 1 or a = 2; {often}at {size} size."
+    assert instances.of(a_line, record) == said
 
 
 def test_an_order_is_named_only_where_one_was_fitted():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import random
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import Any
 from dpcheck.checks import Check
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.mutate import bugs, claims, code, nulls
-from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation
+from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation, Trial
+from dpcheck.engine.mutate.table import Sample
 from dpcheck.errors import InvalidInput, UnknownLabel
 from dpcheck.interfaces import Algorithm
 
@@ -54,6 +56,24 @@ def sample(found: Sequence[Mutation], size: int | None, seed: int) -> list[Mutat
         return list(found)
     drawn = {m.key for m in random.Random(seed).sample(sorted(others, key=lambda m: m.key), size)}
     return [m for m in found if m.family in ALWAYS or m.key in drawn]
+
+
+def shuffled(found: Sequence[Mutation], seed: int) -> list[Mutation]:
+    """In an order in which a budget cuts all papers alike."""
+    return random.Random(seed).sample(found, len(found))
+
+
+def samples(
+    every: Sequence[Mutation], tried: Sequence[Trial], papers: Sequence[str], seed: int | None, size: str
+) -> list[Sample]:
+    """What was tried of all mutants of these papers, by paper and family."""
+    of = Counter((each.paper, each.family) for each in every if each.paper in papers)
+    done = Counter((each.paper, each.family) for each in tried)
+    return [
+        Sample(paper, family, done[paper, family], number, None if family in ALWAYS else seed, size)
+        for (paper, family), number in sorted(of.items())
+        if done[paper, family]
+    ]
 
 
 def checks_for(catalogue: Catalogue, wanted: Sequence[str]) -> list[Check]:

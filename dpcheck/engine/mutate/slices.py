@@ -14,15 +14,16 @@ import hashlib
 import inspect
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from dpcheck.carried import PACKAGE
 from dpcheck.checks import Check
 from dpcheck.engine import collect, sources
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.mutate.mutation import Mutation
+from dpcheck.engine.names import Definition, Module, places
 from dpcheck.engine.sources import Snapshot
 from dpcheck.labels import LABEL
 
@@ -33,21 +34,6 @@ BEGUN = re.compile(r"[a-z0-9_]*[a-z][a-z0-9_]*/[a-z0-9-]*@?[a-z0-9-]*")
 LOOKS_UP = {"audit": "dpcheck.auditing.audit", "problem": "dpcheck.interfaces"}
 """Attributes of a context through which a check reaches a module that it does not import."""
 DERIVING = frozenset({"derived", "derivation", "derivations"})
-
-
-class Definition(NamedTuple):
-    """A name at the level of a module; "" for the statements of it that define nothing."""
-
-    file: Path
-    name: str
-
-
-@dataclass
-class Module:
-    """A followed file: name -> the statements that bind it, and name -> what an import means by it."""
-
-    bound: dict[str, list[ast.stmt]] = field(default_factory=dict)
-    imported: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,7 +70,6 @@ class Slices:
         self._modules: dict[Path, Module] = {}
         self._named: dict[Definition, _Said] = {}
         self._targets: dict[Definition, tuple[list[Definition], list[str]]] = {}
-        self._spans: dict[Path, list[tuple[int, int, str]]] = {}
         self._found: dict[str, Slice] = {}
 
     def concerned(self, checks: Iterable[Check], mutations: Iterable[Mutation]) -> list[Check]:
@@ -145,8 +130,8 @@ class Slices:
         """The classes that may be looked up by these labels."""
         for label in labels:
             kind = self._catalogue.algorithms.get(label.partition("@")[0])
-            if kind is not None:
-                code = kind.execute.__code__
+            code = getattr(getattr(kind, "execute", None), "__code__", None)
+            if kind is not None and code is not None:
                 yield Definition(Path(code.co_filename).resolve(), kind.__qualname__)
 
     def _derivations(self, labels: Iterable[str]) -> Iterator[Definition]:
@@ -161,19 +146,7 @@ class Slices:
 
     def module(self, file: Path) -> Module:
         if file not in self._modules:
-            found = self._modules[file] = Module()
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            for node in _statements(tree.body):
-                if isinstance(node, ast.ImportFrom):
-                    origin = "." * node.level + (node.module or "")
-                    found.imported |= {each.asname or each.name: (origin, each.name) for each in node.names}
-                elif isinstance(node, ast.Import):
-                    for each in node.names:
-                        name = each.asname or each.name.partition(".")[0]
-                        found.imported[name] = (each.name, "")
-                else:
-                    for name in _binds(node):
-                        found.bound.setdefault(name, []).append(node)
+            self._modules[file] = Module.of(file)
         return self._modules[file]
 
     def said(self, definition: Definition) -> _Said:
@@ -184,11 +157,7 @@ class Slices:
 
     def _definition(self, file: Path, line: int) -> Definition:
         """The one that a line belongs to."""
-        if file not in self._spans:
-            found = self.module(file).bound.items() if self._is_followed(file) else ()
-            self._spans[file] = [(_first(n), n.end_lineno or n.lineno, name) for name, nodes in found for n in nodes]
-        names = (name for first, last, name in self._spans[file] if first <= line <= last)
-        return Definition(file, next(names, ""))
+        return Definition(file, self.module(file).at(line) if self._is_followed(file) else "")
 
     def _is_followed(self, file: Path) -> bool:
         return file.is_relative_to(FOLLOWED) or not sources.is_code(file)
@@ -206,12 +175,18 @@ class Slices:
         if name not in module.imported:
             return [], []
         origin, what = module.imported[name]
-        for path, rest in _places(file, origin, what):
+        for path, rest in places(file, origin, what):
             if path.is_file() and self._is_followed(path):
                 return ([Definition(path, rest)] if rest else self.all_of(path)), []
         if origin.partition(".")[0] == "dpcheck":
             return [], [origin, f"{origin}.{what}"] if what else [origin]
         return [], []
+
+    def digests(self, file: Path, names: Iterable[str] | None = None) -> list[str]:
+        """Of these definitions of a file, or of all of them: another text has another one."""
+        bound = self.module(file).bound
+        wanted = bound if names is None else [name for name in names if name in bound]
+        return [self.said(Definition(file, name)).digest for name in wanted]
 
     def all_of(self, file: Path) -> list[Definition]:
         module = self.module(file)
@@ -282,13 +257,21 @@ class _Said:
         begun = {value for each in joined for part in ast.iter_child_nodes(each) if (value := _text(part))}
         attributes = [part for part in every if isinstance(part, ast.Attribute)]
         return cls(
-            hashlib.sha256("\n".join(map(ast.dump, nodes)).encode()).hexdigest(),
+            hashlib.sha256("\n".join(map(plain, nodes)).encode()).hexdigest(),
             frozenset(part.id for part in every if isinstance(part, ast.Name)),
             frozenset({part.attr for part in attributes} | {part.id for part in every if isinstance(part, ast.Name)}),
             frozenset((part.value.id, part.attr) for part in attributes if isinstance(part.value, ast.Name)),
             frozenset(labels),
             frozenset(text for text in begun if BEGUN.fullmatch(text)),
         )
+
+
+def plain(node: Any) -> str:
+    """As `ast.dump`, which differs from one Python to the next in what it says of empty fields."""
+    if isinstance(node, ast.AST):
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value is not None and value != [])
+        return f"{type(node).__name__}({', '.join(f'{name}={plain(value)}' for name, value in fields)})"
+    return f"[{', '.join(map(plain, node))}]" if isinstance(node, list) else repr(node)
 
 
 def _text(node: ast.AST) -> str:
@@ -300,52 +283,3 @@ def _home(name: str) -> str:
     import dpcheck
 
     return dpcheck._HOME_OF.get(name) or dpcheck._MODULES.get(name) or f"dpcheck.{name}"
-
-
-def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Those of a module, with those inside of `if` and `try`; not what only type checkers see."""
-    for node in body:
-        if isinstance(node, ast.If):
-            if "TYPE_CHECKING" not in ast.unparse(node.test):
-                yield from _statements([*node.body, *node.orelse])
-        elif isinstance(node, ast.Try):
-            yield from _statements([*node.body, *node.orelse, *node.finalbody])
-        else:
-            yield node
-
-
-def _first(node: ast.stmt) -> int:
-    """The line on which a statement begins, its decorators included."""
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(each.lineno for each in decorators)])
-
-
-def _binds(node: ast.stmt) -> list[str]:
-    """The names that a statement defines; "" for one that does more, or nothing."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Assign | ast.AnnAssign):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        names = [part.id for each in targets for part in ast.walk(each) if isinstance(part, ast.Name)]
-        plain = all(isinstance(each, ast.Name | ast.Tuple) for each in targets)
-        return names if plain else [*names, ""]
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return []
-    return [""]
-
-
-def _places(file: Path, origin: str, what: str) -> Iterator[tuple[Path, str]]:
-    """Where `from origin import what` may lead: a file, and the name in it; "" for all of it."""
-    level = len(origin) - len(origin.lstrip("."))
-    if level:
-        base = file.parents[level - 1]
-    elif origin.partition(".")[0] == "dpcheck":
-        base = PACKAGE.parent
-    else:
-        return
-    inside = base.joinpath(*(part for part in origin.lstrip(".").split(".") if part))
-    if what:
-        yield (inside / what).with_suffix(".py"), ""
-        yield inside / what / "__init__.py", ""
-    yield inside.with_suffix(".py"), what
-    yield inside / "__init__.py", what

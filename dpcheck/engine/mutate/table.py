@@ -6,13 +6,14 @@ import functools
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from dpcheck import foreign
 from dpcheck.engine.mutate.mutation import CORRECT, FAMILIES, FATES, NOTICED, Fate, Trial
 from dpcheck.engine.mutate.resolution import Resolution
+from dpcheck.engine.mutate.states import States
 from dpcheck.errors import InvalidInput, StoreError
 
 NAME = "mutants.jsonl"
@@ -23,22 +24,64 @@ _NO_TEXTS = ("blind", "tried", "seconds")
 Counts = Mapping[tuple[str, str], Mapping[str, int]]
 
 
-@dataclass
-class Table:
-    """One line a target, a bound and a check, sorted; the same results are the same bytes.
+@dataclass(frozen=True)
+class Sample:
+    """Of which mutants the table speaks: so many of a family of a paper, drawn with a seed; without one, all."""
+
+    paper: str
+    family: str
+    drawn: int
+    of: int
+    seed: int | None
+    size: str
+
+    def __str__(self) -> str:
+        if self.seed is None:
+            return f"all {self.of:,} {self.family} mutants, at {self.size} size"
+        return f"{self.drawn:,} of {self.of:,} {self.family} mutants, drawn with seed {self.seed}, at {self.size} size"
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What is known of a check: which claims it reads, as it was then, and about how many CPU seconds it took.
 
     Attributes:
-        trials: target -> its mutants.
+        dear: it was stopped, as no mutant may cost so much; none was tried on it, and it may read more.
+    """
+
+    reads: tuple[str, ...]
+    state: str = ""
+    seconds: float = 0.0
+    dear: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        told = {"state": self.state, "seconds": self.seconds, "dear": self.dear}
+        return {"reads": list(self.reads), **{name: value for name, value in told.items() if value}}
+
+
+@dataclass
+class Table:
+    """One line a sample, a target, a bound and a check, sorted; the same results are the same bytes.
+
+    Attributes:
+        trials: target -> its mutants that were tried.
         resolutions: label -> by how much its bound may be wrong.
-        reads: check -> labels of the claims that it reads; idle: those of them whose change changes nothing.
-        states: label -> digest of the claim that the results of it speak of.
+        watched: check -> what it reads; idle: claims among these whose change changes nothing.
+        states: target -> its digest when it was mutated, or stood among those of which a sample was drawn.
+        samples: (paper, family) -> what was drawn.
     """
 
     trials: dict[tuple[str, str], list[Trial]] = field(default_factory=dict)
     resolutions: dict[str, Resolution] = field(default_factory=dict)
-    reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    watched: dict[str, Watched] = field(default_factory=dict)
     idle: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    states: dict[str, str] = field(default_factory=dict)
+    states: dict[tuple[str, str], str] = field(default_factory=dict)
+    samples: dict[tuple[str, str], Sample] = field(default_factory=dict)
+
+    @property
+    def reads(self) -> dict[str, tuple[str, ...]]:
+        """Check -> labels of claims, of the checks that ran to their end."""
+        return {id: found.reads for id, found in self.watched.items() if not found.dear}
 
     # -- what is asked of it ------------------------------------------------------------------------------------
 
@@ -56,25 +99,34 @@ class Table:
     @functools.cached_property
     def heard(self) -> frozenset[str]:
         """Labels of the claims that some check reads."""
-        return frozenset(label for labels in self.reads.values() for label in labels)
+        return frozenset(label for found in self.watched.values() for label in found.reads)
 
     def all(self) -> Iterator[Trial]:
         for trials in self.trials.values():
             yield from trials
 
-    def standing(self, states: Mapping[str, str]) -> Table:
-        """Without what speaks of claims as they were before an edit.
+    def standing(self, states: States) -> Table:
+        """Without what speaks of targets, or rests on checks, that were edited since."""
+        edited = {id for id, found in self.watched.items() if states.of_check(id) != found.state}
+        shaken = {label for id in edited for label in self.watched[id].reads}
 
-        Args:
-            states: label -> digest of the claim as it is now.
-        """
-        gone = {label for label, state in self.states.items() if states.get(label) != state}
-        return Table(
-            {key: trials for key, trials in self.trials.items() if key[0] != "claim" or key[1] not in gone},
-            {label: found for label, found in self.resolutions.items() if label not in gone},
-            self.reads,
-            self.idle,
-            self.states,
+        def stands(family: str, target: str, by: Iterable[str]) -> bool:
+            now, then = states.of(family, target), self.states.get((family, target))
+            same = now == then or (family == "seeded" and not now)  # bugs are loaded by `dpcheck mutate` alone
+            return same and not edited & set(by) and not (family == "claim" and target in shaken)
+
+        return replace(
+            self,
+            trials={
+                key: trials
+                for key, trials in self.trials.items()
+                if stands(*key, {check for trial in trials for check in (trial.by, *trial.blind)})
+            },
+            resolutions={
+                label: found
+                for label, found in self.resolutions.items()
+                if stands("claim", label, (found.up_by, found.down_by))
+            },
         )
 
     # -- how it is filled and kept --------------------------------------------------------------------------------
@@ -88,10 +140,14 @@ class Table:
 
     def forget(self, claims: Collection[str], checks: Collection[str]) -> None:
         """What speaks of claims and checks that are no more."""
-        self.trials = {key: trials for key, trials in self.trials.items() if key[0] != "claim" or key[1] in claims}
+
+        def known(key: tuple[str, str]) -> bool:
+            return key[0] != "claim" or key[1] in claims
+
+        self.trials = {key: trials for key, trials in self.trials.items() if known(key)}
+        self.states = {key: state for key, state in self.states.items() if known(key)}
         self.resolutions = {label: found for label, found in self.resolutions.items() if label in claims}
-        self.states = {label: state for label, state in self.states.items() if label in claims}
-        self.reads = {id: labels for id, labels in self.reads.items() if id in checks}
+        self.watched = {id: found for id, found in self.watched.items() if id in checks}
         self.idle = {id: labels for id, labels in self.idle.items() if id in checks}
 
     @classmethod
@@ -113,66 +169,71 @@ class Table:
         return table
 
     def _take(self, row: Mapping[str, Any]) -> None:
-        if "mutants" in row:
-            family, target, paper = row["family"], row["target"], row["paper"]
-            head = {"family": family, "target": target, "paper": paper}
-            trials = [
-                Trial.read({**head, "key": f"{family} {target} {m['operator']}: {m['said']}", **m})
-                for m in row["mutants"]
-            ]
-            for trial in trials:
-                _texts(*(v for name, v in trial.plain().items() if name not in _NO_TEXTS), *trial.blind)
-            if family not in FAMILIES or not trials or any(trial.fate not in get_args(Fate) for trial in trials):
-                raise InvalidInput("no mutants, or a family or a fate that there is not")
-            self.trials[family, target] = trials
+        if "sample" in row:
+            found = Sample(**row["sample"])
+            _texts(found.paper, found.family, found.size)
+            _numbers(found.drawn, found.of, 0 if found.seed is None else found.seed)
+            self.samples[found.paper, found.family] = found
         elif "check" in row:
-            self.reads[row["check"]] = _texts(*row["reads"])
+            (state,), (seconds,) = _texts(row.get("state", "")), _numbers(row.get("seconds", 0.0))
+            seen = Watched(_texts(*row["reads"]), state, seconds, row.get("dear") is True)
+            self.watched[row["check"]] = seen
             if row.get("idle"):
                 self.idle[row["check"]] = _texts(*row["idle"])
+        elif "bound" in row:
+            self._take_bound(row)
         else:
-            bound = {**row["bound"]}
-            for name in ("up", "down"):
-                bound[name] = math.inf if bound[name] is None else float(bound[name])
-            found = Resolution(**bound)
-            _texts(found.label, found.relation, found.up_by, found.down_by)
-            if not (found.up >= 1 and found.down >= 1):
-                raise InvalidInput(f"factors of {found.up:g} and {found.down:g}, which are at least 1")
-            self.resolutions[found.label] = found
-        if "state" in row:
-            self.states[row["target"] if "mutants" in row else row["bound"]["label"]] = _texts(row["state"])[0]
+            self._take_target(row)
+
+    def _take_bound(self, row: Mapping[str, Any]) -> None:
+        bound = {**row["bound"]}
+        for name in ("up", "down"):
+            bound[name] = math.inf if bound[name] is None else float(bound[name])
+        found = Resolution(**bound)
+        _texts(found.label, found.relation, found.up_by, found.down_by)
+        if not (found.up >= 1 and found.down >= 1):
+            raise InvalidInput(f"factors of {found.up:g} and {found.down:g}, which are at least 1")
+        self.resolutions[found.label] = found
+        self._stood(("claim", found.label), row)
+
+    def _take_target(self, row: Mapping[str, Any]) -> None:
+        family, target = _texts(row["family"], row["target"])
+        if family not in FAMILIES:
+            raise InvalidInput(f"a family {foreign.shortened(family)}, which there is not")
+        self._stood((family, target), row)
+        if "mutants" not in row:
+            return
+        head = {"family": family, "target": target, "paper": row["paper"]}
+        trials = [
+            Trial.read({**head, "key": f"{family} {target} {m['operator']}: {m['said']}", **m}) for m in row["mutants"]
+        ]
+        for trial in trials:
+            _texts(*(v for name, v in trial.plain().items() if name not in _NO_TEXTS), *trial.blind)
+        if not trials or any(trial.fate not in get_args(Fate) for trial in trials):
+            raise InvalidInput("no mutants, or a fate that there is not")
+        self.trials[family, target] = trials
+
+    def _stood(self, target: tuple[str, str], row: Mapping[str, Any]) -> None:
+        (state,) = _texts(row.get("state", ""))
+        self.states |= {target: state} if state else {}
 
     def text(self) -> str:
-        rows: list[dict[str, Any]] = []
-        for family, target in sorted(self.trials):
-            trials = self.trials[family, target]
-            mutants = [
-                {name: v for name in OF_TRIAL if (v := trial.plain()[name]) and _told(name, trial)} for trial in trials
-            ]
-            mutants.sort(key=lambda m: (m["operator"], m["said"]))
-            rows.append(
-                {
-                    "family": family,
-                    "target": target,
-                    "paper": trials[0].paper,
-                    **self._state(family, target),
-                    "mutants": mutants,
-                }
-            )
-        rows += [
-            {"bound": found.plain(), **self._state("claim", label)} for label, found in sorted(self.resolutions.items())
-        ]
-        for check, reads in sorted(self.reads.items()):
-            rows.append(
-                {
-                    "check": check,
-                    "reads": list(reads),
-                    **({"idle": list(self.idle[check])} if check in self.idle else {}),
-                }
-            )
+        rows: list[dict[str, Any]] = [{"sample": vars(found)} for _, found in sorted(self.samples.items())]
+        for key in sorted(self.states.keys() | self.trials.keys()):
+            row = {"family": key[0], "target": key[1], "state": self.states.get(key, "")}
+            rows.append({**row, **_tried(self.trials[key])} if key in self.trials else row)
+        for label, found in sorted(self.resolutions.items()):
+            rows.append({"bound": found.plain(), "state": self.states.get(("claim", label), "")})
+        for check, seen in sorted(self.watched.items()):
+            idle = {"idle": list(self.idle[check])} if check in self.idle else {}
+            rows.append({"check": check, **seen.plain(), **idle})
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
-    def _state(self, family: str, label: str) -> dict[str, str]:
-        return {"state": self.states[label]} if family == "claim" and label in self.states else {}
+
+def _tried(trials: Sequence[Trial]) -> dict[str, Any]:
+    """The paper of a target, and what became of its mutants."""
+    mutants = [{name: v for name in OF_TRIAL if (v := trial.plain()[name]) and _told(name, trial)} for trial in trials]
+    return {"paper": trials[0].paper, "mutants": sorted(mutants, key=lambda m: (m["operator"], m["said"]))}
 
 
 def _texts(*values: Any) -> tuple[str, ...]:
@@ -180,6 +241,14 @@ def _texts(*values: Any) -> tuple[str, ...]:
     for value in values:
         if not isinstance(value, str):
             raise InvalidInput(f"{foreign.shortened(value)} where a text should be")
+    return values
+
+
+def _numbers(*values: Any) -> tuple[float, ...]:
+    """The values, which are numbers from 0. Raises `InvalidInput` where one is none."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise InvalidInput(f"{foreign.shortened(value)} where a number from 0 should be")
     return values
 
 
@@ -239,3 +308,26 @@ def unlikely(counts: Mapping[str, int], rate: float) -> str:
     seen = sum(counts.get(fate, 0) for fate in NOTICED)
     tail = math.fsum(math.comb(judged, k) * rate**k * (1 - rate) ** (judged - k) for k in range(seen + 1))
     return f"{seen} of {judged} are noticed, at a rate of {rate:.2f}" if judged and tail < RARE else ""
+
+
+Rates = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""paper -> family -> {"noticed": the share, "tried": …, "of": …, "seed": …}: what it is a share of."""
+
+
+def rates(found: Table) -> Rates:
+    """The rates of a table that may not fall, each beside the sample that it was measured on."""
+    known: dict[str, dict[str, Any]] = {}
+    for (paper, family), row in sorted(counted(found.all()).items()):
+        drawn, tried = found.samples.get((paper, family)), sum(row.values())
+        of = {} if drawn is None else {"of": drawn.of, "seed": drawn.seed, "size": drawn.size}
+        known.setdefault(paper, {})[family] = {"noticed": round(share(row), 3), "tried": tried, **of}
+    return known
+
+
+def below(trials: Iterable[Trial], known: Rates) -> list[str]:
+    """Where less is noticed than is likely under known rates."""
+    found = [
+        (paper, family, unlikely(row, known.get(paper, {}).get(family, {}).get("noticed", 0.0)))
+        for (paper, family), row in counted(trials).items()
+    ]
+    return [f"{paper} {family}: {said}" for paper, family, said in found if said]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -38,6 +39,8 @@ class Trace:
         seconds: CPU time, observed.
         reads: labels of the claims of which it asked for a bound or the assumptions.
         lines: file -> lines of it that ran, of an algorithm; else the first lines of the functions that were called.
+        watched: whether lines were looked at, which takes longer; mutants of claims need none.
+        dear: it was stopped, for it takes longer than all checks of a mutant may: `reads` is what it had read by then.
     """
 
     check: str
@@ -47,6 +50,8 @@ class Trace:
     seconds: float
     reads: tuple[str, ...]
     lines: Mapping[str, tuple[int, ...]]
+    watched: bool = True
+    dear: bool = False
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -62,6 +67,8 @@ class Trace:
 
 def verdict_of(catalogue: Catalogue, check: Check, size: Size, seed: int) -> Verdict:
     """The check's verdict from all its cells, computed here and now; raises what the check, or a rule, raises."""
+    if hindered := judge.hindered(check, size):
+        return judge.skipped(hindered)
     with catalogues.in_force(catalogue):
         measured = [(cell, decode(encode(check.measure(cell, size, seed)))) for cell in check.cells(size)]
         return judge.conclude(check, measured, catalogue.claims.get(check.label))
@@ -72,20 +79,33 @@ def said(verdict: Verdict) -> str:
     return hashlib.sha256(encode(verdict).encode()).hexdigest()
 
 
-def traced(catalogue: Catalogue, check: Check, size: Size, seed: int, folders: tuple[str, ...] = ()) -> Trace:
+class Stopped(BaseException):
+    """The process has no CPU time left: no check may take it for an error of its own."""
+
+
+def traced(
+    catalogue: Catalogue, check: Check, size: Size, seed: int, folders: tuple[str, ...] = (), *, watched: bool = True
+) -> Trace:
     """Runs a check and watches it. To be called in a process in which nothing ran before: caches hide reads."""
     reads: set[str] = set()
     lines: dict[str, set[int]] = {}
-    begun = time.process_time()
-    with _reading(reads), _running(lines, (ALGORITHMS, *folders)):
+    begun, dear = time.process_time(), False
+    with _reading(reads), _running(lines, (ALGORITHMS, *folders)) if watched else contextlib.nullcontext():
         try:
+            signal.signal(signal.SIGXCPU, _stop)
             verdict = verdict_of(catalogue, check, size, seed)
             outcome, text, expected = str(verdict.outcome.value), said(verdict), verdict.outcome in check.expect
         except Exception as error:
             outcome, text, expected = "", f"{type(error).__name__}: {error}", False
+        except Stopped:
+            outcome, text, expected, dear = "", "", False, True
     seconds = time.process_time() - begun
     ran = {name: tuple(sorted(numbers)) for name, numbers in lines.items()}
-    return Trace(check.id, outcome, text, expected, seconds, tuple(sorted(reads)), ran)
+    return Trace(check.id, outcome, text, expected, seconds, tuple(sorted(reads)), ran, watched, dear)
+
+
+def _stop(signum: int, frame: FrameType | None) -> None:
+    raise Stopped
 
 
 @contextlib.contextmanager

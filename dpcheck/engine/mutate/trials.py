@@ -7,11 +7,12 @@ import functools
 import hashlib
 import itertools
 import json
+import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import Any, TypeVar
 
 from dpcheck.carried import PACKAGE
@@ -22,6 +23,7 @@ from dpcheck.engine.judge import RuleBroken
 from dpcheck.engine.mutate.forks import Ended, forked
 from dpcheck.engine.mutate.mutation import NOTICED, Fate, Mutation, Notice, Trial
 from dpcheck.engine.mutate.slices import Slices
+from dpcheck.engine.mutate.states import States
 from dpcheck.engine.mutate.traces import Trace, said, traced, verdict_of
 from dpcheck.errors import DpcheckError
 from dpcheck.verdicts import Outcome
@@ -43,6 +45,8 @@ TRACING = (
     "mutate/traces.py", "../claims.py", "../harness/budget.py",
 )  # fmt: skip
 """The modules on which every trace depends, besides those that a check names."""
+TRYING = ("bugs.py", "claims.py", "code.py", "forks.py", "mutation.py", "nulls.py", "trials.py")
+"""And those that say what a mutant is, and what became of it."""
 
 
 class Kept:
@@ -94,43 +98,63 @@ class Trials:
         limit: float = LIMIT,
     ) -> None:
         self.catalogue, self.size, self.seed, self.workers, self.limit = catalogue, size, seed, workers, limit
+        self._all = tuple(checks)
         self.checks = {check.id: check for check in checks}
         self._folders = tuple(str(folder) + os.sep for folder in folders)
         self._kept = Kept(kept)
         self._slices = Slices(catalogue)
+        self.states = States(catalogue, self._slices)
         self._code = memo.digest([ENGINE / name for name in TRACING])
-        self._trying = memo.digest(sorted((ENGINE / "mutate").glob("*.py")))
+        self._trying = memo.digest([ENGINE / "mutate" / name for name in TRYING])
         self.traces: dict[str, Trace] = {}
+        self.watched = True
 
     # -- what the checks read ---------------------------------------------------------------------------------
 
     def narrow(self, mutations: Iterable[Mutation]) -> None:
-        """Leaves the checks that may notice one of these, by all that they name."""
-        self.checks = {check.id: check for check in self._slices.concerned(self.checks.values(), mutations)}
+        """Leaves the checks that may notice one of these, by all that they name, and watches lines if one needs it."""
+        mutations = list(mutations)
+        self.checks = {check.id: check for check in self._slices.concerned(self._all, mutations)}
+        self.watched = any(mutation.lines for mutation in mutations)
 
-    def trace(self, told: Callable[[str], None] = lambda check: None, *, until: float | None = None) -> None:
+    def trace(
+        self,
+        told: Callable[[str], None] = lambda check: None,
+        *,
+        until: float | None = None,
+        costs: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
         """Runs every check once, undisturbed, or remembers what it did.
 
-        None is begun after `until`, in monotonic time; without all traces no mutant is tried.
+        A check that takes longer than all checks of a mutant may is stopped, and no mutant is tried on it.
+
+        Args:
+            until: none is begun after that, in monotonic time.
+            costs: seconds that checks took earlier; the cheapest come first, those of which nothing is known last.
         """
         missing = []
-        for id in self.checks:
+        for id in sorted(self.checks, key=lambda id: (costs.get(id, math.inf), self.checks[id].kind == "rate")):
             known = self._kept.get("trace", id, self.size, str(self.seed))
             trace = None if known is None else Trace.read(known["trace"])
-            if trace is not None and known["state"] == self._state(trace):
+            if trace is not None and known["state"] == self._state(trace) and self._serves(trace):
                 self.traces[id] = trace
             else:
                 missing.append(id)
-        jobs = _before(until, ((functools.partial(self._trace, id), 3600.0) for id in missing))
+        jobs = _before(until, ((functools.partial(self._trace, id), self.limit) for id in missing))
         for ended in forked(jobs, self.workers):
             id = missing[ended.number]
             told(id)
-            if ended.value is None:
+            if ended.value is None and ended.failure != "timeout":
                 self.traces[id] = Trace(id, "", ended.failure, False, 0.0, (), {})
-            else:
-                self.traces[id] = trace = Trace.read(ended.value)
-                value = {"trace": ended.value, "state": self._state(trace)}
-                self._kept.keep(value, "trace", id, self.size, str(self.seed))
+                continue
+            stopped = Trace(id, "", "", False, self.limit, (), {}, self.watched, dear=True)
+            self.traces[id] = trace = stopped if ended.value is None else Trace.read(ended.value)
+            value = {"trace": trace.plain(), "state": self._state(trace)}
+            self._kept.keep(value, "trace", id, self.size, str(self.seed))
+
+    def _serves(self, trace: Trace) -> bool:
+        """Whether it says what is asked now: of lines as well, and of a check that may take longer than it might."""
+        return (trace.watched or not self.watched) and not (trace.dear and trace.seconds < self.limit)
 
     def _state(self, trace: Trace) -> str:
         """On what a trace, and all that follows from it, depends; with another one it is that of another check."""
@@ -141,7 +165,8 @@ class Trials:
         return _hashed(parts)
 
     def _trace(self, id: str) -> Any:
-        return traced(self.catalogue, self.checks[id], self.size, self.seed, self._folders).plain()
+        check = self.checks[id]
+        return traced(self.catalogue, check, self.size, self.seed, self._folders, watched=self.watched).plain()
 
     def concerned(self, mutation: Mutation) -> list[Check]:
         """The checks that read what is changed, and end as expected without it: strongest first, then cheapest."""
@@ -163,21 +188,22 @@ class Trials:
         return [self.checks[trace.check] for trace in found if trace.check in chosen]
 
     def again(
-        self, mutations: Sequence[Mutation], earlier: Iterable[Trial], *, until: float | None = None
+        self, mutations: Sequence[Mutation], earlier: Mapping[str, Trial], *, until: float | None = None
     ) -> Iterator[Trial]:
-        """What was noticed earlier is tried on the check that noticed it; the others are as they were.
+        """Each on the one check that noticed it earlier, by key; the trials of those that it notices again.
 
-        What was not tried earlier, or is not noticed by that check any more, is not among the trials.
+        Only these checks are traced, for one that fails anyway notices everything.
         """
-        before = {trial.key: trial for trial in earlier}
-        waiting: list[tuple[Mutation, list[Check]]] = []
-        for mutation in mutations:
-            trial = before.get(mutation.key)
-            if trial is not None and trial.fate in NOTICED and trial.by in self.checks:
-                waiting.append((mutation, [self.checks[trial.by]]))
-            elif trial is not None and trial.fate not in NOTICED:
-                yield trial
-        jobs = ((functools.partial(self._try, m, checks), self.limit + SPARE) for m, checks in waiting)
+        by = {m.key: earlier[m.key].by for m in mutations if m.key in earlier and earlier[m.key].fate in NOTICED}
+        self.checks = {check.id: check for check in self._all if check.id in set(by.values())}
+        self.watched = False
+        self.trace(until=until)
+        waiting = [
+            (mutation, [self.checks[by[mutation.key]]])
+            for mutation in mutations
+            if (trace := self.traces.get(by.get(mutation.key, ""))) is not None and trace.expected
+        ]
+        jobs = ((functools.partial(self._try, m, checks), self._patience(checks)) for m, checks in waiting)
         for ended in forked(_before(until, jobs), self.workers):
             trial = _trial(*waiting[ended.number], ended)
             if trial.fate in NOTICED:
@@ -188,20 +214,24 @@ class Trials:
     def run(self, mutations: Sequence[Mutation], *, until: float | None = None) -> Iterator[Trial]:
         """What becomes of each, as they end; what is known and still stands is not tried again.
 
-        None is begun after `until`, in monotonic time: the others are not among the trials.
+        None is begun after `until`, in monotonic time: the others are not among the trials, nor are those that a check
+        might have noticed which was not traced.
         """
-        if len(self.traces) < len(self.checks):
-            return
+        untraced = [check for id, check in self.checks.items() if id not in self.traces]
+
+        def told(mutation: Mutation, trial: Trial) -> bool:
+            return trial.fate in NOTICED or not self._slices.concerned(untraced, [mutation])
+
         waiting: list[tuple[Mutation, list[Check]]] = []
         for mutation in mutations:
             checks = self.concerned(mutation)
             known = self._kept.get(*self._key(mutation, checks))
             if mutation.argued:
                 yield Trial.of(mutation, "argued", reason=mutation.argued)
-            elif known is not None:
-                yield Trial.read(known)
-            elif not checks:
-                yield Trial.of(mutation, "unread")
+            elif known is not None or not checks:
+                trial = Trial.of(mutation, "unread") if known is None else Trial.read(known)
+                if told(mutation, trial):
+                    yield trial
             else:
                 waiting.append((mutation, checks))
         jobs = ((functools.partial(self._try, m, checks), self._patience(checks)) for m, checks in waiting)
@@ -209,7 +239,8 @@ class Trials:
             mutation, checks = waiting[ended.number]
             trial = _trial(mutation, checks, ended)
             self._kept.keep(trial.plain(), *self._key(mutation, checks))
-            yield trial
+            if told(mutation, trial):
+                yield trial
 
     def unmoved(self, mutations: Sequence[Mutation]) -> Iterator[tuple[Mutation, list[str]]]:
         """Of each, the checks that read what it changes, and say the same, to the last digit."""

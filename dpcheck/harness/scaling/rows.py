@@ -29,7 +29,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.accounting import account
-from dpcheck.checks import BySize, Check, Context, check
+from dpcheck.checks import SIZES, BySize, Check, Context, Size, by_size, check
 from dpcheck.claims import evaluate
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.budget import CERTIFIED
@@ -352,10 +352,13 @@ def scaling(
     whole: Callable[..., Sequence[float]] | None = None,
     also: Sequence[str] = (),
     against: Against = "order",
+    since: Size = "smoke",
 ) -> Callable[[Make], Check]:
     """Makes a function of a size and a member the rate check of a statement; see the page of this module.
 
     Args:
+        since: the smallest size of a run that measures the row; smaller ones skip it. "standard" where it takes more
+            than five seconds.
         series: further axes, each combination of which is a row of its own.
         against: what R is divided by; "explicit" where the order hides logarithms that the bound with constants has.
         also: as for `check`.
@@ -368,7 +371,9 @@ def scaling(
         def measured(context: Context, **cell: Any) -> dict[str, Any]:
             return row.measure(context, cell)
 
-        grid = {**(series or {}), variable: sizes}
+        skipped = SIZES[: SIZES.index(since)]
+        each = sizes if isinstance(sizes, BySize) else by_size(sizes, sizes)
+        grid = {**(series or {}), variable: replace(each, **dict.fromkeys(skipped, ())) if skipped else sizes}
         # A rate that is not decided is no surprise: the table says so.
         return check(
             label, "rate", grid=grid, conclude=row, expect=("consistent", "undecided"), also=also,
