@@ -93,6 +93,7 @@ bench-commands: $(VENV)/.dev
 
 bench-auditor: $(VENV)/.dev
 	$(BIN)/python benchmarks/bench_auditor.py
+	$(BIN)/python benchmarks/bench_held_out.py
 
 dev: $(VENV)/.dev
 

@@ -40,8 +40,8 @@ def test_wheel_carries_the_content(wheel):
 
 def test_wheel_carries_the_seeded_bugs_that_the_auditor_is_checked_with(wheel):
     names = set(wheel.namelist())
-    for file in (ROOT / "tests/mutants/catalogue").glob("*.py"):
-        assert f"dpcheck/_content/mutants/catalogue/{file.name}" in names
+    for file in (ROOT / "tests/mutants").glob("*/*.py"):
+        assert f"dpcheck/_content/mutants/{file.parent.name}/{file.name}" in names
 
 
 @pytest.fixture(scope="module")

@@ -309,6 +309,14 @@ def _score(name: str) -> Any:
     show_default=True,
     help="Runs of each, with the seeds from --seed on.",
 )
+@click.option("--held-out", is_flag=True, help="Those written after the auditor was fixed, in place of the others.")
+@click.option(
+    "--export",
+    "exported",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Run nothing: write all whose laws are known, held out or not, as a package of plain NumPy with its table.",
+)
 @root_option
 @also_option
 @json_option
@@ -318,6 +326,8 @@ def mutants_command(
     seed: int,
     workers: int,
     repeat: int,
+    held_out: bool,
+    exported: Path | None,
     root: str | None,
     also: tuple[str, ...],
     as_json: bool,
@@ -326,6 +336,9 @@ def mutants_command(
 
     A NAME is that of a mechanism, or a pattern for names. Bugs seeded in the algorithms of papers are found by their
     registered checks: `dpcheck mutate PAPER --family seeded`.
+
+    Mechanisms that are held out, whose names begin with "held-", are a test set: whoever changes the auditor by what
+    is found on them needs others. They run when they are named, or by --held-out.
 
     Of --repeat runs a bug must be found in 95 %, and a look-alike flagged in none.
     """
@@ -343,10 +356,19 @@ def mutants_command(
                 raise InvalidInput(f"checks find the seeded bugs of {name}: `dpcheck mutate {name} --family seeded`")
             raise InvalidInput(f"no mutant {name!r}; there are {', '.join(catalogue.mutants) or 'none'}")
     guests = [m for m in known if m.about.partition("/")[0] in catalogue.guests]
-    chosen = [m for m in known if any(named(m, name) for name in names) or (not names and m not in guests)]
+    held = mutation.held_out(catalogue)
+    unasked = {m.name for m in guests} | {m.name for m in known if not exported and (m.name in held) != held_out}
+    chosen = [m for m in known if any(named(m, name) for name in names) or (not names and m.name not in unasked)]
     if not chosen:
         complain(f"no mutant in {', '.join(map(str, catalogue.layout.mutants)) or catalogue.root}")
         finish(catalogue, Exit.NOTHING)
+    if exported:
+        from dpcheck import exporting
+
+        written = exporting.export(chosen, held, exported)
+        left = len(chosen) - written
+        click.echo(f"{count(written, 'mechanism')} in {exported}; {left} have no known pair of laws and stay here")
+        finish(catalogue, Exit.EXPECTED)
     trials = {}
     for trial in mutation.run(catalogue, chosen, size=size, seed=seed, workers=workers, repeat=repeat):
         trials[trial.mutant] = trial

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dpcheck.checks import Context, Size
 from dpcheck.engine import catalogue as catalogues
+from dpcheck.engine import collect
 from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.layout import Layout
 from dpcheck.errors import DpcheckError
@@ -66,6 +67,12 @@ def run(
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         pool = joblib.Parallel(n_jobs=min(workers, len(jobs)), batch_size=1, return_as="generator_unordered")
         yield from pool(joblib.delayed(try_named)(*job) for job in jobs)
+
+
+def held_out(catalogue: Catalogue) -> set[str]:
+    """Names of the mechanisms that were written after the auditor was fixed, and serve as its test set."""
+    files = collect.held_out(catalogue.layout.mutants)
+    return {mutant.name for file in files for mutant in collect.content_of(file, (Mutant,))}
 
 
 def try_named(found: Layout, paths: tuple[Path, ...], name: str, size: Size, seed: int, repeat: int) -> Trial:

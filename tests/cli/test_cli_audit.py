@@ -338,6 +338,25 @@ def test_mutants(root: Path, cli: Cli, half: object, alike: object, code: int, s
         assert "no mutant 'half'; there are half-sensitivity, alike" in cli("mutants", "half", code=2).stderr
 
 
+def test_mutants_that_are_held_out(root: Path, cli: Cli, tmp_path: Path) -> None:
+    folder = root / "tests" / "mutants"
+    for name, half in (("catalogue", "half"), ("held_out", "held-half")):
+        (folder / name).mkdir(parents=True)
+        text = MUTANTS.partition("alike =")[0].replace("{half}", "True").replace("half-sensitivity", half)
+        (folder / name / "seeded.py").write_text(text)
+
+    def run(*options: str) -> list[str]:
+        return [row["name"] for row in json.loads(cli("mutants", "--json", *options).stdout)]
+
+    assert run() == ["half"]
+    assert run("--held-out") == ["held-half"]
+    assert run("held-*") == ["held-half"]
+    told = cli("mutants", "--export", str(tmp_path / "plain")).stdout
+    assert "0 mechanisms in" in told
+    assert "2 have no known pair of laws" in told
+    assert "is there already" in cli("mutants", "--export", str(tmp_path / "plain"), code=2).stderr
+
+
 def test_no_mutants(root: Path, cli: Cli) -> None:
     assert "no mutant in" in cli("mutants", code=5).stderr
 
