@@ -12,7 +12,7 @@ from checkout import collected
 
 from dpcheck.asymptotics import Regime, verify
 from dpcheck.claims import Claim, Paper
-from dpcheck.errors import InvalidInput
+from dpcheck.errors import CollectionError, InvalidInput
 from dpcheck.symbols import D, L, d, epsilon, index, lambda_, last, n, sequences
 
 PAPER = Paper(key="toy", title="A toy", authors="", reference="")
@@ -52,6 +52,34 @@ def test_a_name_that_is_no_symbol_is_told_with_those_that_are():
     with pytest.raises(InvalidInput, match="has no symbol eps, foo"):
         bound.evaluate(n=4, L=1, D=1, eps=1, foo=1)
     assert bound.evaluate(n=4, L=1, D=1, epsilon=1) == bound.at({"n": 4, "L": 1, "D": 1, "foo": 1}) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "fields", "says"),
+    [
+        ("other/thm-1", {}, "other/thm-1 is not a statement of the paper 'toy'"),
+        ("toy/thm-1", {"kind": "guess"}, "toy/thm-1: unknown kind 'guess'; choose one of "),
+        ("toy/thm-1", {"measures": "luck"}, "toy/thm-1: measures 'luck' is not one of "),
+        ("toy/thm-1", {"relation": "<="}, "toy/thm-1: the relation '<=' needs `order` or `explicit`"),
+    ],
+)
+def test_a_claim_that_is_stated_wrongly_is_named(label, fields, says):
+    with pytest.raises(CollectionError, match=says):
+        PAPER.claim(label, "Theorem 1", "…", **{"kind": "theorem", **fields})
+
+
+def test_a_reading_keeps_the_label_of_its_statement():
+    assert FREE.as_read("toy/thm-1@corrected", "Theorem 1", "…").order == FREE.order
+    with pytest.raises(CollectionError, match="toy/thm-2@corrected is no reading of toy/thm-1"):
+        FREE.as_read("toy/thm-2@corrected", "Theorem 2", "…")
+
+
+def test_a_statement_in_words_has_nothing_to_evaluate():
+    words = PAPER.claim("toy/lem-2", "Lemma 2", "…", kind="lemma")
+    with pytest.raises(InvalidInput, match="no symbolic bound to evaluate; see `dpcheck show toy/lem-2`"):
+        words.at({"n": 4})
+    with pytest.raises(InvalidInput, match="toy/lem-2 has no symbolic bound, so no exponent"):
+        words.local_exponent("n", {"n": 4})
 
 
 def test_comparison_of_claims():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -393,11 +393,25 @@ def test_nothing_released_and_nothing_certified() -> None:
     blind = account(plan(release("blind", Laplace(1.0), 0, 5, sensitivity=0.0)))
     assert blind.guarantee is None
     assert blind.within(PureDP(1e-9))
+    sampling = Sampling("poisson", 2)
+    for hidden in (sampling, replace(sampling, kind="shuffled")):
+        assert account(plan(release("blind", Laplace(1.0), 0, 5, 0.0, sampling=hidden))).guarantee is None
     hopeless = account(plan(release("bare", Gaussian(1.0), 0, 5, sensitivity=math.inf)))
     assert hopeless.epsilon(0.1) == math.inf
     assert hopeless.delta(5.0) == 1.0
     with pytest.raises(InvalidInput, match="look at bare"):
         _ = hopeless.guarantee
+    with pytest.raises(InvalidInput, match="epsilon must be >= 0, got -1.0"):
+        hopeless.delta(-1.0)
+    with pytest.raises(InvalidInput, match="cannot decide a claim of type str"):
+        hopeless.within(cast(Guarantee, "1-DP"))
+
+
+def test_what_may_fail_is_certified_at_the_claimed_delta() -> None:
+    claimed = ApproxDP(1.0, 1e-5)
+    found = account(plan(release("mean", Laplace(3.0), 0, 9, failure=1e-7), claimed=claimed)).guarantee
+    assert isinstance(found, ApproxDP)
+    assert (found.epsilon, found.delta) == (pytest.approx(1 / 3, rel=1e-3), 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -431,6 +445,7 @@ def test_smallest_noise_finds_the_edge() -> None:
 
     assert smallest_noise(schedule, PureDP(0.5)) == pytest.approx(3.0, rel=1e-6)
     assert account(schedule(smallest_noise(schedule, ApproxDP(0.5, 1e-5)))).within(ApproxDP(0.5, 1e-5))
+    assert smallest_noise(schedule, PureDP(0.5), low=7.0) == 7.0  # more than enough: nothing is sought below
     with pytest.raises(InvalidInput, match="not certified even"):
         smallest_noise(lambda x: plan(release("a", Gaussian(x), 0, 5)), PureDP(1.0))
 

@@ -236,3 +236,9 @@ def test_many_little_sampled_gaussians_cost_their_rate() -> None:
     assert least <= little_sampled_gaussian(shift, size, rows, count, delta) <= 1.05 * least
     assert little_sampled_gaussian(1.0, size, rows, count, delta) == math.inf
     assert little_sampled_gaussian(shift, size, rows, count, 0.0) == math.inf
+    assert little_sampled_gaussian(0.03, 1000, 100, 1, 1e-6) == math.inf  # ten draws of a record are not few
+
+
+def test_an_epsilon_whose_exponential_overflows_is_amplified_in_logarithms() -> None:
+    assert amplified_from(600.0, 0.5) == pytest.approx(600.0 + math.log(2))
+    assert amplified_from(subsampled_epsilon(600.0, 0.5), 0.5) == pytest.approx(600.0)

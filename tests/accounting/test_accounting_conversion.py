@@ -180,3 +180,23 @@ def test_calibration_refuses_nonsense() -> None:
         gaussian_sigma(math.inf, 1.0, 1e-5)
     with pytest.raises(InvalidInput, match="epsilon 0"):
         laplace_scale(1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: renyi_to_epsilon(2.0, 0.1, 1.5), r"delta must lie in \[0, 1\), got 1.5; 0 is pure DP"),
+        (lambda: zcdp_for(-1.0, 1e-6), "epsilon must be >= 0, got -1.0"),
+        (lambda: zcdp_to_epsilon(math.nan, 1e-6), "rho must be >= 0, got nan"),
+    ],
+)
+def test_conversions_refuse_what_is_no_budget(call, says) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        call()
+
+
+def test_what_no_conversion_gives() -> None:
+    assert renyi_to_epsilon(2.0, 0.1, 0.0) == math.inf
+    assert zcdp_for(1.0, 0.0) == zcdp_for(0.0, 1e-6) == 0.0
+    assert pure_renyi(2.0, math.inf) == math.inf
+    assert Composition([(0.5, 3)], mu=0.7).delta(math.inf) == 0.0

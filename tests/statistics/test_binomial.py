@@ -14,6 +14,7 @@ from dpcheck.statistics.binomial import (
     epsilon_lower_guesses,
     epsilon_lower_two_samples,
     guess_p_value,
+    largest_rejected,
     two_sample_p_value,
 )
 
@@ -126,3 +127,23 @@ def test_no_evidence_gives_zero():
     assert epsilon_lower_guesses(10, 30, 100, 1e-5) == 0.0
     with pytest.raises(InvalidInput, match="right \\+ wrong"):
         epsilon_lower_guesses(80, 30, 100)
+
+
+@pytest.mark.parametrize("hits", [(5, 3, 1, 9), (1, 9, -1, 9), (0, 0, 1, 9)])
+def test_two_samples_refuse_impossible_counts(hits):
+    with pytest.raises(InvalidInput, match="0 <= hits <= runs and runs >= 1, got"):
+        two_sample_p_value(*hits, 1.0, 0.0)
+
+
+def test_pure_dp_is_the_delta_zero():
+    with pytest.raises(InvalidInput, match=r"delta must lie in \[0, 1\), got 1.0; 0 is pure DP"):
+        epsilon_lower_guesses(8, 3, 100, 1.0)
+
+
+def test_a_bound_beyond_all_use_is_not_sought_further():
+    assert 700 < largest_rejected(lambda epsilon: 1.0) < 3000
+
+
+def test_a_score_that_jumps_is_bounded_below_the_jump():
+    # Straight lines say nothing of it: the turns run out, and the answer is still a rejected epsilon.
+    assert 299 < largest_rejected(lambda epsilon: 1.0 if epsilon <= 300 else -1e9) <= 300

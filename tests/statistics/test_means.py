@@ -72,3 +72,17 @@ def test_supporting_bounds_are_above_the_sample_mean_and_cover_light_tails():
     # Nominally 5 %, here at most 3.7 %; more than 10 of 60 has probability below 1e-3.
     assert missed <= 10
     assert block_means_upper(np.arange(10.0)) == 8.5
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: block_means_upper([1.0, 2.0], 3), "blocks must lie between 1 and the 2 values, got 3"),
+        (lambda: catoni_upper([1.0, 2.0], 1.0, 0.05, 3.0), r"order must lie in \(1, 2\], got 3.0"),
+        (lambda: catoni_upper([1.0, 2.0], math.inf, 0.05), "moment must be a finite number > 0, got inf"),
+        (lambda: block_means_upper([[1.0, 2.0]]), r"at least 2 entries, got shape \(1, 2\)"),
+    ],
+)
+def test_what_bounds_no_mean_is_refused(call, says):
+    with pytest.raises(InvalidInput, match=says):
+        call()

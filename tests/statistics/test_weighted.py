@@ -139,6 +139,9 @@ def test_weights_gain_over_one_event():
 def test_refuses_what_cannot_be():
     with pytest.raises(InvalidInput, match="more guesses"):
         weighted_p_value([50], [60], 100, 1.0)
+    for right, wrong in (([5, 3], [1]), ([-1], [2])):
+        with pytest.raises(InvalidInput, match="counts of equal length"):
+            weighted_p_value(right, wrong, 100, 1.0)
 
 
 def worst_allocation(right, wrong, epsilon, leaks):
