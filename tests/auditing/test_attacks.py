@@ -1,5 +1,6 @@
 """Attacks find what they are for, and leave sound implementations alone."""
 
+import itertools
 import math
 
 import numpy as np
@@ -225,3 +226,20 @@ def test_all_together_on_categories_and_tuples():
     assert bits.found
     with pytest.raises(dp.InvalidInput, match="unknown attack 'bits'"):
         attacks.attack(both, ZERO, ONE, PURE, only=["bits"])
+
+
+def test_attacks_say_why_they_were_not_run():
+    wide = np.zeros(6), np.r_[np.zeros(4), 1.0, 1.0]
+    assert "differs in 2 records, not in one" in attacks.summation_order_of(laplace, *wide, 1.0).skipped
+    words = lambda d, r, t: np.full(t, "yes")  # noqa: E731
+    assert attacks.summation_order_of(words, np.zeros(6), np.eye(6)[0], 1.0).skipped
+    assert "only 1 were made" in attacks.timing(lambda d, r: r.normal(), None, calls=300, seconds=0.0).skipped
+    assert "equally far from their median" in attacks.timing(lambda d, r: 1.0, None, calls=60).skipped
+    integers = attacks.attack(laplace, np.zeros(3, dtype=int), np.array([0, 0, 1]), PURE)
+    assert "no floating-point array" in {f.attack: f for f in integers}["special records"].skipped
+
+
+def test_noise_seen_twice_needs_one_width():
+    widths = itertools.count(1)
+    found = attacks.replayed_noise(lambda d, r, t: r.normal(size=(t, next(widths))), ZERO)
+    assert found.skipped == "outputs have another width from call to call"

@@ -353,3 +353,52 @@ def test_failures_hide_what_lies_between():
 
     for function in (testing.assert_private, dp.audit):
         assert "__tracebackhide__" in function.__code__.co_varnames
+
+
+@pytest.mark.parametrize(
+    ("pair", "adjacency", "says"),
+    [
+        ((math.nan, 1.0), None, "data is nan; it must be finite"),
+        ((np.zeros(0), np.ones(1)), None, r"data is empty \(shape \(0,\)\)"),
+        ((np.zeros(2), np.array([0.0, math.inf])), None, "neighbour holds inf; its values must be finite"),
+        (({"a": 0}, {"a": 1}), "neighbours", "unknown adjacency 'neighbours'; choose one of replace-one"),
+    ],
+)
+def test_a_pair_that_is_none_is_named(pair, adjacency, says):
+    with pytest.raises(InvalidInput, match=says):
+        dp.audit(lambda d, r, t: r.laplace(size=t), *pair, dp.PureDP(1.0), trials=500, adjacency=adjacency)
+
+
+def test_lists_of_several_lengths_are_objects():
+    pair = [[0.0], [0.0, 1.0]], [[0.0], [1.0, 1.0]]
+    result = dp.audit(
+        lambda d, r, t: sum(map(sum, d)) + r.laplace(size=t), *pair, dp.PureDP(0.2), trials=4000, adjacency="replace-one"
+    )
+    assert result.outcome is dp.Outcome.REFUTED
+    assert result.pair == "list objects (adjacency not checked)"
+
+
+def plane(data, rng, trials):
+    return data.sum() + rng.laplace(size=(trials, 2))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "score", "error", "says"),
+    [
+        (plane, scores.Identity(), InvalidInput, "scores.Identity needs scalar outputs, got 2 columns"),
+        (plane, scores.Projection([1.0, 0.0, 0.0]), InvalidInput, "the direction has 3 entries, the outputs have 2 col"),
+        (laplace, lambda y: np.zeros((len(y), 2)), InvalidInput, "must return shape .*, got "),
+        (laplace, lambda y: np.where(y > 0, np.nan, y), MechanismError, "is NaN in trial "),
+    ],
+)
+def test_scores_that_do_not_fit_their_outputs(mechanism, score, error, says):
+    with pytest.raises(error, match=says):
+        dp.audit(mechanism, ZERO, ONE, dp.PureDP(1.0), trials=500, score=score)
+
+
+def test_outputs_of_another_width_on_the_neighbour():
+    def leaky(data, rng, trials):
+        return rng.laplace(size=(trials, 2 + int(data.sum())))
+
+    with pytest.raises(dp.DpcheckError, match="width|columns|numbers on data"):
+        dp.audit(leaky, ZERO, ONE, dp.PureDP(1.0), trials=500)

@@ -69,3 +69,22 @@ def test_refuses(first, second, delta, message):
 def test_a_density_must_integrate_to_one():
     with pytest.raises(InvalidInput, match="integrates to"):
         exact_epsilon(lambda x: -abs(x), lambda x: -abs(x))
+
+
+def test_densities_on_an_interval():
+    """Uniform laws: x in (0, 1) against a law of two heights, h on the lower half and 2 - h on the upper."""
+    flat = lambda x: 0.0  # noqa: E731
+    steps = lambda x: math.log(1.6 if x < 0.5 else 0.4)  # noqa: E731
+    options = {"support": (0.0, 1.0), "breakpoints": (0.5,)}
+    assert exact_epsilon(steps, flat, **options, both_directions=False) == pytest.approx(math.log(1.6), abs=1e-6)
+    assert exact_epsilon(steps, flat, **options) == pytest.approx(math.log(2.5), abs=1e-6)
+    # delta = 0.8 - e^epsilon / 2 one way, and half of that the laws differ by the other way.
+    assert exact_epsilon(steps, flat, 0.1, **options, both_directions=False) == pytest.approx(math.log(1.4), abs=1e-6)
+    assert exact_epsilon(steps, flat, 0.31, **options) == 0.0
+    with pytest.raises(InvalidInput, match=r"support must be an interval \(low, high\), got \(1.0, 0.0\)"):
+        exact_epsilon(flat, flat, support=(1.0, 0.0))
+
+
+def test_what_only_one_density_gives_costs_every_epsilon():
+    halves = [lambda x, low=low: math.log(2.0) if low < x < low + 0.5 else -math.inf for low in (0.0, 0.5)]
+    assert exact_epsilon(*halves, 0.1, support=(0.0, 1.0), breakpoints=(0.5,)) == math.inf

@@ -92,3 +92,26 @@ def test_refuses():
         finite_laws.above_threshold(np.zeros(17), 0.0, 1.0, 1.0)
     with pytest.raises(InvalidInput, match="finite"):
         finite_laws.noisy_min([math.nan], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("law", "says"),
+    [
+        (lambda: finite_laws.randomised_response(2, 2, 0.5), "need 0 <= answer < choices >= 2 and keep in"),
+        (lambda: finite_laws.geometric(0, 1.0), r"ratio must lie in \(0, 1\), got 1.0"),
+        (lambda: finite_laws.noisy_min([0.0, 1.0], math.inf), "scale must be a finite number > 0, got inf"),
+        (lambda: finite_laws.above_threshold([0.0], 0.0, 0.0, 1.0), "scales must be > 0"),
+    ],
+)
+def test_parameters_of_no_law_are_named(law, says):
+    with pytest.raises(InvalidInput, match=says):
+        law()
+
+
+@pytest.mark.parametrize("value", [0, 5, -5])
+def test_the_ends_of_geometric_noise_hold_its_tails(value):
+    found = finite_laws.geometric(value, 0.5, radius=3).probabilities
+    wide = finite_laws.geometric(value, 0.5, radius=60).probabilities
+    assert found.sum() == pytest.approx(1.0, abs=1e-15)
+    assert found[-1] == pytest.approx(wide[63:].sum(), rel=1e-12)
+    assert found[0] == pytest.approx(wide[:58].sum(), rel=1e-12)

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 import dpcheck as dp
-from dpcheck.auditing.limits import fewest_on_gaussian_curve, fewest_samples, limit_epsilon
+from dpcheck.auditing.limits import fewest_of_any, fewest_on_gaussian_curve, fewest_samples, limit_epsilon
+from dpcheck.errors import InvalidInput
 
 GRID = np.linspace(-7, 8, 1201)
 
@@ -60,3 +61,11 @@ def test_with_known_densities_the_audit_is_near_the_limit():
     # Standard deviation of a bound about 0.25, of the median of nine about 0.1.
     assert limit - 0.45 < np.median(bounds) < limit + 0.35
     assert math.isfinite(limit)
+
+
+def test_powers_of_no_test_are_refused():
+    told = [1.0, 0.0], [0.0, 1.0]
+    with pytest.raises(InvalidInput, match=r"power must lie in \(0, 1\), got 1.0"):
+        fewest_samples(*told, 1.0, 0.0, 0.05, power=1.0)
+    with pytest.raises(InvalidInput, match="need 0 < failure_probability < power < 1, got 0.6 and 0.5"):
+        fewest_of_any(1.0, 0.5, 0.0, 0.6)

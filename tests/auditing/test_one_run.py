@@ -73,6 +73,10 @@ def test_audit_of_one_run():
 def test_refuses():
     with pytest.raises(InvalidInput, match="at least 2"):
         audit_one_run(gaussian_sum(1.0), CANARIES[:1], dp.PureDP(1.0), own_coordinate)
+    with pytest.raises(InvalidInput, match=f"guesses must lie between 2 and the {len(CANARIES)} canaries, got 1"):
+        audit_one_run(gaussian_sum(1.0), CANARIES, dp.PureDP(1.0), own_coordinate, guesses=1)
+    with pytest.raises(InvalidInput, match="need 0 <= right <= guesses <= canaries, got 5, 4, 9"):
+        one_run_p_value(5, 4, 9, 1.0, 0.0)
     with pytest.raises(InvalidInput, match="guesses=None"):
         audit_one_run(gaussian_sum(1.0), CANARIES, dp.GaussianDP(1.0), own_coordinate, guesses=10)
     with pytest.raises(dp.DpcheckError, match="score"):

@@ -42,3 +42,5 @@ def test_sensitivity_of_a_core():
     distance, pair = worst_sensitivity(lambda x: x.mean(), pairs)
     assert distance == pytest.approx(1.0)
     assert pair is pairs[1]
+    with pytest.raises(InvalidInput, match="no pairs to search; give at least one"):
+        worst_sensitivity(lambda x: x.mean(), [])
