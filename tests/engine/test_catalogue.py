@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpcheck import carried
-from dpcheck.engine import catalogue, homes, layout
-from dpcheck.errors import CollectionError, UnknownLabel
+from dpcheck.engine import catalogue, homes, layout, statements
+from dpcheck.errors import CollectionError, InvalidInput, UnknownLabel
 
 Make = Callable[..., Path]
 
@@ -343,3 +343,19 @@ def test_homes_in_code(project: Make, tmp_path: Path, monkeypatch: pytest.Monkey
     places = [str(home) for home in found.homes("toy/thm-1") if home.kind == "algorithm"]
     assert places == ["dpcheck/geometry/sets.py:3", "dpcheck/geometry/sets.py:1", "dpcheck/algorithms/toy/one.py:2"]
     assert [str(home) for home in found.homes("toy/alg-1")] == ["dpcheck/algorithms/toy/one.py:2"]
+
+
+def test_an_installation_without_content_says_how_to_give_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carried, "folder", lambda: None)
+    with pytest.raises(CollectionError, match="this installation of dpcheck carries no content; give --root"):
+        layout.packaged(tmp_path)
+
+
+def test_a_statement_in_words_has_no_bound_to_hold_anything_against(project: Make) -> None:
+    more = 'from .toy import TOY\nwords = TOY.claim("toy/lem-7", "Lemma 7", "So it is.", kind="lemma")\n'
+    found = catalogue.load(project({"bounds/more.py": more}))
+    with catalogue.in_force(found):
+        with pytest.raises(InvalidInput, match="toy/lem-7 has no symbolic bound; see `dpcheck show toy/lem-7`"):
+            statements.unassumed("toy/lem-7", n=1)
+        with pytest.raises(InvalidInput, match="toy/lem-7 has no bound with constants"):
+            statements.explicit_of("toy/lem-7")

@@ -12,7 +12,7 @@ from checkout import collected
 from dpcheck.accounting import account
 from dpcheck.engine import guarantees, planning
 from dpcheck.engine.algorithms import algorithms
-from dpcheck.engine.setting import Setting
+from dpcheck.engine.setting import Setting, values
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import DpcheckError, InvalidInput
 from dpcheck.interfaces import Constants
@@ -292,6 +292,8 @@ def test_bounds_of_refuted_readings_are_none() -> None:
         ({}, "by epsilon (and delta), or by rho"),
         ({"epsilon": -1.0}, "epsilon must be"),
         ({"epsilon": 1.0, "k": 1.0}, "k, the order of the moment bound, must be > 1, got 1"),
+        ({"epsilon": 1.0, "beta": 1.0}, "the failure probability must lie in (0, 1), got 1.0"),
+        ({"epsilon": 1.0, "m": -2}, "m, the samples of a user, must be >= 0, got -2"),
         ({"epsilon": 1.0, "family": "convex"}, "the family of losses is one of"),
     ],
 )
@@ -309,3 +311,11 @@ def test_constants_know_what_follows_from_the_family() -> None:
     assert Constants(d=2, family="generalised linear", **plain).clips_monotonically
     assert Constants(d=2, family="isotropic quadratic", **plain).shifts_constantly
     assert Constants(d=2, hessian_rank=0, **plain).shifts_constantly
+
+
+@pytest.mark.parametrize(
+    ("budget", "known"), [({"rho": 0.5}, {"rho": 0.5}), ({"epsilon": 2.0, "delta": 1e-6}, {"epsilon": 2.0, "delta": 1e-6})]
+)
+def test_bounds_know_the_budget_by_its_own_symbols(budget: dict[str, float], known: dict[str, float]) -> None:
+    found = values(Setting(n=10, d=1, **budget).problem, 10)
+    assert {name: found[name] for name in ("epsilon", "delta", "rho") if name in found} == known

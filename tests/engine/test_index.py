@@ -312,3 +312,27 @@ class TestLazily:
             if not fetch.may_hold(file, kind, label.partition("@")[0])
         ]
         assert missed == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "named", "where"),
+    [
+        ("linux", {}, "{home}/.cache/dpcheck"),
+        ("linux", {"XDG_CACHE_HOME": "/var/kept"}, "/var/kept/dpcheck"),
+        ("linux", {"XDG_CACHE_HOME": "kept"}, None),
+        ("darwin", {}, "{home}/Library/Caches/dpcheck"),
+        ("win32", {"LOCALAPPDATA": "/c/local"}, "/c/local/dpcheck"),
+        ("win32", {}, None),
+        ("linux", {"DPCHECK_CACHE_DIR": "mine"}, "mine"),
+        ("linux", {"DPCHECK_CACHE_DIR": ""}, None),
+    ],
+)
+def test_where_things_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str, named: dict[str, str], where: str | None
+) -> None:
+    for name in ("DPCHECK_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": str(tmp_path), **named}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert memo.folder() == (None if where is None else Path(where.format(home=tmp_path)))

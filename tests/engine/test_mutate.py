@@ -2,16 +2,20 @@
 
 import ast
 import importlib
+import os
 import sys
 import time
+from types import SimpleNamespace
 
 import click
 import pytest
 import sympy as sp
 
+from dpcheck.claims import Paper
 from dpcheck.cli.mutating import Duration
-from dpcheck.engine.mutate import claims, code
+from dpcheck.engine.mutate import choice, claims, code, mutation, nulls
 from dpcheck.engine.mutate.forks import forked
+from dpcheck.errors import InvalidInput
 from dpcheck.symbols import L, d, delta, epsilon, n
 
 BOUND = 2 * L * sp.sqrt(d) * sp.log(1 / delta) / (n * epsilon) + L / sp.sqrt(n)
@@ -138,3 +142,87 @@ def test_a_budget_is_a_duration(text: str, seconds: float) -> None:
 def test_what_is_no_duration_says_how_to_write_one(text: str) -> None:
     with pytest.raises(click.BadParameter, match="as 90, 90s, 5m or 1h"):
         Duration().convert(text, None, None)
+
+
+def test_a_job_that_ends_its_process_died_and_those_that_nobody_waits_for_are_ended(tmp_path):
+    (ended,) = forked([(lambda: os._exit(3), 5)])
+    assert ended.failure == "died"
+
+    def late():
+        time.sleep(1)
+        (tmp_path / "late").touch()
+
+    running = forked([(lambda: 1, 5), (late, 5)], workers=2)
+    assert next(running).value == 1
+    running.close()
+    time.sleep(1.2)
+    assert not (tmp_path / "late").exists()
+
+
+def test_powers_signs_and_branches_are_changed(tmp_path, monkeypatch):
+    text = "def f(x, y):\n    if x > y:\n        x = y\n    return -x ** y\n"
+    (tmp_path / "powers_of_a_test.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = {m.said.partition(" ")[2]: m for m in code.of_module("powers_of_a_test")}
+    module = importlib.import_module("powers_of_a_test")
+
+    def under(said):
+        return next(forked([(lambda: (found[said].apply(), module.f(4, 2), module.f(2, 3))[1:], 5)])).value
+
+    answers = {said: under(said) for said in found}
+    del sys.modules["powers_of_a_test"]
+    assert answers["x ** y: exponent + 1/2"] == pytest.approx([-(2**2.5), -(2**3.5)])
+    assert answers["-x ** y: without the sign"] == [4, 8]
+    assert answers["never x > y"] == [-16, -8]
+
+
+def test_a_claim_without_a_bound_has_only_its_assumptions_to_lose():
+    paper = Paper(key="toy", title="", authors="", reference="")
+    words = paper.claim("toy/lem-1", "Lemma 1", "…", kind="lemma", assumptions=(sp.Ge(n, 4), sp.Le(d, n)))
+    assert [m.said for m in claims.of_claim(words)] == ["without n >= 4", "without d <= n"]
+
+
+class Averaged:
+    """Two ways of averaging, of which one is returned and one released."""
+
+    label = "toy/alg-1"
+
+    def execute(self, points, run):
+        mean = w = 0.0
+        for t, point in enumerate(points, 1):
+            w = point
+            mean = mean + (w - mean) / t
+        other = 0.0
+        for point in points:
+            v = point
+            other = 0.5 * v + (1 - 0.5) * other
+        run.release(other)
+        return mean
+
+
+def test_the_last_iterate_takes_the_place_of_the_average():
+    found = {m.said: m for m in nulls._other_iterates(Averaged)}
+    assert set(found) == {"w for mean in Averaged.execute", "v for other in Averaged.execute"}
+    last = found["w for mean in Averaged.execute"]
+
+    def answers():
+        last.apply()
+        return Averaged().execute([1.0, 2.0, 6.0], SimpleNamespace(release=lambda value: None))
+
+    assert next(forked([(answers, 5)])).value == 6.0
+
+
+def test_a_family_that_there_is_not():
+    assert choice.checked_families([]) == mutation.FAMILIES
+    with pytest.raises(InvalidInput, match="unknown family 'cosmic'; there are claim"):
+        choice.checked_families(["cosmic"])
+
+
+def test_a_sample_keeps_all_nulls_and_is_drawn_in_any_order(module):
+    found = list(code.of_module("plan_of_a_test"))
+    null = next(iter(nulls._other_iterates(Averaged)))
+    drawn = choice.sample([null, *found], 4, seed=1)
+    assert drawn[0] is null
+    assert len(drawn) == 5
+    assert {m.key for m in choice.sample([*reversed(found), null], 4, seed=1)} == {m.key for m in drawn}
+    assert choice.sample(found, 10**6, seed=1) == found

@@ -54,6 +54,13 @@ def concluded_badly(rows, failure_probability):
 def concludes_from_the_base(c):
     return {"x": 1}
 
+def in_words(rows, failure_probability):
+    return "so it is"
+
+@check("toy/lem-2", kind="symbolic", conclude=in_words)
+def concludes_in_words(c):
+    return {"x": 1}
+
 def with_an_object(rows, failure_probability):
     return holds("so it is", "exact", numbers={"what": object()})
 
@@ -102,19 +109,20 @@ def test_the_others_get_their_verdicts(project: Make, workers: int) -> None:
     result = run(root, workers=workers)
     assert sorted(record.check.partition("::")[2] for record in result.records) == FINE
     said = {failure.key.check.partition("::")[2]: failure.message for failure in result.failures}
-    assert len(said) == 10
+    assert len(said) == 11
     assert "a verdict's reason is a sentence, got 3.14" in said["says_a_number"]
     assert "unknown evidence 'Sampled'" in said["says_another_evidence"]
     assert said["raises_what_cannot_be_shown"].startswith("Silent: an exception that cannot be shown")
     assert r"\udc80 \x1b[2J" in said["raises_a_surrogate"]
     assert said["raises_from_the_base"].startswith("Deep: down")
     assert said["concludes_from_the_base"].startswith("Deep: at the end")
+    assert "`conclude` returned 'so it is'; return a Verdict" in said["concludes_in_words"]
     assert "declares 5e-07" in said["spends_too_much"]
     assert "a symbolic check never does" in said["samples_where_nobody_does"]
     # What is stored can be read again, and the next run says the same.
     store = root / ".dpcheck" / "store.db"
     assert len(read_records(store)) == 3
-    assert len(read_failures(store)) == 10
+    assert len(read_failures(store)) == 11
     again = run(root)
     assert [r.verdict for r in again.records] == [r.verdict for r in result.records]
     (odd,) = (r.verdict for r in again.records if r.check.endswith("says_a_surrogate"))
