@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard mutate mutate-table mutate-sample test fast slow search nightly fuzz wheels lint docs bench bench-commands bench-auditor dev clean
+.PHONY: audit standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz wheels lint docs bench bench-commands bench-auditor dev clean
 
 # The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
@@ -45,6 +45,17 @@ mutate-sample: $(VENV)/.dev
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile ci
+
+# What the tests reach of that on which verdicts rest, processes of their own included; those that are killed leave half
+# a file, which is left out. The lines that are missed: `python -m coverage report`.
+COVERAGE = $(BIN)/python -W "ignore:Couldn't use data file" -m coverage
+coverage: $(VENV)/.dev
+	@mkdir -p .dpcheck
+	$(COVERAGE) erase
+	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --hypothesis-profile ci
+	$(COVERAGE) combine -q
+	$(COVERAGE) json -q --fail-under=0 -o .dpcheck/coverage.json
+	$(BIN)/python tests/covered.py .dpcheck/coverage.json
 
 # The daily loop: all but the tests that tests/slow.txt names. `make slow` measures all of them anew, one at a time.
 fast: $(VENV)/.dev

@@ -372,7 +372,11 @@ def test_a_pair_that_is_none_is_named(pair, adjacency, says):
 def test_lists_of_several_lengths_are_objects():
     pair = [[0.0], [0.0, 1.0]], [[0.0], [1.0, 1.0]]
     result = dp.audit(
-        lambda d, r, t: sum(map(sum, d)) + r.laplace(size=t), *pair, dp.PureDP(0.2), trials=4000, adjacency="replace-one"
+        lambda d, r, t: sum(map(sum, d)) + r.laplace(size=t),
+        *pair,
+        dp.PureDP(0.2),
+        trials=4000,
+        adjacency="replace-one",
     )
     assert result.outcome is dp.Outcome.REFUTED
     assert result.pair == "list objects (adjacency not checked)"
@@ -386,7 +390,12 @@ def plane(data, rng, trials):
     ("mechanism", "score", "error", "says"),
     [
         (plane, scores.Identity(), InvalidInput, "scores.Identity needs scalar outputs, got 2 columns"),
-        (plane, scores.Projection([1.0, 0.0, 0.0]), InvalidInput, "the direction has 3 entries, the outputs have 2 col"),
+        (
+            plane,
+            scores.Projection([1.0, 0.0, 0.0]),
+            InvalidInput,
+            "the direction has 3 entries, the outputs have 2 col",
+        ),
         (laplace, lambda y: np.zeros((len(y), 2)), InvalidInput, "must return shape .*, got "),
         (laplace, lambda y: np.where(y > 0, np.nan, y), MechanismError, "is NaN in trial "),
     ],

@@ -187,3 +187,20 @@ def test_one_run():
         with pytest.raises(MechanismError):
             audit_one_run(mechanism, canaries, dp.PureDP(1.0), score)
     assert np.array_equal(canaries, np.eye(4))
+
+
+def test_what_cannot_be_packed_is_copied():
+    class Local:  # which pickle does not find by its name
+        def __init__(self):
+            self.records = [1.0]
+
+    own = Local()
+    make = maker(own)
+    make().records.append(2.0)
+    assert own.records == make().records == [1.0]
+
+
+def test_a_core_gets_a_list_of_its_own():
+    pair = [0.0, 1.0], [0.0, 3.0]
+    distance, _ = worst_sensitivity(lambda values: values.pop(), [pair])
+    assert (distance, pair) == (2.0, ([0.0, 1.0], [0.0, 3.0]))

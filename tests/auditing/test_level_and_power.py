@@ -163,3 +163,18 @@ def test_sandwich_is_in_order_and_drawn():
         matplotlib.pyplot.close(axes.figure)
     with pytest.raises(dp.DpcheckError, match="kind"):
         result.plot(kind="pie")
+
+
+@pytest.mark.parametrize(("delta", "said"), [(0.0, "certified at delta = 0"), (0.01, "certified here")])
+def test_what_is_certified_at_its_delta_is_drawn_on_axes_that_are_given(delta, said):
+    pytest.importorskip("matplotlib").use("Agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    result = dp.audit(
+        lambda d, r, t: d.sum() + r.laplace(size=t), np.zeros(1), np.ones(1), dp.ApproxDP(1.0, delta), trials=1000
+    )
+    given = pyplot.subplots()[1]
+    assert result.plot(given, kind="epsilon") is given
+    words = [text.get_text() for text in given.get_legend().get_texts()]
+    assert said in words
+    assert not any("exact" in word for word in words)
+    pyplot.close(given.figure)

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import os
 import sys
 import time
@@ -15,7 +16,8 @@ from dpcheck.claims import Paper
 from dpcheck.cli.mutating import Duration
 from dpcheck.engine.mutate import choice, claims, code, mutation, nulls
 from dpcheck.engine.mutate.forks import forked
-from dpcheck.errors import InvalidInput
+from dpcheck.engine.mutate.table import Table
+from dpcheck.errors import InvalidInput, StoreError
 from dpcheck.symbols import L, d, delta, epsilon, n
 
 BOUND = 2 * L * sp.sqrt(d) * sp.log(1 / delta) / (n * epsilon) + L / sp.sqrt(n)
@@ -226,3 +228,23 @@ def test_a_sample_keeps_all_nulls_and_is_drawn_in_any_order(module):
     assert len(drawn) == 5
     assert {m.key for m in choice.sample([*reversed(found), null], 4, seed=1)} == {m.key for m in drawn}
     assert choice.sample(found, 10**6, seed=1) == found
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"bound": {"up": 0.5, "down": 2.0}}, "factors of 0.5 and 2, which are at least 1"),
+        ({"family": "cosmic", "target": "toy/thm-1"}, "a family 'cosmic', which there is not"),
+        (
+            {"family": "claim", "target": "toy/thm-1", "paper": "toy", "mutants": []},
+            "no mutants, or a fate that there is not",
+        ),
+    ],
+)
+def test_a_line_that_no_command_wrote_is_named(tmp_path, row, says):
+    if "bound" in row:
+        row = {"bound": {"label": "toy/thm-1", "relation": "<=", "up_by": "", "down_by": "", **row["bound"]}}
+    path = tmp_path / "mutants.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(StoreError, match=f"mutants.jsonl:1 is no line of `dpcheck mutate --save`: {says}"):
+        Table.read(path)

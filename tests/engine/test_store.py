@@ -252,3 +252,9 @@ def test_audits_under_way_are_kept_by_mechanism_and_identity(tmp_path):
     with Store(tmp_path / "store.db") as store:
         assert [s["tested"] for s in store.audits("m.py:f")] == [5, 20]
         assert store.audits("m.py:g") == [state(7)]
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"verdict": 3}', '{"a": {}, "b": {}}'])
+def test_what_no_cell_wrote_is_no_measurement(text: str) -> None:
+    with pytest.raises(InvalidInput, match="is no measurement"):
+        decode(text)
