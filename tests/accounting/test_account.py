@@ -401,7 +401,7 @@ def test_nothing_released_and_nothing_certified() -> None:
     assert hopeless.delta(5.0) == 1.0
     with pytest.raises(InvalidInput, match="look at bare"):
         _ = hopeless.guarantee
-    with pytest.raises(InvalidInput, match="epsilon must be >= 0, got -1.0"):
+    with pytest.raises(InvalidInput, match=r"epsilon must be >= 0, got -1\.0"):
         hopeless.delta(-1.0)
     with pytest.raises(InvalidInput, match="cannot decide a claim of type str"):
         hopeless.within(cast(Guarantee, "1-DP"))
