@@ -38,7 +38,7 @@ from .cases import (
     stated_by_phases,
     with_certified_noise,
 )
-from .noise import covered_on_another_event
+from .lemmas import covered_on_another_event
 from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG, bowl, phased, pulls
 
 BY_PRINTED_LINES = ("user_level/thm-b1", "user_level/thm-2-1", "user_level/thm-2-1@derived")

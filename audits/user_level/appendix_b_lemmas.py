@@ -18,7 +18,7 @@ from dpcheck.symbols import D, T, d, eta, sigma
 from dpcheck.verdicts import Verdict, combine
 
 from .cases import TAU, TWO_RUNS, Moves, clouds, coupled, distances, linear, of_the_order, regret, stated_each
-from .noise import covered
+from .lemmas import covered
 
 
 @check("user_level/lem-b2", kind="sensitivity")

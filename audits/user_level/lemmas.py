@@ -1,6 +1,7 @@
-"""Where the printed noise of Algorithm 1 is enough: on a whole range of n, m, ε and δ, and not at points of it.
+"""Proofs that checks rest on: privacy of subsamples, and where the printed noise of Algorithm 1 is enough.
 
-Everything depends on x = log(n/δ), ℓ = log(1/δ) and ε alone, for C and τ cancel.
+The second speak of a whole range of n, m, ε and δ, and not of points of it. All depends on x = log(n/δ), ℓ = log(1/δ)
+and ε alone, for C and τ cancel.
 """
 
 from __future__ import annotations
@@ -57,3 +58,39 @@ def covered_on_another_event() -> Verdict:
     enough = proved({}, {f"C >= 10 {name}": sp.expand(least - 10 * size) for name, size in (("x", x), ("y", y))})
     core = (sp.Rational(3, 5) - v / 10) * (sp.Rational(3, 5) - 6 * v / 10)
     return combine([covered(4 * tau * (2 + B) / C, core - sp.sqrt(sp.Rational(3, 100))), enough])
+
+
+def joint_convexity() -> Verdict:
+    """Whether (ε', δq) is spent where a share q of the runs differs, each by an (ε, δ)-private step.
+
+    a, b and c are the densities of the runs without the changed record and of those with it, before and after. By the
+    identity P − e^{ε'}Q is q times b − e^ε((1 − β)a + βc), and b is (ε, δ)-close to a and to c: of no event it is more
+    than q((1 − β)δ + βδ).
+    """
+    without, before, after, y, z = positive("a b c y z")
+    sharp, printed = (explicit_of(f"user_level/lem-a8{reading}") for reading in ("@derived", ""))
+    places = {s.name: s for s in sharp.free_symbols}
+    at = {places["epsilon"]: sp.log(1 + y), places["K"]: 1, places["N"]: 1 + z}
+    q, spent = 1 / (1 + z), sp.exp(sharp.subs(at))
+    beta = spent / (1 + y)
+    apart = (1 - q) * without + q * before - spent * ((1 - q) * without + q * after)
+    return proved(
+        {
+            "P - e^eps' Q": sp.expand(apart - q * (before - (1 + y) * ((1 - beta) * without + beta * after))),
+            "the printed form is the argument of the sharp one": sp.exp(sharp) - 1 - printed,
+        },
+        {"beta <= 1": sp.factor(1 - beta), "log(1 + z) <= z, an equality at 0": sp.factor(sp.diff(z - sp.log(1 + z)))},
+    )
+
+
+def place_by_place() -> Verdict:
+    """Whether changes of M drawn places, one by one, each (log(1 + (e^ε − 1)/N), δ/N), spend what is stated.
+
+    The δ of M of them is a sum of M terms, none above e^{Mε_1}δ/N.
+    """
+    said, sharp = (explicit_of(f"user_level/lem-a8{reading}") for reading in ("@corrected", "@derived"))
+    at, t = {s.name: s for s in said.free_symbols}, positive("t")[0]
+    most = at["K"] * sp.exp(at["K"] * sharp.subs(at["K"], 1)) * at["delta"] / at["N"]
+    slack = sp.expand_log(sp.log(said / most), force=True).subs(at["epsilon"], sp.log(1 + at["N"] * t))
+    steps = proved({"slack at ε = 0": slack.subs(t, 0)}, {"which grows": sp.factor(sp.diff(slack, t))})
+    return combine([steps, joint_convexity()])
