@@ -280,7 +280,7 @@ def amplification_with_replacement_and_its_factor(context: Context) -> Verdict:
     found = [with_replacement(M, N) for M, N in pairs]
     wanted = [stated("user_level/lem-a8@corrected", epsilon=0.5, delta=1e-6, K=M, N=N) for M, N in pairs]
     return accuracy.never_violated(
-        found, wanted, statement="delta after subsampling <= e^epsilon' delta M/N", evidence="certificate",
+        found, wanted, statement="delta after subsampling <= e^epsilon' delta M/N", drawn=False, evidence="certificate",
         covers=where_proved(place_by_place(), "five mixtures; places changed one by one prove it for all others"),
     )  # fmt: skip
 
@@ -356,7 +356,7 @@ def amplification_of_gaussian_noise(context: Context) -> Verdict:
             left.append(sampled_delta(weights, deviation, stated(label, epsilon=e, K=share, N=1.0)))
             right.append(dl * share)
     return accuracy.never_violated(
-        left, right, statement="delta after subsampling <= delta M/N", evidence="certificate",
+        left, right, statement="delta after subsampling <= delta M/N", drawn=False, evidence="certificate",
         covers=where_proved(joint_convexity(), "a grid; joint convexity proves it for every mechanism and share"),
     )  # fmt: skip
 
