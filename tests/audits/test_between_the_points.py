@@ -1,0 +1,93 @@
+"""Proofs between the points of a grid: each fails where its claim, or its region, is another one."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+import sympy as sp
+from checkout import ChecksOf
+
+from dpcheck.workloads.tilted_power import growth_constant
+
+RUN = {paper: ChecksOf(paper).run for paper in ("tsybakov", "user_level", "l1_geometry")}
+
+
+def module(name: str) -> Any:
+    return importlib.import_module(f"audits.{name}")
+
+
+def tampered(monkeypatch: pytest.MonkeyPatch, name: str, item: str, factor: sp.Rational) -> Any:
+    """The module, in which the bound of one item has a wrong factor."""
+    found = module(name)
+    for reader in {"explicit_of", "order_of"} & vars(found).keys():
+        original = getattr(found, reader)
+
+        def wrong(label: str, original: Any = original) -> sp.Expr:
+            return original(label) * (factor if label.endswith(f"/{item}") else 1)
+
+        monkeypatch.setattr(found, reader, wrong)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "proof", "item", "factor"),
+    [
+        ("user_level.lemmas", "joint_convexity", "lem-a8@derived", "98/100"),
+        ("user_level.lemmas", "joint_convexity", "lem-a8", "98/100"),
+        ("user_level.lemmas", "place_by_place", "lem-a8@corrected", "98/100"),
+        ("user_level.lemmas", "covered_on_another_event", "alg-1@sigma", "1/2"),
+        ("user_level.lemmas", "covered_on_another_event", "alg-1@groups", "98/100"),
+        ("tsybakov.section_4_calls", "_doubling", "alg-5@corrected", "98/100"),
+        ("tsybakov.section_4_calls", "_doubling", "alg-5@corrected-records", "102/100"),
+        ("tsybakov.appendix_b", "_contracted", "fact-thm3-recursion", "1/64"),
+        ("tsybakov.appendix_b", "_fair_signs", "lem-3", "1/2"),
+        ("tsybakov.appendix_b_lower_bounds", "_every_simplex", "lem-5@corrected", "102/100"),
+    ],
+)
+def test_a_wrong_factor_in_the_claim_is_not_proved(name, proof, item, factor, monkeypatch):
+    assert getattr(module(name), proof)().outcome == "holds"
+    assert getattr(tampered(monkeypatch, name, item, sp.Rational(factor)), proof)().outcome != "holds"
+
+
+def test_the_noise_of_algorithm_1_is_not_proved_to_be_enough_for_a_mean_that_moves_three_times_as_far():
+    lemmas = module("user_level.lemmas")
+    moved = lemmas.explicit_of("user_level/lem-b2@derived")
+    assert lemmas.covered(moved).outcome == "holds"
+    assert lemmas.covered(3 * moved).outcome == "refuted"
+
+
+def test_fewer_users_than_the_region_has_are_refused(monkeypatch):
+    """At x = log(n/delta) >= 12, not 16, printed noise is not enough; what the box leaves out is noticed."""
+    lemmas = module("user_level.lemmas")
+    monkeypatch.setattr(lemmas, "LEAST_X", 12)
+    assert lemmas.covered_on_another_event().outcome == "refuted"
+    monkeypatch.setattr(lemmas, "LEAST_X", 17)
+    assert lemmas.covered_on_another_event().outcome == "refuted"
+
+
+@pytest.mark.parametrize(("theta", "reach"), [(2, 1.0), (3, 1.0), (3, 2.0), (4, 1.0), (4, 2.0)])
+def test_declared_noise_conditions_are_the_largest(theta, reach):
+    """A constant that is 2 % larger is refuted; at theta = 3 so is a ball that is a tenth larger."""
+    proof = module("tsybakov.section_3")._on_the_line
+    growth = growth_constant(float(theta), reach)
+    assert proof(theta, growth, reach).outcome == "holds"
+    assert proof(theta, 1.02 * growth, reach).outcome == "refuted"
+    assert theta != 3 or proof(theta, growth, 1.1 * reach).outcome == "refuted"
+
+
+def test_noise_of_algorithm_2_beyond_its_reach_is_no_violation_between_the_points(monkeypatch):
+    """Cells that are not decided say nothing; points at which too much is asked for do."""
+    names = ChecksOf("user_level").names_of("lem-c2", "noise_of_algorithm_2_at_usable_delta")
+    asked = names["asked_over_printed"]
+    for factor, outcome in ((1.18, "consistent"), (1.3, "refuted")):
+        monkeypatch.setitem(names, "asked_over_printed", lambda *at, by=factor: by * asked(*at))
+        assert RUN["user_level"]("lem-c2", "noise_of_algorithm_2_at_usable_delta").outcome == outcome
+
+
+def test_descent_that_is_too_slow_is_refuted_on_chebyshev_points(monkeypatch):
+    names = ChecksOf("user_level").names_of("proc-ac-sa", "exact_gradients_on_quadratics")
+    right = names["ac_sa"]
+    monkeypatch.setitem(names, "ac_sa", lambda *at, **how: 2 * right(*at, **how))
+    assert RUN["user_level"]("proc-ac-sa", "exact_gradients_on_quadratics", T=200).outcome == "refuted"
