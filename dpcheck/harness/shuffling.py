@@ -36,7 +36,7 @@ def everywhere(
     clones and one record less are undone by post-processing, and what is stated grows with epsilon_0 and falls with n
     and delta. So the worst corner of a cell against its best one decides all of it, as far as it is below the limit.
     """
-    grid = [at for at in itertools.product(epsilons, sizes, deltas) if at[0] <= shuffle_limit(at[1], at[2])]
+    grid = [(e, n, d) for e in epsilons for n in sizes for d in deltas if e <= shuffle_limit(n, d)]
     cells = [
         shuffle_delta(stated(e[0], n[1], d[1]), e[1], n[0]) <= d[0]
         for e, n, d in itertools.product(*(itertools.pairwise(side) for side in (epsilons, sizes, deltas)))
