@@ -29,11 +29,8 @@ from .cases import (
     REDUCED_3,
     REDUCED_FULL_3,
     SHAPES,
-    TAU,
     WORKLOADS,
     accelerated_bound,
-    clouds,
-    coupled,
     difference_of_laplace,
     linear,
     of_the_order,
@@ -45,6 +42,7 @@ from .cases import (
     top,
     with_certified_noise,
 )
+from .lemmas import TAU, clouds, coupled
 
 
 @check("user_level/thm-c1", kind="privacy", grid={"epsilon": (1.0,)})

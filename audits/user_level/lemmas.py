@@ -1,63 +1,74 @@
-"""Proofs that checks rest on: privacy of subsamples, and where the printed noise of Algorithm 1 is enough.
-
-The second speak of a whole range of n, m, ε and δ, and not of points of it. All depends on x = log(n/δ), ℓ = log(1/δ)
-and ε alone, for C and τ cancel.
-"""
+"""What the audits of lemmas share: privacy of subsamples, and coupled runs of outlier removal."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import sympy as sp
 
+from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.engine.statements import explicit_of
-from dpcheck.harness import domain
 from dpcheck.harness.symbolic import proved
-from dpcheck.symbols import B, C, delta, epsilon, m, n, positive, tau, zeta
+from dpcheck.interfaces import Array, Rng
+from dpcheck.symbols import positive
 from dpcheck.verdicts import Verdict, combine
 
-x, ell, v, a, u = positive("x l v a u")
-FAILURE = delta / (10 * sp.exp(epsilon))
-"""What each event of the privacy proof may miss."""
-MOST_EPSILON, LEAST_X = 10, 16
-FEWEST_USERS, MOST_DELTA = 10**3, sp.Rational(1, 10**4)
+TAU = 1.0
 
 
-def covered(moved: sp.Expr, kept: sp.Expr = sp.S.One) -> Verdict:
-    """Whether σ_i covers, at (ε/4, δ/n), a mean of `kept` C points that moves by moved/kept, with B at its tail of
-    δ/(10e^ε): for all n >= 10^3, δ <= 10^-4 and ε <= 10, where x >= 16 and v = 1/x.
+@dataclass(frozen=True)
+class Moves:
+    """Coupled runs of outlier removal on neighbouring clouds whose scores are high enough.
 
-    The square of what is asked over what is printed grows with ε + ℓ: ε = 10 and ℓ = x − log 10^3 decide.
+    Attributes:
+        distance: between the two kept means; others: B, the other points on which the coupling differs.
+        sides: |S minus S'| and |S' minus S|; kept: |S| and |S'|.
     """
-    asked, tail = explicit_of("user_level/def-a5"), explicit_of("user_level/lem-b2@tail")
-    (width,) = (s for s in asked.free_symbols if s.name == "Delta")
-    asked = asked.subs({width: moved, epsilon: epsilon / 4, delta: delta / n}, simultaneous=True)
-    over = (asked / explicit_of("user_level/alg-1@sigma") ** 2).subs(B, tail).subs(zeta, FAILURE)
-    over = sp.expand_log(over.subs({n: sp.exp(x - ell), delta: sp.exp(-ell)}), force=True)
-    slope = sp.diff(over, epsilon)
-    grows = proved(
-        {"ε and ℓ by their sum alone": slope - sp.diff(over, ell)},
-        {
-            "slope at ε = ℓ = 0": sp.factor(slope.subs({epsilon: 0, ell: 0})),
-            "which grows": sp.factor(sp.diff(slope, epsilon)),
-            "x": sp.log(FEWEST_USERS / MOST_DELTA) - LEAST_X,
-        },
+
+    distance: Array
+    others: Array
+    sides: tuple[Array, Array]
+    kept: tuple[Array, Array]
+
+
+def clouds(rng: Rng, trials: int, count: int, d: int) -> tuple[Array, Array]:
+    """A core on [0, tau], a side cloud near 2 or 3 tau, and one point that moves anywhere: (trials, C, d) twice."""
+    core = rng.uniform(0.6, 0.97, size=(trials, 1))
+    inside = np.arange(count) < np.round(core * count)
+    ends = np.where(rng.random((trials, count)) < 0.5, rng.random((trials, count)), rng.integers(0, 2, (trials, count)))
+    place = rng.choice([1.5, 2.0, 2.3, 2.7, 3.0], size=(trials, 1)) * TAU + 0.05 * rng.standard_normal((trials, count))
+    points = np.zeros((trials, count, d))
+    points[..., 0] = np.where(inside, ends * TAU, place)
+    points[..., 1:] = 0.1 * TAU * rng.standard_normal((trials, count, d - 1)) * rng.integers(0, 2, (trials, 1, 1))
+    moved = points.copy()
+    at = np.where(rng.random(trials) < 0.5, 0, rng.integers(0, count, trials))
+    targets = rng.choice([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 50.0], size=(trials, 1)) + 0.2 * rng.standard_normal(
+        (trials, d)
     )
-    most = over.subs({epsilon: MOST_EPSILON, ell: x - sp.log(FEWEST_USERS)}).subs(x, 1 / v)
-    left = sp.cancel(sp.expand_log(most, force=True)) / kept**2 - 1
-    said = "noise asked for over the printed one <= 1 for n >= 10^3, delta <= 10^-4, epsilon <= 10"
-    return combine([domain.never_positive(left, {"v": (0, sp.Rational(1, LEAST_X))}, statement=said), grows])
+    moved[np.arange(trials), at] = targets * TAU
+    return points, moved
 
 
-def covered_on_another_event() -> Verdict:
-    """`covered` for points that stay with p_j >= 3/5 − 6/C each, 3C/5 − 1 of them: |S| by Hoeffding's inequality.
-
-    It misses the mean by √(3C y/10) at most, y = log(10e^ε/δ); C >= 10x and C >= 10y leave a share in v alone.
-    """
-    groups = explicit_of("user_level/alg-1@groups").args[0]  # before it is rounded up
-    most = {n: sp.exp(a), m: 1 + ell, delta: sp.exp(a - x), epsilon: MOST_EPSILON / (1 + u)}
-    least, y = (sp.expand_log(size.subs(most), force=True, factor=True) for size in (groups, -sp.log(FAILURE)))
-    enough = proved({}, {f"C >= 10 {name}": sp.expand(least - 10 * size) for name, size in (("x", x), ("y", y))})
-    core = (sp.Rational(3, 5) - v / 10) * (sp.Rational(3, 5) - 6 * v / 10)
-    return combine([covered(4 * tau * (2 + B) / C, core - sp.sqrt(sp.Rational(3, 100))), enough])
+def coupled(points: Array, moved: Array, uniforms: Array, *, score: float, reach: float, least: float) -> Moves:
+    """Both sides with the same uniforms; trials whose scores (at radius `score`) stay below `least` C are left out."""
+    kept, scores = [], []
+    for cloud in (points, moved):
+        near, counts = neighbour_counts(cloud, (score, reach))
+        scores.append(near.mean(axis=1))
+        kept.append(uniforms < inclusion(counts))
+    count = points.shape[1]
+    some = (np.minimum(*scores) >= least * count) & (kept[0].sum(axis=1) > 0) & (kept[1].sum(axis=1) > 0)
+    one, two = kept[0][some], kept[1][some]
+    means = [(side[..., None] * cloud[some]).sum(axis=1) / side.sum(axis=1)[:, None] for side, cloud in
+             ((one, points), (two, moved))]  # fmt: skip
+    changed = (points[some] != moved[some]).any(axis=-1)
+    return Moves(
+        distance=np.linalg.norm(means[0] - means[1], axis=-1),
+        others=((one != two) & ~changed).sum(axis=1),
+        sides=((one & ~(two & ~changed)).sum(axis=1), (two & ~(one & ~changed)).sum(axis=1)),
+        kept=(one.sum(axis=1), two.sum(axis=1)),
+    )
 
 
 def joint_convexity() -> Verdict:

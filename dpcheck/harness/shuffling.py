@@ -38,9 +38,11 @@ def everywhere(
     """
     grid = [(e, n, d) for e in epsilons for n in sizes for d in deltas if e <= shuffle_limit(n, d)]
     cells = [
-        shuffle_delta(stated(e[0], n[1], d[1]), e[1], n[0]) <= d[0]
-        for e, n, d in itertools.product(*(itertools.pairwise(side) for side in (epsilons, sizes, deltas)))
-        if e[0] <= shuffle_limit(n[1], d[1])
+        shuffle_delta(stated(low, most, last), high, few) <= first
+        for low, high in itertools.pairwise(epsilons)
+        for few, most in itertools.pairwise(sizes)
+        for first, last in itertools.pairwise(deltas)
+        if low <= shuffle_limit(most, last)
     ]
     where = f"{len(cells):,} cells of epsilon_0, delta and n from {sizes[0]:,} to {sizes[-1]:,}"
     return accuracy.never_violated(

@@ -37,8 +37,6 @@ def tampered(monkeypatch: pytest.MonkeyPatch, name: str, item: str, factor: sp.R
         ("user_level.lemmas", "joint_convexity", "lem-a8@derived", "98/100"),
         ("user_level.lemmas", "joint_convexity", "lem-a8", "98/100"),
         ("user_level.lemmas", "place_by_place", "lem-a8@corrected", "98/100"),
-        ("user_level.lemmas", "covered_on_another_event", "alg-1@sigma", "1/2"),
-        ("user_level.lemmas", "covered_on_another_event", "alg-1@groups", "98/100"),
         ("tsybakov.section_4_calls", "_doubling", "alg-5@corrected", "98/100"),
         ("tsybakov.section_4_calls", "_doubling", "alg-5@corrected-records", "102/100"),
         ("tsybakov.appendix_b", "_contracted", "fact-thm3-recursion", "1/64"),
@@ -51,20 +49,38 @@ def test_a_wrong_factor_in_the_claim_is_not_proved(name, proof, item, factor, mo
     assert getattr(tampered(monkeypatch, name, item, sp.Rational(factor)), proof)().outcome != "holds"
 
 
-def test_the_noise_of_algorithm_1_is_not_proved_to_be_enough_for_a_mean_that_moves_three_times_as_far():
-    lemmas = module("user_level.lemmas")
-    moved = lemmas.explicit_of("user_level/lem-b2@derived")
-    assert lemmas.covered(moved).outcome == "holds"
-    assert lemmas.covered(3 * moved).outcome == "refuted"
+def legal_range() -> str:
+    return str(RUN["user_level"]("thm-b1@corrected", "privacy_survives_over_the_legal_range").outcome)
 
 
-def test_fewer_users_than_the_region_has_are_refused(monkeypatch):
-    """At x = log(n/delta) >= 12, not 16, printed noise is not enough; what the box leaves out is noticed."""
-    lemmas = module("user_level.lemmas")
-    monkeypatch.setattr(lemmas, "LEAST_X", 12)
-    assert lemmas.covered_on_another_event().outcome == "refuted"
-    monkeypatch.setattr(lemmas, "LEAST_X", 17)
-    assert lemmas.covered_on_another_event().outcome == "refuted"
+def test_the_noise_of_algorithm_1_is_not_enough_for_a_mean_that_moves_three_times_as_far():
+    cases = module("user_level.cases")
+    moved = cases.explicit_of("user_level/lem-b2@derived")
+    assert cases.covered(moved).outcome == "holds"
+    assert cases.covered(3 * moved).outcome == "refuted"
+
+
+@pytest.mark.parametrize(("reader", "item", "factor"), [("cases", "sigma", "1/2"), ("appendix_b", "groups", "98/100")])
+def test_less_noise_or_fewer_groups_break_the_repair(reader, item, factor, monkeypatch):
+    assert legal_range() == "holds"
+    found = module(f"user_level.{reader}")
+    original = found.explicit_of
+
+    def wrong(label: str) -> sp.Expr:
+        explicit = original(label)
+        if not label.endswith(f"alg-1@{item}"):
+            return explicit
+        return explicit * sp.Rational(factor) if item == "sigma" else sp.ceiling(explicit.args[0] * sp.Rational(factor))
+
+    monkeypatch.setattr(found, "explicit_of", wrong)
+    assert legal_range() != "holds"
+
+
+@pytest.mark.parametrize("least", [12, 17])
+def test_a_region_that_is_larger_or_leaves_something_out_is_refused(least, monkeypatch):
+    """At x = log(n/delta) >= 12 the printed noise is not enough; from 17 on the box leaves out what is claimed."""
+    monkeypatch.setattr(module("user_level.cases"), "LEAST_X", least)
+    assert legal_range() == "refuted"
 
 
 @pytest.mark.parametrize(("theta", "reach"), [(2, 1.0), (3, 1.0), (3, 2.0), (4, 1.0), (4, 2.0)])
