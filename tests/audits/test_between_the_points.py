@@ -49,8 +49,16 @@ def test_a_wrong_factor_in_the_claim_is_not_proved(name, proof, item, factor, mo
     assert getattr(tampered(monkeypatch, name, item, sp.Rational(factor)), proof)().outcome != "holds"
 
 
+REPAIR = ("thm-b1@corrected", "privacy_survives_over_the_legal_range")
+
+
+def names_of_the_repair() -> dict[str, dict[str, Any]]:
+    own = ChecksOf("user_level").names_of(*REPAIR)
+    return {"appendix_b": own, "cases": own["covered"].__globals__}
+
+
 def legal_range() -> str:
-    return str(RUN["user_level"]("thm-b1@corrected", "privacy_survives_over_the_legal_range").outcome)
+    return str(RUN["user_level"](*REPAIR).outcome)
 
 
 def test_the_noise_of_algorithm_1_is_not_enough_for_a_mean_that_moves_three_times_as_far():
@@ -63,8 +71,8 @@ def test_the_noise_of_algorithm_1_is_not_enough_for_a_mean_that_moves_three_time
 @pytest.mark.parametrize(("reader", "item", "factor"), [("cases", "sigma", "1/2"), ("appendix_b", "groups", "98/100")])
 def test_less_noise_or_fewer_groups_break_the_repair(reader, item, factor, monkeypatch):
     assert legal_range() == "holds"
-    found = module(f"user_level.{reader}")
-    original = found.explicit_of
+    found = names_of_the_repair()[reader]
+    original = found["explicit_of"]
 
     def wrong(label: str) -> sp.Expr:
         explicit = original(label)
@@ -72,14 +80,14 @@ def test_less_noise_or_fewer_groups_break_the_repair(reader, item, factor, monke
             return explicit
         return explicit * sp.Rational(factor) if item == "sigma" else sp.ceiling(explicit.args[0] * sp.Rational(factor))
 
-    monkeypatch.setattr(found, "explicit_of", wrong)
+    monkeypatch.setitem(found, "explicit_of", wrong)
     assert legal_range() != "holds"
 
 
 @pytest.mark.parametrize("least", [12, 17])
 def test_a_region_that_is_larger_or_leaves_something_out_is_refused(least, monkeypatch):
     """At x = log(n/delta) >= 12 the printed noise is not enough; from 17 on the box leaves out what is claimed."""
-    monkeypatch.setattr(module("user_level.cases"), "LEAST_X", least)
+    monkeypatch.setitem(names_of_the_repair()["cases"], "LEAST_X", least)
     assert legal_range() == "refuted"
 
 
