@@ -76,6 +76,16 @@ def test_wheel_verifies_the_witnesses_of_its_papers(installed, paper):
     assert run(installed, "verify", str(forged)).returncode == 1
 
 
+def test_wheel_shows_the_stored_results_of_its_papers(installed):
+    """Records and certificates come with it: nothing has been run in this folder."""
+    done = run(installed, "show", "lp_spaces/thm-3")
+    assert "not run" not in done.stdout
+    assert "rerun" in done.stdout
+    done = run(installed, "certify", "user_level/proc-sgd", "--stored")
+    assert done.returncode == 0, done.stderr
+    assert "certified" in done.stdout
+
+
 def test_wheel_knows_the_seeded_bugs_of_its_papers(installed):
     told = "from dpcheck.engine import catalogue; print(*catalogue.load(with_mutants=True).seeded)"
     done = python(installed, "-c", told)

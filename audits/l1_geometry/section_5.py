@@ -245,7 +245,7 @@ def restarts_on_disjoint_records_are_private(context: Context, *, inner: str) ->
     return replace(found, numbers={**found.numbers, "runs": len(plan.phases), "releases": len(plan.releases)})
 
 
-@check("l1_geometry/alg-2", kind="accuracy", expect="consistent")
+@check("l1_geometry/thm-8@corrected", kind="accuracy", expect="consistent")
 def law_of_the_averages(context: Context) -> Verdict:
     """The closed form of the phases' outputs on a quadratic agrees with runs, whose first phase makes 1,982 steps."""
     one = curved(LocalizedMirrorDescent(c_sigma=1.0), 1.0, n=2**12, epsilon=1.0, delta=0.1, modulus=0.25)

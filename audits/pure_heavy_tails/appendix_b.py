@@ -14,10 +14,11 @@ import scipy
 
 from dpcheck.algorithms.pure_heavy_tails.resisting import ResistingOracle, bump_constant
 from dpcheck.checks import Context, by_size, check
-from dpcheck.harness import accuracy
+from dpcheck.harness import accuracy, lower_bound
+from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.refutation import witnessed
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict, holds, refuted
+from dpcheck.verdicts import Verdict
 
 Q = Fraction
 
@@ -47,17 +48,15 @@ def printed_pair_for_fixed_queries(context: Context, *, queries: int) -> Verdict
         float((-B_1["a"] * grid + b * flat(grid) + B_1["C"] * np.abs(grid)).min()) for b in (B_1["beta0"], B_1["beta1"])
     ]
     closed = [-(B_1["a"] - B_1["C"]) + b * float(flat(1.0)) for b in (B_1["beta0"], B_1["beta1"])]
-    numbers = {
-        "largest difference of the answers": float(jets.max()),
-        "largest gradient": steepest,
-        "extension of f_0 at 0": lowest[0],
-        "extension of f_1 at 0": lowest[1],
-    }
-    said = f"extensions {lowest[0]:.6f} and {lowest[1]:.6f} at 0, answers alike to {jets.max():.2g}"
-    said += f", gradients at most {steepest:.4f}"
-    good = jets.max() < 1e-12 and steepest <= B_1["G_k"] and lowest[1] - lowest[0] > 1e-3
-    good = good and np.allclose(lowest, closed, rtol=1e-9)
-    return (holds if good else refuted)(said, "exact", numbers=numbers)
+    return lower_bound.verdict(
+        [
+            Fact("the largest difference of the answers", float(jets.max()), "<", 1e-12),
+            Fact("the largest gradient", steepest, "<=", B_1["G_k"]),
+            Fact("the extension of f_0 at 0", lowest[0], "=", closed[0], tolerance=1e-9),
+            Fact("the extension of f_1 at 0", lowest[1], "=", closed[1], tolerance=1e-9),
+            Fact("the difference of the extensions", lowest[1] - lowest[0], ">", 1e-3),
+        ]
+    )
 
 
 @check("pure_heavy_tails/thm-b-1@literal", kind="accuracy", expect="refuted")
@@ -136,19 +135,19 @@ def oracle_resists(context: Context, *, algorithm: str, queries: int) -> Verdict
     broken = [
         t for t, (height, slope) in oracle.answers.items() if oracle.value(t) != height or oracle.slopes(t) != [slope]
     ]
-    legal = 0 < kink < 1 and around[0] < -oracle.C < around[-1] and all(abs(line[0]) < 1 for line in oracle.lines)
     # A mollifier narrower than the way from a query to the nearest other piece leaves every answer as it was.
     width = min((oracle.clearance(t) for t in oracle.answers), default=Q(1))
     width = min(width, kink, 1 - kink) / 2
     difference = float(width / 2) * bump_constant(float(around[0] + oracle.C), float(around[-1] + oracle.C))
-    numbers = {
-        "queries": len(oracle.answers),
-        "answers changed": len(broken),
-        "width": float(width),
-        "difference of the extensions": difference,
-    }
-    said = (
-        f"{algorithm}: after {len(oracle.answers)} answers two widths differ by {difference:.3g} in the extension at 0"
+    return lower_bound.verdict(
+        [
+            Fact(f"of {len(oracle.answers)} answers to {algorithm}, those that change", len(broken), "=", 0),
+            Fact("the kink", kink, ">", 0),
+            Fact("the kink", kink, "<", 1),
+            Fact("the slope before it", around[0], "<", -oracle.C),
+            Fact("the slope after it", around[-1], ">", -oracle.C),
+            Fact("the steepest line", max((abs(line[0]) for line in oracle.lines), default=0), "<", 1),
+            Fact("the width", width, ">", 0),
+            Fact("the difference of two extensions at 0", difference, ">", 0),
+        ]
     )
-    good = not broken and legal and width > 0 and difference > 0
-    return (holds if good else refuted)(f"{said}; {len(broken)} answers changed", "exact", numbers=numbers)

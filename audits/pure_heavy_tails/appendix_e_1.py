@@ -15,6 +15,7 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy, risk, runtime, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.harness.search import BallRecords, BoxRecords
@@ -25,7 +26,7 @@ from dpcheck.laws import Exponential
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.solvers import certified
-from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, combine, consistent, refuted, undecided
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.linear import RareSpikes, SparseDirection
 from dpcheck.workloads.mean import HeavyMean
@@ -108,9 +109,14 @@ def printed_parameters(context: Context) -> Verdict:
         gaps = np.linalg.norm(inside[:, None] - points[None], axis=2).min(axis=1)
         outside = float(np.abs(domain.project(points) - points).max())
         worst = max(worst, float(gaps.max()) / eta, 2.0 if outside > 1e-9 else 0.0)
-    numbers = {"largest relative difference": off, "covering distance over eta": worst}
-    said = f"parameters within {off:.2g} of the printed ones; 8,000 points lie within {worst:.4g} eta of each net"
-    return (holds if off < 1e-9 and worst <= 1 + 1e-9 else refuted)(said, "exact", numbers=numbers)
+    parameters = f"parameters within {off:.2g} of the printed ones"
+    cover = f"8,000 points lie within {worst:.4g} eta of each net"
+    return combine(
+        [
+            judged(off, "<", 1e-9, parameters, "exact", severity=off / 1e-9),
+            judged(worst, "<=", 1 + 1e-9, cover, "exact", severity=worst),
+        ]
+    )
 
 
 @check("pure_heavy_tails/alg-5", kind="accuracy", grid={"d": (1, 2)}, also=("pure_heavy_tails/proc-pgm",))

@@ -18,6 +18,7 @@ from dpcheck.engine.statements import order_of, stated
 from dpcheck.geometry import Ball
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.refutation import witnessed
+from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.harness.selection import Pair, realised, selection_laws, selection_verdict
@@ -26,7 +27,7 @@ from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Workload
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME, G_2, D, d, n, rho, tau
-from dpcheck.verdicts import Point, Verdict, holds, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, combine, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.hinge import HeavyHinge
@@ -146,11 +147,14 @@ def smoothed_slopes(context: Context) -> Verdict:
         area = hinge.gradient(v + disc, np.broadcast_to(record, disc.shape)).mean(axis=0)
         ours = smoothed_gradient(hinge, v, record, tau_, nodes=4096)[0]
         plane = max(plane, float(np.abs(ours - area).max() / np.linalg.norm(record)))
-    numbers = {"line": off, "plane": plane}
-    said = (
-        f"relative differences {off:.2g} on a line, {plane:.2g} in the plane (the area integral is good to about 0.003)"
+    line = f"the relative difference is {off:.2g} on a line"
+    area = f"{plane:.2g} from the area integral in the plane, which is good to about 0.003"
+    return combine(
+        [
+            judged(off, "<", 1e-9, line, "exact", severity=off / 1e-9),
+            judged(plane, "<", 5e-3, area, "exact", severity=plane / 5e-3),
+        ]
     )
-    return (holds if off < 1e-9 and plane < 5e-3 else refuted)(said, "exact", numbers=numbers)
 
 
 @check("pure_heavy_tails/proc-smoothed-em-pgm", kind="accuracy", grid={"rule": ("data", "public")})

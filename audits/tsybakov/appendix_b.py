@@ -15,7 +15,7 @@ from dpcheck.algorithms.tsybakov.clipped import clipped_mean
 from dpcheck.checks import Context, check
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
-from dpcheck.engine.statements import order_of, stated
+from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.geometry.norms import clip_norm
 from dpcheck.harness import accuracy, losses, sensitivity, stability
 from dpcheck.harness.refutation import witnessed
@@ -24,7 +24,7 @@ from dpcheck.harness.symbolic import agree, norm_tail_proved, proved, where_prov
 from dpcheck.interfaces import Array, Sample
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import gaussian_delta
-from dpcheck.symbols import BY_NAME, epsilon, rho, theta
+from dpcheck.symbols import BY_NAME, epsilon, positive, rho, theta
 from dpcheck.verdicts import Verdict, combine
 from dpcheck.workloads.power_well import PowerWell
 
@@ -144,9 +144,30 @@ def chi_square_bound_implies_the_tail(context: Context) -> Verdict:
     )
 
 
+def _fair_signs() -> Verdict:
+    """Whether the order at beta = 1/n, constant 1, D = 0 is above the excess of the mean of n fair signs of one size.
+
+    By Hoeffding's inequality that is (spread t)^2/(2 lambda) at most, 2 exp(-n t^2/2) = 1/n; y = log n is above 2.
+    """
+    u, v, spread, y = positive("u v s y")
+    order = order_of("tsybakov/lem-3")
+    far = sp.sqrt(2 * (sp.log(2) + y) * sp.exp(-y))
+    at = {"n": sp.exp(y), "beta": sp.exp(-y), "L": spread * (1 + v), "D": 0}
+    stated_ = sp.expand_log(order.subs({s: at[s.name] for s in order.free_symbols if s.name in at}), force=True)
+    (weight,) = stated_.free_symbols - {y, spread, v}
+    room = sp.expand((stated_ - (spread * far) ** 2 / (2 * weight)) * weight * sp.exp(y) / spread**2).subs(y, 2 + u)
+    least = room.subs({u: 0, v: 0})
+    return proved(
+        {"chance": sp.log(2) - sp.exp(y) * far**2 / 2 + y},
+        {"n = 8": sp.log(8) - 2, "room there, L the size": least, "more room beyond": sp.expand(room - least)},
+    )
+
+
 @check("tsybakov/lem-3", kind="risk", grid={"spread": (0.5, 1.0, 3.0)}, expect="consistent")
 def empirical_minimiser_at_hidden_constant_one(context: Context, *, spread: float) -> Verdict:
-    """λ/2 |w - c|² - <w, x>, x a fair sign: the exact (1 - 1/n)-quantile of the minimiser's excess, constant 1."""
+    """λ/2 |w - c|² - <w, x>, x a fair sign: the exact (1 - 1/n)-quantile of the minimiser's excess, constant 1; by
+    Hoeffding's inequality, for this loss, at every n from 8 on, size of the signs and λ.
+    """
     left, right = [], []
     for j, weight in itertools.product(range(3, context.scale(14, 20, 26)), (0.1, 1.0, 10.0)):
         n = 2**j
@@ -161,7 +182,9 @@ def empirical_minimiser_at_hidden_constant_one(context: Context, *, spread: floa
     return accuracy.never_violated(
         left,
         right,
-        statement="quantile of the excess <= the order with constant 1",
+        statement="quantile of the excess <= the order with constant 1"
+        + where_proved(_fair_signs(), " (proved of this loss at every n from 8 on and λ by Hoeffding's inequality)"),
+        evidence="certificate",
         drawn=False,
     )
 
@@ -258,9 +281,30 @@ def radii_and_thresholds(context: Context) -> Verdict:
     )
 
 
-@check("tsybakov/fact-thm3-recursion", kind="accuracy", grid={"theta": (1.5, 2.0, 4.0)}, expect="consistent")
+def _contracted() -> Verdict:
+    """Whether log2 C is enough for every theta = 1 + u, c and n, from Delta_0 <= 1 and E_0 >= c^theta 2^(theta l)/N.
+
+    With x_i = Delta_i/(K E_i^q), K and q of `one_step_of_the_recursion`, x_l <= max(1, x_0)^(theta^-l); theta^-l is at
+    most 1, and theta/log2 n after the l steps. N is n^(theta/2), z is |log2 c_1|.
+    """
+    u, z, steps, logs = positive("u z l y")  # y = log2 n
+    explicit, power = explicit_of("tsybakov/fact-thm3-recursion"), theta / (theta - 1)
+    ((c,), (size,)) = explicit.free_symbols - {theta}, explicit.atoms(sp.Abs)
+    start = c**theta * 2 ** (theta * steps) / 2 ** (logs * theta / 2)
+    log_K = theta / (theta - 1) ** 2
+    x_0 = logs * power / 2 - steps * power - size.args[0]
+    enough = sp.expand_log(sp.log(explicit.subs(size, z), 2), force=True) - log_K - z - theta / logs * logs * power / 2
+    return proved(
+        {"log2 x_0": x_0 + log_K + sp.log(start, 2) / (theta - 1)},
+        {"log2 C": sp.factor(enough.subs(theta, 1 + u)), "what l takes away": power.subs(theta, 1 + u)},
+    )
+
+
+@check("tsybakov/fact-thm3-recursion", kind="accuracy", grid={"theta": (1.5, 2.0, 4.0)})
 def worst_recursion_against_its_constant(context: Context, *, theta: float) -> Verdict:
-    """Equality in every step, E_{i-1} = 2^theta E_i, l = log_theta(2) log2 log2 n steps: Delta_l/E_l^(1/(theta-1))."""
+    """Equality in every step, E_{i-1} = 2^theta E_i, l = log_theta(2) log2 log2 n steps: Delta_l/E_l^(1/(theta-1)); in
+    closed form for every theta, c and n.
+    """
     left, right = [], []
     for c, n in itertools.product((0.5, 1.0, 3.0), (2.0**10, 2.0**20, 2.0**40)):
         # The first Delta is bounded through Lemma 1: Delta_0 <= (L^theta/lambda)^(1/(theta-1)), E_l >= n^(-theta/2).
@@ -271,7 +315,10 @@ def worst_recursion_against_its_constant(context: Context, *, theta: float) -> V
             delta = (delta * E[i]) ** (1 / theta)
         left.append(delta / E[-1] ** (1 / (theta - 1)))
         right.append(stated("tsybakov/fact-thm3-recursion", theta=theta, a=c))
-    return accuracy.never_violated(left, right, statement="Delta_l <= C E_l^(1/(theta-1))", drawn=False)
+    return accuracy.never_violated(
+        left, right, statement="Delta_l <= C E_l^(1/(theta-1))", drawn=False, evidence="certificate",
+        covers=where_proved(_contracted(), "a grid; the closed form of the recursion proves it for every theta, c, n"),
+    )  # fmt: skip
 
 
 @check("tsybakov/fact-thm3-recursion", kind="symbolic")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from dpcheck import seeds
+from dpcheck import seeds, symbols
 from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM
-from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
 from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
@@ -26,11 +25,12 @@ from dpcheck.harness.budget import REDUCED, calibrated, judge_account, with_budg
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.runtime import CountingWorkload
-from dpcheck.interfaces import Array, Constants, Problem, Rng
+from dpcheck.harness.symbolic import proved
+from dpcheck.interfaces import Array, Constants, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fresh, Run
 from dpcheck.symbols import delta
-from dpcheck.verdicts import Point, Verdict, differs
+from dpcheck.verdicts import Point, Verdict, combine, differs
 from dpcheck.workloads import LinearMean, QuadraticMean, SignHuber, Users
 
 BESIDE = {
@@ -261,61 +261,6 @@ PHASED_SIZES = {
 
 
 REDUCED_DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
-TAU = 1.0
-
-
-@dataclass(frozen=True)
-class Moves:
-    """Coupled runs of outlier removal on neighbouring clouds whose scores are high enough.
-
-    Attributes:
-        distance: between the two kept means; others: B, the other points on which the coupling differs.
-        sides: |S minus S'| and |S' minus S|; kept: |S| and |S'|.
-    """
-
-    distance: Array
-    others: Array
-    sides: tuple[Array, Array]
-    kept: tuple[Array, Array]
-
-
-def clouds(rng: Rng, trials: int, count: int, d: int) -> tuple[Array, Array]:
-    """A core on [0, tau], a side cloud near 2 or 3 tau, and one point that moves anywhere: (trials, C, d) twice."""
-    core = rng.uniform(0.6, 0.97, size=(trials, 1))
-    inside = np.arange(count) < np.round(core * count)
-    ends = np.where(rng.random((trials, count)) < 0.5, rng.random((trials, count)), rng.integers(0, 2, (trials, count)))
-    place = rng.choice([1.5, 2.0, 2.3, 2.7, 3.0], size=(trials, 1)) * TAU + 0.05 * rng.standard_normal((trials, count))
-    points = np.zeros((trials, count, d))
-    points[..., 0] = np.where(inside, ends * TAU, place)
-    points[..., 1:] = 0.1 * TAU * rng.standard_normal((trials, count, d - 1)) * rng.integers(0, 2, (trials, 1, 1))
-    moved = points.copy()
-    at = np.where(rng.random(trials) < 0.5, 0, rng.integers(0, count, trials))
-    targets = rng.choice([-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 50.0], size=(trials, 1)) + 0.2 * rng.standard_normal(
-        (trials, d)
-    )
-    moved[np.arange(trials), at] = targets * TAU
-    return points, moved
-
-
-def coupled(points: Array, moved: Array, uniforms: Array, *, score: float, reach: float, least: float) -> Moves:
-    """Both sides with the same uniforms; trials whose scores (at radius `score`) stay below `least` C are left out."""
-    kept, scores = [], []
-    for cloud in (points, moved):
-        near, counts = neighbour_counts(cloud, (score, reach))
-        scores.append(near.mean(axis=1))
-        kept.append(uniforms < inclusion(counts))
-    count = points.shape[1]
-    some = (np.minimum(*scores) >= least * count) & (kept[0].sum(axis=1) > 0) & (kept[1].sum(axis=1) > 0)
-    one, two = kept[0][some], kept[1][some]
-    means = [(side[..., None] * cloud[some]).sum(axis=1) / side.sum(axis=1)[:, None] for side, cloud in
-             ((one, points), (two, moved))]  # fmt: skip
-    changed = (points[some] != moved[some]).any(axis=-1)
-    return Moves(
-        distance=np.linalg.norm(means[0] - means[1], axis=-1),
-        others=((one != two) & ~changed).sum(axis=1),
-        sides=((one & ~(two & ~changed)).sum(axis=1), (two & ~(one & ~changed)).sum(axis=1)),
-        kept=(one.sum(axis=1), two.sum(axis=1)),
-    )
 
 
 def of_the_order(derived: sp.Expr, order: sp.Expr, points: str, factor: int) -> Verdict:
@@ -329,6 +274,38 @@ def of_the_order(derived: sp.Expr, order: sp.Expr, points: str, factor: int) -> 
         return differs(f"of another order than the printed one: {left} still holds {points} or tau", "symbolic")
     said = f"derived bound <= {factor} times the stated order"
     return domain.never_positive(left, {"x": (1, 10_000)}, statement=said)
+
+
+X, ELL, V = symbols.positive("x l v")
+"""log(n/δ), log(1/δ), and 1/x."""
+FAILURE = delta / (10 * sp.exp(symbols.epsilon))
+"""What each event of the privacy proof of Algorithm 1 may miss."""
+MOST_EPSILON, LEAST_X, FEWEST_USERS, MOST_DELTA = 10, 16, 10**3, sp.Rational(1, 10**4)
+
+
+def covered(moved: sp.Expr, kept: sp.Expr = sp.S.One) -> Verdict:
+    """Whether σ_i covers, at (ε/4, δ/n), a mean of `kept` C points that moves by moved/kept, with B at its tail of
+    δ/(10e^ε): for all n >= 10^3, δ <= 10^-4 and ε <= 10, where x = log(n/δ) is at least 16 and v = 1/x.
+
+    The square of what is asked over what is printed grows with ε + ℓ: ε = 10 and ℓ = x − log 10^3 decide.
+    """
+    users, budget = symbols.n, symbols.epsilon
+    asked, tail = explicit_of("user_level/def-a5"), explicit_of("user_level/lem-b2@tail")
+    (width,) = (s for s in asked.free_symbols if s.name == "Delta")
+    asked = asked.subs({width: moved, budget: budget / 4, delta: delta / users}, simultaneous=True)
+    over = asked.subs(symbols.B, tail).subs(symbols.zeta, FAILURE) / explicit_of("user_level/alg-1@sigma") ** 2
+    over = sp.expand_log(over.subs({users: sp.exp(X - ELL), delta: sp.exp(-ELL)}), force=True)
+    slope = sp.diff(over, budget)
+    signs = {
+        "slope at ε = ℓ = 0": sp.factor(slope.subs({budget: 0, ELL: 0})),
+        "which grows": sp.factor(sp.diff(slope, budget)),
+        "x": sp.log(FEWEST_USERS / MOST_DELTA) - LEAST_X,
+    }
+    grows = proved({"ε and ℓ by their sum alone": slope - sp.diff(over, ELL)}, signs)
+    most = over.subs({budget: MOST_EPSILON, ELL: X - sp.log(FEWEST_USERS)}).subs(X, 1 / V)
+    left = sp.cancel(sp.expand_log(most, force=True)) / kept**2 - 1
+    said = "noise asked for over the printed one <= 1 for n >= 10^3, delta <= 10^-4, epsilon <= 10"
+    return combine([domain.never_positive(left, {"v": (0, sp.Rational(1, LEAST_X))}, statement=said), grows])
 
 
 def without_log(expression: object) -> sp.Expr:

@@ -164,7 +164,7 @@ lem_a8_corrected = lem_a8.as_read(
     about=(),
 )
 lem_a8_underived = underived(
-    "user_level/lem-a8", "cited; the audits hold it against exact mixtures, with and without replacement"
+    "user_level/lem-a8", "cited; the audits prove it by joint convexity, and hold it against exact mixtures"
 )
 
 subsample = claim(

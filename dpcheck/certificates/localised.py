@@ -291,7 +291,7 @@ LOCALISED: dict[str, tuple[Instance, ...]] = {
             + " + ".join(f"{2 * t}/({l}*({l} + 1))*2/({t} + 1)" for t in range(1, l + 1))
             + ")/2 + xi",
         )
-        for l in (1, 2, 5, 10)  # noqa: E741
+        for l in (1, 2, 5, 10, 100)  # noqa: E741
     ),
 }
 """Label -> what is certified of it."""

@@ -54,8 +54,10 @@ _REASONS = {
         pure_heavy_tails/lem-2-2 pure_heavy_tails/proc-joint-reform pure_heavy_tails/proc-lip-ext""",
     "clipping by norm is no monotone map; what holds of its steps nevertheless is certified as readings of `rem-2`": """
         tsybakov/alg-2 tsybakov/alg-3 tsybakov/rem-2 tsybakov/thm-1""",
-    "a recursion of numbers with real powers, which products of two unknowns do not say": """
+    "a recursion of numbers with real powers, which products of vectors do not say; an audit has its closed form": """
         tsybakov/fact-thm3-recursion""",
+    "of all private mechanisms and an unnamed constant: a game of one size says nothing of an order": """
+        l1_geometry/lem-6-1""",
     "counts of pairs of points: combinatorial, exact by enumeration": """
         user_level/proc-concentration-score""",
 }

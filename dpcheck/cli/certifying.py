@@ -32,7 +32,8 @@ def certify_command(labels: tuple[str, ...], stored: bool, out: str | None, root
     certified are. The ratio is the exact worst case over the printed bound; above 1 the bound is refuted.
     """
     catalogue = lazily(root)
-    folder = Path(out) if out else catalogue.layout.home / "reports"
+    usual = catalogue.layout.certificates if stored else catalogue.layout.home / "reports"
+    folder = Path(out) if out else usual
     rows: list[dict[str, Any]] = []
     failed: list[str] = []
     for label in _wanted(labels):

@@ -224,7 +224,7 @@ def results_of(
 
     records: list[Record] = []
     refused: list[Refused] = []
-    for path in dict.fromkeys(file.resolve() for file in committed or (catalogue.layout.committed,)):
+    for path in dict.fromkeys(file.resolve() for file in committed or catalogue.layout.records):
         if path.is_file():
             records += history.read_jsonl(path, refused)
     path = Path(store) if store else catalogue.layout.store

@@ -413,7 +413,7 @@ def report_command(
     folder = Path(out) if out else usual
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder} is a file; --out takes a folder")
-    results = results_of(catalogue, store, folder / "records.jsonl", catalogue.layout.committed, anew=True)
+    results = results_of(catalogue, store, folder / "records.jsonl", *catalogue.layout.records, anew=True)
     chosen = {check: result for check, result in results.items() if check in catalogue.checks}
     records = [result.record for result in chosen.values()]
     stale = {check for check, result in chosen.items() if result.stale}

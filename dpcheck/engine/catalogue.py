@@ -244,10 +244,11 @@ class Catalogue(Shelves["Claim", "Check"]):
         Args:
             checks: look at these alone.
         """
-        for check in self.checks.values() if checks is None else checks:
-            self._conform(check)
         if checks is not None:
+            self._conform_alone(list(checks))
             return
+        for check in self.checks.values():
+            self._conform(check)
         for label in self.unchecked:
             self._known(label, self._places[f"unchecked {label}"])
         for key, one in self.unmeasured.items():
@@ -266,6 +267,16 @@ class Catalogue(Shelves["Claim", "Check"]):
                         f"write one under a heading such as '## {item}'"
                     )
                 )
+
+    def _conform_alone(self, checks: list[Check]) -> None:
+        """What has conformed since the last edit is not asked again: claims of other files need no import for it."""
+        asked = f"{', '.join(check.id for check in checks)} conform"
+        if self.kept is not None and self.kept.get(asked):
+            return
+        for check in checks:
+            self._conform(check)
+        if self.kept is not None and not self.errors:
+            self.kept.put(asked, True)
 
     def _conform(self, check: Check) -> None:
         """Adds an error where a check names an unknown claim, or its grid is malformed."""

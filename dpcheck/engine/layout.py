@@ -60,6 +60,11 @@ class Layout:
         return self.home / "reports" / "records.jsonl"
 
     @property
+    def records(self) -> list[Path]:
+        """The files of records that are committed: those at home, and those that came with the content."""
+        return list(dict.fromkeys([self.committed, self.root / "reports" / "records.jsonl"]))
+
+    @property
     def witnesses(self) -> list[Path]:
         """The witnesses that are committed beside the content, or came with it."""
         folders = dict.fromkeys([self.home, *(folder.parent for folder in self.content)])

@@ -15,6 +15,7 @@ import io
 import os
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -284,13 +285,7 @@ def _parsed(path: Path, hashed: str, text: str) -> Facts:
 
 def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]:
     """`Facts.states`, `Facts.checks`, `Facts.computes`."""
-    constants = {
-        target.id: node.value.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    constants, own = _assigned(tree), _own_paper(tree)
     looked_up = {
         alias.asname or alias.name
         for node in nodes
@@ -313,17 +308,57 @@ def _heads(tree: ast.Module, nodes: list[ast.AST]) -> tuple[frozenset[str], ...]
         given = [*node.args[:1], *(each.value for each in node.keywords if each.arg in ("label", "also"))]
         for part in given:
             for each in part.elts if isinstance(part, ast.Tuple | ast.List) else [part]:
-                value = constants.get(each.id) if isinstance(each, ast.Name) else getattr(each, "value", None)
-                if isinstance(value, str):
-                    if LABEL.fullmatch(value):
-                        (checks if name in _CHECKS else states).add(value)
-                elif (paper := _grows(each)) or name in _CHECKS | _MAKERS:
-                    computes.add(paper)
+                texts = _texts(each, constants)
+                (checks if name in _CHECKS else states).update(text for text in texts or () if LABEL.fullmatch(text))
+                if texts is None and ((paper := _grows(each)) or name in _CHECKS | _MAKERS):
+                    computes.add(paper or (own if name in ("claim", "as_read") else ""))
     return frozenset(states), frozenset(checks), frozenset(computes)
+
+
+def _assigned(tree: ast.Module) -> dict[str, ast.expr]:
+    """Name -> what the one line that sets it says, of a module's own names."""
+    found: dict[str, ast.expr] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                pairs = [(target, node.value)]
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    pairs = list(zip(target.elts, node.value.elts, strict=False))
+                found |= {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
+    nodes = list(ast.walk(tree))
+    bound = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    bound.update(node.arg for node in nodes if isinstance(node, ast.arg))
+    return {name: value for name, value in found.items() if bound[name] == 1}
+
+
+def _own_paper(tree: ast.Module) -> str:
+    """The key of the one paper that a file makes and knows, of which its `claim` and readings of its claims are."""
+    if any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree)):
+        return ""
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "Paper"]
+    keys = [each.value for node in made for each in node.keywords if each.arg == "key"]
+    return str(keys[0].value) if len(made) == len(keys) == 1 and isinstance(keys[0], ast.Constant) else ""
+
+
+def _texts(node: ast.AST, constants: Mapping[str, ast.expr]) -> list[str] | None:
+    """All texts that a literal, a tuple of such or a name of either can be, or hold; None: nobody knows."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.Name) and node.id in constants:
+        return _texts(constants[node.id], {name: value for name, value in constants.items() if name != node.id})
+    if isinstance(node, ast.Starred) or (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+        return _texts(node.value, constants)
+    if isinstance(node, ast.Tuple):
+        parts = [_texts(each, constants) for each in node.elts]
+        known = [part for part in parts if part is not None]
+        return [text for part in known for text in part] if len(known) == len(parts) else None
+    return None
 
 
 def _grows(node: ast.AST) -> str:
     """The paper of a text that begins like a label and is put together with others; "" where there is none."""
+    if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+        return _grows(node.args[0].elt)
     parts = node.values if isinstance(node, ast.JoinedStr) else [node.left] if isinstance(node, ast.BinOp) else []
     texts = (part.value for part in parts[:1] if isinstance(part, ast.Constant))
     begun = (text for text in texts if isinstance(text, str) and _BEGUN.fullmatch(text))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import mpmath
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
 
-from dpcheck.errors import InvalidInput
 from dpcheck.harness.hard_instances import DIGITS, Number, as_mpf
 from dpcheck.interfaces import Array
 
@@ -18,29 +16,6 @@ def two_point_error(n: int, p: float, q: float) -> float:
     """Average error of the best test between n Bernoulli(p) and n Bernoulli(q) records: 1/2 sum min of the two pmfs."""
     count = np.arange(n + 1)
     return float(np.minimum(scipy.stats.binom.pmf(count, n, p), scipy.stats.binom.pmf(count, n, q)).sum() / 2)
-
-
-def private_two_point_error(n: int, p: float, q: float, epsilon: float, delta: float = 0.0) -> float:
-    """Average error of the best (epsilon, delta)-DP test of the same: a linear programme over the number of ones.
-
-    Restricting a test to that number loses nothing: averaging it over permutations keeps privacy and error, and
-    replacing a record moves the number by at most one. Accuracy about 1e-9; n up to some thousands.
-    """
-    if n < 1 or epsilon < 0 or not 0 <= delta < 1:
-        raise InvalidInput(f"needs n >= 1, epsilon >= 0 and delta in [0, 1), got {n}, {epsilon}, {delta}")
-    count = np.arange(n + 1)
-    gain = scipy.stats.binom.pmf(count, n, q) - scipy.stats.binom.pmf(count, n, p)
-    shrink = math.exp(-epsilon)
-    here, there = scipy.sparse.eye(n, n + 1, 0), scipy.sparse.eye(n, n + 1, 1)
-    # a_k is the probability of answering q at k ones: a_k <= e^eps a_(k+1) + delta both ways, and the same for 1 - a.
-    # Divided by e^eps, which keeps the coefficients within [0, 1].
-    rows: Any = scipy.sparse.vstack([shrink * here - there, shrink * there - here])
-    rows = scipy.sparse.vstack([rows, -rows]).tocsr()
-    limits = np.concatenate([np.full(2 * n, shrink * delta), np.full(2 * n, 1 - shrink + shrink * delta)])
-    found: Any = scipy.optimize.linprog(-gain, A_ub=rows, b_ub=limits, bounds=(0, 1), method="highs")
-    if found.status != 0:
-        raise InvalidInput(f"the linear programme failed at n = {n}, epsilon = {epsilon}: {found.message}")
-    return float((1 + found.fun) / 2)
 
 
 def coupling_error(n: int, gap: Number, epsilon: Number) -> Any:

@@ -60,6 +60,18 @@ def test_a_table_comes_back(folder: Path) -> None:
     assert Table.read(path).text() == TABLE.text()
 
 
+@pytest.mark.parametrize("name", ["operator", "said"])
+def test_a_mutant_without_a_name_is_refused(tmp_path: Path, name: str) -> None:
+    """Found by `make fuzz`: an empty text is not written, and what has none could not be sorted."""
+    lines = [json.loads(line) for line in TABLE.text().splitlines()]
+    for line in lines:
+        for mutant in line.get("mutants", []):
+            mutant[name] = ""
+    (tmp_path / "mutants.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(StoreError, match="one without an operator or words"):
+        Table.read(tmp_path / "mutants.jsonl")
+
+
 @often(300)
 @given(st.data())
 def test_a_table_of_mutants(folder: Path, data: st.DataObject) -> None:

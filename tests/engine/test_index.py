@@ -274,6 +274,13 @@ class TestLazily:
             'name = "lem-2"\nmine = check(f"toy/{name}", "symbolic")(so)',
             'for name in ("toy/lem-2",):\n    mine = check(name, "symbolic")(so)',
             'mine = check("toy/" + "lem-2", "symbolic")(so)',
+            'SAME = ("toy/lem-2",)\nmine = check("toy/thm-1", "symbolic", also=SAME)(so)',
+            'SAME, MOST = ("toy/lem-2", "toy/thm-1"), 2\nmine = check("toy/thm-1", "symbolic", also=SAME[:1])(so)',
+            'SAME = ()\nSAME += ("toy/lem-2",)\nmine = check("toy/thm-1", "symbolic", also=SAME)(so)',
+            'SAME = []\nSAME.append("toy/lem-2")\nmine = check("toy/thm-1", "symbolic", also=tuple(SAME))(so)',
+            'ROWS = {"toy/thm-1": "toy/lem-2"}\nmine = check(ROWS["toy/thm-1"], "symbolic")(so)',
+            'def of(label):\n    return check(label, "symbolic")(so)\nlabel = "toy/thm-1"\nmine = of("toy/lem-2")',
+            'mine = check("toy/thm-1", "symbolic", also=tuple(f"toy/{name}" for name in ["lem-2"]))(so)',
             'from functools import partial\nmake = partial(check, "toy/lem-2")\nmine = make("symbolic")(so)',
             'mine = check("toy/thm-1", "symbolic", also=["toy/lem-2"])(so)',
             'LABEL = "toy/lem-2"\nmine = check(LABEL, "symbolic")(so)',
@@ -287,6 +294,19 @@ class TestLazily:
         root = project({"audits/computed.py": f"{head}{so}{text}\n", "audits/_shared.py": shared})
         found = fetching.lazily(layout.find(root))
         assert "so" in {check.name for check in found.checks_of("toy/lem-2")}
+
+    def test_a_file_whose_labels_are_known_is_not_imported_for_another(self, project: Callable[..., Path]) -> None:
+        """A tuple of labels is read; what the claims of one paper make is of that paper."""
+        paper = 'from dpcheck.claims import Paper\nTOY = Paper(key="toy", title="T", authors="A", reference="R")\n'
+        more = f'{paper}def more(name):\n    return TOY.claim(name, "T", "S", kind="lemma")\n'
+        head = "from dpcheck.checks import check\nfrom dpcheck.verdicts import holds\nSAME = ('toy/thm-1',)\n"
+        text = f'{head}@check("toy/thm-1", "symbolic", also=SAME)\ndef so(context):\n    return holds("so", "exact")\n'
+        root = project({"bounds/more.py": more, "audits/apart.py": text})
+        fetch = fetching.Fetch(fetching.lazily(layout.find(root)))
+        files = {f"{file.path.parent.name}/{file.path.name}": file for file in fetch.files}
+        apart, bounds = files["audits/apart.py"], files["bounds/more.py"]
+        assert [fetch.may_hold(apart, "checks", label) for label in ("toy/thm-1", "toy/lem-2")] == [True, False]
+        assert [fetch.may_hold(bounds, "states", label) for label in ("toy/lem-2", "other/lem-2")] == [True, False]
 
     def test_unknown_labels_name_near_misses(self, root: Path) -> None:
         with pytest.raises(UnknownLabel, match="did you mean toy/thm-1"):

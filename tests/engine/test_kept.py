@@ -62,6 +62,19 @@ def test_fingerprints_are_those_of_the_sources(project: Make) -> None:
         assert found.fingerprints(ids) == {id: computed[id] for id in ids}
 
 
+def test_what_conformed_is_looked_at_again_after_an_edit(project: Make) -> None:
+    root = project()
+    path = root / "audits" / "toy.py"
+    more = '\n@check("toy/thm-1", "symbolic", also=("toy/thm-7",))\ndef lost(context):\n    raise NotImplementedError\n'
+    for text in ("", more):
+        path.write_text(path.read_text() + text)
+        for _ in range(2):
+            found = asked(root)[0]
+            found.conform(found.select([LABEL]))
+            found.keep()
+            assert any("toy/thm-7" in str(error) for error in found.errors) == bool(text)
+
+
 def test_an_edit_is_seen(project: Make) -> None:
     root = project()
     before = asked(root)[0].fingerprints([f"{LABEL}::within_the_bound"])

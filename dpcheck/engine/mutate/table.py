@@ -209,8 +209,8 @@ class Table:
         ]
         for trial in trials:
             _texts(*(v for name, v in trial.plain().items() if name not in _NO_TEXTS), *trial.blind)
-        if not trials or any(trial.fate not in get_args(Fate) for trial in trials):
-            raise InvalidInput("no mutants, or a fate that there is not")
+        if not all(trial.operator and trial.said and trial.fate in get_args(Fate) for trial in trials) or not trials:
+            raise InvalidInput("no mutants, one without an operator or words, or a fate that there is not")
         self.trials[family, target] = trials
 
     def _stood(self, target: tuple[str, str], row: Mapping[str, Any]) -> None:
