@@ -53,7 +53,7 @@ coverage: $(VENV)/.dev
 	@mkdir -p .dpcheck
 	$(COVERAGE) erase
 	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --hypothesis-profile ci
-	$(COVERAGE) combine -q
+	$(COVERAGE) combine
 	$(COVERAGE) json -q --fail-under=0 -o .dpcheck/coverage.json
 	$(BIN)/python tests/covered.py .dpcheck/coverage.json
 

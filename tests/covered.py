@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def percents(files: dict[str, Any], part: str) -> tuple[float, float]:
-    """Of the lines and of the branches of a file, or of all files below a folder (`folder/*`); 0 where none was measured."""
+    """Of lines and of branches, of a file or of all files below a folder (`folder/*`); 0 where none was measured."""
     found = [said["summary"] for name, said in files.items() if fnmatch.fnmatchcase(name, part)]
 
     def share(covered: str, of: str) -> float:

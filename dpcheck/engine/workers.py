@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from dpcheck.engine.cells import CellTask, Done, catalogue_for, compute_cell, said, trace
 from dpcheck.errors import DpcheckError, InvalidInput
@@ -149,9 +149,9 @@ class _Worker:
             process.wait(0.0 if self._closed else 5.0)  # it may be at its end already, and its own code tells more
         _kill(process)
         code = process.wait()
-        for pipe in (process.stdin, process.stdout):
+        for pipe in filter(None, (process.stdin, process.stdout)):
             with contextlib.suppress(OSError):
-                _closed(pipe)
+                pipe.close()
         return code
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -216,11 +216,6 @@ def _alarm(seconds: float | None, ring: Callable[[], Any]) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
-
-
-def _closed(pipe: IO[bytes] | None) -> None:
-    if pipe is not None:
-        pipe.close()
 
 
 def _physical() -> int:

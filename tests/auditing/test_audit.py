@@ -371,13 +371,11 @@ def test_a_pair_that_is_none_is_named(pair, adjacency, says):
 
 def test_lists_of_several_lengths_are_objects():
     pair = [[0.0], [0.0, 1.0]], [[0.0], [1.0, 1.0]]
-    result = dp.audit(
-        lambda d, r, t: sum(map(sum, d)) + r.laplace(size=t),
-        *pair,
-        dp.PureDP(0.2),
-        trials=4000,
-        adjacency="replace-one",
-    )
+
+    def total(data, rng, trials):
+        return sum(map(sum, data)) + rng.laplace(size=trials)
+
+    result = dp.audit(total, *pair, dp.PureDP(0.2), trials=4000, adjacency="replace-one")
     assert result.outcome is dp.Outcome.REFUTED
     assert result.pair == "list objects (adjacency not checked)"
 
@@ -409,5 +407,5 @@ def test_outputs_of_another_width_on_the_neighbour():
     def leaky(data, rng, trials):
         return rng.laplace(size=(trials, 2 + int(data.sum())))
 
-    with pytest.raises(dp.DpcheckError, match="width|columns|numbers on data"):
+    with pytest.raises(dp.DpcheckError, match="returns 2 numbers on data and 3 on neighbour"):
         dp.audit(leaky, ZERO, ONE, dp.PureDP(1.0), trials=500)

@@ -67,5 +67,5 @@ def test_powers_of_no_test_are_refused():
     told = [1.0, 0.0], [0.0, 1.0]
     with pytest.raises(InvalidInput, match=r"power must lie in \(0, 1\), got 1.0"):
         fewest_samples(*told, 1.0, 0.0, 0.05, power=1.0)
-    with pytest.raises(InvalidInput, match="need 0 < failure_probability < power < 1, got 0.6 and 0.5"):
+    with pytest.raises(InvalidInput, match=r"need 0 < failure_probability < power < 1, got 0\.6 and 0\.5"):
         fewest_of_any(1.0, 0.5, 0.0, 0.6)

@@ -110,5 +110,5 @@ def test_a_process_that_does_not_start_names_the_way_without_one(
     tasks: dict[str, CellTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(DpcheckError, match="does not start: exit code 1; .* --workers 0 computes in the process"):
+    with pytest.raises(DpcheckError, match=r"does not start: exit code 1; .* --workers 0 computes in the process"):
         list(Workers(1).computed(iter([tasks["loud"]])))
