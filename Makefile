@@ -54,8 +54,8 @@ coverage: $(VENV)/.dev
 	$(COVERAGE) erase
 	$(BIN)/python -m coverage run -m pytest -n $(WORKERS) --hypothesis-profile ci
 	$(COVERAGE) combine
-	$(COVERAGE) json -q --fail-under=0 -o .dpcheck/coverage.json
-	$(BIN)/python tests/covered.py .dpcheck/coverage.json
+	$(COVERAGE) json -q --fail-under=0 -o .dpcheck/covered.json
+	$(BIN)/python tests/covered.py .dpcheck/covered.json
 
 # The daily loop: all but the tests that tests/slow.txt names. `make slow` measures all of them anew, one at a time.
 fast: $(VENV)/.dev
