@@ -222,8 +222,8 @@ def printed_step_at_two_keeps_the_logarithm(context: Context) -> Verdict:
                 return differs(f"runs at d = {d} have {mean:.4g} private terms, {proved_below:.4g} are proved")
         points.append(Point(x=float(d), value=proved_below, series="printed step, proved from below"))
     found = refuted_by(
-        "l1_geometry/thm-12@literal", "thm_12_step", numbers=numbers, points=points,
-        n=10**15, b=1, d=2**40, epsilon=1, delta=f"1/{10**9}", constant=1000,
+        "l1_geometry/thm-12@literal", "thm_12_step", by=claim("l1_geometry/thm-12@literal"), numbers=numbers,
+        points=points, n=10**15, b=1, d=2**40, epsilon=1, delta=f"1/{10**9}", constant=1000,
     )  # fmt: skip
     return replace(found, axes=("d", "excess over L D sqrt(d log(1/delta))/(n epsilon)"))
 

@@ -262,6 +262,8 @@ def window_of_theorem_6(context: Context) -> Verdict:
     """
     n, e, D, L, H, m = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m"))
     ends, b = ends_of_the_window(claim("l1_geometry/thm-6@literal")), n / sp.log(n, 2) ** 2
+    if missing := {"low", "high"} - ends.keys():
+        return differs(f"Theorem 6 assumes no {', '.join(sorted(missing))} that depends on n", "symbolic")
     argument = b * e * H * D / (L * sp.log(m, 2))
     proof = proved(
         {

@@ -25,7 +25,7 @@ from dpcheck.laws import NoisyMin
 from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Point, Verdict, combine, consistent, holds, refuted
+from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, holds, refuted
 
 from .cases import (
     EITHER,
@@ -295,6 +295,8 @@ def windows_of_theorem_7(context: Context) -> Verdict:
     n, e, D, L, H, m, delta = (BY_NAME[x] for x in ("n", "epsilon", "D", "L", "H", "m", "delta"))
     ends, b, two_thirds = ends_of_the_window(claim("l1_geometry/thm-9@literal")), n / sp.log(n) ** 2, sp.Rational(2, 3)
     argument = b * e * H * D / (L * sp.log(n / delta) * sp.log(m))
+    if missing := {"low", "high", "cap"} - ends.keys():
+        return differs(f"Theorem 9 assumes no {', '.join(sorted(missing))} that depends on n", "symbolic")
     # log(n/delta), log n and log m are positive numbers of their own here.
     names = {sp.log(n / delta): sp.Symbol("k", positive=True), sp.log(m): sp.Symbol("l", positive=True)}
     names |= {sp.log(n): sp.Symbol("w", positive=True)}

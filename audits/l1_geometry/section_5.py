@@ -49,14 +49,15 @@ settings_of_the_reduction = settings(
 @check("l1_geometry/thm-8@literal", kind="risk", expect="refuted")
 def weakly_convex_losses_beat_theorem_8(context: Context) -> Verdict:
     """A two-point family whose modulus falls like 1/sqrt n: no algorithm reaches 100 LD/n at n = 10^8."""
-    return refuted_by("l1_geometry/thm-8@literal", "thm_8_rate", n=10**8, epsilon=1, delta=f"1/{10**9}", constant=100)
+    at = {"n": 10**8, "epsilon": 1, "delta": f"1/{10**9}", "constant": 100}
+    return refuted_by("l1_geometry/thm-8@literal", "thm_8_rate", by=claim("l1_geometry/thm-8@literal"), **at)
 
 
 @check("l1_geometry/thm-9@literal", kind="risk", expect="refuted")
 def weakly_convex_losses_beat_theorem_9(context: Context) -> Verdict:
     """The same family inside the windows of Theorem 7, at n = 10^16, with the constant 100."""
     at = {"n": 10**16, "epsilon": "1/100", "delta": f"1/{10**16}", "constant": 100}
-    return refuted_by("l1_geometry/thm-9@literal", "thm_9_rate", **at)
+    return refuted_by("l1_geometry/thm-9@literal", "thm_9_rate", by=claim("l1_geometry/thm-9@literal"), **at)
 
 
 @check("l1_geometry/thm-8@corrected", kind="symbolic")

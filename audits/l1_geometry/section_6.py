@@ -89,7 +89,8 @@ def random_signs_beat_the_uncapped_bound(context: Context) -> Verdict:
         facts.append(Fact("and at most D/2", error, "<=", Fraction(1, 2)))
     if not all(fact.holds for fact in facts):
         return differs(f"random signs: {next(fact for fact in facts if not fact.holds)}")
-    return refuted_by("l1_geometry/lem-6-1@literal", "lem_6_1_range", n=1, d=10**12, epsilon=1, constant="1/1000")
+    at = {"n": 1, "d": 10**12, "epsilon": 1, "constant": "1/1000"}
+    return refuted_by("l1_geometry/lem-6-1@literal", "lem_6_1_range", by=claim("l1_geometry/lem-6-1@literal"), **at)
 
 
 @check("l1_geometry/lem-6-1@corrected", kind="symbolic")
@@ -162,7 +163,8 @@ def excess_of_one_coordinate(context: Context) -> Verdict:
 @check("l1_geometry/thm-10@literal", kind="lower-bound", expect="refuted")
 def the_origin_beats_the_uncapped_bound(context: Context) -> Verdict:
     """x = 0 has excess at most LD on every data set."""
-    return refuted_by("l1_geometry/thm-10@literal", "thm_10_range", n=1, d=10**12, epsilon=1, constant="1/1000")
+    at = {"n": 1, "d": 10**12, "epsilon": 1, "constant": "1/1000"}
+    return refuted_by("l1_geometry/thm-10@literal", "thm_10_range", by=claim("l1_geometry/thm-10@literal"), **at)
 
 
 @check("l1_geometry/thm-10@derived", kind="lower-bound")
@@ -315,7 +317,8 @@ def crossover_of_the_two_algorithms(context: Context) -> Verdict:
 @check("l1_geometry/thm-11@literal", kind="lower-bound", expect="refuted")
 def range_of_the_loss_below_the_bound(context: Context) -> Verdict:
     """At n = 1, epsilon = 10^-9 the bound with the constant 1/1000 exceeds the range 2LD of the loss."""
-    return refuted_by("l1_geometry/thm-11@literal", "thm_11_range", n=1, d=100, epsilon=f"1/{10**9}", constant="1/1000")
+    at = {"n": 1, "d": 100, "epsilon": f"1/{10**9}", "constant": "1/1000"}
+    return refuted_by("l1_geometry/thm-11@literal", "thm_11_range", by=claim("l1_geometry/thm-11@literal"), **at)
 
 
 @check("l1_geometry/thm-11@corrected", kind="transcription")

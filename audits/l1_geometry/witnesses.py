@@ -364,7 +364,7 @@ def thm_8_rate(n: int, epsilon: Rational, delta: Rational, constant: Rational) -
             statement="excess risk <= constant L D (log d/n + d log(d)^3 log(1/delta)/(n epsilon)^2)",
             violated=bool(found > claimed),
             label="l1_geometry/thm-8@literal",
-            at={"d": 2, "epsilon": budget, "delta": leak, **of},
+            at={"n": size, "d": 2, "epsilon": budget, "delta": leak, **of},
         )
 
 
@@ -405,7 +405,7 @@ def lem_6_1_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Viol
             statement="every algorithm errs by at least constant D sqrt(d)/(n epsilon log d) on some data set",
             violated=bool(claimed > mpf(1) / 2),
             label="l1_geometry/lem-6-1@literal",
-            at={"n": n, "d": d, "epsilon": Fraction(epsilon)},
+            at={"n": n, "d": d, "epsilon": Fraction(epsilon), "D": 1},
         )
 
 
@@ -419,7 +419,7 @@ def thm_10_range(n: int, d: int, epsilon: Rational, constant: Rational) -> Viola
             statement="every algorithm has excess at least constant L D sqrt(d)/(n epsilon log d) on some data set",
             violated=bool(claimed > 1),
             label="l1_geometry/thm-10@literal",
-            at={"n": n, "d": d, "epsilon": Fraction(epsilon)},
+            at={"n": n, "d": d, "epsilon": Fraction(epsilon), "L": 1, "D": 1},
         )
 
 

@@ -27,7 +27,7 @@ from dpcheck.interfaces import Array, Constants, Problem, Rng, Sample, Workload
 from dpcheck.privacy import PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME, G_2, D, d, n, rho, tau
-from dpcheck.verdicts import Point, Verdict, combine, refuted, undecided
+from dpcheck.verdicts import Point, Verdict, combine, differs, refuted, undecided
 from dpcheck.workloads.amplitudes import Pareto
 from dpcheck.workloads.base import BaseWorkload
 from dpcheck.workloads.hinge import HeavyHinge
@@ -199,7 +199,10 @@ def smoothing_bias(context: Context) -> Verdict:
             at = {"G_2": G2, "n": size, "rho": failure}
             level = stated("pure_heavy_tails/fact-smoothing", d=3, tau=0.7, **at) * 0.7 / 3
             # Pareto records, and the law that puts all of its second moment just above the level.
-            for tail in (level**-3.0, (G2 / level) ** 2):
+            spike = (G2 / level) ** 2
+            if not math.isclose(size * spike, failure):
+                return differs(f"Markov's inequality and a union bound give {size * spike:.6g}, not {failure:g}")
+            for tail in (level**-3.0, spike):
                 left.append(-math.expm1(size * math.log1p(-min(tail, 1 - 1e-12))))
                 right.append(failure)
     return accuracy.never_violated(

@@ -14,6 +14,7 @@ from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, StructuredDoub
 from dpcheck.algorithms.pure_heavy_tails.reformulation import JointReformulation
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, iteration_bound
 from dpcheck.checks import Context, by_size, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import stated
 from dpcheck.errors import InvalidInput
@@ -179,7 +180,8 @@ def target_at_a_large_budget(context: Context, *, epsilon: int) -> Verdict:
     with suppress(InvalidInput):
         stated("pure_heavy_tails/prop-3-2@derived", G_k=1.0, lambda_=1.0, d=1, m=10**6, epsilon=epsilon, k=2.0)
         return differs(f"prop-3-2@derived speaks of epsilon = {epsilon} as well, where it fails as the statement does")
-    return refuted_by(context.label, "prop_3_2_budget", epsilon=epsilon, m=10**6, D=10, lambda_=1, c_erm=48)
+    at = {"epsilon": epsilon, "m": 10**6, "D": 10, "lambda_": 1, "c_erm": 48}
+    return refuted_by(context.label, "prop_3_2_budget", by=claim(context.label), **at)
 
 
 LEVEL = 0.7

@@ -120,11 +120,11 @@ def recomputed_display_is_half_of_delta(context: Context) -> Verdict:
 
 @check("user_level/thm-c1@dimension", kind="privacy", expect="refuted")
 def printed_minibatch_against_the_proof(context: Context) -> Verdict:
-    """K_1 at n = 10^6, m = 1, d = 10^12, epsilon = 1, delta = 10^-9, q = 1/20, T = 10^30, against the proof's need."""
+    """K_1 at n = 10^6, m = 1, d = 10^12, epsilon = 1/2, delta = 10^-9, q = 1/20, T = 10^30, and the proof's need."""
     users, dims, steps = 10**6, 10**12, 10**30
-    found = printed_minibatch(first_phase(users, 0.05), 1, 1.0, 1e-9, steps)
-    claimed = stated("user_level/thm-c1@dimension", n=users, m=1, d=dims, epsilon=1.0, delta=1e-9, q=0.05)
-    at = {"n": users, "m": 1, "d": dims, "epsilon": 1, "delta": "1/1000000000", "q": "1/20", "T": steps}
+    found = printed_minibatch(first_phase(users, 0.05), 1, 0.5, 1e-9, steps)
+    claimed = stated("user_level/thm-c1@dimension", n=users, m=1, d=dims, epsilon=0.5, delta=1e-9, q=0.05)
+    at = {"n": users, "m": 1, "d": dims, "epsilon": "1/2", "delta": "1/1000000000", "q": "1/20", "T": steps}
     return accuracy.never_violated(
         claimed,
         found,

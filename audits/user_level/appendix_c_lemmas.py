@@ -265,7 +265,7 @@ def worst_private_point(choices: int, epsilon: float, delta: float) -> float:
 
 @check("user_level/fact-dp-stability", kind="accuracy")
 def printed_stability_is_looser(context: Context) -> Verdict:
-    """The printed e^(2 epsilon) gamma + delta is above the same optima, and above the derived bound."""
+    """The same optima against the printed e^(2 epsilon) gamma + delta."""
     left = [worst_private_point(*point) for point in PRIVATE]
     right = [stated("user_level/fact-dp-stability", epsilon=e, gamma=1 / c, delta=dl) for c, e, dl in PRIVATE]
     covers = "each programme ranges over all (epsilon, delta)-private maps of that many values"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import mpmath
 
 from dpcheck import witnesses
+from dpcheck.claims import Claim
 from dpcheck.labels import split_label
 from dpcheck.verdicts import Point, Verdict, Witness, differs, refuted, undecided
 
@@ -32,6 +34,7 @@ def refuted_by(
     verifier: str,
     *,
     stated: float | None = None,
+    by: Claim | None = None,
     measured: float | None = None,
     agreement: float = 1e-3,
     numbers: Mapping[str, Any] | None = None,
@@ -47,11 +50,15 @@ def refuted_by(
 
     Args:
         stated: what the formula of the claim gives for the bound that the verifier breaks.
+        by: the claim, where that is its bound at the verifier's values, an order times the parameter `constant`.
         measured: what the algorithm's own run gave; more than `agreement` (relative) off, nothing is refuted.
     """
     paper, _, _ = split_label(label)
     violation = witnesses.verifier(f"{paper}.{verifier}")(**parameters)
     found, claimed = float(violation.found), float(violation.claimed)
+    if by is not None:
+        at = {name: float(value) for name, value in violation.at.items()}
+        stated = float(by.at(at)) * (float(Fraction(parameters["constant"])) if by.explicit is None else 1.0)
     own: dict[str, Any] = {"found": found, "claimed": claimed}
     if measured is not None:
         own["by the algorithm's own run"] = measured

@@ -33,6 +33,13 @@ def test_no_two_wrong_formulas_are_one_and_none_is_the_right_one():
     }  # fmt: skip
 
 
+def test_what_is_no_number_any_more_is_no_wrong_formula():
+    """2 ÷ 2 under a logarithm that is divided by."""
+    found = [wrong for _, _, wrong in claims.changes(d / sp.log(2, evaluate=False) + L, constants=True)]
+    assert found
+    assert not [wrong for wrong in found if wrong.has(sp.zoo, sp.oo, sp.nan)]
+
+
 def test_an_order_has_no_constants_to_be_wrong():
     operators = {operator for operator, _, _ in claims.changes(BOUND, constants=False)}
     assert operators == {"term dropped", "logarithm dropped", "exponent"}

@@ -1,9 +1,14 @@
 """Refutations by witness: verified, compared with the algorithm's own run, and nothing refuted without violation."""
 
-import pytest
+from dataclasses import replace
 
+import pytest
+import sympy as sp
+
+from dpcheck.engine.catalogue import claim
 from dpcheck.errors import WitnessRejected
 from dpcheck.harness.refutation import refuted_by, witnessed
+from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Outcome
 from dpcheck.witnesses import verify
 
@@ -22,6 +27,16 @@ def test_no_violation_and_no_agreement_refute_nothing():
     harmless = refuted_by("pure_heavy_tails/fact-gamma-tail@literal", "fact_gamma_tail", d=1, t=8)
     assert harmless.outcome is Outcome.UNDECIDED
     assert harmless.witness is None
+
+
+@pytest.mark.parametrize("change", [2, BY_NAME["D"] ** sp.Rational(1, 2)])
+def test_the_formula_of_the_claim_is_held_against_the_verifier(change):
+    label, at = "l1_geometry/thm-9@literal", {"n": 10**16, "epsilon": "1/100", "delta": f"1/{10**16}", "constant": 100}
+    assert refuted_by(label, "thm_9_rate", by=claim(label), **at).outcome is Outcome.REFUTED
+    wrong = replace(claim(label), order=claim(label).order * change)
+    found = refuted_by(label, "thm_9_rate", by=wrong, **at)
+    assert found.outcome is Outcome.DIFFERS
+    assert "the claim's own formula gives" in found.reason
 
 
 def test_a_witness_with_wrong_numbers_is_rejected():

@@ -135,6 +135,8 @@ class _Point:
     def _value(self, part: sp.Basic) -> complex:
         if isinstance(part, sp.Symbol):
             return random.Random(f"{part}{self._seed}").uniform(0.2, 3)
+        if part in (sp.zoo, sp.nan, sp.oo, -sp.oo):
+            raise ValueError(f"{part} is no number")
         if part.is_Number or part in (sp.pi, sp.E):
             return complex(part)
         if isinstance(part, sp.Pow):
