@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import sys
 import time
@@ -318,6 +319,16 @@ def test_a_gate_that_tried_nothing_is_shut(root: Path) -> None:
     empty = gate.passed(trials, Table(), every, size=5, seed=1, until=time.monotonic())
     assert "none was drawn" in empty.faults({})[0]
     assert f"none of {len(every)} mutants of what was edited was tried" in empty.faults({})[1]
+
+
+@pytest.mark.parametrize(("left", "shut"), [(0, False), (1, False), (2, True)])
+def test_a_slow_machine_may_leave_a_tenth(root: Path, left: int, shut: bool) -> None:
+    trials, table, every = made(root)
+    whole = gate.passed(trials, table, every, size=1, seed=1, until=None)
+    (drawn,) = whole.drawn
+    ten = [dataclasses.replace(drawn, said=f"{drawn.said} {i}") for i in range(10)]
+    tried = {each.key: whole.trials[drawn.key] for each in ten[left:]}
+    assert bool(gate.Passed(ten, (), tried).faults({})) == shut
 
 
 def test_an_edit_is_no_part_of_what_stands(root: Path) -> None:

@@ -14,6 +14,8 @@ from dpcheck.engine.mutate.trials import Trials
 
 FOR_TRACES = 0.5
 """Share of the time left that may go into finding out what checks read; the rest is for the mutants."""
+ENOUGH = 0.9
+"""Part of the drawn ones that has to be tried; a slow machine may leave the others."""
 NAMED = 5
 """Most mutants that one complaint names."""
 
@@ -48,7 +50,7 @@ class Passed:
         )
         if lost:
             faults.append(f"{len(lost)} of {len(self.drawn)} drawn were noticed before and are not now: {_some(lost)}")
-        if untried:
+        if len(self.drawn) - len(untried) < ENOUGH * len(self.drawn):
             faults.append(
                 f"{len(untried)} of {len(self.drawn)} drawn were not tried, give it more time: {_some(untried)}"
             )
