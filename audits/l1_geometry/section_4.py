@@ -24,7 +24,8 @@ from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from .cases import EITHER, LASSO, printed_noise, printed_tree, problem, risk_on_the_lasso
+from .cases import EITHER, LASSO, printed_noise, problem, risk_on_the_lasso
+from .lines import printed_tree
 
 TREE_PHASES = {
     "records": "l1_geometry/alg-3@records",

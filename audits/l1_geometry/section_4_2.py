@@ -30,14 +30,19 @@ from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, holds
 from .cases import (
     EITHER,
     LASSO,
+    SLOPES,
+    WRONG_TREES,
+    Selections,
     ends_of_the_window,
+    leaves,
     problem,
+    records,
     right_child_pair,
     risk_on_the_lasso,
     steps_at_the_upper_end,
     tree_case,
+    walk,
 )
-from .scaling import SLOPES, WRONG_TREES, Selections, leaves, records, walk
 
 
 @check("l1_geometry/thm-7", kind="risk", grid={"T": (1, 2, 3), "b": by_size([256], [256, 16384])}, expect=EITHER)

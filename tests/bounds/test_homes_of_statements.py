@@ -15,7 +15,6 @@ PAPERS = ("l1_geometry", "lp_spaces", "pure_heavy_tails", "tsybakov", "user_leve
 MOST = 5
 """Python files for one theorem: its bounds, its algorithm, its audits, their cases, its verifiers."""
 BEYOND = {
-    **dict.fromkeys((f"l1_geometry/thm-{number}" for number in (4, 6, 8, 12)), 6),
     **dict.fromkeys(("lp_spaces/thm-2", "tsybakov/thm-1", "user_level/thm-b1"), 6),
 }
 """Their instances stand in two files, neither of which the other would fit into."""
