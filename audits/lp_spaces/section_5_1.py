@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,6 +16,7 @@ import sympy as sp
 from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent
 from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity_of
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import drawn, settings
@@ -24,7 +27,8 @@ from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Drawn, Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import Affine, Drawn, Family, Instance, Pull, admitted, geometric, powers, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
@@ -33,20 +37,8 @@ from dpcheck.symbols import BY_NAME, D, L, T, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import (
-    CORRECTED,
-    DELTA,
-    FUNNELS,
-    HORIZONS,
-    ON_THE_LINE,
-    READINGS,
-    STEEP,
-    certified,
-    huber,
-    problem,
-    regularised,
-)
-from .lemmas import FREE, UNSEEN, audited, far_pair, inverse_map, replayed
+from .cases import CORRECTED, DELTA, FREE, FUNNELS, RARE, READINGS, Funnel, certified, funnel, huber, problem
+from .lemmas import UNSEEN, audited, far_pair, inverse_map, replayed
 
 p_, theta_ = BY_NAME["p"], BY_NAME["theta"]
 
@@ -239,6 +231,64 @@ def suboptimality_of_the_regularised_risk(context: Context, *, p: float) -> Verd
 
 
 LIKEWISE = ("lp_spaces/claim-contrib-2", "lp_spaces/claim-table-2@unconstrained")
+
+
+STEEP = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 4, 8))
+"""Curvatures from that of the class on, for runs of up to a few hundred steps."""
+
+
+def regularised(
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 1
+) -> Instance:  # fmt: skip
+    """Algorithm 3 with the dual exponent at p = 3/2."""
+    algorithm = NoisyMirrorDescent(**CORRECTED)
+    kappa = regularity(algorithm.p, d, "safe")
+    return funnel(algorithm, Funnel(curvature, d), n, epsilon, delta, kappa=kappa)
+
+
+def on_the_line(one: Instance) -> list[Pull]:
+    """In one dimension the mirror map is the identity: an average of steps towards c z/(c + α), with weights a^t.
+
+    A step keeps q = 1 - u of its start and the weights fall by r = 1 - v backwards; noise of s steps ago has the weight
+    (q^(s+1) - r^(s+1))/(q - r) of W, the sum of the weights.
+    """
+    work: Funnel = one.work
+    (row,) = one.algorithm.schedule(one.problem, one.n).phases
+    total, T, c = row.distance + row.alpha, row.steps, work.curvature
+    u, v = (c + row.alpha) / total, row.alpha / (row.distance + total)  # a - 1 itself is lost to rounding
+    u *= 1 + 1e-5 * (abs(u - v) < 1e-5 * v)  # a removable singularity
+
+    def left(x: float) -> float:
+        return math.exp(T * math.log1p(-x)) if x < 1 else 0.0
+
+    def power_sum(x: float) -> float:
+        """Of (1 - x)^s, 1 <= s <= T."""
+        return (1 - x) * (1 - left(x)) / x
+
+    weights = power_sum(v) / (1 - v)
+    keep = (1 - u) * (left(u) - left(v)) / ((v - u) * weights)
+    squares = power_sum(u * (2 - u)) - 2 * power_sum(u + v - u * v) + power_sum(v * (2 - v))
+    noise = row.sigma * math.sqrt(max(0.0, squares)) / (abs(v - u) * weights * total)
+    towards = c / (c + row.alpha)
+    spread = towards * (1 - keep) * work.aside / math.sqrt(one.n)
+    return [Pull(keep, towards * work.best, np.hypot(spread, noise))]
+
+
+ON_THE_LINE = Affine(on_the_line, 1_000)
+
+
+def with_steps(one: Instance, change: Callable[[int], float]) -> Instance:
+    chosen = one.algorithm
+    assert isinstance(chosen, NoisyMirrorDescent)
+    (row,) = chosen.schedule(one.problem, one.n).phases
+    return one.running(replace(chosen, steps=round(change(row.steps))))
+
+
+HORIZONS: Mapping[str, Mutant] = {
+    "T^(2/3)": functools.partial(with_steps, change=lambda T: T ** (2 / 3)),
+    "T/8": functools.partial(with_steps, change=lambda T: T / 8),
+}
+"""Longer runs and the last iterate are not told apart: the weight of Φ decides here, not the noise."""
 
 
 @scaling(

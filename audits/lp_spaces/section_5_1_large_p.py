@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,20 +13,23 @@ import scipy
 import sympy as sp
 
 from dpcheck.algorithms.lp_spaces import PhasedSGD
+from dpcheck.algorithms.lp_spaces.phased import Pass
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, order_of, stated
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import Affine, Instance, Pull, admitted, averaged_descent, powers, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
+from dpcheck.interfaces import Problem, Schedule
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, d, delta, epsilon, n
 from dpcheck.verdicts import Verdict, combine, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import DELTA, FUNNELS, PASSES, STRIDES, certified, huber, phased, problem, refuted_as_stated
+from .cases import DELTA, FUNNELS, RARE, Funnel, certified, funnel, huber, problem, refuted_as_stated
 from .lemmas import UNSEEN, audited, far_pair, replayed
 
 settings_of_phased_sgd = settings(
@@ -148,6 +153,52 @@ def outputs_of_phased_sgd(context: Context) -> Verdict:
 
 
 LIKEWISE = ("lp_spaces/claim-table-2@large-p",)
+
+
+def phased(
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 4, L: float = 1.0
+) -> Instance:  # fmt: skip
+    """Phased SGD at c = 1, so at a scale of L."""
+    return funnel(PhasedSGD(scale=L), Funnel(curvature, d, L), n, epsilon, delta, theta=1.0, p=2.0)
+
+
+def passes(one: Instance) -> list[Pull]:
+    """Each phase of its own schedule: the average of a pass, exact within the bowl, and the noise."""
+    work: Funnel = one.work
+    found = []
+    for phase in one.algorithm.schedule(one.problem, one.n).phases:
+        keep, variance = averaged_descent(phase.eta * work.curvature, phase.records)
+        found.append(Pull(keep, work.best, np.hypot(work.aside * math.sqrt(variance), phase.sigma)))
+    return found
+
+
+PASSES = Affine(passes, 4_000)
+
+
+class FirstPass(PhasedSGD):
+    """The first phase alone: no localisation."""
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
+        whole = super().schedule(problem, n)
+        return replace(whole, phases=whole.phases[:1], releases=whole.releases[:1])
+
+
+def once(one: Instance) -> Instance:
+    assert isinstance(one.algorithm, PhasedSGD)
+    return one.running(FirstPass(scale=one.algorithm.scale))
+
+
+def striding(one: Instance, power: float) -> Instance:
+    """Steps too long by n^power."""
+    assert isinstance(one.algorithm, PhasedSGD)
+    return one.running(PhasedSGD(scale=one.algorithm.scale * one.n**power))
+
+
+STRIDES: Mapping[str, Mutant] = {
+    "no localisation": once,
+    "η times n^(1/8)": functools.partial(striding, power=0.125),
+    "η times n^(-1/8)": functools.partial(striding, power=-0.125),
+}
 
 
 @scaling(

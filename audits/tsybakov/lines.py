@@ -27,8 +27,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, differs, holds
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from .cases import TILTED, problem
-from .lemmas import LINE, told
+from .cases import LINE, TILTED, problem, told
 
 LOOSE = ApproxDP(10.0, 0.5)
 """A budget at which clip levels exceed the Lipschitz constant, so that balls around the start are left, and noise is

@@ -13,6 +13,7 @@ import sympy as sp
 from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_mean, dykstra, regularised_minimiser
 from dpcheck.algorithms.tsybakov.localised import Phase
+from dpcheck.algorithms.tsybakov.settling import Settling, atoms, settled
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
@@ -32,7 +33,8 @@ from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
-from .lemmas import PLANE, PRIVACY, QUARTIC, Settling, atoms, number, settled, told, well
+from .cases import PRIVACY, number, told, well
+from .lemmas import PLANE, QUARTIC
 from .lines import LOSSES, Discs, nearest
 
 

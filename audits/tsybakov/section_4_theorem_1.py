@@ -14,6 +14,7 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, limit_point
 from dpcheck.algorithms.tsybakov.localised import averaged_moment, corrected
+from dpcheck.algorithms.tsybakov.settling import Settling
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated, unassumed
@@ -30,8 +31,30 @@ from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from .cases import ANY, BY_PHASES, FAILING, NAMES, ON_THE_LINE, TILTS, WRONG, convex, exponents, tilted
-from .lemmas import BECAUSE, BOWLS, LINE, Settling, bowl, everywhere, legal, number, stays, told, transcribed, well
+from .cases import (
+    ANY,
+    BECAUSE,
+    BOWLS,
+    BY_PHASES,
+    FAILING,
+    LINE,
+    NAMES,
+    ON_THE_LINE,
+    TILTS,
+    WRONG,
+    bowl,
+    convex,
+    everywhere,
+    exponents,
+    legal,
+    number,
+    replayed,
+    stays,
+    tilted,
+    told,
+    transcribed,
+    well,
+)
 
 CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybakov/thm-10@phases")
 
@@ -40,23 +63,6 @@ CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybako
 def exponents_of_theorem_1(context: Context, *, label: str) -> Verdict:
     """(k-1)/k in the private regime, 1/2 in the statistical one, also in epsilon, d, R and D; not whether they hold."""
     return exponents(label, 1.0)
-
-
-def replayed(
-    algorithm: LocalisedClipped, work: Sheared, rows: Array, other: Array, start: Array
-) -> tuple[float, float]:
-    """Algorithm 3 replayed: how far phase 1 moves, and the deviation of all noise together.
-
-    Raises:
-        ValueError: a later phase moves although its records are alike.
-    """
-    case = Case(algorithm, work, told(work), start=start)
-    seen = case.replay(rows[None], other[None], 1)
-    moved = {name: uses[0] for name, uses in seen.distances().items()}
-    if any(apart > 0 for name, apart in moved.items() if name != "phase 1"):
-        raise ValueError(f"later phases read the same records and release different cores: {moved}")
-    sigma = math.sqrt(math.fsum(release.law.sigma**2 for release in seen.schedule.releases))  # type: ignore[attr-defined]
-    return moved["phase 1"], sigma
 
 
 @check(

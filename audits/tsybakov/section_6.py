@@ -23,7 +23,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted
 from dpcheck.workloads.linear import TwoPoint
 
-from .cases import ANY, exponents, problem
+from .cases import ANY, exponents, problem, told, well
 from .lemmas import (
     BATCHES_IN_DIMENSIONS,
     BY_BATCHES,
@@ -40,8 +40,6 @@ from .lemmas import (
     rounded,
     searched,
     sparse,
-    told,
-    well,
     within,
 )
 from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch

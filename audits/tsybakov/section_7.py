@@ -32,8 +32,8 @@ from dpcheck.verdicts import Point, Verdict, consistent, undecided
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriages, web_like
 
-from .cases import ANY, localised, problem
-from .lemmas import PLANE, accounted, searched, told, well
+from .cases import ANY, localised, problem, told, well
+from .lemmas import PLANE, accounted, searched
 from .lines import LOOSE, LOSSES, Released, nearest, watch
 
 

@@ -249,3 +249,24 @@ def group_privacy(tape: Tape, work: Any, plan: Any, values: Array, start: Array)
         mean = averaged_sgd(tape, work.each, samples, row.eta, x)[:, 0]
         x = tape.projected(work, tape.released(f"phase {row.i}/point", mean, row.sigma))
     return x
+
+
+BESIDE = {
+    "i": "the number of the phase",
+    "start": "where its users begin",
+    "moves": "the certified movement, held against brute force under lem-b2 and lem-c2",
+    "failure": "the chance that this certificate fails",
+}
+"""What a schedule fixes and the paper does not set."""
+
+
+NAMES = {"users": "N", "batch": "K", "steps": "T", "weight": "lambda", "shift": "r"}
+"""Field of a phase of Algorithms 2 and 3 -> its letter."""
+
+
+STAGES = {
+    "gap": "user_level/proc-multistage-ac-sa@gap",
+    "variance": "user_level/proc-multistage-ac-sa@variance",
+    "smooth": "user_level/proc-multistage-ac-sa@smoothness",
+}
+"""What multi-stage AC-SA is told in each phase."""

@@ -27,15 +27,13 @@ from dpcheck.verdicts import Verdict, combine, consistent, differs
 
 from .cases import (
     ACCELERATED_SIZES,
-    BESIDE,
-    NAMES,
     REDUCED_3,
     REDUCED_4,
     REDUCED_FULL_3,
     SCANNED,
-    STAGES,
     TINY_DELTA,
     WORKLOADS,
+    WRONG,
     account_at,
     counted,
     first_feasible,
@@ -49,8 +47,8 @@ from .cases import (
     risk_verdict,
     shapes,
 )
-from .lines import KEPT, MINIBATCHES, algorithm_3, replayed, restarts, three_kinds
-from .scaling import BY_MOMENTS, CONVEX, WRONG, restarted
+from .lines import BESIDE, KEPT, MINIBATCHES, NAMES, STAGES, algorithm_3, replayed, restarts, three_kinds
+from .scaling import BY_MOMENTS, CONVEX, restarted
 
 ALG_3 = {
     "phases": "user_level/alg-3@phases",

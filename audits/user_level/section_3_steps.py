@@ -29,20 +29,8 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, combine, differs, undecided
 
-from .cases import (
-    BESIDE,
-    NAMES,
-    REDUCED_DIALS,
-    STAGES,
-    WORKLOADS,
-    counted,
-    difference_of_laplace,
-    linear,
-    plain,
-    problem,
-    quadratic,
-)
-from .lines import EMPTY, KEPT, MINIBATCHES, one_phase, replayed, three_kinds
+from .cases import REDUCED_DIALS, WORKLOADS, counted, difference_of_laplace, linear, plain, problem, quadratic
+from .lines import BESIDE, EMPTY, KEPT, MINIBATCHES, NAMES, STAGES, one_phase, replayed, three_kinds
 
 
 def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
