@@ -13,7 +13,7 @@ import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent, StronglyConvexReduction, TreeFrankWolfe
-from dpcheck.algorithms.l1_geometry.localized import Phase
+from dpcheck.algorithms.l1_geometry.localized import DescentPhase
 from dpcheck.algorithms.l1_geometry.reductions import Restart
 from dpcheck.asymptotics import Regime, compare, verify
 from dpcheck.checks import Context, check, unchecked
@@ -264,7 +264,7 @@ class Fine(LocalizedMirrorDescent):
     def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
         return n_i / 2**47
 
-    def phases(self, problem: Problem, n: int) -> Iterator[Phase]:
+    def phases(self, problem: Problem, n: int) -> Iterator[DescentPhase]:
         return itertools.islice(super().phases(problem, n), 16)
 
 

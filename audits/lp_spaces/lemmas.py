@@ -15,8 +15,8 @@ import dpcheck as dp
 from dpcheck.algorithms.lp_spaces import (
     ApproximateObjectivePerturbation,
     BatchedMirrorDescent,
-    NoisyMirrorDescent,
-    PhasedSGD,
+    FullBatchMirrorDescent,
+    HalvingPhasedSGD,
     ShuffledMirrorDescent,
 )
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
@@ -129,7 +129,9 @@ def case(name: str) -> tuple[Algorithm[Any], Any, ApproxDP, Array, Array]:
         data[0, -1] = -1e6
         other = data.copy()
         other[0, -1] = 1e6
-        algorithm: Algorithm[Any] = PhasedSGD() if name == "phased SGD" else NoisyMirrorDescent(steps=7, **CORRECTED)
+        algorithm: Algorithm[Any] = (
+            HalvingPhasedSGD() if name == "phased SGD" else FullBatchMirrorDescent(steps=7, **CORRECTED)
+        )
         return algorithm, huber(1), PROMISE, data, other
     shuffled = name == "Algorithm 4"
     work, n = heavy(3), 4096 if shuffled else 800

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent
+from dpcheck.algorithms.lp_spaces import FullBatchMirrorDescent
 from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
@@ -27,7 +27,7 @@ from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Affine, Drawn, Family, Instance, Pull, admitted, geometric, powers, scaling
+from dpcheck.harness.scaling import AffinePhases, Drawn, Family, Instance, Pull, admitted, geometric, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
@@ -139,7 +139,7 @@ def closed_form_inverse(context: Context) -> Verdict:
 def gradients_move_as_claimed(context: Context, *, p: float) -> Verdict:
     """As printed, the mean gradient moves by 2L/n in the dual norm, attained by opposite saturated records."""
     work = huber(3)
-    case = Case(NoisyMirrorDescent(p=p, steps=5), work, problem(work, 0.9))
+    case = Case(FullBatchMirrorDescent(p=p, steps=5), work, problem(work, 0.9))
     return replayed(case, *far_pair(60, 3), "gradients of dual norm <= L")
 
 
@@ -147,7 +147,7 @@ def gradients_move_as_claimed(context: Context, *, p: float) -> Verdict:
 def full_gradients(context: Context, *, n: int) -> Verdict:
     """Algorithm 3 asks for n T gradients."""
     work = huber(3)
-    found = runtime.count(NoisyMirrorDescent(steps=6), work, problem(work, 0.9), n, 1, context.seed, "calls", n)
+    found = runtime.count(FullBatchMirrorDescent(steps=6), work, problem(work, 0.9), n, 1, context.seed, "calls", n)
     return runtime.verdict(found.gradients, found.claimed, x=n)
 
 
@@ -157,7 +157,7 @@ def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -
     whose exact delta at epsilon is that of the worst pair, as every step moves by its claim.
     """
     work = huber(1)
-    case = Case(NoisyMirrorDescent(steps=7, **CORRECTED), work, problem(work, epsilon, delta))
+    case = Case(FullBatchMirrorDescent(steps=7, **CORRECTED), work, problem(work, epsilon, delta))
     seen = case.replay(*far_pair(60, 1), 4, context.seed)
     law = seen.movements[0].release.law
     moved = math.sqrt(math.fsum((float(m.distance.max()) / law.noise) ** 2 for m in seen.movements))  # type: ignore[attr-defined]
@@ -182,7 +182,7 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
     setting = replace(
         problem(work, 0.9), constants=replace(constants, extra={**constants.extra, "minimiser_norm": reach})
     )
-    algorithm = NoisyMirrorDescent(p=p, steps=1000, **CORRECTED)
+    algorithm = FullBatchMirrorDescent(p=p, steps=1000, **CORRECTED)
     bound, start = (
         bound_of("lp_spaces/thm-7@risk", algorithm, setting, size),
         float(work.excess_risk(np.zeros((1, 3)))[0]),
@@ -201,7 +201,7 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
 def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delta: float) -> Verdict:
     """With the printed noise (kappa = 2 log d where that is smaller), charged at the true regularity constant."""
     work = huber(50)
-    algorithm = NoisyMirrorDescent(p=p, steps=40)
+    algorithm = FullBatchMirrorDescent(p=p, steps=40)
     claim = ApproxDP(epsilon, delta)
     return certified(algorithm.schedule(problem(work, epsilon, delta), 10_000), claim, f"p = {p:g}")
 
@@ -210,7 +210,7 @@ def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delt
 def suboptimality_of_the_regularised_risk(context: Context, *, p: float) -> Verdict:
     """Mean regularised empirical risk of the output over its minimum, against the derived bound at the minimiser."""
     dimension, size, trials = 5, 20_000, context.scale(2500, 4000)
-    work, algorithm = huber(dimension), NoisyMirrorDescent(p=p, **CORRECTED)
+    work, algorithm = huber(dimension), FullBatchMirrorDescent(p=p, **CORRECTED)
     plan = algorithm.schedule(problem(work, 0.9), size)
     (row,) = plan.phases
     data = Fresh(work, 1, size, context.seed, context.name, p)
@@ -241,7 +241,7 @@ def regularised(
     *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 1
 ) -> Instance:  # fmt: skip
     """Algorithm 3 with the dual exponent at p = 3/2."""
-    algorithm = NoisyMirrorDescent(**CORRECTED)
+    algorithm = FullBatchMirrorDescent(**CORRECTED)
     kappa = regularity(algorithm.p, d, "safe")
     return funnel(algorithm, Funnel(curvature, d), n, epsilon, delta, kappa=kappa)
 
@@ -274,12 +274,12 @@ def on_the_line(one: Instance) -> list[Pull]:
     return [Pull(keep, towards * work.best, np.hypot(spread, noise))]
 
 
-ON_THE_LINE = Affine(on_the_line, 1_000)
+ON_THE_LINE = AffinePhases(on_the_line, 1_000)
 
 
 def with_steps(one: Instance, change: Callable[[int], float]) -> Instance:
     chosen = one.algorithm
-    assert isinstance(chosen, NoisyMirrorDescent)
+    assert isinstance(chosen, FullBatchMirrorDescent)
     (row,) = chosen.schedule(one.problem, one.n).phases
     return one.running(replace(chosen, steps=round(change(row.steps))))
 
@@ -396,7 +396,7 @@ def _descent(context: Context, p: float, step: str, reading: str) -> Verdict:
     are those of the w_t, its output their average with weights a^t; and the printed variance.
     """
     work, size, steps, trials = huber(3), 400, 12, context.scale(20, 200)
-    algorithm = NoisyMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
+    algorithm = FullBatchMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
     plan = algorithm.schedule(problem(work, 0.9), size)
     run, rows = Run[Any](plan, trials, context.rng("run")), work.rows(context.rng("data"), 1, size)
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
@@ -432,7 +432,7 @@ def coupled_runs_on_neighbours(context: Context, *, p: float) -> Verdict:
     2 E|w - w_alpha| + 2 L/(alpha n), the first term as derived for the minimisers of these data sets.
     """
     dimension, size, trials = 5, 400, context.scale(2200, 4000)
-    work, algorithm = huber(dimension), NoisyMirrorDescent(p=p, exponent="corrected", kappa_rule="safe")
+    work, algorithm = huber(dimension), FullBatchMirrorDescent(p=p, exponent="corrected", kappa_rule="safe")
     plan = algorithm.schedule(problem(work, 0.9), size)
     (row,) = plan.phases
     rows = work.rows(context.rng("data"), 1, size)

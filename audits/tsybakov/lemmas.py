@@ -12,7 +12,7 @@ import numpy as np
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, LocalisedClipped, PermutedAccelerated
-from dpcheck.algorithms.tsybakov.accelerated import Batches
+from dpcheck.algorithms.tsybakov.accelerated import ClippedBatches
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.checks import Context
 from dpcheck.harness import accuracy, risk, runtime, sensitivity
@@ -174,7 +174,7 @@ class WideLevel(PermutedAccelerated):
 
     power: ClassVar[float] = 1 / 8
 
-    def plan(self, problem: Problem, n: int) -> Batches:
+    def plan(self, problem: Problem, n: int) -> ClippedBatches:
         found = super().plan(problem, n)
         wrong = replace(self, level=found.level * n**self.power)
         return found if self.level is not None else wrong.plan(problem, n)
@@ -189,7 +189,7 @@ class NarrowLevel(WideLevel):
 class ShortProx(PermutedAccelerated):
     """Steps too small by T^(1/2)."""
 
-    def plan(self, problem: Problem, n: int) -> Batches:
+    def plan(self, problem: Problem, n: int) -> ClippedBatches:
         found = super().plan(problem, n)
         return replace(found, gamma=found.gamma * math.sqrt(found.T))
 
@@ -229,7 +229,7 @@ def _cut(work: Sparse, level: float) -> tuple[float, float]:
     return mean, math.sqrt(max(0.0, float(work.probabilities @ along**2) - mean**2))
 
 
-def _accelerated(work: Sparse | KnownWell, row: Batches, w: Array, rng: Rng) -> Array:
+def _accelerated(work: Sparse | KnownWell, row: ClippedBatches, w: Array, rng: Rng) -> Array:
     """One run of Algorithm 6 with the weights 2/(t + 1)."""
     e_1, kept, onto = np.eye(w.shape[1])[0], w, _projection(work, w)
     mean, deviation = _cut(work, row.level) if isinstance(work, Sparse) else (0.0, _slopes(work)[1])

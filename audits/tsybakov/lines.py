@@ -99,7 +99,7 @@ def _crossings(centre: Array, radius: float, other: Array, its: float) -> list[A
 
 
 @dataclass
-class Seen:
+class WatchedRun:
     """One run of an algorithm, whose lines are read beside its releases and coins.
 
     Attributes:
@@ -153,7 +153,7 @@ class Seen:
 
 def watch(
     context: Context, algorithm: Algorithm[Any], problem: Problem, work: Workload, n: int, trials: int = 3
-) -> Seen:
+) -> WatchedRun:
     """A run on records a tenth of which are far out, from a start off the centre."""
     d, rng = work.constants.d, context.rng("data")
     rows = rng.standard_normal((trials, n, d)) * np.where(rng.random((trials, n, 1)) < 0.1, 40.0, 1.0) + 0.5
@@ -161,11 +161,11 @@ def watch(
     plan = algorithm.schedule(problem, n)
     run: Run[Any] = Run(plan, trials, context.rng("run"))
     returned = algorithm.execute(run, work, Fixed(rows), start)
-    return Seen(work, plan, rows, np.broadcast_to(start, (trials, d)), run, returned)
+    return WatchedRun(work, plan, rows, np.broadcast_to(start, (trials, d)), run, returned)
 
 
 def phases_of_algorithm_3(
-    seen: Seen, algorithm: Any, phases: Sequence[Any], rows: Array, w: Array, domain: Discs, prefix: str = ""
+    seen: WatchedRun, algorithm: Any, phases: Sequence[Any], rows: Array, w: Array, domain: Discs, prefix: str = ""
 ) -> Array:
     """Lines 3 to 9 of Algorithm 3 from w, each phase by Algorithm 2: the last output."""
     for phase in phases:
@@ -211,7 +211,7 @@ def lines_of_calls(context: Context, algorithm: Any, loss: str, n: int) -> Verdi
 
 
 def steps_of_algorithm_6(
-    seen: Seen, weights: str, row: Any, rows: Array, w: Array, domain: Discs, prefix: str = ""
+    seen: WatchedRun, weights: str, row: Any, rows: Array, w: Array, domain: Discs, prefix: str = ""
 ) -> Array:
     """Lines 2 to 9 of Algorithm 6 from w on permuted batches; α_t is that of the claim `weights`."""
     permuted = np.take_along_axis(rows[:, : row.T * row.b], next(seen.coins)[..., None], axis=1)

@@ -191,7 +191,7 @@ def printed_step_ends_at_the_wrong_end(context: Context, *, instance: tuple[int,
 
 
 @dataclass(frozen=True)
-class Family:
+class LossFamily:
     """Losses on the plane, or the line: gradient (..., d), (..., record) -> (..., d); curvature at most 1."""
 
     d: int
@@ -223,12 +223,12 @@ def _least_squares(w: Array, z: Array) -> Array:
     return np.asarray(((w * z[..., :2]).sum(axis=-1) - z[..., 2])[..., None] * z[..., :2])
 
 
-FAMILIES: dict[str, Family] = {
-    "d = 1": Family(1, _flat_middle, BoxRecords([-8.0], [8.0])),
-    "linear": Family(2, lambda w, z: np.broadcast_arrays(z, w)[0], BallRecords(20.0, 2)),
-    "isotropic": Family(2, lambda w, z: w - z, BallRecords(20.0, 2)),
-    "least squares": Family(2, _least_squares, BoxRecords([-0.7, -0.7, -30.0], [0.7, 0.7, 30.0])),
-    "logistic": Family(2, _logistic, BoxRecords([-0.7, -0.7, -1.0], [0.7, 0.7, 1.0])),
+FAMILIES: dict[str, LossFamily] = {
+    "d = 1": LossFamily(1, _flat_middle, BoxRecords([-8.0], [8.0])),
+    "linear": LossFamily(2, lambda w, z: np.broadcast_arrays(z, w)[0], BallRecords(20.0, 2)),
+    "isotropic": LossFamily(2, lambda w, z: w - z, BallRecords(20.0, 2)),
+    "least squares": LossFamily(2, _least_squares, BoxRecords([-0.7, -0.7, -30.0], [0.7, 0.7, 30.0])),
+    "logistic": LossFamily(2, _logistic, BoxRecords([-0.7, -0.7, -1.0], [0.7, 0.7, 1.0])),
 }
 
 

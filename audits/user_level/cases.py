@@ -14,9 +14,9 @@ import sympy as sp
 from dpcheck import seeds, symbols
 from dpcheck.accounting import account
 from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM, StronglyConvex
-from dpcheck.algorithms.user_level.group_privacy import Pass
+from dpcheck.algorithms.user_level.group_privacy import GroupPass
 from dpcheck.algorithms.user_level.minibatch import Batches
-from dpcheck.algorithms.user_level.phased import Phase
+from dpcheck.algorithms.user_level.phased import GroupedPhase
 from dpcheck.algorithms.user_level.sizes import best_q, log_ratio, smallest_users
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
@@ -447,14 +447,14 @@ IN_CLOSED_FORM = Axial(pulls, 4_000)
 class OnePhase(PhasedSGD):
     """The first phase alone: no localisation."""
 
-    def _phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
+    def _phases(self, problem: Problem, n: int) -> tuple[GroupedPhase, ...]:
         return super()._phases(problem, n)[:1]
 
 
 class OnePass(GroupPrivacy):
     """The same of the baseline."""
 
-    def rows(self, problem: Problem, n: int) -> tuple[Pass, ...]:
+    def rows(self, problem: Problem, n: int) -> tuple[GroupPass, ...]:
         return super().rows(problem, n)[:1]
 
 

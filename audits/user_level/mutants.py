@@ -21,7 +21,7 @@ from dpcheck.algorithms.user_level import (
 )
 from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
-from dpcheck.algorithms.user_level.phased import Phase
+from dpcheck.algorithms.user_level.phased import GroupedPhase
 from dpcheck.interfaces import Array, Data, Workload
 from dpcheck.laws import Gaussian, Laplace
 from dpcheck.mutants import seeded
@@ -29,8 +29,8 @@ from dpcheck.mutants import seeded
 # Algorithm 1 ----------------------------------------------------------------------------------------------------------
 
 
-@seeded("user_level/alg-1", Phase, "releases")
-def score_noise_inverted(original: Any, self: Phase) -> Any:
+@seeded("user_level/alg-1", GroupedPhase, "releases")
+def score_noise_inverted(original: Any, self: GroupedPhase) -> Any:
     """Noise Lap(ε/20) on the score, where Lap(20/ε) is printed."""
     score, mean = original(self)
     return replace(score, law=Laplace(1 / self.test)), mean

@@ -337,7 +337,7 @@ def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
     values = work.rows(context.rng("data"), trials, n)
     seen: list[Array] = []
 
-    class Watched(MinibatchSGD):
+    class WatchedGradients(MinibatchSGD):
         """Records how far each minibatch's mean gradient is from that of all users."""
 
         def gradients(self, run: Run[Batches], row: Batches, workload: Any, point: Array, users: Array) -> Array:
@@ -346,7 +346,7 @@ def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
             seen.append(((q.mean(axis=1) - whole) ** 2).sum(axis=1))
             return q
 
-    algorithm = Watched(steps=T, K=K, tau_=4.0, **REDUCED_DIALS)
+    algorithm = WatchedGradients(steps=T, K=K, tau_=4.0, **REDUCED_DIALS)
     run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("runs"))
     algorithm.execute(run, work, Fixed(values), np.zeros((1, d)))
     L = work.constants.lipschitz(2.0)

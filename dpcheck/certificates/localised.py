@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcheck.certificates import problems
-from dpcheck.certificates.runs import Instance, displayed, run, simple
+from dpcheck.certificates.runs import StatementRun, displayed, run, simple
 
 Lines = list[str]
 
@@ -152,7 +152,7 @@ def frank_wolfe_step() -> Lines:
 
 # -- which statements these are ----------------------------------------------------------------------------------------
 
-LOCALISED: dict[str, tuple[Instance, ...]] = {
+LOCALISED: dict[str, tuple[StatementRun, ...]] = {
     "pure_heavy_tails/thm-2-1@summed": tuple(
         run(
             localisation,

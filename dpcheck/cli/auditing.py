@@ -43,7 +43,7 @@ from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcheck.auditing.audit import AuditResult, Look
-    from dpcheck.engine.mutation import Trial
+    from dpcheck.engine.mutation import SeededTrial
     from dpcheck.engine.store import Store
     from dpcheck.mutants import Mutant
 
@@ -384,7 +384,7 @@ def mutants_command(
     finish(catalogue, Exit.INTERNAL if "error" in faults else code)
 
 
-def _mutants_table(ordered: list[tuple[Mutant, Trial]]) -> None:
+def _mutants_table(ordered: list[tuple[Mutant, SeededTrial]]) -> None:
     rows = []
     for mutant, trial in ordered:
         kill, fault = trial.kill, trial.fault(mutant)
@@ -412,7 +412,7 @@ def _mutants_table(ordered: list[tuple[Mutant, Trial]]) -> None:
     click.echo(f"killed {killed} of {count(len(bugs), 'mutant')}{quiet} · {used:,} samples")
 
 
-def _mutant_row(mutant: Mutant, trial: Trial) -> dict[str, Any]:
+def _mutant_row(mutant: Mutant, trial: SeededTrial) -> dict[str, Any]:
     kill = trial.kill
     row: dict[str, Any] = {
         "name": mutant.name,

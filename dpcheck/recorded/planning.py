@@ -38,7 +38,7 @@ TWICE, SHAPE = 2.0, 400.0
 
 
 @dataclass(frozen=True)
-class Needed:
+class Requirement:
     """What one law takes.
 
     Attributes:
@@ -69,7 +69,7 @@ class AuditPlan:
     failure_probability: float
     trials: int
     fewest: int
-    needed: tuple[Needed, ...]
+    needed: tuple[Requirement, ...]
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -186,7 +186,9 @@ def _gaussian_mu(epsilon: float, delta: float) -> float:
     return float(found)
 
 
-def _cheapest(law: str, tests: Sequence[Test], claim: ApproxDP, level: float, power: float, learned: float) -> Needed:
+def _cheapest(
+    law: str, tests: Sequence[Test], claim: ApproxDP, level: float, power: float, learned: float
+) -> Requirement:
     """The event that needs the fewest trials."""
     found = [(_samples(right, wrong, claim, level, power), event, right + wrong) for event, right, wrong in tests]
     samples, event, guessed = min(found)
@@ -195,7 +197,7 @@ def _cheapest(law: str, tests: Sequence[Test], claim: ApproxDP, level: float, po
             f"no number of runs up to {MOST_TRIALS:,} on each input refutes {claim} by {law}; "
             "ask for a larger true epsilon"
         )
-    return Needed(law, event, guessed, math.ceil(samples / 2), max(FEWEST_TRIALS, _taught(samples, learned)))
+    return Requirement(law, event, guessed, math.ceil(samples / 2), max(FEWEST_TRIALS, _taught(samples, learned)))
 
 
 def _samples(right: float, wrong: float, claim: ApproxDP, level: float, power: float) -> float:
@@ -238,7 +240,7 @@ def _taught(samples: float, learned: float) -> int:
 
 def _piloted(
     pilot: tuple[Mechanism, Any, Any], claim: ApproxDP, must_detect: float, level: float, power: float, **options: Any
-) -> tuple[Needed, float]:
+) -> tuple[Requirement, float]:
     """What is needed at the share of guesses that a short audit of the mechanism makes, and the seconds of one run."""
     mechanism, data, neighbour = pilot
     start = time.perf_counter()
@@ -260,7 +262,7 @@ def _piloted(
             f"{MOST_TRIALS:,} runs on each input; ask for a larger one, or for another score"
         )
     trials = _taught(samples, 0.0)
-    return Needed(f"pilot of {result.mechanism}", result.event, guessed, trials, trials), each
+    return Requirement(f"pilot of {result.mechanism}", result.event, guessed, trials, trials), each
 
 
 def _duration(seconds: float) -> str:

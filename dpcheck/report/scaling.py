@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dpcheck.harness.budget import CERTIFIED
-from dpcheck.harness.scaling.pairs import Pair, pairs
+from dpcheck.harness.scaling.pairs import RatePair, pairs
 from dpcheck.report import figures
 from dpcheck.verdicts import Point, Verdict
 
@@ -67,17 +67,17 @@ def certified(row: Row) -> str:
     return f"{value:.3g}" if value < float("inf") else "none"
 
 
-def pairs_of(catalogue: Catalogue) -> list[Pair]:
+def pairs_of(catalogue: Catalogue) -> list[RatePair]:
     """Every statement and variable of the catalogue, with the rows that measure it or the reason why none does."""
     return pairs(catalogue.claims.values(), catalogue.checks.values(), catalogue.unmeasured.values())
 
 
-def measured_by(pair: Pair) -> str:
+def measured_by(pair: RatePair) -> str:
     """What measures a pair, or why nothing does."""
     return ", ".join(pair.checks) or pair.reason or "not measured, and nobody has said why"
 
 
-def account_of(found: Sequence[Pair]) -> str:
+def account_of(found: Sequence[RatePair]) -> str:
     """How many pairs there are, and of how many nothing is known."""
     rows, reasons = (sum(bool(getattr(pair, kind)) for pair in found) for kind in ("checks", "reason"))
     return (

@@ -23,7 +23,7 @@ from dpcheck.running import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Batches:
+class ClippedBatches:
     """T batches of b records each, clipped at `level`, with noise of deviation sigma; gamma scales the prox weights."""
 
     T: int
@@ -48,7 +48,7 @@ def local_shuffled(epsilon: float, delta: float, n: int, label: str) -> tuple[fl
 
 
 @dataclass(frozen=True)
-class PermutedAccelerated(Algorithm[Batches]):
+class PermutedAccelerated(Algorithm[ClippedBatches]):
     """Algorithm 6: T steps of accelerated SGD, batch t = block t of a permutation.
 
     Attributes:
@@ -112,7 +112,7 @@ class PermutedAccelerated(Algorithm[Batches]):
                     raise
         return min(found)
 
-    def plan(self, problem: Problem, n: int) -> Batches:
+    def plan(self, problem: Problem, n: int) -> ClippedBatches:
         """T, b, C, σ and γ."""
         epsilon, delta = self.privacy_budget(problem)
         c, D = problem.constants, self.width(problem)
@@ -125,9 +125,9 @@ class PermutedAccelerated(Algorithm[Batches]):
         sigma = self.noise_dial * self.sigma(problem, level, T, b)
         noise = math.sqrt(c.d * sigma**2 + r**2 / b)
         gamma = max(2 * smooth, noise / D * math.sqrt(T * (T + 1) * (2 * T + 1) / 12))
-        return Batches(T=T, b=b, level=level, sigma=sigma, gamma=gamma)
+        return ClippedBatches(T=T, b=b, level=level, sigma=sigma, gamma=gamma)
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[ClippedBatches]:
         epsilon, delta = self.privacy_budget(problem)
         if n < 1:
             raise Infeasible(self.label, "at least one record", f"n = {n}", 1)
@@ -145,7 +145,7 @@ class PermutedAccelerated(Algorithm[Batches]):
             claimed_by=("tsybakov/thm-6",),
         )
 
-    def execute(self, run: Run[Batches], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[ClippedBatches], workload: Workload, data: Data, start: Array) -> Array:
         (plan,) = run.schedule.phases
         # What does not fill a batch is left out before the permutation, so that the reads say what can be read.
         shuffled = run.shuffle(data.part(0, plan.T * plan.b))
@@ -241,7 +241,7 @@ class IteratedAccelerated(Algorithm[Epoch]):
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         for epoch in run.schedule.phases:
             block = data.part(epoch.start, epoch.start + epoch.records)
-            inner: Run[Batches] = run.inside(f"{epoch.name}/", epoch.inner)
+            inner: Run[ClippedBatches] = run.inside(f"{epoch.name}/", epoch.inner)
             domain = Restricted(workload, w, epoch.radius) if self.shrink else workload
             w = self.call(epoch.radius).execute(inner, domain, block, w)
         return w

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.user_level.accelerated import Stage, multistage_ac_sa, stages
+from dpcheck.algorithms.user_level.accelerated import AcsaStage, multistage_ac_sa, stages
 from dpcheck.algorithms.user_level.concentration import certified_movement, neighbour_counts, outlier_removal
 from dpcheck.algorithms.user_level.sizes import BUDGETS, log_ratio, samples_of, smallest_users
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
@@ -58,7 +58,7 @@ class Batches:
         """All users at every step: nothing is sampled."""
         return self.batch == self.users and self.sampling == "without-replacement"
 
-    def stages(self) -> tuple[tuple[Stage, ...], int]:
+    def stages(self) -> tuple[tuple[AcsaStage, ...], int]:
         """The stages of AC-SA, and how many halvings they prove."""
         return stages(self.steps, gap=self.gap, variance=self.variance, mu=self.weight, smooth=self.smooth)
 
