@@ -125,9 +125,14 @@ def _reading(shown: _Shown, label: str) -> Reading:
     siblings = any(
         other != label and other.partition("@")[0] == statement for c in catalogue.checks.values() for other in c.labels
     )
-    results = tuple(shown.result(check) for check in checks)
+    results = tuple(sorted((shown.result(check) for check in checks), key=_gravity))
     why = unchecked.reason if unchecked else ""
     return Reading(label, catalogue.claims.get(label), results, why, siblings, shown.table.said(label))
+
+
+def _gravity(result: CheckedReading) -> tuple[bool, int]:
+    """What is refuted comes first, what compares typing with print last."""
+    return result.is_transcription, tables.GRAVEST.index(result.outcome)
 
 
 def _title(label: str) -> str:
