@@ -1,4 +1,4 @@
-"""What deciding found, in the order in which it was asked: what was executed once can be shown without deciding anew."""
+"""What deciding found, in the order in which it was asked: what was executed once can be shown without that."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.executions import Executions
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import Asked, near
+from dpcheck.engine.shelf import near
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
