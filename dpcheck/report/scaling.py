@@ -43,9 +43,10 @@ def cells(row: Row) -> tuple[str, ...]:
     part = "" if row["part"] == "all" else row["part"]
     series = row["series"].removeprefix(part).removeprefix(", ")
     apart = ", ".join(filter(None, (row["told apart by exponent"], _level(row["told apart by level"]))))
+    window = " to ".join(map(figures.label, sorted(at(row, row[end]) for end in ("from", "to"))))
     return (
         ", ".join(filter(None, (part, series, f"over {_divisor(row)}" if row.get("against") == "explicit" else ""))),
-        f"{tables.worded(row['variable'])} {' to '.join(map(figures.label, sorted(at(row, row[end]) for end in ('from', 'to'))))}",
+        f"{tables.worded(row['variable'])} {window}",
         _exponent(row["stated exponent"]),
         f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}",
         row["word"],

@@ -84,8 +84,8 @@ def test_html_escapes_and_code():
         ("G_k at lambda_t, c_erm, ell_1", "G<sub>k</sub> at λ<sub>t</sub>, c<sub>erm</sub>, ℓ<sub>1</sub>"),
         ("l1_geometry/thm-4::a_line of a_line.py", "l1_geometry/thm-4::a_line of a_line.py"),
         (
-            "deltas, zetas => beta_first, `epsilon <= x_1`",
-            "deltas, zetas =&gt; β_first, <code>epsilon &lt;= x_1</code>",
+            "deltas => beta_first, `epsilon <= x_1`",
+            "deltas =&gt; β_first, <code>epsilon &lt;= x_1</code>",
         ),
         ("G_<script>", "G_&lt;script&gt;"),
         ("x^(<b>)", "x<sup>&lt;b&gt;</sup>"),
