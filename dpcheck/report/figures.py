@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from dpcheck.interfaces import Array
-from dpcheck.report.tables import natural
+from dpcheck.report.tables import natural, worded
 from dpcheck.verdicts import Point
 
 # Okabe and Ito's palette: told apart under every common colour blindness; markers differ as well.
@@ -136,17 +136,6 @@ def inline(text: str, prefix: str) -> str:
     body = text[text.index("<svg") :].strip()
     body = re.sub(r'\bid="', f'id="{prefix}-', body)
     return re.sub(r'(url\(|href=")#', rf"\g<1>#{prefix}-", body)
-
-
-_GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ",
-    "lambda": "λ", "rho": "ρ", "sigma": "σ", "tau": "τ",
-}  # fmt: skip
-
-
-def worded(text: str) -> str:
-    """`epsilon` -> ε, as the text beside the figure writes it."""
-    return re.sub(r"(?<![^\W_])(" + "|".join(_GREEK) + r")(?![^\W_])", lambda found: _GREEK[found[0]], text)
 
 
 def _folded(text: str, width: int) -> str:
