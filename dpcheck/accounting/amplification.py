@@ -161,8 +161,8 @@ def sampled_renyi(
     return result
 
 
-REACH, CELL = 37.0, 1 / 128
-"""Deviations of the Gaussian that the cells of `Cells.of` cover, and the width of one."""
+REACH, CELL = 37.0, 1 / 96
+"""Deviations of the Gaussian that the cells of `Cells.of` cover, and the width of those up to eight."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,9 @@ class Cells:
         losses, masses = [], []
         for y, w in sides:
             start = min(max(mu / 2 - y / mu, -REACH), REACH)
-            z = np.append(np.arange(start, REACH, CELL), REACH)
+            fine = np.arange(start, max(start, 8.0) + CELL, CELL)
+            z = np.append(fine, np.arange(fine[-1] + 2 * CELL, REACH, 2 * CELL))
+            z = np.append(z[z < REACH], REACH)
             low, high = scipy.special.ndtr(z), scipy.special.ndtr(-z)
             # Each side of 0 from its own tail: masses far out are small, not rounding.
             mass = np.where(z[1:] < 0, np.diff(low), -np.diff(high))

@@ -106,12 +106,12 @@ class Steps:
         return self.epsilon <= 2 / 3 * math.log(2 / self.delta)
 
     def least(self) -> float:
-        """Users of a minibatch: for a budget of at most 1/2, for a sure test, and for T steps to pass over all."""
-        return max(3 * self.users * self.epsilon / (4 * self.root), 80 * self.log, self.users / self.steps)
+        """Users of a minibatch: for a budget of at most 1/2, and for T steps to pass over all."""
+        return max(3 * self.users * self.epsilon / (4 * self.root), self.users / self.steps)
 
     def enough(self) -> float:
-        """Users of the phase that make its tests sure."""
-        return max(320 / 3 * self.root * self.log / self.epsilon, 80 * self.log + 2)
+        """Users of the phase that make its tests sure: a full score passes, and one below 7K/10 does not."""
+        return 320 / 3 * self.root * self.log / self.epsilon
 
     def budget(self, batch: int) -> float:
         """epsilon of a step on its minibatch."""
