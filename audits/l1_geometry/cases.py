@@ -245,7 +245,7 @@ HOMOGENEOUS = (
 )
 
 
-Noise = Literal["pure", "approximate"]
+Noise = Literal["pure", "approximate", "concentrated"]
 
 
 BELOW = 1e-40
@@ -285,23 +285,34 @@ def _log_above(u: Array) -> Array:
     return np.where(u > 0, -np.abs(u) - math.log(2), np.log1p(-np.exp(-np.abs(u)) / 2))
 
 
-def walk(noise: Noise, slope: float, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0) -> Instance:
+def walk(
+    noise: Noise, slope: float, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0, delta: float = BELOW
+) -> Instance:
     """Algorithm 3 on the linear loss of that slope in d dimensions, of which the workload holds two.
 
-    Sensitivities are the certified ones, which needs twice the noise of Theorem 6, and that of Theorem 7 as printed.
+    Sensitivities are the certified ones, which needs twice the noise of Theorem 6, and that of Theorem 7 as printed or
+    without shuffling.
     """
-    algorithm = TreeFrankWolfe(noise=noise, sensitivity="safe")
-    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if noise == "pure" else BELOW, L=L, H=H)
+    if noise == "concentrated":
+        algorithm = TreeFrankWolfe(**TreeFrankWolfe.readings["concentrated"])
+    else:
+        algorithm = TreeFrankWolfe(noise=noise, sensitivity="safe")
+    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if noise == "pure" else delta, L=L, H=H)
     told = replace(one.problem, constants=replace(one.problem.constants, d=d))
     T, b = algorithm.sizes(told, n)
     return replace(one, problem=told, at={**one.at, "d": float(d), "m": 2.0 * d, "T": float(T), "b": float(b)})
 
 
 def leaves(
-    noise: Noise, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0, **more: float
-) -> tuple[float]:
+    noise: Noise, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0, delta: float = BELOW,
+    **more: float,
+) -> tuple[float]:  # fmt: skip
     """2^T before T is rounded: of bεβD/(L log m), by log(n/δ) under Theorem 7, the power 1/2 or 2/3."""
-    found = n / math.log2(n) ** 2 * epsilon * H * 2 / (L * math.log2(2 * d))
+    ratio = n / math.log2(n) ** 2 * epsilon * H * 2 / L
+    if noise == "concentrated":
+        root = math.sqrt(max(0.25, H * 2 / L) * -math.log(delta))
+        return ((0.3 * ratio / (root * (1 + math.log(2 * d)))) ** (2 / 3),)
+    found = ratio / math.log2(2 * d)
     return (math.sqrt(found) if noise == "pure" else (found / math.log(n / BELOW)) ** (2 / 3),)
 
 

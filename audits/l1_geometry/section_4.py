@@ -54,6 +54,13 @@ settings_of_alg_3 = settings(
             "scale": "l1_geometry/alg-3@approximate-noise",
             "offset": "l1_geometry/alg-3@offset",
         },
+        "concentrated": {
+            **TREE_PHASES,
+            "phases": "l1_geometry/alg-3@concentrated-depth",
+            "b": "l1_geometry/alg-3@concentrated-batch",
+            "scale": "l1_geometry/alg-3@concentrated-noise",
+            "offset": "l1_geometry/alg-3@corrected-offset",
+        },
     },
     symbols={"phases": "T", "scale": "lambda_ts"},
     beside={"t": "the number of the phase", "first": "where its records begin"},

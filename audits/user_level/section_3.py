@@ -63,11 +63,22 @@ ALG_3 = {
     "gradients": "user_level/alg-3@gradients",
 }
 ALG_3_PRINTED = ALG_3 | {"tau": "user_level/alg-3@tau", "batch": "user_level/alg-3@minibatches"}
+SAMPLED = {
+    "batch": "user_level/alg-3@sampled-minibatches",
+    "sigma": "user_level/alg-3@sampled-noise",
+    "test": "user_level/alg-3@sampled-test",
+}
 REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
 MANY = drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8))
 settings_of_alg_3 = settings(
     "user_level/alg-3",
-    {"as printed": ALG_3_PRINTED, "literal": ALG_3, "replacement": ALG_3 | REPLACED, "corrected": ALG_3},
+    {
+        "as printed": ALG_3_PRINTED,
+        "literal": ALG_3,
+        "replacement": ALG_3 | REPLACED,
+        "corrected": ALG_3,
+        "sampled": ALG_3 | SAMPLED,
+    },
     symbols=NAMES,
     beside=BESIDE | {"shift": "nothing is smoothed"},
     problems={
@@ -78,6 +89,8 @@ settings_of_alg_3 = settings(
         "replacement": MANY,
         # So few records that the printed radius would not hold all users.
         "corrected": drawn(users=True, n=(2.0**14, 2.0**22), d=(1, 4), epsilon=(2, 8)),
+        # So many records that every test is sure.
+        "sampled": drawn(users=True, n=(2.0**40, 2.0**60), epsilon=(0.05, 8)),
     },
     fields={"distance": (None, 0.5, 2.0)},
 )
