@@ -152,6 +152,7 @@ fact_gamma_tail_corrected = fact_gamma_tail.as_read(
     assumptions=(),
 )
 
+
 @derivation("pure_heavy_tails/fact-gamma-tail")
 def radius_of_the_proofs(proof: Proof) -> None:
     """Chernoff's bound at 16.5ζ times the mean d leaves an exponent of ζ and more."""
