@@ -22,14 +22,16 @@ def excluded(label: str, at: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def must_exclude(labels: Iterable[str], at: Mapping[str, Any], why: str) -> Verdict:
-    """DIFFERS where one of these claims has no hypothesis against a point at which, as was shown, it is false.
+def must_exclude(labels: Iterable[str], at: Mapping[str, Any], why: str, *, shown: bool = True) -> Verdict:
+    """DIFFERS where one of these claims has no hypothesis against a point at which it is false.
 
     Args:
         at: symbol -> value.
-        why: what was shown to go wrong there.
+        why: what goes wrong there; shown: whether it does, where that is measured.
     """
     point = ", ".join(f"{name} = {value}" for name, value in at.items())
+    if not shown:
+        return differs(f"it is not so that at {point} {why}")
     found = {label: excluded(label, at) for label in labels}
     for label, hypotheses in found.items():
         if not hypotheses:
