@@ -10,6 +10,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from dpcheck.errors import InvalidInput
+from dpcheck.symbols import last
 
 Found = Literal["follows", "fails", "open"]
 """Proved; wrong at a point that is named; neither."""
@@ -121,6 +122,7 @@ def _short(gap: sp.Expr, most: int | None = None) -> str:
 
 def _values(expression: sp.Expr) -> Iterator[tuple[Where, sp.Expr]]:
     """The value at a few exact points at which it is real."""
+    expression = _written_out(expression)
     for point in _points(expression):
         try:
             value = sp.N(expression.subs(point, simultaneous=True), 30)
@@ -128,6 +130,16 @@ def _values(expression: sp.Expr) -> Iterator[tuple[Where, sp.Expr]]:
             continue
         if value.is_number and value.is_real:
             yield point, value
+
+
+def _written_out(expression: sp.Expr) -> sp.Expr:
+    """With the sums over phases written out for three of them, and a symbol for each member of a sequence."""
+    if not expression.has(sp.Indexed):
+        return expression
+    expression = expression.subs(last, 3)
+    ends = [end for each in expression.atoms(sp.Sum) for limits in each.limits for end in limits[1:]]
+    expression = expression.doit() if all(end.is_number for end in ends) else expression
+    return expression.xreplace({each: sp.Symbol(str(each), positive=True) for each in expression.atoms(sp.Indexed)})
 
 
 def _points(expression: sp.Expr) -> list[Where]:
