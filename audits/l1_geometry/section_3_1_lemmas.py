@@ -16,6 +16,7 @@ from dpcheck.engine.catalogue import claim
 from dpcheck.geometry import Entropy
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.budget import judge_account
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.symbolic import proved, where_proved
 from dpcheck.privacy import ApproxDP
@@ -203,10 +204,10 @@ def gaussian_maximum_from_three_coordinates_on(context: Context) -> Verdict:
     room = claim("l1_geometry/fact-gauss-max").explicit.subs({BY_NAME["sigma"]: 1, BY_NAME["d"]: sp.exp(t / 2 + 1)}) - t
     least = 2 * sp.log(29) - 2
     beyond = proved({"t + 2": room - 2}, {"tail at d = 29, which falls with t": 2 - tail.subs({d: 29, t: least})})
-    return accuracy.never_violated(
-        left, right, statement="E max <= 2 sigma^2 log d", drawn=False,
-        covers=where_proved(beyond, "by quadrature; a bound on the tail proves it for every d from 29 on"),
-    )  # fmt: skip
+    covers, said = "by quadrature; a bound on the tail proves it for every d from 29 on", "E max <= 2 sigma^2 log d"
+    found = accuracy.never_violated(left, right, statement=said, drawn=False, covers=where_proved(beyond, covers))
+    two, most = gaussian_maximum(2), 2 * math.log(2)
+    return combine([found, must_exclude([context.label], {"d": 2}, f"it is {two:.4g} > {most:.4g}", shown=two > most)])
 
 
 @check("l1_geometry/fact-gauss-max@literal", kind="accuracy", grid={"d": (1, 2)}, expect="refuted")

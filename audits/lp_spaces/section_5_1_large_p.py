@@ -26,7 +26,7 @@ from dpcheck.interfaces import Problem, Schedule
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, d, delta, epsilon, n
-from dpcheck.verdicts import Verdict, combine, undecided
+from dpcheck.verdicts import Verdict, combine, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
 from .cases import DELTA, FUNNELS, RARE, Funnel, certified, funnel, huber, problem, refuted_as_stated
@@ -102,12 +102,15 @@ def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Ver
     return replace(found, numbers={**found.numbers, "at the start": start})
 
 
-@check("lp_spaces/proc-phased-sgd", kind="runtime", grid={"n": (64, 1000)})
+@check("lp_spaces/proc-phased-sgd", kind="runtime", grid={"n": (64, 1000, 1024)})
 def less_than_one_pass(context: Context, *, n: int) -> Verdict:
-    """Fewer than n gradients."""
-    work = huber(2)
+    """Fewer than n gradients: at a power of two, of all records but one."""
+    work, most = huber(2), stated(context.label, n=n)
     found = runtime.count(HalvingPhasedSGD(), work, problem(work, 0.9), n, 1, context.seed, context.name, n)
-    return runtime.verdict(found.gradients, min(found.claimed, stated(context.label, n=n)), x=n)
+    taken = int(np.max(found.gradients))
+    if n & (n - 1) == 0 and taken != most - 1:
+        return differs(f"{taken:,} gradients where one less than the bound of {most:,.6g} are taken")
+    return runtime.verdict(taken, min(found.claimed, most), x=n)
 
 
 @check("lp_spaces/proc-phased-sgd", kind="privacy")

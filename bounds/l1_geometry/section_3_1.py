@@ -184,6 +184,10 @@ def averaged(proof: Proof, moment: sp.Expr, pieces: tuple[sp.Expr, ...]) -> sp.E
 @derivation("l1_geometry/thm-3", LARGE, also=("l1_geometry/thm-3@derived",))
 def noisy_mirror_descent(proof: Proof) -> None:
     """Lemma 3.1 with half the second moment L² + 2σ² log d, at its best step; squared over λ with Lemma 3.2."""
+    for label in ("l1_geometry/thm-3", "l1_geometry/thm-3@derived"):
+        proof.assumes(label, 3, d)
+        proof.assumes(label, b, n)
+        proof.assumes(label, epsilon, 1)
     deviation = proof.uses("l1_geometry/alg-1", 100 * L * sp.sqrt(d * LOG) / (b * epsilon))
     noise = proof.uses("l1_geometry/fact-gauss-max", 2 * sigma**2 * sp.log(d))
     half = noise.subs(sigma, deviation)
@@ -192,6 +196,7 @@ def noisy_mirror_descent(proof: Proof) -> None:
     proof.equal("V, half of the second moment 2L² + 2E‖ζ‖_∞²", lambda: (2 * L**2 + 2 * half) / 2, ordered)
     value = averaged(proof, ordered, pieces)
     proof.concludes("l1_geometry/thm-3", value)
+    proof.assumes("l1_geometry/lem-3-2@corrected", g_2, L**2)
     weighted = proof.uses("l1_geometry/lem-3-2@corrected", 2 * L**2 / (lambda_ * (T + 1)))
     squared = (weighted / L**2 * (2 * L**2 + 2 * half)).subs(T, n**2 / b**2 - 1)
     reached = proof.equal(

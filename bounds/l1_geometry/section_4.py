@@ -214,6 +214,7 @@ def loss_of_a_record(proof: Proof) -> None:
     depth = sp.Symbol("depth", positive=True)
     moved = proof.argues("two gradients of sup-norm ≤ L change", "‖v − v'‖_∞", "<=", 4 * L * 2**depth / b)
     leaf = proof.uses("l1_geometry/proc-report-noisy-max", D * moved / lam, {Delta: moved})
+    proof.assumes("l1_geometry/alg-3@corrected", 2**T, b)
     below = proof.uses(
         "l1_geometry/lem-2-1", 2 ** (t - depth) * leaf, {sp.Symbol("k", positive=True): 2 ** (t - depth), epsilon: leaf}
     )

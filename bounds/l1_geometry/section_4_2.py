@@ -52,6 +52,8 @@ thm_7 = claim(
 @derivation("l1_geometry/thm-7", LARGE)
 def approximate_frank_wolfe(proof: Proof) -> None:
     """The same with amplification: the gap grows with 2^{T/2} only."""
+    proof.assumes("l1_geometry/thm-7", 2**T, b)
+    proof.assumes("l1_geometry/thm-7", delta, 1 / n)
     scale = L * D * 2 ** (T / 2) * sp.log(n / delta) / (b * epsilon)
     gap = proof.argues("the gap λ(1 + log m) of report-noisy-min", "gap", "<=", scale * H_M)
     choice = (b * epsilon * H * D / (L * log_delta * log_m)) ** sp.Rational(2, 3)

@@ -21,6 +21,7 @@ from ._paper import (
     K,
     N,
     V,
+    bounded,
     claim,
     s,
 )
@@ -329,4 +330,6 @@ def regularised_phases_in_full(proof: Proof) -> None:
         {n: 10**4, m: 100, epsilon: 1, delta: sp.Rational(1, 10**9)},
         stands="with K_i = min(n_i, …) a full batch needs no amplification",
     )
+    bounded(proof, "user_level/thm-c3")
+    proof.assumes("user_level/thm-c3", delta * m * n, 1)
     proof.concludes("user_level/thm-c3", regularised(proof), where=AT_LOG)

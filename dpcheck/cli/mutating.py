@@ -115,6 +115,7 @@ def mutate_command(
     sources is tried again.
     """
     from dpcheck.engine.mutate import choice
+    from dpcheck.engine.mutate.arguments import Arguments
     from dpcheck.engine.mutate.mutation import FAMILIES
     from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.mutate.trials import Trials
@@ -128,6 +129,8 @@ def mutate_command(
         kinds = choice.checked_families(("claim",) if resolution else families)
         known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
         every = choice.mutations(catalogue, what, kinds)
+        for fault in Arguments(catalogue).stale() if "claim" in kinds else ():
+            complain(fault)
     except (InvalidInput, UnknownLabel) as error:
         complain(str(error))
         leave(Exit.USAGE)

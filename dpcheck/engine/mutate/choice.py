@@ -13,7 +13,8 @@ from typing import Any
 
 from dpcheck.checks import Check
 from dpcheck.engine.catalogue import Catalogue
-from dpcheck.engine.mutate import bugs, claims, code, nulls
+from dpcheck.engine.mutate import bugs, code, nulls
+from dpcheck.engine.mutate.arguments import Arguments
 from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation, Trial
 from dpcheck.engine.mutate.table import SampleOfMutants
 from dpcheck.errors import InvalidInput, UnknownLabel
@@ -34,9 +35,8 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
             raise UnknownLabel(name, [*catalogue.papers, *catalogue.claims])
     found: list[Mutation] = []
     if "claim" in families:
-        found += [
-            m for claim in catalogue.claims.values() if named(claim.label, wanted) for m in claims.of_claim(claim)
-        ]
+        arguments = Arguments(catalogue)
+        found += [m for label in catalogue.claims if named(label, wanted) for m in arguments.of_claim(label)]
     kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
     if "code" in families:
         found += [m for name in _modules(kinds.values(), wanted, catalogue) for m in code.of_module(name)]

@@ -190,7 +190,7 @@ class Table:
         for name in ("up", "down"):
             bound[name] = math.inf if bound[name] is None else float(bound[name])
         found = Resolution(**bound)
-        _texts(found.label, found.relation, found.up_by, found.down_by)
+        _texts(found.label, found.relation, found.up_by, found.down_by, found.up_how, found.down_how)
         if not (found.up >= 1 and found.down >= 1):
             raise InvalidInput(f"factors of {found.up:g} and {found.down:g}, which are at least 1")
         self.resolutions[found.label] = found
