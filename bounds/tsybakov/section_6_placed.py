@@ -8,6 +8,7 @@ from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import C, D, H, T, beta, d, delta, epsilon, k, m, n, r_k, sigma, tau, theta
 
 from ._paper import LOG, growth, x
+from ._paper import tau as rate
 from .section_6 import alg_6, alg_6_batch, alg_6_gradients, settled_on_balls, thm_6, thm_7
 
 alg_6_placed = alg_6.as_read(
@@ -83,6 +84,7 @@ thm_6_corrected = thm_6.as_read(
     "for ε <= 1/4, Tε <= log(1/δ), Tε² <= 2, δ <= 1/e, and its expected excess is at most r̃_kD(22/(3√n) + "
     "12(√(d log(1/δ))/(εn))^{(k−1)/k}), whatever the losses' Lipschitz constant.",
     origin="ours",
+    order=r_k * D * rate(),
     explicit=D * CONSTANTS,
     assumptions=(sp.Ge(k, 2), *alg_6_placed.assumptions),
     quantity="excess risk, as corrected",
@@ -210,8 +212,8 @@ def constants_of_the_placed_steps(proof: Proof) -> None:
     bias = proof.at_most(
         "bias over Dr̃, as k >= 2", lambda: r_k ** (k - 1) / ((k - 1) * level ** (k - 1)), SHARE ** ((k - 1) / k), beyond
     )
-    deviation = proof.uses("tsybakov/alg-6@placed", 4 * C * sp.sqrt(T * LOG) / (n * epsilon))
-    proof.equal("dσ²", lambda: d * deviation.subs(C, level) ** 2, 16 * T * r_k**2 * SHARE ** (2 * (k - 1) / k), beyond)
+    variance = proof.uses("tsybakov/alg-6@placed", 16 * C**2 * T * LOG / (n * epsilon) ** 2)
+    proof.equal("dσ²", lambda: d * variance.subs(C, level), 16 * T * r_k**2 * SHARE ** (2 * (k - 1) / k), beyond)
     proof.at_most("2T + 1 <= 2(T + 1)", lambda: (2 * T + 1) / (3 * T * (T + 1)), 2 / (3 * T))
     root = sp.Rational(7, 3) * h + 7 * tau
     proof.at_most(
