@@ -53,7 +53,7 @@ def drawn_places_are_private(context: Context, *, epsilon: float, delta: float) 
         plan = placed(batches=T).schedule(told(PLANE, ApproxDP(epsilon, delta)), 4000 * T)
         shift = odd_record(plan)
         above = placing_delta(epsilon, shift, T, 1 / (2 * T))
-        below = shuffled_delta(shift, T, epsilon, unread=0.5) if T <= 200 else 0.0
+        below = shuffled_delta(shift, T, epsilon, unread=0.5) if T <= 20 else 0.0
         worst = max(worst[0], above / delta), max(worst[1], below / delta)
         points.append(Point(x=float(T), value=above, bound=delta, series=f"epsilon = {epsilon:g}, delta = {delta:.3g}"))
     fields = {
