@@ -73,7 +73,11 @@ def equality(left: sp.Expr, right: sp.Expr) -> tuple[Found, str]:
         return "follows", ""
     if found := _differing(rest, EARLY):
         return "fails", found
-    for simpler in (lambda x: tidy(sp.expand(x)), lambda x: sp.simplify(sp.expand_log(x, force=True))):
+    simplifiers: tuple[Callable[[Any], Any], ...] = (
+        lambda x: tidy(sp.expand(x)),
+        lambda x: sp.simplify(sp.expand_log(x, force=True)),
+    )
+    for simpler in simplifiers:
         rest = simpler(rest)
         if rest == 0:
             return "follows", ""

@@ -73,8 +73,10 @@ def within(
     n: int,
     bound: float,
     variable: str = "n",
+    asked: Problem | None = None,
 ) -> Verdict:
-    """Mean excess risk at epsilon = 1 against a bound, which the start does not keep; over n, or that axis."""
+    """Mean excess risk, at epsilon = 1 unless `asked` says else, against a bound, which the start does not keep; over
+    n, or that axis."""
     idle = float(work.excess_risk(np.zeros((1, len(work.c))))[0])
     if idle <= bound:
         return undecided(
@@ -83,7 +85,7 @@ def within(
     # Betting below the largest risk takes about log(1/failure probability) times its ratio to the bound.
     trials = min(60_000, max(context.scale(4000, 6000, 40_000), math.ceil(30 * work.worst / bound)))
     values = risk.excess_risks(
-        algorithm, work, problem(work, 1.0), n, trials, context.seed, context.label,
+        algorithm, work, asked or problem(work, 1.0), n, trials, context.seed, context.label,
         context.name, dict(context.cell), gradients=ANY,
     )  # fmt: skip
     series = named({name: value for name, value in context.cell.items() if name != variable})
@@ -218,7 +220,7 @@ def ends_of_batches(one: Instance, rng: Rng, trials: int) -> Array:
     plan = one.algorithm.schedule(one.problem, one.n).phases
     w = np.repeat(one.work.project(np.zeros((1, one.work.constants.d))), trials, axis=0)
     for row in (epoch.inner.phases[0] if isinstance(epoch, Epoch) else epoch for epoch in plan):
-        w = _accelerated(one.work, row, w, rng)
+        w = _accelerated(one.work, row, w, rng, one.n if one.algorithm.calibration == "placed" else None)
     return w
 
 
@@ -229,17 +231,28 @@ def _cut(work: Sparse, level: float) -> tuple[float, float]:
     return mean, math.sqrt(max(0.0, float(work.probabilities @ along**2) - mean**2))
 
 
-def _accelerated(work: Sparse | KnownWell, row: ClippedBatches, w: Array, rng: Rng) -> Array:
-    """One run of Algorithm 6 with the weights 2/(t + 1)."""
+def _sizes(T: int, n: int, trials: int, rng: Rng) -> Array:
+    """Records of each batch over their mean n/(2T), of n that draw one of 2T places: nearly normal, (T, trials)."""
+    left, found = np.ones(trials), np.empty((T, trials))
+    for t in range(T):
+        chance = 1 / (2 * T - t)
+        taken = left * chance + np.sqrt(left * chance * (1 - chance) / n) * rng.standard_normal(trials)
+        left, found[t] = left - taken, 2 * T * taken
+    return found
+
+
+def _accelerated(work: Sparse | KnownWell, row: ClippedBatches, w: Array, rng: Rng, placed: int | None = None) -> Array:
+    """One run of Algorithm 6 with the weights 2/(t + 1), where that many records draw their places if it is said."""
     e_1, kept, onto = np.eye(w.shape[1])[0], w, _projection(work, w)
+    sizes = np.ones((row.T, 1)) if placed is None else _sizes(row.T, placed, len(w), rng)
     mean, deviation = _cut(work, row.level) if isinstance(work, Sparse) else (0.0, _slopes(work)[1])
     for t in range(1, row.T + 1):
         a = 2 / (t + 1)
         middle = (1 - a) * kept + a * w
         slope = mean * e_1 if isinstance(work, Sparse) else work.weight * (middle - work.c)
         noise = row.sigma * rng.standard_normal(w.shape)
-        noise[:, 0] += deviation / math.sqrt(row.b) * rng.standard_normal(len(w))
-        w = onto(w - a * t * (t + 1) / (4 * row.gamma) * (slope + noise))
+        noise[:, 0] += deviation * np.sqrt(sizes[t - 1] / row.b) * rng.standard_normal(len(w))
+        w = onto(w - a * t * (t + 1) / (4 * row.gamma) * (sizes[t - 1, :, None] * slope + noise))
         kept = a * w + (1 - a) * kept
     return kept
 

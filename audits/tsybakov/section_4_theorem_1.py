@@ -13,7 +13,7 @@ import scipy
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, limit_point
-from dpcheck.algorithms.tsybakov.localised import averaged_moment, corrected
+from dpcheck.algorithms.tsybakov.localised import corrected
 from dpcheck.algorithms.tsybakov.settling import Settling
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
@@ -27,12 +27,10 @@ from dpcheck.interfaces import Array, Constants, Sample
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict
-from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
 from .cases import (
-    ANY,
     BECAUSE,
     BOWLS,
     BY_PHASES,
@@ -368,37 +366,6 @@ def every_phase_moves_by_twice_its_reach(context: Context) -> Verdict:
 def every_phase_moves_by_less_than_two_reaches(context: Context) -> Verdict:
     """The outputs of all phases on the same losses, against (1 + 1/n)C/(lambda (1 - eta lambda/2))."""
     return _replayed_sensitivity(context, "smallest")
-
-
-@check("tsybakov/thm-1@every-loss", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (16, 64)})
-def geometric_weights_are_private_for_every_loss(context: Context, *, epsilon: float, n: int) -> Verdict:
-    """The exact account of all noisy steps under the weights of the corrected theorem."""
-    algorithm = LocalisedClipped(**LocalisedClipped.readings["every-loss"])
-    spent = account(algorithm.schedule(told(Sheared(0.01, 3.0), ApproxDP(epsilon, 1e-5)), n))
-    return accuracy.never_violated(
-        [spent.delta(epsilon), max(stretch.rho for stretch in spent.stretches)],
-        [1e-5, unassumed("tsybakov/def-3@corrected", epsilon=epsilon, delta=1e-5) * (1 + 1e-9)],
-        statement="delta(epsilon) <= delta, and rho <= epsilon^2/(32 log(1/delta))",
-        covers="Gaussian steps of sensitivity 2C/n, whatever the loss, compose exactly",
-        evidence="certificate",
-    )
-
-
-@check("tsybakov/thm-1@every-loss", kind="risk", grid={"n": by_size((1024,), (1024, 4096))})
-def noisy_steps_within_the_corrected_bound(context: Context, *, n: int) -> Verdict:
-    """A steep line from the middle, moments of order 16 and epsilon = 200: a bound that the start does not keep."""
-    k, work = 8.0, TwoPoint(D=2.0, G=1.0, rho=0.9)
-    asked = told(work, ApproxDP(200.0, 1e-5))
-    algorithm = LocalisedClipped(k=k, largest_epsilon="proved", **LocalisedClipped.readings["every-loss"])
-    bound = stated(
-        "tsybakov/thm-1@every-loss", R_2k=averaged_moment(work.constants, 2 * k, n), D=2.0, n=n, k=k, d=1,
-        epsilon=200.0, delta=1e-5,
-    )  # fmt: skip
-    values = risk.excess_risks(
-        algorithm, work, asked, n, context.scale(200, 400, 4000), context.seed, context.label, context.name,
-        dict(context.cell), gradients=ANY,
-    )  # fmt: skip
-    return risk.expectation(values, float(bound), context.failure_probability, limit=2 * 0.9, x=n)
 
 
 @check("tsybakov/thm-1@trivial", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (16, 1024)})

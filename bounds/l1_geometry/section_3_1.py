@@ -8,7 +8,7 @@ from dpcheck.algorithms.l1_geometry.regret import D_1
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import D, L, T, b, d, epsilon, eta, lambda_, n, p, sigma
 
-from ._paper import LARGE, LOG, LOG2_D, D_h, V, claim
+from ._paper import LARGE, LOG, LOG2_D, D_h, V, claim, g_2
 
 alg_1 = claim(
     "l1_geometry/alg-1",

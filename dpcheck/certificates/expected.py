@@ -295,6 +295,15 @@ def _accelerated_clipped() -> Iterator[StatementRun]:
         yield run(accelerated, f"T = {T}, k = 2", {"T": T, "projected": False, "biased": True}, numbers, at=at)
 
 
+def _accelerated_placed() -> Iterator[StatementRun]:
+    """At gamma = 2H, Sigma² = d sigma² + 2T r²/n and a bias of r²/C + r/√n, in a set of diameter D."""
+    for T, d, r in ((1, 6, 1), (2, 6, 1), (3, 4, 2)):
+        square = Fraction(d, 4) + Fraction(2 * T * r * r, 4)
+        numbers = {"H": 4, "D": 1, "V": str(square), "gamma": 8, "B": str(Fraction(r * r, 4) + Fraction(r, 2))}
+        at = {"T": T, "H": 4, "D": 1, "d": d, "sigma": "1/2", "r_k": r, "k": 2, "n": 4, "C": 4}
+        yield run(accelerated, f"T = {T}, k = 2", {"T": T, "projected": False, "biased": True}, numbers, at=at)
+
+
 def _noisy_mirror() -> Iterator[StatementRun]:
     for T, root, L, V, D in ((1, 1, 3, 16, 1), (4, 2, 4, 9, 2), (9, 3, 3, 16, 1)):
         eta = str(Fraction(D, root * 5))
@@ -377,6 +386,7 @@ EXPECTED: dict[str, tuple[StatementRun, ...]] = {
     "user_level/proc-ac-sa@derived": tuple(_accelerated_noise()),
     "tsybakov/fact-acsa@derived": tuple(_accelerated_weights()),
     "tsybakov/thm-6@derived": tuple(_accelerated_clipped()),
+    "tsybakov/thm-6@placed": tuple(_accelerated_placed()),
     "user_level/proc-multistage-ac-sa": (
         run(
             accelerated,

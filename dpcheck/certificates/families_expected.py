@@ -85,7 +85,7 @@ FAMILIES_EXPECTED: tuple[ProofFamily, ...] = (
             "(2*H*D**2 + 2*H*D**2/(1 + x)**2)/(T*(T + 1)/2)",
         ),
     ),
-    _acceleration(True, displays=("tsybakov/thm-6@derived",)),
+    _acceleration(True, displays=("tsybakov/thm-6@derived", "tsybakov/thm-6@placed")),
     family(
         expected.mirror_step,
         "eta L V",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpcheck.certificates import problems
+from dpcheck.certificates import localised, problems
 from dpcheck.certificates.clipping import CLIPPED
 from dpcheck.certificates.expected import EXPECTED
 from dpcheck.certificates.games import GAMES
@@ -136,6 +136,7 @@ def _weighted() -> tuple[StatementRun, ...]:
     found = [
         run(problems.mirror, f"T = {T}, any norm", _strongly(T), numbers, at={"T": T, **at}) for T in (1, 2, 3, 5, 8)
     ]
+    found.append(run(localised.mirror_run, "T = 100, any norm, one run", _strongly(100), numbers, at={"T": 100, **at}))
     for T in (1, 2, 3, 4, 6):
         found += both(problems.descent, f"T = {T}, Euclidean", _strongly(T), numbers, at={"T": T, **at}, attained=True)
     return tuple(found)
@@ -157,7 +158,7 @@ def _weighted_refuted() -> tuple[StatementRun, ...]:
 
 
 def _regret() -> tuple[StatementRun, ...]:
-    return tuple(
+    short = (
         run(
             problems.mirror,
             f"T = {T}, eta = {eta}, any norm",
@@ -167,6 +168,14 @@ def _regret() -> tuple[StatementRun, ...]:
         )
         for T, eta, L, R in ((1, "1/2", 1, 1), (2, "1/3", 2, 1), (4, "1/2", 1, 3), (8, "1/5", 2, "7/2"))
     )
+    long = run(
+        localised.mirror_run,
+        "T = 100, eta = 1/10, any norm, one run",
+        {"steps": ["eta"] * 100, "weights": [1] * 100},
+        {"eta": "1/10", "L": 1, "R": 2},
+        at={"T": 100, "eta": "1/10", "L": 1, "D_h": 2},
+    )
+    return (*short, long)
 
 
 def _inexact() -> tuple[StatementRun, ...]:
