@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz wheels lint docs bench bench-commands bench-auditor dev clean
+.PHONY: audit standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz wheels libraries lint docs bench bench-commands bench-auditor dev clean
 
 # `run` verifies every stored certificate as well, each by its check. The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
@@ -80,6 +80,10 @@ PYTHONS ?= python3.11 python3.12 python3.13
 wheels: $(VENV)/.dev
 	$(BIN)/python -m hatchling build -t wheel -d dist
 	for python in $(PYTHONS); do for with in pinned lowest newest; do .ci/wheel $$python $$with || exit 1; done; done
+
+# Audits of released libraries, newest and old versions, each in an environment of its own under .dpcheck/environments/.
+libraries:
+	.ci/libraries $(PYTHON)
 
 # Runs that are killed at hundreds of moments, and whatever else takes minutes.
 nightly: $(VENV)/.dev
