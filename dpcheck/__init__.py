@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpcheck.auditing.mechanisms import vectorize
     from dpcheck.auditing.one_run import audit_one_run
     from dpcheck.auditing.pairs import search_pair
+    from dpcheck.auditing.workers import in_workers
     from dpcheck.checks import Check, Context, by_size, check, unchecked
     from dpcheck.claims import Claim, Paper
     from dpcheck.engine.catalogue import algorithm, algorithms, claim, claims
@@ -38,6 +39,7 @@ _HOMES = {
     "dpcheck.auditing.mechanisms": ("vectorize",),
     "dpcheck.auditing.one_run": ("audit_one_run",),
     "dpcheck.auditing.pairs": ("search_pair",),
+    "dpcheck.auditing.workers": ("in_workers",),
     "dpcheck.checks": ("Check", "Context", "by_size", "check", "unchecked"),
     "dpcheck.claims": ("Claim", "Paper"),
     "dpcheck.engine.catalogue": ("algorithm", "algorithms", "claim", "claims"),
@@ -90,6 +92,7 @@ __all__ = [
     "claims",
     "exact_epsilon",
     "finite_laws",
+    "in_workers",
     "keep_outputs",
     "plan_audit",
     "read_outputs",

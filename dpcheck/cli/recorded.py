@@ -21,7 +21,19 @@ if TYPE_CHECKING:
     from dpcheck.recorded.samples import SamplesResult
 
 F = TypeVar("F", bound=Callable[..., Any])
-OF_RUNS = ("data", "neighbour", "adjacency", "per_call", "mode", "trials", "until", "max_samples", "resume", "keep")
+OF_RUNS = (
+    "data",
+    "neighbour",
+    "adjacency",
+    "per_call",
+    "mode",
+    "trials",
+    "until",
+    "max_samples",
+    "resume",
+    "keep",
+    "workers",
+)
 """Options that say how a mechanism is run: recorded outputs have been."""
 OF_SCORES = ("halts", "score", "among", "unordered", "must_detect", "script")
 """Options that a one-run audit has no use for."""
@@ -166,7 +178,15 @@ def script_of_outputs(path: str, result: AuditResult, files: tuple[str, ...], or
 
 
 def script_of_mechanism(
-    path: str, result: AuditResult, reference: str, pair: tuple[str, str], run: Any, *, trials: int, per_call: bool
+    path: str,
+    result: AuditResult,
+    reference: str,
+    pair: tuple[str, str],
+    run: Any,
+    *,
+    trials: int,
+    per_call: bool,
+    workers: int | None,
 ) -> None:
     """Writes a script that runs a mechanism anew and counts an event, which other runs have chosen."""
     from dpcheck.recorded import script
@@ -176,7 +196,10 @@ def script_of_mechanism(
     data, neighbour = (array_of("", file) for file in pair)
     try:
         lines = script.run_anew(reference, pair, trials=trials, seed=result.seed + 1, per_call=per_call)
-        samples = record_outputs(run, data, neighbour, trials=trials, seed=result.seed + 1, adjacency=None, halts=True)
+        seed = result.seed + 1
+        samples = record_outputs(
+            run, data, neighbour, trials=trials, seed=seed, adjacency=None, halts=True, workers=workers
+        )
         _written(path, script.of(result, both_rows(*samples, halts=True), lines))
     except InvalidInput as error:
         complain(f"no script: {error}")
