@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpcheck.recorded.files import keep_outputs, read_outputs, record_outputs
     from dpcheck.recorded.planning import plan_audit
     from dpcheck.recorded.samples import audit_samples
+    from dpcheck.recorded.shrinking import shrink
     from dpcheck.verdicts import Outcome, Verdict, Witness
     from dpcheck.witnesses import verify
 
@@ -49,6 +50,7 @@ _HOMES = {
     "dpcheck.recorded.files": ("keep_outputs", "read_outputs", "record_outputs"),
     "dpcheck.recorded.planning": ("plan_audit",),
     "dpcheck.recorded.samples": ("audit_samples",),
+    "dpcheck.recorded.shrinking": ("shrink",),
     "dpcheck.verdicts": ("Outcome", "Verdict", "Witness"),
     "dpcheck.witnesses": ("verify",),
 }
@@ -99,6 +101,7 @@ __all__ = [
     "record_outputs",
     "scores",
     "search_pair",
+    "shrink",
     "testing",
     "unchecked",
     "vectorize",

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from dpcheck.engine.mutation import Trial
     from dpcheck.engine.store import Store
     from dpcheck.mutants import Mutant
+    from dpcheck.recorded.shrinking import Shrunk
 
 SCORES = ("auto", "identity", "projection", "cells", "classifier")
 STORE = Path(".dpcheck") / "store.db"
@@ -120,6 +121,8 @@ def audit_command(
     canaries: bool,
     guesses: int | None,
     script: str | None,
+    shrunk: bool,
+    fixed_size: bool,
 ) -> None:
     """Audits MECHANISM(data, rng, trials) of a Python file on one pair of inputs, or outputs that were recorded.
 
@@ -180,6 +183,10 @@ def audit_command(
             rest["chunk"] = CHUNK if workers is None else SLOW_CHUNK
             result = audit(inside, pair[0], pair[1], claim, **options, **rest)
             watch.finish(result)
+    found = None
+    if shrunk and result.outcome.value == "refuted":
+        asks = {"halts": halts, "adjacency": rest["adjacency"], "fixed_size": fixed_size, "seed": seed}
+        found = _shrunk(run, result, workers, trials=trials, **asks)
     told: Callable[[str, AuditResult], None] = functools.partial(
         script_of_mechanism,
         reference=reference,
@@ -188,10 +195,24 @@ def audit_command(
         trials=trials,
         per_call=per_call,
         workers=workers,
+        shrunk=found,
     )
-    if keep is not None and Path(keep).suffix == ".npz":
+    if keep is not None and Path(keep).suffix == ".npz" and found is None:
         told = functools.partial(script_of_outputs, files=(keep,), ordered=True)
-    _finish(result, kept, must_detect, as_json, script, told)
+    _finish(result, kept, must_detect, as_json, script, told, found)
+
+
+def _shrunk(run: Any, result: AuditResult, workers: int | None, **options: Any) -> Shrunk | None:
+    """The smallest refutation; None, and why, where there is no smaller one to see."""
+    from dpcheck.auditing.workers import spread
+    from dpcheck.recorded.shrinking import shrink
+
+    try:
+        with in_options(), spread(run, workers) as inside:
+            return shrink(inside, result, **options)
+    except InvalidInput as error:
+        complain(f"not shrunk: {error}")
+        return None
 
 
 def _finish(
@@ -201,9 +222,10 @@ def _finish(
     as_json: bool,
     script: str | None,
     write: Callable[[str, AuditResult], None],
+    found: Shrunk | None = None,
 ) -> None:
     """Shows the result, writes the script where one is wanted, and ends with the exit code of the result."""
-    _show(result, store, as_json)
+    _show(result, store, as_json, found)
     if script is not None and result.outcome.value == "refuted":
         write(script, result)
     if result.outcome.value == "refuted":
@@ -215,19 +237,22 @@ def _finish(
         leave(Exit.UNDECIDED)
 
 
-def _show(result: AuditResult, store: Path, as_json: bool) -> None:
+def _show(result: AuditResult, store: Path, as_json: bool, found: Shrunk | None) -> None:
     """The result, with its witness saved beside the store."""
     witness = result.witness
     saved = None if witness is None else witness.save(witness_path(store, witness))
     if as_json:
         kept = None if result.mode == "fixed" else str(store)
-        echo_json({**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept})
+        told = {**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept}
+        echo_json(told if found is None else {**told, "shrunk": found.to_dict()})
         return
     click.echo(str(result))
     if result.mode == "anytime":
         click.echo(f"  {'go on':<12} the same command with --resume and a larger --max-samples; kept in {shown(store)}")
     if saved is not None:
         click.echo(f"  {'reproduce':<12} dpcheck verify {saved}")
+    if found is not None:
+        click.echo(str(found))
 
 
 class _Watch:

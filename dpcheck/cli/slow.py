@@ -104,7 +104,7 @@ def running(
     from dpcheck.auditing.mechanisms import mechanism_name
     from dpcheck.auditing.workers import spread
     from dpcheck.recorded.pilot import pilot
-    from dpcheck.recorded.planning import duration, detectable_at_best
+    from dpcheck.recorded.planning import detectable_at_best, duration
 
     runs = 2 * trials
     if workers is None and runs < MANY:
