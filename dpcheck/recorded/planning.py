@@ -20,13 +20,14 @@ import numpy as np
 import scipy
 
 from dpcheck.auditing import plans, spending
+from dpcheck.auditing.anytime import CURVE_DELTA
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.inputs import FEWEST_TRIALS, MOST_TRIALS
 from dpcheck.auditing.limits import fewest_of_any
 from dpcheck.auditing.mechanisms import Mechanism
 from dpcheck.auditing.visible import detectable_epsilon
 from dpcheck.errors import InvalidInput
-from dpcheck.privacy import ApproxDP, GaussianDP
+from dpcheck.privacy import ApproxDP, GaussianDP, Guarantee
 from dpcheck.statistics.binomial import check_probability
 
 CUTS = 60
@@ -86,7 +87,7 @@ class AuditPlan:
             lines.append(f"  {one.law:<28} {one.trials:,} runs{alone}: {one.event}, {guessed}")
         lines.append(f"  {'any test of any mechanism':<28} at least {self.fewest:,} runs on each input")
         if self.seconds:
-            lines.append(f"  {'time':<28} about {_duration(self.seconds)}, by the pilot")
+            lines.append(f"  {'time':<28} about {duration(self.seconds)}, by the pilot")
         return "\n".join(lines)
 
 
@@ -265,8 +266,21 @@ def _piloted(
     return Requirement(f"pilot of {result.mechanism}", result.event, guessed, trials, trials), each
 
 
-def _duration(seconds: float) -> str:
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+def detectable_at_best(claim: Guarantee, trials: int, failure_probability: float) -> float:
+    """The least true epsilon that so many trials on each input can refute with 95 % power, were every output guessed.
+
+    Of a curve at delta = 1e-5, where an anytime audit bounds epsilon.
+    """
+    delta = claim.delta if isinstance(claim, ApproxDP) else CURVE_DELTA
+    level = failure_probability * spending.split(claim, "fixed")["bound"]
+    share, most = plans.FEW_LEARNED
+    counted = 2 * round(min(0.9 * trials, max((1 - share) * trials, trials - most)))
+    return detectable_epsilon(counted, counted, claim.epsilon_at(delta), delta, level, 0.95)
+
+
+def duration(seconds: float) -> str:
+    """In words, in the unit that suits it."""
+    for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
+            return f"{seconds / size:,.1f} {unit}"
     return f"{seconds:.2g} seconds"
