@@ -194,11 +194,6 @@ DELTAS = (1e-12, 1e-4, 0.36)
 """Their logarithms go from 1 to 28."""
 
 
-HOMOGENEOUS = (
-    "Every risk on a class of Lipschitz losses is L times that of L = 1, of any output, so that it says nothing."
-)
-
-
 # Algorithm 2 restarted, on curved losses
 
 
@@ -328,24 +323,26 @@ def _log_above(u: Array) -> Array:
     return np.where(u > 0, -np.abs(u) - math.log(2), np.log1p(-np.exp(-np.abs(u)) / 2))
 
 
-def walk(noise: Noise, slope: float, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0) -> Instance:
+def walk(
+    noise: Noise, slope: float, *, n: int, d: int, epsilon: float, delta: float = BELOW, L: float = 1.0, H: float = 1.0
+) -> Instance:
     """Algorithm 3 on the linear loss of that slope in d dimensions, of which the workload holds two.
 
     Sensitivities are the certified ones, which needs twice the noise of Theorem 6, and that of Theorem 7 as printed.
     """
     algorithm = TreeFrankWolfe(noise=noise, sensitivity="safe")
-    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if noise == "pure" else BELOW, L=L, H=H)
+    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if noise == "pure" else delta, L=L, H=H)
     told = replace(one.problem, constants=replace(one.problem.constants, d=d))
     T, b = algorithm.sizes(told, n)
     return replace(one, problem=told, at={**one.at, "d": float(d), "m": 2.0 * d, "T": float(T), "b": float(b)})
 
 
 def leaves(
-    noise: Noise, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0, **more: float
+    noise: Noise, *, n: int, d: int, epsilon: float, delta: float = BELOW, L: float = 1.0, H: float = 1.0
 ) -> tuple[float]:
     """2^T before T is rounded: of bεβD/(L log m), by log(n/δ) under Theorem 7, the power 1/2 or 2/3."""
     found = n / math.log2(n) ** 2 * epsilon * H * 2 / (L * math.log2(2 * d))
-    return (math.sqrt(found) if noise == "pure" else (found / math.log(n / BELOW)) ** (2 / 3),)
+    return (math.sqrt(found) if noise == "pure" else (found / math.log(n / delta)) ** (2 / 3),)
 
 
 def records(noise: Noise, T: int, **at: Any) -> int:

@@ -23,7 +23,7 @@ from dpcheck.harness.budget import budget, judge_account, with_budget
 from dpcheck.harness.lines import Seen
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Equal, Instance, admitted, scaling, unmeasured
+from dpcheck.harness.scaling import Equal, Instance, admitted, scaling
 from dpcheck.harness.symbolic import agree, proved, where_proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
@@ -32,7 +32,8 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
 from .cases import DESCENT, GIVEN, audited, least_private, linear, problem, without_bars
-from .scaling import AVERAGED, DELTAS, HOMOGENEOUS, TINY, averaged, in_few_steps, tilted
+from .cubes import AVERAGE, IN_L, STEEPNESS, average
+from .scaling import AVERAGED, DELTAS, TINY, averaged, in_few_steps, tilted
 
 OF_ALGORITHM_1 = {
     **DESCENT,
@@ -498,4 +499,7 @@ def plain_average_in_d(*, d: int, slope: float) -> Instance:
     return averaged(NoisyMirrorDescent(), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
 
 
-homogeneous = unmeasured("l1_geometry/thm-3", "L", HOMOGENEOUS)
+@scaling("l1_geometry/thm-3", variable="L", sizes=STEEPNESS, mutants=IN_L, **AVERAGE)
+def plain_average_in_L(*, L: int, slope: float) -> Instance:
+    """The same over L in the plane, where the law of the average is exact, of losses that are no steeper for it."""
+    return average(NoisyMirrorDescent(), slope, n=10**17, epsilon=TINY, L=float(L))
