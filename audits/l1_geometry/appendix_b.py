@@ -48,7 +48,7 @@ from .cases import (
     risk_of_linear_losses,
     without_bars,
 )
-from .cubes import AVERAGE, IN_L, STEEPNESS, average
+from .cubes import AVERAGE, AVERAGED_IN_L, STEEPNESS, average
 from .scaling import AVERAGED, DELTAS, TINY, averaged
 from .witnesses import thm_12_step
 
@@ -366,7 +366,7 @@ def plain_average_of_algorithm_5_in_d(*, d: int, slope: float) -> Instance:
     return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
 
 
-@scaling("l1_geometry/thm-12", variable="L", sizes=STEEPNESS, mutants=IN_L, **AVERAGE)
+@scaling("l1_geometry/thm-12", variable="L", sizes=STEEPNESS, mutants=AVERAGED_IN_L, **AVERAGE)
 def plain_average_of_algorithm_5_in_L(*, L: int, slope: float) -> Instance:
     """The same over L in l_2 and the plane, where the law is exact, of losses that are no steeper for it."""
-    return average(GeneralNoisyMirrorDescent(p=2.0), slope, n=10**17, epsilon=TINY, L=float(L), p=2.0)
+    return average(GeneralNoisyMirrorDescent(p=2.0), slope, n=10**15, epsilon=TINY, L=float(L), p=2.0)

@@ -32,7 +32,7 @@ from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
 from .cases import DESCENT, GIVEN, audited, least_private, linear, problem, without_bars
-from .cubes import AVERAGE, IN_L, STEEPNESS, average
+from .cubes import AVERAGE, AVERAGED_IN_L, STEEPNESS, average
 from .scaling import AVERAGED, DELTAS, TINY, averaged, in_few_steps, tilted
 
 OF_ALGORITHM_1 = {
@@ -499,7 +499,7 @@ def plain_average_in_d(*, d: int, slope: float) -> Instance:
     return averaged(NoisyMirrorDescent(), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
 
 
-@scaling("l1_geometry/thm-3", variable="L", sizes=STEEPNESS, mutants=IN_L, **AVERAGE)
+@scaling("l1_geometry/thm-3", variable="L", sizes=STEEPNESS, mutants=AVERAGED_IN_L, **AVERAGE)
 def plain_average_in_L(*, L: int, slope: float) -> Instance:
     """The same over L in the plane, where the law of the average is exact, of losses that are no steeper for it."""
-    return average(NoisyMirrorDescent(), slope, n=10**17, epsilon=TINY, L=float(L))
+    return average(NoisyMirrorDescent(), slope, n=10**15, epsilon=TINY, L=float(L))

@@ -107,12 +107,13 @@ SPENT = 2.5635e-4
 
 
 @scaling(
-    "l1_geometry/thm-7", variable="delta", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
-    against="explicit", whole=lambda delta: leaves("approximate", n=FEW, d=1024, epsilon=SPENT, delta=delta),
+    "l1_geometry/thm-7@whole", variable="delta", part="private", family=SLOPES, engine=Selections(),
+    mutants=WRONG_TREES, against="explicit",
+    whole=lambda delta: leaves("approximate", n=FEW, d=1024, epsilon=SPENT, delta=delta),
     sizes=[FEW * math.exp(-x) for x in SHALLOW],
 )  # fmt: skip
 def exact_risk_in_delta(*, delta: float, slope: float) -> Instance:
-    """The same over delta, against the bound with constants, which has the log(n/delta) of the noise."""
+    """The same over delta, against the bound at the T of the size, which has the log(n/delta) of the noise."""
     return walk("approximate", slope, n=FEW, d=1024, epsilon=SPENT, delta=delta)
 
 
