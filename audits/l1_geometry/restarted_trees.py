@@ -94,9 +94,10 @@ def shallow(one: Instance) -> Instance:
     return one.running(replace(one.algorithm, inner=inner))
 
 
-def eager(one: Instance) -> Instance:
-    """Balls that shrink by a 64th of what is proved: restarts act where they must not."""
-    return one.running(replace(one.algorithm, bound_dial=1 / 64))
+def louder(one: Instance) -> Instance:
+    """Noise too large by (n epsilon)^(1/8)."""
+    inner = replace(one.algorithm.inner, noise_dial=(one.n * one.at["epsilon"]) ** 0.125)
+    return one.running(replace(one.algorithm, inner=inner))
 
 
 # Where the proved distances begin to fall below the domain's, and the noise of a selection costs most
@@ -118,7 +119,7 @@ BEGINNING: Mapping[str, Any] = {
     "part": "private",
     "family": Family.of(mirrored=True, curvature=Axis((1.0, 2.0, 4.0, 8.0, 16.0), (True, True))),
     "engine": Shared(selections, 12_000),
-    "mutants": {"T = 3": shallow, "distances by a 64th of the bound": eager},
+    "mutants": {"T = 3": shallow, "noise times (nε)^(1/8)": louder},
     "since": "standard",
 }
 
