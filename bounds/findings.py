@@ -214,5 +214,6 @@ def where_moments_cross(proof: Proof) -> None:
         higher,
     )
     slope = proof.equal("their ratio goes with the power", lambda: 1 - 1 / k - HALF, (k - 2) / (2 * k))
+    proof.assumes("pure_heavy_tails/thm-3-1@second-moment", 2, k)
     proof.at_most("which is positive for k > 2", 0, slope, higher)
     proof.concludes("pure_heavy_tails/thm-3-1@second-moment", crossing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
@@ -9,9 +10,13 @@ from typing import Any, Literal
 import sympy as sp
 
 from dpcheck.errors import InvalidInput
+from dpcheck.symbols import last
 
 Found = Literal["follows", "fails", "open"]
 """Proved; wrong at a point that is named; neither."""
+EARLY = 2
+"""Points at which a step is tried before it is simplified."""
+NOISE = sp.Float(10) ** -15
 Where = Mapping[sp.Basic, Any]
 """Symbols or parts replaced before a step is checked: a choice of parameters, or an assumption (`{d: epsilon + t}`)."""
 Side = Any | Callable[[], Any]
@@ -56,14 +61,23 @@ def resolution(here: sp.Expr, there: sp.Expr, relation: str, looser: bool) -> st
     word = "smaller" if relation == "<=" else "larger"
     for factor in (sp.Rational(1001, 1000), sp.Rational(11, 10), sp.Integer(2), sp.Integer(10), sp.Integer(1000)):
         missing = there * factor - here if relation == ">=" else here - there / factor
-        if any(value > sp.Float(10) ** -15 for _, value in _values(missing)):
+        if any(value > NOISE for _, value in _values(missing)):
             return f"a bound {word} by the factor {sp.N(factor, 4).round(3)}"
     return f"a bound {word} than the one reached"
 
 
 def equality(left: sp.Expr, right: sp.Expr) -> tuple[Found, str]:
-    rest = left - right
-    for simpler in (tidy, lambda x: tidy(sp.expand(x)), lambda x: sp.simplify(sp.expand_log(x, force=True))):
+    """Two points go before the simplifiers, which may take long: what is wrong is wrong nearly everywhere."""
+    rest = tidy(left - right)
+    if rest == 0:
+        return "follows", ""
+    if found := _differing(rest, EARLY):
+        return "fails", found
+    simplifiers: tuple[Callable[[Any], Any], ...] = (
+        lambda x: tidy(sp.expand(x)),
+        lambda x: sp.simplify(sp.expand_log(x, force=True)),
+    )
+    for simpler in simplifiers:
         rest = simpler(rest)
         if rest == 0:
             return "follows", ""
@@ -71,16 +85,18 @@ def equality(left: sp.Expr, right: sp.Expr) -> tuple[Found, str]:
         exponents = sp.expand_log(sp.log(left), force=True) - sp.expand_log(sp.log(right), force=True)
         if sp.simplify(exponents) == 0:
             return "follows", ""
-    for point, value in _values(rest):
-        if abs(value) > sp.Float(10) ** -15:
-            return "fails", f"the two sides differ by {short(value)} at {said(point)}"
-    return "open", f"SymPy leaves {rest}"
+    found = _differing(rest)
+    return ("fails", found) if found else ("open", f"SymPy leaves {rest}")
 
 
 def inequality(smaller: sp.Expr, larger: sp.Expr) -> tuple[Found, str]:
     gap = tidy(larger - smaller)
+    if gap.is_nonnegative:
+        return "follows", "equal" if gap == 0 else ""
+    if found := _short(gap, EARLY):
+        return "fails", found
     logs_apart = lambda x: sp.expand(sp.expand_log(x, force=True))  # noqa: E731
-    for simpler in (lambda x: x, sp.expand, sp.factor, logs_apart, sp.simplify, lambda x: tidy(sp.expand(x))):
+    for simpler in (sp.expand, sp.factor, logs_apart, sp.simplify, lambda x: tidy(sp.expand(x))):
         form = simpler(gap)
         if form.is_nonnegative:
             return "follows", "equal" if form == 0 else ""
@@ -88,14 +104,29 @@ def inequality(smaller: sp.Expr, larger: sp.Expr) -> tuple[Found, str]:
         quotient = sp.expand_log(sp.log(larger), force=True) - sp.expand_log(sp.log(smaller), force=True)
         if any(simpler(quotient).is_nonnegative for simpler in (sp.expand, sp.factor)):
             return "follows", ""
-    for point, value in _values(gap):
-        if value < -(sp.Float(10) ** -15):
-            return "fails", f"short by {short(-value)} at {said(point)}"
-    return "open", f"SymPy does not decide the sign of {gap}"
+    found = _short(gap)
+    return ("fails", found) if found else ("open", f"SymPy does not decide the sign of {gap}")
+
+
+def _differing(rest: sp.Expr, most: int | None = None) -> str:
+    """Where two sides differ that leave this, among so many points; "" where they do not."""
+    for point, value in itertools.islice(_values(rest), most):
+        if abs(value) > NOISE:
+            return f"the two sides differ by {short(value)} at {said(point)}"
+    return ""
+
+
+def _short(gap: sp.Expr, most: int | None = None) -> str:
+    """Where this is below 0, among so many points; "" where it is not."""
+    for point, value in itertools.islice(_values(gap), most):
+        if value < -NOISE:
+            return f"short by {short(-value)} at {said(point)}"
+    return ""
 
 
 def _values(expression: sp.Expr) -> Iterator[tuple[Where, sp.Expr]]:
     """The value at a few exact points at which it is real."""
+    expression = _written_out(expression)
     for point in _points(expression):
         try:
             value = sp.N(expression.subs(point, simultaneous=True), 30)
@@ -103,6 +134,16 @@ def _values(expression: sp.Expr) -> Iterator[tuple[Where, sp.Expr]]:
             continue
         if value.is_number and value.is_real:
             yield point, value
+
+
+def _written_out(expression: sp.Expr) -> sp.Expr:
+    """With the sums over phases written out for three of them, and a symbol for each member of a sequence."""
+    if not expression.has(sp.Indexed):
+        return expression
+    expression = expression.subs(last, 3)
+    ends = [end for each in expression.atoms(sp.Sum) for limits in each.limits for end in limits[1:]]
+    expression = expression.doit() if all(end.is_number for end in ends) else expression
+    return expression.xreplace({each: sp.Symbol(str(each), positive=True) for each in expression.atoms(sp.Indexed)})
 
 
 def _points(expression: sp.Expr) -> list[Where]:

@@ -21,7 +21,7 @@ from dpcheck.harness.scaling import Family, Instance, Risk, Simulated, Steps, Wa
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Array, Problem, Rng
 
-from .scaling import DELTA, OneRecord, in_few_steps, instance
+from .cases import DELTA, OneRecord, in_few_steps, instance
 
 STEEPNESS = (1, 16, 256)
 """L of rows on losses whose slopes are the same at every L. A class holds the losses of smaller ones, on which outputs

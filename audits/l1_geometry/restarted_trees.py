@@ -18,8 +18,8 @@ from dpcheck.algorithms.l1_geometry.reductions import Restart
 from dpcheck.harness.scaling import Axis, Family, Instance
 from dpcheck.interfaces import Array, Problem, Rng
 
+from .cases import OneRecord, instance, three_phases
 from .cubes import Shared
-from .scaling import OneRecord, instance, three_phases
 
 LATE = 1e-40
 """delta, below 1/n."""

@@ -17,6 +17,7 @@ from dpcheck.engine.statements import explicit_of, stated, unassumed
 from dpcheck.geometry import L1Ball
 from dpcheck.geometry.norms import dual_norm, norm, regularity
 from dpcheck.harness import accuracy, domain
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.symbolic import agree, proved, where_proved
@@ -27,8 +28,7 @@ from dpcheck.symbols import BY_NAME, L, delta, epsilon
 from dpcheck.verdicts import Verdict, combine, consistent, differs, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import largest, log_over
-from .lemmas import body
+from .cases import body, largest, log_over
 
 d_, p_ = BY_NAME["d"], BY_NAME["p"]
 
@@ -116,6 +116,9 @@ def regularity_with_the_factor_e(context: Context) -> Verdict:
         parts.append(agree([least[-1, -1]], [kappa[-1, -1]], "in the limit, least constant and kappa", 1e-3))
     short = q <= 2 * np.log(d) + 1
     parts.append(agree(least[short], claim(context.label).evaluate(q=q[short], d=d[short]), "before the logarithm"))
+    both, no_norm = (context.label, "lp_spaces/def-3@corrected"), "kappa is below 1, and no squared norm is so smooth"
+    for inside, outside in (({"q": 2}, {"d": 1}), ({"d": 2}, {"q": sp.Rational(5, 4)})):
+        parts.append(must_exclude(both, {**inside, **outside}, no_norm))
     return combine(parts)
 
 

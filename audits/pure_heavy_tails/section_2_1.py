@@ -13,7 +13,7 @@ import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, PopLocalize, SingleOutputPert
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, SolverStage
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
@@ -132,15 +132,16 @@ GRID_N = (64, 100, 1000, 1024, 10**5, 2**20, 10**9)
 @check("pure_heavy_tails/alg-1@literal", kind="runtime", expect="refuted")
 def printed_phase_count_leaves_records(context: Context) -> Verdict:
     """With ceil(log2 n) phases the smallest block holds a record, over a grid of n and J."""
-    cells = [(1024, 9), *itertools.product(GRID_N, (1, 3, 9, 45))]
+    cells = [(1024, 9), *((n, J) for n, J in itertools.product(GRID_N, (1, 3, 9, 45)) if n >= 2 * J)]
+    claimed = [float(stated(context.label, n=n, J=J)) for n, J in cells]
     smallest = [n // 2 ** (n - 1).bit_length() // J for n, J in cells]
 
     def witness(index: int) -> Any:
         n, J = cells[index]
-        return witnessed(context.label, "alg_1_phases", 1.0, float(smallest[index]), n=n, J=J)
+        return witnessed(context.label, "alg_1_phases", claimed[index], float(smallest[index]), n=n, J=J)
 
     statement = "1 <= records of the smallest block"
-    found = accuracy.never_violated(np.ones(len(cells)), smallest, statement=statement, witness=witness)
+    found = accuracy.never_violated(claimed, smallest, statement=statement, witness=witness)
     points = [
         Point(x=n, value=m, bound=1.0, series=f"J = {J}") for (n, J), m in zip(cells[1:], smallest[1:], strict=True)
     ]
@@ -261,12 +262,14 @@ class _Allowed(PrivateErm):
     def c_erm(self, problem: Problem, m: int) -> float:
         return self.constant
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
         distance = bound_of("pure_heavy_tails/thm-2-1@solver", self, problem, n)
-        stage = Stage(stage="point", records=n, lambda_=self.lambda_, C=1.0, epsilon=1.0, noise=0.0, radius=distance)
+        stage = SolverStage(
+            stage="point", records=n, lambda_=self.lambda_, C=1.0, epsilon=1.0, noise=0.0, radius=distance
+        )
         return Schedule(phases=(stage,), releases=(), gradients=n, floats_per_trial=4, claimed=None)
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[SolverStage], workload: Workload, data: Data, start: Array) -> Array:
         (stage,) = run.schedule.phases
         best = certified(Objective(workload=workload, sample=data.read(), weight=stage.lambda_, centre=start)).point
         corner = workload.project(np.where(best > 0, -1e9, 1e9))

@@ -12,13 +12,14 @@ import sympy as sp
 from dpcheck.checks import Context, check
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, domain, risk
+from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.symbols import D, T, d, eta, sigma
 from dpcheck.verdicts import Verdict, combine
 
-from .cases import TWO_RUNS, covered, distances, linear, of_the_order, regret, stated_each
-from .lemmas import TAU, Moves, clouds, coupled
+from .cases import covered, linear, stated_each
+from .lemmas import TAU, TWO_RUNS, Moves, clouds, coupled, distances, of_the_order, regret
 
 
 @check("user_level/lem-b2", kind="sensitivity")
@@ -114,13 +115,24 @@ def regret_of_the_average(context: Context, *, loss: str, eta: float) -> Verdict
     return regret(context, loss, eta, "user_level/lem-b3@derived")
 
 
-@check("user_level/lem-b4", kind="stability")
+CONTRACT = (
+    "user_level/lem-b4",
+    "user_level/lem-b4@derived",
+    "user_level/lem-b3",
+    "user_level/lem-2-3",
+    "user_level/lem-2-3@derived",
+)
+
+
+@check("user_level/lem-b4", kind="stability", also=CONTRACT[1:])
 def gradient_steps_contract_up_to_two_over_beta(context: Context) -> Verdict:
-    """1 - eta h of a quadratic of curvature h <= beta has modulus at most 1 up to eta = 2/beta, and more beyond."""
+    """1 - eta h of a quadratic of curvature h <= beta has modulus at most 1 up to eta = 2/beta, and more beyond, where
+    runs part geometrically: every lemma on such steps assumes less."""
     x, more = sp.symbols("x more", positive=True)  # eta h, and eta h - 2
     inside = domain.never_positive((1 - x) ** 2 - 1, {"x": (0, 2)}, statement="|1 - eta h| <= 1 for eta beta <= 2")
     beyond = proved({}, {"|1 - eta h|^2 - 1 beyond 2/beta": sp.expand((1 - (2 + more)) ** 2 - 1)})
-    return combine([inside, beyond])
+    outside = must_exclude(CONTRACT, {"H": 1, "eta": sp.Rational(5, 2)}, "steps part two runs by 3/2 each time")
+    return combine([inside, beyond, outside])
 
 
 @check("user_level/lem-b4", kind="accuracy", grid={"T": (200,), "d": (1, 10)}, expect="consistent")

@@ -122,6 +122,13 @@ thm_12_corrected = thm_12.as_read(
 @derivation("l1_geometry/thm-12", LARGE, also=("l1_geometry/thm-12@corrected",))
 def other_norms(proof: Proof) -> None:
     """Theorem 3 in ℓ_p: d^{2/q} of the noise and d^{1−2/q} of its calibration make d; at p = 2 the logarithm goes."""
+    both = ("l1_geometry/thm-12", "l1_geometry/thm-12@corrected")
+    for label in both:
+        proof.assumes(label, b, n)
+        proof.assumes(label, epsilon, 1)
+    proof.assumes(both[0], 2, d)
+    proof.assumes(both[0], 1, p)
+    proof.assumes(both[0], p, 2)
     q = sp.Symbol("q", positive=True)
     deviation = proof.uses("l1_geometry/alg-5", 100 * L * d ** (HALF - 1 / q) * sp.sqrt(LOG) / (b * epsilon))
     largest = proof.uses("l1_geometry/fact-gauss-max", 2 * sigma**2 * sp.log(d))

@@ -56,8 +56,13 @@ def sample_complexity(proof: Proof) -> None:
         "for α ≤ 1/8 they are not (S15)",
     )
     constant = proof.uses("l1_geometry/lem-d1", sp.sqrt(d) / sp.log(d))
+    at = {alpha_0: sp.Rational(1, 4), epsilon_0: sp.Rational(1, 10)}
+    proof.assumes("l1_geometry/lem-d2", epsilon_0, at[epsilon_0])
+    for mine, its in ((alpha, alpha_0), (epsilon, epsilon_0)):
+        most = proof.assumes("l1_geometry/lem-d2", mine, its / 2)
+        proof.assumes("l1_geometry/prop-1@corrected", mine, most.subs(at))
     scaled = proof.uses("l1_geometry/lem-d2", n_0 * alpha_0 * epsilon_0 / (alpha * epsilon))
-    reached = scaled.subs({n_0: constant, alpha_0: sp.Rational(1, 4), epsilon_0: sp.Rational(1, 10)})
+    reached = scaled.subs({n_0: constant, **at})
     proof.concludes("l1_geometry/prop-1@corrected", reached)
 
 
@@ -132,8 +137,13 @@ lem_d4 = claim(
 def accuracy_below_the_dimension(proof: Proof) -> None:
     """Lemma D.6 at α_0 = 1/d and constant ε_0, scaled by the copies of Lemma D.5."""
     hard = proof.uses("l1_geometry/lem-d6", d ** sp.Rational(3, 2))
+    at = {alpha_0: 1 / d, epsilon_0: sp.Rational(1, 10)}
+    proof.assumes("l1_geometry/lem-d5", epsilon_0, at[epsilon_0])
+    proof.assumes("l1_geometry/lem-d5", epsilon, epsilon_0)
+    most = proof.assumes("l1_geometry/lem-d5", alpha, alpha_0)
+    proof.assumes("l1_geometry/lem-d4", alpha, most.subs(at))
     scaled = proof.uses("l1_geometry/lem-d5", n_0 * alpha_0 * epsilon_0 / (alpha * epsilon))
-    reached = scaled.subs({n_0: hard, alpha_0: 1 / d, epsilon_0: sp.Rational(1, 10)})
+    reached = scaled.subs({n_0: hard, **at})
     proof.equal(
         "at α = 1/d it is α^{−3/2}/(10ε)",
         lambda: reached.xreplace({d: 1 / alpha}),

@@ -357,6 +357,8 @@ def added_up(proof: Proof) -> None:
 @derivation("l1_geometry/thm-4", LARGE)
 def localised_mirror_descent(proof: Proof) -> None:
     """The phases' errors add up to D²ℓ/(ηn) + L²η(1 + ℓd/(nε) + ℓd log d log(1/δ)/(nε²)); η balances them."""
+    proof.assumes("l1_geometry/thm-4", 3, d)
+    proof.assumes("l1_geometry/thm-4", epsilon, 1)
     j = sp.Symbol("j", integer=True, positive=True)
     batches = proof.equal(
         "Σ 200·2^{−j} 2^{5j−8j}·32, the share of n_i/ℓ in b_i²",

@@ -50,6 +50,8 @@ def distance_of_a_phase(proof: Proof) -> None:
         100 * L * sp.sqrt(d * LOG) / (b_i * epsilon_i),
         {b: b_i, epsilon: epsilon_i},
     )
+    proof.assumes("l1_geometry/lem-3-3", 3, d)
+    proof.assumes("l1_geometry/fact-gauss-max", 3, d)
     noise = proof.uses("l1_geometry/fact-gauss-max", 2 * sigma**2 * sp.log(d))
     moment = proof.equal(
         "the second moment, of 5L-Lipschitz losses",

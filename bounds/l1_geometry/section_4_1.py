@@ -171,6 +171,8 @@ def tree(
 @derivation("l1_geometry/thm-6", Regime(base=None, others="free", where=[*SIZES, log_m <= log_d]))
 def pure_frank_wolfe(proof: Proof) -> None:
     """Curvature against the gap of report-noisy-min, 2LD2^T(1 + log m)/(bε)."""
+    proof.assumes("l1_geometry/thm-6", 2**T, b)
+    proof.assumes("l1_geometry/thm-6", b * (T * (T + 1) / 4 + T), n)
     gap = proof.uses(
         "l1_geometry/lem-4-1@derived", 2 * L * D * 2**T / (b * epsilon) * H_M, {sp.Symbol("t", positive=True): T}
     )

@@ -152,6 +152,35 @@ fact_gamma_tail_corrected = fact_gamma_tail.as_read(
     assumptions=(),
 )
 
+
+@derivation("pure_heavy_tails/fact-gamma-tail")
+def radius_of_the_proofs(proof: Proof) -> None:
+    """Chernoff's bound at 16.5ζ times the mean d leaves an exponent of ζ and more."""
+    over, beyond = sp.symbols("u v", nonnegative=True)
+    times = sp.Rational(33, 2)
+    proof.assumes("pure_heavy_tails/fact-gamma-tail", 1, zeta)
+    share = proof.at_most("a logarithm", sp.log(times), sp.Integer(3))
+    grown = proof.argues("log ζ ≤ ζ − 1", "log(16.5ζ)", "<=", share + zeta - 1)
+    exponent = d * (times * zeta - 1 - grown)
+    proof.argues("Chernoff: Pr(‖b‖ > xdβ) ≤ e^{−d(x − 1 − log x)}", "Pr(‖b‖ > 16.5ζdβ)", "<=", sp.exp(-exponent))
+    proof.at_most("where d and ζ are at least 1", zeta, exponent, {zeta: 1 + over, d: 1 + beyond})
+    proof.concludes("pure_heavy_tails/fact-gamma-tail", sp.exp(-zeta))
+
+
+@derivation("pure_heavy_tails/fact-gamma-tail@corrected")
+def radius_of_gamma_noise(proof: Proof) -> None:
+    """Chernoff's bound at s = r/(1 + r), r = √(2t/d), has the exponent t itself."""
+    s, root = sp.symbols("s r", positive=True)
+    power, room = s**2 / (2 * (1 - s)), s**2 / (2 * (1 - s) ** 2)
+    proof.argues("log E e^{s(‖b‖/β − d)} = −d(s + log(1 − s)) ≤ ds²/(2(1 − s)): equal at s = 0, and by slopes:")
+    proof.equal("the slope of what it leaves", sp.diff(power + s + sp.log(1 - s), s), room)
+    best, excess = root / (1 + root), d * root + d * root**2 / 2
+    exponent = proof.equal(
+        "at s = r/(1 + r), where √(2dt) + t = dr + dr²/2", best * excess - d * power.subs(s, best), d * root**2 / 2
+    )
+    proof.concludes("pure_heavy_tails/fact-gamma-tail@corrected", sp.exp(-exponent.subs(root, sp.sqrt(2 * t / d))))
+
+
 prop_c_3 = claim(
     "pure_heavy_tails/prop-c-3",
     "Proposition C.3",

@@ -78,6 +78,7 @@ def restated_main_theorem(proof: Proof) -> None:
     """Theorem 3.1 again, the failure probability of the running time shared by the calls."""
     rate = G_k * D * (d * sp.log(1 / beta) / (n * epsilon)) ** (1 - 1 / k) + G_2 * D * sp.sqrt(sp.log(1 / beta) / n)
     risk = proof.uses("pure_heavy_tails/thm-3-1", rate)
+    proof.assumes("pure_heavy_tails/thm-d-2", beta, sp.Rational(1, 5))
     T, rho = sp.symbols("T rho", positive=True)
     proof.equal("TJ calls that fail with probability ρ/(2TJ) each", lambda: T * J * rho / (2 * T * J), rho / 2)
     proof.concludes("pure_heavy_tails/thm-d-2", risk, where=LOG)
@@ -129,6 +130,7 @@ def bounded_subgradients(proof: Proof) -> None:
     proof.at_most("with α/4 from the oracle and α/4 from the projections", average + alpha / 2, alpha)
     distance = 48 * G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k)
     private = lambda_ * proof.uses("pure_heavy_tails/prop-3-2@derived", distance)
+    proof.assumes("pure_heavy_tails/thm-d-4", beta, sp.Rational(1, 5))
     localised_rate(proof, "pure_heavy_tails/thm-d-4", private)
 
 

@@ -179,4 +179,5 @@ def main_theorem_by_sampling(proof: Proof) -> None:
     """Theorem 2.1 with the precision of Algorithm 7."""
     distance = 640 * G_k / lambda_ * (d / (m * epsilon)) ** (1 - 1 / k)
     private = lambda_ * proof.uses("pure_heavy_tails/prop-f-5@derived", distance)
+    proof.assumes("pure_heavy_tails/thm-f-6", beta, sp.Rational(1, 5))
     localised_rate(proof, "pure_heavy_tails/thm-f-6", private)

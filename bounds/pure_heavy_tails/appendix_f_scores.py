@@ -54,7 +54,7 @@ lem_f_2 = claim(
     relation="<=",
     explicit=epsilon / (8 * DELTA_0) * alpha,
     about=("pure_heavy_tails/alg-6",),
-    remark="Half of it is true as well: both averages err upwards, by at most α_in/4.",
+    remark="A quarter of it is true as well: both averages err upwards, by at most α_in/4.",
 )
 
 lem_f_3 = claim(

@@ -109,6 +109,8 @@ def two_point_method(proof: Proof) -> None:
     kl = proof.argues("KL of n records with bias ρ", "KL", "<=", 4 * n * rho**2)
     at = {rho: sp.sqrt(C0_SQUARED * sp.log(1 / zeta) / n)}
     spent = proof.equal("at ρ² = c_0² log(1/ζ)/n", lambda: kl.xreplace(at), 4 * C0_SQUARED * sp.log(1 / zeta))
+    for label in ("pure_heavy_tails/prop-g-2", "pure_heavy_tails/prop-g-2@derived"):
+        proof.assumes(label, zeta, sp.Rational(1, 4))
     proof.equal(
         "c_0² = log(4/3)/(4 log 4) exhausts it at ζ = 1/4, where the ratio is least",
         lambda: spent.xreplace({zeta: sp.Rational(1, 4)}),

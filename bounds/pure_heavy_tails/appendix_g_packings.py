@@ -101,6 +101,11 @@ def packing_method(proof: Proof) -> None:
         {N: 2, d: 1, zeta: sp.Rational(1, 4), c: sp.Rational(1, 1000)},
         "true for d ≥ 2, and for d = 1 with five points (S15)",
     )
+    derived = "pure_heavy_tails/prop-g-4@derived"
+    for label in ("pure_heavy_tails/prop-g-4", derived):
+        proof.assumes(label, zeta, sp.Rational(1, 4))
+        proof.assumes(label, epsilon, 1)
+    proof.assumes(derived, 2, d)
     squared = proof.argues(
         "q ≥ 4ζ at p = min{log((2ᵈ−1)/(4eζ))/(nε), 1}; decoding below a quarter of the separation ½G_kp^{1−1/k}",
         "error²",
@@ -146,6 +151,11 @@ thm_g_5_derived = thm_g_5.as_read(
 @derivation("pure_heavy_tails/thm-g-5", SMALL, also=("pure_heavy_tails/thm-g-5@derived",))
 def both_methods(proof: Proof) -> None:
     """One of the two laws meets each bound; the larger is at least half of the sum."""
+    derived = "pure_heavy_tails/thm-g-5@derived"
+    for label in ("pure_heavy_tails/thm-g-5", derived):
+        proof.assumes(label, zeta, sp.Rational(1, 4))
+        proof.assumes(label, epsilon, 1)
+    proof.assumes(derived, 2, d)
     tested = proof.uses("pure_heavy_tails/prop-g-2@derived", C0_SQUARED * G_2**2 * TWO_POINT)
     packed = proof.uses("pure_heavy_tails/prop-g-4@derived", G_k**2 * PACKING ** (2 - 2 / k) / 16)
     proof.concludes("pure_heavy_tails/thm-g-5@derived", sp.Max(tested, packed))

@@ -69,6 +69,11 @@ thm_g_6_corrected = thm_g_6.as_read(
 )
 def from_means_to_optimisation(proof: Proof) -> None:
     """Lemma G.1 turns a squared error of a mean of length μ into an excess risk, D/(8μ) times as large."""
+    derived = "pure_heavy_tails/thm-g-6@derived"
+    for label in ("pure_heavy_tails/thm-g-6", derived):
+        proof.assumes(label, zeta, sp.Rational(1, 4))
+        proof.assumes(label, epsilon, 1)
+    proof.assumes(derived, 2, d)
     factor = proof.uses("pure_heavy_tails/lem-g-1", D / (8 * mean_norm))
     p = sp.Symbol("p", positive=True)
     packed = proof.equal(

@@ -288,12 +288,24 @@ def localised(proof: Proof, precision: sp.Expr) -> sp.Expr:
 @derivation("pure_heavy_tails/thm-2-1", LARGE_SAMPLE, also=("pure_heavy_tails/thm-2-1@derived",))
 def localisation(proof: Proof) -> None:
     """Centres of a solver's precision Δ_t/λ_t cost 144Δ_t²/λ_t each; λ_1 balances their sum against λ_1D²/2."""
-    block = proof.argues(
-        "more than half of the blocks are within Δ_t/λ_t of the regularised minimiser (Chebyshev, Hoeffding)",
-        "Δ_t",
-        "=",
-        precision_of(c_erm),
+    derived = "pure_heavy_tails/thm-2-1@derived"
+    proof.assumes("pure_heavy_tails/thm-2-1@solver", epsilon, d)
+    solver = proof.uses(
+        "pure_heavy_tails/thm-2-1@solver",
+        c_erm / lambda_ * (G_k * (d / (m * epsilon)) ** (1 - 1 / k) + G_2 / sp.sqrt(m)),
     )
+    proof.assumes(derived, 2 * J, n)
+    proof.assumes(derived, sp.Rational(200, 9) * sp.log(sp.log(n, 2) / beta), J)
+    for label in ("pure_heavy_tails/thm-2-1", derived):
+        proof.assumes(label, beta, sp.Rational(1, 2))
+    distance = proof.argues(
+        "more than half of the blocks are as near to the regularised minimiser (Hoeffding), and √20 G_2/(λ√m) more "
+        "from that of the population (Chebyshev)",
+        "Δ_t/λ_t",
+        "<=",
+        solver + sp.sqrt(20) * G_2 / (lambda_ * sp.sqrt(m)),
+    )
+    block = proof.equal("λ_t times it", lambda_ * distance, precision_of(c_erm))
     risk = localised(proof, block.subs(m, m_1))
-    proof.concludes("pure_heavy_tails/thm-2-1@derived", risk)
+    proof.concludes(derived, risk)
     proof.concludes("pure_heavy_tails/thm-2-1", risk.subs(c_erm, 1), where=LOG)

@@ -219,6 +219,7 @@ def one_stage(proof: Proof) -> None:
         ("pure_heavy_tails/proc-single-op@derived", C**2 / (72 * lambda_ * m**2), 3, 6, sp.Rational(71, 10)),
         ("pure_heavy_tails/proc-single-op@printed-noise", C**2 / (2 * lambda_ * m**2), 6, 1, sp.Rational(149, 10)),
     ):
+        proof.assumes(label, epsilon, d)
         solver = proof.at_most(
             "√(2α/λ) in units of Cd/(λmε), as ε ≤ d",
             sp.sqrt(2 * gap / lambda_),

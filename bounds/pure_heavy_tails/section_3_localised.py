@@ -124,6 +124,12 @@ def main_theorem(proof: Proof) -> None:
         lambda: lambda_ * distance + sp.sqrt(20) * G_2 / sp.sqrt(m),
         48 * G_k * (d / (m * epsilon)) ** (1 - 1 / k) + sp.sqrt(20) * G_2 / sp.sqrt(m),
     )
+    derived = "pure_heavy_tails/thm-3-1@derived"
+    proof.assumes(derived, epsilon, d)
+    proof.assumes(derived, 2 * J, n)
+    proof.assumes(derived, sp.Rational(200, 9) * sp.log(sp.log(n, 2) / beta), J)
+    for label in ("pure_heavy_tails/thm-3-1", derived):
+        proof.assumes(label, beta, sp.Rational(1, 5))
     risk = localised(proof, block.subs(m, m_1))
-    proof.concludes("pure_heavy_tails/thm-3-1@derived", risk)
+    proof.concludes(derived, risk)
     proof.concludes("pure_heavy_tails/thm-3-1", risk, where=LOG)

@@ -142,6 +142,7 @@ def double_output_perturbation(proof: Proof) -> None:
     """Solver, noise and bias of Algorithm 4 add up to 48 G_k/λ (d/(mε))^{1−1/k}."""
     u = C * d / (lambda_ * m * epsilon)
     t = sp.Symbol("t", positive=True)
+    proof.assumes("pure_heavy_tails/prop-3-2@derived", epsilon, d)
     solver = proof.at_most(
         "ξ + √(2α/λ) = C/(3λm) is at most u/3, as ε ≤ d", C / (3 * lambda_ * m), u / 3, {d: epsilon * (1 + t)}
     )

@@ -51,6 +51,8 @@ thm_4_1_literal = thm_4_1.as_read(
 )
 def lower_bound_of_the_text(proof: Proof) -> None:
     """Theorem G.6 with the failure probability renamed; its quantifiers are those that hold (S8)."""
+    proof.assumes("pure_heavy_tails/thm-4-1", beta, sp.Rational(1, 5))
+    proof.assumes("pure_heavy_tails/thm-4-1", epsilon, 1)
     share = (d + sp.log(1 / beta)) / (n * epsilon)
     bound = D * sp.Min(G_1, G_2 * sp.sqrt(sp.log(1 / beta) / n) + G_k * share ** (1 - 1 / k))
     proof.concludes("pure_heavy_tails/thm-4-1", proof.uses("pure_heavy_tails/thm-g-6", bound, {zeta: beta}))

@@ -89,6 +89,12 @@ LEGAL = Regime(base=None, others="free", where=[*SIZES, epsilon <= 1, ell >= 1])
 WITH_LOG = sp.sqrt(d * ell) / (epsilon * n * sp.sqrt(m))
 
 
+def bounded(proof: Proof, *labels: str) -> None:
+    """ε is at most a constant, as `LEGAL` has it."""
+    for label in labels:
+        proof.assumes(label, epsilon, 10)
+
+
 def setting(of: Claim, label: str, title: str, statement: str, value: sp.Expr, **changes: Any) -> Claim:
     """What the algorithm of a claim sets one of its parameters to."""
     given = {"quantity": title, "measures": "", "relation": "=", "explicit": value, "about": (of.label,)}

@@ -217,4 +217,4 @@ def one_pass_in_full(proof: Proof) -> None:
     )
     wide = proof.equal("that event: e^{−Cε/100}", lambda: sp.exp(-CONDITION), delta / (20 * n * m * sp.exp(epsilon)))
     proof.concludes("user_level/thm-b1@corrected", 2 * wide)
-    proof.concludes("user_level/thm-b1", phased(proof), where=AT_LOG, looser=True)
+    proof.concludes("user_level/thm-b1", phased(proof, "user_level/thm-b1"), where=AT_LOG, looser=True)

@@ -19,13 +19,14 @@ from ._paper import (
     PRIVATE,
     SMOOTHED,
     SMOOTHED_DERIVED,
+    bounded,
     claim,
     least_sum,
     r,
     s,
 )
 from .appendix_c import NOISE, PHASES
-from .section_3 import regularised
+from .section_3 import regularised, users_left
 from .section_4 import smoothed
 
 smoothing = claim(
@@ -146,6 +147,8 @@ def best_weight(proof: Proof) -> None:
 @derivation("user_level/lem-d2", LEGAL)
 def general_batches(proof: Proof) -> None:
     """The same balance for any K_i and T_i that cover the sample and converge."""
+    bounded(proof, "user_level/lem-d2")
+    users_left(proof, "user_level/lem-d2")
     proof.concludes("user_level/lem-d2", regularised(proof), where=AT_LOG)
 
 
@@ -228,5 +231,9 @@ def without_smoothness_in_full(proof: Proof) -> None:
         stands="with the λ of Theorem C.3 it does",
     )
     smoothed(proof)
+    for label in ("user_level/thm-d3@corrected", "user_level/thm-d3@risk"):
+        bounded(proof, label)
+        users_left(proof, label)
+        proof.assumes(label, delta * m * n, 1)
     proof.concludes("user_level/thm-d3@corrected", SMOOTHED_DERIVED)
     proof.concludes("user_level/thm-d3@risk", regularised(proof), where=AT_LOG)

@@ -21,6 +21,7 @@ from ._paper import (
     Cs,
     N,
     Ts,
+    bounded,
     claim,
     setting,
 )
@@ -152,19 +153,23 @@ thm_2_1_derived = thm_2_1.as_read(
 )
 
 
-def phased(proof: Proof) -> sp.Expr:
+def phased(proof: Proof, label: str) -> sp.Expr:
     """Risk of Algorithm 1 up to logarithms: T_1 = nmε records a group, iterates that are private within ηL√T."""
+    step = D / (L * sp.sqrt(d * m * n * epsilon))
+    smoothest = proof.assumes(label, H, L * sp.sqrt(d * m * n * epsilon) / D)
+    proof.equal("so steps are contractions, Hη ≤ 1", lambda: smoothest * step, 1)
     bound = proof.master(
         "excess risk, without logarithms",
         {"start": D**2 / (eta * n * m * epsilon), "steps": eta * L**2, "noise of the phases": d * eta * L**2},
     )
-    return proof.chooses(bound, {eta: D / (L * sp.sqrt(d * m * n * epsilon))})
+    return proof.chooses(bound, {eta: step})
 
 
 @derivation("user_level/thm-2-1", LEGAL)
 def one_pass(proof: Proof) -> None:
     """η balances the start against the noise of √d ηL√T a phase; ε/log of the records make up one group."""
-    proof.concludes("user_level/thm-2-1", phased(proof), where=AT_LOG, looser=True)
+    bounded(proof, "user_level/thm-2-1")
+    proof.concludes("user_level/thm-2-1", phased(proof, "user_level/thm-2-1"), where=AT_LOG, looser=True)
 
 
 claim_2_2 = claim(

@@ -31,6 +31,7 @@ from ._paper import (
     N,
     Ns,
     Ts,
+    bounded,
     claim,
     ell,
     radii,
@@ -136,10 +137,16 @@ thm_3_1 = claim(
 @derivation("user_level/thm-3-1")
 def users_of_the_last_phase(proof: Proof) -> None:
     """n_l >= (1 − 2^{−q})n^{1−q}, and the hypothesis bounds that from below; the rest of the proof is in words."""
+    bounded(proof, "user_level/thm-3-1")
+    proof.concludes("user_level/thm-3-1", users_left(proof, "user_level/thm-3-1"))
+
+
+def users_left(proof: Proof, label: str) -> sp.Expr:
+    """As many users as the privacy of a step takes are left to the last phase, by the hypothesis on n."""
     hypothesis = 100 * CONDITION_D / (epsilon * SHARE)
-    proof.assumes("user_level/thm-3-1", hypothesis, n ** (1 - q))
+    proof.assumes(label, hypothesis, n ** (1 - q))
     proof.argues("the last phase has at least (1 − 2^{−q})n^{1−q} users", "n_l", ">=", SHARE * n ** (1 - q))
-    proof.concludes("user_level/thm-3-1", SHARE * hypothesis)
+    return SHARE * hypothesis
 
 
 thm_3_2 = claim(
@@ -198,6 +205,8 @@ def regularised(proof: Proof) -> sp.Expr:
 @derivation("user_level/thm-3-2", LEGAL, also=("user_level/thm-3-2@derived", "user_level/thm-3-2@gradients"))
 def regularised_phases(proof: Proof) -> None:
     """λ balances bias against sampling and noise; T = √(β/λ) steps of K = 1/ε + nε/√T + n/T users give the count."""
+    bounded(proof, "user_level/thm-3-2")
+    proof.assumes("user_level/thm-3-2", delta * m * n, 1)
     proof.concludes("user_level/thm-3-2", regularised(proof), where=AT_LOG)
     ratio = H * D / L
     steps = sp.sqrt(ratio) * sp.Min((n * m) ** sp.Rational(1, 4), (epsilon**2 * n**2 * m / d) ** sp.Rational(1, 4))

@@ -97,6 +97,7 @@ def minibatch_variance(proof: Proof) -> None:
     """K distinct users of N against all N: the covariance is that of the N, so the variances subtract."""
     proof.argues("the mean of K users has covariance v/(Nm) with that of all N", "covariance", "=", L**2 / (N * m))
     rest = proof.equal("v/(Km) − v/(Nm)", lambda: L**2 / (K * m) - L**2 / (N * m), L**2 * (1 - K / N) / (K * m))
+    proof.assumes("user_level/lem-3-5@derived", K, N)
     proof.concludes("user_level/lem-3-5@derived", rest)
     logarithm = sp.Symbol("nu", positive=True)
     proof.concludes(

@@ -21,13 +21,14 @@ from ._paper import (
     SMOOTHED,
     SMOOTHED_DERIVED,
     N,
+    bounded,
     claim,
     r,
     setting,
     steps,
     that_fit,
 )
-from .section_3 import regularised
+from .section_3 import regularised, users_left
 
 thm_4_1 = claim(
     "user_level/thm-4-1",
@@ -84,6 +85,10 @@ def smoothed(proof: Proof) -> None:
 def without_smoothness(proof: Proof) -> None:
     """Theorem 3.2 on f_r with r = R√d/(εn√m); the risk stands, the printed count misses a term."""
     smoothed(proof)
+    for label in ("user_level/thm-4-1@corrected", "user_level/thm-4-1@risk"):
+        bounded(proof, label)
+        users_left(proof, label)
+        proof.assumes(label, delta * m * n, 1)
     proof.concludes("user_level/thm-4-1@corrected", SMOOTHED_DERIVED)
     proof.concludes("user_level/thm-4-1@risk", regularised(proof), where=AT_LOG)
 

@@ -30,7 +30,7 @@ from dpcheck.errors import InvalidInput, UnknownLabel
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
     from dpcheck.engine.mutate.mutation import Mutation, Trial
-    from dpcheck.engine.mutate.table import Rates, Sample, Table
+    from dpcheck.engine.mutate.table import Rates, SampleOfMutants, Table
     from dpcheck.engine.mutate.trials import Trials
 
 SHOWN = 60
@@ -115,6 +115,7 @@ def mutate_command(
     sources is tried again.
     """
     from dpcheck.engine.mutate import choice
+    from dpcheck.engine.mutate.arguments import Arguments
     from dpcheck.engine.mutate.mutation import FAMILIES
     from dpcheck.engine.mutate.table import NAME, Table
     from dpcheck.engine.mutate.trials import Trials
@@ -128,6 +129,8 @@ def mutate_command(
         kinds = choice.checked_families(("claim",) if resolution else families)
         known = _rates(rates) if changed or (rates and Path(rates).exists()) else {}
         every = choice.mutations(catalogue, what, kinds)
+        for fault in Arguments(catalogue).stale() if "claim" in kinds else ():
+            complain(fault)
     except (InvalidInput, UnknownLabel) as error:
         complain(str(error))
         leave(Exit.USAGE)
@@ -242,7 +245,7 @@ def _resolve(kept: Table, trials: Trials, claims: list[Claim], as_json: bool) ->
 
 
 def _save(
-    path: Path, kept: Table, trials: Trials, results: list[Trial], stood: list[Mutation], samples: list[Sample]
+    path: Path, kept: Table, trials: Trials, results: list[Trial], stood: list[Mutation], samples: list[SampleOfMutants]
 ) -> None:
     """Adds what was found to the table, and forgets what it speaks of and is no more.
 

@@ -38,7 +38,8 @@ class Mutants:
     @property
     def argued(self) -> list[tuple[str, str, int]]:
         """(place, reason, how many) of those that need not be noticed, as the source says."""
-        found = Counter((trial.target, trial.reason) for trial in self.trials if trial.fate == "argued")
+        argued = (trial for trial in self.trials if trial.fate == "argued")
+        found = Counter((f"{t.target} {t.said}" if t.family == "claim" else t.target, t.reason) for t in argued)
         return [(target, reason, number) for (target, reason), number in sorted(found.items())]
 
     @property

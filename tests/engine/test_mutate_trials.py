@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import sympy as sp
 
+from dpcheck.claims import Paper
 from dpcheck.engine import catalogue
 from dpcheck.engine.mutate import bugs, claims, gate, rules
 from dpcheck.engine.mutate.mutation import Mutation, Trial
@@ -164,7 +165,60 @@ def test_resolution(root: Path) -> None:
     (found,) = resolutions(trials, [trials.catalogue.claims["toy/lem-1"]])
     assert found.up == float("inf"), "a measurement below the bound cannot notice that it is larger"
     assert 2 / 1.9 <= found.down <= 1.1 * 2 / 1.9
-    assert found.down_by == "toy/lem-1::measured"
+    assert (found.down_by, found.down_how) == ("toy/lem-1::measured", "measured")
+    assert str(found) == f"notices ÷ {found.down:.3g} (measured)"
+
+
+def test_a_search_asks_the_check_that_noticed_and_all_of_them_before_it_ends(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = watched(root)
+    real, asked = trials.run, list[str]()
+
+    def run(mutants: list[Mutation], *, only: dict[str, str]) -> Iterator[Trial]:
+        asked.extend(only.get(mutant.key, "") for mutant in mutants)
+        return real(mutants, only=only)
+
+    monkeypatch.setattr(trials, "run", run)
+    (found,) = resolutions(trials, [trials.catalogue.claims["toy/lem-1"]])
+    assert (found.up, found.up_by) == (1.02, "toy/lem-1::typed_again"), "the first factor that is tried"
+    assert (found.down, found.down_by) == (1.02, "toy/lem-1::typed_again"), "a measurement sees 1.06"
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    "sees", [{"one": 300.0}, {"one": 300.0, "two": 4.0}, {"one": 1.0}, {"one": 1.5, "two": 2000.0}, {}]
+)
+def test_the_least_factor_that_any_check_sees_is_found(sees: dict[str, float]) -> None:
+    """Of checks that are asked in this order, and notice all above a factor of their own."""
+    paper = Paper(key="toy", title="", authors="", reference="")
+    claim = paper.claim("toy/lem-1", "Lemma 1", "…", kind="lemma", relation="<=", explicit=L)
+
+    class Told:
+        calls = 0
+
+        def run(self, mutants: list[Mutation], *, only: dict[str, str]) -> Iterator[Trial]:
+            for mutant in mutants:
+                self.calls += 1
+                said = float(mutant.said.split()[1])
+                factor = max(said, 1 / said)
+                asked = [name for name in sees if only.get(mutant.key, name) == name]
+                by = next((name for name in asked if factor >= sees[name] * (1 - 1e-4)), "")
+                yield Trial.of(mutant, "measured" if by else "survived", by=by)
+
+    told = Told()
+    (found,) = resolutions(told, [claim])  # type: ignore[arg-type]
+    least = min(sees.values(), default=2000.0)
+    for factor in (found.up, found.down):
+        assert (factor == float("inf")) if least > 1000 else (least * 0.999 <= factor <= max(1.02, 1.101 * least))
+    assert told.calls <= 40
+
+
+def test_of_a_claim_its_own_checks_are_tried_whatever_the_others_cost(root: Path) -> None:
+    trials = watched(root)
+    trials.limit = 1e-9
+    (mutation, *_) = claims.of_claim(trials.catalogue.claims["toy/lem-1"])
+    assert {check.name for check in trials.concerned(mutation)} == {"measured", "typed_again"}
 
 
 def test_a_trial_that_changes_nothing_survives(root: Path) -> None:

@@ -106,5 +106,5 @@ def local_budget(epsilon: float, delta: float, n: int) -> Local | None:
 
     if shuffle_epsilon(1.0, n, delta / 2) < epsilon:
         return None
-    local = largest_local_epsilon(epsilon, n, delta / 2, limit=1.0)
+    local = largest_local_epsilon(epsilon, n, delta / 2, limit=1.0)  # the same: at 1 the budget is spent, or more
     return Local(local, delta / (2 * n * (math.exp(epsilon) + 1) * (1 + math.exp(-local) / 2)))

@@ -13,9 +13,10 @@ from typing import Any
 
 from dpcheck.checks import Check
 from dpcheck.engine.catalogue import Catalogue
-from dpcheck.engine.mutate import bugs, claims, code, nulls
+from dpcheck.engine.mutate import bugs, code, nulls
+from dpcheck.engine.mutate.arguments import Arguments
 from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation, Trial
-from dpcheck.engine.mutate.table import Sample
+from dpcheck.engine.mutate.table import SampleOfMutants
 from dpcheck.errors import InvalidInput, UnknownLabel
 from dpcheck.interfaces import Algorithm
 
@@ -34,9 +35,8 @@ def mutations(catalogue: Catalogue, wanted: Sequence[str], families: Sequence[Fa
             raise UnknownLabel(name, [*catalogue.papers, *catalogue.claims])
     found: list[Mutation] = []
     if "claim" in families:
-        found += [
-            m for claim in catalogue.claims.values() if named(claim.label, wanted) for m in claims.of_claim(claim)
-        ]
+        arguments = Arguments(catalogue)
+        found += [m for label in catalogue.claims if named(label, wanted) for m in arguments.of_claim(label)]
     kinds = {label: kind for label, kind in catalogue.algorithms.items() if _concerned(catalogue, label, wanted)}
     if "code" in families:
         found += [m for name in _modules(kinds.values(), wanted, catalogue) for m in code.of_module(name)]
@@ -65,12 +65,12 @@ def shuffled(found: Sequence[Mutation], seed: int) -> list[Mutation]:
 
 def samples(
     every: Sequence[Mutation], tried: Sequence[Trial], papers: Sequence[str], seed: int | None, size: str
-) -> list[Sample]:
+) -> list[SampleOfMutants]:
     """What was tried of all mutants of these papers, by paper and family."""
     of = Counter((each.paper, each.family) for each in every if each.paper in papers)
     done = Counter((each.paper, each.family) for each in tried)
     return [
-        Sample(paper, family, done[paper, family], number, None if family in ALWAYS else seed, size)
+        SampleOfMutants(paper, family, done[paper, family], number, None if family in ALWAYS else seed, size)
         for (paper, family), number in sorted(of.items())
         if done[paper, family]
     ]

@@ -15,6 +15,7 @@ from dpcheck.claims import Claim
 from dpcheck.engine.mutate.mutation import Mutation
 
 FACTOR = 2
+UP, DOWN, DROPPED = "factor up", "factor down", "assumption dropped"
 HALF = sp.Rational(1, 2)
 Path = tuple[int, ...]
 Change = tuple[str, str, sp.Expr]
@@ -30,12 +31,16 @@ def of_claim(claim: Claim) -> Iterator[Mutation]:
             yield _mutation(claim, operator, said, name, wrong)
     for assumption in claim.assumptions:
         rest = tuple(each for each in claim.assumptions if each is not assumption)
-        yield _mutation(claim, "assumption dropped", f"without {assumption}", "assumptions", rest)
+        yield _mutation(claim, DROPPED, without(assumption), "assumptions", rest)
+
+
+def without(assumption: sp.Basic) -> str:
+    return f"without {assumption}"
 
 
 def scaled(claim: Claim, factor: float) -> Mutation:
     """The claim with its bound multiplied: for its resolution."""
-    operator = "factor up" if factor > 1 else "factor down"
+    operator = UP if factor > 1 else DOWN
     return _mutation(claim, operator, f"× {factor:.6g}", "explicit", sp.Float(factor) * claim.explicit)
 
 
@@ -61,8 +66,8 @@ def changes(bound: sp.Expr, *, constants: bool) -> Iterator[Change]:
 def _all(bound: sp.Expr, constants: bool) -> Iterator[tuple[str, str, Path, sp.Basic]]:
     """Operator, what is done, and which part gives way to what."""
     if constants:
-        yield "factor up", f"× {FACTOR}", (), FACTOR * bound
-        yield "factor down", f"÷ {FACTOR}", (), bound / FACTOR
+        yield UP, f"× {FACTOR}", (), FACTOR * bound
+        yield DOWN, f"÷ {FACTOR}", (), bound / FACTOR
     for path, part in _parts(bound):
         if not constants and any(isinstance(_at(bound, path[:i]), sp.log) for i in range(len(path))):
             continue  # a power inside of a logarithm is a constant before it

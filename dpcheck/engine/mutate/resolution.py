@@ -14,6 +14,8 @@ from dpcheck.engine.mutate.trials import Trials
 
 LARGEST = 1000.0
 """A bound that may be wrong by so much is not checked at all, as far as its constant goes."""
+LEAST = 1.02
+"""Tried first: a derivation notices that, and whatever is larger."""
 FINE = 1.1
 """The ratio of the factors between which a search ends."""
 
@@ -23,7 +25,7 @@ class Resolution:
     """Of one explicit bound: the least factors that are known to be noticed, and which checks do; inf where none does.
 
     Attributes:
-        up, down: × up and ÷ down are noticed.
+        up, down: × up and ÷ down are noticed; up_how, down_how: by what kind of evidence, as of `Trial.fate`.
     """
 
     label: str
@@ -32,9 +34,12 @@ class Resolution:
     down: float
     up_by: str = ""
     down_by: str = ""
+    up_how: str = ""
+    down_how: str = ""
 
     def __str__(self) -> str:
-        said = [f"{sign} {_rounded(f)}" for sign, f in (("×", self.up), ("÷", self.down)) if math.isfinite(f)]
+        both = (("×", self.up, self.up_how), ("÷", self.down, self.down_how))
+        said = [f"{sign} {_rounded(f)}" + (f" ({how})" if how else "") for sign, f, how in both if math.isfinite(f)]
         return "notices " + ", ".join(said) if said else "notices no factor up to 1,000"
 
     def plain(self) -> dict[str, Any]:
@@ -43,26 +48,36 @@ class Resolution:
 
 @dataclass
 class _Search:
-    """Of one bound in one direction: a factor that passes, and one that is noticed."""
+    """Of one bound in one direction: by the check that noticed last, and, where that sees no more, by all of them.
+
+    Attributes:
+        passes, sure: largest factors that this check lets pass, that all of them do; noticed: least one that `by` sees.
+    """
 
     claim: Claim
     up: bool
     passes: float = 1.0
+    sure: float = 1.0
     noticed: float = math.inf
     by: str = ""
+    how: str = ""
 
     @property
-    def following(self) -> float | None:
-        """The factor to try next; None when the search is over."""
+    def following(self) -> tuple[float, str] | None:
+        """The factor to try next, and the check that is asked, "" for all of them; None when the search is over."""
         if not math.isfinite(self.noticed):
-            return LARGEST if self.passes < LARGEST else None
-        return math.sqrt(self.passes * self.noticed) if self.noticed > FINE * self.passes else None
+            return (LEAST if self.sure < LEAST else LARGEST, "") if self.sure < LARGEST else None
+        if self.noticed > FINE * self.passes:
+            return math.sqrt(self.passes * self.noticed), self.by
+        return (self.passes, "") if self.sure < self.passes else None
 
-    def learn(self, factor: float, trial: Trial) -> None:
+    def learn(self, factor: float, asked: str, trial: Trial) -> None:
         if trial.fate in NOTICED:
-            self.noticed, self.by = factor, trial.by
+            self.noticed, self.by, self.how = factor, trial.by, trial.fate
+            self.passes = min(self.passes, self.sure) if not asked else self.passes
         else:
             self.passes = factor
+            self.sure = self.sure if asked else factor
 
 
 def resolutions(
@@ -71,21 +86,17 @@ def resolutions(
     """Of every claim with an explicit bound, in the order given. What a check cannot carry out counts as unnoticed."""
     explicit = [claim for claim in claims if claim.explicit is not None and claim.relation in ("<=", ">=", "=")]
     searches = [_Search(claim, up) for claim in explicit for up in (True, False)]
-    while True:
-        batch = []
-        for search in searches:
-            factor = search.following
-            if factor is not None:
-                batch.append((search, factor, scaled(search.claim, factor if search.up else 1 / factor)))
-        if not batch:
-            break
-        of = {mutant.key: (search, factor) for search, factor, mutant in batch}
-        for trial in trials.run([mutant for _, _, mutant in batch]):
-            search, factor = of[trial.key]
-            search.learn(factor, trial)
+    while batch := [(search, *found) for search in searches if (found := search.following) is not None]:
+        mutants = [scaled(search.claim, factor if search.up else 1 / factor) for search, factor, _ in batch]
+        of = {mutant.key: each for mutant, each in zip(mutants, batch, strict=True)}
+        for trial in trials.run(mutants, only={key: asked for key, (_, _, asked) in of.items() if asked}):
+            search, factor, asked = of[trial.key]
+            search.learn(factor, asked, trial)
             told(trial.key)
     pairs = zip(searches[::2], searches[1::2], strict=True)
-    return [Resolution(u.claim.label, u.claim.relation, u.noticed, d.noticed, u.by, d.by) for u, d in pairs]
+    return [
+        Resolution(u.claim.label, u.claim.relation, u.noticed, d.noticed, u.by, d.by, u.how, d.how) for u, d in pairs
+    ]
 
 
 def _rounded(factor: float) -> str:

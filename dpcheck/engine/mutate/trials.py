@@ -29,6 +29,7 @@ from dpcheck.errors import DpcheckError
 from dpcheck.verdicts import Outcome
 
 T = TypeVar("T")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 LIMIT = 60.0
 """CPU seconds that the checks of one mutant may take by their traces; those that cost most are left out beyond it."""
 SPARE = 10.0
@@ -49,7 +50,7 @@ TRYING = ("bugs.py", "claims.py", "code.py", "forks.py", "mutation.py", "nulls.p
 """And those that say what a mutant is, and what became of it."""
 
 
-class Kept:
+class KeptLines:
     """Lines of JSON on disk, each under its key: what was found out once, and survives a kill."""
 
     def __init__(self, path: Path | None) -> None:
@@ -101,7 +102,7 @@ class Trials:
         self._all = tuple(checks)
         self.checks = {check.id: check for check in checks}
         self._folders = tuple(str(folder) + os.sep for folder in folders)
-        self._kept = Kept(kept)
+        self._kept = KeptLines(kept)
         self._slices = Slices(catalogue)
         self.states = States(catalogue, self._slices)
         self._code = memo.digest([ENGINE / name for name in TRACING])
@@ -122,7 +123,7 @@ class Trials:
         told: Callable[[str], None] = lambda check: None,
         *,
         until: float | None = None,
-        costs: Mapping[str, float] = MappingProxyType({}),
+        costs: Mapping[str, float] = NOTHING,
     ) -> None:
         """Runs every check once, undisturbed, or remembers what it did.
 
@@ -169,7 +170,10 @@ class Trials:
         return traced(self.catalogue, check, self.size, self.seed, self._folders, watched=self.watched).plain()
 
     def concerned(self, mutation: Mutation) -> list[Check]:
-        """The checks that read what is changed, and end as expected without it: strongest first, then cheapest."""
+        """The checks that read what is changed, and end as expected without it: strongest first, then cheapest.
+
+        Of a claim, all that bear on its label are among them; of the others as many as `limit` allows.
+        """
         found = [
             trace
             for trace in self.traces.values()
@@ -182,8 +186,9 @@ class Trials:
         total = 0.0
         chosen: list[str] = []
         for trace in sorted(found, key=lambda t: t.seconds):
-            total += trace.seconds
-            if total <= self.limit or not chosen:
+            own = mutation.family == "claim" and mutation.target in self.checks[trace.check].labels
+            total += 0.0 if own else trace.seconds
+            if own or total <= self.limit or not chosen:
                 chosen.append(trace.check)
         return [self.checks[trace.check] for trace in found if trace.check in chosen]
 
@@ -211,8 +216,11 @@ class Trials:
 
     # -- the mutants ------------------------------------------------------------------------------------------
 
-    def run(self, mutations: Sequence[Mutation], *, until: float | None = None) -> Iterator[Trial]:
-        """What becomes of each, as they end; what is known and still stands is not tried again.
+    def run(
+        self, mutations: Sequence[Mutation], *, until: float | None = None, only: Mapping[str, str] = NOTHING
+    ) -> Iterator[Trial]:
+        """What becomes of each, as they end; what is known and still stands is not tried again. `only`: the one check
+        that is asked, of some, by their keys.
 
         None is begun after `until`, in monotonic time: the others are not among the trials, nor are those that a check
         might have noticed which was not traced.
@@ -224,7 +232,8 @@ class Trials:
 
         waiting: list[tuple[Mutation, list[Check]]] = []
         for mutation in mutations:
-            checks = self.concerned(mutation)
+            asked = only.get(mutation.key)
+            checks = [check for check in self.concerned(mutation) if asked in (None, check.id)]
             known = self._kept.get(*self._key(mutation, checks))
             if mutation.argued:
                 yield Trial.of(mutation, "argued", reason=mutation.argued)
