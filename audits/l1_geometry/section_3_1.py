@@ -42,7 +42,6 @@ from .cases import (
 )
 from .cubes import AVERAGE, AVERAGED_IN_L, STEEPNESS, average
 from .lines import DESCENT, GIVEN
-from .section_3_1_lemmas import _of_constant
 
 OF_ALGORITHM_1 = {
     **DESCENT,
@@ -75,6 +74,11 @@ CELLS: dict[str, tuple[int, int]] = {"one step": (50, 50), "a hundred steps": (1
 def true_epsilon(n: int, b: int, T: int, s: float, delta: float) -> float:
     """Epsilon of the worst pair's transcript: K + sN against -K + sN a step, K ~ Bin(b, 1/n), T times; from above."""
     return worst_pair.sampled_epsilon(copies(b, n)[0], s, T, delta)[1]
+
+
+def _of_constant(n: int, b: int, T: int, c_sigma: float) -> float:
+    """The same at sigma = c L sqrt(d log(1/delta))/(b eps), eps = 1, delta = 1e-5."""
+    return true_epsilon(n, b, T, c_sigma * math.sqrt(math.log(1e5)), 1e-5)
 
 
 @check("l1_geometry/alg-1", kind="privacy", grid={"epsilon": (0.1, 1.0), "n": by_size([50], [50, 100, 1000])})
