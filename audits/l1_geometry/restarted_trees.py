@@ -68,14 +68,14 @@ def reached(T: int, *, epsilon: float) -> int:
 
 def selections(one: Instance, rng: Rng, trials: int) -> Array:
     """Where the runs end: the lines of Algorithm 3 with exact gradients, around the output of the run before."""
-    work, d = one.work, len(one.work.z)
+    work, record, d = one.work, np.asarray(one.work.z), len(one.work.z)
     x, signs = np.zeros((trials, d)), np.concatenate([np.eye(d), -np.eye(d)])
     for run in one.algorithm.schedule(one.problem, one.n).phases:
         restart = isinstance(run, Restart)
         centre, radius = (x, run.distance) if restart and run.i > 1 else (np.zeros_like(x), work.D / 2)
         for row in run.inner.phases if restart else (run,):
             for leaf in range(row.leaves):
-                slopes = work.curvature * x - work.record
+                slopes = work.gradient(x, record)
                 # <gradient, centre> is common to all corners and selects none.
                 scores = radius * np.concatenate([slopes, -slopes], axis=1)
                 chosen = (scores + rng.laplace(scale=row.scale, size=scores.shape)).argmin(axis=1)
