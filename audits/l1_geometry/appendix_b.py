@@ -21,7 +21,7 @@ from dpcheck.harness.budget import with_budget
 from dpcheck.harness.lines import Seen
 from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Instance, scaling, unmeasured
+from dpcheck.harness.scaling import Instance, scaling
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
@@ -33,7 +33,6 @@ from dpcheck.workloads import SignLinear
 from .cases import (
     AVERAGED,
     DELTAS,
-    HOMOGENEOUS,
     SIZES,
     TINY,
     averaged,
@@ -45,6 +44,7 @@ from .cases import (
     risk_of_linear_losses,
     without_bars,
 )
+from .cubes import AVERAGE, AVERAGED_IN_L, STEEPNESS, average
 from .lines import (
     DESCENT,
     GIVEN,
@@ -377,4 +377,7 @@ def plain_average_of_algorithm_5_in_d(*, d: int, slope: float) -> Instance:
     return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
 
 
-homogeneous = [unmeasured(f"l1_geometry/thm-{number}", "L", HOMOGENEOUS) for number in (12, 13)]
+@scaling("l1_geometry/thm-12", variable="L", sizes=STEEPNESS, mutants=AVERAGED_IN_L, **AVERAGE)
+def plain_average_of_algorithm_5_in_L(*, L: int, slope: float) -> Instance:
+    """The same over L in l_2 and the plane, where the law is exact, of losses that are no steeper for it."""
+    return average(GeneralNoisyMirrorDescent(p=2.0), slope, n=10**15, epsilon=TINY, L=float(L), p=2.0)

@@ -240,11 +240,6 @@ DELTAS = (1e-12, 1e-4, 0.36)
 """Their logarithms go from 1 to 28."""
 
 
-HOMOGENEOUS = (
-    "Every risk on a class of Lipschitz losses is L times that of L = 1, of any output, so that it says nothing."
-)
-
-
 Noise = Literal["pure", "approximate", "concentrated"]
 
 
@@ -313,7 +308,7 @@ def leaves(
         root = math.sqrt(max(0.25, H * 2 / L) * -math.log(delta))
         return ((0.3 * ratio / (root * (1 + math.log(2 * d)))) ** (2 / 3),)
     found = ratio / math.log2(2 * d)
-    return (math.sqrt(found) if noise == "pure" else (found / math.log(n / BELOW)) ** (2 / 3),)
+    return (math.sqrt(found) if noise == "pure" else (found / math.log(n / delta)) ** (2 / 3),)
 
 
 def records(noise: Noise, T: int, **at: Any) -> int:

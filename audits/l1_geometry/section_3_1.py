@@ -20,7 +20,7 @@ from dpcheck.harness import risk, runtime, worst_pair
 from dpcheck.harness.budget import budget, judge_account, with_budget
 from dpcheck.harness.lines import Seen
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Equal, Instance, admitted, scaling, unmeasured
+from dpcheck.harness.scaling import Equal, Instance, admitted, scaling
 from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP
@@ -30,7 +30,6 @@ from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refut
 from .cases import (
     AVERAGED,
     DELTAS,
-    HOMOGENEOUS,
     TINY,
     audited,
     averaged,
@@ -41,8 +40,8 @@ from .cases import (
     tilted,
     without_bars,
 )
+from .cubes import AVERAGE, AVERAGED_IN_L, STEEPNESS, average
 from .lines import DESCENT, GIVEN
-from .section_3_1_lemmas import _of_constant
 
 OF_ALGORITHM_1 = {
     **DESCENT,
@@ -75,6 +74,11 @@ CELLS: dict[str, tuple[int, int]] = {"one step": (50, 50), "a hundred steps": (1
 def true_epsilon(n: int, b: int, T: int, s: float, delta: float) -> float:
     """Epsilon of the worst pair's transcript: K + sN against -K + sN a step, K ~ Bin(b, 1/n), T times; from above."""
     return worst_pair.sampled_epsilon(copies(b, n)[0], s, T, delta)[1]
+
+
+def _of_constant(n: int, b: int, T: int, c_sigma: float) -> float:
+    """The same at sigma = c L sqrt(d log(1/delta))/(b eps), eps = 1, delta = 1e-5."""
+    return true_epsilon(n, b, T, c_sigma * math.sqrt(math.log(1e5)), 1e-5)
 
 
 @check("l1_geometry/alg-1", kind="privacy", grid={"epsilon": (0.1, 1.0), "n": by_size([50], [50, 100, 1000])})
@@ -309,4 +313,7 @@ def plain_average_in_d(*, d: int, slope: float) -> Instance:
     return averaged(NoisyMirrorDescent(), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
 
 
-homogeneous = unmeasured("l1_geometry/thm-3", "L", HOMOGENEOUS)
+@scaling("l1_geometry/thm-3", variable="L", sizes=STEEPNESS, mutants=AVERAGED_IN_L, **AVERAGE)
+def plain_average_in_L(*, L: int, slope: float) -> Instance:
+    """The same over L in the plane, where the law of the average is exact, of losses that are no steeper for it."""
+    return average(NoisyMirrorDescent(), slope, n=10**15, epsilon=TINY, L=float(L))

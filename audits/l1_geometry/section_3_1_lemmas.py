@@ -23,8 +23,6 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Point, Verdict, combine, differs
 
-from .section_3_1 import true_epsilon
-
 
 @check("l1_geometry/lem-3-1", kind="accuracy", expect="consistent")
 def average_of_entropic_descent(context: Context) -> Verdict:
@@ -46,11 +44,6 @@ def average_of_entropic_descent(context: Context) -> Verdict:
         np.concatenate(left), np.concatenate(right) + 1e-9, statement="f(average) - f* <= D_h/(T eta) + eta L^2/2",
         failure_probability=context.failure_probability,
     )  # fmt: skip
-
-
-def _of_constant(n: int, b: int, T: int, c_sigma: float) -> float:
-    """The same at sigma = c L sqrt(d log(1/delta))/(b eps), eps = 1, delta = 1e-5."""
-    return true_epsilon(n, b, T, c_sigma * math.sqrt(math.log(1e5)), 1e-5)
 
 
 @check(

@@ -15,7 +15,7 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.geometry import norms
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Equal, Instance, scaling, unmeasured
+from dpcheck.harness.scaling import Equal, Instance, Simulated, admitted, scaling
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Problem
 from dpcheck.privacy import ApproxDP
@@ -25,7 +25,6 @@ from dpcheck.verdicts import Verdict, combine, differs
 
 from .cases import (
     DELTAS,
-    HOMOGENEOUS,
     LOCALISED,
     SIZES,
     TINY,
@@ -38,6 +37,7 @@ from .cases import (
     risk_of_linear_losses,
     tilted,
 )
+from .cubes import FAINT, IN_D, IN_L, MANY, PHASED, STEEPNESS, GeneralShort, Short, diagonal, phases
 from .lines import PHASES, PLACES, SYMBOLS, counted_phases, lines_of_phases, moves_its_phase_alone, regret
 
 OF_ALGORITHM_2 = {
@@ -372,13 +372,30 @@ def localised_descent_of_algorithm_6_in_delta(*, delta: float, slope: float) -> 
     return tilted(GeneralCoarse(p=2.0), slope, n=2**22 * 10**12, epsilon=TINIER, delta=delta, p=2.0)
 
 
-homogeneous = [unmeasured(f"l1_geometry/thm-{number}", "L", HOMOGENEOUS) for number in (4, 5)]
-in_the_euclidean_norm = [
-    unmeasured(
-        f"l1_geometry/thm-{number}",
-        "d",
-        "The one domain with exact mirror steps around a moving centre is the l1 ball, where Gaussian noise costs a "
-        "logarithm of d, not its root; an l_p ball would need an intersection of two of them at every step.",
-    )
-    for number in (5, 13)
-]
+@check("l1_geometry/alg-6", kind="accuracy", also=("l1_geometry/alg-2",), grid={"p": (1.0, 2.0)}, expect="consistent")
+def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
+    """Phases run on one coordinate end where drawn runs of Algorithm 2 or, p = 2, Algorithm 6 do in the plane."""
+    algorithm = Short(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)
+    one = tilted(algorithm, 0.25, n=2**12, d=2, epsilon=0.5, delta=0.1)
+    return admitted(Simulated(phases, 20_000), one, context.scale(40, 200), context)
+
+
+@scaling("l1_geometry/thm-4", variable="L", sizes=STEEPNESS, mutants=IN_L, **PHASED)
+def localised_descent_in_L(*, L: int, slope: float) -> Instance:
+    """Algorithm 2 in the plane over L, with 1,024 steps a phase, on losses that are no steeper for it."""
+    return diagonal(Short(), slope, n=MANY, epsilon=FAINT, L=float(L))
+
+
+@scaling("l1_geometry/thm-5", variable="L", sizes=STEEPNESS, mutants=IN_L, also=("l1_geometry/thm-13",), **PHASED)
+def localised_descent_of_algorithm_6_in_L(*, L: int, slope: float) -> Instance:
+    """The same of Algorithm 6 in l_2."""
+    return diagonal(GeneralShort(p=2.0), slope, n=MANY, epsilon=FAINT, L=float(L), p=2.0)
+
+
+@scaling(
+    "l1_geometry/thm-5", variable="d", sizes=[2**k for k in (22, 26, 30)], mutants=IN_D, also=("l1_geometry/thm-13",),
+    **PHASED,
+)  # fmt: skip
+def localised_descent_of_algorithm_6_in_d(*, d: int, slope: float) -> Instance:
+    """The same over d, on cubes of one Euclidean diameter."""
+    return diagonal(GeneralShort(p=2.0), slope, n=2**66, epsilon=3e-7, d=d, p=2.0)

@@ -106,6 +106,25 @@ def exact_risk_in_m(*, m: int, slope: float) -> Instance:
     return walk("approximate", slope, n=RECORDS, d=m // 2, epsilon=BUDGET, H=math.log2(m) / 11)
 
 
+FEW = 10**13
+"""Records of the row over delta: the fewer, the further below 1/n a float reaches."""
+UNLIKELY = [61 * HALVED**k for k in range(3)]
+"""log(n/delta), at whose last delta is 1e-199; 2^T falls by half from each to the next."""
+SPENT = 2.5635e-4
+"""epsilon at which the first of them has eight phases."""
+
+
+@scaling(
+    "l1_geometry/thm-7@whole", variable="delta", part="private", family=SLOPES, engine=Selections(),
+    mutants=WRONG_TREES, against="explicit",
+    whole=lambda delta: leaves("approximate", n=FEW, d=1024, epsilon=SPENT, delta=delta),
+    sizes=[FEW * math.exp(-x) for x in UNLIKELY],
+)  # fmt: skip
+def exact_risk_in_delta(*, delta: float, slope: float) -> Instance:
+    """The same over delta, against the bound at the T of the size, which has the log(n/delta) of the noise."""
+    return walk("approximate", slope, n=FEW, d=1024, epsilon=SPENT, delta=delta)
+
+
 CONCENTRATED = TreeFrankWolfe(**TreeFrankWolfe.readings["concentrated"])
 DEEP = (4, 6, 8, 10)
 SHALLOW = records("concentrated", DEEP[-1], d=1024, epsilon=BUDGET)
@@ -448,12 +467,6 @@ in_the_estimates_without_shuffling = unmeasured(
     "l1_geometry/thm-7@private",
     "d",
     "As for Theorem 7: it stands in the statistical term alone, which equal records do not have.",
-)
-in_a_logarithm = unmeasured(
-    "l1_geometry/thm-7",
-    "delta",
-    "Under delta <= 1/n its logarithm is above 11 at every n of the theorem, so that the bound moves by less than "
-    "delta^0.06, which no slope tells from the bound of an output that reads nothing.",
 )
 in_the_estimates = unmeasured(
     "l1_geometry/thm-7",

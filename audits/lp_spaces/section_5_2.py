@@ -26,7 +26,7 @@ from dpcheck.harness import accuracy, domain, risk, runtime
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Instance, powers, scaling, unmeasured
+from dpcheck.harness.scaling import Instance, powers, scaling
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP
@@ -36,6 +36,7 @@ from dpcheck.symbols import D, H, delta, epsilon, kappa, n
 from dpcheck.verdicts import Point, Verdict, combine, differs, holds, undecided
 from dpcheck.workloads import HeavyCoordinates
 
+from . import cubes
 from .cases import DELTA, READINGS, SHORTER, SPIKES, WALK, certified, heavy, problem, refuted_as_stated, spiked
 from .lemmas import UNSEEN, antipodal, audited, inverse_map, replayed, steep
 
@@ -379,15 +380,13 @@ def risk_in_delta(*, delta: float, chance: float) -> Instance:
     return spiked(n=10**33, epsilon=1e-18, delta=delta, chance=chance, shuffled=True)
 
 
-IN_DIMENSIONS = unmeasured(
-    "lp_spaces/thm-10",
-    "d",
-    "In two dimensions and more the mirror map is not linear and no engine goes 1e9 batches, from where on (n = 1e25) "
-    "Algorithm 4 leaves its start.",
-)
-IN_DIMENSIONS_AS_CONTRIBUTED = unmeasured(
-    "lp_spaces/claim-contrib-3", "d", "As for Theorem 10: no engine goes so many batches in two dimensions and more."
-)
+@scaling(
+    "lp_spaces/thm-10@derived", variable="d", part="private", family=SPIKES, engine=cubes.WALK,
+    mutants={**SHORTER, **cubes.IN_D}, sizes=by_size((1, 64, 4096), (1, 16, 256, 4096)),
+)  # fmt: skip
+def risk_in_dimension(*, d: int, chance: float) -> Instance:
+    """The same in d at n = 1e36, with p next to 2 and on a cube, whose coordinates move apart from each other."""
+    return cubes.diagonal(n=10**36, d=d, epsilon=1e-18, chance=chance, shuffled=True)
 
 
 def largest_epsilon(n: int) -> float:

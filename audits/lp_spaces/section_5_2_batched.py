@@ -29,6 +29,7 @@ from dpcheck.symbols import BY_NAME, D, H, L, b, epsilon, n
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import HeavyCoordinates
 
+from . import cubes
 from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, certified, heavy, problem, spiked
 from .lemmas import UNSEEN, antipodal, audited, replayed, steep
 from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, truncated_lines
@@ -199,12 +200,25 @@ def walk_on_the_line(context: Context, *, chance: float) -> Verdict:
     return admitted(WALK, spiked(n=4000, epsilon=0.9, delta=DELTA, chance=chance), context.scale(1000, 10_000), context)
 
 
-IN_DIMENSIONS = unmeasured(
-    "lp_spaces/claim-app10-general-eps",
-    "d",
-    "In two dimensions and more only runs reach it, whose excess scatters four times as much as its mean: a slope to "
-    "0.05 takes 2e4 runs a size, about 10 CPU-minutes.",
-)
+@scaling(
+    "lp_spaces/claim-app10-general-eps", variable="d", part="private", family=SPIKES, engine=cubes.WALK,
+    mutants={**LONGER, **cubes.IN_D}, sizes=by_size((4, 64, 1024), (4, 32, 256, 2048)), also=EVERY,
+)  # fmt: skip
+def risk_in_dimension(*, d: int, chance: float) -> Instance:
+    """The same in d at n = 3e7, with p next to 2 and on a cube, whose coordinates move apart from each other."""
+    return cubes.diagonal(n=3 * 10**7, d=d, epsilon=0.5, delta=1e-10, chance=chance)
+
+
+@check(
+    "lp_spaces/claim-app10-general-eps", kind="accuracy", grid={"d": (2, 5), "chance": (1.0, 0.1)}, expect="consistent"
+)  # fmt: skip
+def walk_on_the_diagonal(context: Context, *, d: int, chance: float) -> Verdict:
+    """What rates over d rest on, against runs in all coordinates on drawn records, under the algorithm's own noise."""
+    # unbound: the engine of these rates against drawn runs, whatever the rate is
+    one = cubes.in_full(n=4000, d=d, epsilon=0.9, chance=chance, delta=DELTA)
+    return admitted(cubes.Section(), one, context.scale(1000, 10_000), context)
+
+
 OF_TWO_NORMS = unmeasured(
     "lp_spaces/claim-app10-p-ge-2",
     "n d epsilon",

@@ -15,6 +15,7 @@ from ._paper import (
     LARGE,
     LN,
     LOG,
+    LOG2_M,
     LOG_ND,
     Delta,
     X,
@@ -47,6 +48,38 @@ thm_7 = claim(
     remark="Lemma 4.4 proves (O(ε), 21δ), so ε and δ must be rescaled (S10). The conclusion stands where 4·2^{T/2} ≤ "
     "log(n/δ): there the mechanism is even ε-DP.",
 )
+
+
+SPENT_7 = L * LOG_ND * LOG2_M / (b * epsilon * H * D)
+"""(2^T)^(-3/2) of Theorem 7 where its T is whole, with base-2 logarithms of vertices."""
+
+
+thm_7_whole = thm_7.as_read(
+    "l1_geometry/thm-7@whole",
+    "Theorem 7 at its own depth",
+    "Where T = ⅔ log₂(bεβD/(L log(n/δ) log₂ m)) is whole and m ≥ 5, the excess risk is at most D√(2 log(2d)(L² + "
+    "16β²D²)/b) + 2.4 βD²/2^T: of log(n/δ), for which the order has log(1/δ).",
+    origin="ours",
+    measures="",
+    explicit=ESTIMATE + sp.Rational(12, 5) * H * D**2 * SPENT_7 ** sp.Rational(2, 3),
+    assumptions=(*thm_7.assumptions, sp.Ge(m, 5)),
+)
+
+
+@derivation("l1_geometry/thm-7@whole")
+def depth_put_in(proof: Proof) -> None:
+    """The bound of every T, at the printed one."""
+    bound = ESTIMATE + sp.Rational(6, 5) * H * D**2 / 2**T + LAMBDA_7 * H_M
+    reached = proof.uses("l1_geometry/thm-7", bound).subs(T, -2 * sp.log(SPENT_7, 2) / 3)
+    curvature = H * D**2 * SPENT_7 ** sp.Rational(2, 3)
+    both = proof.equal(
+        "both terms have β D²/2^T", lambda: reached - ESTIMATE, curvature * (sp.Rational(6, 5) + H_M / LOG2_M)
+    )
+    more = sp.Symbol("more", positive=True)
+    proof.at_most("log 2 is below 0.7", sp.log(2), sp.Rational(7, 10))
+    most = sp.Rational(6, 5) * sp.log(m)
+    proof.at_most("from m = 5 on", sp.Rational(7, 10) * H_M, most, {sp.log(m): sp.Rational(3, 2) + more})
+    proof.concludes("l1_geometry/thm-7@whole", ESTIMATE + both.subs(H_M / LOG2_M, sp.Rational(6, 5)))
 
 
 @derivation("l1_geometry/thm-7", LARGE)

@@ -233,6 +233,16 @@ thm_9_corrected = thm_9.as_read(
 )
 
 
+thm_9_noise = thm_9.as_read(
+    "l1_geometry/thm-9@noise",
+    "Theorem 9 with L²/λ and the logarithm of its noise",
+    "The rate of `@corrected` with log(n/δ), which is in the noise of every selection, in place of log(1/δ).",
+    origin="ours",
+    measures="",
+    order=L**2 / lambda_ * (sp.log(d) * LN**2 / n + (LOG_ND * sp.log(m) * LN**2 / (n * epsilon)) ** sp.Rational(4, 3)),
+)
+
+
 thm_9_derived = thm_9.as_read(
     "l1_geometry/thm-9@derived",
     "Gradients of Theorem 9",
@@ -279,6 +289,17 @@ def strongly_convex_smooth(proof: Proof) -> None:
     smooth = sp.sqrt(log_d) * log_n / sp.sqrt(n) + (log_delta * log_m * log_n**2 / (n * epsilon)) ** sp.Rational(2, 3)
     proof.uses("l1_geometry/thm-7", L * D * smooth, {**NAMED, H: L / D}, as_order=True)
     reduction(proof, "l1_geometry/thm-9@corrected", smooth, NAMED)
+
+
+@derivation("l1_geometry/thm-9@noise", LARGE)
+def with_the_logarithm_of_the_noise(proof: Proof) -> None:
+    """log(n/δ) = log n + log(1/δ) is not less than log(1/δ)."""
+    excess = (
+        L**2 / lambda_ * (log_d * log_n**2 / n + (log_delta * log_m * log_n**2 / (n * epsilon)) ** sp.Rational(4, 3))
+    )
+    proof.uses("l1_geometry/thm-9@corrected", excess, NAMED, as_order=True)
+    larger = proof.order_at_most("log(1/δ) ≤ log(n/δ)", excess, excess.subs(log_delta, log_n + log_delta))
+    proof.concludes("l1_geometry/thm-9@noise", larger, where={**NAMED, LOG_ND: log_n + log_delta}, as_order=True)
 
 
 fact_fkt = claim(
