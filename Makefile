@@ -8,13 +8,12 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: audit standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz wheels lint docs bench bench-commands bench-auditor dev clean
+.PHONY: audit standard mutate mutate-table mutate-sample test coverage fast slow search nightly fuzz wheels libraries lint docs bench bench-commands bench-auditor dev clean
 
-# The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
+# `run` verifies every stored certificate as well, each by its check. The report matters most when a verdict is not as expected, so it is written in any case; the exit code is that of `run`.
 # `make audit` changes no committed file; `make standard` renews reports/.
 audit: $(VENV)/.audit
 	@code=0; $(BIN)/dpcheck run --size smoke --workers $(WORKERS) || code=$$?; \
-	$(BIN)/dpcheck certify --stored > /dev/null || code=$$?; \
 	$(BIN)/dpcheck report --out .dpcheck/reports && echo && \
 	sed -n '/^| Paper/,/^$$/p' .dpcheck/reports/index.md && exit $$code
 
@@ -82,6 +81,10 @@ wheels: $(VENV)/.dev
 	$(BIN)/python -m hatchling build -t wheel -d dist
 	for python in $(PYTHONS); do for with in pinned lowest newest; do .ci/wheel $$python $$with || exit 1; done; done
 
+# Audits of released libraries, newest and old versions, each in an environment of its own under .dpcheck/environments/.
+libraries:
+	.ci/libraries $(PYTHON)
+
 # Runs that are killed at hundreds of moments, and whatever else takes minutes.
 nightly: $(VENV)/.dev
 	$(BIN)/python -m pytest -m nightly --nightly
@@ -112,12 +115,13 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dpcheck needs Python 3.11 or later, $(PYTHON) is " + sys.version.split()[0] + "; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
+# Of a thousand modules a run imports a few hundred, which Python compiles then: pip need not compile them all.
 $(VENV)/.audit: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install -c constraints.txt -e '.[accounting,solvers,testing]'
+	$(PIP) install --no-compile -c constraints.txt -e '.[accounting,solvers,testing]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install -c constraints.txt -e '.[dev]'
+	$(PIP) install --no-compile -c constraints.txt -e '.[dev]'
 	@touch $(VENV)/.audit $@
 
 # What was measured stays: .dpcheck/ and reports/.

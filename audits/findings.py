@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import scipy
 
-from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent
+from dpcheck.algorithms.lp_spaces import FullBatchMirrorDescent
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.catalogue import algorithm, claim
 from dpcheck.engine.setting import Setting
@@ -164,7 +164,7 @@ def excess_at_both_horizons(context: Context, *, n: int) -> Verdict:
     work, setting, trials = huber(3), problem(huber(3), 0.9), 16
     printed, other = (
         risk.excess_risks(
-            NoisyMirrorDescent(horizon=rule, exponent="corrected", kappa_rule="safe"), work, setting, n, trials,
+            FullBatchMirrorDescent(horizon=rule, exponent="corrected", kappa_rule="safe"), work, setting, n, trials,
             context.seed, context.name, rule, n, gradients=1e18,
         )
         for rule in ("paper", "best")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpcheck.auditing.mechanisms import vectorize
     from dpcheck.auditing.one_run import audit_one_run
     from dpcheck.auditing.pairs import search_pair
+    from dpcheck.auditing.workers import in_workers
     from dpcheck.checks import Check, Context, by_size, check, unchecked
     from dpcheck.claims import Claim, Paper
     from dpcheck.engine.catalogue import algorithm, algorithms, claim, claims
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dpcheck.recorded.files import keep_outputs, read_outputs, record_outputs
     from dpcheck.recorded.planning import plan_audit
     from dpcheck.recorded.samples import audit_samples
+    from dpcheck.recorded.shrinking import shrink
     from dpcheck.verdicts import Outcome, Verdict, Witness
     from dpcheck.witnesses import verify
 
@@ -38,6 +40,7 @@ _HOMES = {
     "dpcheck.auditing.mechanisms": ("vectorize",),
     "dpcheck.auditing.one_run": ("audit_one_run",),
     "dpcheck.auditing.pairs": ("search_pair",),
+    "dpcheck.auditing.workers": ("in_workers",),
     "dpcheck.checks": ("Check", "Context", "by_size", "check", "unchecked"),
     "dpcheck.claims": ("Claim", "Paper"),
     "dpcheck.engine.catalogue": ("algorithm", "algorithms", "claim", "claims"),
@@ -47,6 +50,7 @@ _HOMES = {
     "dpcheck.recorded.files": ("keep_outputs", "read_outputs", "record_outputs"),
     "dpcheck.recorded.planning": ("plan_audit",),
     "dpcheck.recorded.samples": ("audit_samples",),
+    "dpcheck.recorded.shrinking": ("shrink",),
     "dpcheck.verdicts": ("Outcome", "Verdict", "Witness"),
     "dpcheck.witnesses": ("verify",),
 }
@@ -90,12 +94,14 @@ __all__ = [
     "claims",
     "exact_epsilon",
     "finite_laws",
+    "in_workers",
     "keep_outputs",
     "plan_audit",
     "read_outputs",
     "record_outputs",
     "scores",
     "search_pair",
+    "shrink",
     "testing",
     "unchecked",
     "vectorize",

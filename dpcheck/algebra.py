@@ -72,7 +72,7 @@ def equality(left: sp.Expr, right: sp.Expr) -> tuple[Found, str]:
         return "follows", ""
     if found := _differing(rest, EARLY):
         return "fails", found
-    simplifiers: tuple[Callable[[sp.Expr], sp.Expr], ...] = (
+    simplifiers: tuple[Callable[[Any], Any], ...] = (
         lambda x: tidy(sp.expand(x)),
         lambda x: sp.simplify(sp.expand_log(x, force=True)),
     )

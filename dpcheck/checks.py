@@ -271,7 +271,7 @@ def check(
         expect: the outcome, or outcomes, that are not news. Where sampling may not say HOLDS (privacy, rates), the
             default is that it holds or is consistent.
         failure_probability: of all cells together; the default is that of its kind.
-        needs: optional packages without which the check is skipped, with that reason.
+        needs: optional packages, as "opendp" or "opendp==0.15.1", without which the check is skipped, with that reason.
         also: further labels that the same computation bears on; it is run and counted once.
     """
     for each in (label, *also):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, cast
 
@@ -53,7 +54,12 @@ def inline(expression: Any) -> str:
 
 
 def latex(expression: Any) -> str:
-    return str(sp.latex(sp.sympify(expression)))
+    return _latex(sp.sympify(expression))
+
+
+@functools.lru_cache(maxsize=4096)  # the report shows a bound at several places, and printing it takes long
+def _latex(value: sp.Basic) -> str:
+    return str(sp.latex(value))
 
 
 def markdown(text: str) -> str:
@@ -65,12 +71,13 @@ def markdown(text: str) -> str:
 
 def mathml(expression: Any) -> str:
     """Presentation MathML, without the enclosing element; markup in the name of a symbol stays text."""
+    return _mathml(sp.sympify(expression))
+
+
+@functools.lru_cache(maxsize=4096)
+def _mathml(value: sp.Basic) -> str:
     printer = _MathML({"inv_trig_style": "abbreviated"})
-    value = sp.sympify(expression)
-    # SymPy writes names as they are.
-    spelled = {symbol: escaped(symbol.name) for symbol in value.atoms(sp.Symbol)}
-    marked = {symbol: sp.Symbol(name, **symbol.assumptions0) for symbol, name in spelled.items() if name != symbol.name}
-    text = cast(str, printer._print(value.xreplace(marked)).toxml()).replace("&InvisibleTimes;", "&#8290;")
+    text = cast(str, printer._print(value).toxml()).replace("&InvisibleTimes;", "&#8290;")
     # SymPy leaves the signs of strict inequalities as they are, which is no XML.
     return re.sub(r">([<>])</", lambda sign: f">{escaped(sign[1])}</", text)
 
@@ -91,7 +98,11 @@ class _Pretty(PrettyPrinter):  # type: ignore[misc]
 
 
 class _MathML(MathMLPresentationPrinter):  # type: ignore[misc]
-    """SymPy's printer, with cases set as cases."""
+    """SymPy's printer, with cases set as cases, and names of symbols as text, which it takes for markup."""
+
+    def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
+        name = escaped(sym.name)
+        return super()._print_Symbol(sym if name == sym.name else sp.Symbol(name), style)
 
     def _print_Piecewise(self, expr: Any) -> Any:
         row = self.dom.createElement("mrow")

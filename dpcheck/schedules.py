@@ -68,6 +68,15 @@ class RenyiPrivate(Protocol):
 
 
 @runtime_checkable
+class PairPrivate(Protocol):
+    """A law dominated by randomised responses beside a Gaussian, where that is more than its `pure` and `mu` say."""
+
+    def pair(self, sensitivity: float) -> tuple[tuple[float, ...], float]:
+        """Their epsilons, and the Gaussian's mu, of one use."""
+        ...
+
+
+@runtime_checkable
 class BelowLaplace(Protocol):
     """A pure law whose privacy loss is dominated by that of Laplace noise with the same epsilon."""
 

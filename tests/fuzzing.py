@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.mutate.resolution import Resolution
-from dpcheck.engine.mutate.table import Sample, Table, Watched
+from dpcheck.engine.mutate.table import SampleOfMutants, Table, Watched
 
 MARKUP = "<script>alert(1)</script>"
 junk = st.one_of(
@@ -31,7 +31,7 @@ TABLE = Table(
     watched={"toy/thm-1::a": Watched(("toy/thm-1",), "def", 0.5)},
     idle={"toy/thm-1::a": ("toy/thm-1",)},
     states={("claim", "toy/thm-1"): "abc"},
-    samples={("toy", "claim"): Sample("toy", "claim", 1, 20, 1, "smoke")},
+    samples={("toy", "claim"): SampleOfMutants("toy", "claim", 1, 20, 1, "smoke")},
 )
 FAILED = {
     "test": "tests/test_it.py::test", "number": 1, "kind": "audit", "seed": 3, "runs": 1000, "mode": "fixed",

@@ -11,7 +11,7 @@ import scipy.stats
 import dpcheck as dp
 from dpcheck.auditing.anytime import State
 from dpcheck.auditing.rules import Rule
-from dpcheck.auditing.spending import Schedule
+from dpcheck.auditing.spending import Looks
 from dpcheck.auditing.stages import Stage
 from dpcheck.pytest_plugin.evidence import STAKES, log_wealth, paid, together
 
@@ -118,7 +118,7 @@ def test_what_is_no_state_or_depends_on_itself_bets_nothing():
 
 
 def test_a_sure_guess_ends_at_the_most_that_is_told():
-    schedule = Schedule.of(100_000, 0.0)
+    schedule = Looks.of(100_000, 0.0)
     now = State.begun(dp.PureDP(1e-3), np.zeros((2, 2), dtype=int), schedule, 1e-3, 0)
     rule = Rule(np.array([-1, 1], dtype=np.int8), 0.0, 0.0)
     now.bound.stages = [Stage(rule, np.array([schedule.at(0)]), np.array([0]), schedule.at(0))]

@@ -15,7 +15,7 @@ from dpcheck import profiles, sessions
 from dpcheck.engine import run  # noqa: F401
 from dpcheck.errors import InvalidInput
 from dpcheck.pytest_plugin import project, reporting
-from dpcheck.pytest_plugin.budget import Split
+from dpcheck.pytest_plugin.budget import BudgetSplit
 
 pytest_plugins = ["pytester"]
 
@@ -67,14 +67,14 @@ def session(pytester, text: str, *options: str, folder: str = "."):
 )
 def test_all_audits_together_spend_at_most_the_total(asking, declared, others, audits):
     tests = tuple(f"asks {i}" for i in range(asking))
-    split = Split(1e-3, declared, tests, ("check",), others)
+    split = BudgetSplit(1e-3, declared, tests, ("check",), others)
     names = [*tests, *(f"other {i}" for i in range(others))]
     spent = [
         split.of_audit(n, k + 1, 1.02) * 1.02 for n, count in zip(names, audits, strict=False) for k in range(count)
     ]
     assert declared + math.fsum(spent) <= 1e-3
     assert not spent or min(spent) > 0
-    assert Split.received(json.loads(json.dumps(split.sent))) == split
+    assert BudgetSplit.received(json.loads(json.dumps(split.sent))) == split
 
 
 def test_the_split_depends_on_what_is_chosen_and_is_kept(pytester):

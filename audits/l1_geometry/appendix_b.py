@@ -31,25 +31,31 @@ from dpcheck.verdicts import Point, Verdict, combine, differs
 from dpcheck.workloads import SignLinear
 
 from .cases import (
+    AVERAGED,
+    DELTAS,
+    HOMOGENEOUS,
+    SIZES,
+    TINY,
+    averaged,
+    certified_account,
+    least_private,
+    linear,
+    planned_gradients,
+    problem,
+    risk_of_linear_losses,
+    without_bars,
+)
+from .lines import (
     DESCENT,
     GIVEN,
     PHASES,
     PLACES,
-    SIZES,
     SYMBOLS,
-    certified_account,
     counted_phases,
-    least_private,
-    linear,
     lines_of_phases,
     moves_its_phase_alone,
-    planned_gradients,
-    problem,
     regret,
-    risk_of_linear_losses,
-    without_bars,
 )
-from .scaling import AVERAGED, DELTAS, HOMOGENEOUS, TINY, averaged
 from .witnesses import thm_12_step
 
 EXPONENTS = (1.25, 1.5, 2.0)

@@ -1,11 +1,18 @@
-"""Instances, and what checks of several sections do with them."""
+"""Instances, and what checks of several sections do with them; losses of one record, on which rates are measured.
+
+All records of a data set are equal there, so that the excess risk is that of optimisation and of privacy, and any n can
+be run. Algorithm 1 makes n steps by default. It is run in a thousand, each the mean of many noisy gradients in a row,
+which moves the mirror image of the point as they do: the lines are those of the algorithm, with the noise of a step
+divided by the root of how many it stands for.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import scipy
@@ -13,25 +20,26 @@ import sympy as sp
 
 import dpcheck as dp
 from dpcheck.accounting import account
-from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, LocalizedMirrorDescent, TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, NoisyMirrorDescent, TreeFrankWolfe
+from dpcheck.algorithms.l1_geometry.frank_wolfe import weights
 from dpcheck.checks import Context
 from dpcheck.claims import Claim
-from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of
 from dpcheck.geometry import L1Ball
-from dpcheck.harness import risk, runtime
-from dpcheck.harness.budget import budget, calibrated, judge_account, with_budget
-from dpcheck.harness.lines import Lines, Told
+from dpcheck.harness import risk
+from dpcheck.harness.budget import calibrated, judge_account, with_budget
 from dpcheck.harness.replay import Case
+from dpcheck.harness.scaling import Equal, Family, Instance, Risk, geometric
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng
-from dpcheck.laws import NoisyMin
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule
+from dpcheck.laws import Gaussian, NoisyMin
 from dpcheck.privacy import ApproxDP, Guarantee, PureDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME
-from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
+from dpcheck.verdicts import Verdict
 from dpcheck.workloads.base import BaseWorkload
-from dpcheck.workloads.crosspolytope import L1Location, SignLasso, SignLinear
+from dpcheck.workloads.crosspolytope import EqualRecords, L1Location, SignLasso, SignLinear
 
 A = TypeVar("A", bound=Algorithm[Any])
 
@@ -140,6 +148,196 @@ Pair = tuple[Array, Array, Array]
 """Data and neighbour, (n, *record) each, and the start, (1, d)."""
 
 
+DELTA = 1e-12
+"""Of the promise, where it does not vary."""
+
+
+SLOPES = Family.of(mirrored=True, slope=geometric(1.0, 1 / 4, 14))
+"""Linear losses -s <e_1, x> with s = L, L/4, …: neither n nor the algorithm enters."""
+
+
+@dataclass(frozen=True)
+class OneRecord(EqualRecords):
+    """Equal records of the class that has the same L, H and D in any norm between l1 and l2."""
+
+    @functools.cached_property
+    def constants(self) -> Constants:
+        return replace(
+            super().constants, lipschitz=lambda p: self.L, smoothness=lambda p: self.H,
+            moment=lambda k, m: self.curvature * self.D / 2 + self.steepest,
+            extra={"strong_convexity": self.curvature / len(self.z)},
+        )  # fmt: skip
+
+
+def tilted(
+    algorithm: Any, slope: float, *, n: int, d: int = 8, epsilon: float, delta: float = DELTA, **more: float
+) -> Instance:
+    """An algorithm on the linear loss of that slope, a share of L."""
+    sizes = {name: more.pop(name) for name in ("L", "H", "D") if name in more}
+    work = OneRecord(z=(slope * sizes.get("L", 1.0), *[0.0] * (d - 1)), **sizes)
+    return instance(algorithm, work, n, epsilon, delta, **more)
+
+
+def instance(algorithm: Any, work: OneRecord, n: int, epsilon: float, delta: float, **more: float) -> Instance:
+    told = Problem.of(work, ApproxDP(epsilon, delta))
+    at = {"n": n, "d": len(work.z), "m": 2 * len(work.z), "epsilon": epsilon, "delta": delta}
+    at |= {"L": work.L, "H": work.H, "D": work.D, "b": math.ceil(math.sqrt(n)), **more}
+    return Instance(algorithm, work, told, n, {name: float(value) for name, value in at.items()})
+
+
+def averaged(algorithm: NoisyMirrorDescent, slope: float, **at: Any) -> Instance:
+    """Algorithm 1 or 5, in whose rate D is a bound on √D_h(x*, x_0)."""
+    one = tilted(algorithm, slope, **at)
+    return replace(one, at={**one.at, "D": algorithm.reach(one.problem)})
+
+
+def in_few_steps(one: Instance, steps: int = 1024) -> Schedule[Any]:
+    """The plan of Algorithm 1 with so many steps, whose noise adds up to the same law."""
+    plan = one.algorithm.schedule(one.problem, one.n)
+    (row,) = plan.phases
+    share = row.T / steps
+    row = replace(row, T=steps, sigma=row.sigma / math.sqrt(share), eta=row.eta * share)
+    return replace(plan.edit("*", law=Gaussian(row.sigma)), phases=(row,))
+
+
+SMALL = 1e-3
+"""Phases whose balls together are so small a part of the domain are left out."""
+
+
+def large_phases(one: Instance) -> Schedule[Any]:
+    plan = one.algorithm.schedule(one.problem, one.n)
+    seen = [row for row in plan.phases if row.radius > SMALL * one.work.D]
+    return replace(plan, phases=tuple(seen))
+
+
+def shorter_steps(one: Instance) -> Instance:
+    """η too small by (nε)^(1/4), as if D were."""
+    return one.running(replace(one.algorithm, distance=one.work.D * (one.n * one.at["epsilon"]) ** -0.25))
+
+
+LOCALISED: Mapping[str, Any] = {
+    "part": "private",
+    "family": SLOPES,
+    "engine": Equal(100, plan=large_phases),
+    "mutants": {"η times (nε)^(-1/4)": shorter_steps},
+    "since": "standard",
+}
+"""Of rows of Algorithms 2 and 6. Linear losses do not see localisation: the first phase alone does as well."""
+
+
+AVERAGED: Mapping[str, Any] = {
+    **LOCALISED,
+    "engine": Equal(80, plan=in_few_steps),  # the start is one of the points averaged
+}
+"""Of rows of Algorithms 1 and 5, whose batch is the default."""
+
+
+TINY = 1e-8
+"""epsilon of rows over another variable."""
+
+
+DELTAS = (1e-12, 1e-4, 0.36)
+"""Their logarithms go from 1 to 28."""
+
+
+HOMOGENEOUS = (
+    "Every risk on a class of Lipschitz losses is L times that of L = 1, of any output, so that it says nothing."
+)
+
+
+Noise = Literal["pure", "approximate", "concentrated"]
+
+
+BELOW = 1e-40
+"""delta of Theorem 7: below 1/n at every size."""
+
+
+@dataclass(frozen=True)
+class Selections:
+    """The mean excess risk of Algorithm 3 on a linear loss of one record: nothing is drawn.
+
+    Every leaf selects among -s, s and 2d - 2 zeros, so that the output is known by the chances of two vertices; d may
+    be any number. Attributes are those of every engine.
+    """
+
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        work, rows = instance.work, instance.algorithm.schedule(instance.problem, instance.n).phases
+        unit, m = work.D / 2 * work.z[0], instance.algorithm.vertices(instance.problem)
+        ahead = {row.scale: advantage(unit / row.scale, m) for row in rows}
+        return Risk(unit * (1 - math.fsum(weight * ahead[row.scale] for weight, _, row in weights(rows))))
+
+
+def advantage(gap: float, m: int, step: float = 0.01) -> float:
+    """The chance that Laplace noise on -gap, gap and m - 2 zeros makes the first the least, less that of the second."""
+    if gap > math.log(m) + 60:
+        return 1.0
+    u = np.arange(-gap - math.log(m) - 50, 50, step)
+    others = np.exp((m - 2.0) * _log_above(u))
+    first = np.exp(-np.abs(u + gap) + _log_above(u - gap))
+    second = np.exp(-np.abs(u - gap) + _log_above(u + gap))
+    return float(others @ (first - second)) / 2 * step
+
+
+def _log_above(u: Array) -> Array:
+    """log P(Laplace > u)."""
+    return np.where(u > 0, -np.abs(u) - math.log(2), np.log1p(-np.exp(-np.abs(u)) / 2))
+
+
+def walk(
+    noise: Noise, slope: float, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0, delta: float = BELOW
+) -> Instance:
+    """Algorithm 3 on the linear loss of that slope in d dimensions, of which the workload holds two.
+
+    Sensitivities are the certified ones, which needs twice the noise of Theorem 6, and that of Theorem 7 as printed or
+    without shuffling.
+    """
+    if noise == "concentrated":
+        algorithm = TreeFrankWolfe(**TreeFrankWolfe.readings["concentrated"])
+    else:
+        algorithm = TreeFrankWolfe(noise=noise, sensitivity="safe")
+    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if noise == "pure" else delta, L=L, H=H)
+    told = replace(one.problem, constants=replace(one.problem.constants, d=d))
+    T, b = algorithm.sizes(told, n)
+    return replace(one, problem=told, at={**one.at, "d": float(d), "m": 2.0 * d, "T": float(T), "b": float(b)})
+
+
+def leaves(
+    noise: Noise, *, n: int, d: int, epsilon: float, L: float = 1.0, H: float = 1.0, delta: float = BELOW,
+    **more: float,
+) -> tuple[float]:  # fmt: skip
+    """2^T before T is rounded: of bεβD/(L log m), by log(n/δ) under Theorem 7, the power 1/2 or 2/3."""
+    ratio = n / math.log2(n) ** 2 * epsilon * H * 2 / L
+    if noise == "concentrated":
+        root = math.sqrt(max(0.25, H * 2 / L) * -math.log(delta))
+        return ((0.3 * ratio / (root * (1 + math.log(2 * d)))) ** (2 / 3),)
+    found = ratio / math.log2(2 * d)
+    return (math.sqrt(found) if noise == "pure" else (found / math.log(n / BELOW)) ** (2 / 3),)
+
+
+def records(noise: Noise, T: int, **at: Any) -> int:
+    """The n at which the rule gives T without rounding."""
+    low, high = 1e3, 1e40
+    while high > low * (1 + 1e-12):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if leaves(noise, n=int(middle), **at)[0] > 2**T else (middle, high)
+    return math.ceil(high)
+
+
+def deeper(one: Instance) -> Instance:
+    """T half as deep again."""
+    return one.running(replace(one.algorithm, T=3 * len(one.algorithm.schedule(one.problem, one.n).phases) // 2))
+
+
+def three_phases(one: Instance) -> Instance:
+    return one.running(replace(one.algorithm, T=3))
+
+
+WRONG_TREES: Mapping[str, Mutant] = {"T times 3/2": deeper, "T = 3": three_phases}
+"""A tree that is not as deep is no worse on linear losses, and a bowl in few dimensions starts at its minimum."""
+
+
 def audited(
     context: Context,
     algorithm: Algorithm[Any],
@@ -163,73 +361,6 @@ def audited(
     )  # fmt: skip
 
 
-def slope(u: Array, p: float, scale: float) -> Array:
-    """The gradient of scale/2 |u|_p^2; that of exponent q and scale 1/scale is its inverse."""
-    size = np.linalg.norm(u, p, axis=-1, keepdims=True)
-    safe = np.where(size > 0, size, 1.0)
-    return np.asarray(scale * safe ** (2 - p) * np.abs(u) ** (p - 1) * np.sign(u))
-
-
-def printed_descent(lines: Lines, row: Any, records: Array, x: Array, at_edge: list[Array]) -> Array:
-    """Algorithms 1 and 5 on mean f + λh around x, in a ball around x, far from the edge of the domain."""
-    centre, q, total = x, row.p / (row.p - 1), np.zeros_like(x)
-    for k in range(1, row.T + 1):
-        total = total + k * x
-        noisy = lines.answer(lines.mean(x, lines.drawn(records)))
-        if k < row.T:
-            h = slope(x - centre, row.p, row.scale)
-            u = slope(h - 2 / (row.weight * (k + 1)) * (noisy + row.weight * h), q, 1 / row.scale)
-            length = np.linalg.norm(u, row.p, axis=-1, keepdims=True)
-            at_edge.append(length > row.radius)
-            x = centre + u * np.minimum(1.0, row.radius / length)
-    return np.asarray(2 * total / (row.T * (row.T + 1)))
-
-
-def printed_phases(lines: Lines, rows: Sequence[Any], records: Array, x: Array, at_edge: list[Array]) -> Array:
-    """Algorithms 2 and 6: phase i on records that no phase before it read, from the output of phase i - 1."""
-    first = 0
-    for row in rows:
-        x = printed_descent(lines, row, records[:, first : first + row.records], x, at_edge)
-        first += row.records
-    return x
-
-
-def lines_of_phases(context: Context, algorithm: Algorithm[Any]) -> Verdict:
-    """Algorithm 2 or 6 on least squares: several phases, of whose steps some end at the edge of their ball."""
-    work, at_edge = SignLasso(x_star=(0.4, -0.2, 0.1), s=0.3), list[Array]()
-    told = Told.of(context, algorithm, work, problem(work), 128)
-    found = told.judged(printed_phases(told.lines, told.plan.phases, told.records, told.start, at_edge))
-    share, phases = float(np.mean(np.concatenate(at_edge))), len(told.plan.phases)
-    if phases < 2 or not 0 < share < 1:
-        return differs(f"{phases} phases with a share of {share:.3g} at the edge: more, and both kinds, are wanted")
-    return replace(found, numbers={**found.numbers, "phases": phases, "share at the edge": share})
-
-
-def printed_tree(lines: Lines, rows: Sequence[Any], records: Array, corners: Array, x: Array) -> Array:
-    """Algorithm 3 over the polytope of these corners, (trials, K, d), records in the order of the sets."""
-    fresh = iter(np.moveaxis(records, 1, 0))
-
-    def take(size: int) -> Array:
-        return np.stack([next(fresh) for _ in range(size)], axis=1)
-
-    def below(depth: int, point: Array, v: Array) -> None:
-        nonlocal x, leaf
-        if depth == row.t:
-            chosen = lines.answer((corners * v[:, None]).sum(axis=-1))[:, 0].astype(int)
-            eta = 2 / (row.offset + leaf + 1)
-            x = (1 - eta) * point + eta * corners[np.arange(len(x)), chosen]
-            leaf += 1
-            return
-        below(depth + 1, point, v)
-        own, here = take(row.b >> (depth + 1)), x
-        below(depth + 1, here, v + lines.mean(here, own) - lines.mean(point, own))
-
-    for row in rows:
-        leaf = 0
-        below(0, x, lines.mean(x, take(row.b)))
-    return x
-
-
 SIZES = [2**k for k in range(8, 41, 4)]
 
 
@@ -237,30 +368,6 @@ def certified_account(algorithm: Any, work: Any, epsilon: float, n: int, allowed
     plan = algorithm.schedule(problem(work, ApproxDP(epsilon, 1e-5)), n)
     found = judge_account(account(plan, n), ApproxDP(allowed, 1e-5))
     return replace(found, numbers={**found.numbers, "phases": len(plan.releases)})
-
-
-def moves_its_phase_alone(context: Context, algorithm: Any, work: Any) -> Verdict:
-    """The record of phase 2 changes from +L everywhere to -L: a step moves by the claim of one draw times the draws."""
-    told, n, d = problem(work), 128, work.constants.d
-    second = list(algorithm.phases(told, n))[1]
-    data = np.ones((1, n, d))
-    neighbour = data.copy()
-    neighbour[0, second.first] = -1.0
-    seen = Case(algorithm, work, told).replay(data, neighbour, context.scale(8, 64), context.seed)
-    claims = np.concatenate([m.distance / m.claimed for m in seen.movements if m.release.name == "phase 2/gradient"])
-    others = max(float(m.distance.max()) for m in seen.movements if m.release.name != "phase 2/gradient")
-    off, draws = float(np.abs(claims - np.rint(claims)).max()), float(claims.max())
-    broken = others > 0 or off > 1e-9 or float(seen.leak.max()) > 0
-    said = f"other phases move by {others:g}, its own by up to {draws:g} claims (times drawn)"
-    return (refuted if broken else holds)(said, "certificate", numbers={"others": others, "most draws": draws})
-
-
-def counted_phases(context: Context, algorithm: Any, n: int, label: str) -> Verdict:
-    work = linear(4)
-    counts = runtime.count(algorithm, work, problem(work), n, 1, context.seed, "count", n)
-    if float(counts.gradients.max()) != counts.claimed:
-        return differs(f"{counts.gradients.max()} counted, the schedule says {counts.claimed}", "counted")
-    return runtime.verdict(counts.gradients, float(claim(label).evaluate(n=n, d=4, epsilon=1.0)), x=float(n))
 
 
 def risk_of_linear_losses(context: Context, algorithm: Any, n: int, series: str) -> Verdict:
@@ -283,94 +390,9 @@ def planned_gradients(rule: str, p: float, d: int, epsilon: float, n: int) -> fl
     return float(sum(row.T * row.b for row in algorithm.phases(problem(linear(d), ApproxDP(epsilon, 1e-5)), n)))
 
 
-def regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: int) -> Verdict:
-    slope, work = 0.95, linear(2, 0.95, R=50.0)
-    told = problem(work, ApproxDP(1.0, 0.4))
-    algorithm = least_private(algorithm, told, n)
-    first, reach = next(iter(algorithm.phases(told, n))), slope * algorithm.movement(told, n)
-    at_once = first.eta_i * first.records * (first.p - 1)
-    away = slope * at_once / 2  # maximises slope s - s^2/at_once
-    bound = bound_of("l1_geometry/thm-4@summed", algorithm, told, n, D_1=away)
-    rows = work.rows(context.rng("data"), trials, n)
-    point = algorithm.fit(work, Fixed(rows), told, rng=context.rng("runs"), trials=trials)
-    # Regret plus reach - slope away is F(x_k) - F(x_0) + reach, which lies in [0, 2 reach] surely.
-    raised, limit = bound - slope * away + reach, 2 * reach
-    if raised >= limit:
-        said = f"the bound {bound - slope * away:.4g} on E F(x_k) - F(x_0) is vacuous: {reach:.4g} is never exceeded"
-        return undecided(said, "exact", numbers={"bound": bound, "reach": reach, "vacuous": True})
-    found = risk.expectation(
-        np.maximum(0.0, slope * point[:, 0] + reach), raised, context.failure_probability, limit=limit * (1 + 1e-9),
-        quantity="F(x_k) - F(x_0), raised by what the phases can move,", x=float(n),
-    )  # fmt: skip
-    found = replace(found, numbers={**found.numbers, "regret bound": bound, "|y - x_0|": away, "reach": reach})
-    return with_budget(without_bars(found), algorithm, told, n)
-
-
-DELTA_OF_RATES = 1e-6
-
-
-def worst_linear_loss(
-    context: Context, n: int, d: int, epsilon: float, trials: int, grid: Sequence[float] = (0.35, 0.5, 0.7, 1.0, 1.4)
-) -> dict[str, float]:
-    """Mean excess risk of Algorithm 2 (gradient batches, least certified noise) over L D, on the worst of a few slopes,
-    one of which the first phase's regulariser outweighs by half. Every trial has a slope of its own; all run at once.
-    """
-    work = SignLinear(mu=(0.5, *[0.0] * (d - 1)))
-    told = problem(work, ApproxDP(epsilon, DELTA_OF_RATES))
-    algorithm = least_private(LocalizedMirrorDescent(batch_rule="gradients"), told, n)
-    plan = algorithm.schedule(told, n)
-    first = plan.phases[0]
-    # |x|_p^2/(eta_1 n_1 (p - 1)) keeps x at half of the way at this slope.
-    balanced = 1 / (first.eta_i * first.records * (first.p - 1))
-    slopes = np.minimum(1.0, balanced * np.array(grid))
-    mean = np.zeros((len(slopes) * trials, d))
-    mean[:, 0] = np.repeat(slopes, trials)
-    rng, found = context.rng("risks"), []
-    for part in np.array_split(mean, max(1, n * d * len(mean) // 4_000_000)):
-        up = rng.random((len(part), n, d)) < (1 + part[:, None]) / 2
-        run: Run[Any] = Run(plan, len(part), rng)
-        point = algorithm.execute(run, work, Fixed(np.where(up, 1.0, -1.0)), np.zeros((1, d)))
-        found.append((part * point).sum(axis=1) + part[:, 0])
-    values = np.concatenate(found).reshape(len(slopes), trials) / 2
-    worst = int(values.mean(axis=1).argmax())
-    found = {
-        **risk.summary(np.maximum(values[worst], 0.0), 1.0),
-        "slope": float(slopes[worst]),
-    }
-    return found | budget(algorithm, told, n)
-
-
-TREE = TreeFrankWolfe(noise="approximate", sensitivity="safe", steps="consecutive", budget="economical")
-
-
 def lasso(d: int) -> SignLasso:
     """|x*|_1 = 0.8, in two coordinates."""
     return SignLasso(x_star=(0.6, -0.2, *[0.0] * (d - 2)))
-
-
-def tree_at(n: int, d: int, epsilon: float) -> tuple[TreeFrankWolfe, SignLasso]:
-    """Algorithm 3 with the noise of Theorem 7, all n records, and the depth that balances drift and selection gap."""
-    work = lasso(d)
-    told = problem(work, ApproxDP(epsilon, DELTA_OF_RATES))
-    found = []
-    for T in range(1, 8):
-        algorithm = replace(TREE, T=T)
-        if int(n / (T + T * (T + 1) / 4)) >= 2**T:
-            scale = algorithm.schedule(told, n).phases[0].scale
-            found.append((4 / 2**T + scale * (1 + math.log(2 * d)), T, algorithm))
-    return min(found, key=lambda row: row[:2])[2], work
-
-
-def tree_on_lasso(context: Context, n: int, d: int, epsilon: float, more: int = 1, depth: int = 0) -> dict[str, float]:
-    """Mean excess risk of Algorithm 3 on the sign LASSO over L D, at the depth of `tree_at` unless one is given."""
-    algorithm, work = tree_at(n, d, epsilon)
-    algorithm = replace(algorithm, T=depth) if depth else algorithm
-    told = problem(work, ApproxDP(epsilon, DELTA_OF_RATES))
-    trials = more * context.scale(24, 100)
-    values = risk.excess_risks(algorithm, work, told, n, trials, context.seed, context.name, dict(context.cell))
-    unit = work.constants.lipschitz(1.0) * work.constants.diameter(1.0)
-    found = {**risk.summary(np.maximum(values / unit, 0.0), 1.0), "T": algorithm.T or 0}
-    return found | budget(algorithm, told, n)
 
 
 LIMIT = float(LASSO.excess_risk(LASSO.domain.vertices).max())
@@ -430,37 +452,3 @@ def sign_error(n: int, d: int, epsilon: float, delta: float) -> float:
     sigma = 2 * math.sqrt(2 * math.log(1.25 / delta)) / (n * math.sqrt(d) * epsilon)
     x = np.minimum(np.linspace(0.01, 3, 600), 1 / (d * sigma))
     return float(d * sigma * (x * scipy.special.ndtr(-x)).max())
-
-
-DESCENT = {
-    "T": "l1_geometry/alg-1@steps",
-    "b": "l1_geometry/alg-1@batch",
-    "gradients": "l1_geometry/alg-1@gradients",
-}
-
-
-GIVEN = {
-    "weight": "given, 0 without a regulariser",
-    "epsilon": "the budget itself",
-    "first": "the block is all of the data",
-    "records": "the block is all of the data",
-    "radius": "no ball is drawn around the start",
-}
-
-
-PHASES = {
-    "epsilon": "l1_geometry/alg-2@epsilon",
-    "records": "l1_geometry/alg-2@records",
-    "b": "l1_geometry/alg-2@batch",
-    "phases": "l1_geometry/alg-2@phases",
-    "T": "l1_geometry/alg-2@steps",
-    "eta": "l1_geometry/alg-2@step",
-    "radius": "l1_geometry/alg-2",
-    "gradients": "l1_geometry/alg-2@gradients",
-}
-
-
-PLACES = {"i": "the number of the phase", "first": "where its records begin"}
-
-
-SYMBOLS = {"eta": "s", "eta_i": "eta", "records": "n", "radius": "R", "scale": "h", "weight": "lambda"}

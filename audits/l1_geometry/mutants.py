@@ -66,7 +66,22 @@ def disjoint_phases(original, self, run, *rest):
 def tree_half_noise(original, self, problem, n):
     """The noise that is right for the root at every leaf, though a right child subtracts two gradients."""
     plan = original(self, problem, n)
-    return with_noise(plan, 0.5 if self.sensitivity == "safe" else 1.0, "scale")
+    return with_noise(plan, 1.0 if self.sensitivity == "printed" else 0.5, "scale")
+
+
+@seeded("l1_geometry/alg-3", Tree, "way")
+def tree_half_way(original, self, node):
+    """The way from a parent's point to its right child's is taken for that to the middle of it."""
+    return original(self, node) / 2
+
+
+@seeded("l1_geometry/alg-3", Tree, "sets")
+def tree_root_read_again(original, self):
+    """The last right child reads records of the root once more."""
+    found = original(self)
+    last = max(found, key=lambda node: (len(node), node))
+    start, stop = found[last]
+    return found | {last: (self.first, self.first + stop - start)}
 
 
 @seeded("l1_geometry/alg-3", Tree, "step")

@@ -32,7 +32,8 @@ from dpcheck.symbols import BY_NAME, index
 from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted, undecided
 from dpcheck.workloads import EqualRecords
 
-from .cases import TREE, problem, tree_on_lasso, worst_linear_loss
+from .cases import problem
+from .table_1 import TREE, tree_on_lasso, worst_linear_loss
 
 LARGE = (1e40, 1e60)
 """Dimensions between which a bound and its rate have to keep their ratio."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
@@ -13,30 +15,30 @@ from dpcheck.engine.settings import drawn, settings
 from dpcheck.geometry import norms
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Instance, scaling, unmeasured
+from dpcheck.harness.scaling import Equal, Instance, scaling, unmeasured
 from dpcheck.harness.symbolic import agree, proved
+from dpcheck.interfaces import Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed
 from dpcheck.symbols import BY_NAME
 from dpcheck.verdicts import Verdict, combine, differs
 
 from .cases import (
-    PHASES,
-    PLACES,
+    DELTAS,
+    HOMOGENEOUS,
+    LOCALISED,
     SIZES,
-    SYMBOLS,
+    TINY,
     certified_account,
-    counted_phases,
+    large_phases,
     linear,
-    lines_of_phases,
     location,
-    moves_its_phase_alone,
     planned_gradients,
     problem,
-    regret,
     risk_of_linear_losses,
+    tilted,
 )
-from .scaling import DELTAS, EUCLIDEAN, HOMOGENEOUS, LOCALISED, PRECISE, TINIER, TINY, Coarse, GeneralCoarse, tilted
+from .lines import PHASES, PLACES, SYMBOLS, counted_phases, lines_of_phases, moves_its_phase_alone, regret
 
 OF_ALGORITHM_2 = {
     **PHASES,
@@ -270,6 +272,38 @@ def stated_gradients_are_enough(context: Context, *, p: float, d: int, epsilon: 
             series, least = f"p = {p:g}, d = {d}, epsilon = {epsilon:g}", min(bound, stated)
             verdicts.append(runtime.verdict(spent, least, what="planned gradients", x=float(n), series=series))
     return combine(verdicts)
+
+
+@dataclass(frozen=True)
+class Coarse(LocalizedMirrorDescent):
+    """Algorithm 2 with batches of a quarter of a phase, which make sixteen steps; privacy is that of these batches.
+
+    T b² = n_i² whatever b, so that the steps of a phase average the same noise. They are not as good at it where the
+    noise of a step exceeds the domain, but all lengths go with nε: what differs from millions of steps is a factor.
+    """
+
+    def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
+        return n_i / 4
+
+
+@dataclass(frozen=True)
+class GeneralCoarse(GeneralLocalizedMirrorDescent):
+    """The same of Algorithm 6."""
+
+    def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
+        return n_i / 4
+
+
+PRECISE: Mapping[str, Any] = {**LOCALISED, "engine": Equal(500, plan=large_phases), "mutants": {}}
+"""Of rows over δ, whose logarithm moves little."""
+
+
+EUCLIDEAN: Mapping[str, Any] = {**LOCALISED, "mutants": {}}
+"""Of rows of Algorithm 6 in l_2, where shorter steps are no worse on linear losses: less noise makes up for them."""
+
+
+TINIER = 1e-12
+"""Where n is so large, for n epsilon to be, that records would be missed at 1e-8."""
 
 
 @scaling(

@@ -24,7 +24,8 @@ from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads import diabetes, fair, randhie
 from dpcheck.workloads.crosspolytope import LassoPopulation
 
-from .cases import EITHER, LASSO, printed_noise, printed_tree, problem, risk_on_the_lasso
+from .cases import EITHER, LASSO, printed_noise, problem, risk_on_the_lasso
+from .lines import printed_tree
 
 TREE_PHASES = {
     "records": "l1_geometry/alg-3@records",
@@ -52,6 +53,13 @@ settings_of_alg_3 = settings(
             "b": "l1_geometry/alg-3@approximate-batch",
             "scale": "l1_geometry/alg-3@approximate-noise",
             "offset": "l1_geometry/alg-3@offset",
+        },
+        "concentrated": {
+            **TREE_PHASES,
+            "phases": "l1_geometry/alg-3@concentrated-depth",
+            "b": "l1_geometry/alg-3@concentrated-batch",
+            "scale": "l1_geometry/alg-3@concentrated-noise",
+            "offset": "l1_geometry/alg-3@corrected-offset",
         },
     },
     symbols={"phases": "T", "scale": "lambda_ts"},

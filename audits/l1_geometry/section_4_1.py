@@ -29,17 +29,22 @@ from dpcheck.verdicts import Point, Verdict, combine, differs, holds, refuted
 from .cases import (
     EITHER,
     LASSO,
+    SLOPES,
+    WRONG_TREES,
     LinearSquare,
+    Selections,
     ends_of_the_window,
+    leaves,
     linear,
     printed_noise,
     problem,
+    records,
     right_child_pair,
     risk_on_the_lasso,
     steps_at_the_upper_end,
+    walk,
     without_bars,
 )
-from .scaling import SLOPES, WRONG_TREES, Selections, leaves, records, walk
 
 
 @check("l1_geometry/thm-6", kind="runtime", grid={"n": by_size([65536], [65536, 2**20, 2**24])})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -15,32 +15,46 @@ import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import (
+    ApproximateObjectivePerturbation,
     BatchedMirrorDescent,
-    NoisyMirrorDescent,
-    PhasedSGD,
     ShuffledMirrorDescent,
     StronglyConvexObjectivePerturbation,
 )
-from dpcheck.algorithms.lp_spaces.objective import PerturbedMinimiser
-from dpcheck.algorithms.lp_spaces.phased import Pass
+from dpcheck.algorithms.lp_spaces.objective import AlphaRule, Perturbation, PerturbedMinimiser
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.algorithms.lp_spaces.truncated import TruncatedMirrorDescent, Truncation
+from dpcheck.checks import Context
+from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import explicit_of, unassumed
-from dpcheck.geometry import Ball, LpBall
+from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball, LpBall
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
-from dpcheck.harness.scaling import Affine, Axis, Family, Instance, Pull, Steps, Walk, averaged_descent, geometric
-from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.harness.risk import excess_risks
+from dpcheck.harness.scaling import (
+    Axis,
+    Drawn,
+    Family,
+    Instance,
+    Series,
+    Steps,
+    Walk,
+    geometric,
+    rate,
+)
+from dpcheck.harness.scaling.engines import statistic
+from dpcheck.harness.scaling.rows import Cell, Mutant
+from dpcheck.harness.scaling.slopes import KEPT, MARGIN
 from dpcheck.harness.symbolic import proved, where_proved
-from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample, Schedule
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample
 from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import L, delta, epsilon
-from dpcheck.verdicts import Verdict, undecided
+from dpcheck.verdicts import Verdict, consistent, refuted, undecided
 from dpcheck.witnesses import verifier as verifier_of
-from dpcheck.workloads import CoordinateHuber, HeavyCoordinates
+from dpcheck.workloads import CoordinateHuber, HeavyCoordinates, LinearMean, signs_on
 from dpcheck.workloads.base import BaseWorkload
-from dpcheck.workloads.signs import SignRecords
+from dpcheck.workloads.short_cone import ShortCone
+from dpcheck.workloads.signs import CurvedMean
 
 DELTA = 1e-6
 
@@ -132,51 +146,9 @@ READINGS = {"paper": {"exponent": "paper", "kappa_rule": "paper"}, "corrected": 
 
 RARE = 1e-40
 """The delta of a promise for up to 1e18 records."""
-STRONG = Family.of(
-    mirrored=True, lean=Axis((1.0, 0.5, 0.0), (True, True)), stretch=geometric(1.0, math.sqrt(2), 4)
-)  # fmt: skip
-"""Bowls with 1, √2, … of the least curvature of their class; the minimiser is so far towards the boundary. No slope is
-strongly convex."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bowl(SignRecords):
-    """f(w, x) = c |w|^2/2 - <x, w>; `steepest` is the L of the class."""
-
-    curvature: float = 0.0
-    steepest: float = 1.0
-
-    @property
-    def constants(self) -> Constants:
-        d = self.domain.d
-        return Constants(
-            d=d, diameter=self.domain.diameter, lipschitz=lambda p: self.steepest, smoothness=lambda p: self.curvature,
-            moment=lambda k, m: self.steepest, hessian_rank=d if self.curvature else 0,
-            family="isotropic quadratic" if self.curvature else "linear", extra=self._extra,
-        )  # fmt: skip
-
-    def loss(self, w: Array, z: Array) -> Array:
-        return np.asarray(self.curvature / 2 * (w**2).sum(axis=-1) - (w * z).sum(axis=-1))
-
-    def gradient(self, w: Array, z: Array) -> Array:
-        return np.asarray(self.curvature * w - z)
-
-    def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
-        """argmin over the domain of the mean loss + <linear, w> + weight/2 |w|^2."""
-        return self._lowest(sample.mean(sample.values) - linear, self.curvature + weight)
-
-    def _lowest(self, slope: Array, curvature: float) -> Array:
-        return self.domain.support_point(slope) if curvature == 0 else self.domain.project(slope / curvature)
-
-    def excess_risk(self, w: Array) -> Array:
-        mean = np.asarray(self.mean)
-        best = self._lowest(mean, self.curvature)
-        # (c best - mean) (w - best) >= 0 at the minimiser, and nothing is lost to cancellation.
-        slack = np.maximum(0.0, (w - best) @ (self.curvature * best - mean))
-        return np.asarray(self.curvature / 2 * ((w - best) ** 2).sum(axis=-1) + slack)
-
-
-def told(work: Bowl, algorithm: PerturbedMinimiser, n: int, epsilon: float, delta: float) -> Instance:
+def told(work: CurvedMean, algorithm: PerturbedMinimiser, n: int, epsilon: float, delta: float) -> Instance:
     d, constants = work.domain.d, work.constants
     at = {
         "n": n, "d": d, "epsilon": epsilon, "delta": delta, "D": constants.diameter(2.0), "L": work.steepest,
@@ -185,23 +157,8 @@ def told(work: Bowl, algorithm: PerturbedMinimiser, n: int, epsilon: float, delt
     return Instance(algorithm, work, problem(work, epsilon, delta), n, {k: float(v) for k, v in at.items() if v})
 
 
-def strong(
-    *, lean: float, stretch: float, n: int, epsilon: float, delta: float = RARE, d: int = 4, L: float = 1.0,
-    mu: float = 1e-3,
-) -> Instance:  # fmt: skip
-    """Algorithm 2 with its curvature in units of the domain, on a ball of diameter 1."""
-    size, curvature = np.full(d, 1 / (2 * math.sqrt(d))), 4 * stretch * mu
-    mean = np.full(d, lean * curvature / (2 * math.sqrt(d)))
-    work = Bowl(size, mean, Ball(d, 0.5), 0.5, modulus=mu, curvature=curvature, steepest=L)
-    return told(work, StronglyConvexObjectivePerturbation(lambda_rule="diam"), n, epsilon, delta)
-
-
 FUNNELS = Family.of(mirrored=True, curvature=geometric(1 / 16, 1 / 16, 20, closed=False))
 """Curvatures 1/16, 1/256, …: the flattest are slopes over any distance that is run here."""
-
-
-STEEP = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 4, 8))
-"""Curvatures from that of the class on, for runs of up to a few hundred steps."""
 
 
 @dataclass(frozen=True)
@@ -270,106 +227,6 @@ class Funnel(BaseWorkload):
 def funnel(algorithm: Algorithm[Any], work: Funnel, n: int, epsilon: float, delta: float, **known: float) -> Instance:
     at = {"n": n, "d": work.d, "epsilon": epsilon, "delta": delta, "L": work.steepest, **known}
     return Instance(algorithm, work, problem(work, epsilon, delta), n, {name: float(v) for name, v in at.items()})
-
-
-def phased(
-    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 4, L: float = 1.0
-) -> Instance:  # fmt: skip
-    """Phased SGD at c = 1, so at a scale of L."""
-    return funnel(PhasedSGD(scale=L), Funnel(curvature, d, L), n, epsilon, delta, theta=1.0, p=2.0)
-
-
-def passes(one: Instance) -> list[Pull]:
-    """Each phase of its own schedule: the average of a pass, exact within the bowl, and the noise."""
-    work: Funnel = one.work
-    found = []
-    for phase in one.algorithm.schedule(one.problem, one.n).phases:
-        keep, variance = averaged_descent(phase.eta * work.curvature, phase.records)
-        found.append(Pull(keep, work.best, np.hypot(work.aside * math.sqrt(variance), phase.sigma)))
-    return found
-
-
-PASSES = Affine(passes, 4_000)
-
-
-class FirstPass(PhasedSGD):
-    """The first phase alone: no localisation."""
-
-    def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
-        whole = super().schedule(problem, n)
-        return replace(whole, phases=whole.phases[:1], releases=whole.releases[:1])
-
-
-def once(one: Instance) -> Instance:
-    assert isinstance(one.algorithm, PhasedSGD)
-    return one.running(FirstPass(scale=one.algorithm.scale))
-
-
-def striding(one: Instance, power: float) -> Instance:
-    """Steps too long by n^power."""
-    assert isinstance(one.algorithm, PhasedSGD)
-    return one.running(PhasedSGD(scale=one.algorithm.scale * one.n**power))
-
-
-STRIDES: Mapping[str, Mutant] = {
-    "no localisation": once,
-    "η times n^(1/8)": functools.partial(striding, power=0.125),
-    "η times n^(-1/8)": functools.partial(striding, power=-0.125),
-}
-
-
-def regularised(
-    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 1
-) -> Instance:  # fmt: skip
-    """Algorithm 3 with the dual exponent at p = 3/2."""
-    algorithm = NoisyMirrorDescent(**CORRECTED)
-    kappa = regularity(algorithm.p, d, "safe")
-    return funnel(algorithm, Funnel(curvature, d), n, epsilon, delta, kappa=kappa)
-
-
-def on_the_line(one: Instance) -> list[Pull]:
-    """In one dimension the mirror map is the identity: an average of steps towards c z/(c + α), with weights a^t.
-
-    A step keeps q = 1 - u of its start and the weights fall by r = 1 - v backwards; noise of s steps ago has the weight
-    (q^(s+1) - r^(s+1))/(q - r) of W, the sum of the weights.
-    """
-    work: Funnel = one.work
-    (row,) = one.algorithm.schedule(one.problem, one.n).phases
-    total, T, c = row.distance + row.alpha, row.steps, work.curvature
-    u, v = (c + row.alpha) / total, row.alpha / (row.distance + total)  # a - 1 itself is lost to rounding
-    u *= 1 + 1e-5 * (abs(u - v) < 1e-5 * v)  # a removable singularity
-
-    def left(x: float) -> float:
-        return math.exp(T * math.log1p(-x)) if x < 1 else 0.0
-
-    def power_sum(x: float) -> float:
-        """Of (1 - x)^s, 1 <= s <= T."""
-        return (1 - x) * (1 - left(x)) / x
-
-    weights = power_sum(v) / (1 - v)
-    keep = (1 - u) * (left(u) - left(v)) / ((v - u) * weights)
-    squares = power_sum(u * (2 - u)) - 2 * power_sum(u + v - u * v) + power_sum(v * (2 - v))
-    noise = row.sigma * math.sqrt(max(0.0, squares)) / (abs(v - u) * weights * total)
-    towards = c / (c + row.alpha)
-    spread = towards * (1 - keep) * work.aside / math.sqrt(one.n)
-    return [Pull(keep, towards * work.best, np.hypot(spread, noise))]
-
-
-ON_THE_LINE = Affine(on_the_line, 1_000)
-
-
-def with_steps(one: Instance, change: Callable[[int], float]) -> Instance:
-    chosen = one.algorithm
-    assert isinstance(chosen, NoisyMirrorDescent)
-    (row,) = chosen.schedule(one.problem, one.n).phases
-    return one.running(replace(chosen, steps=round(change(row.steps))))
-
-
-HORIZONS: Mapping[str, Mutant] = {
-    "T^(2/3)": functools.partial(with_steps, change=lambda T: T ** (2 / 3)),
-    "T/8": functools.partial(with_steps, change=lambda T: T / 8),
-}
-"""Longer runs and the last iterate are not told apart: the weight of Φ decides here, not the noise."""
 
 
 SPIKES = Family.of(mirrored=True, chance=geometric(1.0, 1 / 4, 40))
@@ -464,3 +321,154 @@ def truncated(one: Instance, steps: float, threshold: float) -> Instance:
 WIDER: Mapping[str, Mutant] = {"λ times n^(1/8)": functools.partial(truncated, steps=0.0, threshold=0.125)}
 LONGER = {**WIDER, "T times n^(1/8)": functools.partial(truncated, steps=0.125, threshold=0.0)}
 SHORTER = {**WIDER, "T times n^(-1/16)": functools.partial(truncated, steps=-0.0625, threshold=0.0)}
+
+
+def body(name: str, d: int) -> Domain:
+    """A symmetric body of diameter 1."""
+    if name == "l1 ball":
+        return L1Ball(d, 0.5)
+    return Ball(d, 0.5) if name == "l2 ball" else Box(-0.5 / math.sqrt(d), 0.5 / math.sqrt(d), d)
+
+
+def linear(domain: Domain, shift: float = 0.5) -> LinearMean:
+    """Linear losses with |x|_2 = 1 on a set of diameter 1."""
+    return LinearMean(*signs_on(domain, 1.0, shift), domain, 0.5)
+
+
+def enough(context: Context, limit: float, bound: float, d: int) -> int:
+    """Trials that a bet below `limit` takes to certify `bound` when the risk is far below it, within 2e7 numbers."""
+    wanted = 3 * math.log(1 / context.failure_probability) * limit / bound
+    return max(100, min(math.ceil(wanted), 20_000_000 // d))
+
+
+HALVED_AND_TRIPLED = {"loss": 0.5, "L": 1 / 6, "D": 3.0, "R": 3.0, "omega": 3.0}
+"""Losses halved on domains three times as large."""
+
+
+FREE = 1e18
+"""Gradients of these workloads are read as one mean: their number costs nothing."""
+
+
+def at_size(n: int, epsilon: float, delta: float) -> ShortCone:
+    """Tail 30 sqrt n and the radius that the second noise of the printed accuracy passes with ease.
+
+    The radius solves 2 radius = 0.8 sigma_2 sqrt(tail), the width being a function of the radius.
+    """
+    tail = math.ceil(30 * math.sqrt(n))
+    ratio = math.sqrt(math.log(2.5 / delta) / math.log(1 / delta))
+    radius = 0.1
+    for _ in range(60):
+        D = math.sqrt(1 + 4 * radius**2)
+        reached = 0.4 * 8 * D**2 * ratio * math.sqrt(tail) / (ShortCone(tail, radius).width * math.sqrt(n))
+        radius = math.sqrt(radius * min(1.0, reached))
+    return ShortCone(tail, radius)
+
+
+SLOPES = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 28))
+"""Linear losses whose mean gradient is 1, 1/4, 1/16, … of the largest: neither n nor the algorithm."""
+
+
+CURVATURES = Axis((*(32.0**-j for j in range(5)), 0.0), (True, True))
+
+
+BOWLS = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 12), curvature=CURVATURES)
+"""The same on bowls of curvature L/D, L/(32 D), …, and without curvature."""
+
+
+MEANS = Drawn(4_000)
+"""A run reads the mean of its records, so that their number costs nothing."""
+
+
+def leaning(
+    *, lean: float, n: int, epsilon: float, curvature: float = 0.0, delta: float = RARE, d: int = 4, L: float = 1.0,
+    alpha_rule: AlphaRule = "fixed",
+) -> Instance:  # fmt: skip
+    """Algorithm 1 on a ball of diameter 1; the mean is along a diagonal.
+
+    Losses are 1-Lipschitz, and so in the class of every L >= 1: a unit of loss would scale all outputs alike.
+    """
+    size = np.full(d, 1 / (2 * math.sqrt(d)))
+    work = CurvedMean(size, lean * size, Ball(d, 0.5), 0.5, curvature=curvature, steepest=L)
+    return told(work, ApproximateObjectivePerturbation(alpha_rule=alpha_rule), n, epsilon, delta)
+
+
+@dataclass(frozen=True)
+class Pulled(StronglyConvexObjectivePerturbation):
+    """Algorithm 2 with another λ."""
+
+    pull: float = 0.0
+
+    def plan(self, problem: Problem, n: int) -> tuple[Perturbation, float]:
+        row, jacobian = super().plan(problem, n)
+        return replace(row, lambda_=self.pull), jacobian
+
+
+def louder(one: Instance) -> Instance:
+    """Both noises too large by n^(1/8)."""
+    assert isinstance(one.algorithm, PerturbedMinimiser)
+    return one.running(replace(one.algorithm, noise_dial=one.n**0.125))
+
+
+def pulled(one: Instance, power: float) -> Instance:
+    """λ = L/(D n^power)."""
+    lambda_ = one.at["L"] / (one.at["D"] * one.n**power)
+    if isinstance(one.algorithm, StronglyConvexObjectivePerturbation):
+        return one.running(Pulled(lambda_rule="diam", pull=lambda_))
+    assert isinstance(one.algorithm, ApproximateObjectivePerturbation)
+    return one.running(replace(one.algorithm, lambda_=lambda_))
+
+
+def printed_accuracy(one: Instance) -> Instance:
+    """α with the printed exponents, the second noise with it."""
+    assert isinstance(one.algorithm, ApproximateObjectivePerturbation)
+    return one.running(replace(one.algorithm, alpha_rule="paper"))
+
+
+WHERE_NOISE_LEADS: Mapping[str, Mutant] = {
+    "noise times n^(1/8)": louder,
+    "λ that does not fall": functools.partial(pulled, power=0.0),
+}
+"""λ times n^(1/8) and the printed α are not told apart there: both stay below the noise."""
+
+
+WHERE_RECORDS_LEAD: Mapping[str, Mutant] = {
+    "λ times n^(1/8)": functools.partial(pulled, power=0.375),
+    "the printed α": printed_accuracy,
+}
+
+
+def on_the_cone(context: Context, n: int, order: sp.Expr) -> dict[str, float]:
+    """Algorithm 1 as printed on the cone for that n, with an exact minimiser for its optimiser."""
+    work, algorithm = at_size(n, 0.9, DELTA), ApproximateObjectivePerturbation()
+    key = (context.seed, context.name, n)
+    values = excess_risks(algorithm, work, problem(work, 0.9), n, context.scale(8, 20), *key, gradients=FREE)
+    at = {"L": 1.0, "D": work.constants.diameter(2.0), "omega": work.width, "n": n, "epsilon": 0.9, "delta": DELTA}
+    found = statistic(values, None)
+    return {"risk": found.value, "error": found.error, "degrees": found.degrees, "bound": float(evaluate(order, at))}
+
+
+@dataclass(frozen=True)
+class LikeTheOrder:
+    """A `conclude`: refuted where R over the order rises in a variable."""
+
+    variable: str
+
+    def __call__(self, rows: Sequence[tuple[Cell, Mapping[str, float]]], failure_probability: float) -> Verdict:
+        columns = (np.array([each[name] for _, each in rows]) for name in ("risk", "error", "degrees", "bound"))
+        at = np.array([float(cell[self.variable]) for cell, _ in rows])
+        found = rate(Series(self.variable, at, *columns), failure_probability)
+        slope = f"{self.variable}^({found.slope:.3f} ± {found.half:.3f})"
+        said = f"{found.word}: R over the order goes as {slope}, and is {found.ratios[-1]:.3g} at the end"
+        fields: dict[str, Any] = {
+            "failure_probability": failure_probability,
+            "numbers": {"slope": found.slope, "half-width": found.half},
+            "severity": found.slope,
+        }
+        if found.word in KEPT:
+            notices = f"a ratio rising faster than {self.variable}^{MARGIN:g}"
+            return consistent(said, "sampled", notices=notices, **fields)
+        return (refuted if found.word == "shallower" else undecided)(said, "sampled", **fields)
+
+
+def interval(width: float = 200.0) -> object:
+    return linear(Interval(-width / 2, width / 2))

@@ -4,60 +4,40 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy
-import sympy as sp
 
 import dpcheck as dp
 from dpcheck.algorithms.lp_spaces import (
     ApproximateObjectivePerturbation,
     BatchedMirrorDescent,
-    NoisyMirrorDescent,
-    PhasedSGD,
+    FullBatchMirrorDescent,
+    HalvingPhasedSGD,
     ShuffledMirrorDescent,
-    StronglyConvexObjectivePerturbation,
 )
-from dpcheck.algorithms.lp_spaces.objective import AlphaRule, Perturbation, PerturbedMinimiser
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.checks import Context
-from dpcheck.claims import evaluate
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import explicit_of
-from dpcheck.geometry import Ball, Box, Domain, Interval, L1Ball
+from dpcheck.geometry import Domain, Interval
 from dpcheck.harness import budget, sensitivity
 from dpcheck.harness.replay import Case
-from dpcheck.harness.risk import excess_risks
-from dpcheck.harness.scaling import Axis, Drawn, Family, Instance, Series, geometric, rate
-from dpcheck.harness.scaling.engines import statistic
-from dpcheck.harness.scaling.rows import Cell, Mutant
-from dpcheck.harness.scaling.slopes import KEPT, MARGIN
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.search import Search
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree
-from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Sample
+from dpcheck.interfaces import Algorithm, Array, Problem, Rng
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, delta, epsilon
-from dpcheck.verdicts import Verdict, combine, consistent, differs, refuted, undecided
-from dpcheck.workloads import HeavyCoordinates, LinearMean, QuadraticMean, signs_on
+from dpcheck.verdicts import Verdict, combine, differs
+from dpcheck.workloads import HeavyCoordinates, QuadraticMean, signs_on
 
-from .cases import CORRECTED, DELTA, RARE, Bowl, heavy, huber, problem, told
-
-
-def body(name: str, d: int) -> Domain:
-    """A symmetric body of diameter 1."""
-    if name == "l1 ball":
-        return L1Ball(d, 0.5)
-    return Ball(d, 0.5) if name == "l2 ball" else Box(-0.5 / math.sqrt(d), 0.5 / math.sqrt(d), d)
-
-
-def linear(domain: Domain, shift: float = 0.5) -> LinearMean:
-    """Linear losses with |x|_2 = 1 on a set of diameter 1."""
-    return LinearMean(*signs_on(domain, 1.0, shift), domain, 0.5)
+from .cases import CORRECTED, DELTA, heavy, huber, linear, problem, pulled
 
 
 def quadratic(domain: Domain, inradius: float) -> QuadraticMean:
@@ -72,20 +52,6 @@ def distant(domain: Domain, inradius: float) -> QuadraticMean:
     far = max(ends, key=lambda end: round(float(np.linalg.norm(end)), 9))
     along, size = np.sign(far), np.where(far, far, 0.01 * far.max())
     return QuadraticMean(size, 0.9 * size * along, domain, 0.5, inradius**2)
-
-
-def enough(context: Context, limit: float, bound: float, d: int) -> int:
-    """Trials that a bet below `limit` takes to certify `bound` when the risk is far below it, within 2e7 numbers."""
-    wanted = 3 * math.log(1 / context.failure_probability) * limit / bound
-    return max(100, min(math.ceil(wanted), 20_000_000 // d))
-
-
-HALVED_AND_TRIPLED = {"loss": 0.5, "L": 1 / 6, "D": 3.0, "R": 3.0, "omega": 3.0}
-"""Losses halved on domains three times as large."""
-
-
-FREE = 1e18
-"""Gradients of these workloads are read as one mean: their number costs nothing."""
 
 
 INRADIUS = {"l2 ball": lambda d: 0.5, "l1 ball": lambda d: 0.5 / math.sqrt(d), "cube": lambda d: 0.5 / math.sqrt(d)}
@@ -128,88 +94,6 @@ def bump_excess(curvature: float, epsilon: float, delta: float) -> Array:
     return np.asarray(inside - math.exp(epsilon) * outside)
 
 
-@dataclass(frozen=True)
-class ShortCone:
-    """Loss t on C = {(s, t, v): |s| <= 1/2, |v|_2 <= t <= radius}, v in R^tail; the records do not matter.
-
-    L = 1, no curvature. The minimiser of Algorithm 1's objective is a projection, in closed form.
-
-    Attributes:
-        width: the Gaussian width, at most: E|xi|/2 + radius E(|xi_v| + xi_0)_+.
-    """
-
-    tail: int
-    radius: float
-    record_shape: tuple[int, ...] = field(default=(1,), init=False)
-
-    @property
-    def width(self) -> float:
-        return (1 + self.radius) / math.sqrt(2 * math.pi) + self.radius * math.sqrt(self.tail)
-
-    @property
-    def constants(self) -> Constants:
-        diameter = math.sqrt(1 + 4 * self.radius**2)
-        return Constants(
-            d=self.tail + 2,
-            diameter=lambda p: diameter,
-            lipschitz=lambda p: 1.0,
-            smoothness=lambda p: 0.0,
-            moment=lambda k, m: 1.0,
-            hessian_rank=0,
-            atoms=1,
-            extra={"width": self.width, "radius": math.sqrt(0.25 + 2 * self.radius**2)},
-        )
-
-    def project(self, w: Array) -> Array:
-        """Exact: the projection onto the whole cone where it is short enough, else onto its lid."""
-        s, t, v = np.clip(w[..., :1], -0.5, 0.5), w[..., 1:2], w[..., 2:]
-        size = np.linalg.norm(v, axis=-1, keepdims=True)
-        half = np.maximum(0.0, (t + size) / 2)
-        height = np.where(size <= t, t, np.where(size <= -t, 0.0, half))
-        length = np.where(size <= t, size, height)
-        lid = height > self.radius
-        height, length = np.where(lid, self.radius, height), np.where(lid, np.minimum(size, self.radius), length)
-        return np.concatenate([s, height, v * (length / np.where(size > 0, size, 1.0))], axis=-1)
-
-    def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
-        """argmin over C of t + <linear, w> + weight/2 |w|^2."""
-        up = np.zeros(self.tail + 2)
-        up[1] = 1.0
-        return self.project(-(linear + up) / weight)
-
-    def loss(self, w: Array, z: Array) -> Array:
-        return np.broadcast_to(w[..., 1], np.broadcast_shapes(w.shape[:-1], z.shape[:-1]))
-
-    def gradient(self, w: Array, z: Array) -> Array:
-        up = np.zeros(self.tail + 2)
-        up[1] = 1.0
-        return np.broadcast_to(up, np.broadcast_shapes(w.shape[:-1], z.shape[:-1]) + up.shape)
-
-    def excess_risk(self, w: Array) -> Array:
-        return np.asarray(w[..., 1])
-
-    def rows(self, rng: Rng, trials: int, n: int) -> Array:
-        return np.zeros((trials, n, 1))
-
-    def draw(self, rng: Rng, trials: int, n: int, *, means_only: bool = False) -> Sample:
-        return Sample(np.zeros((1, 1, 1)), np.full((1, 1), float(n)))
-
-
-def at_size(n: int, epsilon: float, delta: float) -> ShortCone:
-    """Tail 30 sqrt n and the radius that the second noise of the printed accuracy passes with ease.
-
-    The radius solves 2 radius = 0.8 sigma_2 sqrt(tail), the width being a function of the radius.
-    """
-    tail = math.ceil(30 * math.sqrt(n))
-    ratio = math.sqrt(math.log(2.5 / delta) / math.log(1 / delta))
-    radius = 0.1
-    for _ in range(60):
-        D = math.sqrt(1 + 4 * radius**2)
-        reached = 0.4 * 8 * D**2 * ratio * math.sqrt(tail) / (ShortCone(tail, radius).width * math.sqrt(n))
-        radius = math.sqrt(radius * min(1.0, reached))
-    return ShortCone(tail, radius)
-
-
 Mechanism = Callable[[Array, Rng, int], Array]
 
 
@@ -245,7 +129,9 @@ def case(name: str) -> tuple[Algorithm[Any], Any, ApproxDP, Array, Array]:
         data[0, -1] = -1e6
         other = data.copy()
         other[0, -1] = 1e6
-        algorithm: Algorithm[Any] = PhasedSGD() if name == "phased SGD" else NoisyMirrorDescent(steps=7, **CORRECTED)
+        algorithm: Algorithm[Any] = (
+            HalvingPhasedSGD() if name == "phased SGD" else FullBatchMirrorDescent(steps=7, **CORRECTED)
+        )
         return algorithm, huber(1), PROMISE, data, other
     shuffled = name == "Algorithm 4"
     work, n = heavy(3), 4096 if shuffled else 800
@@ -370,104 +256,10 @@ OF_PERTURBATIONS: dict[str, Any] = {
     "powers": {"sigma_1": 2},
     "beside": {"records": "all of the data", "modulus": "given"},
 }
-SLOPES = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 28))
-"""Linear losses whose mean gradient is 1, 1/4, 1/16, … of the largest: neither n nor the algorithm."""
-CURVATURES = Axis((*(32.0**-j for j in range(5)), 0.0), (True, True))
-BOWLS = Family.of(mirrored=True, lean=geometric(1.0, 1 / 4, 12), curvature=CURVATURES)
-"""The same on bowls of curvature L/D, L/(32 D), …, and without curvature."""
-MEANS = Drawn(4_000)
-"""A run reads the mean of its records, so that their number costs nothing."""
 
 
-def leaning(
-    *, lean: float, n: int, epsilon: float, curvature: float = 0.0, delta: float = RARE, d: int = 4, L: float = 1.0,
-    alpha_rule: AlphaRule = "fixed",
-) -> Instance:  # fmt: skip
-    """Algorithm 1 on a ball of diameter 1; the mean is along a diagonal.
-
-    Losses are 1-Lipschitz, and so in the class of every L >= 1: a unit of loss would scale all outputs alike.
-    """
-    size = np.full(d, 1 / (2 * math.sqrt(d)))
-    work = Bowl(size, lean * size, Ball(d, 0.5), 0.5, curvature=curvature, steepest=L)
-    return told(work, ApproximateObjectivePerturbation(alpha_rule=alpha_rule), n, epsilon, delta)
-
-
-@dataclass(frozen=True)
-class Pulled(StronglyConvexObjectivePerturbation):
-    """Algorithm 2 with another λ."""
-
-    pull: float = 0.0
-
-    def plan(self, problem: Problem, n: int) -> tuple[Perturbation, float]:
-        row, jacobian = super().plan(problem, n)
-        return replace(row, lambda_=self.pull), jacobian
-
-
-def louder(one: Instance) -> Instance:
-    """Both noises too large by n^(1/8)."""
-    assert isinstance(one.algorithm, PerturbedMinimiser)
-    return one.running(replace(one.algorithm, noise_dial=one.n**0.125))
-
-
-def pulled(one: Instance, power: float) -> Instance:
-    """λ = L/(D n^power)."""
-    lambda_ = one.at["L"] / (one.at["D"] * one.n**power)
-    if isinstance(one.algorithm, StronglyConvexObjectivePerturbation):
-        return one.running(Pulled(lambda_rule="diam", pull=lambda_))
-    assert isinstance(one.algorithm, ApproximateObjectivePerturbation)
-    return one.running(replace(one.algorithm, lambda_=lambda_))
-
-
-def printed_accuracy(one: Instance) -> Instance:
-    """α with the printed exponents, the second noise with it."""
-    assert isinstance(one.algorithm, ApproximateObjectivePerturbation)
-    return one.running(replace(one.algorithm, alpha_rule="paper"))
-
-
-WHERE_NOISE_LEADS: Mapping[str, Mutant] = {
-    "noise times n^(1/8)": louder,
-    "λ that does not fall": functools.partial(pulled, power=0.0),
-}
-"""λ times n^(1/8) and the printed α are not told apart there: both stay below the noise."""
-WHERE_RECORDS_LEAD: Mapping[str, Mutant] = {
-    "λ times n^(1/8)": functools.partial(pulled, power=0.375),
-    "the printed α": printed_accuracy,
-}
 WHERE_THE_MEAN_LEADS: Mapping[str, Mutant] = {
     "λ of Algorithm 1": functools.partial(pulled, power=0.5),
     "λ of Algorithm 1 times n^(1/8)": functools.partial(pulled, power=0.375),
 }
 """Noise times n^(1/8) is not told apart there: it stays below the error of the mean."""
-
-
-def on_the_cone(context: Context, n: int, order: sp.Expr) -> dict[str, float]:
-    """Algorithm 1 as printed on the cone for that n, with an exact minimiser for its optimiser."""
-    work, algorithm = at_size(n, 0.9, DELTA), ApproximateObjectivePerturbation()
-    key = (context.seed, context.name, n)
-    values = excess_risks(algorithm, work, problem(work, 0.9), n, context.scale(8, 20), *key, gradients=FREE)
-    at = {"L": 1.0, "D": work.constants.diameter(2.0), "omega": work.width, "n": n, "epsilon": 0.9, "delta": DELTA}
-    found = statistic(values, None)
-    return {"risk": found.value, "error": found.error, "degrees": found.degrees, "bound": float(evaluate(order, at))}
-
-
-@dataclass(frozen=True)
-class LikeTheOrder:
-    """A `conclude`: refuted where R over the order rises in a variable."""
-
-    variable: str
-
-    def __call__(self, rows: Sequence[tuple[Cell, Mapping[str, float]]], failure_probability: float) -> Verdict:
-        columns = (np.array([each[name] for _, each in rows]) for name in ("risk", "error", "degrees", "bound"))
-        at = np.array([float(cell[self.variable]) for cell, _ in rows])
-        found = rate(Series(self.variable, at, *columns), failure_probability)
-        slope = f"{self.variable}^({found.slope:.3f} ± {found.half:.3f})"
-        said = f"{found.word}: R over the order goes as {slope}, and is {found.ratios[-1]:.3g} at the end"
-        fields: dict[str, Any] = {
-            "failure_probability": failure_probability,
-            "numbers": {"slope": found.slope, "half-width": found.half},
-            "severity": found.slope,
-        }
-        if found.word in KEPT:
-            notices = f"a ratio rising faster than {self.variable}^{MARGIN:g}"
-            return consistent(said, "sampled", notices=notices, **fields)
-        return (refuted if found.word == "shallower" else undecided)(said, "sampled", **fields)

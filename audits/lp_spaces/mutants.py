@@ -13,8 +13,8 @@ from dpcheck.algorithms.lp_spaces import (
     BatchedMirrorDescent,
     EuclideanHeavyTails,
     ExactObjectivePerturbation,
-    NoisyMirrorDescent,
-    PhasedSGD,
+    FullBatchMirrorDescent,
+    HalvingPhasedSGD,
     ShuffledMirrorDescent,
     StronglyConvexObjectivePerturbation,
 )
@@ -59,7 +59,7 @@ def printed_lambda(original: Any, self: Any, *given: Any) -> Any:
     return original(replace(self, lambda_rule="paper"), *given)
 
 
-@seeded("lp_spaces/alg-3", NoisyMirrorDescent, "schedule")
+@seeded("lp_spaces/alg-3", FullBatchMirrorDescent, "schedule")
 def budget_of_a_step(original: Any, self: Any, *given: Any) -> Any:
     """The noise of a step spends the whole budget: √T is missing."""
     plan = original(self, *given)
@@ -67,7 +67,7 @@ def budget_of_a_step(original: Any, self: Any, *given: Any) -> Any:
     return plan.edit("gradients", law=generalised_gaussian(row.sigma / math.sqrt(row.steps), self.p, d))
 
 
-@seeded("lp_spaces/alg-3", NoisyMirrorDescent, "execute")
+@seeded("lp_spaces/alg-3", FullBatchMirrorDescent, "execute")
 def doubled_gradients(original: Any, self: Any, run: Any, workload: Workload, data: Any, start: Array) -> Any:
     """Gradients are doubled before the release."""
 
@@ -104,7 +104,7 @@ def half_the_regulariser(original: Any, self: Any, run: Any, *rest: Any) -> Any:
     return original(self, run.inside("", weaker), *rest)
 
 
-@seeded("lp_spaces/proc-phased-sgd", PhasedSGD, "schedule")
+@seeded("lp_spaces/proc-phased-sgd", HalvingPhasedSGD, "schedule")
 def noise_of_the_last_phase(original: Any, self: Any, *given: Any) -> Any:
     """Every phase has the noise of the last one, whose step is the smallest."""
     plan = original(self, *given)

@@ -28,8 +28,7 @@ from dpcheck.symbols import BY_NAME, L, delta, epsilon
 from dpcheck.verdicts import Verdict, combine, consistent, differs, refuted, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import largest, log_over
-from .lemmas import body
+from .cases import body, largest, log_over
 
 d_, p_ = BY_NAME["d"], BY_NAME["p"]
 

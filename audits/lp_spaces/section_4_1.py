@@ -17,7 +17,7 @@ from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, explicit_of, order_of, stated, unassumed
 from dpcheck.errors import DpcheckError
-from dpcheck.geometry import Ball, Interval, L1Ball
+from dpcheck.geometry import Ball, L1Ball
 from dpcheck.harness import accuracy, domain, risk, runtime, sensitivity, stability
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.relations import judged
@@ -32,28 +32,37 @@ from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, L, alpha, epsilon, n
 from dpcheck.verdicts import Verdict, differs, undecided
 
-from .cases import DELTA, every_bump, largest, limits, log_over, problem, refuted_as_stated
-from .lemmas import (
+from .cases import (
     BOWLS,
+    DELTA,
     FREE,
     HALVED_AND_TRIPLED,
     MEANS,
-    OF_PERTURBATIONS,
     SLOPES,
-    UNSEEN,
     WHERE_NOISE_LEADS,
     WHERE_RECORDS_LEAD,
     LikeTheOrder,
+    body,
+    enough,
+    every_bump,
+    interval,
+    largest,
+    leaning,
+    limits,
+    linear,
+    log_over,
+    on_the_cone,
+    problem,
+    refuted_as_stated,
+)
+from .lemmas import (
+    OF_PERTURBATIONS,
+    UNSEEN,
     ShortCone,
     audited,
-    body,
     bump_excess,
     distant,
-    enough,
-    leaning,
-    linear,
     of_some_rank,
-    on_the_cone,
     perturbation,
     quadratic,
     replayed,
@@ -96,10 +105,6 @@ settings_of_the_exact_form = settings(
 )
 
 
-def _interval(width: float = 200.0) -> object:
-    return linear(Interval(-width / 2, width / 2))
-
-
 @check("lp_spaces/thm-1", kind="accuracy", also=("lp_spaces/thm-2", "lp_spaces/alg-1"), grid={"H": (0.5, 20.0)})
 def planned_where_the_theorems_apply(context: Context, *, H: float) -> Verdict:
     """Algorithm 1 is planned where the hypotheses of Theorem 1 hold, and refused just outside of each: lambda, epsilon,
@@ -136,7 +141,7 @@ def planned_where_the_theorems_apply(context: Context, *, H: float) -> Verdict:
 @check("lp_spaces/alg-1", kind="sensitivity")
 def minimiser_moves_as_claimed(context: Context) -> Verdict:
     """The perturbed minimiser moves by L/(lambda n) at most when one record changes, and opposite records attain it."""
-    work = _interval()
+    work = interval()
     case = Case(ApproximateObjectivePerturbation(lambda_=0.05, alpha=0.01), work, problem(work, 0.5))
     size = 20
     data = np.ones((1, size, 1))
@@ -153,14 +158,14 @@ def exact_minimiser_moves_as_claimed(context: Context) -> Verdict:
     """The same without a second noise: opposite records attain it."""
     data = np.ones((1, 20, 1))
     other = np.concatenate([-data[:, :1], data[:, 1:]], axis=1)
-    case = Case(ExactObjectivePerturbation(lambda_=0.05), _interval(), problem(_interval(), 0.5))
+    case = Case(ExactObjectivePerturbation(lambda_=0.05), interval(), problem(interval(), 0.5))
     return replayed(case, data, other, "curvature 2 lambda, gradients apart by 2L/n")
 
 
 @check("lp_spaces/proc-optimizer", kind="sensitivity", also=("lp_spaces/alg-1@derived",))
 def approximate_minimisers_move_as_claimed(context: Context) -> Verdict:
     """Two optimisers that use up alpha on opposite sides of their minima are 2 sqrt(alpha/lambda) apart."""
-    work = _interval()
+    work = interval()
     algorithm = ApproximateObjectivePerturbation(lambda_=0.01, alpha=0.2, optimizer=Pushed(), noise_dial=1e-9)
     data = np.ones((1, 1, 1))
     because = "an alpha-minimiser is within sqrt(2 alpha/curvature)"
@@ -170,7 +175,7 @@ def approximate_minimisers_move_as_claimed(context: Context) -> Verdict:
 @check("lp_spaces/alg-1@derived", kind="stability")
 def stability_of_the_exact_minimiser(context: Context) -> Verdict:
     """The same for the regularised empirical minimiser without noise, as a map of the data set."""
-    work, lambda_, size = _interval(), 0.05, 12
+    work, lambda_, size = interval(), 0.05, 12
 
     def minimise(data: Array) -> Array:
         sample = Sample(data, np.ones((1, data.shape[1])))

@@ -24,7 +24,7 @@ from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.lower_bound import Fact
 from dpcheck.harness.lower_bound import verdict as lower_bound_verdict
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Instance, powers, scaling
+from dpcheck.harness.scaling import Axis, Family, Instance, geometric, powers, scaling
 from dpcheck.harness.search import BoxRecords
 from dpcheck.harness.sensitivity import Certificate
 from dpcheck.harness.symbolic import agree, proved
@@ -34,23 +34,25 @@ from dpcheck.solvers import Pushed
 from dpcheck.symbols import BY_NAME, D, L, delta, epsilon, mu, n, omega
 from dpcheck.verdicts import Verdict, holds, undecided
 from dpcheck.workloads import QuadraticMean, signs_on
+from dpcheck.workloads.signs import CurvedMean
 
-from .cases import DELTA, STRONG, every_bump, largest, problem, refuted_as_stated, strong
-from .lemmas import (
+from .cases import (
+    DELTA,
     FREE,
-    INRADIUS,
     MEANS,
-    OF_PERTURBATIONS,
+    RARE,
     SLOPES,
     WHERE_NOISE_LEADS,
-    WHERE_THE_MEAN_LEADS,
     body,
-    distant,
     enough,
+    every_bump,
+    largest,
     leaning,
-    perturbation,
-    quadratic,
+    problem,
+    refuted_as_stated,
+    told,
 )
+from .lemmas import INRADIUS, OF_PERTURBATIONS, WHERE_THE_MEAN_LEADS, distant, perturbation, quadratic
 from .witnesses import thm_3_bump
 
 STRONGLY = {
@@ -291,6 +293,24 @@ class _Given:
 
 
 ALSO = ("lp_spaces/claim-contrib-1", "lp_spaces/claim-rem-2@strongly-convex")
+
+
+STRONG = Family.of(
+    mirrored=True, lean=Axis((1.0, 0.5, 0.0), (True, True)), stretch=geometric(1.0, math.sqrt(2), 4)
+)  # fmt: skip
+"""Bowls with 1, √2, … of the least curvature of their class; the minimiser is so far towards the boundary. No slope is
+strongly convex."""
+
+
+def strong(
+    *, lean: float, stretch: float, n: int, epsilon: float, delta: float = RARE, d: int = 4, L: float = 1.0,
+    mu: float = 1e-3,
+) -> Instance:  # fmt: skip
+    """Algorithm 2 with its curvature in units of the domain, on a ball of diameter 1."""
+    size, curvature = np.full(d, 1 / (2 * math.sqrt(d))), 4 * stretch * mu
+    mean = np.full(d, lean * curvature / (2 * math.sqrt(d)))
+    work = CurvedMean(size, mean, Ball(d, 0.5), 0.5, modulus=mu, curvature=curvature, steepest=L)
+    return told(work, StronglyConvexObjectivePerturbation(lambda_rule="diam"), n, epsilon, delta)
 
 
 @scaling(

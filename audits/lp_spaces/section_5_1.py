@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -11,9 +13,10 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from dpcheck.algorithms.lp_spaces import NoisyMirrorDescent
+from dpcheck.algorithms.lp_spaces import FullBatchMirrorDescent
 from dpcheck.algorithms.lp_spaces.rates import constrained_rate
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity, mirror_map
+from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity_of
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.settings import drawn, settings
@@ -24,7 +27,8 @@ from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Drawn, Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import AffinePhases, Drawn, Family, Instance, Pull, admitted, geometric, powers, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array
 from dpcheck.privacy import ApproxDP, gaussian_delta
@@ -33,20 +37,8 @@ from dpcheck.symbols import BY_NAME, D, L, T, d, delta, epsilon, kappa, n
 from dpcheck.verdicts import Verdict, combine, consistent, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import (
-    CORRECTED,
-    DELTA,
-    FUNNELS,
-    HORIZONS,
-    ON_THE_LINE,
-    READINGS,
-    STEEP,
-    certified,
-    huber,
-    problem,
-    regularised,
-)
-from .lemmas import FREE, UNSEEN, audited, far_pair, inverse_map, replayed
+from .cases import CORRECTED, DELTA, FREE, FUNNELS, RARE, READINGS, Funnel, certified, funnel, huber, problem
+from .lemmas import UNSEEN, audited, far_pair, inverse_map, replayed
 
 p_, theta_ = BY_NAME["p"], BY_NAME["theta"]
 
@@ -147,7 +139,7 @@ def closed_form_inverse(context: Context) -> Verdict:
 def gradients_move_as_claimed(context: Context, *, p: float) -> Verdict:
     """As printed, the mean gradient moves by 2L/n in the dual norm, attained by opposite saturated records."""
     work = huber(3)
-    case = Case(NoisyMirrorDescent(p=p, steps=5), work, problem(work, 0.9))
+    case = Case(FullBatchMirrorDescent(p=p, steps=5), work, problem(work, 0.9))
     return replayed(case, *far_pair(60, 3), "gradients of dual norm <= L")
 
 
@@ -155,7 +147,7 @@ def gradients_move_as_claimed(context: Context, *, p: float) -> Verdict:
 def full_gradients(context: Context, *, n: int) -> Verdict:
     """Algorithm 3 asks for n T gradients."""
     work = huber(3)
-    found = runtime.count(NoisyMirrorDescent(steps=6), work, problem(work, 0.9), n, 1, context.seed, "calls", n)
+    found = runtime.count(FullBatchMirrorDescent(steps=6), work, problem(work, 0.9), n, 1, context.seed, "calls", n)
     return runtime.verdict(found.gradients, found.claimed, x=n)
 
 
@@ -165,7 +157,7 @@ def exact_delta_on_the_line(context: Context, *, epsilon: float, delta: float) -
     whose exact delta at epsilon is that of the worst pair, as every step moves by its claim.
     """
     work = huber(1)
-    case = Case(NoisyMirrorDescent(steps=7, **CORRECTED), work, problem(work, epsilon, delta))
+    case = Case(FullBatchMirrorDescent(steps=7, **CORRECTED), work, problem(work, epsilon, delta))
     seen = case.replay(*far_pair(60, 1), 4, context.seed)
     law = seen.movements[0].release.law
     moved = math.sqrt(math.fsum((float(m.distance.max()) / law.noise) ** 2 for m in seen.movements))  # type: ignore[attr-defined]
@@ -190,7 +182,7 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
     setting = replace(
         problem(work, 0.9), constants=replace(constants, extra={**constants.extra, "minimiser_norm": reach})
     )
-    algorithm = NoisyMirrorDescent(p=p, steps=1000, **CORRECTED)
+    algorithm = FullBatchMirrorDescent(p=p, steps=1000, **CORRECTED)
     bound, start = (
         bound_of("lp_spaces/thm-7@risk", algorithm, setting, size),
         float(work.excess_risk(np.zeros((1, 3)))[0]),
@@ -209,7 +201,7 @@ def risk_of_a_distant_minimiser(context: Context, *, p: float) -> Verdict:
 def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delta: float) -> Verdict:
     """With the printed noise (kappa = 2 log d where that is smaller), charged at the true regularity constant."""
     work = huber(50)
-    algorithm = NoisyMirrorDescent(p=p, steps=40)
+    algorithm = FullBatchMirrorDescent(p=p, steps=40)
     claim = ApproxDP(epsilon, delta)
     return certified(algorithm.schedule(problem(work, epsilon, delta), 10_000), claim, f"p = {p:g}")
 
@@ -218,7 +210,7 @@ def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delt
 def suboptimality_of_the_regularised_risk(context: Context, *, p: float) -> Verdict:
     """Mean regularised empirical risk of the output over its minimum, against the derived bound at the minimiser."""
     dimension, size, trials = 5, 20_000, context.scale(2500, 4000)
-    work, algorithm = huber(dimension), NoisyMirrorDescent(p=p, **CORRECTED)
+    work, algorithm = huber(dimension), FullBatchMirrorDescent(p=p, **CORRECTED)
     plan = algorithm.schedule(problem(work, 0.9), size)
     (row,) = plan.phases
     data = Fresh(work, 1, size, context.seed, context.name, p)
@@ -239,6 +231,64 @@ def suboptimality_of_the_regularised_risk(context: Context, *, p: float) -> Verd
 
 
 LIKEWISE = ("lp_spaces/claim-contrib-2", "lp_spaces/claim-table-2@unconstrained")
+
+
+STEEP = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 4, 8))
+"""Curvatures from that of the class on, for runs of up to a few hundred steps."""
+
+
+def regularised(
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 1
+) -> Instance:  # fmt: skip
+    """Algorithm 3 with the dual exponent at p = 3/2."""
+    algorithm = FullBatchMirrorDescent(**CORRECTED)
+    kappa = regularity(algorithm.p, d, "safe")
+    return funnel(algorithm, Funnel(curvature, d), n, epsilon, delta, kappa=kappa)
+
+
+def on_the_line(one: Instance) -> list[Pull]:
+    """In one dimension the mirror map is the identity: an average of steps towards c z/(c + α), with weights a^t.
+
+    A step keeps q = 1 - u of its start and the weights fall by r = 1 - v backwards; noise of s steps ago has the weight
+    (q^(s+1) - r^(s+1))/(q - r) of W, the sum of the weights.
+    """
+    work: Funnel = one.work
+    (row,) = one.algorithm.schedule(one.problem, one.n).phases
+    total, T, c = row.distance + row.alpha, row.steps, work.curvature
+    u, v = (c + row.alpha) / total, row.alpha / (row.distance + total)  # a - 1 itself is lost to rounding
+    u *= 1 + 1e-5 * (abs(u - v) < 1e-5 * v)  # a removable singularity
+
+    def left(x: float) -> float:
+        return math.exp(T * math.log1p(-x)) if x < 1 else 0.0
+
+    def power_sum(x: float) -> float:
+        """Of (1 - x)^s, 1 <= s <= T."""
+        return (1 - x) * (1 - left(x)) / x
+
+    weights = power_sum(v) / (1 - v)
+    keep = (1 - u) * (left(u) - left(v)) / ((v - u) * weights)
+    squares = power_sum(u * (2 - u)) - 2 * power_sum(u + v - u * v) + power_sum(v * (2 - v))
+    noise = row.sigma * math.sqrt(max(0.0, squares)) / (abs(v - u) * weights * total)
+    towards = c / (c + row.alpha)
+    spread = towards * (1 - keep) * work.aside / math.sqrt(one.n)
+    return [Pull(keep, towards * work.best, np.hypot(spread, noise))]
+
+
+ON_THE_LINE = AffinePhases(on_the_line, 1_000)
+
+
+def with_steps(one: Instance, change: Callable[[int], float]) -> Instance:
+    chosen = one.algorithm
+    assert isinstance(chosen, FullBatchMirrorDescent)
+    (row,) = chosen.schedule(one.problem, one.n).phases
+    return one.running(replace(chosen, steps=round(change(row.steps))))
+
+
+HORIZONS: Mapping[str, Mutant] = {
+    "T^(2/3)": functools.partial(with_steps, change=lambda T: T ** (2 / 3)),
+    "T/8": functools.partial(with_steps, change=lambda T: T / 8),
+}
+"""Longer runs and the last iterate are not told apart: the weight of Φ decides here, not the noise."""
 
 
 @scaling(
@@ -346,7 +396,7 @@ def _descent(context: Context, p: float, step: str, reading: str) -> Verdict:
     are those of the w_t, its output their average with weights a^t; and the printed variance.
     """
     work, size, steps, trials = huber(3), 400, 12, context.scale(20, 200)
-    algorithm = NoisyMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
+    algorithm = FullBatchMirrorDescent(p=p, steps=steps, step=step, **READINGS[reading])  # type: ignore[arg-type]
     plan = algorithm.schedule(problem(work, 0.9), size)
     run, rows = Run[Any](plan, trials, context.rng("run")), work.rows(context.rng("data"), 1, size)
     out = algorithm.execute(run, work, Fixed(rows), np.zeros((1, 3)))
@@ -382,7 +432,7 @@ def coupled_runs_on_neighbours(context: Context, *, p: float) -> Verdict:
     2 E|w - w_alpha| + 2 L/(alpha n), the first term as derived for the minimisers of these data sets.
     """
     dimension, size, trials = 5, 400, context.scale(2200, 4000)
-    work, algorithm = huber(dimension), NoisyMirrorDescent(p=p, exponent="corrected", kappa_rule="safe")
+    work, algorithm = huber(dimension), FullBatchMirrorDescent(p=p, exponent="corrected", kappa_rule="safe")
     plan = algorithm.schedule(problem(work, 0.9), size)
     (row,) = plan.phases
     rows = work.rows(context.rng("data"), 1, size)

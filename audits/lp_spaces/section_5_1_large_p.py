@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,21 +12,24 @@ import numpy as np
 import scipy
 import sympy as sp
 
-from dpcheck.algorithms.lp_spaces import PhasedSGD
+from dpcheck.algorithms.lp_spaces import HalvingPhasedSGD
+from dpcheck.algorithms.lp_spaces.phased import Pass
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import settings
 from dpcheck.engine.statements import bound_of, order_of, stated
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import AffinePhases, Instance, Pull, admitted, averaged_descent, powers, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
+from dpcheck.interfaces import Problem, Schedule
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import L, d, delta, epsilon, n
 from dpcheck.verdicts import Verdict, combine, differs, undecided
 from dpcheck.workloads import CoordinateHuber
 
-from .cases import DELTA, FUNNELS, PASSES, STRIDES, certified, huber, phased, problem, refuted_as_stated
+from .cases import DELTA, FUNNELS, RARE, Funnel, certified, funnel, huber, problem, refuted_as_stated
 from .lemmas import UNSEEN, audited, far_pair, replayed
 
 settings_of_phased_sgd = settings(
@@ -58,7 +63,7 @@ def no_algorithm_near_the_origin(context: Context) -> Verdict:
 @check("lp_spaces/thm-8", kind="privacy", grid={"epsilon": (0.1, 0.95), "delta": (1e-3, 1e-9)})
 def phases_are_certified(context: Context, *, epsilon: float, delta: float) -> Verdict:
     """Every phase is a Gaussian mechanism on records of its own."""
-    plan = PhasedSGD().schedule(problem(huber(4), epsilon, delta), 1000)
+    plan = HalvingPhasedSGD().schedule(problem(huber(4), epsilon, delta), 1000)
     return certified(plan, ApproxDP(epsilon, delta), "phased SGD")
 
 
@@ -73,7 +78,7 @@ def corrected_bound_contains_the_printed_one(context: Context) -> Verdict:
 def averages_move_as_claimed(context: Context) -> Verdict:
     """A pass of contractions: a changed record moves the average iterate by 2 L eta at most."""
     work = huber(2)
-    return replayed(Case(PhasedSGD(), work, problem(work, 0.9)), *far_pair(64, 2), "contraction for eta <= 2/H")
+    return replayed(Case(HalvingPhasedSGD(), work, problem(work, 0.9)), *far_pair(64, 2), "contraction for eta <= 2/H")
 
 
 @check(
@@ -85,7 +90,7 @@ def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Ver
     lies below the excess at the start.
     """
     work, d = CoordinateHuber(np.full(2, 6 / math.sqrt(2))), 2
-    algorithm, setting = PhasedSGD(scale=scale), problem(work, 0.9)
+    algorithm, setting = HalvingPhasedSGD(scale=scale), problem(work, 0.9)
     bound, start = (
         bound_of("lp_spaces/thm-8@corrected", algorithm, setting, 4096),
         float(work.excess_risk(np.zeros((1, d)))[0]),
@@ -101,7 +106,7 @@ def risk_at_the_scale_of_the_minimiser(context: Context, *, scale: float) -> Ver
 def less_than_one_pass(context: Context, *, n: int) -> Verdict:
     """Fewer than n gradients: at a power of two, of all records but one."""
     work, most = huber(2), stated(context.label, n=n)
-    found = runtime.count(PhasedSGD(), work, problem(work, 0.9), n, 1, context.seed, context.name, n)
+    found = runtime.count(HalvingPhasedSGD(), work, problem(work, 0.9), n, 1, context.seed, context.name, n)
     taken = int(np.max(found.gradients))
     if n & (n - 1) == 0 and taken != most - 1:
         return differs(f"{taken:,} gradients where one less than the bound of {most:,.6g} are taken")
@@ -111,7 +116,7 @@ def less_than_one_pass(context: Context, *, n: int) -> Verdict:
 @check("lp_spaces/proc-phased-sgd", kind="privacy")
 def every_phase_has_the_same_mu(context: Context) -> Verdict:
     """2 L eta_i/sigma_i = epsilon/(2 sqrt(log(1/delta))) in every phase."""
-    plan = PhasedSGD().schedule(problem(huber(3), 0.7), 500)
+    plan = HalvingPhasedSGD().schedule(problem(huber(3), 0.7), 500)
     found = [r.reads[0].sensitivity / r.law.noise for r in plan.releases]  # type: ignore[attr-defined]
     return agree(found, [0.7 / (2 * math.sqrt(math.log(1 / DELTA)))] * len(found), "mu of the phases")
 
@@ -122,7 +127,7 @@ def lines_of_phased_sgd(context: Context, *, n: int) -> Verdict:
     average of the iterates; it averages those that it takes gradients at, and the last release is what is returned.
     """
     # unbound: the lines at the schedule's own numbers, which the settings compare with the claims
-    work, trials, plan = huber(3), context.scale(20, 200), PhasedSGD(scale=3.0)
+    work, trials, plan = huber(3), context.scale(20, 200), HalvingPhasedSGD(scale=3.0)
     schedule = plan.schedule(problem(work, 0.9), n)
     run, rows = Run[Any](schedule, trials, context.rng("run")), work.rows(context.rng("data"), trials, n)
     out = plan.execute(run, work, Fixed(rows), np.full((1, 3), 0.7))
@@ -151,6 +156,52 @@ def outputs_of_phased_sgd(context: Context) -> Verdict:
 
 
 LIKEWISE = ("lp_spaces/claim-table-2@large-p",)
+
+
+def phased(
+    *, n: int, epsilon: float, curvature: float, delta: float = RARE, d: int = 4, L: float = 1.0
+) -> Instance:  # fmt: skip
+    """Phased SGD at c = 1, so at a scale of L."""
+    return funnel(HalvingPhasedSGD(scale=L), Funnel(curvature, d, L), n, epsilon, delta, theta=1.0, p=2.0)
+
+
+def passes(one: Instance) -> list[Pull]:
+    """Each phase of its own schedule: the average of a pass, exact within the bowl, and the noise."""
+    work: Funnel = one.work
+    found = []
+    for phase in one.algorithm.schedule(one.problem, one.n).phases:
+        keep, variance = averaged_descent(phase.eta * work.curvature, phase.records)
+        found.append(Pull(keep, work.best, np.hypot(work.aside * math.sqrt(variance), phase.sigma)))
+    return found
+
+
+PASSES = AffinePhases(passes, 4_000)
+
+
+class FirstPass(HalvingPhasedSGD):
+    """The first phase alone: no localisation."""
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
+        whole = super().schedule(problem, n)
+        return replace(whole, phases=whole.phases[:1], releases=whole.releases[:1])
+
+
+def once(one: Instance) -> Instance:
+    assert isinstance(one.algorithm, HalvingPhasedSGD)
+    return one.running(FirstPass(scale=one.algorithm.scale))
+
+
+def striding(one: Instance, power: float) -> Instance:
+    """Steps too long by n^power."""
+    assert isinstance(one.algorithm, HalvingPhasedSGD)
+    return one.running(HalvingPhasedSGD(scale=one.algorithm.scale * one.n**power))
+
+
+STRIDES: Mapping[str, Mutant] = {
+    "no localisation": once,
+    "η times n^(1/8)": functools.partial(striding, power=0.125),
+    "η times n^(-1/8)": functools.partial(striding, power=-0.125),
+}
 
 
 @scaling(

@@ -29,8 +29,8 @@ from dpcheck.symbols import BY_NAME, D, H, L, b, epsilon, n
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import HeavyCoordinates
 
-from .cases import DELTA, LONGER, SPIKES, WALK, certified, heavy, problem, spiked
-from .lemmas import UNSEEN, LikeTheOrder, antipodal, audited, replayed, steep
+from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, certified, heavy, problem, spiked
+from .lemmas import UNSEEN, antipodal, audited, replayed, steep
 from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, truncated_lines
 
 OF_BATCHES = {

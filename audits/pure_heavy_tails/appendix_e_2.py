@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.pure_heavy_tails import SmoothedEMPGM
-from dpcheck.algorithms.pure_heavy_tails.erm import Stage
+from dpcheck.algorithms.pure_heavy_tails.erm import SolverStage
 from dpcheck.algorithms.pure_heavy_tails.exponential import smoothed_gradient
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.settings import drawn, settings
@@ -92,7 +92,7 @@ class Kinked(BaseWorkload):
 class TrueSmoothness(SmoothedEMPGM):
     """The printed step size with the smoothness of the smoothed empirical risk itself, not a bound on it: `Kinked`."""
 
-    def step(self, workload: Workload, sample: Sample, stage: Stage) -> Array:
+    def step(self, workload: Workload, sample: Sample, stage: SolverStage) -> Array:
         tau = self.smoothing(workload.constants, stage.records)
         return np.asarray(1 / (stage.lambda_ + sample.mean(sample.values) / tau))[..., None]
 
@@ -168,7 +168,7 @@ def lines_of_smoothed_em_pgm(context: Context, *, rule: str) -> Verdict:
         away = (points[None, None, :, 0] - rows[:, :, None, 1]) / tau_
         return np.asarray(rows[:, :, None, 0] * np.clip(away, -1, 1))[..., None]
 
-    def step(stage: Stage, tau_: float) -> Array:
+    def step(stage: SolverStage, tau_: float) -> Array:
         level = stated(
             "pure_heavy_tails/fact-smoothing", d=1, n=9, G_2=work.constants.moment(2.0, 1), rho=0.05, tau=tau_
         )

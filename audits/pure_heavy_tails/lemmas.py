@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck import seeds
 from dpcheck.algorithms.pure_heavy_tails import EMPGM, Constant, PopLocalize, SingleOutputPert
-from dpcheck.algorithms.pure_heavy_tails.erm import Stage
+from dpcheck.algorithms.pure_heavy_tails.erm import SolverStage
 from dpcheck.algorithms.pure_heavy_tails.exponential import net
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.algorithms.pure_heavy_tails.sampling import LocalPotential
@@ -293,7 +293,7 @@ def selected(
     work: BaseWorkload,
     rows: Array,
     slopes: Callable[[Array, float], Array],
-    step: Callable[[Stage, float], Any],
+    step: Callable[[SolverStage, float], Any],
 ) -> Verdict:
     """One selection of EM-PGM by hand: scores |(w - P(w - gamma g))/gamma| on the net, and the point of the index.
 
@@ -349,7 +349,7 @@ def as_proved(*, n: int, epsilon: float, p: float, theta: float, k: float) -> In
 
 
 @dataclass(frozen=True)
-class Cone(RadialHeavyTail):
+class WeightedDistance(RadialHeavyTail):
     """z |w - b|, b = distance e_1, with one positive weight z: samples are counts of two atoms, whatever n is."""
 
     @property
@@ -357,19 +357,19 @@ class Cone(RadialHeavyTail):
         return replace(super().constants, atoms=2)
 
     @classmethod
-    def of(cls, d: int, k: float, p: float, distance: float) -> Cone:
+    def of(cls, d: int, k: float, p: float, distance: float) -> WeightedDistance:
         return cls(b=tuple(distance * np.eye(d)[0]), D=1.0, weights=Spike.of_moment(1.0, k, p))
 
 
 def cones(*, n: int, d: int, epsilon: float, p: float, distance: float, k: float) -> Instance:
-    """The localised algorithm on a cone."""
-    work = Cone.of(int(d), k, p, distance)
+    """The localised algorithm on a `WeightedDistance`."""
+    work = WeightedDistance.of(int(d), k, p, distance)
     return Instance(practical(k, "double"), work, problem(work, epsilon), n, symbols(n, epsilon, k, int(d)))
 
 
 @dataclass(frozen=True)
-class Axial:
-    """The risk of localised output perturbation on a `Cone` in d dimensions, from as many as it has blocks and two.
+class LocalisedDistance:
+    """The risk of localised output perturbation on a `WeightedDistance` in d dimensions, d at least its blocks and two.
 
     All but the noise lies in the plane of b and the centre, and isotropic noise looks alike from every side: of J
     normal vectors in the d - 2 other dimensions only the triangle of their coordinates along each other matters, whose
@@ -381,7 +381,7 @@ class Axial:
     quantile: float | None = None
 
     def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
-        work: Cone = instance.work
+        work: WeightedDistance = instance.work
         trials, d = max(100, self.trials // 8) if pilot else self.trials, work.constants.d
         rng = seeds.stream(seed, "axial", *key, pilot)
         distance, radius = float(np.linalg.norm(work.b)), work.D / 2

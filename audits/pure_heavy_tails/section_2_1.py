@@ -13,7 +13,7 @@ import sympy as sp
 
 from dpcheck.accounting import account
 from dpcheck.algorithms.pure_heavy_tails import DoubleOutputPert, PopLocalize, SingleOutputPert
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, SolverStage
 from dpcheck.algorithms.pure_heavy_tails.localize import LocalizedOutputPert, geometric_aggregation
 from dpcheck.checks import Context, by_size, check, unchecked
 from dpcheck.engine.settings import settings
@@ -262,12 +262,14 @@ class _Allowed(PrivateErm):
     def c_erm(self, problem: Problem, m: int) -> float:
         return self.constant
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
         distance = bound_of("pure_heavy_tails/thm-2-1@solver", self, problem, n)
-        stage = Stage(stage="point", records=n, lambda_=self.lambda_, C=1.0, epsilon=1.0, noise=0.0, radius=distance)
+        stage = SolverStage(
+            stage="point", records=n, lambda_=self.lambda_, C=1.0, epsilon=1.0, noise=0.0, radius=distance
+        )
         return Schedule(phases=(stage,), releases=(), gradients=n, floats_per_trial=4, claimed=None)
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[SolverStage], workload: Workload, data: Data, start: Array) -> Array:
         (stage,) = run.schedule.phases
         best = certified(Objective(workload=workload, sample=data.read(), weight=stage.lambda_, centre=start)).point
         corner = workload.project(np.where(best > 0, -1e9, 1e9))

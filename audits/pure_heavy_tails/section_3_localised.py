@@ -52,7 +52,7 @@ from .lemmas import (
     PERTURBED,
     STAGE,
     WRONG_IN_D,
-    Axial,
+    LocalisedDistance,
     as_proved,
     cones,
     heavy_weights,
@@ -166,7 +166,7 @@ def excess_risk_in_epsilon(*, epsilon: float, p: float, theta: float, k: float) 
 
 @scaling(
     "pure_heavy_tails/thm-3-1", variable="d", part="private", family=CONES, mutants=WRONG_IN_D, also=SAME,
-    engine=Axial(2000, 1 - DELTA), sizes=powers(2, range(4, 10)), since="standard",
+    engine=LocalisedDistance(2000, 1 - DELTA), sizes=powers(2, range(4, 10)), since="standard",
 )  # fmt: skip
 def excess_risk_in_d(*, d: int, p: float, distance: float) -> Instance:
     """On weighted distances to a point it grows in d like the rate, at n = 2^60, epsilon = 2^-24 and k = 2.
@@ -213,7 +213,7 @@ def perturbation_on_the_line(context: Context, *, solver: str) -> Verdict:
 def few_dimensions_stand_for_many(context: Context, *, p: float) -> Verdict:
     """What measures the risk in d dimensions agrees with drawn records and noise in 16 of them."""
     one = cones(n=2**40, d=16, epsilon=2.0**-8, p=p, distance=0.25, k=2.0)
-    return admitted(Axial(20_000, 1 - DELTA), one, context.scale(1000, 4000), context)
+    return admitted(LocalisedDistance(20_000, 1 - DELTA), one, context.scale(1000, 4000), context)
 
 
 @check(

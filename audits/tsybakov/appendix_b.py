@@ -28,7 +28,7 @@ from dpcheck.symbols import BY_NAME, epsilon, positive, rho, theta
 from dpcheck.verdicts import Verdict, combine
 from dpcheck.workloads.power_well import PowerWell
 
-from .lemmas import LINE, told
+from .cases import LINE, told
 
 
 @check("tsybakov/fact-sens", kind="sensitivity")

@@ -25,8 +25,8 @@ from dpcheck.laws import Gaussian, PerRecord
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, undecided
 
-from .cases import known_well, problem
-from .lemmas import BOWLS, BY_BATCHES, PLANE, QUARTIC, SHORT_PROX, stepped, throughout, told, well, within
+from .cases import BOWLS, known_well, problem, told, well
+from .lemmas import BY_BATCHES, PLANE, QUARTIC, SHORT_PROX, stepped, throughout, within
 
 
 @scaling(

@@ -22,8 +22,8 @@ from dpcheck.symbols import D, T, eta, lambda_, r_2
 from dpcheck.verdicts import Verdict, refuted
 from dpcheck.workloads.tilted_power import ProductTilt
 
-from .cases import NAMES, ON_THE_LINE, TILTS, WRONG, convex, tilted
-from .lemmas import PLANE, QUARTIC, told
+from .cases import NAMES, ON_THE_LINE, TILTS, WRONG, convex, tilted, told
+from .lemmas import PLANE, QUARTIC
 
 
 def descents(context: Context, draws: int, most: float) -> list[dict[str, float]]:

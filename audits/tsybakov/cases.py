@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,36 +13,34 @@ import scipy
 
 from dpcheck.algorithms.tsybakov import IteratedLocalised, LocalisedClipped, StochasticApproximation
 from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
-from dpcheck.algorithms.tsybakov.epochs import Calls, LocalisedCall
+from dpcheck.algorithms.tsybakov.epochs import Calls
 from dpcheck.algorithms.tsybakov.localised import Phase, averaged_moment
 from dpcheck.checks import Context, by_size
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of
 from dpcheck.errors import InvalidInput
-from dpcheck.geometry import Ball
 from dpcheck.harness import risk
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
+from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Family, Instance, Line, Move, Simulated, clipped_mean, geometric
 from dpcheck.harness.scaling.families import named
 from dpcheck.harness.scaling.rows import Mutant
-from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng, Schedule, Workload
+from dpcheck.harness.symbolic import agree
+from dpcheck.interfaces import Algorithm, Array, Problem, Rng, Sample, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.statistics.binomial import clopper_pearson
 from dpcheck.verdicts import Point, Verdict, differs
 from dpcheck.workloads.linear import LinearWorkload, TwoPoint
-from dpcheck.workloads.power_well import PowerWell
+from dpcheck.workloads.power_well import KnownWell, PowerWell, rare_spikes
+from dpcheck.workloads.sheared import Sheared
+from dpcheck.workloads.tilted_power import SparseTilt
 
 DELTA, BETA = 1e-12, 0.05
 """delta lies below every epsilon that is used here."""
 ANY = 1e60
 """Records of these workloads are counts of three atoms: their number costs nothing."""
-
-
-def even_calls(j: int) -> int:
-    """A size that Algorithm 4 splits into calls of 2^j records each, none left over."""
-    return next(m << j for m in range(1, 64) if StochasticApproximation.epochs(m << j) == m)
 
 
 def problem(workload: Workload, epsilon: float, delta: float = DELTA) -> Problem:
@@ -198,6 +196,85 @@ def tilted(n: int, tilt: float, k: float, epsilon: float, delta: float = FAR_BEL
     return instance(localised(k), TwoPoint(D=2.0, G=1.0, rho=tilt), n, k, epsilon, delta)
 
 
+BECAUSE = "clipped gradients are again gradients of convex functions of curvature at most 1, so steps are non-expansive"
+"""Why clipped descent moves no further than it claims, on losses whose clipped steps contract."""
+
+
+PRIVACY = ApproxDP(1.0, 1e-5)
+"""Promised wherever a violation is shown."""
+
+
+def told(work: Any, privacy: ApproxDP = PRIVACY) -> Problem:
+    """The problem of a workload."""
+    return Problem.of(work, privacy)
+
+
+def transcribed(found: Sequence[float] | Array, written: Sequence[float] | Array, what: str) -> Verdict:
+    """Whether two things that dpcheck wrote down for one printed line are the same; says nothing of the paper."""
+    alike = agree(found, written, what, tolerance=1e-12)
+    return alike if alike.outcome == "holds" else differs(alike.reason, numbers=alike.numbers)
+
+
+def everywhere(case: Case, n: int) -> int:
+    """Chains that a search needs to start at both ends of every stretch of records, four kinds of pairs at each."""
+    cuts = {cut for release in case.planned(n).releases for read in release.reads for cut in (read.start, read.stop)}
+    return 8 * len({0, n} | cuts)
+
+
+def legal(a: float, K_0: float, n: int, p: float, far: float) -> tuple[Sheared, float, float]:
+    """Losses of moment 1 on a ball of radius `far` units, K = K_0 units, with a step at which Theorem 1 fails.
+
+    At that step lambda_1 = C_1/(n_1 unit); the unit is such that L_f is at most 19/20 of what Theorem 1 allows.
+
+    Returns:
+        (losses, eta, unit).
+    """
+    plain, free = Sheared(a, 1.0), LocalisedClipped(p=p, eta=1.0, lipschitz="ignored")
+    level, first = free.phases(told(plain), n)[0].level, n // 2
+    unit = 0.95 * free.largest_lipschitz(told(plain), n) / (far + K_0 + 1)
+    return (
+        replace(plain, K=K_0 * unit, radius=far * unit, steepest=level),
+        4 * unit / (level * first ** (2 * p - 1)),
+        unit,
+    )
+
+
+def stays(algorithm: LocalisedClipped, work: Sheared, n: int) -> None:
+    """Raises `ValueError` unless a batch of zero losses leaves every phase of Algorithm 3 where it starts."""
+    start = np.array([[3.0, -2.0]])
+    zero = Sample(np.zeros((1, 1, 4)), np.ones((1, 1)))
+    phases = algorithm.schedule(told(work), n).phases
+    ends = [algorithm.descend(phase, work, zero, start, work.project, None) for phase in phases]
+    if any(not np.array_equal(end, start) for end in ends):
+        raise ValueError("zero losses move the iterates")
+
+
+LINE = SparseTilt(v=np.ones(1), size=2.0, chance=0.25, theta=2.0, reach=2.0)
+
+
+def well(theta: float, order: float, *, chance: float = 0.25, d: int = 1, c: float = 0.5) -> PowerWell:
+    """A power well on the unit ball with its minimum at c e_1, spikes of that chance and of moment 1."""
+    e_1 = np.eye(d)[0]
+    return PowerWell(
+        c=c * e_1, v=e_1, theta=float(theta), size=rare_spikes(chance, order, 1.0), chance=chance, radius=1.0
+    )
+
+
+def number(text: str) -> float:
+    """A rational in words as a float."""
+    top, _, bottom = text.partition("/")
+    return int(top) / int(bottom or 1)
+
+
+BOWLS = Family.of(mirrored=True, curvature=geometric(0.5, 1 / 4, 24))
+"""Wells of exponent 2 on the unit ball, of curvature 1/2, 1/8, …."""
+
+
+def bowl(n: int, curvature: float, k: float, epsilon: float, d: int) -> Instance:
+    """The same algorithm on a well of exponent 2."""
+    return instance(localised(k), known_well(curvature, 2 * k, 1.0, d=d), n, k, epsilon)
+
+
 def instance(
     algorithm: Algorithm[Any],
     work: Any,
@@ -243,31 +320,10 @@ STILL_TOO = 1e-7
 """Phases that move the point by less of its domain's radius are left out."""
 
 
-@functools.lru_cache
-def known(theta: float, d: int, radius: float, moment: float, L: float) -> Constants:
-    """Of the wells of a class; the steepest has a slope of `moment` where it is farthest from its minimum."""
-    return Constants(
-        d=d, diameter=Ball(d, radius).diameter, lipschitz=lambda p: L, moment=lambda k, m: moment, atoms=3,
-        smoothness=lambda p: (theta - 1) * moment / (1.5 * radius), family="isotropic quadratic" if theta == 2 else "",
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Well(PowerWell):
-    """Known by the constants of its class alone, which are the same for all its members."""
-
-    moment: float = 1.0
-    L: float = 1.0
-
-    @property
-    def constants(self) -> Constants:
-        return known(self.theta, len(self.c), self.radius, self.moment, self.L)
-
-
 def known_well(
     weight: float, order: float, moment: float, *, theta: float = 2.0, d: int = 1, radius: float = 1.0,
     L: float | None = None,
-) -> Well:  # fmt: skip
+) -> KnownWell:  # fmt: skip
     """(weight/theta) |w - e_1 radius/2|^theta with spikes that bring its moment of that order to the class's.
 
     The spikes have the chance `SPIKED`, or that which lets the largest gradient be L.
@@ -277,7 +333,7 @@ def known_well(
         raise InvalidInput(f"a well of weight {weight:g} has gradients of {pull:g}, and the class a moment {moment:g}")
     chance = SPIKED if L is None else (moment**order - pull**order) / (L**order - pull**order)
     largest = ((moment**order - (1 - chance) * pull**order) / chance) ** (1 / order)
-    return Well(
+    return KnownWell(
         c=radius / 2 * e_1, v=e_1, theta=theta, size=largest - pull, chance=chance, radius=radius, weight=weight,
         moment=moment, L=1.5 * moment if L is None else L,
     )  # fmt: skip
@@ -346,8 +402,6 @@ IN_DIMENSIONS = Simulated(ends_of_phases, 640)
 """Where a run draws vectors, whose length varies the less."""
 
 
-STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 3))
-"""Wells of the growth constant of their class, and steeper ones."""
 LEAST_GROWTH = 2.0**-8
 """The growth constant λ of the class where nothing else is said."""
 
@@ -382,22 +436,6 @@ class ShorterSteps(ShortSteps):
     power = -1 / 4
 
 
-class OneRadius(StochasticApproximation):
-    """Every call at the radius of the first one."""
-
-    def schedule(self, problem: Problem, n: int) -> Schedule[LocalisedCall]:
-        plan = super().schedule(problem, n)
-        first = plan.phases[0]
-        return replace(plan, phases=tuple(replace(e, radius=first.radius, inner=first.inner) for e in plan.phases))
-
-
-class OneCall(StochasticApproximation):
-    """The first call alone."""
-
-    def parts(self, n: int) -> list[int]:
-        return super().parts(n)[:1]
-
-
 class ShortCalls(Calls):
     """Calls with η too small by n^(1/4)."""
 
@@ -406,23 +444,26 @@ class ShortCalls(Calls):
         return found
 
 
-class ShortApproximation(ShortCalls, StochasticApproximation):
-    """Algorithm 4 so."""
-
-
-class ShortIteration(ShortCalls, IteratedLocalised):
-    """Algorithm 5 so."""
-
-
 def instead(kind: type[Any]) -> Mutant:
     return lambda one: one.running(_as(kind, one.algorithm))
 
 
 WRONG: Mapping[str, Mutant] = {"no localisation": instead(FirstPhase), "η times n^(-1/8)": instead(ShortSteps)}
 SHORT_CALLS = "γ times n^(-1/4)"
-WRONG_CALLS: Mapping[str, Mutant] = {
-    "one call": instead(OneCall),
-    "one radius for all calls": instead(OneRadius),
-    SHORT_CALLS: instead(ShortApproximation),
-}
-WRONG_PARTS: Mapping[str, Mutant] = {SHORT_CALLS: instead(ShortIteration)}
+
+
+def replayed(
+    algorithm: LocalisedClipped, work: Sheared, rows: Array, other: Array, start: Array
+) -> tuple[float, float]:
+    """Algorithm 3 replayed: how far phase 1 moves, and the deviation of all noise together.
+
+    Raises:
+        ValueError: a later phase moves although its records are alike.
+    """
+    case = Case(algorithm, work, told(work), start=start)
+    seen = case.replay(rows[None], other[None], 1)
+    moved = {name: uses[0] for name, uses in seen.distances().items()}
+    if any(apart > 0 for name, apart in moved.items() if name != "phase 1"):
+        raise ValueError(f"later phases read the same records and release different cores: {moved}")
+    sigma = math.sqrt(math.fsum(release.law.sigma**2 for release in seen.schedule.releases))  # type: ignore[attr-defined]
+    return moved["phase 1"], sigma

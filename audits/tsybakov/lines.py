@@ -19,6 +19,7 @@ from dpcheck.claims import evaluate
 from dpcheck.engine.settings import drawn
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.errors import Infeasible, InvalidInput
+from dpcheck.harness.lines import Seen
 from dpcheck.harness.relations import judged
 from dpcheck.interfaces import Algorithm, Array, Problem, Release, Rng, Schedule, Workload
 from dpcheck.laws import Gaussian
@@ -27,8 +28,7 @@ from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, differs, holds
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from .cases import TILTED, problem
-from .lemmas import LINE, told
+from .cases import LINE, TILTED, problem, told
 
 LOOSE = ApproxDP(10.0, 0.5)
 """A budget at which clip levels exceed the Lipschitz constant, so that balls around the start are left, and noise is
@@ -100,7 +100,7 @@ def _crossings(centre: Array, radius: float, other: Array, its: float) -> list[A
 
 
 @dataclass
-class Seen:
+class WatchedRun:
     """One run of an algorithm, whose lines are read beside its releases and coins.
 
     Attributes:
@@ -154,7 +154,7 @@ class Seen:
 
 def watch(
     context: Context, algorithm: Algorithm[Any], problem: Problem, work: Workload, n: int, trials: int = 3
-) -> Seen:
+) -> WatchedRun:
     """A run on records a tenth of which are far out, from a start off the centre."""
     d, rng = work.constants.d, context.rng("data")
     rows = rng.standard_normal((trials, n, d)) * np.where(rng.random((trials, n, 1)) < 0.1, 40.0, 1.0) + 0.5
@@ -162,11 +162,11 @@ def watch(
     plan = algorithm.schedule(problem, n)
     run: Run[Any] = Run(plan, trials, context.rng("run"))
     returned = algorithm.execute(run, work, Fixed(rows), start)
-    return Seen(work, plan, rows, np.broadcast_to(start, (trials, d)), run, returned)
+    return WatchedRun(work, plan, rows, np.broadcast_to(start, (trials, d)), run, returned)
 
 
 def phases_of_algorithm_3(
-    seen: Seen, algorithm: Any, phases: Sequence[Any], rows: Array, w: Array, domain: Discs, prefix: str = ""
+    seen: WatchedRun, algorithm: Any, phases: Sequence[Any], rows: Array, w: Array, domain: Discs, prefix: str = ""
 ) -> Array:
     """Lines 3 to 9 of Algorithm 3 from w, each phase by Algorithm 2: the last output."""
     for phase in phases:
@@ -212,16 +212,37 @@ def lines_of_calls(context: Context, algorithm: Any, loss: str, n: int) -> Verdi
 
 
 def steps_of_algorithm_6(
-    seen: Seen, weights: str, row: Any, rows: Array, w: Array, domain: Discs, prefix: str = ""
+    seen: WatchedRun, weights: str, row: Any, rows: Array, w: Array, domain: Discs, prefix: str = ""
 ) -> Array:
     """Lines 2 to 9 of Algorithm 6 from w on permuted batches; α_t is that of the claim `weights`."""
     permuted = np.take_along_axis(rows[:, : row.T * row.b], next(seen.coins)[..., None], axis=1)
+
+    def mean(t: int, at: Array) -> Array:
+        return np.asarray(seen.clipped(permuted[:, (t - 1) * row.b : t * row.b], at, row.level).mean(axis=1))
+
+    return accelerated_steps(seen, weights, row, mean, w, domain, prefix)
+
+
+def steps_of_places(seen: Seen, weights: str, row: Any, rows: Array, w: Array, domain: Discs) -> Array:
+    """The same where each record has drawn one of 2T places, or none that is read."""
+    drawn = next(seen.coins)
+    seen.compared.append((drawn.sum(axis=2).astype(float), np.ones(drawn.shape[:2])))
+
+    def mean(t: int, at: Array) -> Array:
+        return np.asarray((drawn[:, :, t - 1, None] * seen.clipped(rows, at, row.level)).sum(axis=1) / row.b)
+
+    return accelerated_steps(seen, weights, row, mean, w, domain)
+
+
+def accelerated_steps(
+    seen: Seen, weights: str, row: Any, mean: Callable[[int, Array], Array], w: Array, domain: Discs, prefix: str = ""
+) -> Array:
+    """The steps from w, `mean` being that of the clipped gradients of batch t at a point."""
     kept = w
     for t in range(1, row.T + 1):
         a, eta = stated(weights, i=t), stated("tsybakov/alg-6@prox", i=t, gamma=row.gamma)
-        batch = permuted[:, (t - 1) * row.b : t * row.b]
         middle = (1 - a) * kept + a * w
-        g = seen.released(f"{prefix}batch", seen.clipped(batch, middle, row.level).mean(axis=1))
+        g = seen.released(f"{prefix}batch", mean(t, middle))
         w = nearest(w - a * g / eta, domain)  # line 7: the minimiser of a <g, w> + eta/2 |w - w_{t-1}|^2
         kept = a * w + (1 - a) * kept
     return kept

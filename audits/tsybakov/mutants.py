@@ -12,8 +12,8 @@ from dpcheck.algorithms.tsybakov import (
     IteratedAccelerated,
     IteratedLocalised,
     LocalisedClipped,
-    MinibatchSGD,
     PermutedAccelerated,
+    PoissonSGD,
     StochasticApproximation,
     baseline,
     clipped,
@@ -141,7 +141,7 @@ def rate_twice(original: Any, epsilon: float, delta: float, n: int, T: int, b: i
     return float(original(epsilon, delta, n, T, b) * b / n)
 
 
-@seeded("tsybakov/proc-dpsgd", MinibatchSGD, "execute")
+@seeded("tsybakov/proc-dpsgd", PoissonSGD, "execute")
 def last_for_average(original: Any, self: Any, *given: Any) -> Array:
     """The last iterate is returned where the average is asked for."""
     return np.asarray(original(replace(self, average=False), *given))

@@ -26,7 +26,8 @@ from dpcheck.symbols import lambda_
 from dpcheck.verdicts import Verdict, combine, differs, holds, refuted
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt, TiltedPower
 
-from .lemmas import throughout, transcribed
+from .cases import transcribed
+from .lemmas import throughout
 from .lines import refuses
 
 

@@ -13,6 +13,7 @@ import sympy as sp
 from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, clipped_mean, dykstra, regularised_minimiser
 from dpcheck.algorithms.tsybakov.localised import Phase
+from dpcheck.algorithms.tsybakov.settling import Settling, atoms, settled
 from dpcheck.checks import Context, check
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated
@@ -32,7 +33,8 @@ from dpcheck.verdicts import Point, Verdict, differs, refuted
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sheared import Sheared
 
-from .lemmas import PLANE, PRIVACY, QUARTIC, Settling, atoms, number, settled, told, well
+from .cases import PRIVACY, number, told, well
+from .lemmas import PLANE, QUARTIC
 from .lines import LOSSES, Discs, nearest
 
 
@@ -241,7 +243,7 @@ def projection_on_an_intersection(context: Context) -> Verdict:
 
 
 @dataclass(frozen=True)
-class OnePhase(Algorithm[Phase]):
+class PhaseAlone(Algorithm[Phase]):
     """One phase of Algorithm 3 by itself, which its proof says is (epsilon, delta)-DP from whatever start.
 
     Attributes:
@@ -332,7 +334,7 @@ def one_phase_with_the_printed_noise(context: Context, *, instance: str) -> Verd
     text, n, K = INSTANCES[instance]
     records, total, weight = 4 * n, 16 * n, 1 / n
     work = Sheared(number(text), number(K), moment=unit_level(total, 2, PRIVACY, records))
-    algorithm = OnePhase(Settling(eta=4.0, lipschitz="ignored"), total, 1)
+    algorithm = PhaseAlone(Settling(eta=4.0, lipschitz="ignored"), total, 1)
     rows, other = (work.balanced(records, weight, sign) for sign in (1.0, -1.0))
     case = Case(algorithm, work, told(work))
     (phase,) = case.planned(records).phases

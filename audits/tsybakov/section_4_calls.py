@@ -21,8 +21,8 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.symbols import index, positive
 from dpcheck.verdicts import Verdict
 
-from .cases import approximation, iterated
-from .lemmas import LINE, accounted, called, counted, searched, told, well
+from .cases import LINE, approximation, iterated, told, well
+from .lemmas import accounted, called, counted, searched
 from .lines import FREELY, LETTERS, LOSSES, PHASES, as_assumed, lines_of_calls, planned_as, rough
 
 CONTRACTS = "claims hold where clipped steps contract: d = 1, linear, isotropic, generalised linear losses"

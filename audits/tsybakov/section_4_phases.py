@@ -28,8 +28,8 @@ from dpcheck.verdicts import Point, Verdict, differs, holds, refuted
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import localised, problem
-from .lemmas import BECAUSE, PLANE, counted, everywhere, told, transcribed, well, within
+from .cases import BECAUSE, everywhere, localised, problem, told, transcribed, well
+from .lemmas import PLANE, counted, within
 from .lines import (
     FREELY,
     LETTERS,

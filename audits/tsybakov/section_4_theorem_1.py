@@ -13,7 +13,8 @@ import scipy
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import LocalisedClipped
 from dpcheck.algorithms.tsybakov.clipped import clipped_descent, limit_point
-from dpcheck.algorithms.tsybakov.localised import averaged_moment, corrected
+from dpcheck.algorithms.tsybakov.localised import corrected
+from dpcheck.algorithms.tsybakov.settling import Settling
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import stated, unassumed
@@ -26,12 +27,32 @@ from dpcheck.interfaces import Array, Constants, Sample
 from dpcheck.laws import Gaussian
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict
-from dpcheck.workloads.linear import TwoPoint
 from dpcheck.workloads.sheared import Sheared
 from dpcheck.workloads.tilted_power import SparseTilt
 
-from .cases import ANY, BY_PHASES, FAILING, NAMES, ON_THE_LINE, TILTS, WRONG, convex, exponents, tilted
-from .lemmas import BECAUSE, BOWLS, LINE, Settling, bowl, everywhere, legal, number, stays, told, transcribed, well
+from .cases import (
+    BECAUSE,
+    BOWLS,
+    BY_PHASES,
+    FAILING,
+    LINE,
+    NAMES,
+    ON_THE_LINE,
+    TILTS,
+    WRONG,
+    bowl,
+    convex,
+    everywhere,
+    exponents,
+    legal,
+    number,
+    replayed,
+    stays,
+    tilted,
+    told,
+    transcribed,
+    well,
+)
 
 CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybakov/thm-10@phases")
 
@@ -40,23 +61,6 @@ CONVEX = ("tsybakov/thm-1", "tsybakov/thm-1@phases", "tsybakov/thm-10", "tsybako
 def exponents_of_theorem_1(context: Context, *, label: str) -> Verdict:
     """(k-1)/k in the private regime, 1/2 in the statistical one, also in epsilon, d, R and D; not whether they hold."""
     return exponents(label, 1.0)
-
-
-def replayed(
-    algorithm: LocalisedClipped, work: Sheared, rows: Array, other: Array, start: Array
-) -> tuple[float, float]:
-    """Algorithm 3 replayed: how far phase 1 moves, and the deviation of all noise together.
-
-    Raises:
-        ValueError: a later phase moves although its records are alike.
-    """
-    case = Case(algorithm, work, told(work), start=start)
-    seen = case.replay(rows[None], other[None], 1)
-    moved = {name: uses[0] for name, uses in seen.distances().items()}
-    if any(apart > 0 for name, apart in moved.items() if name != "phase 1"):
-        raise ValueError(f"later phases read the same records and release different cores: {moved}")
-    sigma = math.sqrt(math.fsum(release.law.sigma**2 for release in seen.schedule.releases))  # type: ignore[attr-defined]
-    return moved["phase 1"], sigma
 
 
 @check(
@@ -185,7 +189,7 @@ def printed_step_ends_at_the_wrong_end(context: Context, *, instance: tuple[int,
 
 
 @dataclass(frozen=True)
-class Family:
+class LossFamily:
     """Losses on the plane, or the line: gradient (..., d), (..., record) -> (..., d); curvature at most 1."""
 
     d: int
@@ -217,12 +221,12 @@ def _least_squares(w: Array, z: Array) -> Array:
     return np.asarray(((w * z[..., :2]).sum(axis=-1) - z[..., 2])[..., None] * z[..., :2])
 
 
-FAMILIES: dict[str, Family] = {
-    "d = 1": Family(1, _flat_middle, BoxRecords([-8.0], [8.0])),
-    "linear": Family(2, lambda w, z: np.broadcast_arrays(z, w)[0], BallRecords(20.0, 2)),
-    "isotropic": Family(2, lambda w, z: w - z, BallRecords(20.0, 2)),
-    "least squares": Family(2, _least_squares, BoxRecords([-0.7, -0.7, -30.0], [0.7, 0.7, 30.0])),
-    "logistic": Family(2, _logistic, BoxRecords([-0.7, -0.7, -1.0], [0.7, 0.7, 1.0])),
+FAMILIES: dict[str, LossFamily] = {
+    "d = 1": LossFamily(1, _flat_middle, BoxRecords([-8.0], [8.0])),
+    "linear": LossFamily(2, lambda w, z: np.broadcast_arrays(z, w)[0], BallRecords(20.0, 2)),
+    "isotropic": LossFamily(2, lambda w, z: w - z, BallRecords(20.0, 2)),
+    "least squares": LossFamily(2, _least_squares, BoxRecords([-0.7, -0.7, -30.0], [0.7, 0.7, 30.0])),
+    "logistic": LossFamily(2, _logistic, BoxRecords([-0.7, -0.7, -1.0], [0.7, 0.7, 1.0])),
 }
 
 
@@ -362,37 +366,6 @@ def every_phase_moves_by_twice_its_reach(context: Context) -> Verdict:
 def every_phase_moves_by_less_than_two_reaches(context: Context) -> Verdict:
     """The outputs of all phases on the same losses, against (1 + 1/n)C/(lambda (1 - eta lambda/2))."""
     return _replayed_sensitivity(context, "smallest")
-
-
-@check("tsybakov/thm-1@every-loss", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (16, 64)})
-def geometric_weights_are_private_for_every_loss(context: Context, *, epsilon: float, n: int) -> Verdict:
-    """The exact account of all noisy steps under the weights of the corrected theorem."""
-    algorithm = LocalisedClipped(**LocalisedClipped.readings["every-loss"])
-    spent = account(algorithm.schedule(told(Sheared(0.01, 3.0), ApproxDP(epsilon, 1e-5)), n))
-    return accuracy.never_violated(
-        [spent.delta(epsilon), max(stretch.rho for stretch in spent.stretches)],
-        [1e-5, unassumed("tsybakov/def-3@corrected", epsilon=epsilon, delta=1e-5) * (1 + 1e-9)],
-        statement="delta(epsilon) <= delta, and rho <= epsilon^2/(32 log(1/delta))",
-        covers="Gaussian steps of sensitivity 2C/n, whatever the loss, compose exactly",
-        evidence="certificate",
-    )
-
-
-@check("tsybakov/thm-1@every-loss", kind="risk", grid={"n": by_size((1024,), (1024, 4096))})
-def noisy_steps_within_the_corrected_bound(context: Context, *, n: int) -> Verdict:
-    """A steep line from the middle, moments of order 16 and epsilon = 200: a bound that the start does not keep."""
-    k, work = 8.0, TwoPoint(D=2.0, G=1.0, rho=0.9)
-    asked = told(work, ApproxDP(200.0, 1e-5))
-    algorithm = LocalisedClipped(k=k, largest_epsilon="proved", **LocalisedClipped.readings["every-loss"])
-    bound = stated(
-        "tsybakov/thm-1@every-loss", R_2k=averaged_moment(work.constants, 2 * k, n), D=2.0, n=n, k=k, d=1,
-        epsilon=200.0, delta=1e-5,
-    )  # fmt: skip
-    values = risk.excess_risks(
-        algorithm, work, asked, n, context.scale(200, 400, 4000), context.seed, context.label, context.name,
-        dict(context.cell), gradients=ANY,
-    )  # fmt: skip
-    return risk.expectation(values, float(bound), context.failure_probability, limit=2 * 0.9, x=n)
 
 
 @check("tsybakov/thm-1@trivial", kind="privacy", grid={"epsilon": (0.1, 1.0, 3.0), "n": (16, 1024)})

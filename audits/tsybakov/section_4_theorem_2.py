@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpcheck.algorithms.tsybakov import StochasticApproximation
+from dpcheck.algorithms.tsybakov.epochs import LocalisedCall
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
-from dpcheck.harness.scaling import Instance, admitted, powers, scaling
+from dpcheck.harness.scaling import Family, Instance, admitted, geometric, powers, scaling
+from dpcheck.harness.scaling.rows import Mutant
+from dpcheck.interfaces import Problem, Schedule
 from dpcheck.verdicts import Verdict, differs
 from dpcheck.workloads.power_well import PowerWell
 
@@ -22,17 +26,17 @@ from .cases import (
     FAILING,
     IN_DIMENSIONS,
     NAMES,
-    STEEPER,
-    WRONG_CALLS,
+    SHORT_CALLS,
+    ShortCalls,
     approximation,
     asked,
-    even_calls,
     exponents,
     grown,
+    instead,
     reach,
     refuted_by_plan,
+    transcribed,
 )
-from .lemmas import transcribed
 
 GROWING = ("tsybakov/thm-2", "tsybakov/thm-2@phases", "tsybakov/thm-11", "tsybakov/thm-11@phases", "tsybakov/rem-3")
 
@@ -44,6 +48,42 @@ def exponents_of_theorem_2(context: Context, *, label: str) -> Verdict:
 
 
 PRINTED_CALLS = together(NAMES, (12, 20, 0), (16, 100, 0), (40, 10**4, 3))
+
+
+def even_calls(j: int) -> int:
+    """A size that Algorithm 4 splits into calls of 2^j records each, none left over."""
+    return next(m << j for m in range(1, 64) if StochasticApproximation.epochs(m << j) == m)
+
+
+STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 3))
+"""Wells of the growth constant of their class, and steeper ones."""
+
+
+class OneRadius(StochasticApproximation):
+    """Every call at the radius of the first one."""
+
+    def schedule(self, problem: Problem, n: int) -> Schedule[LocalisedCall]:
+        plan = super().schedule(problem, n)
+        first = plan.phases[0]
+        return replace(plan, phases=tuple(replace(e, radius=first.radius, inner=first.inner) for e in plan.phases))
+
+
+class OneCall(StochasticApproximation):
+    """The first call alone."""
+
+    def parts(self, n: int) -> list[int]:
+        return super().parts(n)[:1]
+
+
+class ShortApproximation(ShortCalls, StochasticApproximation):
+    """Algorithm 4 so."""
+
+
+WRONG_CALLS: Mapping[str, Mutant] = {
+    "one call": instead(OneCall),
+    "one radius for all calls": instead(OneRadius),
+    SHORT_CALLS: instead(ShortApproximation),
+}
 
 
 def halving(context: Context, verifier: str, theta: int, instance: tuple[int, int, int]) -> Verdict:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Mapping
 
 from dpcheck.algorithms.tsybakov import IteratedLocalised
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.harness import accuracy
 from dpcheck.harness.relations import judged
 from dpcheck.harness.scaling import Family, Instance, geometric, powers, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.verdicts import Point, Verdict
 
 from .cases import (
     BY_PHASES,
     FAILING,
     IN_DIMENSIONS,
-    WRONG_PARTS,
+    SHORT_CALLS,
+    ShortCalls,
     asked,
     exponents,
     grown,
+    instead,
     iterated,
     reach,
     refuted_by_plan,
@@ -110,6 +114,15 @@ FAR_STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 12))
 LITTLE = 2.0**-24
 """The growth constant of a class that holds these."""
 AT = {"growth": LITTLE, "epsilon": 2.0**-20}
+
+
+class ShortIteration(ShortCalls, IteratedLocalised):
+    """Algorithm 5 so."""
+
+
+WRONG_PARTS: Mapping[str, Mutant] = {SHORT_CALLS: instead(ShortIteration)}
+
+
 ITERATED = functools.partial(scaling, family=FAR_STEEPER, engine=BY_PHASES, mutants=WRONG_PARTS)
 BEHIND, CONVEX = "tsybakov/thm-3@phases", "tsybakov/thm-3@convex"
 

@@ -23,7 +23,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, consistent, differs, refuted
 from dpcheck.workloads.linear import TwoPoint
 
-from .cases import ANY, exponents, problem
+from .cases import ANY, exponents, problem, told, well
 from .lemmas import (
     BATCHES_IN_DIMENSIONS,
     BY_BATCHES,
@@ -40,8 +40,6 @@ from .lemmas import (
     rounded,
     searched,
     sparse,
-    told,
-    well,
     within,
 )
 from .lines import LOOSE, LOSSES, batches_of, steps_of_algorithm_6, watch
@@ -65,6 +63,13 @@ settings_of_algorithm_6 = settings(
         "literal": VARIANCE,
         "plain": {**BATCHES, "delta": "tsybakov/alg-6@plain-delta"},
         "shuffle": {**BATCHES, "delta": "tsybakov/alg-6@shuffle-delta"},
+        "placed": {
+            **BATCHES,
+            "T": "tsybakov/alg-6@placed-steps",
+            "b": "tsybakov/alg-6@placed-batch",
+            "sigma": "tsybakov/alg-6@placed",
+            "gradients": "tsybakov/alg-6@placed-gradients",
+        },
     },
     symbols={"level": "C"},
     beside=FOUND,
@@ -417,24 +422,26 @@ POINTS = 2**17
 """Grid points on either side of 0."""
 
 
-def shuffled_delta(h: float, T: int, epsilon: float) -> float:
-    """Hockey-stick divergence of (1/T) sum_t N(h e_t, I) from (1/T) sum_t N(-h e_t, I), from below and almost exactly.
+def shuffled_delta(h: float, T: int, epsilon: float, unread: float = 0.0) -> float:
+    """Hockey-stick divergence of (1/T) sum_t N(h e_t, I) from (1/T) sum_t N(-h e_t, I), from below and almost exactly;
+    with the chance `unread` both are N(0, I).
 
-    The likelihood ratio exceeds e^epsilon where sum_t y(z_t) > 0, y(z) = e^(hz) - e^(epsilon - hz). Here y is rounded
-    to a grid and sums are cut at its ends: still an event, whose two probabilities are found by convolution. The
-    threshold of the best event being stationary, rounding enters in second order.
+    The likelihood ratio exceeds e^epsilon where sum_t y(z_t) > T (e^epsilon - 1) e^(h h/2) unread/(1 - unread), y(z) =
+    e^(hz) - e^(epsilon - hz). Here y is rounded to a grid and sums are cut at its ends: still an event, whose
+    probabilities are found by convolution. The threshold of the best event being stationary, rounding enters in second
+    order.
     """
+    grown, threshold = math.exp(epsilon), T * math.expm1(epsilon) * math.exp(h * h / 2) * unread / (1 - unread)
     reach = 8 * (T + 8) * math.exp(epsilon + h * h / 2) + math.exp(min(h * (h + 4), 500.0))
     step = reach / POINTS
     edges = step * (np.arange(-POINTS, POINTS) + 0.5)
     u = _root(edges, epsilon)
     places = np.log(u) / h
     neutral, up, down = (_masses(places - shift) for shift in (0.0, h, -h))
-    rest = _repeated(neutral, T - 1)
-    above = [float(_added(rest, first)[POINTS + 1 :].sum()) for first in (up, down)] if T > 1 else [
-        float(first[POINTS + 1 :].sum()) for first in (up, down)
-    ]  # fmt: skip
-    return max(0.0, above[0] - math.exp(epsilon) * above[1])
+    rest, first_above = _repeated(neutral, T - 1), POINTS + 1 + math.ceil(threshold / step)
+    laws = [_added(rest, first) if T > 1 else first for first in (neutral, up, down)]
+    at_rest, above, below = (float(law[first_above:].sum()) for law in laws)
+    return max(0.0, unread * (1 - grown) * at_rest + (1 - unread) * (above - grown * below))
 
 
 def _root(y: Array, epsilon: float) -> Array:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.tsybakov import MinibatchSGD, PermutedAccelerated
+from dpcheck.algorithms.tsybakov import PermutedAccelerated, PoissonSGD
 from dpcheck.checks import Check, Context, by_size, check
 from dpcheck.harness import risk, runtime
 from dpcheck.harness.budget import certified
@@ -32,8 +32,8 @@ from dpcheck.verdicts import Point, Verdict, consistent, undecided
 from dpcheck.workloads.regularised import RegularisedPopulation
 from dpcheck.workloads.sparse_designs import census_like, doctor_visits, marriages, web_like
 
-from .cases import ANY, localised, problem
-from .lemmas import PLANE, accounted, searched, told, well
+from .cases import ANY, localised, problem, told, well
+from .lemmas import PLANE, accounted, searched
 from .lines import LOOSE, LOSSES, Released, nearest, watch
 
 
@@ -41,7 +41,7 @@ from .lines import LOOSE, LOSSES, Released, nearest, watch
 def account_of_dpsgd(context: Context, *, epsilon: float, T: int) -> Verdict:
     """The noise that the accountant chose, accounted again."""
     promise = ApproxDP(epsilon, 1e-5)
-    plan = MinibatchSGD(T=T, b=64).schedule(told(PLANE, promise), 1024)
+    plan = PoissonSGD(T=T, b=64).schedule(told(PLANE, promise), 1024)
     return accounted(plan, promise, "subsampled Gaussian steps, by the accountant of Poisson samples")
 
 
@@ -49,13 +49,13 @@ def account_of_dpsgd(context: Context, *, epsilon: float, T: int) -> Verdict:
 def steps_of_dpsgd(context: Context) -> Verdict:
     """Clipped sums over replayed Poisson samples, against 2C/b."""
     because = "a record enters a sum of clipped gradients at most once, over the expected batch size"
-    return searched(context, MinibatchSGD(T=3, b=4), 8, because)
+    return searched(context, PoissonSGD(T=3, b=4), 8, because)
 
 
 @check("tsybakov/proc-dpsgd", kind="accuracy", grid={"average": (True, False), "loss": tuple(LOSSES)})
 def lines_of_dpsgd(context: Context, *, average: bool, loss: str) -> Verdict:
     """Poisson samples, sums of clipped gradients over the expected size, projected steps; the mean or the last one."""
-    algorithm, work = MinibatchSGD(T=4, b=5, level=1.5, eta=0.4, average=average), LOSSES[loss]
+    algorithm, work = PoissonSGD(T=4, b=5, level=1.5, eta=0.4, average=average), LOSSES[loss]
     seen = watch(context, algorithm, told(work, LOOSE), work, 20)
     (row,), w, points = seen.plan.phases, seen.start, []
     for _ in range(row.T):
@@ -70,7 +70,7 @@ def lines_of_dpsgd(context: Context, *, average: bool, loss: str) -> Verdict:
 def sampled_gradients(context: Context, *, b: int) -> Verdict:
     """Gradients of 40 steps of DP-SGD on 256 records against Tb and six deviations of the random batch sizes."""
     work = well(2.0, 4.0)
-    found = runtime.count(MinibatchSGD(T=40, b=b), work, problem(work, 3.0), 256, 1, context.seed, context.name, b)
+    found = runtime.count(PoissonSGD(T=40, b=b), work, problem(work, 3.0), 256, 1, context.seed, context.name, b)
     return runtime.verdict(found.gradients, found.claimed + 6 * math.sqrt(found.claimed), x=b, variable="b")
 
 
@@ -104,12 +104,12 @@ class Noted:
         return self._work.excess_risk(w)
 
 
-def tuned(context: Context, work: RegularisedPopulation, setting: Problem, n: int) -> MinibatchSGD:
+def tuned(context: Context, work: RegularisedPopulation, setting: Problem, n: int) -> PoissonSGD:
     """DP-SGD at the best of six (clip level, distance of a step) on runs of their own; of two at size smoke."""
     steepest, found = work.constants.lipschitz(2.0), {}
     for share, stride in itertools.product((1 / 64, 1 / 2), context.scale((0.3,), (0.1, 0.3, 1.0))):
         level = share * steepest
-        method = MinibatchSGD(T=30, b=min(128, n // 4), level=level, eta=stride / level)
+        method = PoissonSGD(T=30, b=min(128, n // 4), level=level, eta=stride / level)
         values = risk.excess_risks(
             method, work, setting, n, 2, context.seed, context.name, "tuning", dict(context.cell), gradients=ANY
         )

@@ -27,24 +27,30 @@ from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine, differs
 
 from .cases import (
+    BOWLS,
     DASHED,
+    DELTAS,
     ELL,
     FAILURE,
+    IN_CLOSED_FORM,
     PHASED_SIZES,
     REDUCED_1,
     SHAPES,
     WORKLOADS,
+    WRONG,
     V,
     X,
+    bowl,
     covered,
     linear,
     linear_time_bound,
+    phased,
     plain,
+    pulls,
     risk_verdict,
     stated_by_phases,
     with_certified_noise,
 )
-from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG, bowl, phased, pulls
 
 BY_PRINTED_LINES = ("user_level/thm-b1", "user_level/thm-2-1", "user_level/thm-2-1@derived")
 """The algorithm is the same, and so is the rate, but for powers of ε and of logarithms."""

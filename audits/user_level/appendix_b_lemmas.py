@@ -19,8 +19,8 @@ from dpcheck.harness.symbolic import agree, proved
 from dpcheck.symbols import D, T, d, eta, sigma
 from dpcheck.verdicts import Verdict, combine
 
-from .cases import TWO_RUNS, covered, distances, linear, of_the_order, regret, stated_each
-from .lemmas import TAU, Moves, clouds, coupled
+from .cases import covered, linear, stated_each
+from .lemmas import TAU, TWO_RUNS, Moves, clouds, coupled, distances, of_the_order, regret
 
 
 @check("user_level/lem-b2", kind="sensitivity")

@@ -33,7 +33,6 @@ from .cases import (
     accelerated_bound,
     difference_of_laplace,
     linear,
-    of_the_order,
     plain,
     problem,
     risk_verdict,
@@ -42,7 +41,7 @@ from .cases import (
     top,
     with_certified_noise,
 )
-from .lemmas import TAU, clouds, coupled
+from .lemmas import TAU, clouds, coupled, of_the_order
 
 
 @check("user_level/thm-c1", kind="privacy", grid={"epsilon": (1.0,)})

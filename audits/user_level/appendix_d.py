@@ -25,10 +25,14 @@ from dpcheck.verdicts import Verdict, combine, differs, holds
 from dpcheck.workloads import SignHuber
 
 from .cases import (
+    BOWLS,
+    DELTAS,
     PLACES,
     REDUCED_3,
     REDUCED_FULL_3,
     REDUCED_FULL_4,
+    WRONG,
+    bowl,
     difference_of_laplace,
     gradients_refuted,
     huber,
@@ -38,7 +42,7 @@ from .cases import (
     risk_verdict,
     stated_each,
 )
-from .scaling import BOWLS, BY_MOMENTS, DELTAS, PATIENT, WRONG, accelerated, bowl
+from .scaling import BY_MOMENTS, PATIENT, accelerated
 
 
 @check("user_level/proc-randomized-smoothing", kind="accuracy", grid={"d": (1, 2, 10)})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ import sympy as sp
 
 from dpcheck import seeds, symbols
 from dpcheck.accounting import account
-from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM
-from dpcheck.algorithms.user_level.descent import sgd
+from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM, StronglyConvex
+from dpcheck.algorithms.user_level.group_privacy import GroupPass
 from dpcheck.algorithms.user_level.minibatch import Batches
-from dpcheck.algorithms.user_level.sizes import log_ratio, smallest_users
+from dpcheck.algorithms.user_level.phased import GroupedPhase
+from dpcheck.algorithms.user_level.sizes import best_q, log_ratio, smallest_users
 from dpcheck.checks import Context
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import bound_of, explicit_of, stated, unassumed
@@ -25,29 +27,17 @@ from dpcheck.harness.budget import REDUCED, calibrated, judge_account, with_budg
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.refutation import witnessed
 from dpcheck.harness.runtime import CountingWorkload
+from dpcheck.harness.scaling import Axial, AxialPull, Family, Instance, averaged_descent, geometric
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import proved
-from dpcheck.interfaces import Array, Constants, Problem
+from dpcheck.interfaces import Algorithm, Array, Constants, Problem
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fresh, Run
 from dpcheck.symbols import delta
-from dpcheck.verdicts import Point, Verdict, combine, differs
+from dpcheck.verdicts import Point, Verdict, combine
 from dpcheck.workloads import LinearMean, QuadraticMean, SignHuber, Users
+from dpcheck.workloads.sign_bowl import SignBowl
 
-BESIDE = {
-    "i": "the number of the phase",
-    "start": "where its users begin",
-    "moves": "the certified movement, held against brute force under lem-b2 and lem-c2",
-    "failure": "the chance that this certificate fails",
-}
-"""What a schedule fixes and the paper does not set."""
-NAMES = {"users": "N", "batch": "K", "steps": "T", "weight": "lambda", "shift": "r"}
-"""Field of a phase of Algorithms 2 and 3 -> its letter."""
-STAGES = {
-    "gap": "user_level/proc-multistage-ac-sa@gap",
-    "variance": "user_level/proc-multistage-ac-sa@variance",
-    "smooth": "user_level/proc-multistage-ac-sa@smoothness",
-}
-"""What multi-stage AC-SA is told in each phase."""
 REDUCED_1 = PhasedSGD(c_step=8.0, groups=8, q=1.0, p=1.5, phases=3, c_radius=8.0, c_noise=2.5e-4, c_score=0.02)
 """Algorithm 1 with reduced noise, so little that its rate can be seen: 3 phases, 8 groups."""
 REDUCED_3 = PhasedERM(**PhasedERM.readings["dialled"])
@@ -70,11 +60,6 @@ def quadratic(d: int, m: int, bias: float = 0.25) -> Users:
     """W2: |x - z|^2/2 with |z| = 1/2 on a ball of radius 1/2: L = 1, beta = mu = 1."""
     size = np.full(d, 0.5 / math.sqrt(d))
     return Users(QuadraticMean(size, bias * size, Ball(d, 0.5), radius=0.5), m)
-
-
-def tilted(n: int, m: int, d: int) -> Users:
-    """W1 with a mean of 3 sqrt(d/(nm)), on which LR/sqrt(nm) is the right order: the hardest family at that size."""
-    return linear(d, m, bias=min(0.9, 3 * math.sqrt(d / (n * m))))
 
 
 def huber(d: int, m: int, kappa: float = 0.5) -> Users:
@@ -236,22 +221,6 @@ def map_of_feasible_sizes(algorithm: Any, context: Context) -> tuple[dict[str, A
     return numbers, tuple(points)
 
 
-def regret(context: Context, loss: str, eta: float, label: str) -> Verdict:
-    d, T, trials = 3, 100, context.scale(8_000, 20_000)
-    work = (WORKLOADS["huber"](d, 1, 0.0) if loss == "absolute" else WORKLOADS[loss](d, 1)).each
-    x = {"linear": np.full(d, 0.5 / math.sqrt(d)), "quadratic": 0.25 * 0.5 / math.sqrt(d)}.get(loss)
-    best = np.broadcast_to(work.best_coordinate if isinstance(work, SignHuber) else x, (d,))
-    samples = work.rows(context.rng(), trials, T)[:, None]
-    values = work.excess_risk(sgd(work, samples, eta, np.zeros((1, d)))[:, 0])
-    L, beta = work.constants.lipschitz(2.0), work.constants.smoothness(2.0)
-    if beta * eta > 1 and label == "user_level/lem-b3":
-        raise ValueError("the printed lemma assumes eta <= 1/beta")
-    extra = {"H": beta} if label == "user_level/lem-b3" else {}
-    bound = stated(label, D=float(np.linalg.norm(best)), eta=eta, T=T, L=L, **extra)
-    limit = L * work.constants.diameter(2.0)
-    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=eta, variable="eta", series=loss)
-
-
 PHASED_SIZES = {
     "n = 2e5, m = 10, epsilon = 1": (200_000, 10, 1.0, 1e-6),
     "n = 1e5, m = 10, epsilon = 10": (100_000, 10, 10.0, 1e-6),
@@ -261,19 +230,6 @@ PHASED_SIZES = {
 
 
 REDUCED_DIALS: Any = {"c_users": 0.1, "c_batch": 1.0, "c_noise": 0.02, "c_score": 0.02}
-
-
-def of_the_order(derived: sp.Expr, order: sp.Expr, points: str, factor: int) -> Verdict:
-    """A bound in B at the tail of B against `factor` times an order in log(1/zeta)."""
-    x = sp.Symbol("x", positive=True)  # log(1/zeta)
-    tail = explicit_of("user_level/lem-b2@tail")
-    named = {s.name: s for s in derived.free_symbols | order.free_symbols | tail.free_symbols}
-    sides = [side.subs(named["zeta"], sp.exp(-x)) for side in (derived.subs(named["B"], tail), order)]
-    left = sp.simplify(sp.expand_log((sides[0] - factor * sides[1]) * named[points] / named["tau"], force=True))
-    if left.free_symbols != {x}:
-        return differs(f"of another order than the printed one: {left} still holds {points} or tau", "symbolic")
-    said = f"derived bound <= {factor} times the stated order"
-    return domain.never_positive(left, {"x": (1, 10_000)}, statement=said)
 
 
 X, ELL, V = symbols.positive("x l v")
@@ -396,28 +352,6 @@ def gradients_refuted(label: str, verifier: str, place: str) -> Verdict:
     )
 
 
-def fair(dimension: int, reach: float) -> LinearMean:
-    """Linear losses of fair signs, |z| = 1, on a ball that no run leaves."""
-    size = np.full(dimension, 1 / math.sqrt(dimension))
-    return LinearMean(size, np.zeros(dimension), Ball(dimension, reach), reach)
-
-
-def distances(work: Any, context: Context, trials: int, steps: int, step_size: float, *key: Any) -> Array:
-    """Distances of the two averages, in units of eta L sqrt T: (trials,)."""
-    dimension, L = work.constants.d, work.constants.lipschitz(2.0)
-    found = []
-    for rng, many in context.chunks(trials, 2 * steps * dimension, *key):
-        samples = work.rows(rng, many, 2 * steps).reshape(many, 2, steps, dimension)
-        ends = sgd(work, samples, step_size, np.zeros((1, dimension)))
-        found.append(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=-1) / (step_size * L * math.sqrt(steps)))
-    return np.concatenate(found)
-
-
-TWO_RUNS = {
-    "linear": lambda d: (fair(d, 50.0), 0.1),
-    "huber": lambda d: (SignHuber(a=0.5, kappa=0.5, dimension=d), 0.5 * math.sqrt(d)),
-}
-"""Losses and steps: eta = 1/beta for the Huber loss, whose domain is a cube."""
 SHAPES = {
     "m = d = 10, epsilon = 1": (10, 10, 1.0),
     "m = 10^6, d = 10, epsilon = 1": (10**6, 10, 1.0),
@@ -449,3 +383,112 @@ def accelerated_bound(users: float, m: int, d: int, eps: float) -> float:
     values = {"tau": stated("user_level/alg-3@tau", **sizes), "lambda": algorithm.base_weight(told, n)}
     values |= dict(zip("pq", algorithm.exponents(told, n), strict=True))
     return unassumed("user_level/thm-c3@derived", **sizes, **values, epsilon=eps, delta=1 / (n * m), D=1.0)
+
+
+BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 16, 24))
+"""|w - z|² on a ball with curvatures 1, 1/16, …: a class of smoothness 1 that knows neither n nor the algorithm."""
+
+
+DELTA = 1e-60
+"""Of the promise: there are up to 1e48 users."""
+
+
+DELTAS = (1e-8, 1e-16, 1e-32, 1e-64, 1e-128, 1e-256)
+"""Over so many octaves of log(1/δ)."""
+
+
+def bowl(
+    algorithm: Algorithm[Any], n: int, m: int, d: int, curvature: float, *, epsilon: float = 1.0, delta: float = DELTA,
+    D: float = 1.0, L: float = 1.0, drawn: bool = False,
+) -> Instance:  # fmt: skip
+    """A bowl in d dimensions, told to have smoothness 1; unless records are drawn, a plane section of it is enough."""
+    d, n, m = int(d), int(n), int(m)
+    work = Users(SignBowl(curvature, d if drawn else min(d, 2), D, L), m)
+    constants = replace(work.constants, d=d, smoothness=lambda p: 1.0)
+    told = Problem(constants=constants, privacy=ApproxDP(epsilon, delta), samples_per_user=m)
+    at = {"n": n, "m": m, "d": d, "epsilon": epsilon, "delta": delta, "D": D, "L": L}
+    return Instance(algorithm, work, told, n, at)
+
+
+def phased(curvature: float, **at: Any) -> Instance:
+    """Algorithm 1 as printed, with what its derived bound asks for."""
+    one = bowl(PhasedSGD(), curvature=curvature, **{"n": 10**32, "m": 10, "d": 4} | at)
+    more = {"p": PhasedSGD().exponent(one.problem, one.n), "q": best_q(one.n)}
+    return replace(one, at={**one.at, **more})
+
+
+def phases(one: Instance) -> tuple[Any, ...]:
+    """Of its own schedule, which is the same for every curvature."""
+    return _phases(one.algorithm, tuple((name, one.at[name]) for name in ("n", "m", "d", "epsilon", "delta", "D", "L")))
+
+
+@functools.lru_cache(maxsize=64)
+def _phases(algorithm: Algorithm[Any], at: tuple[tuple[str, Any], ...]) -> tuple[Any, ...]:
+    example = bowl(algorithm, curvature=1.0, **dict(at))
+    return algorithm.schedule(example.problem, example.n).phases
+
+
+def pulls(one: Instance) -> list[AxialPull]:
+    """The phases of Algorithm 1: the mean of C averages of T steps, and the noise; no point is an outlier. The baseline
+    of group privacy has a single average.
+    """
+    work: SignBowl = one.work.each
+    found = []
+    for phase in phases(one):
+        keep, variance = averaged_descent(phase.eta * work.curvature, float(phase.steps))
+        drawn = work.deviation * math.sqrt(variance / getattr(phase, "groups", 1))
+        found.append(AxialPull(keep, work.best, math.hypot(drawn, phase.sigma), phase.sigma))
+    return found
+
+
+IN_CLOSED_FORM = Axial(pulls, 4_000)
+
+
+class OnePhase(PhasedSGD):
+    """The first phase alone: no localisation."""
+
+    def _phases(self, problem: Problem, n: int) -> tuple[GroupedPhase, ...]:
+        return super()._phases(problem, n)[:1]
+
+
+class OnePass(GroupPrivacy):
+    """The same of the baseline."""
+
+    def rows(self, problem: Problem, n: int) -> tuple[GroupPass, ...]:
+        return super().rows(problem, n)[:1]
+
+
+class OneSolve(PhasedERM):
+    """The same of Algorithm 3."""
+
+    def rows(self, problem: Problem, n: int) -> tuple[Batches, ...]:
+        return super().rows(problem, n)[:1]
+
+
+ALONE = {PhasedSGD: OnePhase, GroupPrivacy: OnePass, PhasedERM: OneSolve}
+
+
+def _changed(one: Instance, change: Callable[[Any], Any]) -> Instance:
+    """The instance under another algorithm, or under restarts of another one."""
+    chosen = one.algorithm
+    inner = isinstance(chosen, StronglyConvex)
+    return one.running(replace(chosen, inner=change(chosen.inner)) if inner else change(chosen))
+
+
+def without_localisation(one: Instance) -> Instance:
+    return _changed(one, lambda it: ALONE[type(it)](**{field.name: getattr(it, field.name) for field in fields(it)}))
+
+
+def _wide(one: Instance) -> float:
+    """(nm)^(1/8): a wrong power."""
+    return float((one.n * one.problem.samples_per_user) ** 0.125)
+
+
+def wide_radius(one: Instance) -> Instance:
+    """τ is too wide, as by a wrong power of T, and the noise follows."""
+    return _changed(one, lambda it: replace(it, c_radius=it.c_radius * _wide(one)))
+
+
+# η of Algorithm 1 and λ of Algorithm 3 are not told apart by any power: the first phases are noise, and localisation
+# goes on from there. Nor is T_i/8 of Algorithm 3, whose noise follows √T_i.
+WRONG: Mapping[str, Mutant] = {"no localisation": without_localisation, "τ times (nm)^(1/8)": wide_radius}

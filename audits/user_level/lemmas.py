@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.user_level.concentration import inclusion, neighbour_counts
-from dpcheck.engine.statements import explicit_of
+from dpcheck.algorithms.user_level.descent import sgd
+from dpcheck.checks import Context
+from dpcheck.engine.statements import explicit_of, stated
+from dpcheck.geometry import Ball
+from dpcheck.harness import domain, risk
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Rng
 from dpcheck.symbols import positive
-from dpcheck.verdicts import Verdict, combine
+from dpcheck.verdicts import Verdict, combine, differs
+from dpcheck.workloads import LinearMean, SignHuber
+
+from .cases import WORKLOADS
 
 TAU = 1.0
 
@@ -105,3 +114,56 @@ def place_by_place() -> Verdict:
     slack = sp.expand_log(sp.log(said / most), force=True).subs(at["epsilon"], sp.log(1 + at["N"] * t))
     steps = proved({"slack at ε = 0": slack.subs(t, 0)}, {"which grows": sp.factor(sp.diff(slack, t))})
     return combine([steps, joint_convexity()])
+
+
+def regret(context: Context, loss: str, eta: float, label: str) -> Verdict:
+    d, T, trials = 3, 100, context.scale(8_000, 20_000)
+    work = (WORKLOADS["huber"](d, 1, 0.0) if loss == "absolute" else WORKLOADS[loss](d, 1)).each
+    x = {"linear": np.full(d, 0.5 / math.sqrt(d)), "quadratic": 0.25 * 0.5 / math.sqrt(d)}.get(loss)
+    best = np.broadcast_to(work.best_coordinate if isinstance(work, SignHuber) else x, (d,))
+    samples = work.rows(context.rng(), trials, T)[:, None]
+    values = work.excess_risk(sgd(work, samples, eta, np.zeros((1, d)))[:, 0])
+    L, beta = work.constants.lipschitz(2.0), work.constants.smoothness(2.0)
+    if beta * eta > 1 and label == "user_level/lem-b3":
+        raise ValueError("the printed lemma assumes eta <= 1/beta")
+    extra = {"H": beta} if label == "user_level/lem-b3" else {}
+    bound = stated(label, D=float(np.linalg.norm(best)), eta=eta, T=T, L=L, **extra)
+    limit = L * work.constants.diameter(2.0)
+    return risk.expectation(values, bound, context.failure_probability, limit=limit, x=eta, variable="eta", series=loss)
+
+
+def of_the_order(derived: sp.Expr, order: sp.Expr, points: str, factor: int) -> Verdict:
+    """A bound in B at the tail of B against `factor` times an order in log(1/zeta)."""
+    x = sp.Symbol("x", positive=True)  # log(1/zeta)
+    tail = explicit_of("user_level/lem-b2@tail")
+    named = {s.name: s for s in derived.free_symbols | order.free_symbols | tail.free_symbols}
+    sides = [side.subs(named["zeta"], sp.exp(-x)) for side in (derived.subs(named["B"], tail), order)]
+    left = sp.simplify(sp.expand_log((sides[0] - factor * sides[1]) * named[points] / named["tau"], force=True))
+    if left.free_symbols != {x}:
+        return differs(f"of another order than the printed one: {left} still holds {points} or tau", "symbolic")
+    said = f"derived bound <= {factor} times the stated order"
+    return domain.never_positive(left, {"x": (1, 10_000)}, statement=said)
+
+
+def fair(dimension: int, reach: float) -> LinearMean:
+    """Linear losses of fair signs, |z| = 1, on a ball that no run leaves."""
+    size = np.full(dimension, 1 / math.sqrt(dimension))
+    return LinearMean(size, np.zeros(dimension), Ball(dimension, reach), reach)
+
+
+def distances(work: Any, context: Context, trials: int, steps: int, step_size: float, *key: Any) -> Array:
+    """Distances of the two averages, in units of eta L sqrt T: (trials,)."""
+    dimension, L = work.constants.d, work.constants.lipschitz(2.0)
+    found = []
+    for rng, many in context.chunks(trials, 2 * steps * dimension, *key):
+        samples = work.rows(rng, many, 2 * steps).reshape(many, 2, steps, dimension)
+        ends = sgd(work, samples, step_size, np.zeros((1, dimension)))
+        found.append(np.linalg.norm(ends[:, 0] - ends[:, 1], axis=-1) / (step_size * L * math.sqrt(steps)))
+    return np.concatenate(found)
+
+
+TWO_RUNS = {
+    "linear": lambda d: (fair(d, 50.0), 0.1),
+    "huber": lambda d: (SignHuber(a=0.5, kappa=0.5, dimension=d), 0.5 * math.sqrt(d)),
+}
+"""Losses and steps: eta = 1/beta for the Huber loss, whose domain is a cube."""

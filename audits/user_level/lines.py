@@ -25,6 +25,7 @@ PASS = 0.8
 KEPT = ("halts", "projections", "outliers removed for certain", "points removed by a coin")
 EMPTY = "empty sets"
 MINIBATCHES = "minibatches"
+WEIGHTED = "points of a weight below one"
 """Devices of `Tape.met`."""
 
 
@@ -213,9 +214,22 @@ def _private_gradient(tape: Tape, work: Any, row: Batches, name: str, values: Ar
     gradients = np.mean([work.each.gradient(points[:, :, j], users[:, :, j]) for j in range(users.shape[2])], axis=0)
     near = distances(gradients) <= 2 * row.tau
     score = near.sum(axis=(1, 2))[:, None] / row.batch
+    if row.amplified == "steps":
+        return _tested_mean(tape, row, name, gradients, near, score - PASS * row.batch - coin)
     bit = tape.released(f"{name}bit", score - PASS * row.batch - coin, 2 * row.test)
     tape.passes(bit[:, 0] == 1)
     return tape.released(f"{name}gradient", tape.kept_mean(gradients, near, np.zeros_like(middle)), row.sigma)
+
+
+def _tested_mean(tape: Tape, row: Batches, name: str, gradients: Array, near: Array, margin: Array) -> Array:
+    """The margin, in the units that the law has, and the mean with the keeping probabilities as weights."""
+    weight = stated_each("user_level/proc-outlier-removal", h=near.sum(axis=2), C=row.batch)[..., None]
+    mean = (weight * gradients).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
+    tape.met["outliers removed for certain"] += int((weight[tape.live] == 0).sum())
+    tape.met[WEIGHTED] += int(((weight > 0) & (weight < 1))[tape.live].sum())
+    out = tape.released(f"{name}step", np.concatenate([row.unit * margin, mean], axis=1), row.sigma)
+    tape.passes(out[:, 0] == 1)
+    return out[:, 1:]
 
 
 def one_phase(tape: Tape, work: Any, plan: Any, values: Array, start: Array) -> Array:
@@ -249,3 +263,24 @@ def group_privacy(tape: Tape, work: Any, plan: Any, values: Array, start: Array)
         mean = averaged_sgd(tape, work.each, samples, row.eta, x)[:, 0]
         x = tape.projected(work, tape.released(f"phase {row.i}/point", mean, row.sigma))
     return x
+
+
+BESIDE = {
+    "i": "the number of the phase",
+    "start": "where its users begin",
+    "moves": "the certified movement, held against brute force under lem-b2 and lem-c2",
+    "failure": "the chance that this certificate fails",
+}
+"""What a schedule fixes and the paper does not set."""
+
+
+NAMES = {"users": "N", "batch": "K", "steps": "T", "weight": "lambda", "shift": "r"}
+"""Field of a phase of Algorithms 2 and 3 -> its letter."""
+
+
+STAGES = {
+    "gap": "user_level/proc-multistage-ac-sa@gap",
+    "variance": "user_level/proc-multistage-ac-sa@variance",
+    "smooth": "user_level/proc-multistage-ac-sa@smoothness",
+}
+"""What multi-stage AC-SA is told in each phase."""

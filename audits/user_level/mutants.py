@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,8 @@ from dpcheck.algorithms.user_level import (
 )
 from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
-from dpcheck.algorithms.user_level.phased import Phase
+from dpcheck.algorithms.user_level.phased import GroupedPhase
+from dpcheck.algorithms.user_level.sampled import Steps
 from dpcheck.interfaces import Array, Data, Workload
 from dpcheck.laws import Gaussian, Laplace
 from dpcheck.mutants import seeded
@@ -29,8 +31,8 @@ from dpcheck.mutants import seeded
 # Algorithm 1 ----------------------------------------------------------------------------------------------------------
 
 
-@seeded("user_level/alg-1", Phase, "releases")
-def score_noise_inverted(original: Any, self: Phase) -> Any:
+@seeded("user_level/alg-1", GroupedPhase, "releases")
+def score_noise_inverted(original: Any, self: GroupedPhase) -> Any:
     """Noise Lap(ε/20) on the score, where Lap(20/ε) is printed."""
     score, mean = original(self)
     return replace(score, law=Laplace(1 / self.test)), mean
@@ -133,6 +135,38 @@ def gradients_twice(original: Any, self: Any, *given: Any) -> Any:
     """Every gradient is computed twice, once for the score and once for the mean."""
     original(self, *given)
     return original(self, *given)
+
+
+@seeded("user_level/alg-3", Steps, "budget")
+def rate_squared(original: Any, self: Steps, batch: int) -> Any:
+    """Sampling is taken to amplify by the square of its rate."""
+    return min(0.5, original(self, batch) * self.users / batch)
+
+
+@seeded("user_level/alg-3", Steps, "sigma")
+def half_of_the_noise(original: Any, self: Steps, batch: int, tau: float) -> Any:
+    """A user is taken to move one end of the weighted mean, not both."""
+    return original(self, batch, tau) / 2
+
+
+@seeded("user_level/alg-3", Accelerated, "descend")
+def one_minibatch(original: Any, self: Any, run: Any, *given: Any) -> Any:
+    """All steps of a phase read the minibatch that the first one drew."""
+    kept: dict[str, Any] = {}
+
+    class Same(type(run)):  # type: ignore[misc]
+        def subsample(self, name: str, block: Any) -> Any:
+            return kept.setdefault(name, super().subsample(name, block)) if name not in kept else kept[name]
+
+    again = copy.copy(run)
+    again.__class__ = Same
+    return original(self, again, *given)
+
+
+@seeded("user_level/alg-3", concentration, "weighted_mean")
+def weights_of_one(original: Any, points: Array, counts: Array, fallback: Array) -> Array:
+    """Every user has the same weight."""
+    return np.asarray(points.mean(axis=1))
 
 
 @seeded("user_level/alg-3", PhasedERM, "execute")

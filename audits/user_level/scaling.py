@@ -2,117 +2,25 @@
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, StronglyConvex
-from dpcheck.algorithms.user_level.group_privacy import Pass
+from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, StronglyConvex
 from dpcheck.algorithms.user_level.minibatch import Batches
-from dpcheck.algorithms.user_level.phased import Phase
-from dpcheck.algorithms.user_level.sizes import best_q
 from dpcheck.algorithms.user_level.strongly_convex import Round
 from dpcheck.engine.statements import stated
-from dpcheck.geometry import Ball
 from dpcheck.harness.scaling import (
     Accelerating,
-    Axial,
-    AxialPull,
     Axis,
     Family,
     Instance,
     Wide,
-    averaged_descent,
-    geometric,
 )
 from dpcheck.harness.scaling.rows import Mutant
-from dpcheck.interfaces import Algorithm, Array, Constants, Problem, Rng
-from dpcheck.privacy import ApproxDP
-from dpcheck.workloads.base import BaseWorkload
-from dpcheck.workloads.users import Users
+from dpcheck.workloads.sign_bowl import SignBowl
 
-BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 16, 24))
-"""|w - z|² on a ball with curvatures 1, 1/16, …: a class of smoothness 1 that knows neither n nor the algorithm."""
-DELTA = 1e-60
-"""Of the promise: there are up to 1e48 users."""
-DELTAS = (1e-8, 1e-16, 1e-32, 1e-64, 1e-128, 1e-256)
-"""Over so many octaves of log(1/δ)."""
-LEAN = 0.8
-"""Mean of the signs of the records; the minimiser lies so far towards the boundary."""
-
-
-@dataclass(frozen=True)
-class Bowl(BaseWorkload):
-    """f(w, z) = c |w - z|²/2 on the ball of diameter D, z = ±e_1 D/2: gradients of at most cD <= L."""
-
-    curvature: float
-    d: int = 1
-    D: float = 1.0
-    L: float = 1.0
-
-    record_shape = (1,)  # the sign of z
-
-    @functools.cached_property
-    def domain(self) -> Ball:
-        return Ball(radius=self.D / 2, d=self.d)
-
-    @property
-    def constants(self) -> Constants:
-        """L is that of the class."""
-        return Constants(
-            d=self.d, diameter=self.domain.diameter, lipschitz=lambda p: self.L, smoothness=lambda p: self.curvature,
-            moment=lambda k, m: self.curvature * self.D, family="isotropic quadratic",
-        )  # fmt: skip
-
-    @property
-    def best(self) -> float:
-        """Place of the minimiser on the first axis."""
-        return LEAN * self.D / 2
-
-    @property
-    def deviation(self) -> float:
-        """Of the minimiser of one record."""
-        return math.sqrt(1 - LEAN**2) * self.D / 2
-
-    def _from(self, w: Array, place: float | Array) -> Array:
-        """w - place e_1."""
-        return np.asarray(w - place * np.eye(self.d)[0])
-
-    def loss(self, w: Array, z: Array) -> Array:
-        return np.asarray(self.curvature / 2 * (self._from(w, z * self.D / 2) ** 2).sum(axis=-1))
-
-    def gradient(self, w: Array, z: Array) -> Array:
-        return np.asarray(self.curvature * self._from(w, z * self.D / 2))
-
-    def excess_risk(self, w: Array) -> Array:
-        return np.asarray(self.curvature / 2 * (self._from(w, self.best) ** 2).sum(axis=-1))
-
-    def rows(self, rng: Rng, trials: int, n: int) -> Array:
-        return np.where(rng.random((trials, n, 1)) < (1 + LEAN) / 2, 1.0, -1.0)
-
-
-def bowl(
-    algorithm: Algorithm[Any], n: int, m: int, d: int, curvature: float, *, epsilon: float = 1.0, delta: float = DELTA,
-    D: float = 1.0, L: float = 1.0, drawn: bool = False,
-) -> Instance:  # fmt: skip
-    """A bowl in d dimensions, told to have smoothness 1; unless records are drawn, a plane section of it is enough."""
-    d, n, m = int(d), int(n), int(m)
-    work = Users(Bowl(curvature, d if drawn else min(d, 2), D, L), m)
-    constants = replace(work.constants, d=d, smoothness=lambda p: 1.0)
-    told = Problem(constants=constants, privacy=ApproxDP(epsilon, delta), samples_per_user=m)
-    at = {"n": n, "m": m, "d": d, "epsilon": epsilon, "delta": delta, "D": D, "L": L}
-    return Instance(algorithm, work, told, n, at)
-
-
-def phased(curvature: float, **at: Any) -> Instance:
-    """Algorithm 1 as printed, with what its derived bound asks for."""
-    one = bowl(PhasedSGD(), curvature=curvature, **{"n": 10**32, "m": 10, "d": 4} | at)
-    more = {"p": PhasedSGD().exponent(one.problem, one.n), "q": best_q(one.n)}
-    return replace(one, at={**one.at, **more})
+from .cases import _wide, bowl, phases, without_localisation
 
 
 def accelerated(algorithm: PhasedERM, curvature: float, **at: Any) -> Instance:
@@ -137,43 +45,19 @@ def baseline(curvature: float, **at: Any) -> Instance:
     return bowl(GroupPrivacy(), curvature=curvature, **{"n": 2**40, "m": 2**44, "d": 100} | at)
 
 
-def phases(one: Instance) -> tuple[Any, ...]:
-    """Of its own schedule, which is the same for every curvature."""
-    return _phases(one.algorithm, tuple((name, one.at[name]) for name in ("n", "m", "d", "epsilon", "delta", "D", "L")))
-
-
-@functools.lru_cache(maxsize=64)
-def _phases(algorithm: Algorithm[Any], at: tuple[tuple[str, Any], ...]) -> tuple[Any, ...]:
-    example = bowl(algorithm, curvature=1.0, **dict(at))
-    return algorithm.schedule(example.problem, example.n).phases
-
-
-def pulls(one: Instance) -> list[AxialPull]:
-    """The phases of Algorithm 1: the mean of C averages of T steps, and the noise; no point is an outlier. The baseline
-    of group privacy has a single average.
-    """
-    work: Bowl = one.work.each
-    found = []
-    for phase in phases(one):
-        keep, variance = averaged_descent(phase.eta * work.curvature, float(phase.steps))
-        drawn = work.deviation * math.sqrt(variance / getattr(phase, "groups", 1))
-        found.append(AxialPull(keep, work.best, math.hypot(drawn, phase.sigma), phase.sigma))
-    return found
-
-
-IN_CLOSED_FORM = Axial(pulls, 4_000)
-
-
 def accelerating(one: Instance) -> list[Accelerating]:
-    """The phases of Algorithm 3, of all rounds: whole batches, no gradient is an outlier."""
-    work: Bowl = one.work.each
+    """The phases of Algorithm 3, of all rounds: whole batches or distinct users, no gradient is an outlier."""
+    work: SignBowl = one.work.each
     found = []
     for phase in phases(one):
         for batches in phase.inner.phases if isinstance(phase, Round) else (phase,):
             assert isinstance(batches, Batches)
             plan, _ = batches.stages()
-            sampling = work.deviation**2 / (batches.users * one.problem.samples_per_user)
-            noise = one.problem.constants.d * batches.sigma**2
+            each = work.deviation**2 / one.problem.samples_per_user
+            sampling = each / batches.users
+            # The mean of a minibatch lies so far from that of all users of the phase, anew in each step.
+            drawn = (work.curvature**2) * each * (1 / batches.batch - 1 / batches.users)
+            noise = one.problem.constants.d * batches.sigma**2 + drawn
             found.append(Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, sampling))
     return found
 
@@ -188,49 +72,8 @@ PATIENT = PhasedERM(c_steps=4.0, c_batch=1e12)
 every minibatch, for no sampled phase is certified."""
 
 
-class OnePhase(PhasedSGD):
-    """The first phase alone: no localisation."""
-
-    def _phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
-        return super()._phases(problem, n)[:1]
-
-
-class OnePass(GroupPrivacy):
-    """The same of the baseline."""
-
-    def rows(self, problem: Problem, n: int) -> tuple[Pass, ...]:
-        return super().rows(problem, n)[:1]
-
-
-class OneSolve(PhasedERM):
-    """The same of Algorithm 3."""
-
-    def rows(self, problem: Problem, n: int) -> tuple[Batches, ...]:
-        return super().rows(problem, n)[:1]
-
-
-ALONE = {PhasedSGD: OnePhase, GroupPrivacy: OnePass, PhasedERM: OneSolve}
-
-
-def _changed(one: Instance, change: Callable[[Any], Any]) -> Instance:
-    """The instance under another algorithm, or under restarts of another one."""
-    chosen = one.algorithm
-    inner = isinstance(chosen, StronglyConvex)
-    return one.running(replace(chosen, inner=change(chosen.inner)) if inner else change(chosen))
-
-
-def without_localisation(one: Instance) -> Instance:
-    return _changed(one, lambda it: ALONE[type(it)](**{field.name: getattr(it, field.name) for field in fields(it)}))
-
-
-def _wide(one: Instance) -> float:
-    """(nm)^(1/8): a wrong power."""
-    return float((one.n * one.problem.samples_per_user) ** 0.125)
-
-
-def wide_radius(one: Instance) -> Instance:
-    """τ is too wide, as by a wrong power of T, and the noise follows."""
-    return _changed(one, lambda it: replace(it, c_radius=it.c_radius * _wide(one)))
+SAMPLED = PhasedERM(c_steps=4.0, **PhasedERM.readings["sampled"])
+"""The reading whose sampled phases are certified, with the same patience."""
 
 
 def long_steps(one: Instance) -> Instance:
@@ -239,7 +82,4 @@ def long_steps(one: Instance) -> Instance:
     return one.running(replace(one.algorithm, eta=one.algorithm.step(one.problem, one.n) * _wide(one)))
 
 
-# η of Algorithm 1 and λ of Algorithm 3 are not told apart by any power: the first phases are noise, and localisation
-# goes on from there. Nor is T_i/8 of Algorithm 3, whose noise follows √T_i.
-WRONG: Mapping[str, Mutant] = {"no localisation": without_localisation, "τ times (nm)^(1/8)": wide_radius}
 WRONG_BASELINE: Mapping[str, Mutant] = {"no localisation": without_localisation, "η times (nm)^(1/8)": long_steps}

@@ -39,7 +39,9 @@ from dpcheck.verdicts import Verdict, differs, refuted, undecided
 from dpcheck.workloads import LinearMean, QuadraticMean, Users
 
 from .cases import (
-    BESIDE,
+    BOWLS,
+    DELTAS,
+    IN_CLOSED_FORM,
     REDUCED_1,
     REDUCED_3,
     REDUCED_4,
@@ -51,8 +53,8 @@ from .cases import (
     top,
     without_log,
 )
-from .lines import group_privacy, replayed, three_kinds
-from .scaling import BOWLS, DELTAS, IN_CLOSED_FORM, WRONG_BASELINE, baseline, long_steps
+from .lines import BESIDE, group_privacy, replayed, three_kinds
+from .scaling import WRONG_BASELINE, baseline, long_steps
 
 settings_of_group_privacy = settings(
     "user_level/proc-group-privacy",

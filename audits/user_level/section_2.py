@@ -30,7 +30,6 @@ from dpcheck.symbols import D, L, epsilon, m, n
 from dpcheck.verdicts import Verdict, combine, consistent, differs
 
 from .cases import (
-    BESIDE,
     PHASED_SIZES,
     REDUCED_1,
     SCANNED,
@@ -46,7 +45,7 @@ from .cases import (
     shapes,
     without_log,
 )
-from .lines import EMPTY, KEPT, algorithm_1, replayed, three_kinds
+from .lines import BESIDE, EMPTY, KEPT, algorithm_1, replayed, three_kinds
 
 ALG_1 = {
     "phases": "user_level/alg-1@phases",

@@ -27,7 +27,8 @@ from dpcheck.harness.symbolic import agree
 from dpcheck.interfaces import Array
 from dpcheck.verdicts import Verdict, combine, consistent, differs, holds
 
-from .cases import TWO_RUNS, WORKLOADS, distances, fair, linear, regret
+from .cases import WORKLOADS, linear
+from .lemmas import TWO_RUNS, distances, fair, regret
 
 
 @check("user_level/proc-sgd", kind="runtime", grid={"T": (1, 7, 64)})

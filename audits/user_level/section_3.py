@@ -27,15 +27,13 @@ from dpcheck.verdicts import Verdict, combine, consistent, differs
 
 from .cases import (
     ACCELERATED_SIZES,
-    BESIDE,
-    NAMES,
     REDUCED_3,
     REDUCED_4,
     REDUCED_FULL_3,
     SCANNED,
-    STAGES,
     TINY_DELTA,
     WORKLOADS,
+    WRONG,
     account_at,
     counted,
     first_feasible,
@@ -49,8 +47,8 @@ from .cases import (
     risk_verdict,
     shapes,
 )
-from .lines import KEPT, MINIBATCHES, algorithm_3, replayed, restarts, three_kinds
-from .scaling import BY_MOMENTS, CONVEX, WRONG, restarted
+from .lines import BESIDE, KEPT, MINIBATCHES, NAMES, STAGES, algorithm_3, replayed, restarts, three_kinds
+from .scaling import BY_MOMENTS, CONVEX, restarted
 
 ALG_3 = {
     "phases": "user_level/alg-3@phases",
@@ -65,11 +63,22 @@ ALG_3 = {
     "gradients": "user_level/alg-3@gradients",
 }
 ALG_3_PRINTED = ALG_3 | {"tau": "user_level/alg-3@tau", "batch": "user_level/alg-3@minibatches"}
+SAMPLED = {
+    "batch": "user_level/alg-3@sampled-minibatches",
+    "sigma": "user_level/alg-3@sampled-noise",
+    "test": "user_level/alg-3@sampled-test",
+}
 REPLACED = {"variance": "user_level/proc-multistage-ac-sa@replacement-variance"}
 MANY = drawn(users=True, n=(2.0**20, 2.0**50), epsilon=(0.05, 8))
 settings_of_alg_3 = settings(
     "user_level/alg-3",
-    {"as printed": ALG_3_PRINTED, "literal": ALG_3, "replacement": ALG_3 | REPLACED, "corrected": ALG_3},
+    {
+        "as printed": ALG_3_PRINTED,
+        "literal": ALG_3,
+        "replacement": ALG_3 | REPLACED,
+        "corrected": ALG_3,
+        "sampled": ALG_3 | SAMPLED,
+    },
     symbols=NAMES,
     beside=BESIDE | {"shift": "nothing is smoothed"},
     problems={
@@ -80,6 +89,8 @@ settings_of_alg_3 = settings(
         "replacement": MANY,
         # So few records that the printed radius would not hold all users.
         "corrected": drawn(users=True, n=(2.0**14, 2.0**22), d=(1, 4), epsilon=(2, 8)),
+        # So many records that every test is sure.
+        "sampled": drawn(users=True, n=(2.0**40, 2.0**60), epsilon=(0.05, 8)),
     },
     fields={"distance": (None, 0.5, 2.0)},
 )

@@ -29,20 +29,8 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Verdict, combine, differs, undecided
 
-from .cases import (
-    BESIDE,
-    NAMES,
-    REDUCED_DIALS,
-    STAGES,
-    WORKLOADS,
-    counted,
-    difference_of_laplace,
-    linear,
-    plain,
-    problem,
-    quadratic,
-)
-from .lines import EMPTY, KEPT, MINIBATCHES, one_phase, replayed, three_kinds
+from .cases import REDUCED_DIALS, WORKLOADS, counted, difference_of_laplace, linear, plain, problem, quadratic
+from .lines import BESIDE, EMPTY, KEPT, MINIBATCHES, NAMES, STAGES, one_phase, replayed, three_kinds
 
 
 def _clusters(score_share: float, K: int, tau: float) -> tuple[Array, Array]:
@@ -349,7 +337,7 @@ def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
     values = work.rows(context.rng("data"), trials, n)
     seen: list[Array] = []
 
-    class Watched(MinibatchSGD):
+    class WatchedGradients(MinibatchSGD):
         """Records how far each minibatch's mean gradient is from that of all users."""
 
         def gradients(self, run: Run[Batches], row: Batches, workload: Any, point: Array, users: Array) -> Array:
@@ -358,7 +346,7 @@ def variance_along_the_trajectory(context: Context, *, loss: str) -> Verdict:
             seen.append(((q.mean(axis=1) - whole) ** 2).sum(axis=1))
             return q
 
-    algorithm = Watched(steps=T, K=K, tau_=4.0, **REDUCED_DIALS)
+    algorithm = WatchedGradients(steps=T, K=K, tau_=4.0, **REDUCED_DIALS)
     run: Run[Any] = Run(algorithm.schedule(told, n), trials, context.rng("runs"))
     algorithm.execute(run, work, Fixed(values), np.zeros((1, d)))
     L = work.constants.lipschitz(2.0)

@@ -24,13 +24,10 @@ from dpcheck.verdicts import Verdict
 
 from .cases import (
     ACCELERATED_SIZES,
-    BESIDE,
     MANY_USERS,
-    NAMES,
     PLACES,
     REDUCED_4,
     REDUCED_FULL_4,
-    STAGES,
     account_at,
     counted,
     fewest_gradients,
@@ -42,6 +39,7 @@ from .cases import (
     promised,
     risk_verdict,
 )
+from .lines import BESIDE, NAMES, STAGES
 
 PRINTED = {
     "phases": "user_level/alg-3@phases",

@@ -11,7 +11,7 @@ import sympy as sp
 
 from dpcheck.asymptotics import Regime
 from dpcheck.claims import Paper
-from dpcheck.symbols import D, L, T, alpha, b, d, delta, epsilon, m, n, p, sequences
+from dpcheck.symbols import D, H, L, T, alpha, b, d, delta, epsilon, m, n, p, sequences
 
 PAPER = Paper(
     key="l1_geometry",
@@ -52,6 +52,10 @@ LOWER = sp.sqrt(d) / (n * epsilon * sp.log(d))
 """The lower bound of Lemma 6.1 and Theorem 10 in units of D, LD."""
 LAMBDA_7 = L * D * 2 ** (T / 2) * LOG_ND / (b * epsilon)
 """The noise of Theorem 7."""
+kappa = sp.Max(sp.Rational(1, 4), H * D / L)
+"""By how much bent losses let right children move more than the root."""
+LAMBDA_KAPPA = 8 * L * D * sp.sqrt(kappa * 2**T * LOG) / (b * epsilon)
+"""The noise of `alg-3@concentrated-noise`."""
 H_M = 1 + sp.log(m)
 """Bounds the harmonic number 1 + 1/2 + … + 1/m, the mean of the largest of m unit exponentials."""
 UNIT = D * L

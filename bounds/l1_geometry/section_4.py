@@ -7,7 +7,7 @@ import sympy as sp
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import D, H, L, T, b, delta, epsilon, index, n, t
 
-from ._paper import LAMBDA_7, LOG2_M, LOG2_N, LOG_ND, Delta, claim, lam
+from ._paper import H_M, LAMBDA_7, LAMBDA_KAPPA, LOG, LOG2_M, LOG2_N, LOG_ND, Delta, claim, kappa, lam
 
 alg_3 = claim(
     "l1_geometry/alg-3",
@@ -141,6 +141,35 @@ alg_3_approximate_noise = alg_3.as_read(
     "λ_{t,s} = LD2^{T/2} log(n/δ)/(bε), ε capped.",
     quantity="scale of the noise in phase t",
     explicit=LAMBDA_7.subs(epsilon, CAPPED),
+    about=("l1_geometry/alg-3",),
+)
+BEST_DEPTH = 3 * n / LOG2_N**2 * epsilon * H * D / (10 * L * sp.sqrt(kappa * LOG) * H_M)
+"""2^{3T/2} at which curvature costs twice what the selections cost."""
+alg_3_concentrated_depth = alg_3.as_read(
+    "l1_geometry/alg-3@concentrated-depth",
+    "Algorithm 3, T without shuffling",
+    "2^T is the power of two next to (3bεβD/(10L√(κ log(1/δ))(1 + log m)))^{2/3} at b = n/log₂²n, T at least 1.",
+    origin="ours",
+    quantity="phases",
+    explicit=sp.Max(1, sp.floor(2 * sp.log(BEST_DEPTH, 2) / 3 + sp.Rational(1, 2))),
+    about=("l1_geometry/alg-3",),
+)
+alg_3_concentrated_batch = alg_3.as_read(
+    "l1_geometry/alg-3@concentrated-batch",
+    "Algorithm 3, b without shuffling",
+    "b = n/log₂²n, and where β is too small for that, T = 1 with b = 2n/3; a multiple of 2^T.",
+    origin="ours",
+    quantity="batch of a root",
+    explicit=printed_batch(BEST_DEPTH),
+    about=("l1_geometry/alg-3",),
+)
+alg_3_concentrated_noise = alg_3.as_read(
+    "l1_geometry/alg-3@concentrated-noise",
+    "Algorithm 3, λ without shuffling",
+    "λ_{t,s} = 8LD√(κ2^T log(1/δ))/(bε), κ = max(1/4, βD/L).",
+    origin="ours",
+    quantity="scale of the noise in phase t",
+    explicit=LAMBDA_KAPPA,
     about=("l1_geometry/alg-3",),
 )
 alg_3_offset = alg_3.as_read(

@@ -6,10 +6,26 @@ import sympy as sp
 
 from dpcheck.algorithms.l1_geometry.regret import ESTIMATE
 from dpcheck.derivations import Proof, derivation, underived
-from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, m, n
+from dpcheck.symbols import D, H, L, T, b, d, delta, epsilon, m, n, t
 
-from ._paper import H_M, LAMBDA_7, LARGE, LN, LOG, LOG_ND, X, claim, epsilon_0, log_delta, log_m
-from .section_4_1 import tree
+from ._paper import (
+    H_M,
+    LAMBDA_7,
+    LAMBDA_KAPPA,
+    LARGE,
+    LN,
+    LOG,
+    LOG_ND,
+    Delta,
+    X,
+    claim,
+    epsilon_0,
+    kappa,
+    lam,
+    log_delta,
+    log_m,
+)
+from .section_4_1 import VARIANCE, tree
 
 thm_7 = claim(
     "l1_geometry/thm-7",
@@ -44,6 +60,118 @@ def approximate_frank_wolfe(proof: Proof) -> None:
     order = L * D * sp.sqrt(X) * log_delta * log_m / (b * epsilon)
     said = "choose 2^T = (bεβD/(L log(n/δ) log m))^{2/3}; log(n/δ) ≤ 2 log(1/δ)"
     tree(proof, "l1_geometry/thm-7", gap, order, choice, said)
+
+
+thm_7_concentrated = thm_7.as_read(
+    "l1_geometry/thm-7@concentrated",
+    "Privacy of Algorithm 3 without shuffling",
+    "For β-smooth losses, steps 2/(2^t + ℓ(s)), every allocation of the records and every noise λ, Algorithm 3 is "
+    "8κ2^T(LD/(bλ))²-zCDP, κ = max(1/4, βD/L).",
+    origin="ours",
+    quantity="ρ of zCDP",
+    measures="",
+    order=None,
+    explicit=8 * kappa * 2**T * (L * D / (b * lam)) ** 2,
+    assumptions=(sp.Le(2**T, b),),
+)
+thm_7_private = thm_7.as_read(
+    "l1_geometry/thm-7@private",
+    "Theorem 7 corrected, for every allocation",
+    "With λ_{t,s} = 8LD√(κ2^T log(1/δ))/(bε), κ = max(1/4, βD/L), and steps 2/(2^t + ℓ(s)), for every allocation of "
+    "the records, every δ and ε <= 2 log(1/δ), Algorithm 3 is (ε, δ)-DP, and with 2^T within a factor √2 of "
+    "(3bεβD/(10L√(κ log(1/δ))(1 + log m)))^{2/3}, in [2, b], its excess risk is at most D√(2 log(2d)(L² + "
+    "16β²D²)/b) + (√2 + 2^{3/4})(96β/5)^{1/3}(LD²√(κ log(1/δ))(1 + log m)/(bε))^{2/3}, from b(T + T(T+1)/4) records.",
+    origin="ours",
+    order=D * (L + H * D) * sp.sqrt(sp.log(d)) * LN / sp.sqrt(n)
+    + (sp.sqrt(H) * L * D**2 * sp.sqrt(sp.Max(1, H * D / L) * LOG) * sp.log(m) * LN**2 / (n * epsilon))
+    ** sp.Rational(2, 3),
+    explicit=ESTIMATE
+    + (sp.sqrt(2) + 2 ** sp.Rational(3, 4))
+    * (sp.Rational(96, 5) * H) ** sp.Rational(1, 3)
+    * (L * D**2 * sp.sqrt(kappa * LOG) * H_M / (b * epsilon)) ** sp.Rational(2, 3),
+    assumptions=(sp.Ge(T, 1), sp.Le(2**T, b), sp.Le(epsilon, 2 * LOG)),
+    quantity="excess risk, as corrected",
+    measures="",
+    remark="No shuffling, no cap on ε and no δ <= 1/n; at most the printed rate while βD <= L log(1/δ), and √(βD/(L "
+    "log(1/δ)))^{2/3} times it beyond.",
+)
+
+
+@derivation("l1_geometry/thm-7@concentrated")
+def selections_of_bent_losses(proof: Proof) -> None:
+    """A right child's two gradients are taken at points that are close: smoothness makes up for its small batch."""
+    depth = sp.Symbol("j", positive=True)
+    bend = sp.Symbol("bend", positive=True)  # βD/L
+    leaves = 2 ** (t - depth)
+    way = proof.argues(
+        "the 2^{t−j} leaves of the left sibling have steps of at most 2/2^t, each towards a vertex at most D away",
+        "‖x_s − x_parent‖_1", "<=", D * leaves * 2 / 2**t,
+    )  # fmt: skip
+    bent = proof.equal("β times that, in units of L", lambda: (H * way / L).subs(H, bend * L / D), 2 * bend / 2**depth)
+    moved = proof.argues(
+        "two differences, of at most 2L and of at most β times the way, over 2^{−j}b records; min(x, y) <= √(xy)",
+        "‖v − v'‖_∞", "<=", 2 * L * sp.sqrt(2 * bent) * 2**depth / b,
+    )  # fmt: skip
+    leaf = proof.uses("l1_geometry/proc-report-noisy-max", D * moved / lam, {Delta: moved})
+    squared = proof.argues("ε-DP is ε²/2-zCDP, and ρ adds up over the leaves below", "ρ", "<=", leaves * leaf**2 / 2)
+    below = proof.equal("at every depth", lambda: squared, 8 * bend * 2**t * (L * D / (b * lam)) ** 2)
+    root = 2**t * (D * (2 * L / b) / lam) ** 2 / 2
+    proof.equal(
+        "the root's records, which enter by one gradient, at βD/L = 1/4", root, below.subs(bend, sp.Rational(1, 4))
+    )
+    proof.argues("a record is in one set of one phase, t <= T, and ρ grows in t and βD/L")
+    proof.concludes("l1_geometry/thm-7@concentrated", below.subs({bend: kappa, t: T}))
+
+
+@derivation("l1_geometry/thm-7@private")
+def depth_without_shuffling(proof: Proof) -> None:
+    """ρ = ε²/(8 log(1/δ)) at that noise; curvature against the gap of the selections, at the power of two beside it."""
+    proof.assumes("l1_geometry/thm-7@private", 2**T, b)
+    noise = proof.uses("l1_geometry/alg-3@concentrated-noise", LAMBDA_KAPPA)
+    rho = proof.uses("l1_geometry/thm-7@concentrated", 8 * kappa * 2**T * (L * D / (b * lam)) ** 2)
+    spent = proof.equal("at that noise", lambda: rho.subs(lam, noise), epsilon**2 / (8 * LOG))
+    share = sp.Symbol("share", positive=True)  # ε/log(1/δ), at most 2
+    total = proof.argues("ρ-zCDP is (ρ + 2√(ρ log(1/δ)), δ)-DP", "ε", "<=", spent + 2 * sp.sqrt(spent * LOG))
+    over = proof.equal(
+        "over ε, in units of log(1/δ)",
+        lambda: total.subs(epsilon, share * LOG) / (share * LOG),
+        share / 8 + sp.sqrt(2) / 2,
+    )
+    proof.at_most("for ε <= 2 log(1/δ)", lambda: over.subs(share, 2), sp.Integer(1))
+    gap = proof.argues("the winner's gap is at most λ(1 + log m)", "gap", "<=", noise * H_M)
+    curvature = proof.argues(
+        "the squared steps add up to less than 1.2/2^T", "curvature", "<=", sp.Rational(6, 5) * H * D**2 / 2**T
+    )
+    variance = proof.uses("l1_geometry/lem-4-2", VARIANCE / D)
+    unit = sp.Symbol("unit", positive=True)  # LD²√(κ log(1/δ))(1 + log m)/(bε)
+    rising = proof.equal(
+        "in units of D over X = 2^T",
+        lambda: gap.subs(2**T, X),
+        8 * L * D * sp.sqrt(kappa * X * LOG) * H_M / (b * epsilon),
+    )
+    deep = 8 * unit / D * sp.sqrt(X) + curvature.subs(2**T, X)
+    proof.equal(
+        "the same",
+        lambda: (8 * unit / D * sp.sqrt(X)).subs(unit, L * D**2 * sp.sqrt(kappa * LOG) * H_M / (b * epsilon)),
+        rising,
+    )
+    best = (sp.Rational(3, 10) * H * D**3 / unit) ** sp.Rational(2, 3)
+    proof.equal("stationary there", lambda: sp.diff(deep, X).subs(X, best), 0)
+    value = (sp.Rational(96, 5) * H) ** sp.Rational(1, 3) * unit ** sp.Rational(2, 3)
+    for off, cost in (
+        (1 / sp.sqrt(2), sp.sqrt(2) + 2 ** sp.Rational(3, 4)),
+        (sp.sqrt(2), 1 / sp.sqrt(2) + 2 ** sp.Rational(5, 4)),
+    ):
+        proof.equal("a factor √2 away", lambda off=off: deep.subs(X, off * best), cost * value)
+    proof.at_most(
+        "the shallower one costs more", 1 / sp.sqrt(2) + 2 ** sp.Rational(5, 4), sp.sqrt(2) + 2 ** sp.Rational(3, 4)
+    )
+    proof.argues("the sum is convex in √X, so it is no larger in between")
+    most = (sp.sqrt(2) + 2 ** sp.Rational(3, 4)) * value
+    proof.concludes(
+        "l1_geometry/thm-7@private",
+        D * variance + most.subs(unit, L * D**2 * sp.sqrt(kappa * LOG) * H_M / (b * epsilon)),
+    )
 
 
 asm_thm7 = claim(

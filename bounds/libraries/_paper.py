@@ -1,8 +1,8 @@
 """What the files of this folder share: where the statements come from, and how they are written.
 
-A statement is what a library's own code reports of a mechanism: OpenDP's `measurement.map(d_in)`, or the epsilon and
-delta that a mechanism of diffprivlib is made with. The audits ask the library, so another version is held to whatever
-it says itself.
+A statement is what a library's own code reports of a mechanism: OpenDP's `measurement.map(d_in)`, the epsilon and
+delta that a mechanism of diffprivlib is made with, or what an accountant says. The audits ask the library, so another
+version is held to whatever it says itself.
 """
 
 from dpcheck.claims import Claim, Paper
@@ -10,8 +10,8 @@ from dpcheck.claims import Claim, Paper
 PAPER = Paper(
     key="libraries",
     title="What libraries report of their own mechanisms",
-    authors="OpenDP (0.16) and diffprivlib (0.6)",
-    reference="documentation and code of the installed packages (extra: subjects)",
+    authors="OpenDP, diffprivlib, dp-accounting, Opacus, SmartNoise and DataSynthesizer",
+    reference="documentation and code of released packages, in the versions that the checks name",
 )
 
 

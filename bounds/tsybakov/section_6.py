@@ -389,6 +389,21 @@ thm_7_halving = thm_7.as_read(
 )
 
 
+def settled_on_balls(proof: Proof, radius: sp.Symbol, call: sp.Symbol) -> sp.Expr:
+    """What m calls come to with probability 1 − β, each costing `call` a unit of the `radius` of its ball, halved."""
+    raised = call * m / beta
+    least = proof.equal(
+        "2R_ea'/λ, Markov's bound on ‖w_e − w*‖^θ, is R_e^θ at λ = μ_e", lambda: 2 * radius * raised / radius**theta,
+        2 * raised * radius ** (1 - theta), {theta: 1 + x},
+    )  # fmt: skip
+    last = proof.argues("μ_{e*+1} > λ", "R_{e*}", "<=", 2 * (2 * raised / lambda_) ** (1 / (theta - 1)))
+    proof.equal("there μ_{e*} = 2^{1−θ}λ", lambda: least.subs(radius, last), 2 ** (1 - theta) * lambda_, {theta: 1 + x})
+    mean = proof.argues("on that event call e* and all later ones, each against its own start, have the mean", "", "<=",
+                        4 * radius * call)  # fmt: skip
+    excess = proof.equal("m/β times that, with probability 1 − β in all", lambda: mean * m / beta, 4 * radius * raised)
+    return excess.subs(radius, last)
+
+
 @derivation("tsybakov/thm-7@halving")
 def calls_on_halving_balls(proof: Proof) -> None:
     """As `thm-3@every-loss`; the bias of clipping costs Algorithm 6 the diameter of its domain, so balls halve."""
@@ -400,17 +415,8 @@ def calls_on_halving_balls(proof: Proof) -> None:
         "per unit of radius it is largest on the first ball", sp.expand(on_ball / radius), sp.expand(PER_RADIUS),
         {radius: D / (1 + zeta)},
     )  # fmt: skip
-    raised = call * m / beta
-    least = proof.equal(
-        "2R_ea'/λ, Markov's bound on ‖w_e − w*‖^θ, is R_e^θ at λ = μ_e", lambda: 2 * radius * raised / radius**theta,
-        2 * raised * radius ** (1 - theta), {theta: 1 + x},
-    )  # fmt: skip
-    last = proof.argues("μ_{e*+1} > λ", "R_{e*}", "<=", 2 * (2 * raised / lambda_) ** (1 / (theta - 1)))
-    proof.equal("there μ_{e*} = 2^{1−θ}λ", lambda: least.subs(radius, last), 2 ** (1 - theta) * lambda_, {theta: 1 + x})
-    mean = proof.argues("on that event call e* and all later ones, each against its own start, have the mean", "", "<=",
-                        4 * radius * call)  # fmt: skip
-    excess = proof.equal("m/β times that, with probability 1 − β in all", lambda: mean * m / beta, 4 * radius * raised)
-    proof.concludes("tsybakov/thm-7@halving", excess.subs(radius, last).subs(call, PER_RADIUS), where={theta: 1 + x})
+    excess = settled_on_balls(proof, radius, call)
+    proof.concludes("tsybakov/thm-7@halving", excess.subs(call, PER_RADIUS), where={theta: 1 + x})
 
 
 @derivation("tsybakov/thm-7@convex", Regime(base=None, others="free", where=[d >= 1, n >= 1, nu >= 1]))

@@ -274,6 +274,17 @@ def geometric_phases(proof: Proof) -> None:
 
     λ_i = λu^p and n_i = (1 − 2^{−q})n/u^q at u = 2^i; sums over i are geometric, with the ratios 2^{q−p} and 2^{2q−p}.
     """
+    over_the_phases(
+        proof,
+        "user_level/thm-c3@derived",
+        "user_level/alg-2",
+        1000 * tau * sp.sqrt(T) * LOG_SIGMA / (epsilon * N),
+        NOISE,
+    )
+
+
+def over_the_phases(proof: Proof, label: str, noise_of: str, sigma: sp.Expr, unit: sp.Expr) -> None:
+    """The same for a noise σ_i = Sτ√T_i(1 − 2^{−q})/n_i, S the unit."""
     size, y, weight, users = (*sp.symbols("z y", positive=True), lambda_ * _U**p, SHARE * n / _U**q)
     proof.equal("S = y/(1 − y) solves S = y(1 + S)", lambda: y * (1 + y / (1 - y)), y / (1 - y))
     sums = {ratio: 1 / (2 ** (-ratio) - 1) for ratio in (q - p, 2 * q - p)}
@@ -289,9 +300,9 @@ def geometric_phases(proof: Proof) -> None:
     first = proof.equal(
         "its second at i = 1, y = x_1*", lambda: weight.subs(_U, 2) * D**2 / 2, lambda_ * 2**p * D**2 / 2
     )
-    deviation = proof.uses("user_level/alg-2", 1000 * tau * sp.sqrt(T) * LOG_SIGMA / (epsilon * users), {N: users})
+    deviation = proof.uses(noise_of, sigma.subs(N, users), {N: users})
     noise = proof.equal(
-        "dσ_i²/T_i, in units of u^{2q}", lambda: d * deviation**2 / T / _U ** (2 * q), d * (NOISE * tau / n) ** 2
+        "dσ_i²/T_i, in units of u^{2q}", lambda: d * deviation**2 / T / _U ** (2 * q), d * (unit * tau / n) ** 2
     )
     batch = proof.argues("K_iT_i >= n_i, and the mean of K_i gradients within τ", "τ²/(K_iT_i)", "<=", tau**2 / users)
     left = proof.uses("user_level/fact-eq-17@derived", 684 * V**2 / (weight**2 * T), {lambda_: weight})
@@ -303,10 +314,10 @@ def geometric_phases(proof: Proof) -> None:
     root = proof.argues(
         "L√A_l with the root of a sum at most the sum of roots, u^{−p} < (2/n)^p and u^q <= n^q", "L√A_l", "<=",
         L * sp.sqrt(684) / lambda_ * (2 / n) ** p * tau
-        * (sp.sqrt(d) * NOISE / n * n**q + n ** (q / 2) / sp.sqrt(SHARE * n)),
+        * (sp.sqrt(d) * unit / n * n**q + n ** (q / 2) / sp.sqrt(SHARE * n)),
     )  # fmt: skip
-    proof.assumes("user_level/thm-c3@derived", 2 * q, p)
-    proof.concludes("user_level/thm-c3@derived", phases + root)
+    proof.assumes(label, 2 * q, p)
+    proof.concludes(label, phases + root)
 
 
 @derivation("user_level/thm-c3", LEGAL)

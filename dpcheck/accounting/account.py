@@ -27,9 +27,18 @@ ROUNDING = 1e-9
 """Relative slack with which a claim may be met: rounding of the schedule's own arithmetic."""
 
 
-_ORDERS_OF_SAMPLES = np.append(np.arange(2.0, INTEGER_ORDERS + 1), np.geomspace(600.0, 200_000.0, 40))
-"""Beyond the integers joint convexity alone bounds a sampled release; without these orders no epsilon below
-log(1/delta)/(INTEGER_ORDERS - 1) would ever be certified of one, however much its noise."""
+_ORDERS_OF_SAMPLES = np.unique(
+    np.concatenate(
+        [
+            np.array([1.05, 1.1, 1.2, 1.35, 1.5, 1.75]),
+            np.arange(2.0, 65.0),
+            np.round(np.geomspace(64.0, INTEGER_ORDERS, 64)),
+            np.geomspace(600.0, 200_000.0, 40),
+        ]
+    )
+)
+"""Whole up to `INTEGER_ORDERS`, where a release of which no dominating pair is known has more than joint convexity;
+without those beyond no epsilon below log(1/delta)/(INTEGER_ORDERS - 1) would be certified, however much the noise."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ import numpy as np
 
 from dpcheck.accounting.amplification import (
     Array,
+    Cells,
     amplified_from,
     copies,
+    dominated_renyi,
     little_sampled_gaussian,
     mixture_renyi,
     sampled_renyi,
@@ -21,7 +23,7 @@ from dpcheck.accounting.amplification import (
 )
 from dpcheck.accounting.composition import smallest_epsilon
 from dpcheck.accounting.conversion import curve_to_epsilon, pure_renyi
-from dpcheck.interfaces import GaussianPrivate, Law, OfRecords, RenyiPrivate, Sampling
+from dpcheck.interfaces import GaussianPrivate, Law, OfRecords, PairPrivate, RenyiPrivate, Sampling
 
 INTEGER_ORDERS = 512
 """Largest Rényi order that is tried for a sampled release."""
@@ -86,6 +88,16 @@ def law_renyi(law: Law, alpha: float, sensitivity: float, count: int = 1) -> flo
     if math.isfinite(epsilon):
         bounds.append(times * pure_renyi(alpha, epsilon))
     return min(bounds)
+
+
+def law_pair(law: Law, sensitivity: float) -> tuple[tuple[float, ...], float] | None:
+    """Randomised responses and the mu of a Gaussian that dominate one use of a law; None where none are known."""
+    if _offers(type(law), PairPrivate):
+        return cast(PairPrivate, law).pair(sensitivity)
+    mu, epsilon = law_mu(law, sensitivity), law.pure(sensitivity)
+    if math.isfinite(mu):
+        return (), mu
+    return ((epsilon,), 0.0) if math.isfinite(epsilon) else None
 
 
 def pure_uses(law: Law, sensitivity: float, count: int) -> tuple[float, int]:
@@ -245,11 +257,23 @@ class Sampled:
 
         return sampled_renyi(INTEGER_ORDERS, times, chances, renyi, pure)
 
+    @cached_property
+    def _pairs(self) -> tuple[tuple[float, ...], tuple[Cells, ...]] | None:
+        """The numbers of copies by their shares, and what dominates one use under each; None where nothing is known."""
+        times, chances, _ = self._draws
+        known = [law_pair(self.law, k * self.sensitivity) for k in times]
+        if not self._theorem or self.rate <= 0:
+            return None
+        found = tuple(Cells.of(*pair) for pair in known if pair is not None)
+        return (tuple(chances / self.rate), found) if len(found) == len(known) else None
+
     def renyi(self, alpha: float) -> float:
         times, chances, _ = self._draws
         divergences = np.array([law_renyi(self.law, alpha, k * self.sensitivity) for k in times])
         best = mixture_renyi(alpha, chances, divergences)
-        if self._theorem and alpha == int(alpha) and alpha <= INTEGER_ORDERS:
+        if self._pairs is not None:
+            best = min(best, dominated_renyi(alpha, self.rate, *self._pairs))
+        elif self._theorem and alpha == int(alpha) and alpha <= INTEGER_ORDERS:
             best = min(best, float(self._table[int(alpha) - 2]))
         return self.count * best
 

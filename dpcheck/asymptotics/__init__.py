@@ -26,7 +26,7 @@ from dpcheck.asymptotics.comparisons import (
 from dpcheck.asymptotics.decision import Dominance, ParametricDominance, Ray, Undecided
 from dpcheck.asymptotics.linear import Affine
 from dpcheck.asymptotics.orders import Order
-from dpcheck.asymptotics.phases import Bound, PhaseDiagram, Region, Tie, phase_diagram
+from dpcheck.asymptotics.phases import Bound, PhaseDiagram, PhaseRegion, Tie, phase_diagram
 from dpcheck.asymptotics.regimes import Regime
 from dpcheck.asymptotics.spaces import Growth
 from dpcheck.asymptotics.verification import verify
@@ -42,9 +42,9 @@ __all__ = [
     "Order",
     "ParametricDominance",
     "PhaseDiagram",
+    "PhaseRegion",
     "Ray",
     "Regime",
-    "Region",
     "Tie",
     "Undecided",
     "at_most",

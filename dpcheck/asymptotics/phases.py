@@ -70,7 +70,7 @@ class Tile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Region:
+class PhaseRegion:
     """A connected polygon of the exponent plane on which one bound is the best, with one affine exponent.
 
     Attributes:
@@ -130,11 +130,11 @@ class PhaseDiagram:
     axes: tuple[str, str]
     regime: str
     domain: Polygon
-    regions: tuple[Region, ...]
+    regions: tuple[PhaseRegion, ...]
     never_best: tuple[str, ...]
     uncovered: tuple[Polygon, ...]
 
-    def at(self, x: Any, y: Any) -> tuple[Region, ...]:
+    def at(self, x: Any, y: Any) -> tuple[PhaseRegion, ...]:
         """The regions that hold a point of the plane; several on a border."""
         point = (Fraction(number(x)), Fraction(number(y)))
         return tuple(r for r in self.regions if any(polygons.contains(part.polygon, point) for part in r.parts))
@@ -146,7 +146,7 @@ class PhaseDiagram:
         return next((Fraction(part.gap(point)) for part in parts if part.gap is not None), None)
 
     @property
-    def contradictions(self) -> tuple[Region, ...]:
+    def contradictions(self) -> tuple[PhaseRegion, ...]:
         """Regions where the best bound is polynomially below the lower bound somewhere: one of the two is wrong."""
         return tuple(r for r in self.regions if r.gap_range is not None and r.gap_range[0] < 0)
 
@@ -201,7 +201,7 @@ def _form(x: Affine | None) -> dict[str, str] | None:
     return None if x is None else {**dict(zip(x.names, map(str, x.coefficients), strict=True)), "1": str(x.constant)}
 
 
-def _region_dict(r: Region) -> dict[str, Any]:
+def _region_dict(r: PhaseRegion) -> dict[str, Any]:
     return {
         "name": r.name,
         "vacuous": r.vacuous,
@@ -332,7 +332,9 @@ def _parts(best: Best, listed: list[Bound], polygon: Polygon, low: Growth | None
     return Tile(polygon=polygon, ties=ties, gap=growth.form - low.form, log_gap=log_gap)
 
 
-def _regions(envelope: Envelope, listed: list[Bound], trivial: str | None, floor: list[Piece] | None) -> list[Region]:
+def _regions(
+    envelope: Envelope, listed: list[Bound], trivial: str | None, floor: list[Piece] | None
+) -> list[PhaseRegion]:
     cells: list[tuple[Polygon, tuple[Best, Growth | None]]] = [(polygon, (best, None)) for polygon, best in envelope]
     if floor is not None:
         cells = [
@@ -350,7 +352,7 @@ def _regions(envelope: Envelope, listed: list[Bound], trivial: str | None, floor
         for component in polygons.components(list(by_polygon)):
             outer, holes = polygons.outline(component)
             regions.append(
-                Region(
+                PhaseRegion(
                     name=listed[index].name,
                     vacuous=listed[index].name == trivial,
                     growth=growth,

@@ -21,7 +21,7 @@ from dpcheck.auditing import rules, spending
 from dpcheck.auditing.cells import Partition
 from dpcheck.auditing.curve import Curve, measure_curve
 from dpcheck.auditing.plans import fitted, ruled
-from dpcheck.auditing.spending import Schedule
+from dpcheck.auditing.spending import Looks
 from dpcheck.auditing.stages import Stage
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -47,7 +47,7 @@ class StagedTest:
 
     claim: Guarantee
     level: float
-    schedule: Schedule
+    schedule: Looks
     seed: int
     stages: list[Stage] = field(default_factory=list)
     _scores: dict[tuple[int, float], float] = field(default_factory=dict, repr=False)
@@ -171,7 +171,7 @@ class State:
     """
 
     claim: Guarantee
-    schedule: Schedule
+    schedule: Looks
     bound: StagedTest
     curve: StagedTest | None
     counts: NDArray[np.int64]
@@ -186,7 +186,7 @@ class State:
 
     @classmethod
     def begun(
-        cls, claim: Guarantee, taught: NDArray[np.int64], schedule: Schedule, failure_probability: float, seed: int
+        cls, claim: Guarantee, taught: NDArray[np.int64], schedule: Looks, failure_probability: float, seed: int
     ) -> State:
         shares = {name: part * failure_probability for name, part in spending.split(claim, "anytime").items()}
         bound = claim if isinstance(claim, ApproxDP) else ApproxDP(claim.epsilon_at(CURVE_DELTA), CURVE_DELTA)
@@ -303,7 +303,7 @@ class State:
                 "start anew"
             )
         try:
-            schedule = Schedule(*_counts([values["horizon"], min(values["halvings"], 60)], 1).tolist())
+            schedule = Looks(*_counts([values["horizon"], min(values["halvings"], 60)], 1).tolist())
             state = cls.begun(claim, taught, schedule, failure_probability, seed)
             for test, stages in zip(state.tests, values["stages"], strict=True):
                 test.recall(stages)

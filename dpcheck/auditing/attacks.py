@@ -1,7 +1,7 @@
 """Attacks on the implementation, not the mathematics: bits, support, replays, summation, odd records, time, state.
 
-Each returns a `Finding` with its grade: *critical* (privacy is gone for a user of the output), *theoretical* (a true
-violation that needs the last bits or extreme inputs) or *negligible* (a side channel that says little).
+Each returns an `AttackFinding` with its grade: *critical* (privacy is gone for a user of the output), *theoretical* (a
+true violation that needs the last bits or extreme inputs) or *negligible* (a side channel that says little).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck.auditing.audit import audit
-from dpcheck.auditing.findings import Finding, not_run
+from dpcheck.auditing.findings import AttackFinding, not_run
 from dpcheck.auditing.history import state
 from dpcheck.auditing.machine import called, numbers, special_records, summation_order, summation_order_of, timing
 from dpcheck.auditing.mechanisms import Encoder, Outputs, mechanism_name
@@ -27,7 +27,7 @@ from dpcheck.statistics.binomial import check_probability
 
 __all__ = [
     "NAMES",
-    "Finding",
+    "AttackFinding",
     "FinestBit",
     "attack",
     "granularity",
@@ -90,13 +90,13 @@ def granularity(
     failure_probability: float = 0.05,
     seed: int = 0,
     **options: Any,
-) -> Finding:
+) -> AttackFinding:
     """Do the last bits of the output tell the inputs apart? (Mironov 2012; Haney et al. 2022, precision attack.)
 
     The finest bit of the coordinates is the score of an ordinary audit, so the finding is certified.
     """
     return _certified(
-        Finding(
+        AttackFinding(
             attack="granularity",
             found=False,
             grade="theoretical",
@@ -122,10 +122,10 @@ def support(
     failure_probability: float = 0.05,
     seed: int = 0,
     **options: Any,
-) -> Finding:
+) -> AttackFinding:
     """Are there values that come back under one input and hardly under the other? (Atoms, clipped ends, lattices.)"""
     return _certified(
-        Finding(
+        AttackFinding(
             attack="support",
             found=False,
             grade="critical",
@@ -141,7 +141,9 @@ def support(
     )
 
 
-def _certified(blank: Finding, score: Score, what: tuple[Any, Any, Any, Guarantee], **options: Any) -> Finding:
+def _certified(
+    blank: AttackFinding, score: Score, what: tuple[Any, Any, Any, Guarantee], **options: Any
+) -> AttackFinding:
     result = audit(*what, score=score, failure_probability=blank.failure_probability, **options)
     if result.dependence:
         return replace(blank, detail=f"nothing certified, for trials are not independent: {result.dependence}")
@@ -169,7 +171,7 @@ def replayed_noise(
     trials: int = 64,
     seed: int = 0,
     halts: bool = True,
-) -> Finding:
+) -> AttackFinding:
     """Is noise used twice: across calls, across trials, or across the coordinates of one output?
 
     Continuous noise repeats with probability below 1e-10 in so few runs; columns on a lattice are not judged, nor are
@@ -183,7 +185,7 @@ def replayed_noise(
     runner = Runner(mechanism, (data, data if neighbour is None else neighbour), seed, encoder, trials)
     first, second = (runner.outputs(0, trials, "replay", call).matrix for call in (0, 1))
     other = None if neighbour is None else runner.outputs(1, trials, "replay", 2).matrix
-    blank = Finding(
+    blank = AttackFinding(
         attack="replayed noise",
         found=False,
         grade="critical",
@@ -260,7 +262,7 @@ def attack(
     halts: bool = False,
     only: Sequence[str] = NAMES,
     **options: Any,
-) -> list[Finding]:
+) -> list[AttackFinding]:
     """Every attack of `NAMES`; the four with a chance of a false alarm share the failure probability evenly.
 
     Args:
@@ -278,22 +280,22 @@ def attack(
     share = failure_probability / 4
     shared = {"failure_probability": share, "seed": seed, "halts": halts, **options}
 
-    def bits() -> Finding:
+    def bits() -> AttackFinding:
         if not numeric:
             return not_run("granularity", "theoretical", "outputs are categories, not floating-point numbers")
         return granularity(mechanism, data, neighbour, claim, **shared)
 
-    def order() -> Finding:
+    def order() -> AttackFinding:
         if sensitivity is None:
             return not_run("summation order", "theoretical", "needs the sensitivity of the value before noise")
         return summation_order_of(mechanism, data, neighbour, sensitivity, seed=seed)
 
-    def special() -> Finding:
+    def special() -> AttackFinding:
         if not (isinstance(data, np.ndarray) and data.dtype.kind == "f" and data.size):
             return not_run("special records", "critical", "the data are no floating-point array: no NaN, no infinity")
         return special_records(mechanism, data, seed=seed, halts=halts)
 
-    def pace() -> Finding:
+    def pace() -> AttackFinding:
         if not numeric:
             return not_run("timing", "negligible", "outputs are categories: no size of noise to compare with")
         limit = min(1e-4, share)
@@ -304,7 +306,7 @@ def attack(
 
         return timing(once, data, failure_probability=limit, seed=seed)
 
-    runs: tuple[Callable[[], Finding], ...] = (
+    runs: tuple[Callable[[], AttackFinding], ...] = (
         bits,
         lambda: support(mechanism, data, neighbour, claim, **shared),
         lambda: replayed_noise(mechanism, data, neighbour, seed=seed),

@@ -285,7 +285,7 @@ def _anytime(
     if resume is None:
         # Every stage of a claimed curve stands at a point of its own.
         earliest = earliest_look(plan.cells, plan.rule, claim.epsilon) if isinstance(claim, ApproxDP) else 0.0
-        state = State.begun(claim, taught, spending.Schedule.of(samples - 2 * learned, earliest), alpha, seed)
+        state = State.begun(claim, taught, spending.Looks.of(samples - 2 * learned, earliest), alpha, seed)
     else:
         state = State.from_dict(resume, claim, taught, alpha, seed)
 

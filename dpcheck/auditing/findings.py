@@ -12,7 +12,7 @@ GRADES: tuple[Grade, ...] = ("critical", "theoretical", "negligible")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class AttackFinding:
     """What one attack saw.
 
     Attributes:
@@ -55,5 +55,5 @@ class Finding:
         }
 
 
-def not_run(attack: str, grade: Grade, why: str) -> Finding:
-    return Finding(attack=attack, found=False, grade=grade, samples=0, detail="", skipped=why)
+def not_run(attack: str, grade: Grade, why: str) -> AttackFinding:
+    return AttackFinding(attack=attack, found=False, grade=grade, samples=0, detail="", skipped=why)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcheck.auditing.cells import learn_partition
-from dpcheck.auditing.findings import Finding
+from dpcheck.auditing.findings import AttackFinding
 from dpcheck.auditing.mechanisms import Encoder, mechanism_name
 from dpcheck.auditing.premise import Premise, events
 from dpcheck.auditing.runner import Runner
@@ -28,7 +28,7 @@ def state(
     failure_probability: float = 1e-3,
     seed: int = 0,
     halts: bool = False,
-) -> Finding:
+) -> AttackFinding:
     """Is something kept from call to call: the last input, noise, a count of the calls, a level that drifts?
 
     The same question, with the same generator, is asked after a call on `data` and after one on `neighbour`, twice
@@ -49,7 +49,7 @@ def state(
         runner.outputs(before, trials, "state", "before")
         answers.append(runner.outputs(0, trials, "state", "asked").matrix)
     other = runner.outputs(0, trials, "state", "asked with another generator").matrix
-    blank = Finding(
+    blank = AttackFinding(
         attack="state",
         found=False,
         grade="theoretical",

@@ -14,7 +14,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpcheck import seeds
-from dpcheck.auditing.findings import Finding, Grade, not_run
+from dpcheck.auditing.findings import AttackFinding, Grade, not_run
 from dpcheck.auditing.handing import handed, maker, writes
 from dpcheck.auditing.mechanisms import as_array, leaves, mechanism_name
 from dpcheck.auditing.runner import failed
@@ -66,7 +66,7 @@ def _numeric(part: Any, trials: int) -> Array:
 
 def summation_order(
     core: Callable[[Array], ArrayLike], sensitivity: float, *, n: int = 64, scale: float = 2.0**50, seed: int = 0
-) -> Finding:
+) -> AttackFinding:
     """Can rounding move a core further than its sensitivity? Neighbours at 2^50-scale inputs, records reordered.
 
     Args:
@@ -89,7 +89,7 @@ def summation_order(
 
 def summation_order_of(
     mechanism: Callable[..., Any], data: Any, neighbour: Any, sensitivity: float, *, seed: int = 0
-) -> Finding:
+) -> AttackFinding:
     """`summation_order` without the core: the same generator on both inputs, so that additive noise cancels.
 
     The changed record moves as it does in the pair; of the others as many are huge as are hugely negative (so that the
@@ -100,7 +100,7 @@ def summation_order_of(
     """
     _check_sensitivity(sensitivity)
 
-    def skip(why: str) -> Finding:
+    def skip(why: str) -> AttackFinding:
         return not_run("summation order", "theoretical", why)
 
     one, two = np.asarray(data), np.asarray(neighbour)
@@ -168,8 +168,8 @@ def _largest_move(
     return worst, calls
 
 
-def _moved(worst: float, calls: int, what: str, sensitivity: float) -> Finding:
-    return Finding(
+def _moved(worst: float, calls: int, what: str, sensitivity: float) -> AttackFinding:
+    return AttackFinding(
         attack="summation order",
         found=worst > sensitivity * (1 + 1e-9),
         grade="theoretical",
@@ -186,7 +186,7 @@ def special_records(
     seed: int = 0,
     halts: bool = False,
     trials: int = 16,
-) -> Finding:
+) -> AttackFinding:
     """Does a NaN or infinite record, or having no records, show in the output, so that one run tells it apart?
 
     Refusing such data with an error is as it should be. That there is no record at all is hidden only under add-remove,
@@ -216,7 +216,7 @@ def special_records(
         if len(bad) and (bad.all() and not usual.all() if halts else bad.any() and not usual.any()):
             said.append(f"{name} makes the output NaN or infinite")
             grade = grade if name == "no record" else "critical"
-    return Finding(
+    return AttackFinding(
         attack="special records",
         found=bool(said),
         grade=grade,
@@ -244,7 +244,7 @@ def timing(
     failure_probability: float = 1e-4,
     seed: int = 0,
     seconds: float = 20.0,
-) -> Finding:
+) -> AttackFinding:
     """Does the time of a call grow with its noise? Spearman correlation (1904) of time and |output - median|.
 
     The attack is that of Jin, McMurtry, Rubinstein and Ohrimenko 2022.
@@ -273,7 +273,7 @@ def timing(
     if np.ptp(noise) == 0:
         return not_run("timing", "negligible", "all outputs are equally far from their median")
     test = scipy.stats.spearmanr(noise, taken, alternative="greater")
-    return Finding(
+    return AttackFinding(
         attack="timing",
         found=bool(test.pvalue < failure_probability and test.statistic > 0.1),
         grade="negligible",

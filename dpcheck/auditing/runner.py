@@ -28,7 +28,7 @@ def block_size(trials: int, chunk: int) -> int:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnOutputs:
     """Outputs on one input, in the order in which they were drawn.
 
     Attributes:
@@ -67,7 +67,9 @@ class Runner:
         """The side whose call comes first, a fair coin."""
         return int(seeds.stream(self._seed, "audit", "first", *key).random() < 0.5)
 
-    def both(self, samples: int, *key: Any, block: int | None = None) -> tuple[Drawn | None, Drawn | None]:
+    def both(
+        self, samples: int, *key: Any, block: int | None = None
+    ) -> tuple[DrawnOutputs | None, DrawnOutputs | None]:
         """`samples` trials whose sides are fair coins: what was drawn on side 0 and on side 1 (None: no trial).
 
         Args:
@@ -85,7 +87,7 @@ class Runner:
                 if trials := (head, size - head)[side]:
                     drawn[side].append((self._call(side, trials, streams[side]), place == 1))
         one, two = (
-            Drawn(join([o for o, _ in calls]), [len(o) for o, _ in calls], [late for _, late in calls])
+            DrawnOutputs(join([o for o, _ in calls]), [len(o) for o, _ in calls], [late for _, late in calls])
             if calls
             else None
             for calls in drawn
@@ -98,7 +100,7 @@ class Runner:
         sizes: list[int],
         coins: np.random.Generator,
         streams: list[np.random.Generator],
-    ) -> tuple[Drawn | None, Drawn | None]:
+    ) -> tuple[DrawnOutputs | None, DrawnOutputs | None]:
         """Single runs, the input of each of them drawn."""
         results: tuple[list[Any], list[Any]] = ([], [])
         counts: tuple[list[int], list[int]] = ([], [])
@@ -109,7 +111,7 @@ class Runner:
             for side in (0, 1):
                 counts[side].append(sides.count(side))
         one, two = (
-            Drawn(self._encoded(gathered(found), len(found), side), counts[side], [False] * len(sizes))
+            DrawnOutputs(self._encoded(gathered(found), len(found), side), counts[side], [False] * len(sizes))
             if found
             else None
             for side, found in enumerate(results)

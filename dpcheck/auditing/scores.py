@@ -130,7 +130,7 @@ class LikelihoodRatio(Score):
 
 
 @dataclass(frozen=True)
-class Function(Score):
+class OutputFunction(Score):
     """Any function of the raw outputs: outputs -> (trials,)."""
 
     function: Callable[[Any], ArrayLike]
@@ -268,7 +268,7 @@ def choose(score: Any, sample: Outputs, distinct: int, categorical: bool) -> lis
     if isinstance(score, Sequence) and score:
         return [s for item in score for s in choose(item, sample, distinct, categorical)]
     if callable(score):
-        return [Function(score)]
+        return [OutputFunction(score)]
     raise InvalidInput(f"score must be 'auto', a callable, one of dp.scores, or a list of these, got {score!r}")
 
 

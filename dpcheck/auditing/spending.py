@@ -49,7 +49,7 @@ def in_words(claim: Guarantee, mode: str, failure_probability: float) -> str:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Looks:
     """The looks of an anytime audit, fixed before its first counted trial.
 
     Attributes:
@@ -62,7 +62,7 @@ class Schedule:
     early: float = EARLY
 
     @classmethod
-    def of(cls, horizon: int, earliest: float) -> Schedule:
+    def of(cls, horizon: int, earliest: float) -> Looks:
         """With a first look at no less than `earliest` trials."""
         return cls(horizon, max(0, math.floor(math.log2(max(1.0, horizon / max(EARLIEST, earliest))))))
 
@@ -81,7 +81,7 @@ class Schedule:
 
 
 @functools.lru_cache(maxsize=64)
-def critical(schedule: Schedule, level: float, looks: int) -> Any:
+def critical(schedule: Looks, level: float, looks: int) -> Any:
     """(looks,) values that the combined normal score must reach, at each look, for all looks together at `level`."""
     ends = np.array([schedule.at(k) for k in range(looks)], dtype=float)
     found = critical_scores(ends, level * schedule.spent(looks))

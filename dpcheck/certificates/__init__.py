@@ -18,7 +18,7 @@ from dpcheck.certificates import checker
 from dpcheck.errors import InvalidInput, UnknownLabel, WitnessRejected
 
 if TYPE_CHECKING:
-    from dpcheck.certificates.runs import Instance
+    from dpcheck.certificates.runs import StatementRun
     from dpcheck.claims import Claim
 
 FORMAT = "dpcheck certificates 1"
@@ -47,7 +47,7 @@ class Certified:
         return float(exact / self.claimed) if self.claimed and exact is not None else float("nan")
 
 
-def instances(label: str) -> tuple[Instance, ...]:
+def instances(label: str) -> tuple[StatementRun, ...]:
     """The runs that are certified under a label. Raises `UnknownLabel` where there are none."""
     from dpcheck.certificates.statements import CERTIFIED
 
@@ -56,7 +56,7 @@ def instances(label: str) -> tuple[Instance, ...]:
     return CERTIFIED[label]
 
 
-def certify(claim: Claim, instance: Instance) -> dict[str, Any]:
+def certify(claim: Claim, instance: StatementRun) -> dict[str, Any]:
     """One certificate, found and then checked as anybody else would.
 
     Raises:
@@ -93,7 +93,7 @@ def verify(document: Any, claim: Claim) -> Iterator[Certified]:
         yield one
 
 
-def opened(document: Any, claim: Claim) -> Iterator[tuple[Instance, dict[str, Any]]]:
+def opened(document: Any, claim: Claim) -> Iterator[tuple[StatementRun, dict[str, Any]]]:
     """The certificates of a document, each with the run of the claim that it is about. Raises `WitnessRejected`."""
     if not isinstance(document, dict) or document.keys() != {"format", "label", "certificates"}:
         raise WitnessRejected(f"not a document of certificates; it has format, label and certificates ({FORMAT!r})")
@@ -115,7 +115,7 @@ def opened(document: Any, claim: Claim) -> Iterator[tuple[Instance, dict[str, An
         yield known[name], certificate
 
 
-def _described(claim: Claim, instance: Instance) -> dict[str, Any]:
+def _described(claim: Claim, instance: StatementRun) -> dict[str, Any]:
     """All of a certificate that follows from its label and the name of its run."""
     return {
         "instance": instance.name,
@@ -132,7 +132,7 @@ _OF_THE_CLAIM = ("claim", "claimed")
 """What a certificate says of the claim's own formula."""
 
 
-def proved(claim: Claim, instance: Instance, certificate: dict[str, Any]) -> Certified:
+def proved(claim: Claim, instance: StatementRun, certificate: dict[str, Any]) -> Certified:
     """What a certificate of this run proves, beside what the claim says there now. Raises `WitnessRejected`."""
     said = f"{claim.label}, {instance.name}"
     refutes = instance.expected == "refuted"
@@ -151,7 +151,7 @@ def proved(claim: Claim, instance: Instance, certificate: dict[str, Any]) -> Cer
     return Certified(claim.label, instance.name, instance.claimed(claim), bound, attained, refutes)
 
 
-def stated(claim: Claim, instance: Instance, certificate: dict[str, Any], one: Certified) -> None:
+def stated(claim: Claim, instance: StatementRun, certificate: dict[str, Any], one: Certified) -> None:
     """The certificate is of the claim as it stands, and shows what is expected of it. Raises `WitnessRejected`."""
     said = f"{claim.label}, {instance.name}"
     expected = _described(claim, instance)

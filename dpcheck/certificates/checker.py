@@ -83,7 +83,7 @@ class Function:
         return new
 
 
-class Run:
+class ExactRun:
     """The unknowns of a problem and, in order, the inequalities r <= 0 that hold of them."""
 
     def __init__(self, lines, parameters):
@@ -190,7 +190,7 @@ def size_of(form, given):
 
 def check(certificate):
     """The bound that is proved and the size that is attained, None where none is given; raises for anything else."""
-    run = Run(certificate["problem"], {name: rational(text) for name, text in certificate["parameters"].items()})
+    run = ExactRun(certificate["problem"], {name: rational(text) for name, text in certificate["parameters"].items()})
     bound = attained = None
     if "multipliers" in certificate:
         bound, form = rational(certificate["bound"]), rational(certificate["bound"]) + run.quantity * -1

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcheck.certificates.proofs import Concluded, Family, family
-from dpcheck.certificates.runs import Instance, both, run
+from dpcheck.certificates.proofs import Concluded, ProofFamily, family
+from dpcheck.certificates.runs import StatementRun, both, run
 
 Lines = list[str]
 
@@ -81,7 +81,7 @@ _STEP = "1/(lam*(1 + x))"
 _SHARE = "m/(1 + m)"
 _LEVELS = f"(2 + m)/(1 + m)*{_REACH}*{_STEP}/C"
 
-FAMILIES_CLIPPING: tuple[Family, ...] = (
+FAMILIES_CLIPPING: tuple[ProofFamily, ...] = (
     family(
         clipped_step,
         "eta C",
@@ -139,14 +139,14 @@ FAMILIES_CLIPPING: tuple[Family, ...] = (
 )
 
 
-def _noisy() -> tuple[Instance, ...]:
+def _noisy() -> tuple[StatementRun, ...]:
     """Without noise, which is centred and adds its second moment."""
     numbers = {"eta": "1/2", "lam": "1/2", "r": 1, "B": "1/4"}
     at = {"eta": "1/2", "lambda": "1/2", "r_2": 1, "bias": "1/4", "d": 1, "sigma": 0}
     return tuple(run(noisy_run, f"T = {T}, sigma = 0", {"T": T}, numbers, at={**at, "T": T}) for T in (1, 2, 3))
 
 
-def _batch() -> tuple[Instance, ...]:
+def _batch() -> tuple[StatementRun, ...]:
     """At the distance that the claim names, which no step leaves."""
     found = []
     for n, eta, lam in ((1, 1, "1/2"), (7, "1/2", "1/3"), (100, "1/10", 1)):
@@ -157,7 +157,7 @@ def _batch() -> tuple[Instance, ...]:
     return tuple(found)
 
 
-CLIPPED: dict[str, tuple[Instance, ...]] = {
+CLIPPED: dict[str, tuple[StatementRun, ...]] = {
     "tsybakov/rem-2@one-step": tuple(
         one
         for eta, R in ((1, "3/4"), ("5/12", 1), (1, "12/35"))

@@ -17,10 +17,10 @@ from dpcheck.errors import InvalidInput
 from dpcheck.verdicts import Verdict, holds, refuted, undecided
 
 if TYPE_CHECKING:
-    from dpcheck.certificates.runs import Instance
+    from dpcheck.certificates.runs import StatementRun
     from dpcheck.claims import Claim
 
-Run = tuple["Instance", Certified]
+Run = tuple["StatementRun", Certified]
 
 
 def verdict(document: Any, claim: Claim) -> Verdict:
@@ -50,7 +50,7 @@ def verdict(document: Any, claim: Claim) -> Verdict:
 
 def function_of(certificate: dict[str, Any]) -> list[list[list[str]]]:
     """The function that attains the most: point, subgradient and value wherever it was asked."""
-    run = checker.Run(certificate["problem"], {k: Fraction(v) for k, v in certificate["parameters"].items()})
+    run = checker.ExactRun(certificate["problem"], {k: Fraction(v) for k, v in certificate["parameters"].items()})
     given = {int(i): [Fraction(c) for c in row] for i, row in certificate["vectors"].items()}
     (function,) = run.classes
     size = max(map(len, given.values()))

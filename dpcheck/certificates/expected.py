@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from dpcheck.certificates import problems
-from dpcheck.certificates.runs import Instance, Numbers, run
+from dpcheck.certificates.runs import Numbers, StatementRun, run
 
 Lines = list[str]
 
@@ -268,7 +268,7 @@ def rare_losses() -> Lines:
 _SUMMED: Numbers = {"l": 2, "eta[1]": "1/2", "eta[2]": "1/3", "T[1]": 2, "T[2]": 3, "L": 1, "D": 2, "R": 10, "d": 4}
 
 
-def _accelerated_noise() -> Iterator[Instance]:
+def _accelerated_noise() -> Iterator[StatementRun]:
     """E excess at upsilon = 2H."""
     for T, V, projected in ((1, 1, False), (1, 1, True), (2, "1/4", False), (3, 2, False)):
         numbers = {"H": 1, "D": 1, "V": str(Fraction(V) ** 2), "gamma": 2}
@@ -277,7 +277,7 @@ def _accelerated_noise() -> Iterator[Instance]:
         yield run(accelerated, name, {"T": T, "projected": projected}, numbers, at=at)
 
 
-def _accelerated_weights() -> Iterator[Instance]:
+def _accelerated_weights() -> Iterator[StatementRun]:
     """gamma = max{2H, (Sigma/D)√(T(T + 1)(2T + 1)/12)}, at values where both are rational, and where 2H is larger."""
     for T, square, root, H in ((1, "1/2", "1/2", "1/8"), (2, "5/2", "5/2", 1), (3, "7/4", "7/2", 2)):
         gamma = max(2 * Fraction(H), Fraction(root))
@@ -286,7 +286,7 @@ def _accelerated_weights() -> Iterator[Instance]:
         yield run(accelerated, f"T = {T}, Sigma² = {square}", {"T": T, "projected": False}, numbers, at=at)
 
 
-def _accelerated_clipped() -> Iterator[Instance]:
+def _accelerated_clipped() -> Iterator[StatementRun]:
     """At gamma = 2H, Sigma² = d sigma² + T r²/n and a bias of r²/C, in a set of diameter D."""
     for T, d, r in ((1, 1, 1), (2, 2, 2)):
         square = Fraction(d, 4) + Fraction(T * r * r, 4)
@@ -295,7 +295,16 @@ def _accelerated_clipped() -> Iterator[Instance]:
         yield run(accelerated, f"T = {T}, k = 2", {"T": T, "projected": False, "biased": True}, numbers, at=at)
 
 
-def _noisy_mirror() -> Iterator[Instance]:
+def _accelerated_placed() -> Iterator[StatementRun]:
+    """At gamma = 2H, Sigma² = d sigma² + 2T r²/n and a bias of r²/C + r/√n, in a set of diameter D."""
+    for T, d, r in ((1, 6, 1), (2, 6, 1), (3, 4, 2)):
+        square = Fraction(d, 4) + Fraction(2 * T * r * r, 4)
+        numbers = {"H": 4, "D": 1, "V": str(square), "gamma": 8, "B": str(Fraction(r * r, 4) + Fraction(r, 2))}
+        at = {"T": T, "H": 4, "D": 1, "d": d, "sigma": "1/2", "r_k": r, "k": 2, "n": 4, "C": 4}
+        yield run(accelerated, f"T = {T}, k = 2", {"T": T, "projected": False, "biased": True}, numbers, at=at)
+
+
+def _noisy_mirror() -> Iterator[StatementRun]:
     for T, root, L, V, D in ((1, 1, 3, 16, 1), (4, 2, 4, 9, 2), (9, 3, 3, 16, 1)):
         eta = str(Fraction(D, root * 5))
         shape = {"steps": ["eta"] * T, "weights": [1] * T}
@@ -303,14 +312,14 @@ def _noisy_mirror() -> Iterator[Instance]:
         yield run(mirror, f"T = {T}, V = {V}", shape, {"eta": eta, "L": L, "V": V, "R": D * D}, at=at)
 
 
-def _noisy_weighted() -> Iterator[Instance]:
+def _noisy_weighted() -> Iterator[StatementRun]:
     for T in (1, 2, 4):
         shape = {"steps": [f"2/(lam*{t + 2})" for t in range(T)], "weights": list(range(1, T + 1)), "strongly": True}
         at = {"T": T, "L": 1, "V": 2, "lambda": "1/2"}
         yield run(mirror, f"T = {T}, V = 2", shape, {"lam": "1/2", "L": 1, "V": 2}, at=at)
 
 
-def _shifted(name: str, D: Any) -> Iterator[Instance]:
+def _shifted(name: str, D: Any) -> Iterator[StatementRun]:
     """Half of the squared distance is the divergence; the distance is that of the noise, or at most D."""
     for T, eta, d, sigma in ((1, "1/2", 2, 1), (3, "1/4", 1, "3/2")):
         most = min(Fraction(d) * Fraction(sigma) ** 2, Fraction(D) ** 2)
@@ -319,7 +328,7 @@ def _shifted(name: str, D: Any) -> Iterator[Instance]:
         yield run(problems.mirror, f"T = {T}, {name}", shape, {"eta": eta, "L": 1, "R": str(most / 2)}, at=at)
 
 
-def _legs(projected: bool) -> Iterator[Instance]:
+def _legs(projected: bool) -> Iterator[StatementRun]:
     for first, second in (("1/2", "1/4"), ("1", "1/8")):
         noises = {"s1": str(2 * Fraction(first)), "s2": str(2 * Fraction(second))}
         numbers = {"eta1": "1/2", "eta2": "1/3", "L": 1, "D": 2, **noises}
@@ -328,7 +337,7 @@ def _legs(projected: bool) -> Iterator[Instance]:
         yield run(phases, name, {"steps": (2, 3), "projected": projected}, numbers, at=at)
 
 
-def _generalising(at: Any, weighed: bool) -> Iterator[Instance]:
+def _generalising(at: Any, weighed: bool) -> Iterator[StatementRun]:
     for n, lam in ((2, "1"), (10, "1/10"), (100, "3/7")):
         yield run(
             generalisation,
@@ -339,7 +348,7 @@ def _generalising(at: Any, weighed: bool) -> Iterator[Instance]:
         )
 
 
-def _biases(moment: str, **at: Any) -> tuple[Instance, ...]:
+def _biases(moment: str, **at: Any) -> tuple[StatementRun, ...]:
     """For the second and the fourth moment."""
     return tuple(
         run(
@@ -353,7 +362,7 @@ def _biases(moment: str, **at: Any) -> tuple[Instance, ...]:
     )
 
 
-def _variance(T: int, moment: str) -> tuple[Instance, ...]:
+def _variance(T: int, moment: str) -> tuple[StatementRun, ...]:
     return tuple(
         run(
             clipped_variance,
@@ -366,17 +375,18 @@ def _variance(T: int, moment: str) -> tuple[Instance, ...]:
     )
 
 
-def _subsets(**fields: Any) -> tuple[Instance, ...]:
+def _subsets(**fields: Any) -> tuple[StatementRun, ...]:
     return tuple(
         run(subsets, f"K = {K} of N = {N}", {"N": N, "K": K}, {}, at={"N": N, "K": K}, attained=True, **fields)
         for N, K in ((3, 1), (4, 2), (5, 3))
     )
 
 
-EXPECTED: dict[str, tuple[Instance, ...]] = {
+EXPECTED: dict[str, tuple[StatementRun, ...]] = {
     "user_level/proc-ac-sa@derived": tuple(_accelerated_noise()),
     "tsybakov/fact-acsa@derived": tuple(_accelerated_weights()),
     "tsybakov/thm-6@derived": tuple(_accelerated_clipped()),
+    "tsybakov/thm-6@placed": tuple(_accelerated_placed()),
     "user_level/proc-multistage-ac-sa": (
         run(
             accelerated,

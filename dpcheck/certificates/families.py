@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpcheck.certificates import problems
 from dpcheck.certificates.clipping import FAMILIES_CLIPPING
 from dpcheck.certificates.families_expected import FAMILIES_EXPECTED
-from dpcheck.certificates.proofs import Concluded, Family, family
+from dpcheck.certificates.proofs import Concluded, ProofFamily, family
 
 _TWICE = {1: "2/lam", 2: "2/lam", 4: "2/(lam*n)", 10: "2/(lam*n)"}
 _LENGTHS = {16: "(4 + 4/c)/lam", 18: "(4 + 4/c)/lam", 20: "(4 + 4/c)/lam", 22: "(4 + 4/c)/lam"}
@@ -13,7 +13,7 @@ _PAIRS = {"lambda": "lam", "C": "L", "L": "L"}
 _ETA = "2/(H + 2*lam + z)"
 _SHRUNK = "(H + z)/(H + 2*lam + z)"
 
-FAMILIES: tuple[Family, ...] = (
+FAMILIES: tuple[ProofFamily, ...] = (
     family(
         problems.regularised_minimisers,
         "lam n L",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcheck.certificates import expected, localised, problems
-from dpcheck.certificates.proofs import Concluded, Family, family
+from dpcheck.certificates.proofs import Concluded, ProofFamily, family
 
 _T, _GAMMA = "(1 + m)", "(2*H + x)"
 _LEVEL = "sqrt(12/(T*(T + 1)*(2*T + 1)))"
@@ -24,7 +24,7 @@ _HALF = dict.fromkeys((4, 5, 7, 8, 9, 10), "n/2")
 _MOVED = "(lam*n*c)**2/(36*L**2)"
 
 
-def _acceleration(biased: bool, *concludes: Concluded, displays: tuple[str, ...] = ()) -> Family:
+def _acceleration(biased: bool, *concludes: Concluded, displays: tuple[str, ...] = ()) -> ProofFamily:
     smooth, start, kept = (13, 14, 18) if biased else (9, 10, 14)
     return family(
         lambda: expected.accelerated_step(biased),
@@ -46,7 +46,7 @@ def _acceleration(biased: bool, *concludes: Concluded, displays: tuple[str, ...]
     )
 
 
-def _bias(k: int, D: str, *concludes: Concluded) -> Family:
+def _bias(k: int, D: str, *concludes: Concluded) -> ProofFamily:
     multipliers = {1: f"{D}/(4*C)"} if k == 2 else {1: f"3*{D}/(8*C)", 3: f"27*{D}/(256*C**3)"}
     bound = f"{D}*r**2/(4*C)" if k == 2 else f"27*{D}*r**4/(256*C**3)"
     return family(lambda: expected.clip_bias(k), "C r", multipliers, bound, *concludes, where="k = 2 and 4", D=D)
@@ -54,7 +54,7 @@ def _bias(k: int, D: str, *concludes: Concluded) -> Family:
 
 _RADII = {"C": "C", "r_k": "r"}
 
-FAMILIES_EXPECTED: tuple[Family, ...] = (
+FAMILIES_EXPECTED: tuple[ProofFamily, ...] = (
     family(
         lambda: expected.accelerated_step(False),
         "H",
@@ -85,7 +85,7 @@ FAMILIES_EXPECTED: tuple[Family, ...] = (
             "(2*H*D**2 + 2*H*D**2/(1 + x)**2)/(T*(T + 1)/2)",
         ),
     ),
-    _acceleration(True, displays=("tsybakov/thm-6@derived",)),
+    _acceleration(True, displays=("tsybakov/thm-6@derived", "tsybakov/thm-6@placed")),
     family(
         expected.mirror_step,
         "eta L V",

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import comb
 
-from dpcheck.certificates.runs import Instance, run, words_of
+from dpcheck.certificates.runs import StatementRun, run, words_of
 
 Lines = list[str]
 Counts = tuple[int, ...]
@@ -103,7 +103,7 @@ def exponential_error(N: int, n: int, p: Fraction, root: Fraction) -> Fraction:
     return 1 - Fraction(hits)
 
 
-def _exact(N: int, n: int, p: str, E: str, delta: str = "") -> Instance:
+def _exact(N: int, n: int, p: str, E: str, delta: str = "") -> StatementRun:
     said = f"N = {N}, n = {n}, p = {p}, e^eps = {E}" + (f", delta = {delta}" if delta else "")
     return run(
         packing,
@@ -116,7 +116,7 @@ def _exact(N: int, n: int, p: str, E: str, delta: str = "") -> Instance:
     )
 
 
-def _bracket(N: int, n: int, p: str, E: str) -> Instance:
+def _bracket(N: int, n: int, p: str, E: str) -> StatementRun:
     return run(
         chain,
         f"N = {N}, n = {n}, p = {p}, e^eps = {E}, from below",
@@ -127,7 +127,7 @@ def _bracket(N: int, n: int, p: str, E: str) -> Instance:
     )
 
 
-def _two_points(n: int, named: int, E: str) -> Instance:
+def _two_points(n: int, named: int, E: str) -> StatementRun:
     """The laws of theorem G.6 in one dimension, at p = log(1/(2 zeta))/(n eps): a wrong sign costs what it claims."""
     zeta = str(1 / (2 * Fraction(E) ** named))
     said = f"two points, n = {n}, zeta = {zeta}, e^eps = {E}: the error, as the text has it"
@@ -135,7 +135,7 @@ def _two_points(n: int, named: int, E: str) -> Instance:
     return run(packing, said, {"N": 2, "n": n}, numbers, display="zeta", lower=True, attained=True)
 
 
-def _four_directions(n: int, p: str, E: str, zeta: str) -> Instance:
+def _four_directions(n: int, p: str, E: str, zeta: str) -> StatementRun:
     """The laws of theorem G.6 in the plane, V = {±e_1, ±e_2}: two of them have no answer in common whose excess is
     below (2 − √2)/4 times D‖mean‖ for both, so that an answer as good as that names its law."""
     said = f"four directions, n = {n}, p = {p}, zeta = {zeta}, e^eps = {E}: the error, as the text has it"
@@ -144,7 +144,7 @@ def _four_directions(n: int, p: str, E: str, zeta: str) -> Instance:
     return replace(made, words=f"{made.words} {words_of(_four_directions)}")
 
 
-GAMES: dict[str, tuple[Instance, ...]] = {
+GAMES: dict[str, tuple[StatementRun, ...]] = {
     "pure_heavy_tails/fact-bd14": (
         _exact(2, 2, "1/2", "2"),
         _exact(2, 6, "1/3", "2"),

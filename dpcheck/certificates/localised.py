@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcheck.certificates import problems
-from dpcheck.certificates.runs import Instance, displayed, run, simple
+from dpcheck.certificates.runs import StatementRun, displayed, run, simple
 
 Lines = list[str]
 
@@ -150,9 +150,31 @@ def frank_wolfe_step() -> Lines:
     return [*lines, "bound F1 - Fy - (1 - s)*(F0 - Fy)"]
 
 
+def mirror_run(steps: Sequence[str], weights: Sequence[int], strongly: bool = False) -> Lines:
+    """Mirror steps over any convex set as `mirror` has them, in one run: of the map h, 1-strongly convex in any norm,
+    only what consecutive points and y say of each other is used, of answers g_t only their dual norm, at most L, so
+    that a long run has few unknowns. The weighted mean of <g_t, x_t − y>; of <g_t, x_t − y> − lam D_h(y, x_t) for an f
+    that is lam-strongly convex relative to h."""
+    lines = ["y = point()", "hy = number()", "x0 = point()", "h0 = number()", "d0 = point()"]
+    if not strongly:
+        lines.append("assume hy - h0 - d0 @ (y - x0) <= R")
+    terms, total, last = [], sum(weights), len(steps)
+    for t, (step, weight) in enumerate(zip(steps, weights, strict=True)):
+        u = t + 1
+        lines += [f"g{t} = point()", f"x{u} = point()", f"h{u} = number()", f"d{u} = point()"]
+        lines += [f"r{u} = distance(x{t}, x{u})", f"assume g{t} @ (x{t} - x{u}) <= L*(unit @ r{u})"]
+        lines.append(f"assume h{t} + d{t} @ (x{u} - x{t}) + 1/2*(r{u} @ r{u}) <= h{u}")
+        lines.append(f"assume 0 <= ({step}*g{t} + d{u} - d{t}) @ (y - x{u})")
+        relative = f" - lam*(hy - h{t} - d{t} @ (y - x{t}))" if strongly else ""
+        lines.append(f"part{t} = {weight}/{total}*(g{t} @ (x{t} - y){relative})")
+        terms.append(f"part{t}")
+    lines.append(f"assume h{last} + d{last} @ (y - x{last}) <= hy")
+    return [*lines, "bound " + " + ".join(terms)]
+
+
 # -- which statements these are ----------------------------------------------------------------------------------------
 
-LOCALISED: dict[str, tuple[Instance, ...]] = {
+LOCALISED: dict[str, tuple[StatementRun, ...]] = {
     "pure_heavy_tails/thm-2-1@summed": tuple(
         run(
             localisation,

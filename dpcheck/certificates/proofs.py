@@ -38,7 +38,7 @@ class Concluded:
 
 
 @dataclass(frozen=True)
-class Family:
+class ProofFamily:
     """One certificate with symbols in it.
 
     Attributes:
@@ -89,7 +89,7 @@ def not_negative(formula: sp.Expr) -> bool:
     return all(all(part) for part in signs) or all(not any(part) for part in signs)
 
 
-def proved(family: Family, claims: Callable[[str], Claim]) -> list[str]:
+def proved(family: ProofFamily, claims: Callable[[str], Claim]) -> list[str]:
     """The labels that a family proves, after every line of it was executed.
 
     Raises:
@@ -101,7 +101,7 @@ def proved(family: Family, claims: Callable[[str], Claim]) -> list[str]:
     return labels(family)
 
 
-def execute(family: Family) -> None:
+def execute(family: ProofFamily) -> None:
     """The certificate with its symbols, and what follows for every number of steps. Raises `InvalidInput`."""
     _certificate(family)
     for said, formula in family.follows:
@@ -109,7 +109,7 @@ def execute(family: Family) -> None:
             raise InvalidInput(f"{said}: {formula} is not seen to be non-negative")
 
 
-def conclude(family: Family, conclusion: Concluded, claim: Claim) -> None:
+def conclude(family: ProofFamily, conclusion: Concluded, claim: Claim) -> None:
     """The claim is no less than what a family proves of it. Raises `InvalidInput`."""
     if claim.explicit is None:
         raise InvalidInput(f"{claim.label} has no explicit bound to conclude; name another of its readings")
@@ -121,14 +121,14 @@ def conclude(family: Family, conclusion: Concluded, claim: Claim) -> None:
         raise InvalidInput(f"{claim.label}: {conclusion.proved or family.bound} is not seen to be below {stated}")
 
 
-def labels(family: Family) -> list[str]:
+def labels(family: ProofFamily) -> list[str]:
     """The statements of which a family speaks."""
     return [*(conclusion.label for conclusion in family.concludes), *family.displays]
 
 
-def _certificate(family: Family) -> None:
+def _certificate(family: ProofFamily) -> None:
     """The checker's argument with symbols."""
-    run: Any = checker.Run(family.problem, {name: positive(text) for name, text in family.parameters.items()})
+    run: Any = checker.ExactRun(family.problem, {name: positive(text) for name, text in family.parameters.items()})
     form = run.quantity * -1 + positive(family.bound)
     for number, text in family.multipliers.items():
         multiplier = positive(text)
@@ -167,7 +167,7 @@ def family(
     displays: tuple[str, ...] = (),
     where: str = "",
     **parameters: str,
-) -> Family:
+) -> ProofFamily:
     given = {**{name: name for name in names.split()}, **parameters}
     words = words or " ".join((make.__doc__ or "").split())
-    return Family(words, tuple(make()), given, multipliers, bound, concludes, follows, displays, where)
+    return ProofFamily(words, tuple(make()), given, multipliers, bound, concludes, follows, displays, where)

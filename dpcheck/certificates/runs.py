@@ -22,7 +22,7 @@ Outcome = Literal["certified", "refuted"]
 
 
 @dataclass(frozen=True)
-class Instance:
+class StatementRun:
     """One run of a statement.
 
     Attributes:
@@ -78,11 +78,11 @@ def words_of(make: Any) -> str:
     return " ".join((make.__doc__ or "").split())
 
 
-def run(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **fields: Any) -> Instance:
-    return Instance(name, words_of(make), tuple(make(**shape)), parameters, **fields)
+def run(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **fields: Any) -> StatementRun:
+    return StatementRun(name, words_of(make), tuple(make(**shape)), parameters, **fields)
 
 
-def both(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **fields: Any) -> Iterator[Instance]:
+def both(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **fields: Any) -> Iterator[StatementRun]:
     """Without and with projection onto any closed convex set."""
     for projected in (False, True):
         said = f"{name}, projected" if projected else name
@@ -90,11 +90,13 @@ def both(make: Any, name: str, shape: Mapping[str, Any], parameters: Numbers, **
         yield run(make, said, {**shape, "projected": projected}, parameters, **alone)
 
 
-def simple(make: Any, parameters: Numbers, at: Numbers, squared: bool = False, **shape: Any) -> tuple[Instance, ...]:
+def simple(
+    make: Any, parameters: Numbers, at: Numbers, squared: bool = False, **shape: Any
+) -> tuple[StatementRun, ...]:
     name = ", ".join(f"{k} = {v}" for k, v in parameters.items())
     return (run(make, name, shape, parameters, at=at, squared=squared),)
 
 
-def displayed(make: Any, parameters: Numbers, display: str, **shape: Any) -> tuple[Instance, ...]:
+def displayed(make: Any, parameters: Numbers, display: str, **shape: Any) -> tuple[StatementRun, ...]:
     name = ", ".join([*(f"{k} = {v}" for k, v in parameters.items()), "as the text has it"])
     return (run(make, name, shape, parameters, display=display),)

@@ -50,7 +50,7 @@ class Dual:
     @classmethod
     def of(cls, problem: Sequence[str], parameters: Parameters, longest: Fraction | None = None) -> Dual:
         """The programme of a problem, with bounds on the lengths of vectors that have none where `longest` says so."""
-        run = checker.Run(problem, parameters)
+        run = checker.ExactRun(problem, parameters)
         if longest is not None:
             squared = {i for form in (run.quantity, *run.rows) for i, j in form if i == j}
             for i in set(range(1, run.size)) - squared - run.free:
@@ -208,7 +208,7 @@ class Dual:
             return []
         return [{self.inner[i + 1]: v for i, v in enumerate(row) if v} for row in simple]
 
-    def proved(self, y: Sequence[Fraction] | None) -> Proof | None:
+    def proved(self, y: Sequence[Fraction] | None) -> DualProof | None:
         """The least bound that these multipliers prove, or None."""
         if y is None:
             return None
@@ -226,11 +226,11 @@ class Dual:
             *others, corner = checker.pivots(form + bound, indices)
         except ValueError:
             return None
-        return Proof(bound - corner, tuple(y), (*others, Fraction(0)))
+        return DualProof(bound - corner, tuple(y), (*others, Fraction(0)))
 
 
 @dataclass(frozen=True)
-class Proof:
+class DualProof:
     """Multipliers, the bound that they prove, and the pivots of the matrix."""
 
     bound: Fraction
@@ -238,7 +238,7 @@ class Proof:
     pivots: tuple[Fraction, ...]
 
 
-def prove(problem: Sequence[str], parameters: Parameters, target: Fraction | None = None) -> tuple[Proof, float]:
+def prove(problem: Sequence[str], parameters: Parameters, target: Fraction | None = None) -> tuple[DualProof, float]:
     """A certificate's proof, the exact optimum where rounding finds its closed form, and the optimum in floats.
 
     Args:
@@ -250,7 +250,7 @@ def prove(problem: Sequence[str], parameters: Parameters, target: Fraction | Non
     """
     dual = Dual.of(problem, parameters)
     optimum, multipliers, _ = dual.solved()
-    best: Proof | None = None
+    best: DualProof | None = None
     for found in _rounded(dual, optimum, multipliers, target):
         if found is not None and (best is None or found.bound < best.bound):
             best = found
@@ -262,7 +262,9 @@ def prove(problem: Sequence[str], parameters: Parameters, target: Fraction | Non
     return best, optimum
 
 
-def _rounded(dual: Dual, optimum: float, multipliers: np.ndarray, target: Fraction | None) -> Iterator[Proof | None]:
+def _rounded(
+    dual: Dual, optimum: float, multipliers: np.ndarray, target: Fraction | None
+) -> Iterator[DualProof | None]:
     """Proofs by rounding, closed forms first, then from points further and further inside, up to the target."""
     scale = max(1.0, abs(optimum))
     tried = []

@@ -7,15 +7,15 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpcheck.certificates import problems
+from dpcheck.certificates import localised, problems
 from dpcheck.certificates.clipping import CLIPPED
 from dpcheck.certificates.expected import EXPECTED
 from dpcheck.certificates.games import GAMES
 from dpcheck.certificates.localised import LOCALISED
-from dpcheck.certificates.runs import Instance, both, displayed, run, simple
+from dpcheck.certificates.runs import StatementRun, both, displayed, run, simple
 
 
-def _minimisers(loss: str, size: str, **others: Any) -> tuple[Instance, ...]:
+def _minimisers(loss: str, size: str, **others: Any) -> tuple[StatementRun, ...]:
     """Sensitivity of regularised minimisers, under the claim's own letters for the Lipschitz constant and n."""
     return tuple(
         run(
@@ -30,7 +30,7 @@ def _minimisers(loss: str, size: str, **others: Any) -> tuple[Instance, ...]:
     )
 
 
-def _localised() -> tuple[Instance, ...]:
+def _localised() -> tuple[StatementRun, ...]:
     """The regulariser of a phase is 1/(eta n)-strongly convex in its norm."""
     return tuple(
         run(
@@ -45,7 +45,7 @@ def _localised() -> tuple[Instance, ...]:
     )
 
 
-def _perturbed() -> tuple[Instance, ...]:
+def _perturbed() -> tuple[StatementRun, ...]:
     """lam‖theta‖² is 2 lam-strongly convex."""
     runs = [
         run(
@@ -61,7 +61,7 @@ def _perturbed() -> tuple[Instance, ...]:
     return tuple(runs)
 
 
-def _approximate(gap: Any, size: str, label_at: Mapping[str, str]) -> tuple[Instance, ...]:
+def _approximate(gap: Any, size: str, label_at: Mapping[str, str]) -> tuple[StatementRun, ...]:
     """alpha-minimisers, at the accuracy that the algorithm is given."""
     found = []
     for n, lam in ((4, 1), (10, "1/10")):
@@ -79,7 +79,7 @@ def _approximate(gap: Any, size: str, label_at: Mapping[str, str]) -> tuple[Inst
     return tuple(found)
 
 
-def _contraction() -> tuple[Instance, ...]:
+def _contraction() -> tuple[StatementRun, ...]:
     H, lam = Fraction(2), Fraction(1, 3)
     numbers = {"lam": str(lam), "H": str(H + lam), "eta": str(1 / (H + lam))}
     at = {"H": str(H), "lambda": str(lam)}
@@ -90,7 +90,7 @@ def _contraction() -> tuple[Instance, ...]:
     return tuple(found)
 
 
-def _drift(runs: int, at: Mapping[str, Any]) -> tuple[Instance, ...]:
+def _drift(runs: int, at: Mapping[str, Any]) -> tuple[StatementRun, ...]:
     return tuple(
         run(
             problems.drift,
@@ -104,10 +104,10 @@ def _drift(runs: int, at: Mapping[str, Any]) -> tuple[Instance, ...]:
     )
 
 
-def _monotone(at: Mapping[str, Any]) -> tuple[Instance, ...]:
+def _monotone(at: Mapping[str, Any]) -> tuple[StatementRun, ...]:
     """Where clipped gradients are those of a convex, C-Lipschitz, H-smooth function, its Huber form: in d = 1,
     and of linear, isotropic quadratic and generalised linear losses."""
-    found: list[Instance] = []
+    found: list[StatementRun] = []
     for T in (1, 2):
         numbers = {"n": 5, "eta": "1/2", "lam": "1/3", "L": 2, "H": 2}
         values = {"C": 2, "lambda": "1/3", "n": 5, **{name: {"T": T, "eta": "1/2"}[name] for name in at}}
@@ -116,8 +116,8 @@ def _monotone(at: Mapping[str, Any]) -> tuple[Instance, ...]:
     return tuple(found)
 
 
-def _averaged(steps: tuple[int, ...], at: Any) -> tuple[Instance, ...]:
-    found: list[Instance] = []
+def _averaged(steps: tuple[int, ...], at: Any) -> tuple[StatementRun, ...]:
+    found: list[StatementRun] = []
     for T in steps:
         numbers = {"eta": "1/2", "L": 1, "D": 1}
         shape = {"steps": ["eta"] * T, "weights": [1] * T}
@@ -130,18 +130,19 @@ def _strongly(T: int) -> dict[str, Any]:
     return {"steps": [f"2/(lam*{t + 2})" for t in range(T)], "weights": list(range(1, T + 1)), "strongly": True}
 
 
-def _weighted() -> tuple[Instance, ...]:
+def _weighted() -> tuple[StatementRun, ...]:
     numbers = {"lam": "1/2", "L": 1}
     at = {"L": 1, "lambda": "1/2"}
     found = [
         run(problems.mirror, f"T = {T}, any norm", _strongly(T), numbers, at={"T": T, **at}) for T in (1, 2, 3, 5, 8)
     ]
+    found.append(run(localised.mirror_run, "T = 100, any norm, one run", _strongly(100), numbers, at={"T": 100, **at}))
     for T in (1, 2, 3, 4, 6):
         found += both(problems.descent, f"T = {T}, Euclidean", _strongly(T), numbers, at={"T": T, **at}, attained=True)
     return tuple(found)
 
 
-def _weighted_refuted() -> tuple[Instance, ...]:
+def _weighted_refuted() -> tuple[StatementRun, ...]:
     return tuple(
         run(
             problems.descent,
@@ -156,8 +157,8 @@ def _weighted_refuted() -> tuple[Instance, ...]:
     )
 
 
-def _regret() -> tuple[Instance, ...]:
-    return tuple(
+def _regret() -> tuple[StatementRun, ...]:
+    short = (
         run(
             problems.mirror,
             f"T = {T}, eta = {eta}, any norm",
@@ -167,14 +168,22 @@ def _regret() -> tuple[Instance, ...]:
         )
         for T, eta, L, R in ((1, "1/2", 1, 1), (2, "1/3", 2, 1), (4, "1/2", 1, 3), (8, "1/5", 2, "7/2"))
     )
+    long = run(
+        localised.mirror_run,
+        "T = 100, eta = 1/10, any norm, one run",
+        {"steps": ["eta"] * 100, "weights": [1] * 100},
+        {"eta": "1/10", "L": 1, "R": 2},
+        at={"T": 100, "eta": "1/10", "L": 1, "D_h": 2},
+    )
+    return (*short, long)
 
 
-def _inexact() -> tuple[Instance, ...]:
+def _inexact() -> tuple[StatementRun, ...]:
     numbers = {"eta": "1/2", "L": 1, "D": 1, "xi": "1/10", "B": "1/5"}
     return tuple(run(problems.inexact, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}) for T in (1, 2, 3, 5, 8))
 
 
-def _inexact_accuracy() -> tuple[Instance, ...]:
+def _inexact_accuracy() -> tuple[StatementRun, ...]:
     """T = (4DL/alpha)², eta = D/(L√T), B = alpha/4, xi = min(D, alpha eta/(6D)), at D = L = 1 and alpha = 4/√T."""
     found = []
     for root in (1, 2, 3):
@@ -185,17 +194,17 @@ def _inexact_accuracy() -> tuple[Instance, ...]:
     return tuple(found)
 
 
-def _accelerated() -> tuple[Instance, ...]:
-    found: list[Instance] = []
+def _accelerated() -> tuple[StatementRun, ...]:
+    found: list[StatementRun] = []
     for T in (1, 2, 3, 4, 6):
         numbers = {"H": 1, "D": 1}
         found += both(problems.accelerated, f"T = {T}", {"T": T}, numbers, at={"T": T, **numbers}, attained=T < 4)
     return tuple(found)
 
 
-def _group() -> tuple[Instance, ...]:
+def _group() -> tuple[StatementRun, ...]:
     """m records of one user come first; steps eta <= 2/H."""
-    found: list[Instance] = []
+    found: list[StatementRun] = []
     for m, T in ((1, 2), (2, 3), (2, 4)):
         shape = {"T": T, "replaced": m, "smooth": True, "averaged": True}
         numbers = {"eta": "1/2", "L": 1, "H": 4}
@@ -204,9 +213,9 @@ def _group() -> tuple[Instance, ...]:
     return tuple(found)
 
 
-def _passes() -> tuple[Instance, ...]:
+def _passes() -> tuple[StatementRun, ...]:
     """Stability of subgradient descent on neighbours, on which the analysis of localisation rests."""
-    found: list[Instance] = []
+    found: list[StatementRun] = []
     for T in (1, 2, 3, 4, 5):
         one = {"eta": "1/3", "L": 2}
         found += both(
@@ -264,7 +273,7 @@ MINIMISERS = {
 }
 
 
-def _biased() -> tuple[Instance, ...]:
+def _biased() -> tuple[StatementRun, ...]:
     """With (1 − eta lam)^T, which is at most the printed e^(−eta lam T)."""
     kept = "(1 - eta*lam)**{0}*D**2 + (1 - (1 - eta*lam)**{0})*(2*eta*r**2/lam + 2*eta*lam*D**2 + B**2/lam**2)"
     numbers = {"eta": "1/2", "lam": "1/2", "D": 2, "r": 1, "B": "1/4"}
@@ -274,7 +283,7 @@ def _biased() -> tuple[Instance, ...]:
     )
 
 
-CERTIFIED: dict[str, tuple[Instance, ...]] = {
+CERTIFIED: dict[str, tuple[StatementRun, ...]] = {
     **MINIMISERS,
     **EXPECTED,
     **LOCALISED,

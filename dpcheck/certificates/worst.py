@@ -36,7 +36,7 @@ def worst(problem: Sequence[str], parameters: Parameters, least: Fraction | None
             vectors = _vectors(dual)
         except InvalidInput:
             continue
-        run = checker.Run(problem, parameters)
+        run = checker.ExactRun(problem, parameters)
         size, *rows = (checker.size_of(form, vectors) for form in (run.quantity, *run.rows))
         if max(rows) <= 0 and (least is None or size > least):
             return size, vectors

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from dpcheck.cli.common import Exit, count, echo_json, json_option, leave, table, witness_path
 from dpcheck.cli.mechanisms import array_of, claim_of, claim_options, function_of, in_options, pair_options
+from dpcheck.cli.slow import running, workers_option
 
 GRADES = ("critical", "theoretical", "negligible")
+AUDITS = ("granularity", "support")
+"""Attacks that audit, which --workers runs."""
+MOST_RUNS = 3000
+"""Of these, on each input."""
 
 
 @click.command("attack")
@@ -29,6 +35,7 @@ GRADES = ("critical", "theoretical", "negligible")
 )
 @click.option("--failure-probability", type=float, default=0.05, show_default=True, help="Chance of any false finding.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@workers_option
 @json_option
 def attack_command(
     mechanism: str,
@@ -48,6 +55,7 @@ def attack_command(
     adjacency: str,
     halts: bool,
     per_call: bool,
+    workers: int | None,
     as_json: bool,
 ) -> None:
     """Attacks MECHANISM(data, rng, trials) of a Python file: last bits, support and atoms, replayed noise, summation
@@ -64,19 +72,30 @@ def attack_command(
     from dpcheck.auditing import attacks
     from dpcheck.auditing.mechanisms import vectorize
 
+    run = vectorize(function) if per_call else function
+    named = tuple(name.replace("-", " ").replace("_", " ") for name in only) or attacks.NAMES
+    options: dict[str, Any] = {
+        "failure_probability": failure_probability,
+        "seed": seed,
+        "sensitivity": sensitivity,
+        "halts": halts,
+        "adjacency": None if adjacency == "none" else adjacency,
+    }
+    audited = [] if workers is None else [name for name in AUDITS if name in named]
+    findings = []
     with in_options():
-        findings = attacks.attack(
-            vectorize(function) if per_call else function,
-            pair[0],
-            pair[1],
-            claim,
-            failure_probability=failure_probability,
-            seed=seed,
-            sensitivity=sensitivity,
-            halts=halts,
-            only=tuple(name.replace("-", " ").replace("_", " ") for name in only) or attacks.NAMES,
-            adjacency=None if adjacency == "none" else adjacency,
-        )
+        if audited:
+            limits: dict[str, Any] = {
+                "trials": 4000,
+                "kept": 0,
+                "failure_probability": failure_probability,
+                "audited": False,
+            }
+            with running(run, pair, claim, workers, **limits, seed=seed, halts=halts) as inside:
+                findings += attacks.attack(inside, *pair, claim, only=audited, **options)
+        # The others look at what one process does.
+        findings += attacks.attack(run, *pair, claim, only=[n for n in named if n not in audited], **options)
+    findings.sort(key=lambda finding: attacks.NAMES.index(finding.attack))
     folder = Path(".dpcheck") / "store.db"
     saved = {f.attack: f.witness.save(witness_path(folder, f.witness)) for f in findings if f.witness is not None}
     found = [f for f in findings if f.found]

@@ -39,16 +39,20 @@ from dpcheck.cli.recorded import (
     script_of_mechanism,
     script_of_outputs,
 )
+from dpcheck.cli.slow import running, workers_option
 from dpcheck.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dpcheck.auditing.audit import AuditResult, Look
-    from dpcheck.engine.mutation import Trial
+    from dpcheck.engine.mutation import SeededTrial
     from dpcheck.engine.store import Store
     from dpcheck.mutants import Mutant
+    from dpcheck.recorded.shrinking import Shrunk
 
 SCORES = ("auto", "identity", "projection", "cells", "classifier")
 STORE = Path(".dpcheck") / "store.db"
+SLOW_CHUNK = 1024
+"""Runs of a slow mechanism after which an anytime audit looks whether it should stop, and may keep where it is."""
 
 
 @click.command("audit")
@@ -83,6 +87,7 @@ STORE = Path(".dpcheck") / "store.db"
     help="Exit 4 unless a true ε would be refuted, 95 % power; `dpcheck plan-audit` says with how many --trials.",
 )
 @click.option("--score", default="auto", show_default=True, help=f"One of {', '.join(SCORES)}, or FILE:FUNCTION.")
+@workers_option
 @json_option
 def audit_command(
     mechanism: tuple[str, ...],
@@ -107,6 +112,7 @@ def audit_command(
     halts: bool,
     per_call: bool,
     must_detect: float | None,
+    workers: int | None,
     as_json: bool,
     outputs: str | None,
     keep: str | None,
@@ -115,6 +121,8 @@ def audit_command(
     canaries: bool,
     guesses: int | None,
     script: str | None,
+    shrunk: bool,
+    fixed_size: bool,
 ) -> None:
     """Audits MECHANISM(data, rng, trials) of a Python file on one pair of inputs, or outputs that were recorded.
 
@@ -149,22 +157,36 @@ def audit_command(
     function = function_of(reference)
     from dpcheck.auditing.audit import audit
     from dpcheck.auditing.mechanisms import vectorize
+    from dpcheck.seeds import CHUNK
 
     run = vectorize(function) if per_call else function
     rest: dict[str, Any] = {"trials": trials, "adjacency": None if adjacency == "none" else adjacency, "halts": halts}
+    asked = (max_samples or 2 * trials) // 2 if mode == "anytime" else trials
+    limits: dict[str, Any] = {
+        "trials": asked,
+        "kept": 2 * trials if keep else CHUNK if mode == "anytime" else 0.2 * trials + CHUNK,
+        "failure_probability": failure_probability / among,
+        "seed": seed,
+        "halts": halts,
+    }
     if keep is not None:
-        with in_options():
-            result = run_and_kept(keep, run, pair, claim, among=among, **options, **rest)
+        with in_options(), running(run, pair, claim, workers, **limits) as inside:
+            result = run_and_kept(keep, inside, pair, claim, among=among, **options, **rest)
     elif mode == "fixed":
-        with in_options():
-            result = audit(run, pair[0], pair[1], claim, **options, **rest)
+        with in_options(), running(run, pair, claim, workers, **limits) as inside:
+            result = audit(inside, pair[0], pair[1], claim, **options, **rest)
     else:
         name = f"{Path(reference.rpartition(':')[0]).name}:{reference.rpartition(':')[2]}"
-        with in_options(), _watched(kept, name, until) as watch:
-            state = watch.stored(run, pair, claim, **options) if resume else None
+        with in_options(), _watched(kept, name, until) as watch, running(run, pair, claim, workers, **limits) as inside:
+            state = watch.stored(inside, pair, claim, **options) if resume else None
             rest |= {"mode": mode, "until": watch, "max_samples": max_samples, "resume": state}
-            result = audit(run, pair[0], pair[1], claim, **options, **rest)
+            rest["chunk"] = CHUNK if workers is None else SLOW_CHUNK
+            result = audit(inside, pair[0], pair[1], claim, **options, **rest)
             watch.finish(result)
+    found = None
+    if shrunk and result.outcome.value == "refuted":
+        asks = {"halts": halts, "adjacency": rest["adjacency"], "fixed_size": fixed_size, "seed": seed}
+        found = _shrunk(run, result, workers, trials=trials, **asks)
     told: Callable[[str, AuditResult], None] = functools.partial(
         script_of_mechanism,
         reference=reference,
@@ -172,10 +194,25 @@ def audit_command(
         run=run,
         trials=trials,
         per_call=per_call,
+        workers=workers,
+        shrunk=found,
     )
-    if keep is not None and Path(keep).suffix == ".npz":
+    if keep is not None and Path(keep).suffix == ".npz" and found is None:
         told = functools.partial(script_of_outputs, files=(keep,), ordered=True)
-    _finish(result, kept, must_detect, as_json, script, told)
+    _finish(result, kept, must_detect, as_json, script, told, found)
+
+
+def _shrunk(run: Any, result: AuditResult, workers: int | None, **options: Any) -> Shrunk | None:
+    """The smallest refutation; None, and why, where there is no smaller one to see."""
+    from dpcheck.auditing.workers import spread
+    from dpcheck.recorded.shrinking import shrink
+
+    try:
+        with in_options(), spread(run, workers) as inside:
+            return shrink(inside, result, **options)
+    except InvalidInput as error:
+        complain(f"not shrunk: {error}")
+        return None
 
 
 def _finish(
@@ -185,9 +222,10 @@ def _finish(
     as_json: bool,
     script: str | None,
     write: Callable[[str, AuditResult], None],
+    found: Shrunk | None = None,
 ) -> None:
     """Shows the result, writes the script where one is wanted, and ends with the exit code of the result."""
-    _show(result, store, as_json)
+    _show(result, store, as_json, found)
     if script is not None and result.outcome.value == "refuted":
         write(script, result)
     if result.outcome.value == "refuted":
@@ -199,19 +237,22 @@ def _finish(
         leave(Exit.UNDECIDED)
 
 
-def _show(result: AuditResult, store: Path, as_json: bool) -> None:
+def _show(result: AuditResult, store: Path, as_json: bool, found: Shrunk | None) -> None:
     """The result, with its witness saved beside the store."""
     witness = result.witness
     saved = None if witness is None else witness.save(witness_path(store, witness))
     if as_json:
         kept = None if result.mode == "fixed" else str(store)
-        echo_json({**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept})
+        told = {**result.to_dict(), "witness": None if saved is None else str(saved), "store": kept}
+        echo_json(told if found is None else {**told, "shrunk": found.to_dict()})
         return
     click.echo(str(result))
     if result.mode == "anytime":
         click.echo(f"  {'go on':<12} the same command with --resume and a larger --max-samples; kept in {shown(store)}")
     if saved is not None:
         click.echo(f"  {'reproduce':<12} dpcheck verify {saved}")
+    if found is not None:
+        click.echo(str(found))
 
 
 class _Watch:
@@ -221,6 +262,7 @@ class _Watch:
         self._store, self._name, self._until = store, name, until
         self._spoken = self._kept = time.monotonic()
         self._interrupted = self._smaller = False
+        self._last: Look | None = None
 
     def stored(self, mechanism: Any, pair: tuple[Any, Any], claim: Any, **options: Any) -> dict[str, Any]:
         """The state to go on with. Raises `InvalidInput` when there is none, or only of another audit."""
@@ -238,7 +280,7 @@ class _Watch:
         return same[0]
 
     def __call__(self, look: Look) -> bool:
-        now = time.monotonic()
+        now, self._last = time.monotonic(), look
         if now - self._spoken > 5:
             self._spoken = now
             click.echo(f"{look.samples:,} runs  certified ε ≥ {look.epsilon_lower:.3f}", err=True)
@@ -252,6 +294,12 @@ class _Watch:
         self._keep(result.state)
         if self._interrupted:
             complain(f"stopped after {result.counts['samples']:,} runs; what they say is valid")
+
+    def rescue(self) -> None:
+        """Keeps what there is of an audit that ends by an error."""
+        if self._last is not None:
+            self._keep(self._last.state())
+            complain(f"{self._last.samples:,} runs of {self._name} are kept; --resume goes on")
 
     def _keep(self, state: Mapping[str, Any]) -> None:
         """A larger audit that is kept already stays; this is said once."""
@@ -278,6 +326,9 @@ def _watched(path: Path, name: str, until: str | None) -> Iterator[_Watch]:
         before = signal.signal(signal.SIGINT, watch.interrupt)
         try:
             yield watch
+        except BaseException:
+            watch.rescue()
+            raise
         finally:
             signal.signal(signal.SIGINT, before)
 
@@ -384,7 +435,7 @@ def mutants_command(
     finish(catalogue, Exit.INTERNAL if "error" in faults else code)
 
 
-def _mutants_table(ordered: list[tuple[Mutant, Trial]]) -> None:
+def _mutants_table(ordered: list[tuple[Mutant, SeededTrial]]) -> None:
     rows = []
     for mutant, trial in ordered:
         kill, fault = trial.kill, trial.fault(mutant)
@@ -412,7 +463,7 @@ def _mutants_table(ordered: list[tuple[Mutant, Trial]]) -> None:
     click.echo(f"killed {killed} of {count(len(bugs), 'mutant')}{quiet} · {used:,} samples")
 
 
-def _mutant_row(mutant: Mutant, trial: Trial) -> dict[str, Any]:
+def _mutant_row(mutant: Mutant, trial: SeededTrial) -> dict[str, Any]:
     kill = trial.kill
     row: dict[str, Any] = {
         "name": mutant.name,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sympy as sp
 
     from dpcheck.asymptotics import PhaseDiagram
-    from dpcheck.engine.comparison import Row
+    from dpcheck.engine.comparison import ComparisonRow
     from dpcheck.engine.setting import Setting
     from dpcheck.panels import Panel
 
@@ -209,7 +209,7 @@ def compare_bounds_command(
         _compared(rows, setting, measured=workload is not None)
 
 
-def _compared(rows: Sequence[Row], setting: Setting, *, measured: bool) -> None:
+def _compared(rows: Sequence[ComparisonRow], setting: Setting, *, measured: bool) -> None:
     from dpcheck.engine import comparison
 
     shown = [row for row in rows if row.status == "feasible" and (row.bound is not None or row.measured is not None)]
@@ -231,7 +231,7 @@ def _compared(rows: Sequence[Row], setting: Setting, *, measured: bool) -> None:
     click.echo(comparison.advice(rows, setting))
 
 
-def _line(row: Row, *, measured: bool) -> list[str]:
+def _line(row: ComparisonRow, *, measured: bool) -> list[str]:
     from dpcheck.engine import comparison
 
     bound = "–" if row.bound is None else f"≤ {figure(row.bound)}" + (" vacuous" if row.vacuous else "")

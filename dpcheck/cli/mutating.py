@@ -30,7 +30,7 @@ from dpcheck.errors import InvalidInput, UnknownLabel
 if TYPE_CHECKING:
     from dpcheck.claims import Claim
     from dpcheck.engine.mutate.mutation import Mutation, Trial
-    from dpcheck.engine.mutate.table import Rates, Sample, Table
+    from dpcheck.engine.mutate.table import Rates, SampleOfMutants, Table
     from dpcheck.engine.mutate.trials import Trials
 
 SHOWN = 60
@@ -245,7 +245,7 @@ def _resolve(kept: Table, trials: Trials, claims: list[Claim], as_json: bool) ->
 
 
 def _save(
-    path: Path, kept: Table, trials: Trials, results: list[Trial], stood: list[Mutation], samples: list[Sample]
+    path: Path, kept: Table, trials: Trials, results: list[Trial], stood: list[Mutation], samples: list[SampleOfMutants]
 ) -> None:
     """Adds what was found to the table, and forgets what it speaks of and is no more.
 

@@ -17,7 +17,7 @@ from dpcheck.engine.store import Failure
 SHARED = "another run is at work on this store: this one begins at the other end, and takes what that one finishes"
 
 
-class Lines(Listener):
+class ProgressLines(Listener):
     """One line for every check that has its verdict, and one a minute for long checks."""
 
     def __init__(self, title: str, checks: int) -> None:
@@ -59,14 +59,14 @@ class Lines(Listener):
         self._spoken = time.monotonic()
         click.echo(text, err=True)
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> ProgressLines:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         pass
 
 
-class Remaining(Lines):
+class Remaining(ProgressLines):
     """A line for every size that is measured, with an estimate of the time that the others take."""
 
     def __init__(self, title: str, checks: int) -> None:
@@ -122,6 +122,6 @@ class Bar(Listener):
         self._progress.stop()
 
 
-def progress(title: str, checks: int) -> Lines | Bar:
+def progress(title: str, checks: int) -> ProgressLines | Bar:
     """The bar on a terminal, lines elsewhere."""
-    return Bar(title) if sys.stderr.isatty() else Lines(title, checks)
+    return Bar(title) if sys.stderr.isatty() else ProgressLines(title, checks)

@@ -19,9 +19,22 @@ if TYPE_CHECKING:
     from dpcheck.auditing.audit import AuditResult
     from dpcheck.privacy import Guarantee
     from dpcheck.recorded.samples import SamplesResult
+    from dpcheck.recorded.shrinking import Shrunk
 
 F = TypeVar("F", bound=Callable[..., Any])
-OF_RUNS = ("data", "neighbour", "adjacency", "per_call", "mode", "trials", "until", "max_samples", "resume", "keep")
+OF_RUNS = (
+    "data",
+    "neighbour",
+    "adjacency",
+    "per_call",
+    "mode",
+    "trials",
+    "until",
+    "max_samples",
+    "resume",
+    "keep",
+    "workers",
+)
 """Options that say how a mechanism is run: recorded outputs have been."""
 OF_SCORES = ("halts", "score", "among", "unordered", "must_detect", "script")
 """Options that a one-run audit has no use for."""
@@ -30,7 +43,7 @@ OF_ROWS = ("unordered", "canaries", "guesses")
 
 
 def recorded_options(command: F) -> F:
-    """--outputs, --keep, --among, --unordered, --one-run, --script and --guesses."""
+    """--outputs, --keep, --among, --unordered, --one-run, --script, --shrink, --fixed-size and --guesses."""
     options = (
         click.option(
             "--outputs",
@@ -57,6 +70,13 @@ def recorded_options(command: F) -> F:
         click.option(
             "--script", metavar="FILE.py", help="Where the claim is refuted: ten lines of NumPy that show it by counts."
         ),
+        click.option(
+            "--shrink",
+            "shrunk",
+            is_flag=True,
+            help="Where the claim is refuted: the fewest records and the plainest values and event that show it.",
+        ),
+        click.option("--fixed-size", is_flag=True, help="--shrink leaves no record out: the claim is for this size."),
         click.option("--guesses", type=int, help="Canaries that --one-run guesses.  [default: all]"),
     )
     for option in reversed(options):
@@ -166,18 +186,37 @@ def script_of_outputs(path: str, result: AuditResult, files: tuple[str, ...], or
 
 
 def script_of_mechanism(
-    path: str, result: AuditResult, reference: str, pair: tuple[str, str], run: Any, *, trials: int, per_call: bool
+    path: str,
+    result: AuditResult,
+    reference: str,
+    pair: tuple[str, str],
+    run: Any,
+    *,
+    trials: int,
+    per_call: bool,
+    workers: int | None,
+    shrunk: Shrunk | None = None,
 ) -> None:
-    """Writes a script that runs a mechanism anew and counts an event, which other runs have chosen."""
+    """Writes a script that runs a mechanism anew and counts an event, which other runs have chosen.
+
+    On the pair of `shrunk` where there is one, which is then a part of the script.
+    """
     from dpcheck.recorded import script
     from dpcheck.recorded.files import record_outputs
     from dpcheck.recorded.rows import both_rows
 
-    data, neighbour = (array_of("", file) for file in pair)
+    seed = result.seed + 1
     try:
-        lines = script.run_anew(reference, pair, trials=trials, seed=result.seed + 1, per_call=per_call)
-        samples = record_outputs(run, data, neighbour, trials=trials, seed=result.seed + 1, adjacency=None, halts=True)
-        _written(path, script.of(result, both_rows(*samples, halts=True), lines))
+        inputs = (array_of("", file) for file in pair) if shrunk is None else (shrunk.data, shrunk.neighbour)
+        data, neighbour = inputs
+        named = pair if shrunk is None else (script.written(data), script.written(neighbour))
+        lines = script.run_anew(
+            reference, named, trials=trials, seed=seed, per_call=per_call, written=shrunk is not None
+        )
+        samples = record_outputs(
+            run, data, neighbour, trials=trials, seed=seed, adjacency=None, halts=True, workers=workers
+        )
+        _written(path, script.of(result, both_rows(*samples, halts=True), lines, plain=shrunk is not None))
     except InvalidInput as error:
         complain(f"no script: {error}")
 

@@ -15,9 +15,10 @@ from dpcheck.engine import algorithms as _algorithms
 from dpcheck.engine import certified_checks, collect, filling, homes, layout, names, own, papers, sources
 from dpcheck.engine.algorithms import algorithm, algorithms
 from dpcheck.engine.collect import ContentFile
+from dpcheck.engine.executions import Executions
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import Asked, near
+from dpcheck.engine.shelf import near
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
@@ -66,6 +67,7 @@ class Catalogue(Shelves["Claim", "Check"]):
     guests: set[str] = field(default_factory=set)
     kept: Kept | None = None
     _borrowed: set[str] = field(default_factory=set)
+    executions: Executions = field(default_factory=Executions)
     _transcripts: dict[str, ExecutedDerivation] = field(default_factory=dict)
     _order: dict[Path, int] = field(default_factory=dict)
 
@@ -84,7 +86,7 @@ class Catalogue(Shelves["Claim", "Check"]):
         ):  # a derivation of nothing is among the errors
             return None
         if found.label not in self._transcripts:
-            self._transcripts[found.label] = found.run(Asked(self.claims))
+            self._transcripts[found.label] = self.executions.of(found, self)
         return self._transcripts[found.label]
 
     def derivations_of(self, label: str) -> list[Derivation]:

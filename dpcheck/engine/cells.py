@@ -60,6 +60,7 @@ def compute_cell(task: CellTask, catalogue: Catalogue | None = None) -> Done:
             size, check = cast(Size, task.key.size), here.checks[task.check]
             measured = encode(check.measure(check.cells(size)[task.index], size, task.key.seed))
             decode(measured)  # what cannot be read again is an error of the check
+            here.executions.keep(task.check, task.key.sources)
     except MissingExtra as error:
         return Done(task, None, time.perf_counter() - begun, skipped=str(error))
     except KeyboardInterrupt:  # the user's

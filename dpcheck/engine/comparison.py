@@ -34,7 +34,7 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class ComparisonRow:
     """One algorithm.
 
     Attributes:
@@ -84,7 +84,7 @@ def compare(
     trials: int = 100,
     seed: int = 0,
     only: Iterable[str] | None = None,
-) -> list[Row]:
+) -> list[ComparisonRow]:
     """Every algorithm of the catalogue at one size: as printed, and its readings that repair something.
 
     Rows come feasible first, by proved risk, then by gradients.
@@ -107,7 +107,7 @@ def compare(
     order = {"feasible": 0, "infeasible": 1, "other": 2}
     infinite = math.inf
 
-    def place(row: Row) -> tuple[Any, ...]:
+    def place(row: ComparisonRow) -> tuple[Any, ...]:
         cost = row.gradients if row.gradients is not None else infinite
         return order[row.status], infinite if row.bound is None else row.bound, cost, row.label
 
@@ -120,23 +120,23 @@ def _readings(kind: Any) -> list[str]:
 
 def _row(
     label: str, setting: Setting, claims: Sequence[Claim], workload: Workload | None, trials: int, seed: int
-) -> Row:
+) -> ComparisonRow:
     budgets, note = algorithms()[label.partition("@")[0]].budgets, ""
     if setting.epsilon is not None and setting.epsilon > budgets.at_most(setting.epsilon):
         # What is private at a smaller epsilon is private at this one.
         note = f"run {'at' if budgets.attained else 'just below'} ε = {budgets.largest_epsilon:g}"
         setting = replace(setting, epsilon=budgets.at_most(setting.epsilon))
     if setting.privacy not in budgets:
-        return Row(label=label, status="other", why=f"needs {budgets}, got {setting.privacy}")
+        return ComparisonRow(label=label, status="other", why=f"needs {budgets}, got {setting.privacy}")
     try:
         plan = planning.plan(label, setting, {}, claims)
     except Infeasible as error:
-        return Row(label=label, status="infeasible", why=f"needs {error.needs}", smallest_n=error.smallest_n)
+        return ComparisonRow(label=label, status="infeasible", why=f"needs {error.needs}", smallest_n=error.smallest_n)
     except (DpcheckError, ValueError, ArithmeticError) as error:
-        return Row(label=label, status="other", why=str(error).removeprefix(f"{label.partition('@')[0]} "))
+        return ComparisonRow(label=label, status="other", why=str(error).removeprefix(f"{label.partition('@')[0]} "))
     bounds = [b for b in plan.bounds if b.what == "risk" and b.value is not None]
     best = min(bounds, key=lambda b: float(b.value or 0.0), default=None)
-    row = Row(
+    row = ComparisonRow(
         label=label,
         status="feasible",
         claimed="" if plan.privacy.claimed is None else str(plan.privacy.claimed),
@@ -170,7 +170,7 @@ def _useful(label: str, setting: Setting, claims: Sequence[Claim]) -> int | None
     return None
 
 
-def _measure(row: Row, setting: Setting, workload: Workload, trials: int, seed: int) -> Row:
+def _measure(row: ComparisonRow, setting: Setting, workload: Workload, trials: int, seed: int) -> ComparisonRow:
     from dpcheck.harness import risk
 
     algorithm = planning.build(row.label, {}, setting.k)
@@ -186,7 +186,7 @@ def _measure(row: Row, setting: Setting, workload: Workload, trials: int, seed: 
     return replace(row, measured=Measured(float(values.mean()), spread, float(values.max()), len(values)))
 
 
-def advice(rows: Sequence[Row], setting: Setting) -> str:
+def advice(rows: Sequence[ComparisonRow], setting: Setting) -> str:
     """What to use here, in a sentence or two; nothing whose privacy is not certified."""
     private = [row for row in rows if row.status == "feasible" and row.private and row.gradients]
     proved = [row for row in private if row.bound is not None and not row.vacuous]

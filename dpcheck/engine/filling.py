@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpcheck.engine.catalogue import Catalogue
 
 
-class Table(NamedTuple):
+class ItemTable(NamedTuple):
     """Where items of one kind go: the catalogue's table, the attribute that is the key, what tells its places apart."""
 
     name: str
@@ -35,7 +35,7 @@ def kinds_of_content() -> tuple[type, ...]:
 
 
 @functools.cache
-def _tables() -> dict[type, Table]:
+def _tables() -> dict[type, ItemTable]:
     from dpcheck.checks import Check, Unchecked
     from dpcheck.claims import Claim
     from dpcheck.derivations import Derivation, Finding, Underived
@@ -44,18 +44,18 @@ def _tables() -> dict[type, Table]:
     from dpcheck.unmeasured import Unmeasured
 
     return {
-        Claim: Table("claims", "label"),
-        Check: Table("checks", "id"),
-        Unchecked: Table("unchecked", "label", "unchecked "),
-        Unmeasured: Table("unmeasured", "id", "unmeasured "),
-        Derivation: Table("derivations", "label", "derivation "),
-        Underived: Table("underived", "label", "underived "),
-        Finding: Table("findings", "label", "finding "),
-        Panel: Table("panels", "key", "panel "),
-        Contest: Table("contests", "key", "contest "),
-        Size: Table("sizes", "key", "size "),
-        Mutant: Table("mutants", "name"),
-        Seeded: Table("seeded", "id"),
+        Claim: ItemTable("claims", "label"),
+        Check: ItemTable("checks", "id"),
+        Unchecked: ItemTable("unchecked", "label", "unchecked "),
+        Unmeasured: ItemTable("unmeasured", "id", "unmeasured "),
+        Derivation: ItemTable("derivations", "label", "derivation "),
+        Underived: ItemTable("underived", "label", "underived "),
+        Finding: ItemTable("findings", "label", "finding "),
+        Panel: ItemTable("panels", "key", "panel "),
+        Contest: ItemTable("contests", "key", "contest "),
+        Size: ItemTable("sizes", "key", "size "),
+        Mutant: ItemTable("mutants", "name"),
+        Seeded: ItemTable("seeded", "id"),
     }
 
 
@@ -130,7 +130,7 @@ def _place(item: Any, key: str, file: ContentFile) -> tuple[Path, int]:
     return Path(code.co_filename), code.co_firstlineno
 
 
-def _once(catalogue: Catalogue, table: Table, key: str, item: Any, place: tuple[Path, int], own: bool) -> bool:
+def _once(catalogue: Catalogue, table: ItemTable, key: str, item: Any, place: tuple[Path, int], own: bool) -> bool:
     """Adds an item, or places it anew; another object of the same name is an error.
 
     The same object is seen from every file that imports it, of which some are collected before its own.

@@ -147,8 +147,19 @@ class Verify(Protocol):
 
 
 def missing(check: Check) -> list[str]:
-    """Optional packages that a check needs and that are not installed."""
-    return [name for name in check.needs if importlib.util.find_spec(name.replace("-", "_")) is None]
+    """Optional packages that a check needs and that are not installed, or not in the version that it names."""
+    return [name for name in check.needs if not _installed(name)]
+
+
+def _installed(name: str) -> bool:
+    """Of a module ("dp-accounting"), or of a distribution in a version ("opendp==0.15.1")."""
+    package, _, version = name.partition("==")
+    if not version:
+        return importlib.util.find_spec(package.replace("-", "_")) is not None
+    try:
+        return importlib.metadata.version(package) == version
+    except importlib.metadata.PackageNotFoundError:
+        return False
 
 
 def hindered(check: Check, size: Size) -> str:

@@ -21,7 +21,7 @@ POWER = 0.95
 
 
 @dataclass(frozen=True)
-class Trial:
+class SeededTrial:
     """What became of one mutant: its last kill and how often it was killed, or the error that its check raised."""
 
     mutant: str
@@ -51,7 +51,7 @@ def run(
     seed: int = 0,
     workers: int = 1,
     repeat: int = 1,
-) -> Iterator[Trial]:
+) -> Iterator[SeededTrial]:
     """One trial for each mutant, in the order in which they finish; results do not depend on `workers`.
 
     Args:
@@ -75,7 +75,7 @@ def held_out(catalogue: Catalogue) -> set[str]:
     return {mutant.name for file in files for mutant in collect.content_of(file, (Mutant,))}
 
 
-def try_named(found: Layout, paths: tuple[Path, ...], name: str, size: Size, seed: int, repeat: int) -> Trial:
+def try_named(found: Layout, paths: tuple[Path, ...], name: str, size: Size, seed: int, repeat: int) -> SeededTrial:
     """What a worker does: it is sent names, and loads the catalogue itself."""
     return _try(_loaded(found, paths), name, size, seed, repeat)
 
@@ -85,7 +85,7 @@ def _loaded(found: Layout, paths: tuple[Path, ...]) -> Catalogue:
     return catalogues.load_from(found, paths, with_mutants=True)
 
 
-def _try(catalogue: Catalogue, name: str, size: Size, seed: int, repeat: int) -> Trial:
+def _try(catalogue: Catalogue, name: str, size: Size, seed: int, repeat: int) -> SeededTrial:
     import threadpoolctl  # type: ignore[import-untyped]
 
     killed = times = 0
@@ -98,6 +98,6 @@ def _try(catalogue: Catalogue, name: str, size: Size, seed: int, repeat: int) ->
                 killed += kill.killed
                 if not kill.samples:
                     break
-        return Trial(name, kill, times=times, killed=killed)
+        return SeededTrial(name, kill, times=times, killed=killed)
     except Exception as error:
-        return Trial(name, None, f"{type(error).__name__}: {error}", traceback.format_exc())
+        return SeededTrial(name, None, f"{type(error).__name__}: {error}", traceback.format_exc())

@@ -6,28 +6,23 @@ A process gets one task after the other from its parent, which it trusts, and an
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import pickle
 import queue
-import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
+from dpcheck import processes
 from dpcheck.engine.cells import CellTask, Done, catalogue_for, compute_cell, said, trace
 from dpcheck.errors import DpcheckError, InvalidInput
 
 Idle = Callable[[list[tuple[str, float]]], None]
 """Told now and then which checks are being computed, and for how many seconds."""
 HEARTBEAT = 1.0
-_BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-_PR_SET_PDEATHSIG = 1
 
 
 class Workers:
@@ -46,7 +41,7 @@ class Workers:
             raise InvalidInput(f"workers must be >= 1, got {number}")
         if seconds is not None and not seconds > 0:
             raise InvalidInput(f"the time of a cell must be positive, got {seconds:g} s")
-        self._workers = [_Worker(seconds, memory or _physical()) for _ in range(number)]
+        self._workers = [_Worker(seconds, memory or processes.physical_memory()) for _ in range(number)]
 
     def computed(self, tasks: Iterator[CellTask], idle: Idle = lambda busy: None) -> Generator[Done]:
         """What became of each task, as they finish; no task is taken before a process is free for it.
@@ -118,7 +113,7 @@ class _Worker:
 
         def stop() -> None:
             late.set()
-            _kill(process)
+            processes.kill(process)
 
         try:
             pickle.dump(task, process.stdin)
@@ -143,65 +138,30 @@ class _Worker:
         """The exit code of the process, which is over after this; negative where a signal ended it."""
         with self._changing:
             process, self._process = self._process, None
-        if process is None:
-            return 0
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.0 if self._closed else 5.0)  # it may be at its end already, and its own code tells more
-        _kill(process)
-        code = process.wait()
-        for pipe in filter(None, (process.stdin, process.stdout)):
-            with contextlib.suppress(OSError):
-                pipe.close()
-        return code
+        return 0 if process is None else processes.end(process, 0.0 if self._closed else 5.0)
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None:
             return self._process
-        paths = [str(Path(__file__).parents[2]), *sys.path]  # the same dpcheck, wherever it came from
-        program = (
-            f"import sys; sys.path[:] = {paths!r}; from dpcheck.engine.workers import serve; "
-            f"serve({os.getpid()}, {self._memory})"
-        )
+        program = f"from dpcheck.engine.workers import serve; serve({os.getpid()}, {self._memory})"
         with self._changing:
             if self._closed:
                 raise DpcheckError("the run was stopped")
-            self._process = process = subprocess.Popen(
-                [sys.executable, "-c", program],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, **dict.fromkeys(_BLAS, "1")},
-                start_new_session=True,  # Ctrl-C is for the run, which then ends its processes
-            )
+            self._process = process = processes.start(program)
         assert process.stdout is not None
         if process.stdout.readline() != b"ready\n":
             code = self._end()
             raise DpcheckError(
-                f"a worker process does not start: {_how(code)}; what it said stands above, "
+                f"a worker process does not start: {processes.how(code)}; what it said stands above, "
                 "and --workers 0 computes in the process of the command"
             )
         return process
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process and those that it started, which share its session."""
-    if process.poll() is None:
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
 def _ended(code: int, seconds: float | None) -> str:
     if seconds is not None:
         return f"took more than {seconds:g} s and was stopped; give more by --timeout, or find out where it hangs"
-    return f"ended the process that computed it: {_how(code)}; the other cells go on in another one"
-
-
-def _how(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    with contextlib.suppress(ValueError):
-        name = signal.Signals(-code).name
-        return f"{name}, perhaps for want of memory" if name in ("SIGKILL", "SIGABRT") else name
-    return f"signal {-code}"
+    return f"ended the process that computed it: {processes.how(code)}; the other cells go on in another one"
 
 
 @contextlib.contextmanager
@@ -218,25 +178,14 @@ def _alarm(seconds: float | None, ring: Callable[[], Any]) -> Iterator[None]:
         timer.cancel()
 
 
-def _physical() -> int:
-    """Bytes of memory of this machine; 0 where it does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 0
-
-
 # -- what the process does ---------------------------------------------------------------------------------------------
 
 
 def serve(parent: int, memory: int) -> None:
     """Computes tasks from standard input until it ends; what a check prints, by whatever means, goes to stderr."""
-    _die_with(parent)
+    processes.die_with(parent)
     _limit(memory)
-    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    with Path(os.devnull).open("rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    os.dup2(2, 1)
+    tasks, answers = processes.pipes()
     answers.write(b"ready\n")
     answers.flush()
     with contextlib.suppress(EOFError, BrokenPipeError):
@@ -256,15 +205,6 @@ def _computed(task: CellTask) -> Done:
         return compute_cell(task)
     except KeyboardInterrupt as error:  # the check's own: the keyboard is the parent's
         return Done(task, None, time.perf_counter() - begun, said(error), trace())
-
-
-def _die_with(parent: int) -> None:
-    """On Linux the system kills this process when its parent dies, whatever it is at; elsewhere after its cell."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit("the run that started this process is over")
 
 
 def _limit(memory: int) -> None:

@@ -14,7 +14,7 @@ import pytest
 from dpcheck import profiles, sessions
 from dpcheck.errors import InvalidInput
 from dpcheck.pytest_plugin import reporting
-from dpcheck.pytest_plugin.budget import Split
+from dpcheck.pytest_plugin.budget import BudgetSplit
 from dpcheck.pytest_plugin.failures import Failures
 from dpcheck.pytest_plugin.session import ItemSession, Plugin, rows_of
 
@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What is left is what will run: it is split, and what failed last comes first."""
     plugin = session.config.stash[_PLUGIN]
-    plugin.split = Split.of(session.items, plugin.profile.failure_probability)
+    plugin.split = BudgetSplit.of(session.items, plugin.profile.failure_probability)
     if plugin.split.exceeded:
         from dpcheck.pytest_plugin.collecting import Broken
 
@@ -148,7 +148,7 @@ class _Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         split = getattr(node, "workeroutput", {}).get("dpcheck_split")
-        self._plugin.split = self._plugin.split or (split and Split.received(split))
+        self._plugin.split = self._plugin.split or (split and BudgetSplit.received(split))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

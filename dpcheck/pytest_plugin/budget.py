@@ -13,7 +13,7 @@ ASSERTION = "assert_private"
 
 
 @dataclass(frozen=True)
-class Split:
+class BudgetSplit:
     """What every test may spend: it depends on what was collected, so on no worker and on no result.
 
     Attributes:
@@ -30,7 +30,7 @@ class Split:
     others: int
 
     @classmethod
-    def of(cls, items: Sequence[pytest.Item], total: float) -> Split:
+    def of(cls, items: Sequence[pytest.Item], total: float) -> BudgetSplit:
         declared = {item.nodeid: item.may_spend for item in items if hasattr(item, "may_spend")}
         asking = tuple(item.nodeid for item in items if item.nodeid not in declared and asks(item))
         others = len(items) - len(asking) - len(declared)
@@ -73,7 +73,7 @@ class Split:
         return asdict(self)
 
     @classmethod
-    def received(cls, sent: Mapping[str, Any]) -> Split:
+    def received(cls, sent: Mapping[str, Any]) -> BudgetSplit:
         return cls(**{**sent, "asking": tuple(sent["asking"]), "checks": tuple(sent["checks"])})
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlog1py
 
 from dpcheck.auditing.anytime import StagedTest
-from dpcheck.auditing.spending import Schedule
+from dpcheck.auditing.spending import Looks
 from dpcheck.auditing.stages import Stage
 from dpcheck.errors import InvalidInput
 from dpcheck.privacy import ApproxDP, Guarantee
@@ -42,7 +42,7 @@ def log_wealth(state: Mapping[str, Any], claim: Guarantee) -> NDArray[np.float64
     try:
         if state["premise"]["broken"]:
             return np.zeros(len(STAKES))
-        test = StagedTest(claim, 1.0, Schedule(int(state["horizon"]), int(state["halvings"])), seed=0)
+        test = StagedTest(claim, 1.0, Looks(int(state["horizon"]), int(state["halvings"])), seed=0)
         # Of an (epsilon, delta) claim the first test is the only one; of a curve the second one tests it.
         test.recall(state["stages"][0 if isinstance(claim, ApproxDP) else 1])
     except (InvalidInput, LookupError, TypeError, ValueError, OverflowError):

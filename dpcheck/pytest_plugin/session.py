@@ -14,7 +14,7 @@ import pytest
 
 from dpcheck.profiles import Profile
 from dpcheck.pytest_plugin import reporting
-from dpcheck.pytest_plugin.budget import Split
+from dpcheck.pytest_plugin.budget import BudgetSplit
 from dpcheck.pytest_plugin.failures import Failures, Key
 from dpcheck.pytest_plugin.project import sources_of
 from dpcheck.sessions import Identity, Settings
@@ -44,7 +44,7 @@ class Plugin:
     profile: Profile
     failures: Failures
     folder: Path
-    split: Split | None = None
+    split: BudgetSplit | None = None
     results: dict[Key, dict[str, Any]] = field(default_factory=dict)
 
     @property

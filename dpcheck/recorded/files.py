@@ -23,6 +23,7 @@ from dpcheck.auditing import plans
 from dpcheck.auditing.inputs import describe_pair
 from dpcheck.auditing.mechanisms import Encoder, Mechanism, as_array, mechanism_name
 from dpcheck.auditing.runner import Runner, block_size
+from dpcheck.auditing.workers import spread
 from dpcheck.errors import InvalidInput
 from dpcheck.foreign import BYTES, parsed, plain, shortened, shown
 from dpcheck.recorded.rows import NUMBERS, WORDS, Rows
@@ -208,10 +209,12 @@ def record_outputs(
     seed: int = 0,
     adjacency: str | None = "replace-one",
     halts: bool = False,
+    workers: int | None = None,
 ) -> tuple[Any, Any]:
     """Runs a mechanism `trials` times on each input: what `audit_samples` takes, and `keep_outputs` writes.
 
-    The order of calls is drawn, block by block, as `dp.audit` does. Arguments are those of `dp.audit`.
+    The order of calls is drawn, block by block, as `dp.audit` does. Arguments are those of `dp.audit`, and `workers` as
+    in `dp.in_workers`.
     """
     if isinstance(trials, bool) or not isinstance(trials, int) or not fewest_rows() <= trials <= MOST_ROWS:
         raise InvalidInput(
@@ -223,8 +226,9 @@ def record_outputs(
         )
     describe_pair(data, neighbour, adjacency)
     encoder = Encoder(mechanism_name(mechanism), halts=halts)
-    runner = Runner(mechanism, (data, neighbour), seed, encoder, block_size(trials, seeds.CHUNK))
-    drawn = plans.draw(runner, trials, "recorded")
+    with spread(mechanism, workers) as run:
+        runner = Runner(run, (data, neighbour), seed, encoder, block_size(trials, seeds.CHUNK))
+        drawn = plans.draw(runner, trials, "recorded")
     runner.check_inputs()
     one, two = (_plainly(outputs.raw) for outputs in drawn)
     return one, two

@@ -20,13 +20,14 @@ import numpy as np
 import scipy
 
 from dpcheck.auditing import plans, spending
+from dpcheck.auditing.anytime import CURVE_DELTA
 from dpcheck.auditing.audit import audit
 from dpcheck.auditing.inputs import FEWEST_TRIALS, MOST_TRIALS
 from dpcheck.auditing.limits import fewest_of_any
 from dpcheck.auditing.mechanisms import Mechanism
 from dpcheck.auditing.visible import detectable_epsilon
 from dpcheck.errors import InvalidInput
-from dpcheck.privacy import ApproxDP, GaussianDP
+from dpcheck.privacy import ApproxDP, GaussianDP, Guarantee
 from dpcheck.statistics.binomial import check_probability
 
 CUTS = 60
@@ -38,7 +39,7 @@ TWICE, SHAPE = 2.0, 400.0
 
 
 @dataclass(frozen=True)
-class Needed:
+class Requirement:
     """What one law takes.
 
     Attributes:
@@ -69,7 +70,7 @@ class AuditPlan:
     failure_probability: float
     trials: int
     fewest: int
-    needed: tuple[Needed, ...]
+    needed: tuple[Requirement, ...]
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +87,7 @@ class AuditPlan:
             lines.append(f"  {one.law:<28} {one.trials:,} runs{alone}: {one.event}, {guessed}")
         lines.append(f"  {'any test of any mechanism':<28} at least {self.fewest:,} runs on each input")
         if self.seconds:
-            lines.append(f"  {'time':<28} about {_duration(self.seconds)}, by the pilot")
+            lines.append(f"  {'time':<28} about {duration(self.seconds)}, by the pilot")
         return "\n".join(lines)
 
 
@@ -186,7 +187,9 @@ def _gaussian_mu(epsilon: float, delta: float) -> float:
     return float(found)
 
 
-def _cheapest(law: str, tests: Sequence[Test], claim: ApproxDP, level: float, power: float, learned: float) -> Needed:
+def _cheapest(
+    law: str, tests: Sequence[Test], claim: ApproxDP, level: float, power: float, learned: float
+) -> Requirement:
     """The event that needs the fewest trials."""
     found = [(_samples(right, wrong, claim, level, power), event, right + wrong) for event, right, wrong in tests]
     samples, event, guessed = min(found)
@@ -195,7 +198,7 @@ def _cheapest(law: str, tests: Sequence[Test], claim: ApproxDP, level: float, po
             f"no number of runs up to {MOST_TRIALS:,} on each input refutes {claim} by {law}; "
             "ask for a larger true epsilon"
         )
-    return Needed(law, event, guessed, math.ceil(samples / 2), max(FEWEST_TRIALS, _taught(samples, learned)))
+    return Requirement(law, event, guessed, math.ceil(samples / 2), max(FEWEST_TRIALS, _taught(samples, learned)))
 
 
 def _samples(right: float, wrong: float, claim: ApproxDP, level: float, power: float) -> float:
@@ -238,7 +241,7 @@ def _taught(samples: float, learned: float) -> int:
 
 def _piloted(
     pilot: tuple[Mechanism, Any, Any], claim: ApproxDP, must_detect: float, level: float, power: float, **options: Any
-) -> tuple[Needed, float]:
+) -> tuple[Requirement, float]:
     """What is needed at the share of guesses that a short audit of the mechanism makes, and the seconds of one run."""
     mechanism, data, neighbour = pilot
     start = time.perf_counter()
@@ -260,11 +263,24 @@ def _piloted(
             f"{MOST_TRIALS:,} runs on each input; ask for a larger one, or for another score"
         )
     trials = _taught(samples, 0.0)
-    return Needed(f"pilot of {result.mechanism}", result.event, guessed, trials, trials), each
+    return Requirement(f"pilot of {result.mechanism}", result.event, guessed, trials, trials), each
 
 
-def _duration(seconds: float) -> str:
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+def detectable_at_best(claim: Guarantee, trials: int, failure_probability: float) -> float:
+    """The least true epsilon that so many trials on each input can refute with 95 % power, were every output guessed.
+
+    Of a curve at delta = 1e-5, where an anytime audit bounds epsilon.
+    """
+    delta = claim.delta if isinstance(claim, ApproxDP) else CURVE_DELTA
+    level = failure_probability * spending.split(claim, "fixed")["bound"]
+    share, most = plans.FEW_LEARNED
+    counted = 2 * round(min(0.9 * trials, max((1 - share) * trials, trials - most)))
+    return detectable_epsilon(counted, counted, claim.epsilon_at(delta), delta, level, 0.95)
+
+
+def duration(seconds: float) -> str:
+    """In words, in the unit that suits it."""
+    for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
+            return f"{seconds / size:,.1f} {unit}"
     return f"{seconds:.2g} seconds"

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpcheck import foreign
 from dpcheck.auditing.audit import AuditResult
 from dpcheck.errors import InvalidInput
-from dpcheck.foreign import plain
 from dpcheck.recorded.files import names_in
 from dpcheck.recorded.rows import NUMBERS, WORDS, Rows
 from dpcheck.statistics.binomial import clopper_pearson
@@ -28,6 +28,8 @@ from dpcheck.statistics.binomial import clopper_pearson
 QUANTILES = np.concatenate([[0.002, 0.005, 0.01, 0.02], np.linspace(0.05, 0.95, 37), [0.98, 0.99, 0.995, 0.998]])
 VALUES, OFTEN = 30, 5
 """Most values of a column that are tried as events, and how often they must have been seen."""
+LONGEST = 2000
+"""Characters of an input that is written into a script."""
 MARKED_DOWN = 1e-3
 """Part of the failure probability at which events are compared: against the winner's curse."""
 
@@ -57,8 +59,11 @@ def bound(hits: int, runs: int, hits_other: int, runs_other: int, delta: float, 
     return math.log((low - delta) / high) if low > delta else -math.inf
 
 
-def simplest_event(x: Rows, y: Rows, delta: float, failure_probability: float) -> Event:
+def simplest_event(x: Rows, y: Rows, delta: float, failure_probability: float, above: float | None = None) -> Event:
     """The event of one column whose bound is largest on these rows.
+
+    Args:
+        above: an epsilon to exceed; then the event that is shortest to write among those that exceed it half as far.
 
     Raises:
         InvalidInput: outputs that are neither numbers nor words.
@@ -67,14 +72,18 @@ def simplest_event(x: Rows, y: Rows, delta: float, failure_probability: float) -
         raise InvalidInput("a script counts outputs that are real numbers or words; these are rows of another kind")
     level = MARKED_DOWN * failure_probability
     best = Event("z != z", lambda z: np.zeros(len(z), dtype=bool), False, -math.inf)
+    found = []
     for text, holds in _events(x, y):
         seen = int(holds(x).sum()), int(holds(y).sum())
         for swapped in (False, True):
             (hits, runs), (others, of_others) = ((seen[0], len(x)), (seen[1], len(y)))[:: -1 if swapped else 1]
-            found = bound(hits, runs, others, of_others, delta, level)
-            if found > best.bound:
-                best = Event(text, holds, swapped, found)
-    return best
+            event = Event(text, holds, swapped, bound(hits, runs, others, of_others, delta, level))
+            best = event if event.bound > best.bound else best
+            found.append(event)
+    if above is None or not best.bound > above:
+        return best
+    clear = [event for event in found if event.bound >= (best.bound + above) / 2]
+    return min(clear, key=lambda event: (len(event.text), -event.bound))
 
 
 def _events(x: Rows, y: Rows) -> Iterator[tuple[str, Holds]]:
@@ -117,18 +126,19 @@ def _rounded(cuts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.round(cuts, 1 - math.floor(math.log10(spread))) if spread > 0 else cuts
 
 
-def of(result: AuditResult, samples: tuple[Rows, Rows], lines: Sequence[str]) -> str:
+def of(result: AuditResult, samples: tuple[Rows, Rows], lines: Sequence[str], *, plain: bool = False) -> str:
     """The program: `lines` make x and y, outputs that chose no event. A second test, with a level of its own.
 
     Args:
         samples: outputs on both inputs: the earlier halves choose the event, the later ones say whether it shows.
+        plain: the shortest event that shows it clearly, in place of the one that shows most.
 
     Raises:
         InvalidInput: no event of one column shows it.
     """
     epsilon, delta, alpha = result.epsilon_claimed, result.delta, result.failure_probability
     x, y = (rows[: len(rows) // 2] for rows in samples)
-    event = simplest_event(x, y, delta, alpha)
+    event = simplest_event(x, y, delta, alpha, epsilon if plain else None)
     later = [rows[len(rows) // 2 :] for rows in samples]
     hits = [int(event.holds(rows).sum()) for rows in later]
     order = slice(None, None, -1) if event.swapped else slice(None)
@@ -139,9 +149,10 @@ def of(result: AuditResult, samples: tuple[Rows, Rows], lines: Sequence[str]) ->
             "no half-line or value of one column shows it by itself on half of the outputs; the witness does"
         )
     swap = ["x, y = y, x  # the event is likelier on the neighbour"] if event.swapped else []
+    what = f"{foreign.plain(result.mechanism)} is not {foreign.plain(str(result.claim))}"
     return "\n".join(
         [
-            f"# {plain(result.mechanism)} is not {plain(str(result.claim))}, if every output is a run of its own",
+            f"# {what}, if every output is a run of its own",
             "import numpy as np",
             "from scipy.stats import beta",
             *lines,
@@ -176,15 +187,33 @@ def shuffled(x: Rows, y: Rows) -> tuple[Rows, Rows]:
     return np.random.default_rng(0).permutation(x), np.random.default_rng(0).permutation(y)
 
 
-def run_anew(reference: str, pair: tuple[str, str], *, trials: int, seed: int, per_call: bool) -> list[str]:
-    """Lines that run a mechanism of a Python file, given as FILE:NAME, on the arrays of two files."""
+def run_anew(
+    reference: str, pair: tuple[str, str], *, trials: int, seed: int, per_call: bool, written: bool = False
+) -> list[str]:
+    """Lines that run a mechanism of a Python file, given as FILE:NAME, on two inputs.
+
+    Args:
+        pair: the files that hold them; written: they stand there as Python instead.
+    """
     path, _, name = reference.rpartition(":")
-    call = f"{name}(np.load(f), rng, {trials})"
+    given, inputs = ("d", f"({', '.join(pair)})") if written else ("np.load(f)", repr(pair))
+    call = f"{name}({given}, rng, {trials})"
     if per_call:
-        call = f"np.array([{name}(np.load(f), rng) for _ in range({trials})])"
+        call = f"np.array([{name}({given}, rng) for _ in range({trials})])"
     return [
         f"import sys; sys.path.insert(0, {str(Path(path).parent)!r})",
         f"from {Path(path).stem} import {name}",
         f"rng = np.random.default_rng({seed})",
-        f"x, y = ({call} for f in {pair!r})",
+        f"x, y = ({call} for {'d' if written else 'f'} in {inputs})",
     ]
+
+
+def written(values: Any) -> str:
+    """An input as Python. Raises `InvalidInput` where it is too long to read."""
+    text = repr(values)
+    if isinstance(values, np.ndarray):
+        kind = "" if values.dtype in (np.dtype(float), np.dtype(int)) else f", dtype={values.dtype.str!r}"
+        text = f"np.array({values.tolist()!r}{kind})"
+    if len(text) > LONGEST:
+        raise InvalidInput(f"an input of {len(text):,} characters is no part of a short script")
+    return text

@@ -16,7 +16,7 @@ from dpcheck.report import phases, tables
 if TYPE_CHECKING:
     from dpcheck.asymptotics import PhaseDiagram
     from dpcheck.engine.catalogue import Catalogue
-    from dpcheck.engine.comparison import Row
+    from dpcheck.engine.comparison import ComparisonRow
     from dpcheck.engine.records import Record
 
 
@@ -113,7 +113,7 @@ def sizes(catalogue: Catalogue) -> tuple[SizeView, ...]:
     return tuple(found)
 
 
-def _row(row: Row) -> tuple[str, ...]:
+def _row(row: ComparisonRow) -> tuple[str, ...]:
     """Label, proved risk, guarantee, epsilon of the accountant, gradients, remark."""
     bound = "none" if row.bound is None else f"{row.bound:.3g}{', vacuous' if row.vacuous else ''}"
     useful = f"useful from n = {row.useful_n:,}" if row.useful_n is not None else ""

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from dpcheck.interfaces import Array
-from dpcheck.report.tables import natural
+from dpcheck.report.tables import natural, worded
 from dpcheck.verdicts import Point
 
 # Okabe and Ito's palette: told apart under every common colour blindness; markers differ as well.
@@ -70,7 +70,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Series:
+class LegendSeries:
     """One legend entry: columns sorted by x, NaN where a point says nothing."""
 
     name: str
@@ -138,23 +138,12 @@ def inline(text: str, prefix: str) -> str:
     return re.sub(r'(url\(|href=")#', rf"\g<1>#{prefix}-", body)
 
 
-_GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ",
-    "lambda": "λ", "rho": "ρ", "sigma": "σ", "tau": "τ",
-}  # fmt: skip
-
-
-def worded(text: str) -> str:
-    """`epsilon` -> ε, as the text beside the figure writes it."""
-    return re.sub(r"(?<![^\W_])(" + "|".join(_GREEK) + r")(?![^\W_])", lambda found: _GREEK[found[0]], text)
-
-
 def _folded(text: str, width: int) -> str:
     """In lines that fit beside a panel."""
     return "\n".join(textwrap.wrap(worded(text), width)) or text
 
 
-def _series(points: Sequence[Point]) -> list[Series]:
+def _series(points: Sequence[Point]) -> list[LegendSeries]:
     named: dict[str, list[Point]] = {}
     for point in points:
         if not hidden([point]):
@@ -165,7 +154,7 @@ def _series(points: Sequence[Point]) -> list[Series]:
         columns = np.array(
             [[_finite(v) for v in (p.x, p.value, p.lower, p.upper, p.bound)] for p in rows], dtype=float
         ).T
-        found.append(Series(worded(name), *columns))
+        found.append(LegendSeries(worded(name), *columns))
     return found
 
 
@@ -176,7 +165,7 @@ def _finite(value: float | None) -> float:
     return 0.0 if abs(value) < 1 / _LARGEST else value
 
 
-def _draw(series: list[Series], axes: tuple[str, str], words: Words) -> Figure | None:
+def _draw(series: list[LegendSeries], axes: tuple[str, str], words: Words) -> Figure | None:
     if not series:
         return None
     xs = np.unique(np.concatenate([s.x for s in series]))
@@ -196,7 +185,7 @@ def _draw(series: list[Series], axes: tuple[str, str], words: Words) -> Figure |
     return figure
 
 
-def _overlay(ax: Axes, series: list[Series], words: Words) -> list[Line2D]:
+def _overlay(ax: Axes, series: list[LegendSeries], words: Words) -> list[Line2D]:
     """Each series in its colour, measured with bars and bound dashed; one black bound when they share it."""
     shared = _shared_bound(series)
     handles = []
@@ -214,7 +203,7 @@ def _overlay(ax: Axes, series: list[Series], words: Words) -> list[Line2D]:
     return handles
 
 
-def _highlight(ax: Axes, series: list[Series], words: Words) -> list[Line2D]:
+def _highlight(ax: Axes, series: list[LegendSeries], words: Words) -> list[Line2D]:
     """Too many series to tell apart: those nearest their bound in colour, the rest in grey."""
     nearest = sorted(series, key=lambda s: (-_closeness(s), natural(s.name)))[:TOGETHER]
     for one in series:
@@ -225,7 +214,7 @@ def _highlight(ax: Axes, series: list[Series], words: Words) -> list[Line2D]:
     return [*handles, Line2D([], [], color=FAINT, label=label)]
 
 
-def _closeness(series: Series) -> float:
+def _closeness(series: LegendSeries) -> float:
     """Largest value relative to its bound; the largest value itself where no bound is given."""
     if np.isfinite(series.bound).any():
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -234,7 +223,7 @@ def _closeness(series: Series) -> float:
     return float(series.value.max())
 
 
-def _panels(series: list[Series], axes: tuple[str, str], words: Words) -> Figure:
+def _panels(series: list[LegendSeries], axes: tuple[str, str], words: Words) -> Figure:
     """Small multiples with common axes."""
     columns = 3
     height = -(-len(series) // columns)
@@ -260,7 +249,7 @@ def _panels(series: list[Series], axes: tuple[str, str], words: Words) -> Figure
     return figure
 
 
-def _rows(series: list[Series], axes: tuple[str, str], x: float, words: Words) -> Figure:
+def _rows(series: list[LegendSeries], axes: tuple[str, str], x: float, words: Words) -> Figure:
     """One x for all: a row a series, its value and bar against its bound."""
     figure = Figure(figsize=(6.6, 0.3 * len(series) + 1.5), layout="constrained")
     ax = figure.add_subplot()
@@ -290,7 +279,7 @@ def _from_zero(ax: Axes, words: Words) -> None:
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
 
 
-def _measured(ax: Axes, series: Series, colour: str, marker: str) -> None:
+def _measured(ax: Axes, series: LegendSeries, colour: str, marker: str) -> None:
     """Values with their bars; a bar end that is missing is no bar, one below a log axis stops at its foot."""
     low = np.where(np.isfinite(series.lower), np.minimum(series.lower, series.value), series.value)
     high = np.where(np.isfinite(series.upper), np.maximum(series.upper, series.value), series.value)
@@ -304,7 +293,7 @@ def _measured(ax: Axes, series: Series, colour: str, marker: str) -> None:
     ax.plot(series.x, series.value, color=colour, ls=line, marker=drawn, lw=1.2, zorder=3)
 
 
-def _bound(ax: Axes, series: Series, colour: str) -> None:
+def _bound(ax: Axes, series: LegendSeries, colour: str) -> None:
     """The dashed bound, where it is finite; dashes by themselves where it is no curve, or a lone point."""
     shown = np.isfinite(series.bound)
     alone = shown.sum() == 1 or not _is_curve(series)
@@ -312,12 +301,12 @@ def _bound(ax: Axes, series: Series, colour: str) -> None:
     ax.plot(x, y, ls="" if alone else "--", color=colour, lw=1.5, marker="_" if alone else "", ms=14)
 
 
-def _is_curve(series: Series) -> bool:
+def _is_curve(series: LegendSeries) -> bool:
     """One value at each x; a line through several would draw what nobody measured."""
     return len(np.unique(series.x)) == len(series.x)
 
 
-def _shared_bound(series: list[Series]) -> Series | None:
+def _shared_bound(series: list[LegendSeries]) -> LegendSeries | None:
     """A series whose bound is that of all, when there are several and it is one function of x; else None."""
     if len(series) < 2 or any(s.x.shape != series[0].x.shape or not np.allclose(s.x, series[0].x) for s in series):
         return None
@@ -327,7 +316,7 @@ def _shared_bound(series: list[Series]) -> Series | None:
     return series[0]
 
 
-def _scales(ax: Axes, series: list[Series], xs: Array, ticks: int = 7) -> None:
+def _scales(ax: Axes, series: list[LegendSeries], xs: Array, ticks: int = 7) -> None:
     _scale(ax.set_xscale, xs)
     _scale(ax.set_yscale, np.concatenate([np.concatenate([s.value, s.bound]) for s in series]))
     plain_axes(ax, ticks)

@@ -6,7 +6,7 @@ import os
 import pathlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpcheck.checks import Check
@@ -91,11 +91,18 @@ class _Shown:
     """What of the mutants still stands."""
     measured: Table
     """All of it, as it was measured."""
+    results: dict[str, CheckedReading] = field(default_factory=dict)
+    """By check: one that bears on several labels is drawn once."""
 
     def link(self, home: Home) -> SourceLink:
         return _link(home, self.catalogue.root, self.out)
 
     def result(self, check: Check) -> CheckedReading:
+        if check.id not in self.results:
+            self.results[check.id] = self._result(check)
+        return self.results[check.id]
+
+    def _result(self, check: Check) -> CheckedReading:
         claim, link = self.catalogue.claims.get(check.label), self.link(self.catalogue.home(check.id))
         record = self.by_check.get(check.id)
         reached = self.catalogue.reached(check.label, self.catalogue.layout.home)
@@ -125,9 +132,14 @@ def _reading(shown: _Shown, label: str) -> Reading:
     siblings = any(
         other != label and other.partition("@")[0] == statement for c in catalogue.checks.values() for other in c.labels
     )
-    results = tuple(shown.result(check) for check in checks)
+    results = tuple(sorted((shown.result(check) for check in checks), key=_gravity))
     why = unchecked.reason if unchecked else ""
     return Reading(label, catalogue.claims.get(label), results, why, siblings, shown.table.said(label))
+
+
+def _gravity(result: CheckedReading) -> tuple[bool, int]:
+    """What is refuted comes first, what compares typing with print last."""
+    return result.is_transcription, tables.GRAVEST.index(result.outcome)
 
 
 def _title(label: str) -> str:

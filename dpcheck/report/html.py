@@ -16,7 +16,7 @@ _WORDS = {sign: outcome for outcome, sign in tables.SIGNS.items()}
 
 def render(report: Report) -> str:
     """The text of `dpcheck.html`."""
-    codes = {paper.key: paper.prose.codes for paper in report.papers}
+    errata = {paper.key: paper.prose.told for paper in report.papers}
     environment = create_environment("html", lambda text: markupsafe.Markup(tables.hypertext(text)))
     environment.filters |= {
         "picture": _picture,
@@ -24,7 +24,7 @@ def render(report: Report) -> str:
         "chip": _chip,
         "strong": _strong,
         "file_link": _file_link,
-        "coded": lambda text, paper: prose.linked(str(text), paper, codes),
+        "coded": lambda text, paper: prose.linked(str(text), paper, errata),
     }
     folder = importlib.resources.files("dpcheck.report") / "templates"
     text = environment.get_template("report.html.j2").render(

@@ -16,7 +16,7 @@ from dpcheck.claims import Claim, Grade
 from dpcheck.derivations import ExecutedDerivation
 from dpcheck.engine.records import Record
 from dpcheck.harness import budget
-from dpcheck.harness.scaling import Pair
+from dpcheck.harness.scaling import RatePair
 from dpcheck.labels import Standing, split_label, standing
 from dpcheck.report import figures, instances, scaling, tables
 from dpcheck.report.comparisons import ContestView, FindingView, PanelView, SizeView
@@ -385,7 +385,7 @@ class Report:
     contests: tuple[ContestView, ...] = ()
     sizes: tuple[SizeView, ...] = ()
     findings: tuple[FindingView, ...] = ()
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[RatePair, ...] = ()
 
     @property
     def unmeasured(self) -> list[tuple[str, str, str]]:

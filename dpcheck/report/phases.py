@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
 from dpcheck import symbols
-from dpcheck.asymptotics import PhaseDiagram, Region
+from dpcheck.asymptotics import PhaseDiagram, PhaseRegion
 from dpcheck.asymptotics.polygons import Polygon, twice_area
 from dpcheck.report import figures
 
@@ -62,7 +62,7 @@ def svg(diagram: PhaseDiagram, title: str, labels: tuple[str, str]) -> str:
     return figures.svg(draw(diagram, title, labels))
 
 
-def _path(region: Region) -> Path:
+def _path(region: PhaseRegion) -> Path:
     vertices: list[tuple[float, float]] = []
     codes: list[Any] = []
     for ring in (region.polygon, *region.holes):
@@ -72,7 +72,7 @@ def _path(region: Region) -> Path:
     return Path(np.array(vertices), codes)
 
 
-def _label(axes: matplotlib.axes.Axes, region: Region, plane: float) -> None:
+def _label(axes: matplotlib.axes.Axes, region: PhaseRegion, plane: float) -> None:
     """The exponent of n inside the largest convex part, where it fits.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import markupsafe
@@ -44,19 +44,21 @@ class Prose:
         return cls(" ".join(use[1].split()) if use else "", tuple(errata))
 
     @property
-    def codes(self) -> set[str]:
-        return {code for erratum in self.errata for code in erratum.codes}
+    def told(self) -> dict[str, str]:
+        """What each code of the errata stands for."""
+        return {code: erratum.what for erratum in self.errata for code in erratum.codes}
 
 
 NO_PROSE = Prose()
 
 
-def linked(text: str, paper: str, known: Mapping[str, Iterable[str]]) -> markupsafe.Markup:
-    """HTML in which every code of an erratum of the paper leads to it: "(S1)"."""
-    codes = set(known.get(paper, ()))
+def linked(text: str, paper: str, known: Mapping[str, Mapping[str, str]]) -> markupsafe.Markup:
+    """HTML in which every code of an erratum of the paper says what it is and leads to it: "(erratum S1)"."""
+    told = known.get(paper, {})
+    leads = markupsafe.Markup('<a href="#{}-{}" title="{}">erratum {}</a>')
 
     def link(found: re.Match[str]) -> str:
         code = found[1]
-        return f'<a href="#{paper}-{code}">{code}</a>' if code in codes else code
+        return leads.format(paper, code, told[code].replace("`", ""), code) if code in told else code
 
     return markupsafe.Markup(CODES.sub(link, text))

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from dpcheck.harness.budget import CERTIFIED
-from dpcheck.harness.scaling.pairs import Pair, pairs
-from dpcheck.report import figures
+from dpcheck.harness.scaling.pairs import RatePair, pairs
+from dpcheck.report import figures, tables
 from dpcheck.verdicts import Point, Verdict
 
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ def cells(row: Row) -> tuple[str, ...]:
     part = "" if row["part"] == "all" else row["part"]
     series = row["series"].removeprefix(part).removeprefix(", ")
     apart = ", ".join(filter(None, (row["told apart by exponent"], _level(row["told apart by level"]))))
+    window = " to ".join(map(figures.label, sorted(at(row, row[end]) for end in ("from", "to"))))
     return (
         ", ".join(filter(None, (part, series, f"over {_divisor(row)}" if row.get("against") == "explicit" else ""))),
-        f"{row['variable']} {' to '.join(map(figures.label, sorted(at(row, row[end]) for end in ('from', 'to'))))}",
+        f"{tables.worded(row['variable'])} {window}",
         _exponent(row["stated exponent"]),
         f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}",
         row["word"],
@@ -67,17 +68,17 @@ def certified(row: Row) -> str:
     return f"{value:.3g}" if value < float("inf") else "none"
 
 
-def pairs_of(catalogue: Catalogue) -> list[Pair]:
+def pairs_of(catalogue: Catalogue) -> list[RatePair]:
     """Every statement and variable of the catalogue, with the rows that measure it or the reason why none does."""
     return pairs(catalogue.claims.values(), catalogue.checks.values(), catalogue.unmeasured.values())
 
 
-def measured_by(pair: Pair) -> str:
+def measured_by(pair: RatePair) -> str:
     """What measures a pair, or why nothing does."""
     return ", ".join(pair.checks) or pair.reason or "not measured, and nobody has said why"
 
 
-def account_of(found: Sequence[Pair]) -> str:
+def account_of(found: Sequence[RatePair]) -> str:
     """How many pairs there are, and of how many nothing is known."""
     rows, reasons = (sum(bool(getattr(pair, kind)) for pair in found) for kind in ("checks", "reason"))
     return (
@@ -163,11 +164,11 @@ def _panel(ax: Axes, row: Row, named: Mapping[str, Sequence[Point]], wrong: Sequ
     lowest, highest = ax.get_ylim()
     ax.set_ylim(lowest / 2, highest * 4)
     figures.plain_axes(ax, 4)
-    ax.set_xlabel(figures.worded(row["variable"]))
+    ax.set_xlabel(tables.worded(row["variable"]))
     exponent = (
         f"{_exponent(row['measured exponent'])} ± {row['half-width']:.4f}, stated {_exponent(row['stated exponent'])}"
     )
-    ax.set_title("\n".join(filter(None, (figures.worded(series), f"{row['word']}: {exponent}"))), loc="left")
+    ax.set_title("\n".join(filter(None, (tables.worded(series), f"{row['word']}: {exponent}"))), loc="left")
 
 
 def _legend(wrong: Sequence[str]) -> list[Line2D]:
@@ -176,5 +177,5 @@ def _legend(wrong: Sequence[str]) -> list[Line2D]:
         Line2D([], [], color=figures.INK, ls="--", label="the start"),
     ]
     for place, name in enumerate(wrong, 1):
-        handles.append(Line2D([], [], color=figures.PALETTE[place], ls=":", label=figures.worded(name)))
+        handles.append(Line2D([], [], color=figures.PALETTE[place], ls=":", label=tables.worded(name)))
     return handles

@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 
 OUTCOMES = ("holds", "refuted", "differs", "consistent", "undecided", "skipped", "not run")
 GRAVEST = ("refuted", "differs", "undecided", "consistent", "holds", "skipped", "not run")
@@ -64,7 +64,7 @@ def named(name: str, beside: Container[str]) -> str:
             inequality.
     """
     kinds = [_AUDIT, _RUNS] if "epsilon_lower" in beside else [_SIDES, _RUNS] if "left" in beside else [_RUNS]
-    return next((words[name] for words in kinds if name in words), name)
+    return next((words[name] for words in kinds if name in words), worded(name))
 
 
 def number(value: object, digits: int = 5) -> str:
@@ -93,29 +93,54 @@ def probability(value: float) -> str:
     return f"{up * 10.0**exponent:.2g}".replace("e-0", "e-")
 
 
+def worded(text: str) -> str:
+    """Mathematics typed on a keyboard as readers write it: `epsilon <= 1` -> ε ≤ 1."""
+    return _TYPED.sub(lambda found: _SIGNS[found[0]], text)
+
+
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "eps": "ε", "zeta": "ζ",
+    "eta": "η", "theta": "θ", "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ",
+    "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "ell": "ℓ",
+}  # fmt: skip
+_SIGNS = {**_GREEK, "<=": "≤", ">=": "≥"}
+_TYPED = re.compile(rf"(?<![^\W_])(?:{'|'.join(_GREEK)})(?![^\W_])|(?<![<>=])[<>]=(?![<>=])")
+
+
 def markdown(text: str) -> str:
     """Plain text for a Markdown line or table cell; `code` in backticks stays code."""
     parts = _CODE.split(" ".join(text.split()))
     return "".join(
-        f"`{part.replace('|', chr(92) + '|')}`" if odd % 2 else _SPECIAL.sub(r"\\\1", part)
+        f"`{part.replace('|', chr(92) + '|')}`" if odd % 2 else _set(part, lambda plain: _SPECIAL.sub(r"\\\1", plain))
         for odd, part in enumerate(parts)
     )
 
 
 def hypertext(text: str) -> str:
-    """Plain text for HTML; `code` in backticks becomes code, x^{2} and x_{i} what they say."""
-    parts = _CODE.split(html.escape(" ".join(text.split())))
-    parts[::2] = [_SCRIPT.sub(_script, part) for part in parts[::2]]
-    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
-    return "".join(parts)
+    """Plain text for HTML; `code` in backticks becomes code."""
+    parts = _CODE.split(" ".join(text.split()))
+    return "".join(
+        f"<code>{html.escape(part)}</code>" if odd % 2 else _set(part, html.escape) for odd, part in enumerate(parts)
+    )
 
 
-_SCRIPT = re.compile(r"([_^])\{([^{}]+)\}")
+SCRIPT = re.compile(
+    r"([_^])\{([^{}]+)\}"  # x^{2k}, x_{i,j}
+    r"|(?<=[\w)\]|‖])(\^)\(([^()]+)\)"  # n^(-1/2)
+    r"|(?<=[\w)\]|‖])(\^)([-−]?(?:\d+(?:\.\d+)?|[^\W\d_])|\*)(?!\w)"  # n^2, e^-t, F^*
+    r"|(?<=(?<![\w:/.@-])[^\W\d_])(_)([A-Za-zα-ω0-9]{1,3})(?![A-Za-zα-ω0-9_])"  # G_k, c_erm
+)
 
 
-def _script(found: re.Match[str]) -> str:
-    tag = "sup" if found[1] == "^" else "sub"
-    return f"<{tag}>{found[2]}</{tag}>"
+def _set(text: str, escape: Callable[[str], str]) -> str:
+    """Escaped words, with what stands above and below the line where it belongs."""
+    text, done, end = worded(text), "", 0
+    for found in SCRIPT.finditer(text):
+        sign, what = (part for part in found.groups() if part)
+        tag = "sup" if sign == "^" else "sub"
+        done += f"{escape(text[end : found.start()])}<{tag}>{escape(what.replace('-', '−'))}</{tag}>"
+        end = found.end()
+    return done + escape(text[end:])
 
 
 STANDINGS = {

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpcheck import sessions
 from dpcheck.auditing.audit import AuditResult, audit
 from dpcheck.auditing.identity import identity
+from dpcheck.auditing.workers import spread
 from dpcheck.errors import InvalidInput, MechanismError
 from dpcheck.privacy import Guarantee
 from dpcheck.verdicts import Outcome
@@ -33,6 +34,7 @@ def assert_private(
     seed: int | None = None,
     witnesses: pathlib.Path | str = WITNESSES,
     must_detect: float | None = None,
+    workers: int | None = None,
     **options: Any,
 ) -> AuditResult:
     """Audits a mechanism and raises `AssertionError` when its claim is refuted, or its trials are not independent.
@@ -51,6 +53,7 @@ def assert_private(
         witnesses: folder for the witness of a refutation.
         must_detect: true epsilon that the audit has to be able to refute with 95 % power; one that could not fails.
             None: one that could have refuted nothing at all warns.
+        workers: processes that run it, as in `dp.in_workers`; None: this one.
         options: further arguments of `dp.audit`.
 
     Returns:
@@ -78,7 +81,8 @@ def assert_private(
 
     def run(**more: Any) -> AuditResult:
         __tracebackhide__ = True
-        return audit(mechanism, data, neighbour, claim, **chosen, **{**settings.more, **more, **options})
+        with spread(mechanism, workers) as inside:
+            return audit(inside, data, neighbour, claim, **chosen, **{**settings.more, **more, **options})
 
     try:
         try:

@@ -199,9 +199,9 @@ class SignLasso(BaseWorkload):
 
 @dataclass(frozen=True)
 class EqualRecords(BaseWorkload):
-    """f(x;z) = curvature |x|_2^2/2 - <z, x> on {|x|_1 <= 1}, all records equal: no statistical error whatever n is.
+    """f(x;z) = curvature |x|_2^2/2 - <z, x> on {|x|_1 <= D/2}, all records equal: no statistical error whatever n is.
 
-    `constants` are those of the class L = H = 1 in l1, which an algorithm is told, not of this member of it.
+    `constants` are those of the class L, H, D in l1, which an algorithm is told, not of this member of it.
 
     Attributes:
         z: (d,) the record. Without curvature the loss is linear, least at a vertex; else least at z/curvature.
@@ -209,13 +209,21 @@ class EqualRecords(BaseWorkload):
 
     z: tuple[float, ...]
     curvature: float = 0.0
+    L: float = 1.0
+    H: float = 1.0
+    D: float = 2.0
 
     def __post_init__(self) -> None:
-        h = self.curvature
-        if not self.z or not h >= 0 or not h + max(abs(x) for x in self.z) <= 1 + 1e-12:
-            raise InvalidInput(f"EqualRecords needs curvature >= 0 and curvature + |z|_inf <= 1, got {self}")
-        if h > 0 and not sum(abs(x) for x in self.z) <= h * (1 + 1e-12):
-            raise InvalidInput(f"the minimiser z/curvature must lie in the unit l1 ball, got {self}")
+        h, room = self.curvature, self.D / 2 * (1 + 1e-12)
+        if not self.z or not 0 <= h <= self.H or not h * self.D / 2 + self.steepest <= self.L * (1 + 1e-12):
+            raise InvalidInput(f"EqualRecords needs 0 <= curvature <= H and curvature D/2 + |z|_inf <= L, got {self}")
+        if h > 0 and not sum(abs(x) for x in self.z) <= h * room:
+            raise InvalidInput(f"the minimiser z/curvature must lie in the l1 ball of radius D/2, got {self}")
+
+    @property
+    def steepest(self) -> float:
+        """|z|_inf."""
+        return max(abs(x) for x in self.z)
 
     @property
     def record_shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -223,11 +231,11 @@ class EqualRecords(BaseWorkload):
 
     @functools.cached_property
     def domain(self) -> L1Ball:
-        return L1Ball(len(self.z), 1.0)
+        return L1Ball(len(self.z), self.D / 2)
 
     @functools.cached_property
     def constants(self) -> Constants:
-        return replace(_constants(self.domain, 1.0, 1.0, "isotropic quadratic"), atoms=1)
+        return replace(_constants(self.domain, self.L, self.H, "isotropic quadratic"), atoms=1)
 
     def loss(self, w: Array, z: Array) -> Array:
         return np.asarray(self.curvature / 2 * (w**2).sum(axis=-1) - (w * z).sum(axis=-1))

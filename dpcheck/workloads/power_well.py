@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -115,3 +116,24 @@ def rare_spikes(chance: float, order: float, moment: float) -> float:
     if not (0 < chance <= 1 and order >= 1 and moment > 0):
         raise InvalidInput(f"needs chance in (0, 1], order >= 1 and moment > 0, got {chance}, {order}, {moment}")
     return moment * math.exp(-math.log(chance) / order)
+
+
+@functools.lru_cache
+def _known(theta: float, d: int, radius: float, moment: float, L: float) -> Constants:
+    """Of the wells of a class; the steepest has a slope of `moment` where it is farthest from its minimum."""
+    return Constants(
+        d=d, diameter=Ball(d, radius).diameter, lipschitz=lambda p: L, moment=lambda k, m: moment, atoms=3,
+        smoothness=lambda p: (theta - 1) * moment / (1.5 * radius), family="isotropic quadratic" if theta == 2 else "",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class KnownWell(PowerWell):
+    """Known by the constants of its class alone, which are the same for all its members."""
+
+    moment: float = 1.0
+    L: float = 1.0
+
+    @property
+    def constants(self) -> Constants:
+        return _known(self.theta, len(self.c), self.radius, self.moment, self.L)

@@ -136,6 +136,48 @@ class LinearMean(SignRecords):
         return np.asarray(np.maximum(0.0, float(self.domain.support(mean)) - w @ mean))
 
 
+@dataclass(frozen=True, eq=False)
+class CurvedMean(SignRecords):
+    """f(w, x) = c |w|^2/2 - <x, w>: `LinearMean` at c = 0, `QuadraticMean` at c = 1; known by the L of its class.
+
+    Attributes:
+        curvature: c.
+        steepest: the L of the class.
+    """
+
+    curvature: float = 0.0
+    steepest: float = 1.0
+
+    @property
+    def constants(self) -> Constants:
+        d = self.domain.d
+        return Constants(
+            d=d, diameter=self.domain.diameter, lipschitz=lambda p: self.steepest, smoothness=lambda p: self.curvature,
+            moment=lambda k, m: self.steepest, hessian_rank=d if self.curvature else 0,
+            family="isotropic quadratic" if self.curvature else "linear", extra=self._extra,
+        )  # fmt: skip
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(self.curvature / 2 * (w**2).sum(axis=-1) - (w * z).sum(axis=-1))
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.asarray(self.curvature * w - z)
+
+    def tilted_minimiser(self, sample: Sample, linear: Array, weight: float) -> Array:
+        """argmin over the domain of the mean loss + <linear, w> + weight/2 |w|^2."""
+        return self._lowest(sample.mean(sample.values) - linear, self.curvature + weight)
+
+    def _lowest(self, slope: Array, curvature: float) -> Array:
+        return self.domain.support_point(slope) if curvature == 0 else self.domain.project(slope / curvature)
+
+    def excess_risk(self, w: Array) -> Array:
+        mean = np.asarray(self.mean)
+        best = self._lowest(mean, self.curvature)
+        # (c best - mean) (w - best) >= 0 at the minimiser, and nothing is lost to cancellation.
+        slack = np.maximum(0.0, (w - best) @ (self.curvature * best - mean))
+        return np.asarray(self.curvature / 2 * ((w - best) ** 2).sum(axis=-1) + slack)
+
+
 def signs_on(domain: Domain, length: float, shift: float) -> tuple[Array, Array]:
     """Equal sizes with |size|_2 = `length`, and the mean `shift` times the first size: what the examples use."""
     size = np.full(domain.d, length / math.sqrt(domain.d))

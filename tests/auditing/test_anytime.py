@@ -11,7 +11,7 @@ from dpcheck.auditing import spending
 from dpcheck.auditing.anytime import State, proceed
 from dpcheck.auditing.cells import learn_partition
 from dpcheck.auditing.curve import measure_curve
-from dpcheck.auditing.spending import Schedule
+from dpcheck.auditing.spending import Looks
 from dpcheck.errors import InvalidInput
 
 ZERO, ONE = np.array([0.0]), np.array([1.0])
@@ -67,7 +67,7 @@ def audited_at_every_look(cells, laws, truth, claim, seed, horizon, samples):
     """Words that are wrong at some look of one simulated audit of cell laws: "bound", "refuted", "band"."""
     rng = np.random.default_rng(seed)
     taught = np.stack([rng.multinomial(400, law) for law in laws], axis=1)
-    state = State.begun(claim, taught, Schedule.of(horizon, 0), 0.05, seed)
+    state = State.begun(claim, taught, Looks.of(horizon, 0), 0.05, seed)
     at_delta = truth.epsilon_at(state.bound.claim.delta)
     wrong = set()
 
@@ -118,7 +118,7 @@ def test_whatever_is_printed_at_any_look_holds_at_all_looks(law, truth, claim, a
 def test_a_band_holds_at_all_looks_and_would_not_at_the_full_level_at_each():
     """Each look once had the whole failure probability: the band was wrong at some look of 30 % of the audits."""
     cells, laws = cells_and_laws(stats.norm)
-    schedule = Schedule.of(20_000, 0)
+    schedule = Looks.of(20_000, 0)
     truth = measure_curve(cells, np.rint(1e12 * np.stack(laws, axis=1)), 0.5)
     rng = np.random.default_rng(23)
     looks, audits = 12, 200
@@ -163,7 +163,7 @@ def test_the_failure_probability_is_split_and_said():
     result = dp.audit(gaussian, ZERO, ONE, dp.GaussianDP(1.0), mode="anytime", max_samples=5000)
     assert "(0.0415 refutation of the curve, 0.0075 bound, 0.001 band)" in str(result)
     assert result.to_dict()["split"] == spending.split(dp.GaussianDP(1.0), "anytime")
-    schedule = Schedule.of(10_000, 100)
+    schedule = Looks.of(10_000, 100)
     assert schedule.spent(30)[-1] < 1
     assert (schedule.steps(30) > 0).all()
 

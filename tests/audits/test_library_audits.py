@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import pathlib
+import re
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,10 @@ import pytest
 from checkout import collected, errors
 
 from dpcheck.checks import Context
-from dpcheck.engine import run
+from dpcheck.engine import judge, run
 from dpcheck.engine.store import Store
 from dpcheck.errors import MissingExtra
-from dpcheck.privacy import PureDP
+from dpcheck.privacy import ApproxDP, PureDP
 from dpcheck.verdicts import Verdict, combine
 from dpcheck.witnesses import verify
 
@@ -47,7 +49,11 @@ def test_every_claim_has_its_audit_and_every_audit_its_need() -> None:
     assert [error for error in errors() if "libraries" in error] == []
     claims = {label for label in CATALOGUE.claims if label.startswith("libraries/")}
     assert claims == {check.label for check in CHECKS.values()}
-    assert {check.needs for check in CHECKS.values()} == {("opendp",), ("diffprivlib",)}
+    assert all(check.needs for check in CHECKS.values())
+    known = {name for id, check in CHECKS.items() if id.startswith("libraries/known-") for name in check.needs}
+    assert all(re.fullmatch(r"[A-Za-z-]+==[0-9.]+", name) for name in known - {"dp-accounting"})
+    wanted = "".join(file.read_text() for file in (ROOT / "audits" / "libraries" / "environments").glob("*.txt"))
+    assert [name for name in known - {"dp-accounting"} if name not in wanted] == []
     graded = {label for label in claims if CATALOGUE.claims[label].grade}
     assert graded == {check.label for check in CHECKS.values() if check.expect == {"refuted"}}
 
@@ -60,6 +66,26 @@ def test_without_the_library_the_check_is_skipped_with_a_reason(tmp_path: pathli
     (record,) = result.records
     assert record.verdict.outcome == "skipped"
     assert record.verdict.reason == "needs opendp, which is not installed"
+
+
+def test_another_version_than_the_one_that_is_named_is_a_reason_as_well() -> None:
+    (check,) = (check for id, check in CHECKS.items() if id.startswith("libraries/known-opacus"))
+    assert judge.missing(replace(check, needs=("numpy==0.1", f"numpy=={np.__version__}"))) == ["numpy==0.1"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("dp_accounting") is None, reason="needs dp-accounting")
+def test_the_account_of_a_replaced_value_is_refuted_and_the_right_one_is_not() -> None:
+    """Missed with probability below 1e-6; an alarm against the account of twice the norm has probability 5e-7."""
+    (id,) = (id for id in CHECKS if id.startswith("libraries/known-dp-accounting"))
+    assert measured(id).outcome == "refuted"
+
+    def mechanism(data: Any, rng: np.random.Generator, trials: int) -> Any:
+        return data.sum() + rng.normal(scale=2.0, size=trials)
+
+    context = Context("libraries/known-dp-accounting-replace-one", "control", {}, failure_probability=5e-7)
+    claim = ApproxDP(2.3178, 0.01)
+    found = subjects()["judged"](context, mechanism, np.array([1.0]), np.array([-1.0]), claim)
+    assert found.outcome != "refuted"
 
 
 def test_a_library_that_does_not_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,6 @@ from dpcheck.carried import verifiers_in
 PAPERS = ("l1_geometry", "lp_spaces", "pure_heavy_tails", "tsybakov", "user_level")
 MOST = 5
 """Python files for one theorem: its bounds, its algorithm, its audits, their cases, its verifiers."""
-BEYOND = {
-    **dict.fromkeys((f"l1_geometry/thm-{number}" for number in (4, 6, 8, 12)), 6),
-    **dict.fromkeys(("lp_spaces/thm-2", "tsybakov/thm-1", "user_level/thm-b1"), 6),
-}
-"""Their instances stand in two files, neither of which the other would fit into."""
 
 
 def place(name: str) -> Path:
@@ -43,8 +38,7 @@ def test_a_theorem_is_understood_from_a_few_files(paper: str) -> None:
     statements = dict.fromkeys(label.partition("@")[0] for label in theorems)
     assert len(statements) > 5
     needed = {label: [file.path for file in collected().needed(label)] for label in statements}
-    assert_none({label: ", ".join(files) for label, files in needed.items() if len(files) > BEYOND.get(label, MOST)})
-    assert not [label for label, files in needed.items() if label in BEYOND and len(files) < BEYOND[label]]
+    assert_none({label: ", ".join(files) for label, files in needed.items() if len(files) > MOST})
 
 
 def test_the_accuracy_of_any_solver_is_for_itself() -> None:

@@ -57,7 +57,7 @@ class Actual(checker.Function):
         return a / np.linalg.norm(a), (1e9 if self.L is None else float(self.L * self.s))
 
 
-class Lived(checker.Run):
+class Lived(checker.ExactRun):
     """The unknowns of a problem with actual functions, the projection onto a ball, and vectors of the length that is
     assumed of them, in `d` dimensions."""
 

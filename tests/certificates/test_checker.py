@@ -70,7 +70,7 @@ def test_a_proof_by_hand():
 def combined(certificate: dict[str, Any]) -> Any:
     """What must be positive semidefinite, but for the bound: the proof reads a parameter if this depends on it."""
     parameters = {name: Fraction(text) for name, text in certificate["parameters"].items()}
-    run = checker.Run(certificate["problem"], parameters)
+    run = checker.ExactRun(certificate["problem"], parameters)
     form = run.quantity * -1
     for number, y in certificate.get("multipliers", {}).items():
         form += run.rows[int(number)] * Fraction(y)
@@ -203,7 +203,7 @@ REFUSALS = (ValueError, SyntaxError, KeyError, TypeError, ZeroDivisionError, Rec
 def test_lines_that_are_no_lines_of_a_problem(line):
     lines = [*problems.clipped_mean()[:-1], line, problems.clipped_mean()[-1]]
     with pytest.raises(REFUSALS):
-        checker.Run(lines, {"n": Fraction(2), "C": Fraction(1)})
+        checker.ExactRun(lines, {"n": Fraction(2), "C": Fraction(1)})
 
 
 def test_a_negative_multiplier_would_prove_too_much():

@@ -88,7 +88,7 @@ def test_the_exponential_decoder_loses_the_game_as_well(N, n):
 def test_a_decoder_that_tells_too_much_breaks_an_inequality():
     """Naming the only law of which there is a record attains more, and is not private."""
     lines = games.packing(2, 1)
-    run = checker.Run(lines, {"p": Fraction(1, 2), "E": Fraction(2)})
+    run = checker.ExactRun(lines, {"p": Fraction(1, 2), "E": Fraction(2)})
     given = {i: [Fraction(1)] for i in range(1, run.size)}
     assert checker.size_of(run.quantity, given) == Fraction(-1, 4)
     assert max(checker.size_of(row, given) for row in run.rows) > 0

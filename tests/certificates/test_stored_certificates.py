@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dpcheck import certificates
 from dpcheck.certificates import checker, families, problems, proofs
-from dpcheck.certificates.runs import Instance
+from dpcheck.certificates.runs import StatementRun
 from dpcheck.certificates.statements import CERTIFIED
 from dpcheck.certificates.unreached import UNREACHED
 from dpcheck.claims import Claim, Paper
@@ -166,7 +166,7 @@ def test_a_claim_that_is_too_small_cannot_be_certified():
         relation="<=",
         explicit=sp.Rational(199, 100) * C / n,
     )
-    run = Instance("here", "…", tuple(problems.clipped_mean()), {"n": 7, "C": 2}, at={"n": 7, "C": 2}, squared=True)
+    run = StatementRun("here", "…", tuple(problems.clipped_mean()), {"n": 7, "C": 2}, at={"n": 7, "C": 2}, squared=True)
     with pytest.raises(WitnessRejected, match="is not below the claimed"):
         certificates.certify(small, run)
     refuting = dataclasses.replace(run, expected="refuted", attained=True)

@@ -10,7 +10,7 @@ import sympy as sp
 from dpcheck.checks import Check, Context, by_size, together
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.scaling import (
-    Affine,
+    AffinePhases,
     Axis,
     Drawn,
     Family,
@@ -216,7 +216,7 @@ def test_averaged_descent_in_closed_form(rate, steps):
 
 
 def test_affine_phases_draw_the_same_noise_for_all_members():
-    engine = Affine(lambda one: [Pull(0.5, np.array([-1.0]), 0.1), Pull(0.1, np.array([-1.0]), 0.01)], 4000)
+    engine = AffinePhases(lambda one: [Pull(0.5, np.array([-1.0]), 0.1), Pull(0.1, np.array([-1.0]), 0.01)], 4000)
     one, other = (engine(made(n=64, tilt=tilt), 0, tilt) for tilt in (0.5, 0.25))
     assert one.value / other.value == pytest.approx(2)
     assert one.value == pytest.approx(0.5 * 0.05, rel=0.05)

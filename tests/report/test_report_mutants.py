@@ -12,7 +12,7 @@ from dpcheck import report
 from dpcheck.engine.mutate.mutation import Trial
 from dpcheck.engine.mutate.resolution import Resolution
 from dpcheck.engine.mutate.states import States, short
-from dpcheck.engine.mutate.table import Sample, Table, Watched, rates, share, unlikely
+from dpcheck.engine.mutate.table import SampleOfMutants, Table, Watched, rates, share, unlikely
 from dpcheck.errors import StoreError
 
 
@@ -46,7 +46,7 @@ def test_a_table_is_read_as_it_was_written(tmp_path: pathlib.Path) -> None:
     found.states["claim", "example/thm-2"] = "now"
     found.states["code", "dpcheck.algorithms.example:never_tried"] = "then"
     found.watched["example/thm-2::too_dear"] = Watched((), "now", 3.0, dear=True)
-    found.samples["example", "claim"] = Sample("example", "claim", 2, 70, 1, "smoke")
+    found.samples["example", "claim"] = SampleOfMutants("example", "claim", 2, 70, 1, "smoke")
     path = tmp_path / "mutants.jsonl"
     path.write_text(found.text(), encoding="utf-8")
     again = Table.read(path)
@@ -107,13 +107,13 @@ def test_what_was_edited_is_not_spoken_of(
 
 def test_the_rates_name_what_they_are_of() -> None:
     found = table()
-    found.samples["example", "claim"] = Sample("example", "claim", 2, 70, 1, "smoke")
+    found.samples["example", "claim"] = SampleOfMutants("example", "claim", 2, 70, 1, "smoke")
     assert rates(found)["example"]["claim"] == {"noticed": 0.5, "tried": 2, "of": 70, "seed": 1, "size": "smoke"}
 
 
 def test_a_page_says_how_many_were_drawn_and_how_many_are_of_the_past(tmp_path: pathlib.Path) -> None:
     found = table()
-    found.samples["example", "claim"] = Sample("example", "claim", 2, 70, 1, "smoke")
+    found.samples["example", "claim"] = SampleOfMutants("example", "claim", 2, 70, 1, "smoke")
     found.states[CLAIM] = "another formula"
     report.write(example.lay_out(tmp_path), example.RECORDS, tmp_path / "reports", mutants=found)
     page = (tmp_path / "reports" / "example.md").read_text(encoding="utf-8")

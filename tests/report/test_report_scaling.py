@@ -39,12 +39,12 @@ def verdict(*rows: dict[str, Any]) -> Verdict:
 def test_an_exponent_of_a_logarithm_is_drawn_and_told_over_it() -> None:
     """The axis that was called log(1/delta) held delta, and the table said 'log(1/delta) 1e-12 to 0.01'."""
     window = scaling.cells(row())[1]
-    assert window == "log(1/delta) 4.605 to 27.63"
+    assert window == "log(1/δ) 4.605 to 27.63"
     (axis,) = scaling.draw(verdict(row())).axes
     assert axis.get_xlabel() == "log(1/δ)"
     for line in axis.lines:
         assert list(line.get_xdata()) == pytest.approx([-math.log(delta) for delta in DELTAS])
-    assert scaling.cells(row(variable="epsilon"))[1] == "epsilon 10⁻¹² to 0.01"
+    assert scaling.cells(row(variable="epsilon"))[1] == "ε 10⁻¹² to 0.01"
 
 
 def test_panels_share_the_colours_of_their_legend() -> None:

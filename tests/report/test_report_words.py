@@ -112,7 +112,7 @@ def test_numbers_have_names_in_words():
     assert tables.named("right", {"left", "right"}) == "right side"
     assert tables.named("right", {"epsilon_lower", "right"}) == "right guesses of the last stage"
     assert tables.named("se", {"mean", "se"}) == "standard error"
-    assert tables.named("noise over tau", {"noise over tau"}) == "noise over tau"
+    assert tables.named("noise over tau", {"noise over tau"}) == "noise over τ"
     assert tables.number(0.123456, 4) == "0.1235"
 
 

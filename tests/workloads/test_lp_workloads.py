@@ -95,10 +95,10 @@ def test_equal_records_are_least_where_they_say_and_stay_within_their_class() ->
 @pytest.mark.parametrize(
     ("z", "curvature", "said"),
     [
-        ((0.7, 0.0), 0.5, "<= 1"),
+        ((0.7, 0.0), 0.5, "<= L"),
         ((), 0.0, "EqualRecords needs"),
         ((0.3, 0.3), 0.5, "minimiser"),
-        ((0.1,), -1.0, ">= 0"),
+        ((0.1,), -1.0, "0 <= curvature"),
     ],
 )
 def test_equal_records_outside_their_class_are_refused(z: tuple[float, ...], curvature: float, said: str) -> None:

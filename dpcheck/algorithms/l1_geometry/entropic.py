@@ -20,7 +20,7 @@ def eg_step(x: Array, gradient: Array, eta: float) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pass:
+class ShuffledPass:
     """One pass over the records in a fresh order."""
 
     number: int
@@ -29,7 +29,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class MultiPassMirrorDescent(Algorithm[Pass]):
+class MultiPassMirrorDescent(Algorithm[ShuffledPass]):
     """Algorithm 4: `passes` passes of exponentiated-gradient steps, one record a step, in fresh uniform orders.
 
     Attributes:
@@ -49,16 +49,16 @@ class MultiPassMirrorDescent(Algorithm[Pass]):
         if self.returned not in ("average", "last"):
             raise InvalidInput(f"returned must be 'average' or 'last', got {self.returned!r}")
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[ShuffledPass]:
         return Schedule(
-            phases=tuple(Pass(number=r + 1, steps=n, eta=self.eta) for r in range(self.passes)),
+            phases=tuple(ShuffledPass(number=r + 1, steps=n, eta=self.eta) for r in range(self.passes)),
             releases=(),
             gradients=self.passes * n,
             floats_per_trial=3 * problem.constants.d * n,
             claimed=None,
         )
 
-    def execute(self, run: Run[Pass], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[ShuffledPass], workload: Workload, data: Data, start: Array) -> Array:
         values = data.read().values
         n = values.shape[1]
         x = np.broadcast_to(start, (run.trials, start.shape[-1])).astype(float)

@@ -54,6 +54,14 @@ def shuffled_allocation(rng: Rng, trials: int, n: int, p: int, r: int) -> NDArra
     return np.concatenate([others[:, : p * (r - 1)].reshape(trials, p, r - 1), free[:, :, None]], axis=2)
 
 
+CLAIMED_BY = {
+    "pure": "l1_geometry/thm-6",
+    "approximate": "l1_geometry/thm-7",
+    "concentrated": "l1_geometry/thm-7@private",
+}
+"""By the noise."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tree:
     """Phase t: a binary tree of depth t.
@@ -79,6 +87,15 @@ class Tree:
     def step(self, leaf: int) -> float:
         """eta of a leaf, numbered from 0."""
         return 2 / (self.offset + leaf + 1)
+
+    def way(self, node: str) -> float:
+        """How far, in diameters, a right child's point lies from its parent's at most: the leaves to its left made it.
+
+        What they leave of the parent's point is the product of 1 - eta; the rest is an average of vertices.
+        """
+        leaves = 1 << self.t - len(node)
+        first = (int(node, 2) - 1) * leaves
+        return 1 - math.prod(1 - self.step(leaf) for leaf in range(first, first + leaves))
 
     def sets(self) -> dict[str, tuple[int, int]]:
         """The records of the root "" and of every right child, in the order in which they are read."""
@@ -109,10 +126,11 @@ class TreeFrankWolfe(Algorithm[Tree]):
     """Algorithm 3 over the vertices of an l1 ball or a simplex.
 
     Attributes:
-        noise: "pure" lambda = 2LD2^t/(b eps) (Theorem 6) or "approximate" lambda = LD2^(T/2) log(n/delta)/(b eps)
-            (Theorem 7, at the smaller of eps and its cap).
+        noise: "pure" lambda = 2LD2^t/(b eps) (Theorem 6), "approximate" lambda = LD2^(T/2) log(n/delta)/(b eps)
+            (Theorem 7, at the smaller of eps and its cap), or "concentrated" lambda = 8LD sqrt(kappa 2^T log(1/delta))
+            /(b eps), kappa = max(1/4, beta D/L) (Theorem 7 without shuffling).
         sensitivity: "printed" charges a right child for one gradient; "safe" for the difference of two, with twice the
-            noise under "pure".
+            noise under "pure"; "smooth" for no more than beta lets it be, from the parent's point to the child's.
         allocation: which records go to which node: "fixed", or a "random" order of all.
         steps: "printed" 2/(2^(t-1) + l(s) + 1), or "consecutive" 2/(2^t + l(s)).
         T, batch: None for the theorem's; the batch is rounded down to a multiple of 2^T.
@@ -120,8 +138,8 @@ class TreeFrankWolfe(Algorithm[Tree]):
         noise_dial: multiplies all noise; anything but 1 makes no promise.
     """
 
-    noise: Literal["pure", "approximate"] = "pure"
-    sensitivity: Literal["printed", "safe"] = "printed"
+    noise: Literal["pure", "approximate", "concentrated"] = "pure"
+    sensitivity: Literal["printed", "safe", "smooth"] = "printed"
     allocation: Literal["fixed", "random"] = "random"
     steps: Literal["printed", "consecutive"] = "printed"
     T: int | None = None
@@ -135,13 +153,14 @@ class TreeFrankWolfe(Algorithm[Tree]):
         "literal": {"allocation": "fixed"},
         "corrected": {"sensitivity": "safe", "steps": "consecutive", "budget": "economical"},
         "approximate": {"noise": "approximate"},
+        "concentrated": {"noise": "concentrated", "sensitivity": "smooth", "steps": "consecutive"},
         "dialled": {"noise_dial": 1e-9},
     }
 
     def __post_init__(self) -> None:
         choices = {
-            "noise": ("pure", "approximate"),
-            "sensitivity": ("printed", "safe"),
+            "noise": ("pure", "approximate", "concentrated"),
+            "sensitivity": ("printed", "safe", "smooth"),
             "allocation": ("fixed", "random"),
             "steps": ("printed", "consecutive"),
             "budget": ("printed", "economical"),
@@ -162,11 +181,21 @@ class TreeFrankWolfe(Algorithm[Tree]):
         """m = 2d, of an l1 ball; an upper bound for a simplex."""
         return 2 * problem.constants.d
 
+    def stiffness(self, problem: Problem) -> float:
+        """kappa = max(1/4, beta D/L)."""
+        return max(0.25, self._bend(problem))
+
     def budget_of(self, problem: Problem, n: int) -> tuple[float, float]:
-        """(epsilon in force, log(n/delta)); under "approximate" epsilon is capped as Theorem 7 asks."""
+        """(epsilon in force, logarithm of the noise): log(n/delta) and a cap on epsilon as Theorem 7 asks, or
+        log(1/delta) under "concentrated".
+        """
         epsilon, delta = self.privacy_budget(problem)
         if self.noise == "pure":
             return epsilon, 0.0
+        if self.noise == "concentrated":
+            if not delta > 0:
+                raise Infeasible(self.label, "delta > 0", f"delta = {delta:g}", advice="pass one")
+            return epsilon, -math.log(delta)
         if not 0 < delta <= 1 / n:
             most = f"at most n = {math.floor(1 / delta):,} at this delta" if delta else "pass a delta > 0"
             raise Infeasible(self.label, "0 < delta <= 1/n", f"delta = {delta:g} at n = {n}", advice=most)
@@ -186,12 +215,22 @@ class TreeFrankWolfe(Algorithm[Tree]):
             raise Infeasible(self.label, "smooth losses", "smoothness = inf in l1")
         epsilon, log_nd = self.budget_of(problem, n)
         wanted = n / math.log2(max(n, 3)) ** 2 if self.batch is None else float(self.batch)
-        argument = wanted * epsilon * H * D / (L * math.log2(self.vertices(problem)))
+        ratio, m = wanted * epsilon * H * D / L, self.vertices(problem)
+        if self.noise == "concentrated":
+            return wanted, 0.3 * ratio / (math.sqrt(self.stiffness(problem) * log_nd) * (1 + math.log(m)))
+        argument = ratio / math.log2(m)
         return wanted, argument / log_nd if self.noise == "approximate" else argument
 
     def promised(self, problem: Problem, n: int) -> bool:
-        """Whether a theorem speaks of this plan: Theorem 7 says nothing of a beta below its window, Theorem 6 does."""
-        return self.noise_dial == 1 and (self.noise == "pure" or self.T is not None or self.reach(problem, n)[1] >= 1)
+        """Whether a theorem speaks of this plan: Theorem 7 says nothing of a beta below its window, Theorem 6 does; its
+        repair wants the steps and sensitivities of its proof, and epsilon <= 2 log(1/delta).
+        """
+        if self.noise_dial != 1:
+            return False
+        if self.noise == "concentrated":
+            epsilon, log = self.budget_of(problem, n)
+            return self.sensitivity == "smooth" and self.steps == "consecutive" and epsilon <= 2 * log
+        return self.noise == "pure" or self.T is not None or self.reach(problem, n)[1] >= 1
 
     def sizes(self, problem: Problem, n: int) -> tuple[int, int]:
         """(T, b), integers: b a multiple of 2^T."""
@@ -199,7 +238,8 @@ class TreeFrankWolfe(Algorithm[Tree]):
         T = self.T
         if T is None:
             power = 0.5 if self.noise == "pure" else 2 / 3
-            T = max(1, math.floor(power * math.log2(argument) + 1e-12)) if argument > 1 else 1
+            nearest = 0.5 if self.noise == "concentrated" else 1e-12
+            T = max(1, math.floor(power * math.log2(argument) + nearest)) if argument > 1 else 1
             if self.batch is None and argument <= 1:
                 # The branch T = 1, b = n of Theorem 6, which reads 1.5 b records; Theorem 7 has none.
                 wanted = n / 1.5
@@ -221,8 +261,10 @@ class TreeFrankWolfe(Algorithm[Tree]):
         for t in range(1, T + 1):
             if self.noise == "pure":
                 scale = (2.0 if self.sensitivity == "printed" else 4.0) * L * D * 2**t / (b * epsilon)
-            else:
+            elif self.noise == "approximate":
                 scale = L * D * 2 ** (T / 2) * log_nd / (b * epsilon)
+            else:
+                scale = 8 * L * D * math.sqrt(self.stiffness(problem) * 2**T * log_nd) / (b * epsilon)
             records = b + b * t // 2
             offset = 2 ** (t - 1) if self.steps == "printed" else 2**t - 1
             rows.append(Tree(t=t, first=first, records=records, b=b, scale=self.noise_dial * scale, offset=offset))
@@ -230,11 +272,11 @@ class TreeFrankWolfe(Algorithm[Tree]):
         rests_on = self.rests_on(first / n, epsilon)
         return Schedule(
             phases=tuple(rows),
-            releases=tuple(release for row in rows for release in self._releases(row, L * D, rests_on)),
+            releases=tuple(release for row in rows for release in self._releases(row, problem, rests_on)),
             gradients=b * T * (T + 3) // 2,
             floats_per_trial=2 * problem.constants.rows(n) * (problem.constants.d + 1),
             claimed=problem.privacy if self.promised(problem, n) else None,
-            claimed_by=("l1_geometry/thm-6" if self.noise == "pure" else "l1_geometry/thm-7",),
+            claimed_by=(CLAIMED_BY[self.noise],),
         )
 
     def _fits(self, problem: Problem, n: int) -> bool:
@@ -249,21 +291,36 @@ class TreeFrankWolfe(Algorithm[Tree]):
 
         A random allocation that leaves enough records unread makes up for it, by `l1_geometry/thm-6@corrected`.
         """
-        if self.sensitivity == "safe":
+        if self.sensitivity != "printed":
             return ()
         hidden = self.noise == "pure" and self.allocation == "random" and share * (1 + math.exp(epsilon)) <= 1
         return ("l1_geometry/thm-6@corrected",) if hidden else ("l1_geometry/lem-4-1",)
 
-    def _releases(self, row: Tree, unit: float, rests_on: tuple[str, ...]) -> Iterator[Release]:
+    def gradients_moved(self, row: Tree, node: str, problem: Problem) -> float:
+        """Gradients of size L by which replacing a record of a node's set moves v, over two: 1 at the root.
+
+        A right child's record enters by the difference of its gradients at two points, which "printed" charges as one;
+        they are at most beta M apart, M the way from one point to the other.
+        """
+        if not node or self.sensitivity == "printed":
+            return 1.0
+        return 2.0 if self.sensitivity == "safe" else min(2.0, self._bend(problem) * row.way(node))
+
+    def _bend(self, problem: Problem) -> float:
+        c = problem.constants
+        return c.smoothness(1.0) * c.diameter(1.0) / c.lipschitz(1.0)
+
+    def _releases(self, row: Tree, problem: Problem, rests_on: tuple[str, ...]) -> Iterator[Release]:
         """One selection a leaf; it reads the root's set and those of the right children on its path.
 
-        One record moves a score by at most R |change of v|_inf, R = D/2 the size of a vertex: D L/b at the root. A
-        right child's record enters by a difference of two gradients, which "printed" charges as one.
+        One record moves a score by at most R |change of v|_inf, R = D/2 the size of a vertex: D L/b at the root.
         """
-        factor = 1.0 if self.sensitivity == "printed" else 2.0
+        unit = problem.constants.lipschitz(1.0) * problem.constants.diameter(1.0) / row.b
         # One read a set, shared by all leaves below it: there are as many sets as leaves.
         own = {
-            node: Read(start=start, stop=stop, sensitivity=(factor * 2 ** len(node) if node else 1.0) * unit / row.b)
+            node: Read(
+                start=start, stop=stop, sensitivity=self.gradients_moved(row, node, problem) * 2 ** len(node) * unit
+            )
             for node, (start, stop) in row.sets().items()
         }
         law = NoisyMin(row.scale)

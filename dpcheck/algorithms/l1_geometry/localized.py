@@ -27,7 +27,7 @@ from dpcheck.running import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phase(Descent):
+class DescentPhase(Descent):
     """Phase i: a descent on its own block; eta_i weighs the regulariser, lambda_i = `weight` relative to h_i."""
 
     i: int
@@ -35,7 +35,7 @@ class Phase(Descent):
 
 
 @dataclass(frozen=True)
-class LocalizedMirrorDescent(Algorithm[Phase]):
+class LocalizedMirrorDescent(Algorithm[DescentPhase]):
     """Algorithm 2 in l1, on disjoint blocks.
 
     Attributes:
@@ -122,7 +122,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
         private = math.sqrt(d) / epsilon_i if self.batch_rule == "gradients" else math.sqrt(d / epsilon_i)
         return max(math.sqrt(records), private)
 
-    def phases(self, problem: Problem, n: int) -> Iterator[Phase]:
+    def phases(self, problem: Problem, n: int) -> Iterator[DescentPhase]:
         """Every phase that makes at least two steps; under "printed" rounding all ceil(log2 n)."""
         epsilon, delta = self.privacy_budget(problem)
         c, p, eta = problem.constants, self.exponent(problem), self.eta(problem, n)
@@ -143,7 +143,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
                 return
             weight = 2 / (self.scale(p) * (p - 1)) / (eta_i * records)
             factor = 5.0 if self.noise == "objective" else 1.0
-            yield Phase(
+            yield DescentPhase(
                 i=i,
                 T=T,
                 b=b,
@@ -168,7 +168,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
             got = f"T_i = {n_i**2 / b_i**2:.3g} with n_i = {n_i:g}, b_i = {b_i:.4g}"
             raise Infeasible(self.label, f"at least one step in each phase, also in phase {i}", got)
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[DescentPhase]:
         if problem.constants.d < 2:
             raise Infeasible(self.label, "d >= 2", f"d = {problem.constants.d}")
         rows = tuple(self.phases(problem, n)) if n >= 2 else ()
@@ -191,7 +191,7 @@ class LocalizedMirrorDescent(Algorithm[Phase]):
             claimed_by=self.claimed_by,
         )
 
-    def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[DescentPhase], workload: Workload, data: Data, start: Array) -> Array:
         x = np.asarray(start, dtype=float)
         for row in run.schedule.phases:
             block = data.part(row.first, row.first + row.records)

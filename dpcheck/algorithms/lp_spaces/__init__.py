@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from dpcheck.algorithms.lp_spaces.descent import NoisyMirrorDescent
+from dpcheck.algorithms.lp_spaces.descent import FullBatchMirrorDescent
 from dpcheck.algorithms.lp_spaces.objective import (
     ApproximateObjectivePerturbation,
     ExactObjectivePerturbation,
     StronglyConvexObjectivePerturbation,
 )
-from dpcheck.algorithms.lp_spaces.phased import PhasedSGD
+from dpcheck.algorithms.lp_spaces.phased import HalvingPhasedSGD
 from dpcheck.algorithms.lp_spaces.truncated import BatchedMirrorDescent, EuclideanHeavyTails, ShuffledMirrorDescent
 from dpcheck.interfaces import Algorithm
 
@@ -16,8 +16,8 @@ ALGORITHMS: tuple[type[Algorithm[Any]], ...] = (
     ApproximateObjectivePerturbation,
     ExactObjectivePerturbation,
     StronglyConvexObjectivePerturbation,
-    NoisyMirrorDescent,
-    PhasedSGD,
+    FullBatchMirrorDescent,
+    HalvingPhasedSGD,
     ShuffledMirrorDescent,
     BatchedMirrorDescent,
     EuclideanHeavyTails,
@@ -29,8 +29,8 @@ __all__ = [
     "BatchedMirrorDescent",
     "EuclideanHeavyTails",
     "ExactObjectivePerturbation",
-    "NoisyMirrorDescent",
-    "PhasedSGD",
+    "FullBatchMirrorDescent",
+    "HalvingPhasedSGD",
     "ShuffledMirrorDescent",
     "StronglyConvexObjectivePerturbation",
 ]

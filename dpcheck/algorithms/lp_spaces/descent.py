@@ -28,7 +28,7 @@ from dpcheck.running import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Descent:
+class FullDescent:
     """The one row of the plan.
 
     Attributes:
@@ -50,7 +50,7 @@ class Descent:
 
 
 @dataclass(frozen=True)
-class NoisyMirrorDescent(Algorithm[Descent]):
+class FullBatchMirrorDescent(Algorithm[FullDescent]):
     """Algorithm 3: full gradients with generalised Gaussian noise, a closed-form step, geometric weights.
 
     Attributes:
@@ -99,7 +99,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             raise InvalidInput(f"horizon must be one of {', '.join(rules)}, got {self.horizon!r}")
         return float(self.constant * rules[self.horizon])
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Descent]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[FullDescent]:
         check_p(self.p, self.label)
         epsilon, delta = self.privacy_budget(problem)
         constants = problem.constants
@@ -114,7 +114,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
         alpha = 4 * H / T * math.log2(n / T)
         regular = kappa(self.p, constants.d, self.kappa_rule)
         sigma = self.noise_dial * 8 * L * math.sqrt(regular * T * math.log(1 / delta)) / (n * epsilon)
-        row = Descent(
+        row = FullDescent(
             records=n,
             steps=T,
             alpha=alpha,
@@ -139,7 +139,7 @@ class NoisyMirrorDescent(Algorithm[Descent]):
             claimed_by=("lp_spaces/thm-6",),
         )
 
-    def execute(self, run: Run[Descent], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[FullDescent], workload: Workload, data: Data, start: Array) -> Array:
         (row,) = run.schedule.phases
         mirror = mirror_map(self.p, workload.constants.d, self.exponent)
         sample = data.read()

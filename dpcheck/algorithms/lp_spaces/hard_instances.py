@@ -16,7 +16,7 @@ Body = Literal["ball", "cross-polytope", "cube", "ellipsoid"]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class HardInstance:
     """A body of diameter 1 and a data set in it; the loss is |theta - x|^2/2.
 
     Attributes:
@@ -32,7 +32,7 @@ class Instance:
 
 
 @procedure("lp_spaces/proc-lower-instance")
-def lower_instance(body: Body, d: int, n: int, rng: Rng) -> Instance:
+def lower_instance(body: Body, d: int, n: int, rng: Rng) -> HardInstance:
     """Records on the boundary with hidden signs: fingerprinting data, arcsine-distributed probabilities.
 
     ball, cube: signs in all coordinates at 1/(2 sqrt d); cross-polytope: +-e_j/2 over the first ceil(log d)
@@ -43,20 +43,20 @@ def lower_instance(body: Body, d: int, n: int, rng: Rng) -> Instance:
     chances = rng.beta(0.5, 0.5, size=d)
     signs = np.where(rng.random((n, d)) < chances, 1.0, -1.0)
     if body == "ball":
-        return Instance(Ball(d, 0.5), signs / (2 * math.sqrt(d)), chances, 0.5)
+        return HardInstance(Ball(d, 0.5), signs / (2 * math.sqrt(d)), chances, 0.5)
     if body == "cube":
         side = 1 / (2 * math.sqrt(d))
-        return Instance(Box(-side, side, d), signs * side, chances, side)
+        return HardInstance(Box(-side, side, d), signs * side, chances, side)
     if body == "cross-polytope":
         k = max(1, math.ceil(math.log(d)))
         place = rng.integers(k, size=n)
         records = np.zeros((n, d))
         records[np.arange(n), place] = signs[np.arange(n), place] / 2
-        return Instance(L1Ball(d, 0.5), records, _only(chances, k), 1 / (2 * math.sqrt(d)))
+        return HardInstance(L1Ball(d, 0.5), records, _only(chances, k), 1 / (2 * math.sqrt(d)))
     if body == "ellipsoid":
         axes, k = 0.5 / np.sqrt(np.arange(1, d + 1)), math.ceil(d / 4)
         records = np.where(np.arange(d) < k, signs * axes / math.sqrt(k), 0.0)
-        return Instance(Ellipsoid(axes), records, _only(chances, k), float(axes.min()))
+        return HardInstance(Ellipsoid(axes), records, _only(chances, k), float(axes.min()))
     raise InvalidInput(f"no hard instance for {body!r}; choose ball, cross-polytope, cube or ellipsoid")
 
 

@@ -29,7 +29,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class PhasedSGD(Algorithm[Pass]):
+class HalvingPhasedSGD(Algorithm[Pass]):
     """Phase i averages the iterates of one pass over n/2^i fresh records with step eta/4^i and adds noise.
 
     Attributes:

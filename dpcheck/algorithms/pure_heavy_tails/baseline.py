@@ -17,7 +17,7 @@ from dpcheck.running import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps:
+class FullBatchSteps:
     """T full-batch steps of size eta on gradients clipped at C, each with isotropic Laplace noise of scale `noise`."""
 
     T: int
@@ -27,7 +27,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class NoisyClippedSubgradient(Algorithm[Steps]):
+class NoisyClippedSubgradient(Algorithm[FullBatchSteps]):
     """Projected subgradient descent on clipped gradients; every step spends epsilon/T. Returns the mean iterate.
 
     Attributes:
@@ -53,7 +53,7 @@ class NoisyClippedSubgradient(Algorithm[Steps]):
         if not self.k >= 2:
             raise InvalidInput(f"the order k of the moment bound must be >= 2, got {self.k}")
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Steps]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[FullBatchSteps]:
         (epsilon, _), constants = self.privacy_budget(problem), problem.constants
         if n < 1:
             raise Infeasible(self.label, "at least one record", f"{n}", 1)
@@ -64,7 +64,7 @@ class NoisyClippedSubgradient(Algorithm[Steps]):
         noise = self.noise_dial * sensitivity * T / epsilon
         # E |b|^2 of the isotropic noise is d (d + 1) scale^2.
         length = math.sqrt(C**2 + d * (d + 1) * noise**2)
-        steps = Steps(T=T, C=C, eta=constants.diameter(2.0) / (length * math.sqrt(T)), noise=noise)
+        steps = FullBatchSteps(T=T, C=C, eta=constants.diameter(2.0) / (length * math.sqrt(T)), noise=noise)
         reads = (Read(start=0, stop=n, sensitivity=sensitivity),)
         return Schedule(
             phases=(steps,),
@@ -74,7 +74,7 @@ class NoisyClippedSubgradient(Algorithm[Steps]):
             claimed=PureDP(epsilon) if self.noise_dial == 1 else None,
         )
 
-    def execute(self, run: Run[Steps], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[FullBatchSteps], workload: Workload, data: Data, start: Array) -> Array:
         (steps,) = run.schedule.phases
         sample = data.read()
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))

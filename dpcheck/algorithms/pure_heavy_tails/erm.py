@@ -20,7 +20,7 @@ P = TypeVar("P")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class SolverStage:
     """One release of a regularised ERM solver: a row of its plan.
 
     Attributes:
@@ -73,7 +73,7 @@ def noise_quantile(d: int, level: float) -> float:
 
 
 @dataclass(frozen=True)
-class PrivateErm(Algorithm[Stage]):
+class PrivateErm(Algorithm[SolverStage]):
     """A solver A_ERM(Z, ε, λ, w_0): private for every data set, and accurate in the sense of (6).
 
     With probability at least `success` its output lies within (c_erm/λ)(G_k (d/(mε))^(1-1/k) + G_2/sqrt m) of the
@@ -150,7 +150,7 @@ class CountsCalls(Protocol):
         ...
 
 
-def oracle_calls(minimiser: Solver, constants: Constants, stage: Stage, steepest: float, own: float) -> int:
+def oracle_calls(minimiser: Solver, constants: Constants, stage: SolverStage, steepest: float, own: float) -> int:
     """Gradients that one call of the minimiser asks for, at most.
 
     Args:

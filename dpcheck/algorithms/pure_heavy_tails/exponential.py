@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, SolverStage
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.geometry.norms import clip_norm
 from dpcheck.interfaces import Array, Constants, Data, Problem, Read, Release, Sample, Schedule, Workload, procedure
@@ -94,7 +94,7 @@ class EMPGM(PrivateErm):
             )
         return H
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
         epsilon, constants = self.check(problem, n), problem.constants
         d, D = constants.d, constants.diameter(2.0)
         if epsilon * n < d:
@@ -113,7 +113,7 @@ class EMPGM(PrivateErm):
             raise Infeasible(self.label, f"a net of at most {self.largest_net:,} points", f"{size:,}")
         sensitivity = 2 * C / n
         coefficient = epsilon / (2 * sensitivity) / self.noise_dial
-        stage = Stage(
+        stage = SolverStage(
             stage="point",
             records=n,
             lambda_=self.lambda_,
@@ -149,7 +149,7 @@ class EMPGM(PrivateErm):
             return None
         return smallest_n(lambda size: self.radius(problem, size) <= problem.constants.diameter(2.0))
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[SolverStage], workload: Workload, data: Data, start: Array) -> Array:
         (stage,) = run.schedule.phases
         points = net(workload, stage.radius)
         Z = data.read()
@@ -159,12 +159,12 @@ class EMPGM(PrivateErm):
         chosen = points[np.where(np.isnan(index), 0, index).astype(int)]
         return np.where(np.isnan(index)[:, None], np.nan, chosen)
 
-    def step(self, workload: Workload, sample: Sample, stage: Stage) -> Array:
+    def step(self, workload: Workload, sample: Sample, stage: SolverStage) -> Array:
         """γ of each trial, (1, 1, 1): public."""
         return np.full((1, 1, 1), stage.step)
 
     def mapping(
-        self, points: Array, workload: Workload, sample: Sample, centre: Array, stage: Stage, gamma: Array
+        self, points: Array, workload: Workload, sample: Sample, centre: Array, stage: SolverStage, gamma: Array
     ) -> Array:
         """The clipped mapping G̃ at every point of the net: (trials, K, d)."""
         g_C = np.concatenate(
@@ -179,7 +179,7 @@ class EMPGM(PrivateErm):
         slope = g_C + stage.lambda_ * (points - np.asarray(centre)[:, None])
         return gradient_mapping(points, slope, gamma, workload)
 
-    def slopes(self, w: Array, z: Array, workload: Workload, stage: Stage) -> Array:
+    def slopes(self, w: Array, z: Array, workload: Workload, stage: SolverStage) -> Array:
         """Gradients of single records, elementwise."""
         return workload.gradient(w, z)
 
@@ -233,14 +233,14 @@ class SmoothedEMPGM(EMPGM):
             raise InvalidInput(f"gamma_rule must be 'data' or 'public', got {self.gamma_rule!r}")
         return d * problem.constants.moment(2.0, 1) * math.sqrt(n / self.rho) / tau
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
         plan = super().schedule(problem, n)
         if self.gamma_rule == "data" and self.gamma is None:
             # One record may shrink the step, and with it the score at every point of the net.
             plan = plan.edit("point", rests_on=("pure_heavy_tails/prop-e-4@literal",))
         return replace(plan, gradients=plan.gradients * (2 if problem.constants.d == 1 else self.nodes))
 
-    def step(self, workload: Workload, sample: Sample, stage: Stage) -> Array:
+    def step(self, workload: Workload, sample: Sample, stage: SolverStage) -> Array:
         if self.gamma_rule == "public" or self.gamma is not None:
             return super().step(workload, sample, stage)
         if not isinstance(workload, Bounded):
@@ -250,7 +250,7 @@ class SmoothedEMPGM(EMPGM):
         H = workload.constants.d / self.smoothing(workload.constants, stage.records) * steepest
         return np.asarray(1 / (stage.lambda_ + H))[:, None, None]
 
-    def slopes(self, w: Array, z: Array, workload: Workload, stage: Stage) -> Array:
+    def slopes(self, w: Array, z: Array, workload: Workload, stage: SolverStage) -> Array:
         return smoothed_gradient(workload, w, z, self.smoothing(workload.constants, stage.records), self.nodes)
 
     def certified(self, problem: Problem) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, moment, view
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, SolverStage, moment, view
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import (
     DoubleOutputPert,
     SingleOutputPert,
@@ -25,7 +25,7 @@ from dpcheck.solvers import certified
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phase(Stage):
+class OutputPhase(SolverStage):
     """One release in each block of one phase of Algorithm 1: `records` is m_t and `lambda_` is λ_t = 32^(t-1) λ_1.
 
     Attributes:
@@ -55,7 +55,7 @@ def geometric_aggregation(points: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class PopLocalize(Algorithm[Phase]):
+class PopLocalize(Algorithm[OutputPhase]):
     """Algorithm 1, Pop-Localize(Z, ε, A_ERM, δ); δ is the problem's failure probability.
 
     Attributes:
@@ -134,13 +134,13 @@ class PopLocalize(Algorithm[Phase]):
 
     # Plan
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[OutputPhase]:
         epsilon, _ = self.privacy_budget(problem)
         if not 0 < problem.failure_probability < 0.5:
             raise InvalidInput(f"{self.label} needs delta in (0, 1/2), got {problem.failure_probability}")
         self._check_size(problem, n)
         J = self.repetitions(problem, n)
-        rows: list[Phase] = []
+        rows: list[OutputPhase] = []
         releases: list[Release] = []
         private = True
         gradients, floats = 0, J * J + J * problem.constants.d
@@ -150,7 +150,9 @@ class PopLocalize(Algorithm[Phase]):
                 releases += inner.placed(f"phase {t}/block {j}/", first + j * records)
             gradients += J * inner.gradients
             floats = max(floats, inner.floats_per_trial)
-            rows += [Phase(**vars(stage), t=t, first=first, blocks=J, reach=gap / weight) for stage in inner.phases]
+            rows += [
+                OutputPhase(**vars(stage), t=t, first=first, blocks=J, reach=gap / weight) for stage in inner.phases
+            ]
             private &= inner.claimed is not None
         return Schedule(
             phases=tuple(rows),
@@ -175,11 +177,11 @@ class PopLocalize(Algorithm[Phase]):
                 f"{n // 2**T} records in the last phase",
             )
 
-    def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[OutputPhase], workload: Workload, data: Data, start: Array) -> Array:
         w = start
         for t, rows in itertools.groupby(run.schedule.phases, key=lambda row: row.t):
             head, *others = rows
-            inner_rows: list[Stage] = [head, *others]
+            inner_rows: list[SolverStage] = [head, *others]
             first, m, J = head.first, head.records, head.blocks
             erm = replace(self.erm, lambda_=head.lambda_)
             points = []
@@ -217,7 +219,7 @@ SOLVERS: dict[str, type[DoubleOutputPert] | type[SingleOutputPert]] = {
 
 
 @dataclass(frozen=True)
-class LocalizedOutputPert(Algorithm[Phase]):
+class LocalizedOutputPert(Algorithm[OutputPhase]):
     """Localized Double Output Perturbation: Algorithm 1 around Algorithm 4, or around its one-stage repair.
 
     Attributes:
@@ -254,10 +256,10 @@ class LocalizedOutputPert(Algorithm[Phase]):
             erm = replace(erm, minimiser=self.minimiser)
         return PopLocalize(erm=erm, blocks=self.blocks, lambda_1=self.lambda_1, c_erm=self.c_erm)
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[OutputPhase]:
         return self.outer().schedule(problem, n)
 
-    def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[OutputPhase], workload: Workload, data: Data, start: Array) -> Array:
         return self.outer().execute(run, workload, data, start)
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:

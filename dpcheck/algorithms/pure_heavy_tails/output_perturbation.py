@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcheck.algorithms.pure_heavy_tails.erm import (
     PrivateErm,
-    Stage,
+    SolverStage,
     isotropic_laplace,
     noise_quantile,
     oracle_calls,
@@ -55,7 +55,7 @@ class OutputPertLocalize(PrivateErm):
     label = "pure_heavy_tails/alg-2"
     readings: ClassVar = {"dialled": {"noise_dial": 0.01}}
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
         epsilon, constants = self.check(problem, n), problem.constants
         if not self.zeta >= 1:
             raise InvalidInput(f"{self.label} needs zeta >= 1, got {self.zeta}")
@@ -64,7 +64,7 @@ class OutputPertLocalize(PrivateErm):
             raise Infeasible(self.label, needs, f"{epsilon:g}", advice="lower epsilon or raise zeta")
         C, lambda_ = self.cap(problem, n), self.lambda_
         sensitivity = 6 * C / (lambda_ * n)
-        stage = Stage(
+        stage = SolverStage(
             stage="point",
             records=n,
             lambda_=lambda_,
@@ -83,7 +83,7 @@ class OutputPertLocalize(PrivateErm):
             claimed=self.claimed(epsilon),
         )
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[SolverStage], workload: Workload, data: Data, start: Array) -> Array:
         (stage,) = run.schedule.phases
         w = solve(self.minimiser, task(workload, data, start, stage), self.label)
         return workload.project(run.release("point", w))
@@ -120,12 +120,12 @@ class DoubleOutputPert(PrivateErm):
             noise_dial=self.noise_dial,
         )
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
         epsilon, constants = self.check(problem, n), problem.constants
         C, lambda_, m = self.cap(problem, n), self.lambda_, n
         first = self.localiser(C).schedule(replace(problem, privacy=PureDP(epsilon / 2)), m)
         sensitivity = 6 * C / (lambda_ * m)
-        stage = Stage(
+        stage = SolverStage(
             stage="point",
             records=m,
             lambda_=lambda_,
@@ -146,7 +146,7 @@ class DoubleOutputPert(PrivateErm):
             claimed=self.claimed(epsilon),
         )
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[SolverStage], workload: Workload, data: Data, start: Array) -> Array:
         first, stage = run.schedule.phases
 
         def second(W_0: Ball) -> Array:
@@ -162,7 +162,7 @@ class DoubleOutputPert(PrivateErm):
 
 @procedure("pure_heavy_tails/proc-two-step")
 def two_step(
-    run: Run[Stage],
+    run: Run[SolverStage],
     localiser: OutputPertLocalize,
     second: Callable[[Ball], Array],
     workload: Workload,
@@ -193,14 +193,14 @@ class SingleOutputPert(PrivateErm):
     readings: ClassVar = {"paper-noise": {"calibration": "paper"}, "dialled": {"noise_dial": 0.01}}
     success = 0.8
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
         epsilon, constants = self.check(problem, n), problem.constants
         if self.calibration not in ("tight", "paper"):
             raise InvalidInput(f"calibration must be 'tight' or 'paper', got {self.calibration!r}")
         C, lambda_ = self.cap(problem, n), self.lambda_
         factor, divisor = (3, 72) if self.calibration == "tight" else (6, 2)
         sensitivity = factor * C / (lambda_ * n)
-        stage = Stage(
+        stage = SolverStage(
             stage="point",
             records=n,
             lambda_=lambda_,
@@ -218,7 +218,7 @@ class SingleOutputPert(PrivateErm):
             claimed=self.claimed(epsilon),
         )
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[SolverStage], workload: Workload, data: Data, start: Array) -> Array:
         (stage,) = run.schedule.phases
         w = solve(self.minimiser, task(workload, data, start, stage), self.label)
         return workload.project(run.release("point", w))
@@ -242,7 +242,7 @@ class StructuredDoubleOutputPert(DoubleOutputPert):
     label = "pure_heavy_tails/proc-structured-double-op"
 
 
-def task(workload: Workload, data: Data, start: Array, stage: Stage, within: Ball | None = None) -> Task:
+def task(workload: Workload, data: Data, start: Array, stage: SolverStage, within: Ball | None = None) -> Task:
     """min of mean f_C + λ/2 |w - w_0|² over W or W_0; f_C keeps its infimum over the whole of W."""
     return Task(
         workload=workload,
@@ -255,7 +255,7 @@ def task(workload: Workload, data: Data, start: Array, stage: Stage, within: Bal
     )
 
 
-def output_release(stage: Stage, sensitivity: float) -> Release:
+def output_release(stage: SolverStage, sensitivity: float) -> Release:
     """The release of a perturbed minimiser over all records of the block."""
     reads = (Read(start=0, stop=stage.records, sensitivity=sensitivity),)
     return Release(name=stage.stage, law=isotropic_laplace(stage.noise), reads=reads)

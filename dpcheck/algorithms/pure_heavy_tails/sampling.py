@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy  # `scipy.stats` takes a second: loaded on first use
 
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage, oracle_calls, steepest_gradient
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, SolverStage, oracle_calls, steepest_gradient
 from dpcheck.algorithms.pure_heavy_tails.output_perturbation import Ball, OutputPertLocalize, two_step
 from dpcheck.algorithms.pure_heavy_tails.subgradient import adaptive_inexact_subgradient, exact, iteration_bound
 from dpcheck.errors import Infeasible, InvalidInput
@@ -223,7 +223,7 @@ class LocalizedApproxEM(PrivateErm):
             k=self.k, lambda_=self.lambda_, C=C, zeta=3.0, minimiser=self.minimiser, noise_dial=self.noise_dial
         )
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[SolverStage]:
         epsilon, constants, m = self.check(problem, n), problem.constants, n
         if not 0 < self.delta < 0.1:
             raise InvalidInput(f"{self.label} needs delta in (0, 1/10), got {self.delta}")
@@ -243,7 +243,7 @@ class LocalizedApproxEM(PrivateErm):
         Delta_0, alpha_in = self.scale(C, m, epsilon, constants.d)
         coefficient = epsilon / 4 / (2 * Delta_0) / self.noise_dial
         slack = alpha_in / 2 if self.evaluator == "alg-6" else 0.0
-        stage = Stage(
+        stage = SolverStage(
             stage="point", records=m, lambda_=lambda_, C=C, epsilon=epsilon / 4, noise=1 / coefficient, gap=slack
         )
         release = Release(
@@ -278,7 +278,7 @@ class LocalizedApproxEM(PrivateErm):
         Delta_0 = 2 * C * D_0 / m
         return Delta_0, min(Delta_0 / 512, C * D_0 * d / (C_100 * m * epsilon))
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[SolverStage], workload: Workload, data: Data, start: Array) -> Array:
         first, stage = run.schedule.phases
 
         def second(W_0: Ball) -> Array:

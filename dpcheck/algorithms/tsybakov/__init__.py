@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpcheck.algorithms.tsybakov.accelerated import IteratedAccelerated, PermutedAccelerated
-from dpcheck.algorithms.tsybakov.baseline import MinibatchSGD
+from dpcheck.algorithms.tsybakov.baseline import PoissonSGD
 from dpcheck.algorithms.tsybakov.epochs import IteratedLocalised, StochasticApproximation
 from dpcheck.algorithms.tsybakov.localised import LocalisedClipped
 from dpcheck.interfaces import Algorithm
@@ -14,7 +14,7 @@ ALGORITHMS: tuple[type[Algorithm[Any]], ...] = (
     IteratedLocalised,
     PermutedAccelerated,
     IteratedAccelerated,
-    MinibatchSGD,
+    PoissonSGD,
 )
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "IteratedAccelerated",
     "IteratedLocalised",
     "LocalisedClipped",
-    "MinibatchSGD",
     "PermutedAccelerated",
+    "PoissonSGD",
     "StochasticApproximation",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_gradient
 from dpcheck.algorithms.tsybakov.epochs import Epoch, whole_parts
 from dpcheck.algorithms.tsybakov.localised import BUDGETS
 from dpcheck.errors import Infeasible, InvalidInput
-from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sampling, Schedule, Workload
+from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Sampling, Schedule, Workload
 from dpcheck.laws import Gaussian
 from dpcheck.numerics import smallest_n
 from dpcheck.privacy import ApproxDP
@@ -23,11 +23,12 @@ from dpcheck.running import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Batches:
-    """T batches of b records each, clipped at `level`, with noise of deviation sigma; gamma scales the prox weights."""
+class ClippedBatches:
+    """T batches of b records each, in the mean where records draw their places, clipped at `level`, with noise of
+    deviation sigma; gamma scales the prox weights."""
 
     T: int
-    b: int
+    b: float
     level: float
     sigma: float
     gamma: float
@@ -47,14 +48,43 @@ def local_shuffled(epsilon: float, delta: float, n: int, label: str) -> tuple[fl
     return local, delta / (2 * (math.exp(epsilon) + 1) * (1 + math.exp(-local) / 2) * n)
 
 
+Clipped = Callable[[int, Array], Array]
+"""(t, w) -> the clipped mean gradient of batch t at w, (trials, d)."""
+
+
+def permuted_batches(run: Run[ClippedBatches], workload: Workload, data: Data, plan: ClippedBatches) -> Clipped:
+    """Batch t is block t of a permutation."""
+    b = int(plan.b)
+    # What does not fill a batch is left out before the permutation, so that the reads say what can be read.
+    shuffled = run.shuffle(data.part(0, plan.T * b))
+    return lambda t, w: clipped_gradient(workload, shuffled.part((t - 1) * b, t * b).read(), w, plan.level)
+
+
+def placed_batches(run: Run[ClippedBatches], workload: Workload, data: Data, plan: ClippedBatches) -> Clipped:
+    """Each record is in batch t with chance 1/(2T), and in none with chance 1/2; sums are over b, whatever the size."""
+    whole, chances = data.read(), [1 / (2 * plan.T)] * plan.T + [0.5]
+    counts = np.broadcast_to(whole.weights, (run.trials, whole.weights.shape[1])).astype(np.int64)
+    places = run.coins(lambda rng: rng.multinomial(counts, chances))
+
+    def clipped(t: int, w: Array) -> Array:
+        there = places[..., t - 1].astype(float)
+        size = there.sum(axis=1, keepdims=True)
+        # An empty batch has the sum 0: its first record gets some weight, so that the mean is a number.
+        sample = Sample(whole.values, there + (size == 0) * (np.arange(there.shape[1]) == 0))
+        return np.asarray(clipped_gradient(workload, sample, w, plan.level) * size / plan.b)
+
+    return clipped
+
+
 @dataclass(frozen=True)
-class PermutedAccelerated(Algorithm[Batches]):
+class PermutedAccelerated(Algorithm[ClippedBatches]):
     """Algorithm 6: T steps of accelerated SGD, batch t = block t of a permutation.
 
     Attributes:
         k: order of the moment that sets clip level and number of batches.
         calibration: "plain" (parallel composition, exact Gaussian), "shuffle" (amplification of noise per record, as in
-            the proof), "best" of the two, or "literal" (variance constant·C²T log(1/δ)/(n²ε²), not proven private).
+            the proof), "best" of the two, "literal" (variance constant·C²T log(1/δ)/(n²ε²), not proven private), or
+            "placed": that variance at constant 16, and every record draws one of 2T places, of which T are batches.
         constant: of the literal variance; 64 is Definition 3 at T = 1.
         weights: a_t = 2/(t+1), or the 2/(t+2) printed in Algorithm 7.
         batches: T in place of its formula.
@@ -64,7 +94,7 @@ class PermutedAccelerated(Algorithm[Batches]):
     """
 
     k: float = 2.0
-    calibration: Literal["plain", "shuffle", "best", "literal"] = "best"
+    calibration: Literal["plain", "shuffle", "best", "literal", "placed"] = "best"
     constant: float = 64.0
     weights: Literal["corrected", "printed"] = "corrected"
     batches: int | None = None
@@ -79,6 +109,7 @@ class PermutedAccelerated(Algorithm[Batches]):
         "plain": {"calibration": "plain"},
         "shuffle": {"calibration": "shuffle"},
         "corrected": {},
+        "placed": {"calibration": "placed"},
         "dialled": {"noise_dial": 0.05},
     }
 
@@ -87,17 +118,19 @@ class PermutedAccelerated(Algorithm[Batches]):
             raise InvalidInput(
                 f"needs k >= 2, constant > 0 and noise_dial > 0, got {self.k}, {self.constant}, {self.noise_dial}"
             )
-        if self.calibration not in ("plain", "shuffle", "best", "literal"):
-            raise InvalidInput(f"calibration must be plain, shuffle, best or literal, got {self.calibration!r}")
+        if self.calibration not in ("plain", "shuffle", "best", "literal", "placed"):
+            raise InvalidInput(f"calibration must be plain, shuffle, best, literal or placed, got {self.calibration!r}")
 
     def width(self, problem: Problem) -> float:
         """D."""
         return problem.constants.diameter(2.0) if self.diameter is None else self.diameter
 
-    def sigma(self, problem: Problem, level: float, T: int, b: int) -> float:
+    def sigma(self, problem: Problem, level: float, T: int, b: float) -> float:
         """Deviation of the noise on a batch mean. Raises `Infeasible`."""
         epsilon, delta = self.privacy_budget(problem)
-        n = T * b
+        if self.calibration == "placed":
+            return self.sigma_of_places(level, T, 2 * T * b, epsilon, delta)
+        n = round(T * b)
         if self.calibration == "literal":
             return math.sqrt(self.constant * T * math.log(1 / delta)) * level / (n * epsilon)
         found = []
@@ -112,7 +145,18 @@ class PermutedAccelerated(Algorithm[Batches]):
                     raise
         return min(found)
 
-    def plan(self, problem: Problem, n: int) -> Batches:
+    def sigma_of_places(self, level: float, T: int, n: float, epsilon: float, delta: float) -> float:
+        """4C√(T log(1/δ))/(nε). Raises `Infeasible` outside the range in which that is private."""
+        spent = math.log(1 / delta)
+        if not (epsilon <= 1 / 4 and T * epsilon <= spent and T * epsilon**2 <= 2 and spent >= 1):
+            needed = "epsilon <= 1/4, T epsilon <= log(1/delta), T epsilon^2 <= 2 and delta <= 1/e"
+            got = f"epsilon = {epsilon:g}, T = {T:,}, delta = {delta:g}"
+            raise Infeasible(
+                self.label, needed, got, advice="T grows with n: choose a smaller epsilon, or fewer batches"
+            )
+        return 4 * level * math.sqrt(T * spent) / (n * epsilon)
+
+    def plan(self, problem: Problem, n: int) -> ClippedBatches:
         """T, b, C, σ and γ."""
         epsilon, delta = self.privacy_budget(problem)
         c, D = problem.constants, self.width(problem)
@@ -120,56 +164,59 @@ class PermutedAccelerated(Algorithm[Batches]):
         ratio = epsilon * n / math.sqrt(c.d * math.log(1 / delta))
         scale = math.sqrt(smooth * D / r)
         wanted = scale * min(ratio ** ((self.k - 1) / (2 * self.k)), n**0.25) if self.batches is None else self.batches
-        T = min(n, max(1, math.ceil(wanted)))
-        b, level = n // T, r * ratio ** (1 / self.k) if self.level is None else self.level
+        placed = self.calibration == "placed"
+        T = max(1, math.ceil(wanted)) if placed else min(n, max(1, math.ceil(wanted)))
+        b, level = n / (2 * T) if placed else n // T, r * ratio ** (1 / self.k) if self.level is None else self.level
         sigma = self.noise_dial * self.sigma(problem, level, T, b)
         noise = math.sqrt(c.d * sigma**2 + r**2 / b)
         gamma = max(2 * smooth, noise / D * math.sqrt(T * (T + 1) * (2 * T + 1) / 12))
-        return Batches(T=T, b=b, level=level, sigma=sigma, gamma=gamma)
+        return ClippedBatches(T=T, b=b, level=level, sigma=sigma, gamma=gamma)
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[ClippedBatches]:
         epsilon, delta = self.privacy_budget(problem)
         if n < 1:
             raise Infeasible(self.label, "at least one record", f"n = {n}", 1)
         plan = self.plan(problem, n)
-        read = Read(
-            start=0, stop=plan.T * plan.b, sensitivity=2 * plan.level / plan.b, sampling=Sampling("shuffled", plan.b)
-        )
+        # Of records that draw their places every batch may read any: the account composes, and so says too much.
+        sampling = None if self.calibration == "placed" else Sampling("shuffled", int(plan.b))
+        used = n if sampling is None else int(plan.T * plan.b)
+        read = Read(start=0, stop=used, sensitivity=2 * plan.level / plan.b, sampling=sampling)
         proven = self.noise_dial >= 1 and self.calibration != "literal"
         return Schedule(
             phases=(plan,),
             releases=(Release(name="batch", law=Gaussian(plan.sigma), reads=(read,), count=plan.T),),
-            gradients=plan.T * plan.b,
-            floats_per_trial=(problem.constants.rows(n) + 6) * problem.constants.d,
+            gradients=used,
+            floats_per_trial=(problem.constants.rows(n) + 6)
+            * (problem.constants.d + (plan.T if sampling is None else 0)),
             claimed=ApproxDP(epsilon, delta) if proven else None,
-            claimed_by=("tsybakov/thm-6",),
+            claimed_by=("tsybakov/thm-6@corrected",) if sampling is None else ("tsybakov/thm-6",),
         )
 
-    def execute(self, run: Run[Batches], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[ClippedBatches], workload: Workload, data: Data, start: Array) -> Array:
         (plan,) = run.schedule.phases
-        # What does not fill a batch is left out before the permutation, so that the reads say what can be read.
-        shuffled = run.shuffle(data.part(0, plan.T * plan.b))
+        batches = placed_batches if self.calibration == "placed" else permuted_batches
+        clipped = batches(run, workload, data, plan)
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         kept = w
         for t in range(1, plan.T + 1):
             a = 2 / (t + 1) if self.weights == "corrected" else 2 / (t + 2)
             eta = 4 * plan.gamma / (t * (t + 1))
             middle = (1 - a) * kept + a * w
-            sample = shuffled.part((t - 1) * plan.b, t * plan.b).read()
-            g = run.release("batch", clipped_gradient(workload, sample, middle, plan.level))
+            g = run.release("batch", clipped(t, middle))
             w = workload.project(w - a / eta * g)
             kept = a * w + (1 - a) * kept
         return kept
 
     def terms(self, problem: Problem, n: int) -> Mapping[str, Any]:
-        """Symbols of `tsybakov/thm-6@derived` and of the settings; n is what its whole batches read."""
+        """Symbols of `tsybakov/thm-6@derived` and of the settings; n is what its whole batches read, or all that draw
+        places."""
         plan, c = self.plan(problem, n), problem.constants
         epsilon, delta = self.privacy_budget(problem)
-        shuffled = self.calibration == "shuffle"
-        local = local_shuffled(epsilon, delta, plan.T * plan.b, self.label)[0] if shuffled else math.nan
+        shuffled, placed = self.calibration == "shuffle", self.calibration == "placed"
+        local = local_shuffled(epsilon, delta, round(plan.T * plan.b), self.label)[0] if shuffled else math.nan
         return {
             "epsilon_0": local,
-            "n": plan.T * plan.b,
+            "n": n if placed else plan.T * plan.b,
             "T": plan.T,
             "C": plan.level,
             "sigma": plan.sigma,
@@ -241,7 +288,7 @@ class IteratedAccelerated(Algorithm[Epoch]):
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         for epoch in run.schedule.phases:
             block = data.part(epoch.start, epoch.start + epoch.records)
-            inner: Run[Batches] = run.inside(f"{epoch.name}/", epoch.inner)
+            inner: Run[ClippedBatches] = run.inside(f"{epoch.name}/", epoch.inner)
             domain = Restricted(workload, w, epoch.radius) if self.shrink else workload
             w = self.call(epoch.radius).execute(inner, domain, block, w)
         return w

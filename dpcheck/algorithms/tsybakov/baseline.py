@@ -19,7 +19,7 @@ from dpcheck.running import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps:
+class PoissonSteps:
     """T steps of size eta on Poisson samples of expected size b, clipped at `level`, noise deviation sigma a step."""
 
     T: int
@@ -33,11 +33,13 @@ class Steps:
 def multiplier(epsilon: float, delta: float, n: int, T: int, b: int) -> float:
     """Deviation over sensitivity of a step that the accountant certifies for T Poisson samples."""
     return smallest_noise(
-        lambda x: _plan(Steps(T=T, b=b, level=0.5 * b, eta=1.0, sigma=x), n, None), ApproxDP(epsilon, delta), low=1e-2
+        lambda x: _plan(PoissonSteps(T=T, b=b, level=0.5 * b, eta=1.0, sigma=x), n, None),
+        ApproxDP(epsilon, delta),
+        low=1e-2,
     )
 
 
-def _plan(steps: Steps, n: int, claimed: ApproxDP | None, d: int = 1) -> Schedule[Steps]:
+def _plan(steps: PoissonSteps, n: int, claimed: ApproxDP | None, d: int = 1) -> Schedule[PoissonSteps]:
     read = Read(start=0, stop=n, sensitivity=2 * steps.level / steps.b, sampling=Sampling("poisson", steps.b))
     return Schedule(
         phases=(steps,),
@@ -49,7 +51,7 @@ def _plan(steps: Steps, n: int, claimed: ApproxDP | None, d: int = 1) -> Schedul
 
 
 @dataclass(frozen=True)
-class MinibatchSGD(Algorithm[Steps]):
+class PoissonSGD(Algorithm[PoissonSteps]):
     """DP-SGD; its step size and clip level are tuned by hand, which is not part of the privacy that it reports.
 
     Attributes:
@@ -70,15 +72,15 @@ class MinibatchSGD(Algorithm[Steps]):
         if not (self.T >= 1 and self.b >= 1 and self.level > 0 and self.eta > 0):
             raise InvalidInput(f"needs T, b >= 1 and level, eta > 0, got {self.T}, {self.b}, {self.level}, {self.eta}")
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Steps]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[PoissonSteps]:
         epsilon, delta = self.privacy_budget(problem)
         if n < self.b:
             raise Infeasible(self.label, f"n >= b = {self.b} records, a batch", f"n = {n}", self.b)
         sigma = multiplier(epsilon, delta, n, self.T, self.b) * 2 * self.level / self.b
-        steps = Steps(T=self.T, b=self.b, level=self.level, eta=self.eta, sigma=sigma)
+        steps = PoissonSteps(T=self.T, b=self.b, level=self.level, eta=self.eta, sigma=sigma)
         return _plan(steps, n, ApproxDP(epsilon, delta), problem.constants.d)
 
-    def execute(self, run: Run[Steps], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[PoissonSteps], workload: Workload, data: Data, start: Array) -> Array:
         (steps,) = run.schedule.phases
         w = np.broadcast_to(start, (run.trials, start.shape[-1]))
         total, block = np.zeros_like(w), data.read()

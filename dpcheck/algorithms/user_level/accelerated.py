@@ -18,7 +18,7 @@ FLOOR = 100
 
 
 @dataclass(frozen=True)
-class Stage:
+class AcsaStage:
     """`steps` of AC-SA with the parameter `upsilon`."""
 
     steps: int
@@ -47,7 +47,7 @@ def ac_sa(
 
 @procedure("user_level/proc-multistage-ac-sa")
 def multistage_ac_sa(
-    oracle: Oracle, start: Array, *, mu: float, stages: Sequence[Stage], project: Callable[[Array], Array]
+    oracle: Oracle, start: Array, *, mu: float, stages: Sequence[AcsaStage], project: Callable[[Array], Array]
 ) -> Array:
     """AC-SA stage after stage, each from the point before: (trials, d) -> (trials, d)."""
     x = start
@@ -56,7 +56,7 @@ def multistage_ac_sa(
     return x
 
 
-def stage(k: int, *, gap: float, variance: float, mu: float, smooth: float) -> Stage:
+def stage(k: int, *, gap: float, variance: float, mu: float, smooth: float) -> AcsaStage:
     """Stage k >= 1, after which the expected error is gap 2^-k.
 
     Args:
@@ -66,12 +66,12 @@ def stage(k: int, *, gap: float, variance: float, mu: float, smooth: float) -> S
     return _with_steps(k, math.ceil(steps), gap, variance, mu, smooth)
 
 
-def _with_steps(k: int, steps: int, gap: float, variance: float, mu: float, smooth: float) -> Stage:
+def _with_steps(k: int, steps: int, gap: float, variance: float, mu: float, smooth: float) -> AcsaStage:
     volume = float(steps) * (steps + 1) * (steps + 2)
-    return Stage(steps, max(2 * smooth, math.sqrt(mu * variance / (3 * gap * 2.0 ** -(k - 1) * volume))))
+    return AcsaStage(steps, max(2 * smooth, math.sqrt(mu * variance / (3 * gap * 2.0 ** -(k - 1) * volume))))
 
 
-def stages(budget: int, *, gap: float, variance: float, mu: float, smooth: float) -> tuple[tuple[Stage, ...], int]:
+def stages(budget: int, *, gap: float, variance: float, mu: float, smooth: float) -> tuple[tuple[AcsaStage, ...], int]:
     """As many stages as fit into `budget` steps, the last one lengthened to use them all.
 
     Returns:
@@ -82,7 +82,7 @@ def stages(budget: int, *, gap: float, variance: float, mu: float, smooth: float
             f"needs budget >= 1, gap > 0, smooth >= mu > 0 and variance >= 0, got {budget}, {gap!r}, {smooth!r}, "
             f"{mu!r}, {variance!r}"
         )
-    found: list[Stage] = []
+    found: list[AcsaStage] = []
     left = budget
     while len(found) < FLOOR:
         new = stage(len(found) + 1, gap=gap, variance=variance, mu=mu, smooth=smooth)

@@ -75,6 +75,32 @@ def outlier_removal(points: Array, counts: Array, uniforms: Array, fallback: Arr
     return np.where(kept > 0, total / np.maximum(kept, 1), fallback)
 
 
+def weighted_mean(points: Array, counts: Array, fallback: Array) -> Array:
+    """Mean of the points with their `inclusion` as a weight, where `outlier_removal` tosses a coin: (trials, d).
+
+    Args:
+        points: (trials, C, d); counts: (trials, C) their h_j.
+        fallback: (trials or 1, d), returned where all weights are 0; it may not depend on the points.
+    """
+    weights = inclusion(counts)
+    total = weights.sum(axis=1, keepdims=True)
+    mean = np.einsum("tc,tcd->td", weights, points) / np.maximum(total, 1 / counts.shape[-1])
+    return np.where(total > 0, mean, fallback)
+
+
+def weighted_movement(count: int, *, diameter: float, reach: float, shortfall: float) -> float:
+    """How far replacing one of an even number C of points moves `weighted_mean`, a score of (4/5 - g) C on one side.
+
+    W(u - u') is the sum of (w_j - w_j')(u_j - u') over the common points, and both ends of the change. Weights differ
+    by 6/C at most, W is at least (3/5 - 2g) C by convexity, and whatever has a weight lies within `diameter`, 4 tau, of
+    what has one on the other side: two sets of more than C/2 share one of the C - 1 common points if C is even.
+    """
+    if count % 2:
+        raise InvalidInput(f"an even number of points is needed, got {count}")
+    kept = (0.6 - 2 * shortfall) * count
+    return min(reach, diameter * 8 / kept) if kept > 0 else reach
+
+
 @dataclass(frozen=True)
 class CertifiedMovement:
     """A bound on the movement of the kept mean when one point changes, and the chance that it fails or is not needed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class PhasedERM(Accelerated):
     phases: int | None = None
 
     label = "user_level/alg-3"
+    readings: ClassVar = {**Accelerated.readings, "sampled": {"amplified": "steps", "threshold": "inside"}}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,8 +64,19 @@ class PhasedERM(Accelerated):
         return [phase_size(n, q, i) for i in range(1, (self.phases or phase_count(n)) + 1)]
 
     def feasible(self, problem: Problem, n: int) -> bool:
-        """Whether the last phase has the users that the proof of Theorem C.1 asks of every phase."""
-        return n >= 2 and self.sizes(problem, n)[-1] >= self.enough(problem, n)
+        """Whether every phase has the users that its privacy proof asks for; of Theorem C.1's the last one decides."""
+        if n < 2 or self.amplified == "means":
+            return n >= 2 and self.sizes(problem, n)[-1] >= self.enough(problem, n)
+        phases = [(users, self.per_step(problem, users, steps)) for users, steps in self.lengths(problem, n)]
+        return all(users >= self.dial("c_users") * max(2.0, each.enough()) for users, each in phases)
+
+    def lengths(self, problem: Problem, n: int) -> list[tuple[int, int]]:
+        """(users, steps) of each phase."""
+        p, _ = self.exponents(problem, n)
+        weight, sizes = self.base_weight(problem, n), self.sizes(problem, n)
+        return [
+            (math.floor(size), self.step_count(problem, n, weight * 2 ** (p * i))) for i, size in enumerate(sizes, 1)
+        ]
 
     def schedule(self, problem: Problem, n: int) -> Schedule[Batches]:
         self.privacy_budget(problem)
@@ -72,8 +84,10 @@ class PhasedERM(Accelerated):
         if not self.feasible(problem, n):
             least = smallest_users(lambda size: self.feasible(problem, size), n)
             needs = f"at least {self.c_users:g} log(20 n m d e^eps/delta)/eps users in its last phase"
-            if n < 2:
-                raise Infeasible(self.label, needs, f"n = {n}", least)
+            if self.amplified == "steps":
+                needs = "at least 320/3 sqrt(T_i log(2/delta)) log(8 T_i/delta)/eps users in each phase"
+            if n < 2 or self.amplified == "steps":
+                raise Infeasible(self.label, needs, f"n = {n:,}", least)
             got = f"{self.sizes(problem, n)[-1]:,.0f} of {self.enough(problem, n):,.0f} at n = {n:,}"
             raise Infeasible(self.label, needs, got, least)
         rows = self.rows(problem, n)

@@ -19,7 +19,7 @@ from dpcheck.running import Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pass:
+class GroupPass:
     """Phase i: one pass of SGD over the samples of `users` users from `start` on, and noise on its average."""
 
     i: int
@@ -37,7 +37,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class GroupPrivacy(Algorithm[Pass]):
+class GroupPrivacy(Algorithm[GroupPass]):
     """Phased SGD with output perturbation (Feldman, Koren and Talwar 2020) at (eps/m, delta/(m e^eps)) per sample.
 
     One replaced sample moves the average of a pass by at most 2 L eta (steps are non-expansive), a user by m of that.
@@ -75,7 +75,7 @@ class GroupPrivacy(Algorithm[Pass]):
         smooth = c.smoothness(2.0)
         return min(eta, 4 / smooth) if smooth > 0 else eta
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Pass]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[GroupPass]:
         self.privacy_budget(problem)
         m, smooth = samples_of(problem, self.label), problem.constants.smoothness(2.0)
         if n < 2:
@@ -93,7 +93,7 @@ class GroupPrivacy(Algorithm[Pass]):
             claimed=privacy if self.c_noise >= 1 and isinstance(privacy, ApproxDP) else None,
         )
 
-    def rows(self, problem: Problem, n: int) -> tuple[Pass, ...]:
+    def rows(self, problem: Problem, n: int) -> tuple[GroupPass, ...]:
         """One for each phase: n_i = n/2^i, eta_i = eta/4^i, and the Gaussian noise of Definition A.5."""
         item, chance = self.item_budget(problem)
         m, L = samples_of(problem, self.label), problem.constants.lipschitz(2.0)
@@ -102,11 +102,13 @@ class GroupPrivacy(Algorithm[Pass]):
             users, step = n >> i, eta / 4**i
             moved = 2 * L * step
             sigma = self.c_noise * moved * math.sqrt(2 * math.log(2 / chance)) / item
-            rows.append(Pass(i=i, start=start, users=users, steps=users * m, eta=step, sigma=sigma, moves=m * moved))
+            rows.append(
+                GroupPass(i=i, start=start, users=users, steps=users * m, eta=step, sigma=sigma, moves=m * moved)
+            )
             start += users
         return tuple(rows)
 
-    def execute(self, run: Run[Pass], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[GroupPass], workload: Workload, data: Data, start: Array) -> Array:
         """The last phase's noisy average, on the domain: (trials, d)."""
         each = single(workload, self.label)
         x = np.broadcast_to(start, (run.trials, start.shape[-1]))

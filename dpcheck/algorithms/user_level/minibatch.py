@@ -9,8 +9,16 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dpcheck.algorithms.user_level.accelerated import Stage, multistage_ac_sa, stages
-from dpcheck.algorithms.user_level.concentration import certified_movement, neighbour_counts, outlier_removal
+from dpcheck.algorithms.user_level.accelerated import AcsaStage, multistage_ac_sa, stages
+from dpcheck.algorithms.user_level.concentration import (
+    CertifiedMovement,
+    certified_movement,
+    neighbour_counts,
+    outlier_removal,
+    weighted_mean,
+    weighted_movement,
+)
+from dpcheck.algorithms.user_level.sampled import SCORE, SHARE, Steps, TestedMean
 from dpcheck.algorithms.user_level.sizes import BUDGETS, log_ratio, samples_of, smallest_users
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.errors import Infeasible, InvalidInput
@@ -52,27 +60,38 @@ class Batches:
     shift: float = 0.0
     sampling: Literal["without-replacement", "with-replacement"] = "without-replacement"
     threshold: Literal["once", "inside"] = "once"
+    amplified: Literal["means", "steps"] = "means"
+
+    @property
+    def unit(self) -> float:
+        """What 1 of the score counts beside the mean where a step releases both."""
+        return SHARE * self.moves / SCORE
 
     @property
     def whole(self) -> bool:
         """All users at every step: nothing is sampled."""
         return self.batch == self.users and self.sampling == "without-replacement"
 
-    def stages(self) -> tuple[tuple[Stage, ...], int]:
+    def stages(self) -> tuple[tuple[AcsaStage, ...], int]:
         """The stages of AC-SA, and how many halvings they prove."""
         return stages(self.steps, gap=self.gap, variance=self.variance, mu=self.weight, smooth=self.smooth)
 
-    def releases(self) -> tuple[Release, Release]:
-        """The bits of the test and the mean gradients, on the same hidden sample."""
+    def releases(self) -> tuple[Release, ...]:
+        """The bits of the test and the mean gradients, on the same hidden sample; or both in one, a step."""
         hidden = None if self.whole else Sampling(self.sampling, self.batch)
         span, kind = (self.start, self.start + self.users), AboveThreshold
+        if self.amplified == "steps":
+            law: TestedMean = TestedMean(RedrawnThreshold(self.test, 2 * self.test), self.sigma, self.unit)
+            apart = self.moves * math.hypot(1.0, SHARE)
+            both = Read(start=span[0], stop=span[1], sensitivity=apart, sampling=hidden, failure=self.failure)
+            return (Release(name="step", law=law, reads=(both,), count=self.steps),)
         if self.threshold == "inside":
             kind = RedrawnThreshold
         scored = Read(start=span[0], stop=span[1], sensitivity=2.0, sampling=hidden)
         moved = Read(start=span[0], stop=span[1], sensitivity=self.moves, sampling=hidden, failure=self.failure)
-        law = kind(threshold=self.test, query=2 * self.test)
+        test = kind(threshold=self.test, query=2 * self.test)
         return (
-            Release(name="bit", law=law, reads=(scored,), norm=1.0, count=self.steps),
+            Release(name="bit", law=test, reads=(scored,), norm=1.0, count=self.steps),
             Release(name="gradient", law=Gaussian(self.sigma), reads=(moved,), count=self.steps),
         )
 
@@ -86,6 +105,10 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             1000, 1, 8 (of sigma, of tau, of the threshold's noise; a score has twice as much).
         sampling: K_i users at a time "without-replacement", as Lemma A.8 wants it, or "with-replacement".
         threshold: its noise is drawn "once" a phase, or "inside" the loop as the line stands.
+        amplified: by the sampling: "means", given the bits, as the proof has it, which proves nothing of a phase that
+            is truly sampled; or "steps", bit and mean of a step together: K_i (even), test and sigma are those of
+            `Steps`, to which dials are then relative, each step has a threshold of its own, and users who may lie
+            apart have weights where a coin would keep them.
         c_steps: of T_i, 1 in print; it costs no privacy, since sigma grows with sqrt T_i.
         distance: R; None for the diameter of the domain.
     """
@@ -98,6 +121,7 @@ class Accelerated(Algorithm[Batches], abc.ABC):
     c_steps: float = 1.0
     sampling: Literal["without-replacement", "with-replacement"] = "without-replacement"
     threshold: Literal["once", "inside"] = "once"
+    amplified: Literal["means", "steps"] = "means"
     distance: float | None = None
 
     budgets = BUDGETS
@@ -116,6 +140,10 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             raise InvalidInput(f"sampling must be with or without replacement, got {self.sampling!r}")
         if self.threshold not in ("once", "inside"):
             raise InvalidInput(f"threshold must be 'once' or 'inside', got {self.threshold!r}")
+        if self.amplified not in ("means", "steps"):
+            raise InvalidInput(f"amplified must be 'means' or 'steps', got {self.amplified!r}")
+        if self.amplified == "steps" and (self.threshold, self.sampling) != ("inside", "without-replacement"):
+            raise InvalidInput("steps are amplified with a threshold each and without replacement")
 
     @property
     def dialled(self) -> bool:
@@ -127,6 +155,8 @@ class Accelerated(Algorithm[Batches], abc.ABC):
     @property
     def claimed_by(self) -> tuple[str, ...]:
         """The theorem, and what is false of the lines that this reading takes literally."""
+        if self.amplified == "steps":
+            return ("user_level/thm-3-1@sampled",)
         inside = ("user_level/alg-2@literal",) if self.threshold == "inside" else ()
         doubled = ("user_level/alg-2@replacement",) if self.sampling == "with-replacement" else ()
         return ("user_level/thm-3-1", *inside, *doubled)
@@ -160,10 +190,22 @@ class Accelerated(Algorithm[Batches], abc.ABC):
     def batch(self, problem: Problem, users: int, steps: int, n: int) -> int:
         """K_i, at least n_i/T_i (the optimiser's hypothesis) and at most n_i."""
         epsilon, delta = self.privacy_budget(problem)
+        if self.amplified == "steps":
+            least = self.dial("c_batch") * self.per_step(problem, users, steps).least()
+            return 2 * min(users // 2, math.ceil(max(least, users / steps) / 2))
         m = samples_of(problem, self.label)
         logs = log_ratio(float(users) ** 2 * m**2, epsilon, delta)
         wanted = self.c_batch * logs * (1 / epsilon + users * epsilon / math.sqrt(steps * math.log(1 / delta)))
         return min(users, max(math.ceil(wanted), math.ceil(users / steps)))
+
+    def dial(self, name: str) -> float:
+        """A constant over its printed value."""
+        return float(getattr(self, name)) / PRINTED[name]
+
+    def per_step(self, problem: Problem, users: int, steps: int) -> Steps:
+        """What the steps of a phase may spend where they are amplified."""
+        epsilon, delta = self.privacy_budget(problem)
+        return Steps(users=users, steps=steps, epsilon=epsilon, delta=delta)
 
     def enough(self, problem: Problem, n: int) -> float:
         """Users that every phase needs: 100 log(20 n m d e^eps/delta)/eps."""
@@ -177,20 +219,14 @@ class Accelerated(Algorithm[Batches], abc.ABC):
         c = problem.constants
         L, T = c.lipschitz(2.0), self.step_count(problem, n, weight)
         K = self.batch(problem, users, T, n)
-        sigma = self.c_noise * tau * math.sqrt(T) * log_ratio(n * c.d, epsilon, delta) / (epsilon * users)
-        # A step passes with a score below (4/5 - g)K only if Lap(16/eps) - Lap(8/eps) > gK.
-        wide = 2 * self.c_score / epsilon
-        g = min(0.29, wide / K * -math.log(3 * (delta / 10) / (2 * T)))
-        passing = (4 * math.exp(-g * K / wide) - math.exp(-2 * g * K / wide)) / 6
-        moved = certified_movement(
-            K,
-            diameter=4 * tau,
-            reach=2 * L,
-            shortfall=g,
-            passing=passing,
-            chance=delta / (10 * T),
-            doubled=False,
-        )
+        if self.amplified == "steps":
+            each = self.per_step(problem, users, T)
+            test, sigma = self.dial("c_score") * 2 / each.budget(K), self.dial("c_noise") * each.sigma(K, tau)
+            chance, counted = each.missed(K), T * K / users
+        else:
+            test, chance, counted = self.c_score / epsilon, delta / (10 * T), T
+            sigma = self.c_noise * tau * math.sqrt(T) * log_ratio(n * c.d, epsilon, delta) / (epsilon * users)
+        moved = self.movement(K, tau=tau, reach=2 * L, test=test, chance=chance)
         distinct = self.sampling == "without-replacement"
         share = (users - K) / max(1, users - 1) if distinct else 1.0
         return Batches(
@@ -201,15 +237,30 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             steps=T,
             weight=weight,
             tau=tau,
-            test=self.c_score / epsilon,
+            test=test,
             sigma=sigma,
             moves=moved.sensitivity,
-            failure=min(1.0, T * moved.failure),
+            failure=min(1.0, counted * moved.failure),
             gap=min(L * c.diameter(2.0), L**2 / (2 * weight)),
             variance=c.d * sigma**2 + min(tau**2 * share, L**2) / K,
             smooth=self.smoothness(problem, n) + weight,
             sampling=self.sampling,
             threshold=self.threshold,
+            amplified=self.amplified,
+        )
+
+    def movement(self, batch: int, *, tau: float, reach: float, test: float, chance: float) -> CertifiedMovement:
+        """Of the mean of a minibatch; each event that may undo it has about that chance.
+
+        A step passes with a score below (4/5 - g)K only if Lap(2 test) - Lap(test) > gK.
+        """
+        wide = 2 * test
+        g = min(0.29, wide / batch * -math.log(3 * chance / 2))
+        passing = (4 * math.exp(-g * batch / wide) - math.exp(-2 * g * batch / wide)) / 6
+        if self.amplified == "steps":
+            return CertifiedMovement(weighted_movement(batch, diameter=4 * tau, reach=reach, shortfall=g), passing)
+        return certified_movement(
+            batch, diameter=4 * tau, reach=reach, shortfall=g, passing=passing, chance=chance, doubled=False
         )
 
     def scheduled(
@@ -219,13 +270,15 @@ class Accelerated(Algorithm[Batches], abc.ABC):
         c, m = problem.constants, samples_of(problem, self.label)
         largest = max(row.users + 3 * row.batch for row in rows) * m * c.d
         near = max(min(row.batch**2, 2**22) for row in rows)
-        promise = problem.privacy
+        promise, covered = problem.privacy, True
+        if self.amplified == "steps":
+            covered = all(self.per_step(problem, row.users, row.steps).covered for row in rows)
         return Schedule(
             phases=rows,
             releases=releases,
             gradients=sum(row.steps * row.batch for row in rows) * m,
             floats_per_trial=largest + near,
-            claimed=None if self.dialled or not isinstance(promise, ApproxDP) else promise,
+            claimed=None if self.dialled or not isinstance(promise, ApproxDP) or not covered else promise,
             claimed_by=self.claimed_by,
         )
 
@@ -244,15 +297,23 @@ class Accelerated(Algorithm[Batches], abc.ABC):
             nonlocal coin
             if row.threshold == "inside":
                 coin = self._coin(run, row)
-            users = block if row.whole else run.subsample("gradient", block)
+            together = row.amplified == "steps"
+            users = block if row.whole else run.subsample("step" if together else "gradient", block)
             q = np.broadcast_to(
                 self.gradients(run, row, workload, point, users.values), (run.trials, row.batch, point.shape[1])
             )
             (near,) = neighbour_counts(q, (2 * row.tau,))
-            bit = run.release("bit", near.mean(axis=1, keepdims=True) - 0.8 * row.batch - coin)
-            run.halt(bit[:, 0] < 0.5)
-            uniforms = run.coins(lambda rng: rng.random(near.shape))
-            g = run.release("gradient", outlier_removal(q, near, uniforms, np.zeros_like(point)))
+            margin = near.mean(axis=1, keepdims=True) - 0.8 * row.batch - coin
+            nowhere = np.zeros_like(point)
+            if together:
+                core = np.concatenate([row.unit * margin, weighted_mean(q, near, nowhere)], axis=1)
+                out = run.release("step", core)
+                run.halt(out[:, 0] < 0.5)
+                g = out[:, 1:]
+            else:
+                run.halt(run.release("bit", margin)[:, 0] < 0.5)
+                uniforms = run.coins(lambda rng: rng.random(near.shape))
+                g = run.release("gradient", outlier_removal(q, near, uniforms, nowhere))
             return np.where(run.active[:, None], g, 0.0) + row.weight * (point - centre)
 
         if row.threshold == "once":

@@ -32,7 +32,7 @@ PRINTED = {"c_groups": 100.0, "c_radius": 1000.0, "c_noise": 100.0, "c_score": 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Phase:
+class GroupedPhase:
     """Phase i: `groups` runs of SGD over `steps` samples of `members` users each, from the user `start` on.
 
     Attributes:
@@ -69,7 +69,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class PhasedSGD(Algorithm[Phase]):
+class PhasedSGD(Algorithm[GroupedPhase]):
     """Algorithm 1. Dials below their printed values make no promise: not private.
 
     Attributes:
@@ -149,7 +149,7 @@ class PhasedSGD(Algorithm[Phase]):
         """Whether every group of every phase has a user."""
         return n >= 2 and self.group_users(problem, n)[-1] >= 1
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Phase]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[GroupedPhase]:
         epsilon, delta = self.privacy_budget(problem)
         c, m = problem.constants, samples_of(problem, self.label)
         if not self.feasible(problem, n):
@@ -194,7 +194,7 @@ class PhasedSGD(Algorithm[Phase]):
 
         return smallest_users(legal, n)
 
-    def _phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
+    def _phases(self, problem: Problem, n: int) -> tuple[GroupedPhase, ...]:
         epsilon, delta = self.privacy_budget(problem)
         c, m, groups = problem.constants, samples_of(problem, self.label), self.group_count(problem, n)
         L, p, step, start, rows = c.lipschitz(2.0), self.exponent(problem, n), self.step(problem, n), 0, []
@@ -211,7 +211,7 @@ class PhasedSGD(Algorithm[Phase]):
                 doubled=True,
             )
             rows.append(
-                Phase(
+                GroupedPhase(
                     i=i,
                     start=start,
                     groups=groups,
@@ -236,7 +236,7 @@ class PhasedSGD(Algorithm[Phase]):
 
     # Run
 
-    def execute(self, run: Run[Phase], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[GroupedPhase], workload: Workload, data: Data, start: Array) -> Array:
         """Halted trials return the start."""
         each = single(workload, self.label)
         first = x = np.array(np.broadcast_to(start, (run.trials, start.shape[-1])))
@@ -252,7 +252,7 @@ class PhasedSGD(Algorithm[Phase]):
             x = np.where(run.active[:, None], point, x)
         return np.where(run.active[:, None], x, first)
 
-    def _split(self, run: Run[Phase], block: Data, phase: Phase) -> Array:
+    def _split(self, run: Run[GroupedPhase], block: Data, phase: GroupedPhase) -> Array:
         """(trials or 1, C, T, *record): users in groups, samples in order; fresh i.i.d. records need no permutation."""
         given = self.order == "random" and not isinstance(block, Fresh)
         values = (run.shuffle(block) if given else block).read().values

@@ -16,7 +16,7 @@ from dpcheck.engine.catalogue import Catalogue
 from dpcheck.engine.mutate import bugs, code, nulls
 from dpcheck.engine.mutate.arguments import Arguments
 from dpcheck.engine.mutate.mutation import FAMILIES, Family, Mutation, Trial
-from dpcheck.engine.mutate.table import Sample
+from dpcheck.engine.mutate.table import SampleOfMutants
 from dpcheck.errors import InvalidInput, UnknownLabel
 from dpcheck.interfaces import Algorithm
 
@@ -65,12 +65,12 @@ def shuffled(found: Sequence[Mutation], seed: int) -> list[Mutation]:
 
 def samples(
     every: Sequence[Mutation], tried: Sequence[Trial], papers: Sequence[str], seed: int | None, size: str
-) -> list[Sample]:
+) -> list[SampleOfMutants]:
     """What was tried of all mutants of these papers, by paper and family."""
     of = Counter((each.paper, each.family) for each in every if each.paper in papers)
     done = Counter((each.paper, each.family) for each in tried)
     return [
-        Sample(paper, family, done[paper, family], number, None if family in ALWAYS else seed, size)
+        SampleOfMutants(paper, family, done[paper, family], number, None if family in ALWAYS else seed, size)
         for (paper, family), number in sorted(of.items())
         if done[paper, family]
     ]

@@ -25,7 +25,7 @@ Counts = Mapping[tuple[str, str], Mapping[str, int]]
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleOfMutants:
     """Of which mutants the table speaks: so many of a family of a paper, drawn with a seed; without one, all."""
 
     paper: str
@@ -76,7 +76,7 @@ class Table:
     watched: dict[str, Watched] = field(default_factory=dict)
     idle: dict[str, tuple[str, ...]] = field(default_factory=dict)
     states: dict[tuple[str, str], str] = field(default_factory=dict)
-    samples: dict[tuple[str, str], Sample] = field(default_factory=dict)
+    samples: dict[tuple[str, str], SampleOfMutants] = field(default_factory=dict)
 
     @property
     def reads(self) -> dict[str, tuple[str, ...]]:
@@ -170,7 +170,7 @@ class Table:
 
     def _take(self, row: Mapping[str, Any]) -> None:
         if "sample" in row:
-            found = Sample(**row["sample"])
+            found = SampleOfMutants(**row["sample"])
             _texts(found.paper, found.family, found.size)
             _numbers(found.drawn, found.of, 0 if found.seed is None else found.seed)
             self.samples[found.paper, found.family] = found

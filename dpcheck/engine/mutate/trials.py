@@ -50,7 +50,7 @@ TRYING = ("bugs.py", "claims.py", "code.py", "forks.py", "mutation.py", "nulls.p
 """And those that say what a mutant is, and what became of it."""
 
 
-class Kept:
+class KeptLines:
     """Lines of JSON on disk, each under its key: what was found out once, and survives a kill."""
 
     def __init__(self, path: Path | None) -> None:
@@ -102,7 +102,7 @@ class Trials:
         self._all = tuple(checks)
         self.checks = {check.id: check for check in checks}
         self._folders = tuple(str(folder) + os.sep for folder in folders)
-        self._kept = Kept(kept)
+        self._kept = KeptLines(kept)
         self._slices = Slices(catalogue)
         self.states = States(catalogue, self._slices)
         self._code = memo.digest([ENGINE / name for name in TRACING])

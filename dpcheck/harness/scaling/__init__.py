@@ -12,13 +12,13 @@
 
 from __future__ import annotations
 
-from dpcheck.harness.scaling.affine import Affine, Pull, averaged_descent
+from dpcheck.harness.scaling.affine import AffinePhases, Pull, averaged_descent
 from dpcheck.harness.scaling.axial import Axial, AxialPull
 from dpcheck.harness.scaling.engines import Drawn, Engine, Instance, Risk, admitted
 from dpcheck.harness.scaling.equal import Equal
 from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
-from dpcheck.harness.scaling.pairs import Pair, pairs
+from dpcheck.harness.scaling.pairs import RatePair, pairs
 from dpcheck.harness.scaling.rows import Row, scaling
 from dpcheck.harness.scaling.simulated import Simulated
 from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
@@ -28,7 +28,7 @@ from dpcheck.unmeasured import unmeasured
 
 __all__ = [
     "Accelerating",
-    "Affine",
+    "AffinePhases",
     "Axial",
     "AxialPull",
     "Axis",
@@ -39,9 +39,9 @@ __all__ = [
     "Instance",
     "Line",
     "Move",
-    "Pair",
     "Pull",
     "Rate",
+    "RatePair",
     "Risk",
     "Row",
     "Series",

@@ -28,7 +28,7 @@ class Pull:
 
 
 @dataclass(frozen=True)
-class Affine:
+class AffinePhases:
     """The mean, or a quantile, of the excess risk after such phases.
 
     Attributes:

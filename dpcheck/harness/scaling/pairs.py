@@ -19,7 +19,7 @@ OF_RISK = ("excess risk", "empirical suboptimality")
 
 
 @dataclass(frozen=True)
-class Pair:
+class RatePair:
     """A statement and a variable of its order.
 
     Attributes:
@@ -33,7 +33,7 @@ class Pair:
     reason: str = ""
 
 
-def pairs(claims: Iterable[Claim], checks: Iterable[Check], reasons: Iterable[Unmeasured]) -> list[Pair]:
+def pairs(claims: Iterable[Claim], checks: Iterable[Check], reasons: Iterable[Unmeasured]) -> list[RatePair]:
     """All pairs of the upper bounds on a risk that a paper proves and gives an order for.
 
     A row of any reading stands for its statement.
@@ -49,7 +49,7 @@ def pairs(claims: Iterable[Claim], checks: Iterable[Check], reasons: Iterable[Un
     for statement, names in _orders(claims).items():
         for name in (name for name in VARIABLES if name in names):
             key = statement, name
-            found.append(Pair(*key, tuple(rows.get(key, ())), "" if key in rows else said.get(key, "")))
+            found.append(RatePair(*key, tuple(rows.get(key, ())), "" if key in rows else said.get(key, "")))
     return found
 
 

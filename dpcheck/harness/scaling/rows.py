@@ -65,7 +65,7 @@ FINALISTS = 4
 
 
 @dataclass(frozen=True)
-class Trial:
+class PilotedMember:
     """A member and the risk that a pilot gave it."""
 
     risk: float
@@ -163,9 +163,9 @@ class Row:
 
     def _worst(self, context: Context, engine: Engine, cell: Cell, change: Mutant) -> Worst:
         """The member of the largest risk by a pilot, on the grid and then between its values, and its risk afresh."""
-        key, tried = (context.label, context.name, named(cell)), list[Trial]()
+        key, tried = (context.label, context.name, named(cell)), list[PilotedMember]()
 
-        def pilot(members: Iterable[Member]) -> Trial:
+        def pilot(members: Iterable[Member]) -> PilotedMember:
             """From the largest possible risk downwards, until no point of the domain could be as bad."""
             known = [each.member for each in tried]
             made = [(each, change(self.make(**cell, **each))) for each in members if each not in known]
@@ -181,10 +181,10 @@ class Row:
                     found = [engine(instances[0], context.seed, *key, named(some[0][0]), pilot=True)]
                 # Where no member is lucky, none has to be run again.
                 drawn = found[0].degrees > 0 and not isinstance(engine, SharedNoise)
-                tried.extend(Trial(risk.value, drawn, *one) for one, risk in zip(some, found, strict=True))
+                tried.extend(PilotedMember(risk.value, drawn, *one) for one, risk in zip(some, found, strict=True))
             return max(tried, key=lambda each: each.risk)
 
-        def afresh(one: Trial, purpose: str) -> Risk:
+        def afresh(one: PilotedMember, purpose: str) -> Risk:
             return engine(one.instance, context.seed, *key, named(one.member), purpose)
 
         family, worst = self.family, pilot(self.family)

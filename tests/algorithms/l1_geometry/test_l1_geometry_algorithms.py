@@ -246,3 +246,32 @@ def test_padding_and_allocation() -> None:
     counts = np.bincount(np.argwhere(found == 11)[:, 1], minlength=4)
     assert counts.sum() == 200
     assert np.abs(counts - 50).max() < 5 * math.sqrt(200 * 3 / 16)
+
+
+def test_smoothness_stands_in_for_shuffling() -> None:
+    tree = TreeFrankWolfe(**TreeFrankWolfe.readings["concentrated"], T=5, batch=64)
+    told, n = problem(LASSO, ApproxDP(1.0, 1e-6)), record_count(64, 5)
+    plan = tree.schedule(told, n)
+    assert plan.claimed == told.privacy
+    assert account(plan, n).within(told.privacy)
+    assert not account(plan.edit("*", law=lambda law: replace(law, scale=law.scale / 3)), n).within(told.privacy)
+    # The way to a right child of depth j is at most 2^(1 - j) diameters, and some are that long but for rounding.
+    row = plan.phases[-1]
+    for node in (node for node in row.sets() if node):
+        assert row.way(node) <= 2.0 ** (1 - len(node))
+    assert row.way("00001") == pytest.approx(2 / 32)
+    # The same noise with sensitivities of Lipschitz losses alone is not certified.
+    assert not account(replace(tree, sensitivity="safe").schedule(told, n), n).within(told.privacy)
+
+
+def test_the_theorem_without_shuffling_promises_what_it_proves() -> None:
+    reading = TreeFrankWolfe.readings["concentrated"]
+    for more, budget in (
+        ({"steps": "printed"}, APPROX),
+        ({"sensitivity": "safe"}, APPROX),
+        ({"noise_dial": 2.0}, APPROX),
+    ):
+        tree = TreeFrankWolfe(**{**reading, "T": 2, "batch": 16, **more})
+        assert tree.schedule(problem(LASSO, budget), 200).claimed is None
+    with pytest.raises(Infeasible, match="delta > 0"):
+        TreeFrankWolfe(**reading).schedule(problem(LASSO, PureDP(1.0)), 10**6)

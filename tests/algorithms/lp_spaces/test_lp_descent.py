@@ -12,8 +12,8 @@ from dpcheck.accounting import account
 from dpcheck.algorithms.lp_spaces import (
     BatchedMirrorDescent,
     EuclideanHeavyTails,
-    NoisyMirrorDescent,
-    PhasedSGD,
+    FullBatchMirrorDescent,
+    HalvingPhasedSGD,
     ShuffledMirrorDescent,
 )
 from dpcheck.algorithms.lp_spaces.hard_instances import lower_instance
@@ -81,7 +81,7 @@ def test_noise_length_is_chi_squared() -> None:
 
 
 def test_one_noiseless_step_is_the_closed_form_minimiser() -> None:
-    work, algorithm = huber(), NoisyMirrorDescent(steps=1, exponent="corrected", noise_dial=1e-12)
+    work, algorithm = huber(), FullBatchMirrorDescent(steps=1, exponent="corrected", noise_dial=1e-12)
     data = work.draw(np.random.default_rng(0), 1, 40)
     from dpcheck.running import Fixed
 
@@ -100,7 +100,7 @@ def test_one_noiseless_step_is_the_closed_form_minimiser() -> None:
 
 @pytest.mark.parametrize("reading", ["corrected", "two-beta"])
 def test_algorithm_3_is_certified_and_moves_as_claimed(reading: str) -> None:
-    work, algorithm = huber(), NoisyMirrorDescent(**NoisyMirrorDescent.readings[reading])
+    work, algorithm = huber(), FullBatchMirrorDescent(**FullBatchMirrorDescent.readings[reading])
     plan = algorithm.schedule(problem(work), 500)
     assert account(plan).within(PRIVACY)
     data = work.atoms[np.random.default_rng(0).integers(6, size=500)][None]
@@ -112,13 +112,13 @@ def test_algorithm_3_is_certified_and_moves_as_claimed(reading: str) -> None:
 
 def test_algorithm_3_refuses_what_it_cannot_do() -> None:
     with pytest.raises(InvalidInput, match="1 < p < 2"):
-        NoisyMirrorDescent(p=2.0).schedule(problem(huber()), 100)
+        FullBatchMirrorDescent(p=2.0).schedule(problem(huber()), 100)
     with pytest.raises(Infeasible):
-        NoisyMirrorDescent(steps=60, exponent="corrected").schedule(problem(huber()), 100)
+        FullBatchMirrorDescent(steps=60, exponent="corrected").schedule(problem(huber()), 100)
 
 
 def test_phases_are_disjoint_certified_and_cost_less_than_one_pass() -> None:
-    plan = PhasedSGD().schedule(problem(huber()), 100)
+    plan = HalvingPhasedSGD().schedule(problem(huber()), 100)
     assert plan.gradients < 100
     assert account(plan, 100).within(PRIVACY)
     starts = [(p.start, p.start + p.records) for p in plan.phases]
@@ -127,7 +127,7 @@ def test_phases_are_disjoint_certified_and_cost_less_than_one_pass() -> None:
 
 def test_counts_are_written_out_in_a_uniform_order() -> None:
     sample = Sample(np.array([[[1.0], [2.0]]]), np.array([[30.0, 10.0]]))
-    run = Run(PhasedSGD().schedule(problem(huber()), 40), 200, np.random.default_rng(0))
+    run = Run(HalvingPhasedSGD().schedule(problem(huber()), 40), 200, np.random.default_rng(0))
     rows = rows_in_order(run, sample)
     assert rows.shape == (200, 40, 1)
     assert (rows.sum(axis=1) == 50).all()
@@ -137,7 +137,7 @@ def test_counts_are_written_out_in_a_uniform_order() -> None:
 
 def test_phased_risk_is_below_its_bound() -> None:
     work = huber()
-    algorithm = PhasedSGD(scale=1.0)
+    algorithm = HalvingPhasedSGD(scale=1.0)
     bound = bound_of("lp_spaces/thm-8@corrected", algorithm, problem(work), 256)
     found = risk.excess_risks(algorithm, work, problem(work), 256, 200, 0, "phased")
     assert 0 < found.mean() < bound

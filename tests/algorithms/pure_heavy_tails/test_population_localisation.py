@@ -19,7 +19,7 @@ from dpcheck.algorithms.pure_heavy_tails import (
     PopLocalize,
     SingleOutputPert,
 )
-from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, Stage
+from dpcheck.algorithms.pure_heavy_tails.erm import PrivateErm, SolverStage
 from dpcheck.algorithms.pure_heavy_tails.localize import geometric_aggregation
 from dpcheck.engine.statements import bound_of
 from dpcheck.errors import Infeasible, InvalidInput
@@ -190,7 +190,7 @@ class WorstAllowed(PrivateErm):
 
     def schedule(self, problem, n):
         distance = bound_of("pure_heavy_tails/thm-2-1@solver", self, problem, n)
-        row = Stage(stage="none", records=n, lambda_=self.lambda_, C=1.0, epsilon=1.0, noise=0.0, radius=distance)
+        row = SolverStage(stage="none", records=n, lambda_=self.lambda_, C=1.0, epsilon=1.0, noise=0.0, radius=distance)
         return Schedule(phases=(row,), releases=(), gradients=n, floats_per_trial=n, claimed=None)
 
     def c_erm(self, problem, m):

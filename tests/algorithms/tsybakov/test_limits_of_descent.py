@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcheck.algorithms.tsybakov import LocalisedClipped, MinibatchSGD, StochasticApproximation
+from dpcheck.algorithms.tsybakov import LocalisedClipped, PoissonSGD, StochasticApproximation
 from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_descent, clipped_gradient, limit_point
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Problem, Sample
@@ -92,7 +92,7 @@ def test_dp_sgd_reads_clipped_sums_like_single_gradients() -> None:
         excess_risk = staticmethod(work.excess_risk)
 
     problem = Problem.of(work, ApproxDP(2.0, 1e-3))
-    method = MinibatchSGD(T=5, b=16, level=0.3, eta=0.5)
+    method = PoissonSGD(T=5, b=16, level=0.3, eta=0.5)
     ends = [
         method.fit(known, Fresh(work, 3, 64, 7), problem, rng=np.random.default_rng(8), trials=3)
         for known in (work, Plain())

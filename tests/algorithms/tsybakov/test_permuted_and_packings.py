@@ -11,7 +11,7 @@ import pytest
 from dpcheck.accounting import account
 from dpcheck.accounting.calibration import gaussian_sigma
 from dpcheck.algorithms.tsybakov.accelerated import IteratedAccelerated, PermutedAccelerated, local_shuffled
-from dpcheck.algorithms.tsybakov.baseline import MinibatchSGD
+from dpcheck.algorithms.tsybakov.baseline import PoissonSGD
 from dpcheck.algorithms.tsybakov.hard_instances import plug_in, private_instance, sign_packing, statistical_instance
 from dpcheck.algorithms.tsybakov.mechanisms import local_law, local_randomiser, printed_gaussian
 from dpcheck.engine.statements import bound_of
@@ -160,7 +160,7 @@ def test_mechanisms_have_the_printed_noise() -> None:
 
 
 def test_dp_sgd_is_calibrated_by_the_accountant() -> None:
-    method = MinibatchSGD(T=20, b=16, level=1.0, eta=0.1)
+    method = PoissonSGD(T=20, b=16, level=1.0, eta=0.1)
     schedule = method.schedule(problem(1.0), 256)
     spent = account(schedule).epsilon(1e-5)
     assert 0.9 < spent <= 1.0 + 1e-6

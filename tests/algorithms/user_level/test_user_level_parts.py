@@ -17,9 +17,12 @@ from dpcheck.algorithms.user_level.concentration import (
     inclusion,
     neighbour_counts,
     outlier_removal,
+    weighted_mean,
+    weighted_movement,
 )
 from dpcheck.algorithms.user_level.descent import movement, sgd
 from dpcheck.algorithms.user_level.erm import regularised_erm
+from dpcheck.algorithms.user_level.sampled import SCORE, TestedMean
 from dpcheck.algorithms.user_level.sizes import best_q, phase_size, smallest_users
 from dpcheck.algorithms.user_level.smoothing import smoothed_gradients, uniform_ball
 from dpcheck.algorithms.user_level.subsample import subsampled
@@ -307,3 +310,34 @@ def test_sign_huber_truth(a: float, kappa: float) -> None:
     assert work.gradient(w, z) == pytest.approx(np.array(slope), abs=1e-5)
     assert work.constants.lipschitz(2.0) == pytest.approx(1.0)
     assert work.constants.diameter(2.0) == pytest.approx(2 * math.sqrt(3))
+
+
+def test_weights_stand_where_coins_did() -> None:
+    points = np.array([[[0.0], [1.0], [2.0], [9.0]]])
+    counts = np.array([[3.0, 2.5, 2.0, 1.0]])  # weights 1, 3/4, 0, 0
+    assert weighted_mean(points, counts, np.array([[7.0]])) == pytest.approx(0.75 / 1.75)
+    assert weighted_mean(points, np.ones((1, 4)), np.array([[7.0]])) == pytest.approx(7.0)
+    assert weighted_movement(40, diameter=4.0, reach=9.0, shortfall=0.1) == pytest.approx(32 / 16)
+    assert weighted_movement(4, diameter=4.0, reach=9.0, shortfall=0.1) == 9.0
+    assert weighted_movement(40, diameter=4.0, reach=9.0, shortfall=0.3) == 9.0
+    with pytest.raises(InvalidInput, match="an even number"):
+        weighted_movement(5, diameter=4.0, reach=9.0, shortfall=0.1)
+
+
+def test_a_tested_mean_has_the_law_of_its_two_parts() -> None:
+    law = TestedMean(RedrawnThreshold(3.0, 6.0), sigma=0.5, unit=0.25)
+    core, other = np.tile([[0.25 * 2.0, 1.0, -1.0]], (40_000, 1)), np.array([[0.0, 1.5, -1.0]])
+    out = law.sample(core, np.random.default_rng(1))
+    passed = out[:, 0] == 1
+    assert passed.mean() == pytest.approx(1 - math.exp(-2 / 6) / 2, abs=0.01)
+    assert np.isnan(out[~passed, 1:]).all()
+    assert out[passed, 1:].mean(axis=0) == pytest.approx([1.0, -1.0], abs=0.02)
+    # E e^(-loss) is 1: the log-ratio is that of densities.
+    loss = law.log_ratio(out, core, np.broadcast_to(other, core.shape))
+    assert np.exp(-loss).mean() == pytest.approx(1.0, abs=0.03)
+    assert law.pair(0.1) == ((SCORE / 6.0,), pytest.approx(0.2))
+    assert law.renyi(2.0, 0.1) == pytest.approx(0.04 + math.log(math.exp(2 / 3) - math.exp(1 / 3) + 1) - 1 / 3, abs=0.1)
+    assert law.delta(0.0, 0.1) >= law.delta(0.5, 0.1) > 0
+    assert law.pure(0.1) == math.inf
+    assert law.pure(0.0) == 0.0
+    assert law.zcdp(0.1) > 0.02

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from checkout import claims_of
 
+from dpcheck.algorithms.user_level import PhasedERM
 from dpcheck.engine import planning
 from dpcheck.engine.setting import Setting
-from dpcheck.errors import Infeasible
+from dpcheck.errors import Infeasible, InvalidInput
 
 
 def setting(n: int, **others: float) -> Setting:
@@ -45,3 +46,26 @@ def test_rounds_are_shown_without_their_inner_schedules() -> None:
     assert [phase["i"] for phase in found.phases] == [1, 2, 3, 4, 5]
     assert found.privacy.epsilon is not None
     assert found.privacy.epsilon <= 1.0
+
+
+def test_sampled_phases_are_certified_and_cheap() -> None:
+    found = planning.plan("user_level/alg-3@sampled", setting(20_000_000), {})
+    full = planning.plan("user_level/alg-3", setting(20_000_000), {})
+    assert found.privacy.claimed is not None
+    assert found.privacy.epsilon is not None
+    assert found.privacy.epsilon <= 0.3
+    assert all(phase["batch"] < phase["users"] for phase in found.phases)
+    assert found.gradients < 0.03 * full.gradients
+    with pytest.raises(Infeasible, match=r"320/3 sqrt\(T_i log\(2/delta\)\)"):
+        planning.plan("user_level/alg-3@sampled", setting(300_000), {})
+
+
+def test_sampled_phases_need_a_threshold_each_and_distinct_users() -> None:
+    for more in ({"threshold": "once"}, {"sampling": "with-replacement"}, {"amplified": "bits"}):
+        with pytest.raises(InvalidInput, match="amplified"):
+            PhasedERM(**{"amplified": "steps", "threshold": "inside", **more})  # type: ignore[arg-type]
+
+
+def test_a_budget_that_the_proof_does_not_cover_is_not_promised() -> None:
+    large = Setting(n=10**8, d=10, m=50, epsilon=9.0, delta=1e-4)
+    assert planning.build("user_level/alg-3@sampled", {}).schedule(large.problem, large.n).claimed is None

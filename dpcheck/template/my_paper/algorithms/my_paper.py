@@ -12,7 +12,7 @@ from dpcheck.running import Run
 
 
 @dataclass(frozen=True)
-class Stage:
+class PlanRow:
     """One row of `dpcheck plan`."""
 
     records: int
@@ -20,14 +20,14 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class NoisyMean(Algorithm[Stage]):
+class NoisyMean(Algorithm[PlanRow]):
     """The noise has scale D/(nε); `noise_dial` multiplies it, and anything but 1 is not as printed."""
 
     noise_dial: float = 1.0
 
     label = "my_paper/alg-1"
 
-    def schedule(self, problem: Problem, n: int) -> Schedule[Stage]:
+    def schedule(self, problem: Problem, n: int) -> Schedule[PlanRow]:
         if not isinstance(problem.privacy, PureDP) or problem.constants.d != 1:
             got = f"{problem.privacy} in dimension {problem.constants.d}"
             raise InvalidInput(f"{self.label} is ε-DP for numbers, got {got}; leave out delta, and take d = 1")
@@ -35,7 +35,7 @@ class NoisyMean(Algorithm[Stage]):
         scale = self.noise_dial * sensitivity / problem.privacy.epsilon
         read = Read(start=0, stop=n, sensitivity=sensitivity)
         return Schedule(
-            phases=(Stage(n, scale),),
+            phases=(PlanRow(n, scale),),
             releases=(Release(name="mean", law=Laplace(scale), reads=(read,), norm=1.0),),
             gradients=n,
             floats_per_trial=n,
@@ -43,6 +43,6 @@ class NoisyMean(Algorithm[Stage]):
             claimed_by=("my_paper/thm-1",),
         )
 
-    def execute(self, run: Run[Stage], workload: Workload, data: Data, start: Array) -> Array:
+    def execute(self, run: Run[PlanRow], workload: Workload, data: Data, start: Array) -> Array:
         sample = data.read(means_only=True)
         return workload.project(run.release("mean", sample.mean(sample.values)))

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from audits.lp_spaces import lemmas
 from dpcheck.interfaces import Sample
 from dpcheck.seeds import stream
+from dpcheck.workloads.short_cone import ShortCone
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.3, 1.0, 5.0])
 def test_the_projection_against_a_solver(scale: float) -> None:
-    cone = lemmas.ShortCone(tail=3, radius=0.4)
+    cone = ShortCone(tail=3, radius=0.4)
     for h in scale * stream(0, "short cone", scale).standard_normal((12, 5)):
         found = optimize.minimize(
             lambda x, h=h: ((x - h) ** 2).sum(),
@@ -29,7 +29,7 @@ def test_the_projection_against_a_solver(scale: float) -> None:
 
 
 def test_the_width_is_an_upper_bound_and_the_minimiser_is_the_tip() -> None:
-    cone, rng = lemmas.ShortCone(tail=50, radius=0.3), stream(0, "width")
+    cone, rng = ShortCone(tail=50, radius=0.3), stream(0, "width")
     xi = rng.standard_normal((20_000, 52))
     drawn = np.abs(xi[:, 0]) / 2 + 0.3 * np.maximum(0, np.linalg.norm(xi[:, 2:], axis=1) + xi[:, 1])
     assert cone.width >= drawn.mean() + 5 * drawn.std() / math.sqrt(len(drawn)) - 0.2

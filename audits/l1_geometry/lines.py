@@ -1,0 +1,173 @@
+"""Lines and settings of Algorithms 1, 2, 3, 5 and 6 as printed, and what they are compared by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpcheck.algorithms.l1_geometry import LocalizedMirrorDescent
+from dpcheck.checks import Context
+from dpcheck.engine.catalogue import claim
+from dpcheck.engine.statements import bound_of
+from dpcheck.harness import risk, runtime
+from dpcheck.harness.budget import with_budget
+from dpcheck.harness.lines import Lines, Told
+from dpcheck.harness.replay import Case
+from dpcheck.interfaces import Algorithm, Array
+from dpcheck.privacy import ApproxDP
+from dpcheck.running import Fixed
+from dpcheck.verdicts import Verdict, differs, holds, refuted, undecided
+from dpcheck.workloads.crosspolytope import SignLasso
+
+from .cases import least_private, linear, problem, without_bars
+
+
+def slope(u: Array, p: float, scale: float) -> Array:
+    """The gradient of scale/2 |u|_p^2; that of exponent q and scale 1/scale is its inverse."""
+    size = np.linalg.norm(u, p, axis=-1, keepdims=True)
+    safe = np.where(size > 0, size, 1.0)
+    return np.asarray(scale * safe ** (2 - p) * np.abs(u) ** (p - 1) * np.sign(u))
+
+
+def printed_descent(lines: Lines, row: Any, records: Array, x: Array, at_edge: list[Array]) -> Array:
+    """Algorithms 1 and 5 on mean f + λh around x, in a ball around x, far from the edge of the domain."""
+    centre, q, total = x, row.p / (row.p - 1), np.zeros_like(x)
+    for k in range(1, row.T + 1):
+        total = total + k * x
+        noisy = lines.answer(lines.mean(x, lines.drawn(records)))
+        if k < row.T:
+            h = slope(x - centre, row.p, row.scale)
+            u = slope(h - 2 / (row.weight * (k + 1)) * (noisy + row.weight * h), q, 1 / row.scale)
+            length = np.linalg.norm(u, row.p, axis=-1, keepdims=True)
+            at_edge.append(length > row.radius)
+            x = centre + u * np.minimum(1.0, row.radius / length)
+    return np.asarray(2 * total / (row.T * (row.T + 1)))
+
+
+def printed_phases(lines: Lines, rows: Sequence[Any], records: Array, x: Array, at_edge: list[Array]) -> Array:
+    """Algorithms 2 and 6: phase i on records that no phase before it read, from the output of phase i - 1."""
+    first = 0
+    for row in rows:
+        x = printed_descent(lines, row, records[:, first : first + row.records], x, at_edge)
+        first += row.records
+    return x
+
+
+def lines_of_phases(context: Context, algorithm: Algorithm[Any]) -> Verdict:
+    """Algorithm 2 or 6 on least squares: several phases, of whose steps some end at the edge of their ball."""
+    work, at_edge = SignLasso(x_star=(0.4, -0.2, 0.1), s=0.3), list[Array]()
+    told = Told.of(context, algorithm, work, problem(work), 128)
+    found = told.judged(printed_phases(told.lines, told.plan.phases, told.records, told.start, at_edge))
+    share, phases = float(np.mean(np.concatenate(at_edge))), len(told.plan.phases)
+    if phases < 2 or not 0 < share < 1:
+        return differs(f"{phases} phases with a share of {share:.3g} at the edge: more, and both kinds, are wanted")
+    return replace(found, numbers={**found.numbers, "phases": phases, "share at the edge": share})
+
+
+def printed_tree(lines: Lines, rows: Sequence[Any], records: Array, corners: Array, x: Array) -> Array:
+    """Algorithm 3 over the polytope of these corners, (trials, K, d), records in the order of the sets."""
+    fresh = iter(np.moveaxis(records, 1, 0))
+
+    def take(size: int) -> Array:
+        return np.stack([next(fresh) for _ in range(size)], axis=1)
+
+    def below(depth: int, point: Array, v: Array) -> None:
+        nonlocal x, leaf
+        if depth == row.t:
+            chosen = lines.answer((corners * v[:, None]).sum(axis=-1))[:, 0].astype(int)
+            eta = 2 / (row.offset + leaf + 1)
+            x = (1 - eta) * point + eta * corners[np.arange(len(x)), chosen]
+            leaf += 1
+            return
+        below(depth + 1, point, v)
+        own, here = take(row.b >> (depth + 1)), x
+        below(depth + 1, here, v + lines.mean(here, own) - lines.mean(point, own))
+
+    for row in rows:
+        leaf = 0
+        below(0, x, lines.mean(x, take(row.b)))
+    return x
+
+
+def moves_its_phase_alone(context: Context, algorithm: Any, work: Any) -> Verdict:
+    """The record of phase 2 changes from +L everywhere to -L: a step moves by the claim of one draw times the draws."""
+    told, n, d = problem(work), 128, work.constants.d
+    second = list(algorithm.phases(told, n))[1]
+    data = np.ones((1, n, d))
+    neighbour = data.copy()
+    neighbour[0, second.first] = -1.0
+    seen = Case(algorithm, work, told).replay(data, neighbour, context.scale(8, 64), context.seed)
+    claims = np.concatenate([m.distance / m.claimed for m in seen.movements if m.release.name == "phase 2/gradient"])
+    others = max(float(m.distance.max()) for m in seen.movements if m.release.name != "phase 2/gradient")
+    off, draws = float(np.abs(claims - np.rint(claims)).max()), float(claims.max())
+    broken = others > 0 or off > 1e-9 or float(seen.leak.max()) > 0
+    said = f"other phases move by {others:g}, its own by up to {draws:g} claims (times drawn)"
+    return (refuted if broken else holds)(said, "certificate", numbers={"others": others, "most draws": draws})
+
+
+def counted_phases(context: Context, algorithm: Any, n: int, label: str) -> Verdict:
+    work = linear(4)
+    counts = runtime.count(algorithm, work, problem(work), n, 1, context.seed, "count", n)
+    if float(counts.gradients.max()) != counts.claimed:
+        return differs(f"{counts.gradients.max()} counted, the schedule says {counts.claimed}", "counted")
+    return runtime.verdict(counts.gradients, float(claim(label).evaluate(n=n, d=4, epsilon=1.0)), x=float(n))
+
+
+def regret(context: Context, algorithm: LocalizedMirrorDescent, n: int, trials: int) -> Verdict:
+    slope, work = 0.95, linear(2, 0.95, R=50.0)
+    told = problem(work, ApproxDP(1.0, 0.4))
+    algorithm = least_private(algorithm, told, n)
+    first, reach = next(iter(algorithm.phases(told, n))), slope * algorithm.movement(told, n)
+    at_once = first.eta_i * first.records * (first.p - 1)
+    away = slope * at_once / 2  # maximises slope s - s^2/at_once
+    bound = bound_of("l1_geometry/thm-4@summed", algorithm, told, n, D_1=away)
+    rows = work.rows(context.rng("data"), trials, n)
+    point = algorithm.fit(work, Fixed(rows), told, rng=context.rng("runs"), trials=trials)
+    # Regret plus reach - slope away is F(x_k) - F(x_0) + reach, which lies in [0, 2 reach] surely.
+    raised, limit = bound - slope * away + reach, 2 * reach
+    if raised >= limit:
+        said = f"the bound {bound - slope * away:.4g} on E F(x_k) - F(x_0) is vacuous: {reach:.4g} is never exceeded"
+        return undecided(said, "exact", numbers={"bound": bound, "reach": reach, "vacuous": True})
+    found = risk.expectation(
+        np.maximum(0.0, slope * point[:, 0] + reach), raised, context.failure_probability, limit=limit * (1 + 1e-9),
+        quantity="F(x_k) - F(x_0), raised by what the phases can move,", x=float(n),
+    )  # fmt: skip
+    found = replace(found, numbers={**found.numbers, "regret bound": bound, "|y - x_0|": away, "reach": reach})
+    return with_budget(without_bars(found), algorithm, told, n)
+
+
+DESCENT = {
+    "T": "l1_geometry/alg-1@steps",
+    "b": "l1_geometry/alg-1@batch",
+    "gradients": "l1_geometry/alg-1@gradients",
+}
+
+
+GIVEN = {
+    "weight": "given, 0 without a regulariser",
+    "epsilon": "the budget itself",
+    "first": "the block is all of the data",
+    "records": "the block is all of the data",
+    "radius": "no ball is drawn around the start",
+}
+
+
+PHASES = {
+    "epsilon": "l1_geometry/alg-2@epsilon",
+    "records": "l1_geometry/alg-2@records",
+    "b": "l1_geometry/alg-2@batch",
+    "phases": "l1_geometry/alg-2@phases",
+    "T": "l1_geometry/alg-2@steps",
+    "eta": "l1_geometry/alg-2@step",
+    "radius": "l1_geometry/alg-2",
+    "gradients": "l1_geometry/alg-2@gradients",
+}
+
+
+PLACES = {"i": "the number of the phase", "first": "where its records begin"}
+
+
+SYMBOLS = {"eta": "s", "eta_i": "eta", "records": "n", "radius": "R", "scale": "h", "weight": "lambda"}

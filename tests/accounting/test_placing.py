@@ -1,0 +1,57 @@
+"""Places that are drawn: the bound is never below what is exactly known, and is one at what proves nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy
+
+from dpcheck.accounting.placing import placing_delta
+from dpcheck.errors import InvalidInput
+
+
+def drawn(h: float, T: int, chance: float, epsilon: float, adaptive: bool) -> tuple[float, float]:
+    """E_R(L − e^ε L')_+ and its standard error, for records that add h and −h, or that turn with the past."""
+    z = np.random.default_rng(T).standard_normal((400_000, T))
+    a = np.ones_like(z)
+    if adaptive:
+        a[:, 1:] = np.where(z[:, :-1] > 0, 1.0, 0.2)
+    one, other = (1 + chance * np.expm1(s * h * a * z - (h * a) ** 2 / 2).sum(axis=1) for s in (1, -1))
+    loss = np.maximum(one - math.exp(epsilon) * other, 0.0)
+    return float(loss.mean()), float(loss.std() / math.sqrt(len(loss)))
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize(("h", "T", "epsilon"), [(0.2, 1, 0.05), (0.3, 4, 0.1), (0.3, 20, 0.03)])
+def test_it_is_above_drawn_losses_and_not_far(h, T, epsilon, adaptive):
+    found, error = drawn(h, T, 1 / (2 * T), epsilon, adaptive)
+    bound = placing_delta(epsilon, h, T, 1 / (2 * T))
+    assert found + 5 * error < bound
+    assert adaptive or bound < 12 * found
+
+
+def test_one_place_is_a_gaussian_release():
+    """T = 1 and chance 1: the exact curve of sensitivity 2h is below."""
+    for h in (0.05, 0.2, 0.4):
+        for epsilon in (0.05, 0.5, 1.0):
+            mu = 2 * h
+            exact = scipy.stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * scipy.stats.norm.cdf(
+                -mu / 2 - epsilon / mu
+            )
+            assert exact <= placing_delta(epsilon, h, 1, 1.0)
+
+
+def test_it_falls_with_epsilon_and_rises_with_the_shift():
+    values = [placing_delta(epsilon, 0.1, 50, 0.01) for epsilon in (0.0, 0.01, 0.05, 0.2, 1.0)]
+    assert values == sorted(values, reverse=True)
+    values = [placing_delta(0.1, shift, 50, 0.01) for shift in (0.01, 0.1, 0.3, 1.0, 2.0)]
+    assert values == sorted(values)
+    assert values[-1] == 1.0
+
+
+@pytest.mark.parametrize("wrong", [(-1.0, 0.1, 5, 0.1), (0.1, 0.0, 5, 0.1), (0.1, 0.1, 0, 0.1), (0.1, 0.1, 5, 0.3)])
+def test_arguments_out_of_range(wrong):
+    with pytest.raises(InvalidInput):
+        placing_delta(*wrong)

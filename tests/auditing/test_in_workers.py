@@ -1,0 +1,301 @@
+"""`dp.in_workers`: the same outputs for any number of processes, and nothing hangs, is lost or left when one fails."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import dpcheck as dp
+from dpcheck.auditing.identity import identity
+from dpcheck.errors import InvalidInput, MechanismError
+
+ZERO, ONE = np.zeros(1), np.ones(1)
+
+
+def single(data, rng):
+    return float(data.sum() + rng.laplace())
+
+
+def numbers(data, rng, trials):
+    return data.sum() + rng.laplace(size=trials)
+
+
+def halting(data, rng, trials):
+    return np.ma.masked_array(rng.random(trials) + data.sum(), rng.random(trials) < 0.3)
+
+
+def words(data, rng, trials):
+    return np.where(rng.random(trials) < 0.3 + 0.4 * data.sum(), "yes", "no longer")
+
+
+def transcripts(data, rng, trials):
+    return [["yes"] * int(1 + rng.integers(3)) for _ in range(trials)]
+
+
+def parts(data, rng, trials):
+    noisy = data.sum() + rng.normal(size=(trials, 2))
+    return noisy, np.where(noisy[:, 0] > 0, "up", "down")
+
+
+def named(data, rng, trials):
+    return {"b": rng.random(trials), "a": rng.integers(3, size=trials)}
+
+
+def told(result):
+    plain = result.to_dict()
+    return json.dumps({name: value for name, value in plain.items() if "seconds" not in name})
+
+
+@pytest.mark.parametrize("claim", [dp.PureDP(0.5), dp.GaussianDP(1.0)])
+@pytest.mark.parametrize("mode", ["fixed", "anytime"])
+def test_an_audit_says_the_same_with_any_number_of_workers(claim, mode):
+    said = []
+    for workers in (1, 2, 3):
+        with dp.in_workers(dp.vectorize(single), workers) as spread:
+            said.append(told(dp.audit(spread, ZERO, ONE, claim, trials=900, mode=mode, chunk=300)))
+    assert said[0] == said[1] == said[2]
+    assert '"mechanism": "single"' in said[0]
+
+
+@pytest.mark.parametrize("mechanism", [numbers, halting, words, transcripts, parts, named, dp.vectorize(single)])
+def test_outputs_are_the_same_and_of_the_right_kind(mechanism):
+    here = mechanism(ONE, np.random.default_rng(3), 70)
+    found = []
+    for workers in (1, 3):
+        with dp.in_workers(mechanism, workers) as spread:
+            found.append([spread(ONE, np.random.default_rng(3), trials) for trials in (70, 1)])
+    assert repr(found[0]) == repr(found[1])
+    out = found[0][0]
+    assert type(out) is type(here)
+    if isinstance(out, np.ndarray):
+        assert out.shape == here.shape
+        assert out.dtype == here.dtype
+    if isinstance(out, np.ma.MaskedArray):
+        assert 0.1 < out.mask.mean() < 0.6
+    if isinstance(out, dict):
+        assert set(out) == set(here)
+
+
+def test_pieces_are_independent_and_another_call_draws_anew():
+    with dp.in_workers(numbers, 2) as spread:
+        rng = np.random.default_rng(1)
+        first, second = spread(ZERO, rng, 400), spread(ZERO, rng, 400)
+    assert len(np.unique(np.concatenate([first, second]))) == 800
+
+
+def test_lambdas_local_functions_and_what_they_hold_are_sent():
+    scale = np.array([2.0])
+    with dp.in_workers(lambda data, rng, trials: (data + scale) * np.ones((trials, 1)), 2) as spread:
+        assert (spread(ONE, np.random.default_rng(0), 40) == 3.0).all()
+
+
+def test_a_module_that_no_import_finds_is_sent_with_its_mechanism(tmp_path):
+    file = tmp_path / "somewhere.py"
+    file.write_text(
+        "SHIFT = 7\ndef helper():\n    return SHIFT\ndef run(data, rng, trials):\n    return [helper()] * trials\n"
+    )
+    spec = importlib.util.spec_from_file_location("found_by_no_import", file)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        with dp.in_workers(module.run, 1) as spread:
+            assert set(spread(ONE, np.random.default_rng(0), 9)) == {7}
+    finally:
+        del sys.modules[spec.name]
+
+
+def test_inputs_of_any_kind_and_more_of_them_than_are_kept():
+    seen = []
+    with dp.in_workers(lambda data, rng, trials: [str(data)] * trials, 2) as spread:
+        for number in (*range(7), 6, 5, 4, 0):
+            seen.append((number, spread([number], np.random.default_rng(0), 4)[0]))
+    assert all(text == f"[{number}]" for number, text in seen)
+
+
+def test_what_cannot_be_sent_is_refused_in_one_sentence():
+    lock = threading.Lock()
+
+    def locked(data, rng):
+        with lock:
+            return 0.0
+
+    with pytest.raises(InvalidInput, match=r"locked cannot be sent to worker processes .*inside the function"):
+        dp.in_workers(dp.vectorize(locked), 2)
+    for workers in (0, True, 1.5, 10**6):
+        with pytest.raises(InvalidInput, match="workers must be"):
+            dp.in_workers(numbers, workers)
+    with pytest.raises(InvalidInput, match="must be callable"):
+        dp.in_workers(3, 2)
+
+
+def audit(mechanism, workers=2, **options):
+    with dp.in_workers(mechanism, workers) as spread:
+        return dp.audit(spread, ZERO, ONE, dp.PureDP(1.0), trials=200, **options)
+
+
+def test_an_exception_is_the_first_one_whatever_the_number_of_workers():
+    def sometimes(data, rng, trials):
+        time.sleep(0.02 * rng.random())
+        drawn = rng.random()
+        if drawn < 0.3:
+            raise KeyError(f"at {drawn}")
+        return rng.random(trials)
+
+    said = set()
+    for workers in (1, 2, 3):
+        with pytest.raises(MechanismError, match=r"sometimes raised KeyError on \w+ with trials=\d+: .at 0") as caught:
+            audit(sometimes, workers)
+        said.add(str(caught.value))
+        assert "in a worker process" in str(caught.value.__cause__.__cause__)
+    assert len(said) == 1
+
+
+def test_errors_keep_their_advice():
+    def writes(data, rng, trials):
+        data[0] = 1
+        return rng.random(trials)
+
+    with pytest.raises(MechanismError, match="a copy would not"):
+        audit(writes)
+    with pytest.raises(MechanismError, match=r"goes through dp\.vectorize"):
+        audit(single)
+    with pytest.raises(MechanismError, match="returned None"):
+        audit(lambda data, rng, trials: None)
+    with pytest.raises(MechanismError, match="axis 0 must count trials"):
+        audit(lambda data, rng, trials: np.zeros(trials + 1))
+    with pytest.raises(MechanismError, match="raised SystemExit"):
+        audit(lambda data, rng, trials: sys.exit(7))
+
+
+def test_a_worker_that_is_killed_once_costs_nothing(tmp_path):
+    def killed(data, rng, trials):
+        try:
+            (tmp_path / "once").touch(exist_ok=False)
+        except FileExistsError:
+            return rng.random(trials)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with dp.in_workers(killed, 2) as spread:
+        survived = spread(ONE, np.random.default_rng(5), 64)
+        assert (survived == spread(ONE, np.random.default_rng(5), 64)).all()
+
+
+def test_a_mechanism_that_ends_its_process_is_told():
+    with pytest.raises(MechanismError, match=r"WorkerDied.*ended, twice: exit code 3"):
+        audit(lambda data, rng, trials: os._exit(3))
+
+
+def children():
+    listed = subprocess.run(
+        ["ps", "-ww", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True
+    ).stdout
+    return listed.count("auditing.workers import serve")
+
+
+def test_no_process_is_left():
+    spread = dp.in_workers(numbers, 2)
+    spread(ONE, np.random.default_rng(0), 64)
+    assert children() == 2
+    spread.close()
+    assert children() == 0
+    spread(ONE, np.random.default_rng(0), 64)  # starts others
+    assert children() == 2
+    del spread
+    assert children() == 0
+    with pytest.raises(MechanismError):
+        dp.audit(dp.in_workers(lambda data, rng, trials: 1 / 0, 2), ZERO, ONE, dp.PureDP(1.0), trials=200)
+    assert children() == 0
+
+
+PROGRAM = """
+import sys, time
+import numpy as np
+import dpcheck as dp
+
+def slow(data, rng):
+    time.sleep(0.05)
+    return rng.random()
+
+def told(runs, seconds):
+    print("begun", flush=True)
+
+with dp.in_workers(dp.vectorize(slow), 2, told=told) as spread:
+    dp.audit(spread, np.zeros(1), np.ones(1), dp.PureDP(1.0), trials=100_000)
+"""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -2), (signal.SIGKILL, -9)])
+def test_interrupted_or_killed_it_leaves_no_orphan(number, code, tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        assert process.stdout.readline() == b"begun\n"
+        listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
+        workers = [int(word) for word in listed.stdout.split()]
+        assert len(workers) == 2
+        process.send_signal(number)
+        assert process.wait(30) == code
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    end = time.monotonic() + 20
+    while any(os.path.exists(f"/proc/{worker}") for worker in workers) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(os.path.exists(f"/proc/{worker}") for worker in workers)
+
+
+def test_two_workers_take_half_of_the_time_of_one():
+    def sleeps(data, rng):
+        time.sleep(0.02)
+        return rng.random()
+
+    seconds = []
+    for workers in (1, 4):
+        with dp.in_workers(dp.vectorize(sleeps), workers) as spread:
+            spread(ONE, np.random.default_rng(0), workers)  # starts them
+            begun = time.perf_counter()
+            spread(ONE, np.random.default_rng(0), 128)
+            seconds.append(time.perf_counter() - begun)
+    assert seconds[1] < seconds[0] / 2  # four sleep at once
+
+
+def test_runs_are_told_as_they_end():
+    heard = []
+    with dp.in_workers(numbers, 2, told=lambda runs, seconds: heard.append((runs, seconds))) as spread:
+        spread(ONE, np.random.default_rng(0), 64)
+        spread(ONE, np.random.default_rng(0), 10)
+    assert [runs for runs, _ in heard] == [*range(2, 65, 2), *range(65, 75)]
+    assert all(one < two for (_, one), (_, two) in itertools.pairwise(heard))
+
+
+def test_an_anytime_audit_goes_on_with_another_number_of_workers():
+    options = {"mode": "anytime", "chunk": 400, "score": "auto"}
+    with dp.in_workers(numbers, 1) as one, dp.in_workers(numbers, 3) as three:
+        asked = dp.PureDP(1.0), "auto", 0, 0.05
+        claim, score, seed, alpha = asked
+        assert identity(one, (ZERO, ONE), claim, score, seed, alpha) == identity(
+            three, (ZERO, ONE), claim, score, seed, alpha
+        )
+        begun = dp.audit(one, ZERO, ONE, claim, max_samples=3000, **options)
+        state = json.loads(json.dumps(begun.state))
+        gone_on = dp.audit(three, ZERO, ONE, claim, max_samples=6000, resume=state, **options)
+    assert gone_on.counts["samples"] > begun.counts["samples"]
+
+
+def test_they_run_where_mechanisms_are_taken():
+    recorded = [dp.record_outputs(numbers, ZERO, ONE, trials=500, workers=workers) for workers in (1, 2)]
+    assert all((one == two).all() for one, two in zip(*recorded, strict=True))
+    result = dp.testing.assert_private(numbers, ZERO, ONE, claim=dp.PureDP(1.0), trials=2000, workers=2)
+    assert result.mechanism == "numbers"
+    with pytest.raises(AssertionError, match=r"numbers is not 0\.2-DP"):
+        dp.testing.assert_private(numbers, ZERO, ONE, claim=dp.PureDP(0.2), trials=2000, workers=2)
