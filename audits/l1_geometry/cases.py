@@ -338,12 +338,12 @@ def audited(
     algorithm: Algorithm[Any],
     work: Any,
     pair: tuple[Array, Array, Array],
-    claim: Guarantee,
+    promise: Guarantee,
     runs: int,
 ) -> dp.AuditResult:
     """An audit of what an algorithm returns, `runs` on each of the two data sets."""
     data, neighbour, start = pair
-    told = problem(work, claim)
+    told = problem(work, promise)
 
     def returned(records: Array, rng: np.random.Generator, trials: int) -> Array:
         run: Run[Any] = Run(algorithm.schedule(told, len(records)), trials, rng)
@@ -351,7 +351,7 @@ def audited(
 
     returned.__name__ = type(algorithm).__name__
     return dp.audit(
-        returned, data, neighbour, claim, trials=runs, failure_probability=context.failure_probability,
+        returned, data, neighbour, promise, trials=runs, failure_probability=context.failure_probability,
         seed=context.seed, label=context.label,
     )  # fmt: skip
 
