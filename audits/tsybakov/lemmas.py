@@ -13,6 +13,7 @@ import numpy as np
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, LocalisedClipped, PermutedAccelerated
 from dpcheck.algorithms.tsybakov.accelerated import ClippedBatches
+from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.checks import Context
 from dpcheck.harness import accuracy, risk, runtime, sensitivity

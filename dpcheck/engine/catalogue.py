@@ -18,7 +18,7 @@ from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.executions import Executions
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import ABOUT, Asked, near
+from dpcheck.engine.shelf import ABOUT, near
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
@@ -150,7 +150,7 @@ class Catalogue(Shelves["Claim", "Check"]):
 
     def naming(self, names: Iterable[str]) -> list[Claim]:
         """The claims of the files that speak of these, labels or papers whose statements all count, in their order."""
-        found = {}
+        found: dict[str, Claim] = {}
         for name in names:
             asked = f"{ABOUT}{name.partition('@')[0]}" if "/" in name else f"{name}/"
             found |= {claim.label: claim for claim in near(self.claims, asked)}
