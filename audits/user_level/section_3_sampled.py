@@ -13,22 +13,22 @@ from dpcheck.algorithms.user_level import PhasedERM
 from dpcheck.algorithms.user_level.concentration import neighbour_counts, weighted_mean
 from dpcheck.algorithms.user_level.sizes import smallest_users
 from dpcheck.checks import Context, by_size, check
-from dpcheck.engine.statements import bound_of, stated
+from dpcheck.engine.statements import stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.budget import calibrated, judge_account, with_budget
 from dpcheck.harness.replay import Case
 from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
 from dpcheck.interfaces import Array
-from dpcheck.verdicts import Verdict, consistent, differs, undecided
+from dpcheck.verdicts import Verdict, consistent, differs
 
-from .cases import huber, linear, plain, problem, quadratic, risk_verdict, stated_each, top
+from .cases import huber, plain, problem, quadratic, stated_each
 from .lemmas import TAU, clouds
 from .lines import MINIBATCHES, WEIGHTED, algorithm_3, replayed, three_kinds
 from .scaling import BOWLS, BY_MOMENTS, SAMPLED, WRONG, accelerated, bowl
 
 READING = PhasedERM(**PhasedERM.readings["sampled"])
 REDUCED = replace(
-    READING, c_batch=5e3, c_users=1e-4, c_noise=1e-3, c_score=2e-3, c_radius=0.06, c_steps=0.5, phases=2, q=0.8, p=0.5
+    READING, c_batch=5e3, c_users=1e-4, c_noise=0.3, c_score=2e-3, c_radius=0.06, c_steps=0.5, phases=2, q=0.8, p=0.5
 )
 """Two phases on a few users, two thirds of them in each minibatch: hardly any noise."""
 SIZES = {
@@ -165,29 +165,6 @@ def planned_gradients_of_sampled_phases(context: Context, *, H: float) -> Verdic
     return accuracy.never_violated(
         left, right, statement="gradients <= the stated sum", covers="the plan fixes them", evidence="counted"
     )
-
-
-@check("user_level/thm-c3@sampled", kind="risk", also=("user_level/thm-c3@summed",), expect=("consistent", "undecided"))
-def risk_of_sampled_phases(context: Context) -> Verdict:
-    """One phase of 400 users, little noise, 20 times the steps: the bound phase by phase, below LR (reduced noise)."""
-    # unbound: judged by user_level/thm-c3@summed, from which the closed form is derived
-    algorithm = replace(
-        READING,
-        c_batch=0.5,
-        c_users=1e-5,
-        c_noise=1e-5,
-        c_score=1e-4,
-        c_radius=2.0,
-        c_steps=20.0,
-        phases=1,
-        q=1.0,
-        p=0.5,
-    )
-    work = linear(2, 8, 0.9)
-    bound, most = bound_of("user_level/thm-c3@summed", algorithm, problem(work), 800), top(work)
-    if not bound < most:
-        return undecided(f"the recursion gives {bound:.3g}, LR is {most:.3g}", "exact")
-    return risk_verdict(context, algorithm, work, 800, context.scale(60, 150), "linear, large mean, sampled")
 
 
 def of_sampled_phases(variable: str, sizes: Any) -> Any:
