@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, StronglyConvex
+from dpcheck.algorithms.user_level import GroupPrivacy, PhasedERM, PhasedSGD, SmoothedERM, StronglyConvex
 from dpcheck.algorithms.user_level.group_privacy import Pass
 from dpcheck.algorithms.user_level.minibatch import Batches
 from dpcheck.algorithms.user_level.phased import Phase
@@ -37,6 +37,8 @@ from dpcheck.workloads.users import Users
 
 BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 16, 24))
 """|w - z|² on a ball with curvatures 1, 1/16, …: a class of smoothness 1 that knows neither n nor the algorithm."""
+FINER_BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 2, 64))
+"""The same class, closer together."""
 DELTA = 1e-60
 """Of the promise: there are up to 1e48 users."""
 DELTAS = (1e-8, 1e-16, 1e-32, 1e-64, 1e-128, 1e-256)
@@ -122,6 +124,16 @@ def accelerated(algorithm: PhasedERM, curvature: float, **at: Any) -> Instance:
     return replace(one, at={**one.at, "p": p, "q": q, "tau": phases(one)[0].tau})
 
 
+def smoothed(curvature: float, **at: Any) -> Instance:
+    """The smoothed Algorithm 3 where its private term leads, from the weight at which (17) gives noise a distance D."""
+    algorithm = SmoothedERM(c_batch=ALL, phases=PHASES)
+    one = bowl(algorithm, curvature=curvature, **{"n": 10**9, "m": 10**22, "d": 10**10, "epsilon": 0.01} | at)
+    (first, *_), (p, q) = phases(one), algorithm.exponents(one.problem, one.n)
+    left = stated("user_level/fact-eq-17@derived", V=math.sqrt(first.variance), T=float(first.steps), **{"lambda": 1.0})
+    p += math.log2(math.sqrt(left) / one.at["D"] / first.weight)
+    return replace(one, algorithm=replace(algorithm, p=p), at={**one.at, "q": q, "tau": first.tau})
+
+
 def restarted(mu: float, steeper: float, **at: Any) -> Instance:
     """Restarts of it on losses of that strong convexity, and more."""
     one = accelerated(PATIENT, mu * steeper, **{"n": 10**12} | at).running(StronglyConvex(mu=mu, inner=PATIENT))
@@ -172,20 +184,27 @@ def accelerating(one: Instance) -> list[Accelerating]:
         for batches in phase.inner.phases if isinstance(phase, Round) else (phase,):
             assert isinstance(batches, Batches)
             plan, _ = batches.stages()
-            sampling = work.deviation**2 / (batches.users * one.problem.samples_per_user)
-            noise = one.problem.constants.d * batches.sigma**2
-            found.append(Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, sampling))
+            d, records = one.problem.constants.d, batches.users * one.problem.samples_per_user
+            shifts = (work.curvature * batches.shift) ** 2 * d / (d + 2) / records  # a gradient takes each to its point
+            noise = d * batches.sigma**2 + shifts
+            found.append(Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, work.deviation**2 / records))
     return found
 
 
 BY_MOMENTS = Wide(accelerating)
+BY_COARSER_MOMENTS = Wide(accelerating, grain=1)
+"""Where nearly no step is projected, so that longer blocks do."""
 CONVEX = Family.of(mirrored=True, steeper=Axis((1.0, 4.0), closed=(True, False)))
 """Bowls of the least curvature that strong convexity allows, and steeper."""
 
 
+PHASES = 20
+"""Of the smoothed algorithm, whose weight is then 2^600 times that of the first: those left out could move no point."""
+ALL = 1e30
+"""K_i/n_i before it is capped at 1, at least, in all of these: no sampled phase is certified."""
 PATIENT = PhasedERM(c_steps=4.0, c_batch=1e12)
 """Lemma D.2 leaves constants open: four times the steps, for one is too few for the stages of AC-SA, and all users in
-every minibatch, for no sampled phase is certified."""
+every minibatch."""
 
 
 class OnePhase(PhasedSGD):
@@ -239,7 +258,20 @@ def long_steps(one: Instance) -> Instance:
     return one.running(replace(one.algorithm, eta=one.algorithm.step(one.problem, one.n) * _wide(one)))
 
 
+def heavy(one: Instance) -> Instance:
+    """λ is too large, and no noise is felt."""
+    assert isinstance(one.algorithm, PhasedERM) and one.algorithm.p is not None
+    return one.running(replace(one.algorithm, p=one.algorithm.p + math.log2(_wide(one))))
+
+
+def impatient(one: Instance) -> Instance:
+    """√T_i steps of phase 1, and so the share of the others."""
+    assert isinstance(one.algorithm, PhasedERM)
+    return one.running(replace(one.algorithm, c_steps=one.algorithm.c_steps * phases(one)[0].steps ** -0.5))
+
+
 # η of Algorithm 1 and λ of Algorithm 3 are not told apart by any power: the first phases are noise, and localisation
 # goes on from there. Nor is T_i/8 of Algorithm 3, whose noise follows √T_i.
 WRONG: Mapping[str, Mutant] = {"no localisation": without_localisation, "τ times (nm)^(1/8)": wide_radius}
 WRONG_BASELINE: Mapping[str, Mutant] = {"no localisation": without_localisation, "η times (nm)^(1/8)": long_steps}
+WRONG_SMOOTHED: Mapping[str, Mutant] = {"λ times (nm)^(1/8)": heavy, "√T_i steps": impatient}

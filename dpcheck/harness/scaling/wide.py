@@ -77,27 +77,21 @@ class Wide:
         losses = [one.work.each for one in instances]
         curvature, best = np.array([[each.curvature, each.best] for each in losses]).T
         plans = [self.phases(one) for one in instances]
-        if any(len({(each.weight, each.noise) for each in same}) > 1 for same in zip(*plans, strict=True)):
+        if any(len({(each.weight, *each.stages) for each in same}) > 1 for same in zip(*plans, strict=True)):
             raise InvalidInput("only members that one algorithm meets at one size are run in a batch")
         G = np.zeros((len(losses), 5, 5))
         G[:, [X, B], [X, B]] = best[:, None] ** 2
         G[:, [X, B], [B, X]] = -(best[:, None] ** 2)
         for same in zip(*plans, strict=True):
-            phase, sampling = same[0], np.array([each.sampling for each in same])
-            if _still(G, phase, sampling, curvature):
+            phase, (sampling, noise) = same[0], np.array([(each.sampling, each.noise) for each in same]).T
+            pulled = curvature * (np.sqrt(G[:, X, X]) + np.sqrt(sampling)) + np.sqrt(3 * len(phase.stages) * noise)
+            if (pulled <= STILL * phase.weight * np.sqrt(G[:, X, X])).all():
                 continue
             G = _begun(G, sampling)
             for steps, upsilon in phase.stages:
-                step = functools.partial(_step, upsilon, phase.weight, curvature, phase.noise)
+                step = functools.partial(_step, upsilon, phase.weight, curvature, noise)
                 G = _stage(G, steps, step, losses[0].domain.radius, grain)
         return np.asarray(curvature / 2 * G[:, X, X])
-
-
-def _still(G: Array, phase: Accelerating, sampling: Array, curvature: Array) -> bool:
-    """Whether the regulariser lets the phase move its points by a negligible part of their distance to b alone."""
-    distance, steps = np.sqrt(G[:, X, X]), sum(count for count, _ in phase.stages)
-    pulled = curvature * (distance + np.sqrt(sampling)) + math.sqrt(phase.noise * steps)
-    return bool((pulled <= STILL * phase.weight * distance).all())
 
 
 def _begun(G: Array, sampling: Array) -> Array:
@@ -131,11 +125,11 @@ def _blocks(steps: int, grain: int) -> Iterator[tuple[int, int]]:
         r += count
 
 
-Step = tuple[Array, float, float]
+Step = tuple[Array, Array, float]
 """w' - w before projection as mixtures of (x, w, c, z, b), a member a row, E|noise of it|², the weight of w' in x'."""
 
 
-def _step(upsilon: float, weight: float, curvature: Array, noise: float, r: float) -> Step:
+def _step(upsilon: float, weight: float, curvature: Array, noise: Array, r: float) -> Step:
     """Step r of AC-SA, as in `dpcheck.algorithms.user_level.accelerated`; differences, for a step may move by 1e-18."""
     a, e = 2 / (r + 1), 4 * upsilon / (r * (r + 1))
     c, rate = weight / (weight + e), a / (weight + e)
@@ -206,5 +200,6 @@ def _inside(G: Array, radius: float) -> Array:
 
 ROUNDING = 1e-12
 """Of squared norms: a point so near the sphere lies on it."""
-STILL = 1e-8
-"""Part of that distance. A step of AC-SA adds no more than its noise over the weight; all overshoots a few times."""
+STILL = 1e-6
+"""A phase whose regulariser lets it move no point by more of its distance to b is left out. Step r of a stage adds noise
+over the weight times 2/(r + 1), and all mixtures are convex."""
