@@ -372,3 +372,11 @@ def smoothed_slope_in_the_lipschitz_constant(*, L: float, curvature: float) -> I
 def smoothed_slope_in_delta(*, delta: float, curvature: float) -> Instance:
     """The same over log(1/delta)."""
     return smoothed(curvature, delta=delta)
+
+
+@check("user_level/thm-d3@risk", kind="accuracy", grid={"noise": (1e-6, 1e-4)}, expect="consistent")
+def smoothed_phases_by_their_moments(context: Context, *, noise: float) -> Verdict:
+    """The moments that these rates rest on, against runs on drawn users and drawn shifts, n = 32 and m = 2."""
+    algorithm = replace(REDUCED_FULL_4, c_noise=noise, c_batch=1e6, phases=2, q=1.0, p=1.0, r=0.5)
+    instance = bowl(algorithm, 32, 2, 32, 0.5, epsilon=1.0, delta=1e-6, drawn=True)
+    return admitted(BY_COARSER_MOMENTS, instance, context.scale(100, 1000), context)

@@ -187,7 +187,9 @@ def accelerating(one: Instance) -> list[Accelerating]:
             d, records = one.problem.constants.d, batches.users * one.problem.samples_per_user
             shifts = (work.curvature * batches.shift) ** 2 * d / (d + 2) / records  # a gradient takes each to its point
             noise = d * batches.sigma**2 + shifts
-            found.append(Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, work.deviation**2 / records))
+            found.append(
+                Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, work.deviation**2 / records)
+            )
     return found
 
 
