@@ -187,9 +187,8 @@ def accelerating(one: Instance) -> list[Accelerating]:
             d, records = one.problem.constants.d, batches.users * one.problem.samples_per_user
             shifts = (work.curvature * batches.shift) ** 2 * d / (d + 2) / records  # a gradient takes each to its point
             noise = d * batches.sigma**2 + shifts
-            found.append(
-                Accelerating([(s.steps, s.upsilon) for s in plan], batches.weight, noise, work.deviation**2 / records)
-            )
+            stages, sampling = [(s.steps, s.upsilon) for s in plan], work.deviation**2 / records
+            found.append(Accelerating(stages, batches.weight, noise, sampling))
     return found
 
 
@@ -262,7 +261,8 @@ def long_steps(one: Instance) -> Instance:
 
 def heavy(one: Instance) -> Instance:
     """λ is too large, and no noise is felt."""
-    assert isinstance(one.algorithm, PhasedERM) and one.algorithm.p is not None
+    assert isinstance(one.algorithm, PhasedERM)
+    assert one.algorithm.p is not None
     return one.running(replace(one.algorithm, p=one.algorithm.p + math.log2(_wide(one))))
 
 

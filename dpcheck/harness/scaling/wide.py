@@ -4,14 +4,13 @@ A step of AC-SA takes the two points x and w to mixtures of x, w, the centre c o
 the sample, plus normal noise in all d directions, and projects w onto a ball. All that happens is in the second moments
 of (x, w, c, z) around b, the minimiser of the population, and of b. Where nothing is projected they are exact in every
 dimension, to a relative error of rounding however near b all are; where something is, the norm of w is its root mean
-square, up to O(1/sqrt d). Steps far from the first of a stage differ so little that many are one power of a matrix: 1e12
-steps cost as much as 500. Members of one problem differ in their curvature, and are run in one batch.
+square, up to O(1/sqrt d). Steps far from the first of a stage differ so little that many are one power of a matrix:
+1e12 steps cost as much as 500. Members of one problem differ in their curvature, and are run in one batch.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -201,5 +200,5 @@ def _inside(G: Array, radius: float) -> Array:
 ROUNDING = 1e-12
 """Of squared norms: a point so near the sphere lies on it."""
 STILL = 1e-6
-"""A phase whose regulariser lets it move no point by more of its distance to b is left out. Step r of a stage adds noise
-over the weight times 2/(r + 1), and all mixtures are convex."""
+"""A phase whose regulariser lets it move no point by more of its distance to b is left out. Step r of a stage adds
+noise over the weight times 2/(r + 1), and all mixtures are convex."""
