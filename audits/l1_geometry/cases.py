@@ -240,7 +240,7 @@ DELTAS = (1e-12, 1e-4, 0.36)
 """Their logarithms go from 1 to 28."""
 
 
-Noise = Literal["pure", "approximate", "concentrated"]
+Noise = Literal["pure", "doubled", "approximate", "concentrated"]
 
 
 BELOW = 1e-40
