@@ -379,5 +379,5 @@ def plain_average_of_algorithm_5_in_d(*, d: int, slope: float) -> Instance:
 
 @scaling("l1_geometry/thm-12", variable="L", sizes=STEEPNESS, mutants=AVERAGED_IN_L, **AVERAGE)
 def plain_average_of_algorithm_5_in_L(*, L: int, slope: float) -> Instance:
-    """The same over L in l_2 and the plane, where the law is exact, of losses that are no steeper for it."""
+    """The same over L in l_2 and the plane, with 32 steps of an exact law, of losses that are no steeper for it."""
     return average(GeneralNoisyMirrorDescent(p=2.0), slope, n=10**15, epsilon=TINY, L=float(L), p=2.0)

@@ -102,8 +102,8 @@ FAR = 6.0
 
 
 def steps(one: Instance) -> Steps:
-    """Those of Algorithm 1 or 5, 256 in place of n, whose noise adds up to the same law."""
-    (row,) = in_few_steps(one, 256).phases
+    """Those of Algorithm 1 or 5, 32 in place of n, whose noise adds up to the same law."""
+    (row,) = in_few_steps(one, 32).phases
     (slope,) = one.work.z
     unit = row.eta / row.scale
     return Steps(unit * slope, unit * row.sigma * math.sqrt(one.problem.constants.d), row.T)

@@ -315,5 +315,5 @@ def plain_average_in_d(*, d: int, slope: float) -> Instance:
 
 @scaling("l1_geometry/thm-3", variable="L", sizes=STEEPNESS, mutants=AVERAGED_IN_L, **AVERAGE)
 def plain_average_in_L(*, L: int, slope: float) -> Instance:
-    """The same over L in the plane, where the law of the average is exact, of losses that are no steeper for it."""
+    """The same over L in the plane, with 32 steps of an exact law, of losses that are no steeper for it."""
     return average(NoisyMirrorDescent(), slope, n=10**15, epsilon=TINY, L=float(L))
