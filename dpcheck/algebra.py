@@ -10,7 +10,6 @@ from typing import Any, Literal
 import sympy as sp
 
 from dpcheck.errors import InvalidInput
-from dpcheck.symbols import last
 
 Found = Literal["follows", "fails", "open"]
 """Proved; wrong at a point that is named; neither."""
@@ -140,7 +139,8 @@ def _written_out(expression: sp.Expr) -> sp.Expr:
     """With the sums over phases written out for three of them, and a symbol for each member of a sequence."""
     if not expression.has(sp.Indexed):
         return expression
-    expression = expression.subs(last, 3)
+    phases = {s: 3 for s in expression.free_symbols if isinstance(s, sp.Symbol) and s.is_integer}
+    expression = expression.subs(phases)
     ends = [end for each in expression.atoms(sp.Sum) for limits in each.limits for end in limits[1:]]
     expression = expression.doit() if all(end.is_number for end in ends) else expression
     return expression.xreplace({each: sp.Symbol(str(each), positive=True) for each in expression.atoms(sp.Indexed)})

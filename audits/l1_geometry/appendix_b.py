@@ -348,7 +348,7 @@ def two_norm_against_q_norm(context: Context) -> Verdict:
     sharp = [norms.equivalence(2.0, q, d) for q, d in grid]
     stated = [float(claim("l1_geometry/fact-l2-lq").evaluate(d=d, q=q)) for q, d in grid]
     below = must_exclude(
-        ["l1_geometry/fact-l2-lq"], {"q": sp.Rational(3, 2)}, "a unit vector has the ratio 1 > d^(-1/6)"
+        [claim("l1_geometry/fact-l2-lq")], {"q": sp.Rational(3, 2)}, "a unit vector has the ratio 1 > d^(-1/6)"
     )
     return combine([agree([*ones, *sharp], [*stated, *stated], "ratio of the norms"), below])
 

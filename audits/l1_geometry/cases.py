@@ -240,7 +240,7 @@ DELTAS = (1e-12, 1e-4, 0.36)
 """Their logarithms go from 1 to 28."""
 
 
-Noise = Literal["pure", "approximate", "concentrated"]
+Noise = Literal["pure", "doubled", "approximate", "concentrated"]
 
 
 BELOW = 1e-40
@@ -286,13 +286,17 @@ def walk(
     """Algorithm 3 on the linear loss of that slope in d dimensions, of which the workload holds two.
 
     Sensitivities are the certified ones, which needs twice the noise of Theorem 6, and that of Theorem 7 as printed or
-    without shuffling.
+    without shuffling; "doubled" is the former at the depth that is best for it.
     """
+    pure = noise in ("pure", "doubled")
     if noise == "concentrated":
         algorithm = TreeFrankWolfe(**TreeFrankWolfe.readings["concentrated"])
+    elif noise == "doubled":
+        depth = round(math.log2(leaves(noise, n=n, d=d, epsilon=epsilon, L=L, H=H)[0]))
+        algorithm = TreeFrankWolfe(sensitivity="safe", T=depth)
     else:
         algorithm = TreeFrankWolfe(noise=noise, sensitivity="safe")
-    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if noise == "pure" else delta, L=L, H=H)
+    one = tilted(algorithm, slope, n=n, d=2, epsilon=epsilon, delta=0.0 if pure else delta, L=L, H=H)
     told = replace(one.problem, constants=replace(one.problem.constants, d=d))
     T, b = algorithm.sizes(told, n)
     return replace(one, problem=told, at={**one.at, "d": float(d), "m": 2.0 * d, "T": float(T), "b": float(b)})
@@ -304,6 +308,8 @@ def leaves(
 ) -> tuple[float]:  # fmt: skip
     """2^T before T is rounded: of bεβD/(L log m), by log(n/δ) under Theorem 7, the power 1/2 or 2/3."""
     ratio = n / math.log2(n) ** 2 * epsilon * H * 2 / L
+    if noise == "doubled":
+        return (math.sqrt(0.3 * ratio / (1 + math.log(2 * d))),)
     if noise == "concentrated":
         root = math.sqrt(max(0.25, H * 2 / L) * -math.log(delta))
         return ((0.3 * ratio / (root * (1 + math.log(2 * d)))) ** (2 / 3),)
@@ -338,12 +344,12 @@ def audited(
     algorithm: Algorithm[Any],
     work: Any,
     pair: tuple[Array, Array, Array],
-    claim: Guarantee,
+    promise: Guarantee,
     runs: int,
 ) -> dp.AuditResult:
     """An audit of what an algorithm returns, `runs` on each of the two data sets."""
     data, neighbour, start = pair
-    told = problem(work, claim)
+    told = problem(work, promise)
 
     def returned(records: Array, rng: np.random.Generator, trials: int) -> Array:
         run: Run[Any] = Run(algorithm.schedule(told, len(records)), trials, rng)
@@ -351,7 +357,7 @@ def audited(
 
     returned.__name__ = type(algorithm).__name__
     return dp.audit(
-        returned, data, neighbour, claim, trials=runs, failure_probability=context.failure_probability,
+        returned, data, neighbour, promise, trials=runs, failure_probability=context.failure_probability,
         seed=context.seed, label=context.label,
     )  # fmt: skip
 

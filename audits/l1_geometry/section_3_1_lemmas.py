@@ -200,7 +200,7 @@ def gaussian_maximum_from_three_coordinates_on(context: Context) -> Verdict:
     covers, said = "by quadrature; a bound on the tail proves it for every d from 29 on", "E max <= 2 sigma^2 log d"
     found = accuracy.never_violated(left, right, statement=said, drawn=False, covers=where_proved(beyond, covers))
     two, most = gaussian_maximum(2), 2 * math.log(2)
-    return combine([found, must_exclude([context.label], {"d": 2}, f"it is {two:.4g} > {most:.4g}", shown=two > most)])
+    return combine([found, must_exclude([claim(context.label)], {"d": 2}, f"{two:.4g} > {most:.4g}", shown=two > most)])
 
 
 @check("l1_geometry/fact-gauss-max@literal", kind="accuracy", grid={"d": (1, 2)}, expect="refuted")

@@ -18,7 +18,7 @@ from dpcheck.harness import risk, runtime
 from dpcheck.harness.refutation import refuted_by
 from dpcheck.harness.relations import judged
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Instance, admitted, scaling
+from dpcheck.harness.scaling import Instance, admitted, scaling, unmeasured
 from dpcheck.harness.selection import enumerate_selections
 from dpcheck.harness.symbolic import proved
 from dpcheck.interfaces import Array, Problem
@@ -155,6 +155,34 @@ def exact_risk_in_L(*, L: int, slope: float) -> Instance:
 def exact_risk_in_d(*, d: int, slope: float) -> Instance:
     """The same over d, with beta as log m, so that T stays: a logarithm, of the power that is stated."""
     return walk("pure", slope, n=RECORDS, d=d, epsilon=BUDGET, H=math.log2(2 * d) / 11)
+
+
+DOUBLED = records("doubled", 8, d=1024, epsilon=BUDGET)
+"""At which eight phases are best under the noise that is private for every allocation."""
+
+
+@scaling(
+    "l1_geometry/thm-6@private", variable="n", part="private", family=SLOPES, engine=Selections(), mutants=WRONG_TREES,
+    sizes=[records("doubled", T, d=1024, epsilon=1e-12) for T in (4, 6, 8, 10)],
+)  # fmt: skip
+def exact_risk_at_the_best_depth_in_n(*, n: int, slope: float) -> Instance:
+    """Algorithm 3 under twice the noise, on its worst linear loss, at the depth of the corrected theorem."""
+    return walk("doubled", slope, n=n, d=1024, epsilon=1e-12)
+
+
+@scaling(
+    "l1_geometry/thm-6@private", variable="epsilon", part="private", family=SLOPES, engine=Selections(),
+    mutants=WRONG_TREES, sizes=[BUDGET * 4**k for k in (-4, -2, 0, 2)],
+)  # fmt: skip
+def exact_risk_at_the_best_depth_in_epsilon(*, epsilon: float, slope: float) -> Instance:
+    """The same over epsilon: T falls from ten to four."""
+    return walk("doubled", slope, n=DOUBLED, d=1024, epsilon=epsilon)
+
+
+as_for_theorem_6 = unmeasured(
+    "l1_geometry/thm-6@private", "d L",
+    "The rows of Theorem 6 over d and L run the same noise; the depth differs by a factor that neither moves.",
+)  # fmt: skip
 
 
 @check("l1_geometry/thm-6@literal", kind="privacy", expect="refuted")

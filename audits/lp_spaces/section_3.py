@@ -116,7 +116,8 @@ def regularity_with_the_factor_e(context: Context) -> Verdict:
         parts.append(agree([least[-1, -1]], [kappa[-1, -1]], "in the limit, least constant and kappa", 1e-3))
     short = q <= 2 * np.log(d) + 1
     parts.append(agree(least[short], claim(context.label).evaluate(q=q[short], d=d[short]), "before the logarithm"))
-    both, no_norm = (context.label, "lp_spaces/def-3@corrected"), "kappa is below 1, and no squared norm is so smooth"
+    both = claim(context.label), claim("lp_spaces/def-3@corrected")
+    no_norm = "kappa is below 1, and no squared norm is so smooth"
     for inside, outside in (({"q": 2}, {"d": 1}), ({"d": 2}, {"q": sp.Rational(5, 4)})):
         parts.append(must_exclude(both, {**inside, **outside}, no_norm))
     return combine(parts)

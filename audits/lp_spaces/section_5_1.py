@@ -202,8 +202,8 @@ def algorithm_3_is_certified(context: Context, *, p: float, epsilon: float, delt
     """With the printed noise (kappa = 2 log d where that is smaller), charged at the true regularity constant."""
     work = huber(50)
     algorithm = FullBatchMirrorDescent(p=p, steps=40)
-    claim = ApproxDP(epsilon, delta)
-    return certified(algorithm.schedule(problem(work, epsilon, delta), 10_000), claim, f"p = {p:g}")
+    promise = ApproxDP(epsilon, delta)
+    return certified(algorithm.schedule(problem(work, epsilon, delta), 10_000), promise, f"p = {p:g}")
 
 
 @check("lp_spaces/thm-7@derived", kind="accuracy", grid={"p": by_size([1.5], [1.3, 1.5, 1.8])})

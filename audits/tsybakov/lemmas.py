@@ -13,6 +13,7 @@ import numpy as np
 from dpcheck.accounting import account
 from dpcheck.algorithms.tsybakov import IteratedAccelerated, LocalisedClipped, PermutedAccelerated
 from dpcheck.algorithms.tsybakov.accelerated import ClippedBatches
+from dpcheck.algorithms.tsybakov.clipped import Project, Restricted
 from dpcheck.algorithms.tsybakov.epochs import Epoch
 from dpcheck.checks import Context
 from dpcheck.harness import accuracy, risk, runtime, sensitivity
@@ -217,10 +218,12 @@ def ends_of_batches(one: Instance, rng: Rng, trials: int) -> Array:
 
     The mean of a batch is normal.
     """
-    plan = one.algorithm.schedule(one.problem, one.n).phases
+    plan, placed = one.algorithm.schedule(one.problem, one.n).phases, one.algorithm.calibration == "placed"
     w = np.repeat(one.work.project(np.zeros((1, one.work.constants.d))), trials, axis=0)
-    for row in (epoch.inner.phases[0] if isinstance(epoch, Epoch) else epoch for epoch in plan):
-        w = _accelerated(one.work, row, w, rng, one.n if one.algorithm.calibration == "placed" else None)
+    for phase in plan:
+        row, records = (phase.inner.phases[0], phase.records) if isinstance(phase, Epoch) else (phase, one.n)
+        work = Restricted(one.work, w, phase.radius) if isinstance(phase, Epoch) and one.algorithm.shrink else one.work
+        w = _accelerated(one.work, row, w, rng, _projection(work, w), records if placed else None)
     return w
 
 
@@ -241,9 +244,11 @@ def _sizes(T: int, n: int, trials: int, rng: Rng) -> Array:
     return found
 
 
-def _accelerated(work: Sparse | KnownWell, row: ClippedBatches, w: Array, rng: Rng, placed: int | None = None) -> Array:
+def _accelerated(
+    work: Sparse | KnownWell, row: ClippedBatches, w: Array, rng: Rng, onto: Project, placed: int | None = None
+) -> Array:
     """One run of Algorithm 6 with the weights 2/(t + 1), where that many records draw their places if it is said."""
-    e_1, kept, onto = np.eye(w.shape[1])[0], w, _projection(work, w)
+    e_1, kept = np.eye(w.shape[1])[0], w
     sizes = np.ones((row.T, 1)) if placed is None else _sizes(row.T, placed, len(w), rng)
     mean, deviation = _cut(work, row.level) if isinstance(work, Sparse) else (0.0, _slopes(work)[1])
     for t in range(1, row.T + 1):

@@ -223,7 +223,9 @@ def steps_of_algorithm_6(
     return accelerated_steps(seen, weights, row, mean, w, domain, prefix)
 
 
-def steps_of_places(seen: Seen, weights: str, row: Any, rows: Array, w: Array, domain: Discs) -> Array:
+def steps_of_places(
+    seen: Seen, weights: str, row: Any, rows: Array, w: Array, domain: Discs, prefix: str = ""
+) -> Array:
     """The same where each record has drawn one of 2T places, or none that is read."""
     drawn = next(seen.coins)
     seen.compared.append((drawn.sum(axis=2).astype(float), np.ones(drawn.shape[:2])))
@@ -231,7 +233,7 @@ def steps_of_places(seen: Seen, weights: str, row: Any, rows: Array, w: Array, d
     def mean(t: int, at: Array) -> Array:
         return np.asarray((drawn[:, :, t - 1, None] * seen.clipped(rows, at, row.level)).sum(axis=1) / row.b)
 
-    return accelerated_steps(seen, weights, row, mean, w, domain)
+    return accelerated_steps(seen, weights, row, mean, w, domain, prefix)
 
 
 def accelerated_steps(

@@ -52,6 +52,13 @@ BATCHES = {
     "gradients": "tsybakov/alg-6@gradients",
 }
 VARIANCE = {**BATCHES, "sigma": "tsybakov/alg-6@literal"}
+PLACED = {
+    **BATCHES,
+    "T": "tsybakov/alg-6@placed-steps",
+    "b": "tsybakov/alg-6@placed-batch",
+    "sigma": "tsybakov/alg-6@placed",
+    "gradients": "tsybakov/alg-6@placed-gradients",
+}
 FOUND = {"sigma": "where no claim has it, it is searched for: the least at which delta is spent, which claims have"}
 
 WEIGHTS = {"corrected": "tsybakov/alg-6@weights", "printed": "tsybakov/alg-7@weights"}
@@ -63,13 +70,7 @@ settings_of_algorithm_6 = settings(
         "literal": VARIANCE,
         "plain": {**BATCHES, "delta": "tsybakov/alg-6@plain-delta"},
         "shuffle": {**BATCHES, "delta": "tsybakov/alg-6@shuffle-delta"},
-        "placed": {
-            **BATCHES,
-            "T": "tsybakov/alg-6@placed-steps",
-            "b": "tsybakov/alg-6@placed-batch",
-            "sigma": "tsybakov/alg-6@placed",
-            "gradients": "tsybakov/alg-6@placed-gradients",
-        },
+        "placed": PLACED,
     },
     symbols={"level": "C"},
     beside=FOUND,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpcheck.accounting.placing import placing_delta
-from dpcheck.algorithms.tsybakov import PermutedAccelerated
+from dpcheck.algorithms.tsybakov import IteratedAccelerated, PermutedAccelerated
 from dpcheck.checks import Context, by_size, check
 from dpcheck.engine.statements import bound_of
 from dpcheck.harness import accuracy
@@ -16,12 +16,14 @@ from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scali
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, refuted, undecided
 
-from .cases import problem
+from .cases import STEEPER, instance, instead, known_well, problem
 from .lemmas import (
     BATCHES_IN_DIMENSIONS,
     BY_BATCHES,
     PLANE,
+    RARE,
     SPARSE,
+    WRONG_LAST_LEVELS,
     WRONG_LEVELS,
     ends_of_batches,
     sparse,
@@ -80,6 +82,21 @@ def lines_of_placed_batches(context: Context, *, loss: str) -> Verdict:
     (row,) = seen.plan.phases
     end = steps_of_places(seen, "tsybakov/alg-6@weights", row, seen.rows, seen.start, seen.domain)
     return seen.verdict(end, [Released("batch", row.sigma, 0, n, row.T, 2 * row.level / row.b)])
+
+
+@check("tsybakov/thm-7@corrected", kind="accuracy")
+def lines_of_placed_calls(context: Context) -> Verdict:
+    """Calls on equal parts, each on half of the ball before it, around where the last one ended."""
+    work, algorithm = LOSSES["plane"], IteratedAccelerated(**IteratedAccelerated.readings["placed"], calls=3)
+    seen = watch(context, algorithm, told(work, ApproxDP(0.2, 0.1)), work, 100)
+    w, released = seen.start, []
+    for epoch in seen.plan.phases:
+        rows, (row,) = seen.rows[:, epoch.start : epoch.start + epoch.records], epoch.inner.phases
+        domain = (*seen.domain, (w, epoch.radius))
+        w = steps_of_places(seen, "tsybakov/alg-6@weights", row, rows, w, domain, f"{epoch.name}/")
+        stop = epoch.start + epoch.records
+        released.append(Released(f"{epoch.name}/batch", row.sigma, epoch.start, stop, row.T, 2 * row.level / row.b))
+    return seen.verdict(w, released)
 
 
 @check("tsybakov/thm-6@placed", kind="accuracy", grid={"T": (1, 2, 3), "n": (1, 2, 4)})
@@ -153,3 +170,38 @@ def placed_batches_in_closed_form(context: Context, *, p: float, d: int) -> Verd
     """The batches of drawn size that these rates rest on, against runs on drawn records, n = 2^52."""
     one = sparse(placed(), 2**52, p, 2.0, 2.0**-25, delta=1e-10, d=d)
     return admitted(replace(BY_BATCHES, trials=context.scale(20_000, 100_000)), one, context.scale(300, 3000), context)
+
+
+class FirstCall(IteratedAccelerated):
+    """The first call alone, on its share of the records."""
+
+    def parts(self, n: int) -> list[int]:
+        return super().parts(n)[:1]
+
+
+CLASS = 2.0**-8
+"""The growth constant of the class: from 2^92 records on the corrected Theorem 7 speaks of it."""
+
+
+def placed_calls(n: int, steepness: float, growth: float) -> Instance:
+    """As many calls as Algorithm 4 has, on halving balls, at k = theta = 2."""
+    algorithm = IteratedAccelerated(**{**IteratedAccelerated.readings["placed"], "k": 2.0})
+    return instance(algorithm, known_well(2 * growth * steepness, 2.0, 1.0), n, 2.0, 2.0**-44, RARE, growth)
+
+
+GROWING = functools.partial(
+    scaling, "tsybakov/thm-7@corrected", family=STEEPER, engine=Simulated(ends_of_batches, 2400),
+    mutants={**WRONG_LAST_LEVELS, "one call": instead(FirstCall)}, since="standard",
+)  # fmt: skip
+
+
+@GROWING(variable="n", sizes=powers(2, range(92, 101, 2)))
+def placed_calls_risk(*, n: int, steepness: float) -> Instance:
+    """The mean excess risk, the worst over power wells of the class: -1."""
+    return placed_calls(n, steepness, CLASS)
+
+
+@GROWING(variable="lambda", sizes=powers(2, range(-10, -5)))
+def placed_calls_risk_in_the_growth(*, steepness: float, **growth: float) -> Instance:
+    """The same in the growth constant, at 2^96 records: -1."""
+    return placed_calls(2**96, steepness, growth["lambda"])

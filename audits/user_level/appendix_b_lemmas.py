@@ -10,6 +10,7 @@ import scipy
 import sympy as sp
 
 from dpcheck.checks import Context, check
+from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import explicit_of, order_of, stated
 from dpcheck.harness import accuracy, domain, risk
 from dpcheck.harness.outside import must_exclude
@@ -131,7 +132,9 @@ def gradient_steps_contract_up_to_two_over_beta(context: Context) -> Verdict:
     x, more = sp.symbols("x more", positive=True)  # eta h, and eta h - 2
     inside = domain.never_positive((1 - x) ** 2 - 1, {"x": (0, 2)}, statement="|1 - eta h| <= 1 for eta beta <= 2")
     beyond = proved({}, {"|1 - eta h|^2 - 1 beyond 2/beta": sp.expand((1 - (2 + more)) ** 2 - 1)})
-    outside = must_exclude(CONTRACT, {"H": 1, "eta": sp.Rational(5, 2)}, "steps part two runs by 3/2 each time")
+    outside = must_exclude(
+        map(claim, CONTRACT), {"H": 1, "eta": sp.Rational(5, 2)}, "steps part two runs by 3/2 each time"
+    )
     return combine([inside, beyond, outside])
 
 

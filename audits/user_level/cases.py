@@ -387,6 +387,8 @@ def accelerated_bound(users: float, m: int, d: int, eps: float) -> float:
 
 BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 16, 24))
 """|w - z|² on a ball with curvatures 1, 1/16, …: a class of smoothness 1 that knows neither n nor the algorithm."""
+FINER_BOWLS = Family.of(mirrored=True, curvature=geometric(1.0, 1 / 2, 64))
+"""The same class, closer together."""
 
 
 DELTA = 1e-60

@@ -17,7 +17,6 @@ from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
 from dpcheck.harness.budget import with_budget
 from dpcheck.harness.refutation import witnessed
-from dpcheck.harness.scaling import unmeasured
 from dpcheck.harness.symbolic import agree, no_larger
 from dpcheck.symbols import d, epsilon, m, n
 from dpcheck.verdicts import Verdict
@@ -150,8 +149,3 @@ def bias_of_the_smoothing(context: Context) -> Verdict:
         np.concatenate([gap, -gap]), np.concatenate([np.full(len(x), r / 2), np.full(len(x), 1e-5)]),
         statement="0 <= F_r - F <= L r/2", covers="a fine grid; F_r - F is Lipschitz in x", evidence="exact",
     )  # fmt: skip
-
-
-smoothed_risk = unmeasured(
-    "user_level/thm-4-1@risk", "n m d epsilon delta L", "As Theorem D.3, which is the same statement with its proof."
-)

@@ -93,6 +93,7 @@ thm_6_private = thm_6.as_read(
     "2^T within a factor √2 of √(3bεβD/(10L(1 + log m))), in [2, b], its excess risk is at most D√(2 log(2d)(L² + "
     "16β²D²)/b) + √(108βLD³(1 + log m)/(5bε)), from b(T + T(T+1)/4) records.",
     origin="ours",
+    order=thm_6.order,
     explicit=ESTIMATE + sp.sqrt(sp.Rational(108, 5) * H * L * D**3 * H_M / (b * epsilon)),
     assumptions=(sp.Ge(T, 1), sp.Le(2**T, b)),
     quantity="excess risk, as corrected",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from dpcheck.derivations import underived
+from dpcheck.derivations import Proof, derivation, underived
 from dpcheck.symbols import d, k, n, p, positive, r_k, rho, theta
 
 from ._paper import a, claim
@@ -39,6 +39,30 @@ lem_5_corrected = lem_5.as_read(
 lem_5_underived = underived(
     "tsybakov/lem-5", "cited, and refuted as printed; the corrected reading is Fano's at half the distance"
 )
+
+
+@derivation("tsybakov/lem-5@corrected")
+def test_of_the_laws(proof: Proof) -> None:
+    """An estimate nearer than half the least distance names its law; what a test of N laws errs is Fano's.
+
+    Every decoder that is ρ-zCDP, every Φ that does not fall, all laws of pairwise total variation p at most.
+    """
+    z = sp.Symbol("z", positive=True)
+    moments = (1 - p + p * z) ** n
+    squared = (sp.diff(moments, z, 2) + sp.diff(moments, z)).subs(z, 1)
+    proof.argues("two product laws have a coupling that differs in k records, k binomial of n and at most p")
+    mean = proof.equal("E k², by the generating function", squared, n**2 * p**2 + n * p * (1 - p))
+    divergence = proof.argues(
+        "k changed records cost k²ρ in zCDP, which bounds KL; KL is jointly convex", "KL", "<=", rho * mean
+    )
+    proof.argues("the mutual information of law and output is at most the mean of all pairs' KL")
+    error = proof.argues("Fano's inequality: the error of a test of N equally likely laws", "", ">=",
+                         1 - (divergence + sp.log(2)) / sp.log(N))  # fmt: skip
+    risk = proof.argues(
+        "where the nearest point errs Φ is at least a = Φ(half the least distance)", "", ">=", a * error
+    )
+    proof.concludes("tsybakov/lem-5@corrected", risk)
+
 
 fact_power_tnc = claim(
     "tsybakov/fact-power-tnc",

@@ -100,6 +100,7 @@ thm_7_corrected = thm_7.as_read(
     "(ε, δ)-DP, and for every θ > 1 the excess is at most 4(2am/β)^{θ/(θ−1)}λ^{−1/(θ−1)} with probability 1 − β, "
     "a = 2r̃_k(22/(3√n) + 12(√(d log(1/δ))/(εn))^{(k−1)/k}), for 2D^{1−θ}am/β <= λ <= 2^{(θ−1)m}·2D^{1−θ}am/β.",
     origin="ours",
+    order=growth(r_k * rate()),
     explicit=4 * growth(2 * 2 * CONSTANTS * m / beta),
     assumptions=(sp.Ge(k, 2), sp.Gt(theta, 1)),
     probability=1 - beta,

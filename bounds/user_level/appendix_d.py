@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from dpcheck.derivations import Proof, derivation
-from dpcheck.symbols import D, L, d, delta, epsilon, lambda_, m, n, p, q
+from dpcheck.symbols import D, L, T, d, delta, epsilon, lambda_, m, n, p, q, tau
 
 from ._paper import (
     ACCELERATED,
@@ -17,15 +17,18 @@ from ._paper import (
     LEGAL,
     OPTIMAL,
     PRIVATE,
+    SHARE,
     SMOOTHED,
     SMOOTHED_DERIVED,
+    N,
+    V,
     bounded,
     claim,
     least_sum,
     r,
     s,
 )
-from .appendix_c import NOISE, PHASES
+from .appendix_c import LOG_SIGMA, NOISE, PHASES
 from .section_3 import regularised, users_left
 from .section_4 import smoothed
 
@@ -178,6 +181,36 @@ thm_d3_risk = thm_d3.as_read(
     measures="excess risk",
     order=OPTIMAL,
 )
+PER_STEP = d * (NOISE * tau * 2**q / n) ** 2
+"""dσ_1²/T_1."""
+thm_d3_balanced = thm_d3_risk.as_read(
+    "user_level/thm-d3@balanced",
+    "What the first phase costs at the weight that is best for it",
+    "Of phase 1 the regulariser λ_1D²/2 and the gap 342dσ_1²/(λ_1T_1) of (17) are least together at the λ_1 at which "
+    "they are equal.",
+    origin="ours",
+    quantity="least value of the two terms",
+    measures="",
+    relation="=",
+    order=OPTIMAL,
+    explicit=2 * sp.sqrt(D**2 / 2 * 342 * PER_STEP),
+    assumptions=(),
+    remark="λ_1 = 2^pλ, and p is bounded from below alone (Theorem C.3): at one p it is that weight, and the first "
+    "phase leaves no noise that reaches the boundary. The 2^p that the theorem hides is then large.",
+)
+
+
+@derivation("user_level/thm-d3@balanced")
+def best_first_weight(proof: Proof) -> None:
+    """The regulariser grows as λ_1, the gap that the noise of n_1 users leaves falls as 1/λ_1."""
+    users = SHARE * n / 2**q
+    deviation = proof.uses("user_level/alg-2", 1000 * tau * sp.sqrt(T) * LOG_SIGMA / (epsilon * users), {N: users})
+    noise = proof.equal("dσ_1²/T_1", lambda: d * deviation**2 / T, PER_STEP)
+    left = proof.uses("user_level/fact-eq-17@derived", 684 * V**2 / (lambda_**2 * T))
+    gap = proof.equal("λ/2 of that distance, in units of V²/(λT)", lambda: left * lambda_**2 * T / V**2 / 2, 342)
+    proof.concludes("user_level/thm-d3@balanced", least_sum(proof, gap * noise, D**2 / 2))
+
+
 thm_d3_corrected = thm_d3.as_read(
     "user_level/thm-d3@corrected",
     "Gradient count of Theorem D.3 with all its terms",

@@ -129,7 +129,8 @@ thm_3_1 = claim(
     grade="proof gap",
     remark="Certified here for full batches only (K_i = n_i, S5). Where phases are sampled, as the gradient count of"
     " Theorem 3.2 wants it, nothing is: amplification is applied given the score bits, which depend on the "
-    "sample (S28), and the account says ε = 3.6·10^8 at n = 10^8, β = 10^{12}. The noise has one logarithm "
+    "sample (S28), and the account says ε = 3.6·10^8 at n = 10^8, β = 10^{12}: `@sampled` repairs that. "
+    "The noise has one logarithm "
     "where the argument needs two as δ → 0 (S8). No violation is known.",
 )
 

@@ -7,8 +7,8 @@ import sympy as sp
 from dpcheck.derivations import Proof, derivation
 from dpcheck.symbols import T, delta, epsilon, index, last, m, tau
 
-from ._paper import GAUSSIAN_VARIANCE, SHARE, Delta, K, N, Ns, Ts, claim, s, setting, x
-from .appendix_c import LOG_SIGMA, NOISE, over_the_phases, thm_c3_derived
+from ._paper import GAUSSIAN_VARIANCE, OPTIMAL, SHARE, Delta, K, N, Ns, Ts, claim, s, setting
+from .appendix_c import LOG_SIGMA, over_the_phases, thm_c3_derived
 from .section_3 import alg_3, thm_3_1, thm_3_2_derived
 
 TWICE = sp.log(2 / delta)
@@ -87,7 +87,8 @@ thm_c3_sampled = thm_c3_derived.as_read(
     "Risk of Algorithm 3 with sampled phases, with constants",
     "thm-c3@derived with S = (1280√2/3)√(log(2/δ) log(8T/δ))/(ε(1 − 2^{−q})), T = T_1, in the place of "
     "1000 log(nde^ε/δ)/(ε(1 − 2^{−q})).",
-    explicit=thm_c3_derived.explicit.subs(LOG_SIGMA, sp.solve(NOISE.subs(LOG_SIGMA, x) - UNIT, x)[0]),
+    order=OPTIMAL,
+    explicit=thm_c3_derived.explicit.subs(LOG_SIGMA, 32 * sp.sqrt(2) / 75 * sp.sqrt(TWICE) * sp.sqrt(LOG_STEPS)),
 )
 
 

@@ -203,17 +203,18 @@ class Cells:
             masses.append(w * mass)
         return Cells(np.concatenate(losses), np.concatenate(masses), (mu, tuple(sides)))
 
-    def left_out(self, alpha: float) -> float:
-        """E e^(alpha loss) over the outcomes beyond the cells, and their mass."""
+    def left_out(self, alpha: float, rate: float) -> float:
+        """log of at least E r^alpha - 1 over the outcomes beyond the cells, r = 1 + rate (e^loss - 1).
+
+        r^alpha is at most 1 - rate + rate e^(alpha loss), and at most 2^(alpha - 1) (1 + rate^alpha e^(alpha loss)).
+        """
         mu, sides = self.beyond
-        tails = [
-            math.log(w)
-            + alpha * y
-            + alpha * (alpha - 1) * mu * mu / 2
-            + float(scipy.special.log_ndtr(alpha * mu - REACH))
-            for y, w in sides
-        ]
-        return math.exp(min(700.0, max(tails))) * len(tails) if tails else 0.0
+        total, log = -math.inf, math.log(rate)
+        for y, w in sides:
+            power = alpha * y + alpha * (alpha - 1) * mu * mu / 2 + float(scipy.special.log_ndtr(alpha * mu - REACH))
+            few = np.logaddexp(float(scipy.special.log_ndtr(-REACH)), alpha * log + power)
+            total = np.logaddexp(total, math.log(w) + min(log + power, (alpha - 1) * math.log(2) + float(few)))
+        return float(total)
 
 
 def dominated_renyi(alpha: float, rate: float, shares: Sequence[float], cells: Sequence[Cells]) -> float:
@@ -229,15 +230,17 @@ def dominated_renyi(alpha: float, rate: float, shares: Sequence[float], cells: S
         rate: chance that the record is in the sample.
         shares: of the numbers of copies in it, (K,), adding up to 1; cells: the loss under so many, (K,).
     """
-    total = 0.0
+    total = -math.inf
     for share, each in zip(shares, cells, strict=True):
+        logs = [each.left_out(alpha, rate)]
         if each.losses.size:
-            x = np.log1p(rate * np.expm1(np.minimum(each.losses, 700.0)))
-            if alpha * float(x.max()) > 600 or float(each.losses.max()) > 700:
-                return math.inf
-            total += share * float(each.masses @ (np.expm1(alpha * x) * -np.expm1((1 - alpha) * x)))
-        total += share * rate * each.left_out(alpha)
-    return math.log1p(total) / (alpha - 1)
+            # r below e^700, where it can be written down, and as good as rate e^loss beyond.
+            x = np.log1p(rate * np.expm1(np.minimum(each.losses, 700.0))) + np.maximum(0.0, each.losses - 700.0)
+            with np.errstate(divide="ignore"):
+                lost = alpha * x + np.log(-np.expm1(-alpha * x)) + np.log(-np.expm1((1 - alpha) * x))
+                logs.append(log_sum(lost + np.log(each.masses)))
+        total = np.logaddexp(total, math.log(share) + float(np.logaddexp.reduce(logs)))
+    return float(np.logaddexp(0.0, total)) / (alpha - 1)
 
 
 def _log_expm1(x: Array) -> Array:

@@ -18,7 +18,7 @@ import sys
 import time
 import traceback
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -252,48 +252,52 @@ class _Pool:
 
     def _run(self, pieces: Sequence[_Piece], begun: float) -> list[Any]:
         waiting, found = deque(pieces), dict[int, Any]()
-        died: dict[int, int] = {}
+        died: Counter[int] = Counter()
         failed: dict[int, BaseException] = {}
         with selectors.DefaultSelector() as ready:
             for each in self._workers:
-                self._next_piece(each, waiting, ready)
+                self._next_pieces(each, waiting, died, ready)
             while ready.get_map():
                 for key, _ in ready.select():
                     worker: _Worker = key.data
                     ready.unregister(key.fileobj)
-                    piece = worker.piece
-                    assert piece is not None
+                    batch = worker.batch
                     try:
-                        answer = worker.answer()
+                        answers = worker.answers()
                     except (OSError, EOFError, pickle.UnpicklingError):
                         code = worker.end(5.0)
-                        died[piece.number] = died.get(piece.number, 0) + 1
-                        if died[piece.number] < ATTEMPTS:
-                            waiting.appendleft(piece)
-                        else:
-                            failed[piece.number] = WorkerDied(processes.how(code))
+                        died.update(piece.number for piece in batch)
+                        # Which of several it was is found out one by one.
+                        waiting.extendleft(piece for piece in reversed(batch) if died[piece.number] < ATTEMPTS)
+                        gone = [piece.number for piece in batch if died[piece.number] >= ATTEMPTS]
+                        failed |= {number: WorkerDied(processes.how(code)) for number in gone}
                     else:
-                        if isinstance(answer, _Raised):
-                            failed[piece.number] = answer.error()
-                        else:
-                            found[piece.number] = answer
-                            self._runs += piece.trials
-                            if self._told is not None:
-                                self._told(self._runs, self._seconds + time.perf_counter() - begun)
+                        for piece, answer in zip(batch, answers, strict=False):
+                            if isinstance(answer, _Raised):
+                                failed[piece.number] = answer.error()
+                            else:
+                                found[piece.number] = answer
+                                self._runs += piece.trials
+                        if self._told is not None:
+                            self._told(self._runs, self._seconds + time.perf_counter() - begun)
                     if failed:
-                        # Pieces before it are under way, and tell what a single worker would have told.
+                        # Pieces before it may yet tell what a single worker would have told first.
                         waiting = deque(piece for piece in waiting if piece.number < min(failed))
-                    self._next_piece(worker, waiting, ready)
+                    self._next_pieces(worker, waiting, died, ready)
         if failed:
             first = failed[min(failed)]
             raise first from first.__cause__
         return [found[piece.number] for piece in pieces]
 
-    def _next_piece(self, worker: _Worker, waiting: deque[_Piece], ready: selectors.BaseSelector) -> None:
+    def _next_pieces(
+        self, worker: _Worker, waiting: deque[_Piece], died: Counter[int], ready: selectors.BaseSelector
+    ) -> None:
+        """Gives a worker half of its share of what is left: few answers to wait for, and all of them end together."""
         if not waiting:
             return
-        piece = waiting.popleft()
-        worker.begin(piece, self._mechanism, self._inputs[piece.input][1], self._name)
+        size = 1 if died else math.ceil(len(waiting) / (2 * len(self._workers)))
+        batch = [waiting.popleft() for _ in range(size)]
+        worker.begin(batch, self._mechanism, self._inputs[batch[0].input][1], self._name)
         ready.register(worker.out, selectors.EVENT_READ, worker)
 
     def close(self) -> None:
@@ -314,7 +318,7 @@ class _Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._has: set[int] = set()
-        self.piece: _Piece | None = None
+        self.batch: list[_Piece] = []
 
     @property
     def out(self) -> int:
@@ -322,7 +326,8 @@ class _Worker:
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
-    def begin(self, piece: _Piece, mechanism: bytes, values: bytes, name: str) -> None:
+    def begin(self, batch: list[_Piece], mechanism: bytes, values: bytes, name: str) -> None:
+        """Sends pieces of one input."""
         process = self._process
         fresh = process is None
         if process is None:
@@ -330,26 +335,25 @@ class _Worker:
             self._process = process = processes.start(program)
             self._has = set()
         assert process.stdin is not None
-        sent = None if piece.input in self._has else values
-        self.piece = piece
+        sent = None if batch[0].input in self._has else values
+        self.batch = batch
         # A process that is gone is seen where its answer is read.
         with contextlib.suppress(OSError):
             if fresh:
                 pickle.dump((name, mechanism), process.stdin)
-            pickle.dump((piece, sent), process.stdin)
+            pickle.dump((batch, sent), process.stdin)
             process.stdin.flush()
-        self._has.add(piece.input)
+        self._has.add(batch[0].input)
 
-    def answer(self) -> Any:
+    def answers(self) -> list[Any]:
+        """Of the pieces in their order, up to the first that raised."""
         assert self._process is not None
         assert self._process.stdout is not None
-        answer = pickle.load(self._process.stdout)
-        self.piece = None
-        return answer
+        found: list[Any] = pickle.load(self._process.stdout)
+        return found
 
     def end(self, patience: float = 0.0) -> int:
         process, self._process = self._process, None
-        self.piece = None
         return 0 if process is None else processes.end(process, patience)
 
 
@@ -387,19 +391,31 @@ def serve(parent: int) -> None:
         name, packed = pickle.load(tasks)
         mechanism: Any = None
         while True:
-            piece, values = pickle.load(tasks)
+            batch, values = pickle.load(tasks)
+            found: list[Any] = []
             try:
                 if mechanism is None:
                     mechanism = pickle.loads(packed)
                 if values is not None:
                     while len(inputs) >= INPUTS:
                         del inputs[min(inputs)]  # the parent has forgotten it
-                    inputs[piece.input] = Handed("the input", pickle.loads(values))
-                answer = pickle.dumps(_run(mechanism, inputs[piece.input], piece, name), pickle.HIGHEST_PROTOCOL)
+                    inputs[batch[0].input] = Handed("the input", pickle.loads(values))
+                for piece in batch:
+                    found.append(_run(mechanism, inputs[piece.input], piece, name))
+                answer = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
             except BaseException as error:  # SystemExit, too
-                answer = pickle.dumps(_Raised.of(error))
+                answer = pickle.dumps([*_sendable(found), _Raised.of(error)])
             answers.write(answer)
             answers.flush()
+
+
+def _sendable(found: list[Any]) -> list[Any]:
+    """Outputs of the pieces before one that failed; none where it is them that cannot be sent."""
+    try:
+        pickle.dumps(found)
+    except Exception:  # whatever an object raises that cannot be packed
+        return []
+    return found
 
 
 def _run(mechanism: Any, given: Handed, piece: _Piece, name: str) -> Any:

@@ -176,6 +176,12 @@ def written(label: str, certificates: list[dict[str, Any]]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
+def times(root: Path) -> dict[str, dict[str, float]]:
+    """Label -> run -> CPU seconds that it took to find its certificate, where they were kept."""
+    path = root / FOLDER / "times.json"
+    return dict(load(path)) if path.is_file() else {}
+
+
 def load(path: Path) -> Any:
     """What stands in a file, of bounded size. Raises `InvalidInput` where it is no JSON."""
     with path.open("rb") as file:

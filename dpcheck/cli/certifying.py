@@ -29,7 +29,8 @@ def certify_command(labels: tuple[str, ...], stored: bool, out: str | None, root
 
     Each is written to reports/certificates/<paper>/<item>.json and checked as a stranger would: `python
     dpcheck/certificates/checker.py FILE` needs neither dpcheck nor any other package. Without labels all that can be
-    certified are. The ratio is the exact worst case over the printed bound; above 1 the bound is refuted.
+    certified are. The ratio is the exact worst case over the printed bound; above 1 the bound is refuted. Seconds are
+    of CPU, kept in times.json beside the certificates.
     """
     catalogue = lazily(root)
     usual = catalogue.layout.certificates if stored else catalogue.layout.home / "reports"
@@ -80,14 +81,26 @@ def _found(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, Any
     claim = catalogue.claims[label]
     documents, seconds = [], []
     for instance in certificates.instances(label):
-        start = time.perf_counter()
+        start = time.process_time()
         documents.append(certificates.certify(claim, instance))
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     path = certificates.path_of(label, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(certificates.written(label, documents), encoding="utf-8")
+    _keep_times(
+        folder, label, {one["instance"]: round(spent, 2) for one, spent in zip(documents, seconds, strict=True)}
+    )
     shown = certificates.verify(certificates.load(path), claim)
     return [_row(one, spent) for one, spent in zip(shown, seconds, strict=True)]
+
+
+def _keep_times(folder: Path, label: str, spent: dict[str, float]) -> None:
+    """The CPU seconds that it took to find each certificate of a statement, beside those of the others."""
+    from dpcheck.certificates import times
+
+    kept = {**times(folder), label: spent}
+    text = json.dumps(dict(sorted(kept.items())), ensure_ascii=False, indent=1) + "\n"
+    (folder / "certificates" / "times.json").write_text(text, encoding="utf-8")
 
 
 def _stored(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, Any]]:
@@ -96,10 +109,10 @@ def _stored(label: str, catalogue: Catalogue, folder: Path) -> list[dict[str, An
     path = certificates.path_of(label, folder)
     if not path.is_file():
         raise InvalidInput(f"{path} is missing; `dpcheck certify {label}` writes it")
-    rows, start = [], time.perf_counter()
+    rows, start = [], time.process_time()
     for one in certificates.verify(certificates.load(path), catalogue.claims[label]):
-        rows.append(_row(one, time.perf_counter() - start))
-        start = time.perf_counter()
+        rows.append(_row(one, time.process_time() - start))
+        start = time.process_time()
     return rows
 
 
@@ -110,7 +123,9 @@ def _write_page(folder: Path, catalogue: Catalogue) -> None:
     files = [(label, certificates.load(certificates.path_of(label, folder))) for label in _wanted(())]
     shown = [one for label, document in files for one in certificates.verify(document, catalogue.claims[label])]
     regions = _regions(folder / certificates.FOLDER / "regions.json", catalogue)
-    (folder / certificates.FOLDER / "index.md").write_text(page(shown, regions), encoding="utf-8")
+    (folder / certificates.FOLDER / "index.md").write_text(
+        page(shown, regions, certificates.times(folder)), encoding="utf-8"
+    )
 
 
 def _regions(path: Path, catalogue: Catalogue) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def compare_bounds_command(
     if trials < 2:
         raise click.BadParameter(f"must be >= 2, got {trials}", param_hint="--trials")
     setting = setting_of(**options)
-    claims = claims_of(root, only or algorithms(), also)
+    claims = claims_of(root, dict.fromkeys(label.partition("/")[0] for label in only or algorithms()), also)
     if unknown := [label for label in only if label not in algorithms()]:
         raise UnknownLabel(unknown[0], algorithms())
     workload = None if measure is None else comparison.workload(measure, setting)

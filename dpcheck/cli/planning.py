@@ -154,13 +154,13 @@ def plan_command(
         known(algorithm)  # an unknown one is told before anything else
     setting = setting_of(**options)
     fields = dict(planning.parse(text) for text in settings)
-    claims = claims_of(root, [algorithm], also)
     try:
-        found = planning.plan(algorithm, setting, fields, claims)
+        names = planning.speaking_of(algorithm, setting, fields)
+        found = planning.plan(algorithm, setting, fields, claims_of(root, names, also))
     except Infeasible as error:
-        _infeasible(error, algorithm, setting, claims, as_json)
+        _infeasible(error, algorithm, setting, claims_of(root, [algorithm.partition("/")[0]], also), as_json)
         return
-    readings = [] if found.privacy.keeps else planning.private_readings(algorithm, setting, fields, claims)
+    readings = [] if found.privacy.keeps else planning.private_readings(algorithm, setting, fields)
     if as_json:
         echo_json(_as_dict(found, setting, readings))
     else:
@@ -186,19 +186,19 @@ def _number(option: str, text: str) -> float:
         raise click.BadParameter(f"{text!r} is not a number", param_hint=option) from None
 
 
-def claims_of(root: str | None, labels: Iterable[str], also: Sequence[str] = ()) -> list[Claim]:
-    """Claims that may bound these algorithms, with their catalogue in force; a plan needs no content folder.
+def claims_of(root: str | None, names: Iterable[str], also: Sequence[str] = ()) -> list[Claim]:
+    """Claims that may speak of these labels, or papers, with their catalogue in force; a plan needs no content folder.
 
     The claims of a paper that the root does not hold are those that dpcheck brings along.
     """
     from dpcheck.engine import fetching
 
-    papers = {label.partition("/")[0] for label in labels}
+    names = list(names)
     try:
         catalogue = catalogue_of(root, also) if also else lazily(root)
-        own = catalogue.naming(papers)
+        own = catalogue.naming(names)
         complain_of(catalogue)
-        return fetching.with_packaged(own, papers)
+        return fetching.with_packaged(own, names)
     except DpcheckError as error:
         if root is not None:
             raise

@@ -18,7 +18,7 @@ from dpcheck.engine.collect import ContentFile
 from dpcheck.engine.executions import Executions
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import near
+from dpcheck.engine.shelf import ABOUT, near
 from dpcheck.engine.shelves import Quotes, Shelves
 from dpcheck.engine.sources import Snapshot
 from dpcheck.errors import CollectionError, DpcheckError, InvalidInput, UnknownLabel
@@ -148,9 +148,12 @@ class Catalogue(Shelves["Claim", "Check"]):
     def claims_of(self, statement: str) -> list[Claim]:
         return near(self.claims, statement)
 
-    def naming(self, papers: Iterable[str]) -> list[Claim]:
-        """The claims of the files that name a statement of these papers: all that may speak of one, in their order."""
-        found = {claim.label: claim for paper in papers for claim in near(self.claims, f"{paper}/")}
+    def naming(self, names: Iterable[str]) -> list[Claim]:
+        """The claims of the files that speak of these, labels or papers whose statements all count, in their order."""
+        found: dict[str, Claim] = {}
+        for name in names:
+            asked = f"{ABOUT}{name.partition('@')[0]}" if "/" in name else f"{name}/"
+            found |= {claim.label: claim for claim in near(self.claims, asked)}
         return sorted(found.values(), key=lambda claim: self._order[self._places[claim.label][0]])
 
     def checks_of(self, label: str) -> list[Check]:

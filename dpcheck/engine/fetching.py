@@ -16,7 +16,7 @@ from dpcheck.engine.filling import kinds_of_content
 from dpcheck.engine.kept import Kept
 from dpcheck.engine.layout import Layout, packaged
 from dpcheck.engine.own import Own
-from dpcheck.engine.shelf import Shelf
+from dpcheck.engine.shelf import ABOUT, Shelf
 from dpcheck.engine.sources import Snapshot
 from dpcheck.labels import LABEL
 
@@ -51,7 +51,7 @@ class _Heads(NamedTuple):
     papers: set[str]
     """Of which it may hold anything; "": of any."""
     named: set[str]
-    """Papers of which it names a statement."""
+    """Papers, and statements of them, that it names."""
 
 
 class Fetch:
@@ -87,7 +87,10 @@ class Fetch:
         return [*tables, here.unmeasured, here.findings, here.panels, here.contests, here.sizes, here.files]
 
     def __call__(self, kind: str, name: str) -> None:
-        """Imports what may hold a row of this name; `kind` is "states", "checks", as in `sources.Facts`, or "all"."""
+        """Imports what may hold a row of this name; `kind` is "states", "checks", as in `sources.Facts`, or "all".
+
+        A name may also be `ABOUT` a label, or "<paper>/": what may speak of it, or of a statement of that paper.
+        """
         if self._whole:
             return
         if collect.generation(self._catalogue.layout.content) != self._generation:  # another load dropped its modules
@@ -98,12 +101,13 @@ class Fetch:
             self._all()
             return
         statement = name.partition("::")[0].partition("@")[0]
-        if (name.endswith("/") or LABEL.fullmatch(statement)) and (kind, statement) not in self._asked:
+        known = name.endswith("/") or LABEL.fullmatch(statement.removeprefix(ABOUT))
+        if known and (kind, statement) not in self._asked:
             self._asked.add((kind, statement))
             self._import_those_with(kind, statement)
 
     def _import_those_with(self, kind: str, name: str) -> None:
-        """Imports the files that hold a row of a statement; of "<paper>/" all that speak of one of its statements."""
+        """Imports the files that hold a row of a statement, or one that speaks of it."""
         asked, kept = f"files with {kind} of {name}", self._catalogue.kept
         known = None if kept is None else kept.get(asked)
         if known is not None:
@@ -139,6 +143,10 @@ class Fetch:
         found = self._found.get(file.path)
         if statement.endswith("/"):
             return found is None or statement[:-1] in found.named
+        if statement.startswith(ABOUT):
+            label = statement.removeprefix(ABOUT)
+            computed = found is not None and found.makes_claims and found.papers & {"", label.partition("/")[0]}
+            return found is None or label in found.named or bool(computed)
         if found is not None and kind == "states" and not found.makes_claims:
             return False
         if found is None or "" in found.papers or statement.partition("/")[0] in found.papers:
@@ -158,16 +166,19 @@ class Fetch:
                     checks |= {label.partition("@")[0] for facts in near for label in facts.labels}
                 papers = {paper for facts in near for paper in facts.computes}
                 makes = any(facts.makes_claims for facts in near)
-                named = papers | {label.partition("/")[0] for facts in near for label in facts.labels}
+                quoted = {label.partition("@")[0] for facts in near for label in facts.labels}
+                named = papers | quoted | {label.partition("/")[0] for label in quoted}
                 found[file.path] = _Heads(states, checks, makes, papers, named if makes else set())
         snapshot.keep()
         return found
 
 
 def _holds(file: ContentFile, name: str) -> bool:
-    """Whether an imported file has a row of a statement, or one that speaks of a statement of "<paper>/"."""
+    """Whether an imported file has a row of a statement, or of one of "<paper>/", or that speaks of it."""
     from dpcheck.checks import Check, Unchecked
     from dpcheck.derivations import Derivation, Underived
+
+    name = name.removeprefix(ABOUT)
 
     for item in collect.content_of(file, (Claim, Derivation, Underived, Check, Unchecked)):
         labels = {getattr(item, "label", ""), *getattr(item, "labels", ()), *getattr(item, "about", ())}
@@ -176,9 +187,10 @@ def _holds(file: ContentFile, name: str) -> bool:
     return False
 
 
-def with_packaged(own: Iterable[Claim], papers: Iterable[str]) -> list[Claim]:
-    """These claims, and those that dpcheck brings along of the papers of which there are none."""
+def with_packaged(own: Iterable[Claim], names: Iterable[str]) -> list[Claim]:
+    """These claims, and those that dpcheck brings along of the papers of which there are none; names as in `naming`."""
     found = list(own)
-    missing = set(papers) - {claim.paper.key for claim in found}
+    here = {claim.paper.key for claim in found}
+    missing = [name for name in names if name.partition("/")[0] not in here]
     more = lazily(packaged(Path.cwd())).naming(missing) if missing else ()
-    return found + [claim for claim in more if claim.paper.key in missing]
+    return found + [claim for claim in more if claim.paper.key not in here]

@@ -165,6 +165,16 @@ def plan(label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequ
     )
 
 
+def speaking_of(label: str, setting: Setting, settings: Mapping[str, Any]) -> list[str]:
+    """The labels of which a claim must speak to bear on a plan: the algorithm's, and what its privacy rests on.
+
+    Raises as `plan` does.
+    """
+    schedule = build(label, settings, setting.k).schedule(setting.problem, setting.n)
+    rests_on = (name for release in schedule.releases for name in release.rests_on)
+    return list(dict.fromkeys([label.partition("@")[0], *schedule.claimed_by, *rests_on]))
+
+
 def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> list[tuple[str, str]]:
     """The paper's other algorithms at this size: (label, "feasible" with the bound on its risk, or the smallest n).
 
@@ -190,9 +200,7 @@ def alternatives(label: str, setting: Setting, claims: Sequence[Claim] = ()) -> 
     return found
 
 
-def private_readings(
-    label: str, setting: Setting, settings: Mapping[str, Any], claims: Sequence[Claim] = ()
-) -> list[tuple[str, Guarantee]]:
+def private_readings(label: str, setting: Setting, settings: Mapping[str, Any]) -> list[tuple[str, Guarantee]]:
     """The readings of an algorithm, under the same settings, of which the accountant certifies the budget.
 
     Returns:
@@ -207,7 +215,7 @@ def private_readings(
             schedule = build(f"{bare}@{reading}", settings, setting.k).schedule(setting.problem, setting.n)
         except (DpcheckError, ValueError, ArithmeticError):
             continue  # this reading cannot be run here
-        privacy = guarantees.judge(schedule, claims)
+        privacy = guarantees.judge(schedule)
         if privacy.keeps and privacy.certified is not None:
             found.append((f"{bare}@{reading}", privacy.certified))
     return found

@@ -61,6 +61,10 @@ class Shelf(dict[str, T]):
         return list(super().values())
 
 
+ABOUT = "about "
+"""Before a label: the rows of it, and those that are about it."""
+
+
 def near(table: dict[str, T], label: str) -> list[T]:
     """The rows of a table among which are all that bear on a label."""
     if isinstance(table, Shelf):

@@ -7,22 +7,22 @@ from typing import Any
 
 import sympy as sp
 
-from dpcheck.engine.catalogue import claim
+from dpcheck.claims import Claim
 from dpcheck.verdicts import Verdict, differs, holds
 
 
-def excluded(label: str, at: Mapping[str, Any]) -> list[str]:
+def excluded(claim: Claim, at: Mapping[str, Any]) -> list[str]:
     """The hypotheses of a claim that fail at a point, a value for each symbol of theirs by name; [] where all hold."""
     values = {name.rstrip("_"): sp.sympify(value) for name, value in at.items()}
     found = []
-    for each in claim(label).assumptions:
+    for each in claim.assumptions:
         there = each.subs({s: values[s.name] for s in each.free_symbols if s.name in values})
         if there == sp.false:
             found.append(str(each))
     return found
 
 
-def must_exclude(labels: Iterable[str], at: Mapping[str, Any], why: str, *, shown: bool = True) -> Verdict:
+def must_exclude(claims: Iterable[Claim], at: Mapping[str, Any], why: str, *, shown: bool = True) -> Verdict:
     """DIFFERS where one of these claims has no hypothesis against a point at which it is false.
 
     Args:
@@ -32,7 +32,7 @@ def must_exclude(labels: Iterable[str], at: Mapping[str, Any], why: str, *, show
     point = ", ".join(f"{name} = {value}" for name, value in at.items())
     if not shown:
         return differs(f"it is not so that at {point} {why}")
-    found = {label: excluded(label, at) for label in labels}
+    found = {claim.label: excluded(claim, at) for claim in claims}
     for label, hypotheses in found.items():
         if not hypotheses:
             return differs(f"{label} is stated at {point} as well, where {why}")

@@ -51,6 +51,7 @@ UPPER = {
     "user_level/thm-b1@derived",
     "user_level/thm-b1@summed",
     "user_level/thm-c3@derived",
+    "user_level/thm-c3@sampled",
     "user_level/thm-c3@summed",
     "user_level/thm-d3@summed",
 }

@@ -11,13 +11,13 @@ from checkout import ROOT, collected
 from dpcheck import certificates
 from dpcheck.certificates import checker
 from dpcheck.certificates.localised import mirror_run
-from dpcheck.certificates.runs import Instance
+from dpcheck.certificates.runs import StatementRun
 from dpcheck.certificates.statements import CERTIFIED
 
 LABELS = ("l1_geometry/lem-3-1", "l1_geometry/lem-3-2@corrected")
 
 
-def long_run(label: str) -> Instance:
+def long_run(label: str) -> StatementRun:
     (found,) = [run for run in CERTIFIED[label] if run.name.endswith("one run")]
     return found
 

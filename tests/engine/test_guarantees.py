@@ -69,7 +69,7 @@ def test_clipped_descent_is_certified_where_clipping_is_monotone_or_noise_is_in_
 
 
 def test_readings_that_are_private_are_proposed() -> None:
-    proposed = dict(planning.private_readings("tsybakov/alg-3@corrected", FIVE, {}, CLAIMS))
+    proposed = dict(planning.private_readings("tsybakov/alg-3@corrected", FIVE, {}))
     private = ("private", "trivial", "smallest", "every-loss")
     assert set(proposed) == {f"tsybakov/alg-3@{reading}" for reading in private}
     assert set(dict(planning.private_readings("l1_geometry/alg-3", TREE, {**ONE_BATCH, "allocation": "fixed"}))) == {

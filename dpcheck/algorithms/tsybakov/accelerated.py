@@ -12,7 +12,7 @@ import numpy as np
 from dpcheck.accounting.amplification import largest_local_epsilon, shuffle_limit
 from dpcheck.accounting.calibration import gaussian_sigma
 from dpcheck.algorithms.tsybakov.clipped import Restricted, clipped_gradient
-from dpcheck.algorithms.tsybakov.epochs import Epoch, whole_parts
+from dpcheck.algorithms.tsybakov.epochs import Epoch, equal_parts, whole_parts
 from dpcheck.algorithms.tsybakov.localised import BUDGETS
 from dpcheck.errors import Infeasible, InvalidInput
 from dpcheck.interfaces import Algorithm, Array, Data, Problem, Read, Release, Sample, Sampling, Schedule, Workload
@@ -233,19 +233,21 @@ class IteratedAccelerated(Algorithm[Epoch]):
 
     Attributes:
         theta_bar: the known lower bound on theta.
-        sizes: exponent of log2 n in the part sizes.
+        sizes: exponent of log2 n in the part sizes; "equal" for equal parts.
+        calls: number of equal parts; None for floor(log2(2n/log2 n)/2) - 1.
         shrink: run call t on W ∩ B(w_{t-1}, R_{t-1}) with D = 2R_{t-1}, R_t = R_{t-1}/2; as printed, on W.
         k, calibration, constant, weights, noise_dial: of Algorithm 6.
     """
 
     theta_bar: float = 2.0
-    sizes: Literal["printed", "proof"] = "printed"
+    sizes: Literal["printed", "proof", "equal"] = "printed"
     shrink: bool = False
     k: float = 2.0
-    calibration: Literal["plain", "shuffle", "best", "literal"] = "best"
+    calibration: Literal["plain", "shuffle", "best", "literal", "placed"] = "best"
     constant: float = 64.0
     weights: Literal["corrected", "printed"] = "printed"
     noise_dial: float = 1.0
+    calls: int | None = None
 
     label = "tsybakov/alg-7"
     budgets = BUDGETS
@@ -253,8 +255,15 @@ class IteratedAccelerated(Algorithm[Epoch]):
         "literal": {},
         "corrected": {"sizes": "proof", "weights": "corrected"},
         "shrinking": {"sizes": "proof", "weights": "corrected", "shrink": True},
+        "placed": {"sizes": "equal", "weights": "corrected", "shrink": True, "calibration": "placed"},
         "dialled": {"sizes": "proof", "weights": "corrected", "noise_dial": 0.05},
     }
+
+    def parts(self, n: int) -> list[int]:
+        """Records of each call. Raises `Infeasible`."""
+        if self.sizes == "equal":
+            return equal_parts(self.label, n, self.calls)
+        return whole_parts(self.label, n, self.theta_bar, self.sizes)
 
     def call(self, radius: float | None) -> PermutedAccelerated:
         """Algorithm 6, on a ball of that radius when shrinking."""
@@ -270,7 +279,7 @@ class IteratedAccelerated(Algorithm[Epoch]):
     def schedule(self, problem: Problem, n: int) -> Schedule[Epoch]:
         epsilon, delta = self.privacy_budget(problem)
         radius, start, epochs = problem.constants.diameter(2.0), 0, []
-        for t, size in enumerate(whole_parts(self.label, n, self.theta_bar, self.sizes), 1):
+        for t, size in enumerate(self.parts(n), 1):
             inner: Schedule[Any] = self.call(radius).schedule(problem, size)
             epochs.append(Epoch(name=f"epoch {t}", start=start, records=size, radius=radius, inner=inner))
             start, radius = start + size, radius / 2
@@ -281,7 +290,7 @@ class IteratedAccelerated(Algorithm[Epoch]):
             gradients=sum(e.inner.gradients for e in epochs),
             floats_per_trial=max(e.inner.floats_per_trial for e in epochs),
             claimed=ApproxDP(epsilon, delta) if proven else None,
-            claimed_by=("tsybakov/thm-7",),
+            claimed_by=("tsybakov/thm-7@corrected",) if self.calibration == "placed" else ("tsybakov/thm-7",),
         )
 
     def execute(self, run: Run[Epoch], workload: Workload, data: Data, start: Array) -> Array:

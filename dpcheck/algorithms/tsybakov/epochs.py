@@ -45,6 +45,14 @@ def doubling_parts(n: int, theta_bar: float, exponent: float) -> list[int]:
     return [math.floor(2 ** (i - 1) * n / log_n**exponent) for i in range(1, parts + 1)]
 
 
+def equal_parts(label: str, n: int, calls: int | None = None) -> list[int]:
+    """So many parts of as many records each, floor(log2(2n/log2 n)/2) - 1 by default. Raises `Infeasible`."""
+    m = calls if calls is not None else math.floor(0.5 * math.log2(2 * n / math.log2(n))) - 1 if n >= 2 else 0
+    if m < 1 or n < m:
+        raise Infeasible(label, "at least one part, of one record", f"{m} parts of n = {n}", 44)
+    return [n // m] * m
+
+
 def part_exponent(theta_bar: float, rule: Literal["printed", "proof"]) -> float:
     """(log_theta_bar 2)^2 as printed, or log_theta_bar 2 as in the proof."""
     proof = math.log(2, theta_bar)

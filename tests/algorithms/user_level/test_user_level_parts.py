@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpcheck.algorithms.user_level import sampled
 from dpcheck.algorithms.user_level.accelerated import ac_sa, multistage_ac_sa, stage, stages
 from dpcheck.algorithms.user_level.concentration import (
     certified_movement,
@@ -22,7 +23,6 @@ from dpcheck.algorithms.user_level.concentration import (
 )
 from dpcheck.algorithms.user_level.descent import movement, sgd
 from dpcheck.algorithms.user_level.erm import regularised_erm
-from dpcheck.algorithms.user_level.sampled import SCORE, TestedMean
 from dpcheck.algorithms.user_level.sizes import best_q, phase_size, smallest_users
 from dpcheck.algorithms.user_level.smoothing import smoothed_gradients, uniform_ball
 from dpcheck.algorithms.user_level.subsample import subsampled
@@ -325,7 +325,7 @@ def test_weights_stand_where_coins_did() -> None:
 
 
 def test_a_tested_mean_has_the_law_of_its_two_parts() -> None:
-    law = TestedMean(RedrawnThreshold(3.0, 6.0), sigma=0.5, unit=0.25)
+    law = sampled.TestedMean(RedrawnThreshold(3.0, 6.0), sigma=0.5, unit=0.25)
     core, other = np.tile([[0.25 * 2.0, 1.0, -1.0]], (40_000, 1)), np.array([[0.0, 1.5, -1.0]])
     out = law.sample(core, np.random.default_rng(1))
     passed = out[:, 0] == 1
@@ -335,7 +335,7 @@ def test_a_tested_mean_has_the_law_of_its_two_parts() -> None:
     # E e^(-loss) is 1: the log-ratio is that of densities.
     loss = law.log_ratio(out, core, np.broadcast_to(other, core.shape))
     assert np.exp(-loss).mean() == pytest.approx(1.0, abs=0.03)
-    assert law.pair(0.1) == ((SCORE / 6.0,), pytest.approx(0.2))
+    assert law.pair(0.1) == ((sampled.SCORE / 6.0,), pytest.approx(0.2))
     assert law.renyi(2.0, 0.1) == pytest.approx(0.04 + math.log(math.exp(2 / 3) - math.exp(1 / 3) + 1) - 1 / 3, abs=0.1)
     assert law.delta(0.0, 0.1) >= law.delta(0.5, 0.1) > 0
     assert law.pure(0.1) == math.inf
