@@ -27,9 +27,11 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
+from .appendix_b import AVERAGE, AVERAGED_IN_L, average
 from .cases import (
     AVERAGED,
     DELTAS,
+    STEEPNESS,
     TINY,
     audited,
     averaged,
@@ -40,7 +42,6 @@ from .cases import (
     tilted,
     without_bars,
 )
-from .cubes import AVERAGE, AVERAGED_IN_L, STEEPNESS, average
 from .lines import DESCENT, GIVEN
 
 OF_ALGORITHM_1 = {
