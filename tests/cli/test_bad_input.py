@@ -109,7 +109,7 @@ def leaky(data: Any, rng: Any, trials: int) -> Any:
         (lambda: dp.PureDP("1"), "'1'"),  # type: ignore[arg-type]
         (lambda: dp.ApproxDP(1, "a"), "'a'"),  # type: ignore[arg-type]
         (lambda: dp.testing.worst_pairs(n=2.5), "2.5"),  # type: ignore[arg-type]
-        (lambda: dp.verify({}), "kind"),
+        (lambda: dp.verify({}), "the field 'label' is missing"),
         (lambda: dp.verify("nowhere.json"), "nowhere.json"),
         (lambda: dp.claim("l1_geometry/thm-4").evaluate(foo=1), "foo"),
     ],
