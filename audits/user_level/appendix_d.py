@@ -25,7 +25,6 @@ from dpcheck.verdicts import Verdict, combine, differs, holds
 from dpcheck.workloads import SignHuber
 
 from .cases import (
-    BOWLS,
     DELTAS,
     FINER_BOWLS,
     PLACES,
