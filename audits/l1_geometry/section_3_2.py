@@ -451,7 +451,7 @@ IN_L: Mapping[str, Mutant] = {"L taken for 1": taken_for_one, "η over √L": sh
 IN_D: Mapping[str, Mutant] = {"η times d^(1/8)": longer}
 
 
-@check("l1_geometry/alg-6", kind="accuracy", also=("l1_geometry/alg-2",), grid={"p": (1.0, 2.0)}, expect="consistent")
+@check("l1_geometry/alg-2", kind="accuracy", also=("l1_geometry/alg-6",), grid={"p": (1.0, 2.0)}, expect="consistent")
 def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
     """Phases run on one coordinate end where drawn runs of Algorithm 2 or, p = 2, Algorithm 6 do in the plane."""
     algorithm = Short(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)

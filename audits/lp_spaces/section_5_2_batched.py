@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import sympy as sp
 from dpcheck.algorithms.lp_spaces import BatchedMirrorDescent, EuclideanHeavyTails
 from dpcheck.algorithms.lp_spaces.regular import dual_regularity
 from dpcheck.algorithms.lp_spaces.regular import kappa as regularity
+from dpcheck.algorithms.lp_spaces.truncated import Truncation
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
@@ -20,19 +22,19 @@ from dpcheck.geometry.norms import dual_norm
 from dpcheck.harness import accuracy, risk
 from dpcheck.harness.data_free import told_apart
 from dpcheck.harness.replay import Case
-from dpcheck.harness.scaling import Instance, admitted, powers, scaling, unmeasured
+from dpcheck.harness.scaling import Instance, Risk, admitted, powers, scaling, unmeasured
 from dpcheck.harness.scaling.engines import statistic
 from dpcheck.harness.symbolic import agree, proved
+from dpcheck.interfaces import Array, Data, Workload
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.symbols import BY_NAME, D, H, L, b, epsilon, n
 from dpcheck.verdicts import Verdict
 from dpcheck.workloads import HeavyCoordinates
 
-from . import cubes
-from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, certified, heavy, problem, spiked
+from .cases import DELTA, LONGER, SPIKES, WALK, LikeTheOrder, Spikes, certified, heavy, problem, spiked
 from .lemmas import UNSEEN, antipodal, audited, replayed, steep
-from .section_5_2 import A_, OF_TRUNCATIONS, TRUNCATED, truncated_lines
+from .section_5_2 import A_, ACROSS, NEXT_TO_TWO, OF_TRUNCATIONS, TRUNCATED, diagonal, truncated_lines
 
 OF_BATCHES = {
     **TRUNCATED,
@@ -201,12 +203,60 @@ def walk_on_the_line(context: Context, *, chance: float) -> Verdict:
 
 
 @scaling(
-    "lp_spaces/claim-app10-general-eps", variable="d", part="private", family=SPIKES, engine=cubes.WALK,
-    mutants={**LONGER, **cubes.IN_D}, sizes=by_size((4, 64, 1024), (4, 32, 256, 2048)), also=EVERY,
+    "lp_spaces/claim-app10-general-eps", variable="d", part="private", family=SPIKES, engine=ACROSS,
+    mutants=LONGER, sizes=by_size((4, 64, 1024), (4, 32, 256, 2048)), also=EVERY,
 )  # fmt: skip
 def risk_in_dimension(*, d: int, chance: float) -> Instance:
     """The same in d at n = 3e7, with p next to 2 and on a cube, whose coordinates move apart from each other."""
-    return cubes.diagonal(n=3 * 10**7, d=d, epsilon=0.5, delta=1e-10, chance=chance)
+    return diagonal(n=3 * 10**7, d=d, epsilon=0.5, delta=1e-10, chance=chance)
+
+
+@dataclass(frozen=True)
+class DiagonalSpikes(Spikes):
+    """The loss in all its coordinates: f(w, z) = -z <1, w>/√d."""
+
+    def loss(self, w: Array, z: Array) -> Array:
+        return np.asarray(-w.sum(axis=-1) / math.sqrt(self.d) * z[..., 0])
+
+    def gradient(self, w: Array, z: Array) -> Array:
+        return np.asarray(-z / math.sqrt(self.d) + 0 * w)
+
+    def excess_risk(self, w: Array) -> Array:
+        return super().excess_risk(w.sum(axis=-1, keepdims=True) / math.sqrt(self.d))
+
+
+@dataclass(frozen=True)
+class OnACube(BatchedMirrorDescent):
+    """The batched form on the cube of Euclidean diameter 1: its truncation and its releases, each step clipped."""
+
+    p: float = NEXT_TO_TWO
+
+    def execute(self, run: Run[Truncation], workload: Workload, data: Data, start: Array) -> Array:
+        (row,), d = run.schedule.phases, workload.constants.d
+        w, half = np.broadcast_to(start, (run.trials, d)), 1 / (2 * math.sqrt(d))
+        average = np.zeros_like(w)
+        for t in range(row.steps):
+            sample = data.part(t * row.batch, (t + 1) * row.batch).read()
+            noisy = self.answer(run, t, sample, self.truncated(workload, w, sample.values, row.level))
+            w = np.clip(w - noisy / row.gamma, -half, half)
+            average = average + (w - average) / (t + 1)
+        return average
+
+
+@dataclass(frozen=True)
+class Section:
+    """The walk on the diagonal of such a loss. Attributes are those of every engine."""
+
+    quantile: float | None = None
+
+    def __call__(self, instance: Instance, seed: int, *key: Any, pilot: bool = False) -> Risk:
+        return ACROSS(replace(instance, work=Spikes(instance.work.chance)), seed, *key, pilot=pilot)
+
+
+def in_full(*, n: int, d: int, epsilon: float, chance: float, delta: float) -> Instance:
+    """The loss in all its coordinates, and the algorithm on the cube."""
+    one, work = diagonal(n=n, d=d, epsilon=epsilon, chance=chance, delta=delta), DiagonalSpikes(chance, d)
+    return replace(one, algorithm=OnACube(), work=work, problem=problem(work, epsilon, delta))
 
 
 @check(
@@ -215,8 +265,8 @@ def risk_in_dimension(*, d: int, chance: float) -> Instance:
 def walk_on_the_diagonal(context: Context, *, d: int, chance: float) -> Verdict:
     """What rates over d rest on, against runs in all coordinates on drawn records, under the algorithm's own noise."""
     # unbound: the engine of these rates against drawn runs, whatever the rate is
-    one = cubes.in_full(n=4000, d=d, epsilon=0.9, chance=chance, delta=DELTA)
-    return admitted(cubes.Section(), one, context.scale(1000, 10_000), context)
+    one = in_full(n=4000, d=d, epsilon=0.9, chance=chance, delta=DELTA)
+    return admitted(Section(), one, context.scale(1000, 10_000), context)
 
 
 OF_TWO_NORMS = unmeasured(

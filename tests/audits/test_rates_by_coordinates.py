@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from audits.l1_geometry import appendix_b, cases, restarted_trees, section_3_2
-from audits.lp_spaces import cubes as spikes
+from audits.lp_spaces import section_5_2 as spikes
 from audits.lp_spaces.cases import WALK, spiked
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.errors import InvalidInput
@@ -64,9 +64,9 @@ def test_sizes_give_the_first_run_its_phases_without_rounding() -> None:
 
 def test_one_dimension_is_that_of_every_exponent() -> None:
     at = {"n": 10**6, "epsilon": 0.5, "delta": 1e-10, "chance": 1e-3}
-    line, cube = WALK(spiked(**at), 0).value, spikes.WALK(spikes.diagonal(d=1, **at), 0).value
+    line, cube = WALK(spiked(**at), 0).value, spikes.ACROSS(spikes.diagonal(d=1, **at), 0).value
     assert cube == pytest.approx(line, rel=1e-6)
-    steps = [spikes.steps(spikes.diagonal(d=d, **at)) for d in (1, 16)]
-    longest = spikes.WALK(spikes.diagonal(d=16, **at), 0).value
+    steps = [spikes.coordinates(spikes.diagonal(d=d, **at)) for d in (1, 16)]
+    longest = spikes.ACROSS(spikes.diagonal(d=16, **at), 0).value
     assert np.isfinite(longest)
     assert steps[1].count == pytest.approx(steps[0].count / 16 ** (1 / 3), rel=0.01)
