@@ -50,7 +50,7 @@ def average(algorithm: Any, slope: float, **at: Any) -> Instance:
 
 
 @dataclass(frozen=True)
-class Short(LocalizedMirrorDescent):
+class ShortOnCubes(LocalizedMirrorDescent):
     """Algorithm 2 with batches of a 32nd of a phase, which make 1,024 steps; privacy is that of these batches."""
 
     def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:

@@ -18,12 +18,12 @@ PHASES = cubes.Shared(cubes.phases, 400)
 
 def test_steeper_losses_told_a_steeper_class_have_as_much_more_risk() -> None:
     at = {"n": cubes.MANY, "epsilon": cubes.FAINT}
-    one = PHASES(cubes.diagonal(cubes.Short(), 1e-5, **at), 0).value
-    steep = PHASES(cubes.diagonal(cubes.Short(), 16e-5, L=16.0, **at), 0).value
+    one = PHASES(cubes.diagonal(cubes.ShortOnCubes(), 1e-5, **at), 0).value
+    steep = PHASES(cubes.diagonal(cubes.ShortOnCubes(), 16e-5, L=16.0, **at), 0).value
     assert steep == pytest.approx(16 * one, rel=1e-9)
-    untold = PHASES(cubes.taken_for_one(cubes.diagonal(cubes.Short(), 16e-5, L=16.0, **at)), 0).value
+    untold = PHASES(cubes.taken_for_one(cubes.diagonal(cubes.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
     assert untold < 8 * one
-    longer = PHASES(cubes.shorter(cubes.diagonal(cubes.Short(), 16e-5, L=16.0, **at)), 0).value
+    longer = PHASES(cubes.shorter(cubes.diagonal(cubes.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
     assert longer != pytest.approx(steep, rel=0.1)
 
 
