@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +22,8 @@ from dpcheck.harness.budget import with_budget
 from dpcheck.harness.lines import Seen
 from dpcheck.harness.outside import must_exclude
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Instance, scaling
+from dpcheck.harness.scaling import Instance, Steps, Walk, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
 from dpcheck.interfaces import Array, Sample
 from dpcheck.privacy import ApproxDP
@@ -33,18 +35,22 @@ from dpcheck.workloads import SignLinear
 from .cases import (
     AVERAGED,
     DELTAS,
+    DIAGONALS,
     SIZES,
+    STEEPNESS,
     TINY,
     averaged,
     certified_account,
+    diagonal,
+    in_few_steps,
     least_private,
     linear,
     planned_gradients,
     problem,
     risk_of_linear_losses,
+    taken_for_one,
     without_bars,
 )
-from .cubes import AVERAGE, AVERAGED_IN_L, STEEPNESS, average
 from .lines import (
     DESCENT,
     GIVEN,
@@ -377,7 +383,31 @@ def plain_average_of_algorithm_5_in_d(*, d: int, slope: float) -> Instance:
     return averaged(GeneralNoisyMirrorDescent(p=1.5), slope, n=2**18 * 10**8, epsilon=TINY, d=d)
 
 
+def average(algorithm: Any, slope: float, **at: Any) -> Instance:
+    """The same of Algorithm 1 or 5, in whose rate D is a bound on √D_h(x*, x_0)."""
+    one = diagonal(algorithm, slope, **at)
+    return replace(one, at={**one.at, "D": algorithm.reach(one.problem)})
+
+
+def steps(one: Instance) -> Steps:
+    """Those of Algorithm 1 or 5, 32 in place of n, whose noise adds up to the same law."""
+    (row,) = in_few_steps(one, 32).phases
+    (slope,) = one.work.z
+    unit = row.eta / row.scale
+    return Steps(unit * slope, unit * row.sigma * math.sqrt(one.problem.constants.d), row.T)
+
+
+def a_little_shorter(one: Instance) -> Instance:
+    """eta as L^(-5/4), which leaves the steps long enough for the grid of a walk."""
+    return one.running(replace(one.algorithm, distance=one.algorithm.reach(one.problem) / one.work.L**0.25))
+
+
+AVERAGE: Mapping[str, Any] = {"part": "private", "family": DIAGONALS, "engine": Walk(steps)}
+"""Of rows of Algorithms 1 and 5."""
+AVERAGED_IN_L: Mapping[str, Mutant] = {"L taken for 1": taken_for_one, "η over L^(1/4)": a_little_shorter}
+
+
 @scaling("l1_geometry/thm-12", variable="L", sizes=STEEPNESS, mutants=AVERAGED_IN_L, **AVERAGE)
 def plain_average_of_algorithm_5_in_L(*, L: int, slope: float) -> Instance:
-    """The same over L in l_2 and the plane, where the law is exact, of losses that are no steeper for it."""
+    """The same over L in l_2 and the plane, with 32 steps of an exact law, of losses that are no steeper for it."""
     return average(GeneralNoisyMirrorDescent(p=2.0), slope, n=10**15, epsilon=TINY, L=float(L), p=2.0)

@@ -240,6 +240,33 @@ DELTAS = (1e-12, 1e-4, 0.36)
 """Their logarithms go from 1 to 28."""
 
 
+# Linear losses on a cube of Euclidean diameter D, whose coordinates move apart from each other: the mirror map of
+# Algorithms 5 and 6 at p = 2, and of 1 and 2 in the plane, is Euclidean, and a step is clipped by coordinate, as it is
+# on the l1 ball of the plane, a square. An instance holds the diagonal; of -s <1, w>/sqrt d each has a d-th part.
+
+STEEPNESS = (1, 16, 256)
+"""L of rows on losses whose slopes are the same at every L. A class holds the losses of smaller ones, on which outputs
+that read nothing stay as bad as they were, and an algorithm is told L.
+"""
+DIAGONALS = Family.of(mirrored=True, slope=geometric(1.0, 1 / 4, 14))
+"""Slopes of at most 1, the least L: neither n, d, L nor the algorithm enters."""
+
+
+def diagonal(
+    algorithm: Any, slope: float, *, n: int, epsilon: float, d: int = 2, L: float = 1.0, delta: float = DELTA,
+    **more: float,
+) -> Instance:  # fmt: skip
+    """An algorithm in d dimensions on the loss of that slope along the diagonal of the cube."""
+    one = instance(algorithm, OneRecord(z=(slope,), L=L), n, epsilon, delta, **more)
+    told = replace(one.problem, constants=replace(one.problem.constants, d=d))
+    return replace(one, problem=told, at={**one.at, "d": float(d)})
+
+
+def taken_for_one(one: Instance) -> Instance:
+    """eta and the noise of L = 1, whatever L is."""
+    return replace(one, problem=replace(one.problem, constants=replace(one.problem.constants, lipschitz=lambda p: 1.0)))
+
+
 Noise = Literal["pure", "doubled", "approximate", "concentrated"]
 
 

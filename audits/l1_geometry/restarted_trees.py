@@ -15,11 +15,10 @@ import numpy as np
 
 from dpcheck.algorithms.l1_geometry import StronglyConvexReduction, TreeFrankWolfe
 from dpcheck.algorithms.l1_geometry.reductions import Restart
-from dpcheck.harness.scaling import Axis, Family, Instance
+from dpcheck.harness.scaling import Axis, Family, Instance, Shared
 from dpcheck.interfaces import Array, Problem, Rng
 
 from .cases import OneRecord, instance, three_phases
-from .cubes import Shared
 
 LATE = 1e-40
 """delta, below 1/n."""
@@ -105,10 +104,13 @@ def louder(one: Instance) -> Instance:
 SIZES = (3, 4, 5, 6)
 """Phases of the first run."""
 FEWEST = 2**66
-"""n of the first size, and of all over epsilon."""
+"""n of rows over epsilon and delta."""
 SPENT = {T: spending(T, n=FEWEST, delta=LATE, H=0.5) for T in SIZES}
 """Phases -> epsilon."""
-RECORDS = [FEWEST, *(reached(T, epsilon=SPENT[SIZES[0]]) for T in SIZES[1:])]
+MANY = 2**120
+"""The first n of the row over it: the more, the less do its logarithms move."""
+FAINT = spending(SIZES[0], n=MANY, delta=LATE, H=0.5)
+RECORDS = [MANY, *(reached(T, epsilon=FAINT) for T in SIZES[1:])]
 """n at which the first run has each number of phases."""
 HALVED = [87 * 2 ** (1.5 * k) for k in range(3)]
 """log(n_1/delta) of the first run, n_1 its records; 2^T falls by half from each to the next."""

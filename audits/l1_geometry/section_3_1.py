@@ -27,9 +27,11 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed, Run
 from dpcheck.verdicts import Point, Verdict, combine, consistent, differs, refuted
 
+from .appendix_b import AVERAGE, AVERAGED_IN_L, average
 from .cases import (
     AVERAGED,
     DELTAS,
+    STEEPNESS,
     TINY,
     audited,
     averaged,
@@ -40,7 +42,6 @@ from .cases import (
     tilted,
     without_bars,
 )
-from .cubes import AVERAGE, AVERAGED_IN_L, STEEPNESS, average
 from .lines import DESCENT, GIVEN
 
 OF_ALGORITHM_1 = {
@@ -315,5 +316,5 @@ def plain_average_in_d(*, d: int, slope: float) -> Instance:
 
 @scaling("l1_geometry/thm-3", variable="L", sizes=STEEPNESS, mutants=AVERAGED_IN_L, **AVERAGE)
 def plain_average_in_L(*, L: int, slope: float) -> Instance:
-    """The same over L in the plane, where the law of the average is exact, of losses that are no steeper for it."""
+    """The same over L in the plane, with 32 steps of an exact law, of losses that are no steeper for it."""
     return average(NoisyMirrorDescent(), slope, n=10**15, epsilon=TINY, L=float(L))

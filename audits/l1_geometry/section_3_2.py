@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from dpcheck.algorithms.l1_geometry import GeneralLocalizedMirrorDescent, LocalizedMirrorDescent
 from dpcheck.checks import Context, by_size, check, together
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.settings import drawn, settings
+from dpcheck.errors import InvalidInput
 from dpcheck.geometry import norms
 from dpcheck.harness import accuracy, runtime
 from dpcheck.harness.refutation import refuted_by
-from dpcheck.harness.scaling import Equal, Instance, Simulated, admitted, scaling
+from dpcheck.harness.scaling import Equal, Instance, Shared, Simulated, admitted, scaling
+from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.harness.symbolic import agree, proved
-from dpcheck.interfaces import Problem
+from dpcheck.interfaces import Array, Problem, Rng
 from dpcheck.privacy import ApproxDP
 from dpcheck.running import Fixed
 from dpcheck.symbols import BY_NAME
@@ -25,19 +29,22 @@ from dpcheck.verdicts import Verdict, combine, differs
 
 from .cases import (
     DELTAS,
+    DIAGONALS,
     LOCALISED,
     SIZES,
+    STEEPNESS,
     TINY,
     certified_account,
+    diagonal,
     large_phases,
     linear,
     location,
     planned_gradients,
     problem,
     risk_of_linear_losses,
+    taken_for_one,
     tilted,
 )
-from .cubes import FAINT, IN_D, IN_L, MANY, PHASED, STEEPNESS, GeneralShort, ShortOnCubes, diagonal, phases
 from .lines import PHASES, PLACES, SYMBOLS, counted_phases, lines_of_phases, moves_its_phase_alone, regret
 
 OF_ALGORITHM_2 = {
@@ -372,10 +379,82 @@ def localised_descent_of_algorithm_6_in_delta(*, delta: float, slope: float) -> 
     return tilted(GeneralCoarse(p=2.0), slope, n=2**22 * 10**12, epsilon=TINIER, delta=delta, p=2.0)
 
 
+MANY, FAINT = 2**68, 1e-11
+"""n and epsilon of rows over L: the balls of the phases that matter are wider than all noise."""
+
+
+@dataclass(frozen=True)
+class Short(LocalizedMirrorDescent):
+    """Algorithm 2 with batches of a 32nd of a phase, which make 1,024 steps; privacy is that of these batches."""
+
+    def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
+        return n_i / 32
+
+
+@dataclass(frozen=True)
+class GeneralShort(GeneralLocalizedMirrorDescent):
+    """The same of Algorithm 6."""
+
+    def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
+        return n_i / 32
+
+
+def phases(one: Instance, rng: Rng, trials: int) -> Array:
+    """Where Algorithm 2 or 6 ends on the diagonal: the lines of its phases, of one coordinate.
+
+    Raises:
+        InvalidInput: steps may meet the ball of a phase, which ties the coordinates together.
+    """
+    d, slope = one.problem.constants.d, one.work.z[0]
+    half, pull, x = one.work.D / 2 / math.sqrt(d), slope / math.sqrt(d), np.zeros(trials)
+    for row in one.algorithm.schedule(one.problem, one.n).phases:
+        if row.radius < LAST * one.work.D:
+            break
+        farthest = (slope + FAR * row.sigma * math.sqrt(d)) * row.eta / row.scale / 2
+        if row.p != 2 or farthest > row.radius:
+            raise InvalidInput(
+                f"phase {row.i} has p = {row.p:g} and steps of up to {farthest:.3g} in a ball of {row.radius:.3g}: its "
+                "coordinates do not move apart; take more records"
+            )
+        centre, total = x, np.zeros(trials)
+        for k in range(1, row.T + 1):
+            total += k * x
+            eta = row.step(k)
+            noisy = row.sigma * rng.standard_normal(trials) - pull
+            moved = centre + (1 - eta * row.weight) * (x - centre) - eta / row.scale * noisy
+            x = np.clip(moved, -half, half)
+        x = total / (row.T * (row.T + 1) / 2)
+    ends = np.zeros((trials, len(one.work.z)))
+    ends[:, 0] = math.sqrt(d) * x  # as all coordinates fare alike, the mean risk is that of this one
+    return ends
+
+
+LAST = 0.01
+"""Phases whose ball is so small a part of the domain move nothing more: those before them have settled the average."""
+FAR = 6.0
+"""Deviations of the noise that count as the most that it moves a step."""
+
+
+def shorter(one: Instance) -> Instance:
+    """eta as L^(-3/2), not 1/L."""
+    return one.running(replace(one.algorithm, distance=one.work.D / math.sqrt(one.work.L)))
+
+
+def longer(one: Instance) -> Instance:
+    """eta as d^(-3/8), not 1/√d."""
+    return one.running(replace(one.algorithm, distance=one.work.D * one.problem.constants.d**0.125))
+
+
+PHASED: Mapping[str, Any] = {"part": "private", "family": DIAGONALS, "engine": Shared(phases, 2000)}
+"""Of rows of Algorithms 2 and 6."""
+IN_L: Mapping[str, Mutant] = {"L taken for 1": taken_for_one, "η over √L": shorter}
+IN_D: Mapping[str, Mutant] = {"η times d^(1/8)": longer}
+
+
 @check("l1_geometry/alg-6", kind="accuracy", also=("l1_geometry/alg-2",), grid={"p": (1.0, 2.0)}, expect="consistent")
 def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
     """Phases run on one coordinate end where drawn runs of Algorithm 2 or, p = 2, Algorithm 6 do in the plane."""
-    algorithm = ShortOnCubes(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)
+    algorithm = Short(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)
     one = tilted(algorithm, 0.25, n=2**12, d=2, epsilon=0.5, delta=0.1)
     return admitted(Simulated(phases, 20_000), one, context.scale(40, 200), context)
 
@@ -383,7 +462,7 @@ def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
 @scaling("l1_geometry/thm-4", variable="L", sizes=STEEPNESS, mutants=IN_L, **PHASED)
 def localised_descent_in_L(*, L: int, slope: float) -> Instance:
     """Algorithm 2 in the plane over L, with 1,024 steps a phase, on losses that are no steeper for it."""
-    return diagonal(ShortOnCubes(), slope, n=MANY, epsilon=FAINT, L=float(L))
+    return diagonal(Short(), slope, n=MANY, epsilon=FAINT, L=float(L))
 
 
 @scaling("l1_geometry/thm-5", variable="L", sizes=STEEPNESS, mutants=IN_L, also=("l1_geometry/thm-13",), **PHASED)

@@ -38,10 +38,10 @@ from .cases import DELTA, DELTAS, LASSO, LIMIT, SMALL, OneRecord, instance, lass
 from .lines import printed_phases, printed_tree
 from .restarted_trees import (
     BEGINNING,
+    FAINT,
     FEWEST,
     INNER,
     RECORDS,
-    SIZES,
     SPENT,
     SPENT_AT_FIRST,
     UNLIKELY,
@@ -415,7 +415,7 @@ def selections_of_the_restarts(context: Context, *, d: int) -> Verdict:
 @scaling("l1_geometry/thm-9@corrected", variable="n", sizes=RECORDS, **BEGINNING)
 def restarted_selections_in_n(*, n: int, curvature: float) -> Instance:
     """Restarted Algorithm 3 on bowls, over n: certified sensitivities, the printed noise, batches and depths."""
-    return beginning(curvature, n, SPENT[SIZES[0]])
+    return beginning(curvature, n, FAINT)
 
 
 @scaling("l1_geometry/thm-9@corrected", variable="epsilon", sizes=sorted(SPENT.values()), **BEGINNING)

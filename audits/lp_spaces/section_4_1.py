@@ -31,6 +31,7 @@ from dpcheck.privacy import ApproxDP
 from dpcheck.solvers import Pushed, Task, value
 from dpcheck.symbols import BY_NAME, L, alpha, epsilon, n
 from dpcheck.verdicts import Verdict, differs, undecided
+from dpcheck.workloads.short_cone import ShortCone
 
 from .cases import (
     BOWLS,
@@ -58,7 +59,6 @@ from .cases import (
 from .lemmas import (
     OF_PERTURBATIONS,
     UNSEEN,
-    ShortCone,
     audited,
     bump_excess,
     distant,

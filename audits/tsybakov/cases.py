@@ -450,6 +450,8 @@ def instead(kind: type[Any]) -> Mutant:
 
 WRONG: Mapping[str, Mutant] = {"no localisation": instead(FirstPhase), "η times n^(-1/8)": instead(ShortSteps)}
 SHORT_CALLS = "γ times n^(-1/4)"
+STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 3))
+"""Wells of the growth constant of their class, and steeper ones."""
 
 
 def replayed(

@@ -15,7 +15,7 @@ from dpcheck.claims import evaluate
 from dpcheck.engine.catalogue import claim
 from dpcheck.engine.statements import order_of, stated
 from dpcheck.harness import accuracy
-from dpcheck.harness.scaling import Family, Instance, admitted, geometric, powers, scaling
+from dpcheck.harness.scaling import Instance, admitted, powers, scaling
 from dpcheck.harness.scaling.rows import Mutant
 from dpcheck.interfaces import Problem, Schedule
 from dpcheck.verdicts import Verdict, differs
@@ -27,6 +27,7 @@ from .cases import (
     IN_DIMENSIONS,
     NAMES,
     SHORT_CALLS,
+    STEEPER,
     ShortCalls,
     approximation,
     asked,
@@ -53,10 +54,6 @@ PRINTED_CALLS = together(NAMES, (12, 20, 0), (16, 100, 0), (40, 10**4, 3))
 def even_calls(j: int) -> int:
     """A size that Algorithm 4 splits into calls of 2^j records each, none left over."""
     return next(m << j for m in range(1, 64) if StochasticApproximation.epochs(m << j) == m)
-
-
-STEEPER = Family.of(mirrored=True, steepness=geometric(1.0, 4.0, 3))
-"""Wells of the growth constant of their class, and steeper ones."""
 
 
 class OneRadius(StochasticApproximation):

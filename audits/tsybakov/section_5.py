@@ -29,9 +29,9 @@ from dpcheck.symbols import BY_NAME, d, delta, epsilon, k, n, rho, theta
 from dpcheck.verdicts import Point, Verdict, differs
 from dpcheck.workloads.tilted_power import ProductTilt, SparseTilt
 
-from .cases import BY_PHASES, FAR_BELOW, IN_DIMENSIONS, approximation, grown
+from .cases import BY_PHASES, FAR_BELOW, IN_DIMENSIONS, STEEPER, approximation, grown
 from .lemmas import R_K, packing_size
-from .section_4_theorem_2 import STEEPER, WRONG_CALLS, even_calls
+from .section_4_theorem_2 import WRONG_CALLS, even_calls
 
 C = 0.1
 """p_a over sqrt(d)/(n sqrt(rho)): small enough for Fano's inequality to say something."""

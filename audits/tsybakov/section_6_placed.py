@@ -16,7 +16,7 @@ from dpcheck.harness.scaling import Instance, Simulated, admitted, powers, scali
 from dpcheck.privacy import ApproxDP
 from dpcheck.verdicts import Point, Verdict, refuted, undecided
 
-from .cases import STEEPER, instance, instead, known_well, problem
+from .cases import STEEPER, instance, instead, known_well, problem, well
 from .lemmas import (
     BATCHES_IN_DIMENSIONS,
     BY_BATCHES,
@@ -28,7 +28,6 @@ from .lemmas import (
     ends_of_batches,
     sparse,
     told,
-    well,
     within,
 )
 from .lines import LOSSES, Released, steps_of_places, watch

@@ -269,7 +269,7 @@ AS_GENERAL = ("user_level/lem-d2", "user_level/thm-3-2", "user_level/thm-c3", "u
 def of_algorithm_3(variable: str, sizes: Any) -> Any:
     """A row of it."""
     return scaling(
-        "user_level/lem-d2@balanced", variable=variable, sizes=sizes, against="explicit", family=BOWLS,
+        "user_level/lem-d2@balanced", variable=variable, sizes=sizes, against="explicit", family=FINER_BOWLS,
         engine=BY_MOMENTS, mutants=WRONG, also=AS_GENERAL,
     )  # fmt: skip
 

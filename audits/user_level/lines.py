@@ -200,6 +200,8 @@ def _private_gradient(tape: Tape, work: Any, row: Batches, name: str, values: Ar
     users = values
     if not row.whole:
         chosen = tape.coin()
+        if not np.issubdtype(np.asarray(chosen).dtype, np.integer):
+            raise OtherLine("a step tosses another coin where it has to draw a minibatch")
         if row.sampling == "without-replacement" and (np.diff(np.sort(chosen, axis=1)) == 0).any():
             raise OtherLine("a minibatch of distinct users holds one of them twice")
         users = taken(values, chosen)

@@ -77,12 +77,10 @@ def accelerating(one: Instance) -> list[Accelerating]:
 
 
 BY_MOMENTS = Wide(accelerating)
-CONVEX = Family.of(mirrored=True, steeper=Axis((1.0, 4.0), closed=(True, False)))
-"""Bowls of the least curvature that strong convexity allows, and steeper."""
-
-
 BY_COARSER_MOMENTS = Wide(accelerating, grain=1)
 """Where nearly no step is projected, so that longer blocks do."""
+CONVEX = Family.of(mirrored=True, steeper=Axis((1.0, 4.0), closed=(True, False)))
+"""Bowls of the least curvature that strong convexity allows, and steeper."""
 
 
 PHASES = 20
@@ -91,7 +89,7 @@ ALL = 1e30
 """K_i/n_i before it is capped at 1, at least, in all of these: no sampled phase is certified."""
 PATIENT = PhasedERM(c_steps=4.0, c_batch=1e12)
 """Lemma D.2 leaves constants open: four times the steps, for one is too few for the stages of AC-SA, and all users in
-every minibatch, for no sampled phase is certified."""
+every minibatch."""
 
 
 SAMPLED = PhasedERM(c_steps=4.0, **PhasedERM.readings["sampled"])

@@ -195,12 +195,6 @@ def slope_in_the_dimension(*, d: int, curvature: float) -> Instance:
     return sampled(curvature, d=d)
 
 
-@of_sampled_phases("m", powers(2, range(76, 93, 4)))
-def slope_in_samples_of_a_user(*, m: int, curvature: float) -> Instance:
-    """The same over m."""
-    return sampled(curvature, m=m)
-
-
 @check("user_level/thm-c3@sampled", kind="accuracy", expect="consistent")
 def sampled_phases_by_their_moments(context: Context) -> Verdict:
     """The moments that these rates rest on, minibatches among them, against runs on drawn users."""
@@ -211,7 +205,7 @@ def sampled_phases_by_their_moments(context: Context) -> Verdict:
 
 
 elsewhere = unmeasured(
-    "user_level/thm-c3@sampled", "epsilon delta L",
+    "user_level/thm-c3@sampled", "epsilon delta L m",
     "The least n that makes the tests sure moves with epsilon and delta, which leaves no window beside that of full "
-    "batches; the noise is theirs but for constants and logarithms, and the rows of Theorem C.3 are of these.",
+    "batches; L and m enter lambda and tau as in full batches, whose rows are those of Theorem C.3.",
 )  # fmt: skip

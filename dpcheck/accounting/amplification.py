@@ -183,8 +183,8 @@ class LossCells:
         """Randomised responses of these epsilons beside N(mu, 1) against N(0, 1)."""
         sides = [(0.0, 1.0)]
         for epsilon in pure:
-            false = float(scipy.special.expit(-epsilon))
-            sides = [(y + s * epsilon, w * (false if s > 0 else 1 - false)) for y, w in sides for s in (1, -1)]
+            rare = float(scipy.special.expit(-epsilon))
+            sides = [(y + s * epsilon, w * (rare if s > 0 else 1 - rare)) for y, w in sides for s in (1, -1)]
         if mu == 0:
             above = [(y, w) for y, w in sides if y > 0]
             return LossCells(np.array([y for y, _ in above]), np.array([w for _, w in above]), (0.0, ()))

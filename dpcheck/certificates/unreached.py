@@ -26,7 +26,8 @@ _REASONS = {
         user_level/lem-2-3 user_level/lem-3-5 user_level/lem-a9 user_level/lem-a12 user_level/lem-b2
         user_level/lem-b4 user_level/lem-c2 user_level/lem-c4 user_level/lem-c6 user_level/lem-d1
         user_level/proc-outlier-removal user_level/proc-randomized-smoothing user_level/thm-3-1
-        user_level/thm-a11 tsybakov/lem-6 tsybakov/thm-2 tsybakov/thm-3 tsybakov/thm-6 user_level/thm-b1
+        user_level/thm-a11 tsybakov/lem-6 tsybakov/thm-2 tsybakov/thm-3 tsybakov/thm-6 tsybakov/thm-7
+        user_level/thm-b1
         user_level/proc-subsample l1_geometry/fact-fkt-5-1 lp_spaces/claim-app10-general-eps lp_spaces/thm-8
         pure_heavy_tails/thm-3-1 pure_heavy_tails/thm-e-2 pure_heavy_tails/thm-e-5 pure_heavy_tails/thm-f-6
         user_level/lem-d2 l1_geometry/thm-8""",

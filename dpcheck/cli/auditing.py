@@ -168,6 +168,7 @@ def audit_command(
         "failure_probability": failure_probability / among,
         "seed": seed,
         "halts": halts,
+        "bounded": mode == "fixed",
     }
     if keep is not None:
         with in_options(), running(run, pair, claim, workers, **limits) as inside:

@@ -89,6 +89,7 @@ def running(
     failure_probability: float,
     kept: float,
     audited: bool = True,
+    bounded: bool = True,
     **options: Any,
 ) -> Iterator[Any]:
     """The mechanism to run, once a pilot has said that so many runs can be.
@@ -96,6 +97,7 @@ def running(
     Args:
         trials: on each input; kept: outputs that are held in memory.
         audited: all of them count towards one audit of the claim.
+        bounded: whoever runs it refuses too many itself: there is no pilot then without workers.
         options: of the pilot.
 
     Raises:
@@ -107,7 +109,7 @@ def running(
     from dpcheck.recorded.planning import detectable_at_best, duration
 
     runs = 2 * trials
-    if workers is None and runs < MANY:
+    if workers is None and (bounded or runs < MANY):
         yield mechanism
         return
     least = detectable_at_best(claim, trials, failure_probability) if audited and workers is not None else 0.0

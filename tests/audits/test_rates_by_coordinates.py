@@ -6,39 +6,39 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audits.l1_geometry import cubes, restarted_trees
+from audits.l1_geometry import appendix_b, cases, restarted_trees, section_3_2
 from audits.lp_spaces import cubes as spikes
 from audits.lp_spaces.cases import WALK, spiked
 from dpcheck.algorithms.l1_geometry import NoisyMirrorDescent
 from dpcheck.errors import InvalidInput
 from dpcheck.harness.scaling import Equal, Simulated
 
-PHASES = cubes.Shared(cubes.phases, 400)
+PHASES = section_3_2.Shared(section_3_2.phases, 400)
 
 
 def test_steeper_losses_told_a_steeper_class_have_as_much_more_risk() -> None:
-    at = {"n": cubes.MANY, "epsilon": cubes.FAINT}
-    one = PHASES(cubes.diagonal(cubes.ShortOnCubes(), 1e-5, **at), 0).value
-    steep = PHASES(cubes.diagonal(cubes.ShortOnCubes(), 16e-5, L=16.0, **at), 0).value
+    at = {"n": section_3_2.MANY, "epsilon": section_3_2.FAINT}
+    one = PHASES(cases.diagonal(section_3_2.Short(), 1e-5, **at), 0).value
+    steep = PHASES(cases.diagonal(section_3_2.Short(), 16e-5, L=16.0, **at), 0).value
     assert steep == pytest.approx(16 * one, rel=1e-9)
-    untold = PHASES(cubes.taken_for_one(cubes.diagonal(cubes.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
+    untold = PHASES(cases.taken_for_one(cases.diagonal(section_3_2.Short(), 16e-5, L=16.0, **at)), 0).value
     assert untold < 8 * one
-    longer = PHASES(cubes.shorter(cubes.diagonal(cubes.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
+    longer = PHASES(section_3_2.shorter(cases.diagonal(section_3_2.Short(), 16e-5, L=16.0, **at)), 0).value
     assert longer != pytest.approx(steep, rel=0.1)
 
 
 def test_a_walk_of_the_average_knows_L_too() -> None:
     at = {"n": 10**15, "epsilon": 1e-8}
-    one = cubes.AVERAGE["engine"](cubes.average(NoisyMirrorDescent(), 1e-3, **at), 0).value
-    steep = cubes.AVERAGE["engine"](cubes.average(NoisyMirrorDescent(), 16e-3, L=16.0, **at), 0).value
+    one = appendix_b.AVERAGE["engine"](appendix_b.average(NoisyMirrorDescent(), 1e-3, **at), 0).value
+    steep = appendix_b.AVERAGE["engine"](appendix_b.average(NoisyMirrorDescent(), 16e-3, L=16.0, **at), 0).value
     assert steep == pytest.approx(16 * one, rel=1e-6)
 
 
 def test_noise_beyond_the_ball_of_a_phase_is_refused() -> None:
     with pytest.raises(InvalidInput, match="coordinates do not move apart"):
-        PHASES(cubes.diagonal(cubes.GeneralShort(p=2.0), 0.1, n=2**16, epsilon=1e-3, d=64, p=2.0), 0)
+        PHASES(cases.diagonal(section_3_2.GeneralShort(p=2.0), 0.1, n=2**16, epsilon=1e-3, d=64, p=2.0), 0)
     with pytest.raises(InvalidInput, match=r"has p = 1\.5"):
-        PHASES(cubes.diagonal(cubes.GeneralShort(p=1.5), 0.1, n=2**40, epsilon=0.1, d=64, p=1.5), 0)
+        PHASES(cases.diagonal(section_3_2.GeneralShort(p=1.5), 0.1, n=2**40, epsilon=0.1, d=64, p=1.5), 0)
 
 
 @pytest.mark.parametrize("d", [2, 3])
@@ -55,7 +55,7 @@ def test_without_noise_selections_are_the_lines_of_the_algorithm(d: int) -> None
 
 def test_sizes_give_the_first_run_its_phases_without_rounding() -> None:
     for T, n in zip(restarted_trees.SIZES, restarted_trees.RECORDS, strict=True):
-        one = restarted_trees.beginning(1.0, n, restarted_trees.SPENT[restarted_trees.SIZES[0]])
+        one = restarted_trees.beginning(1.0, n, restarted_trees.FAINT)
         first = one.algorithm.schedule(one.problem, n).phases[0]
         assert len(first.inner.phases) == T
         _, argument = restarted_trees.INNER.reach(one.problem, first.records)

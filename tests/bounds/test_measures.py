@@ -47,6 +47,7 @@ UPPER = {
     "tsybakov/thm-1@summed",
     "tsybakov/thm-2@derived",
     "tsybakov/thm-6@derived",
+    "tsybakov/thm-6@placed",
     "user_level/proc-group-privacy@summed",
     "user_level/thm-b1@derived",
     "user_level/thm-b1@summed",

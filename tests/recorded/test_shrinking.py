@@ -145,6 +145,17 @@ def test_what_is_private_is_hardly_ever_certified(monkeypatch):
     assert wrong <= 23  # at most 12 in the mean; more than 23 of 60 at rate .2 has probability 5e-4
 
 
+def test_no_runs_are_used_twice(monkeypatch):
+    """Those that choose an event do not count it."""
+    used, record = [], shrinking.record_outputs
+    monkeypatch.setattr(
+        shrinking, "record_outputs", lambda *run, seed, **rest: used.append(seed) or record(*run, seed=seed, **rest)
+    )
+    dp.shrink(short, refuted(short, *pair()))
+    assert len(used) > 4
+    assert len(set(used)) == len(used)
+
+
 def test_levels_of_all_turns_together_are_the_failure_probability(monkeypatch):
     spent = []
     monkeypatch.setattr(shrinking._Search, "certified", lambda self, pair, level: spent.append(level))

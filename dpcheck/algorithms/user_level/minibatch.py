@@ -82,8 +82,8 @@ class Batches:
         span, kind = (self.start, self.start + self.users), AboveThreshold
         if self.amplified == "steps":
             law: TestedMean = TestedMean(RedrawnThreshold(self.test, 2 * self.test), self.sigma, self.unit)
-            apart = self.moves * math.hypot(1.0, SHARE)
-            both = Read(start=span[0], stop=span[1], sensitivity=apart, sampling=hidden, failure=self.failure)
+            norm = self.moves * math.hypot(1.0, SHARE)
+            both = Read(start=span[0], stop=span[1], sensitivity=norm, sampling=hidden, failure=self.failure)
             return (Release(name="step", law=law, reads=(both,), count=self.steps),)
         if self.threshold == "inside":
             kind = RedrawnThreshold

@@ -20,7 +20,7 @@ from dpcheck.harness.scaling.families import Axis, Family, geometric, powers
 from dpcheck.harness.scaling.line import Line, Move, clipped_mean
 from dpcheck.harness.scaling.pairs import RatePair, pairs
 from dpcheck.harness.scaling.rows import Row, scaling
-from dpcheck.harness.scaling.simulated import Simulated
+from dpcheck.harness.scaling.simulated import Shared, Simulated
 from dpcheck.harness.scaling.slopes import Rate, Series, Word, rate
 from dpcheck.harness.scaling.walk import Steps, Walk
 from dpcheck.harness.scaling.wide import Accelerating, Wide
@@ -45,6 +45,7 @@ __all__ = [
     "Risk",
     "Row",
     "Series",
+    "Shared",
     "Simulated",
     "Steps",
     "Walk",

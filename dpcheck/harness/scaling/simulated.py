@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,3 +30,11 @@ class Simulated:
         trials = self.trials // 8 if pilot else self.trials
         rng = seeds.stream(seed, "simulated", pilot)  # of no key: common to the family, so that members compare
         return statistic(np.asarray(instance.work.excess_risk(self.ends(instance, rng, trials))), self.quantile)
+
+
+@dataclass(frozen=True)
+class Shared(Simulated):
+    """A simulation whose noise is the same for every member of a family, so that none of them is lucky."""
+
+    def together(self, instances: Sequence[Instance], seed: int, *key: Any, pilot: bool = False) -> list[Risk]:
+        return [self(one, seed, *key, pilot=pilot) for one in instances]

@@ -1,0 +1,132 @@
+"""Three users' bad inputs, one after the other: a sentence with the value and the next step, in the words they used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import checkout
+import numpy as np
+import pytest
+from click.testing import Result
+
+import dpcheck as dp
+from dpcheck.errors import InvalidInput
+
+Cli = Callable[..., Result]
+
+MECHANISMS = """
+def mean(data, rng, trials):
+    return data.mean() + rng.laplace(scale=1 / len(data), size=trials)
+def quits(data, rng, trials):
+    raise SystemExit(7)
+def undefined(data, rng, trials):
+    return mean(data, rng, trials) * float("nan")
+"""
+FILES = ("--data", "a.npy", "--neighbour", "b.npy")
+PAIR = (*FILES, "--epsilon", "1")
+AUDIT = ("audit", "mech.py:mean")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with mechanisms, a good pair, and what a user may take for one."""
+    (tmp_path / "mech.py").write_text(MECHANISMS)
+    data = np.zeros(10)
+    np.save(tmp_path / "a.npy", data)
+    np.save(tmp_path / "far.npy", data + 1)
+    np.save(tmp_path / "short.npy", data[:9])
+    data[3] = 1.0
+    np.save(tmp_path / "b.npy", data)
+    np.save(tmp_path / "objects.npy", np.array([None, {}], dtype=object), allow_pickle=True)
+    np.save(tmp_path / "scalar.npy", np.float64(3))
+    for name in ("x.txt", "foreign.db", "broken.json"):
+        (tmp_path / name).write_text("hello")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+OWN = [
+    (("audit", "mech.py:quits", *PAIR), "quits raised SystemExit"),
+    ((*AUDIT, *PAIR, "--trials", "99999999999999"), "days are the most: take fewer than "),
+    ((*AUDIT, "--data", "objects.npy", *PAIR[2:]), "objects.npy holds Python objects; save numbers or strings"),
+    ((*AUDIT, "--data", "scalar.npy", *PAIR[2:]), "scalar.npy holds a single number, 3.0; axis 0"),
+    ((*AUDIT, "--data", "far.npy", *PAIR[2:]), "use --adjacency none"),
+    ((*AUDIT, "--data", "short.npy", *PAIR[2:]), "use --adjacency add-remove"),
+    (("audit", "mech.py:undefined", *PAIR), "pass --halts"),
+    ((*AUDIT, *PAIR, "--rho", "1"), "got 2 claims, --epsilon 1.0 and --rho 1.0; give one of them"),
+    ((*AUDIT, *FILES, "--delta", "1e-6"), "--delta 1e-06 needs --epsilon"),
+    ((*AUDIT, *FILES, "--alpha", "2"), "--alpha 2.0 needs --epsilon"),
+    (("verify", "broken.json"), "broken.json: unreadable"),
+]
+CONTENT = [
+    (("phase-diagram", "pure-approximate", "--k", "1"), "k must be >= 2"),
+    (("phase-diagram", "nosuch"), "no panel is called 'nosuch'; there are "),
+    (("run", "{here}/x.txt"), "x.txt is no Python file"),
+    (("run", "nosuchfolder/"), "'nosuchfolder/' is no file, folder or label"),
+    (("run", "lp_spaces/thm-3::nosuch"), "lp_spaces/thm-3 has no check 'nosuch'; it has "),
+    (("show", ""), "got an empty label"),
+    (("compare", "{here}/x.txt", "{here}/foreign.db"), "x.txt"),
+    (("compare-bounds", "--n", "1e5", "--d", "50", "--epsilon", "-1"), "-1"),
+    (("list", "--kind", "nosuch"), "got 'nosuch'; there are "),
+    (("plan", "nosuch", "--n", "10"), "unknown label 'nosuch'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), OWN, ids=lambda row: " ".join(row) if isinstance(row, tuple) else "")
+def test_of_mechanisms_and_files(here: Path, cli: Cli, arguments: tuple[str, ...], says: str) -> None:
+    told_in_a_sentence(cli(*arguments, code=2), says)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"), CONTENT, ids=lambda row: " ".join(row) if isinstance(row, tuple) else ""
+)
+def test_of_labels_and_sizes(
+    here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.chdir(checkout.ROOT)
+    told_in_a_sentence(cli(*(word.format(here=here) for word in arguments), code=2), says)
+
+
+def told_in_a_sentence(result: Result, says: str) -> None:
+    (line,) = [line for line in result.stderr.splitlines() if says in line]
+    assert len(line) <= 400, line
+    assert "Traceback" not in result.output
+    assert "internal error" not in result.output
+    assert result.stdout == ""
+
+
+def leaky(data: Any, rng: Any, trials: int) -> Any:
+    return data.mean() + rng.laplace(scale=0.1 / len(data), size=trials)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: dp.PureDP("1"), "'1'"),  # type: ignore[arg-type]
+        (lambda: dp.ApproxDP(1, "a"), "'a'"),  # type: ignore[arg-type]
+        (lambda: dp.testing.worst_pairs(n=2.5), "2.5"),  # type: ignore[arg-type]
+        (lambda: dp.verify({}), "the field 'label' is missing"),
+        (lambda: dp.verify("nowhere.json"), "nowhere.json"),
+        (lambda: dp.claim("l1_geometry/thm-4").evaluate(foo=1), "foo"),
+    ],
+)
+def test_of_values(call: Callable[[], Any], says: str) -> None:
+    with pytest.raises(dp.DpcheckError) as found:
+        call()
+    assert says in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_a_file_and_a_number_are_taken_as_they_are_meant(tmp_path: Path) -> None:
+    """A path in place of a witness, and 1e3 in place of 1000."""
+    pair = dp.testing.worst_pairs(n=10, low=0.0, high=1.0)
+    found = dp.audit(leaky, *pair, dp.PureDP(1.0), trials=1e3)  # type: ignore[arg-type]
+    assert found.witness is not None
+    found.witness.save(tmp_path / "witness.json")
+    assert dp.verify(tmp_path / "witness.json")
+    with pytest.raises(InvalidInput, match=r"1000\.5"):
+        dp.audit(leaky, *pair, dp.PureDP(1.0), trials=1000.5)  # type: ignore[arg-type]
