@@ -384,7 +384,7 @@ MANY, FAINT = 2**68, 1e-11
 
 
 @dataclass(frozen=True)
-class Short(LocalizedMirrorDescent):
+class ShortOnCubes(LocalizedMirrorDescent):
     """Algorithm 2 with batches of a 32nd of a phase, which make 1,024 steps; privacy is that of these batches."""
 
     def batch(self, problem: Problem, n_i: float, epsilon_i: float) -> float:
@@ -454,7 +454,7 @@ IN_D: Mapping[str, Mutant] = {"η times d^(1/8)": longer}
 @check("l1_geometry/alg-2", kind="accuracy", also=("l1_geometry/alg-6",), grid={"p": (1.0, 2.0)}, expect="consistent")
 def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
     """Phases run on one coordinate end where drawn runs of Algorithm 2 or, p = 2, Algorithm 6 do in the plane."""
-    algorithm = Short(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)
+    algorithm = ShortOnCubes(c_sigma=0.7) if p == 1 else GeneralShort(c_sigma=0.7, p=p)
     one = tilted(algorithm, 0.25, n=2**12, d=2, epsilon=0.5, delta=0.1)
     return admitted(Simulated(phases, 20_000), one, context.scale(40, 200), context)
 
@@ -462,7 +462,7 @@ def coordinates_of_the_phases(context: Context, *, p: float) -> Verdict:
 @scaling("l1_geometry/thm-4", variable="L", sizes=STEEPNESS, mutants=IN_L, **PHASED)
 def localised_descent_in_L(*, L: int, slope: float) -> Instance:
     """Algorithm 2 in the plane over L, with 1,024 steps a phase, on losses that are no steeper for it."""
-    return diagonal(Short(), slope, n=MANY, epsilon=FAINT, L=float(L))
+    return diagonal(ShortOnCubes(), slope, n=MANY, epsilon=FAINT, L=float(L))
 
 
 @scaling("l1_geometry/thm-5", variable="L", sizes=STEEPNESS, mutants=IN_L, also=("l1_geometry/thm-13",), **PHASED)

@@ -92,7 +92,7 @@ class Heavy(LocalisedClipped):
         return super().first_weight(problem, n) * n**self.power
 
 
-class Wide(LocalisedClipped):
+class WideClips(LocalisedClipped):
     """Levels too large by n^(1/8), and so the noise."""
 
     def phases(self, problem: Problem, n: int) -> tuple[Phase, ...]:
@@ -105,7 +105,7 @@ class Wide(LocalisedClipped):
 
 # One phase alone, or smaller weights, are not among them: under noise on each step, which costs ηs² on smooth losses,
 # they have the rate on this class as well.
-WRONG_WEIGHTS = {"λ times n^(1/8)": instead(Heavy), "C times n^(1/8)": instead(Wide)}
+WRONG_WEIGHTS = {"λ times n^(1/8)": instead(Heavy), "C times n^(1/8)": instead(WideClips)}
 NOISY = Simulated(noisy_phases, 3200)
 EVERY_LOSS = functools.partial(
     scaling, "tsybakov/thm-1@every-loss", part="private", family=TILTS, engine=NOISY, mutants=WRONG_WEIGHTS

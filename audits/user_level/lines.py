@@ -286,3 +286,17 @@ STAGES = {
     "smooth": "user_level/proc-multistage-ac-sa@smoothness",
 }
 """What multi-stage AC-SA is told in each phase."""
+
+
+ALG_3 = {
+    "phases": "user_level/alg-3@phases",
+    "users": "user_level/alg-3@users",
+    "weight": "user_level/alg-3@weight",
+    "steps": "user_level/alg-3@steps",
+    "tau": "user_level/alg-3@corrected-tau",
+    "batch": "user_level/alg-3@corrected-minibatches",
+    "sigma": "user_level/alg-2",
+    "test": "user_level/alg-2@test",
+    **STAGES,
+    "gradients": "user_level/alg-3@gradients",
+}

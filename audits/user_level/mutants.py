@@ -23,7 +23,7 @@ from dpcheck.algorithms.user_level import (
 from dpcheck.algorithms.user_level.descent import sgd
 from dpcheck.algorithms.user_level.minibatch import Accelerated, Batches
 from dpcheck.algorithms.user_level.phased import GroupedPhase
-from dpcheck.algorithms.user_level.sampled import Steps
+from dpcheck.algorithms.user_level.sampled import SampledSteps
 from dpcheck.interfaces import Array, Data, Workload
 from dpcheck.laws import Gaussian, Laplace
 from dpcheck.mutants import seeded
@@ -137,14 +137,14 @@ def gradients_twice(original: Any, self: Any, *given: Any) -> Any:
     return original(self, *given)
 
 
-@seeded("user_level/alg-3", Steps, "budget")
-def rate_squared(original: Any, self: Steps, batch: int) -> Any:
+@seeded("user_level/alg-3", SampledSteps, "budget")
+def rate_squared(original: Any, self: SampledSteps, batch: int) -> Any:
     """Sampling is taken to amplify by the square of its rate."""
     return original(self, batch) * self.users / batch
 
 
-@seeded("user_level/alg-3", Steps, "sigma")
-def half_of_the_noise(original: Any, self: Steps, batch: int, tau: float) -> Any:
+@seeded("user_level/alg-3", SampledSteps, "sigma")
+def half_of_the_noise(original: Any, self: SampledSteps, batch: int, tau: float) -> Any:
     """A user is taken to move one end of the weighted mean, not both."""
     return original(self, batch, tau) / 2
 

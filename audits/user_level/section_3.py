@@ -47,21 +47,9 @@ from .cases import (
     risk_verdict,
     shapes,
 )
-from .lines import BESIDE, KEPT, MINIBATCHES, NAMES, STAGES, algorithm_3, replayed, restarts, three_kinds
+from .lines import ALG_3, BESIDE, KEPT, MINIBATCHES, NAMES, algorithm_3, replayed, restarts, three_kinds
 from .scaling import BY_MOMENTS, CONVEX, restarted
 
-ALG_3 = {
-    "phases": "user_level/alg-3@phases",
-    "users": "user_level/alg-3@users",
-    "weight": "user_level/alg-3@weight",
-    "steps": "user_level/alg-3@steps",
-    "tau": "user_level/alg-3@corrected-tau",
-    "batch": "user_level/alg-3@corrected-minibatches",
-    "sigma": "user_level/alg-2",
-    "test": "user_level/alg-2@test",
-    **STAGES,
-    "gradients": "user_level/alg-3@gradients",
-}
 ALG_3_PRINTED = ALG_3 | {"tau": "user_level/alg-3@tau", "batch": "user_level/alg-3@minibatches"}
 SAMPLED = {
     "batch": "user_level/alg-3@sampled-minibatches",

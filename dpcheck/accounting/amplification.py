@@ -162,11 +162,11 @@ def sampled_renyi(
 
 
 REACH, CELL = 37.0, 1 / 96
-"""Deviations of the Gaussian that the cells of `Cells.of` cover, and the width of those up to eight."""
+"""Deviations of the Gaussian that the cells of `LossCells.of` cover, and the width of those up to eight."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class LossCells:
     """A privacy loss above 0 as it falls without the record: in each cell the largest loss and the mass.
 
     Attributes:
@@ -179,7 +179,7 @@ class Cells:
     beyond: tuple[float, tuple[tuple[float, float], ...]]
 
     @staticmethod
-    def of(pure: Sequence[float], mu: float) -> Cells:
+    def of(pure: Sequence[float], mu: float) -> LossCells:
         """Randomised responses of these epsilons beside N(mu, 1) against N(0, 1)."""
         sides = [(0.0, 1.0)]
         for epsilon in pure:
@@ -187,7 +187,7 @@ class Cells:
             sides = [(y + s * epsilon, w * (rare if s > 0 else 1 - rare)) for y, w in sides for s in (1, -1)]
         if mu == 0:
             above = [(y, w) for y, w in sides if y > 0]
-            return Cells(np.array([y for y, _ in above]), np.array([w for _, w in above]), (0.0, ()))
+            return LossCells(np.array([y for y, _ in above]), np.array([w for _, w in above]), (0.0, ()))
         losses, masses = [], []
         for y, w in sides:
             start = min(max(mu / 2 - y / mu, -REACH), REACH)
@@ -201,7 +201,7 @@ class Cells:
                 mass[0] += low[0]
             losses.append(y + mu * z[1:] - mu * mu / 2)
             masses.append(w * mass)
-        return Cells(np.concatenate(losses), np.concatenate(masses), (mu, tuple(sides)))
+        return LossCells(np.concatenate(losses), np.concatenate(masses), (mu, tuple(sides)))
 
     def left_out(self, alpha: float, rate: float) -> float:
         """log of at least E r^alpha - 1 over the outcomes beyond the cells, r = 1 + rate (e^loss - 1).
@@ -217,7 +217,7 @@ class Cells:
         return float(total)
 
 
-def dominated_renyi(alpha: float, rate: float, shares: Sequence[float], cells: Sequence[Cells]) -> float:
+def dominated_renyi(alpha: float, rate: float, shares: Sequence[float], cells: Sequence[LossCells]) -> float:
     """Rényi divergence of order alpha of the pair that dominates a mechanism on a hidden sample, at most.
 
     A mechanism with the profile h, sampled at that rate, has the profile H(x) = rate h(1 + (x - 1)/rate) for x >= 1 on

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpcheck.accounting.amplification import (
     Array,
-    Cells,
+    LossCells,
     amplified_from,
     copies,
     dominated_renyi,
@@ -258,13 +258,13 @@ class Sampled:
         return sampled_renyi(INTEGER_ORDERS, times, chances, renyi, pure)
 
     @cached_property
-    def _pairs(self) -> tuple[tuple[float, ...], tuple[Cells, ...]] | None:
+    def _pairs(self) -> tuple[tuple[float, ...], tuple[LossCells, ...]] | None:
         """The numbers of copies by their shares, and what dominates one use under each; None where nothing is known."""
         times, chances, _ = self._draws
         known = [law_pair(self.law, k * self.sensitivity) for k in times]
         if not self._theorem or self.rate <= 0:
             return None
-        found = tuple(Cells.of(*pair) for pair in known if pair is not None)
+        found = tuple(LossCells.of(*pair) for pair in known if pair is not None)
         return (tuple(chances / self.rate), found) if len(found) == len(known) else None
 
     def renyi(self, alpha: float) -> float:

@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, special, stats
 
 from dpcheck.accounting import account
-from dpcheck.accounting.amplification import REACH, Cells, dominated_renyi, mixture_renyi, sampled_renyi
+from dpcheck.accounting.amplification import REACH, LossCells, dominated_renyi, mixture_renyi, sampled_renyi
 from dpcheck.interfaces import Read, Release, Sampling, Schedule
 from dpcheck.laws import Gaussian, Laplace
 
@@ -36,7 +36,7 @@ def test_moments_are_those_of_an_integral_from_above(
         for piece in itertools.pairwise(np.linspace(start, start + 40, 81)):
             total += mass * integrate.quad(excess, *piece, args=(loss,))[0]
     exact = math.log1p(total) / (alpha - 1)
-    assert exact <= dominated_renyi(alpha, rate, (1.0,), (Cells.of(pure, mu),)) <= 1.02 * exact
+    assert exact <= dominated_renyi(alpha, rate, (1.0,), (LossCells.of(pure, mu),)) <= 1.02 * exact
 
 
 def test_pure_pairs_have_two_outcomes() -> None:
@@ -44,7 +44,7 @@ def test_pure_pairs_have_two_outcomes() -> None:
     q, alpha, e = 0.2, 3.0, 0.7
     r, mass = 1 + q * math.expm1(e), 1 / (1 + math.exp(e))
     exact = mass * r**alpha + mass * r * r**-alpha + 1 - mass - mass * r
-    assert dominated_renyi(alpha, q, (1.0,), (Cells.of((e,), 0.0),)) == pytest.approx(math.log(exact) / (alpha - 1))
+    assert dominated_renyi(alpha, q, (1.0,), (LossCells.of((e,), 0.0),)) == pytest.approx(math.log(exact) / (alpha - 1))
 
 
 @pytest.mark.parametrize("mu", [0.1, 0.5, 2.0])
@@ -52,7 +52,7 @@ def test_it_is_below_both_older_bounds(mu: float) -> None:
     for rate in (0.001, 0.1, 0.7):
         older = sampled_renyi(64, (1,), np.array([rate]), lambda a, k: a * mu * mu / 2, np.array([math.inf]))
         for alpha in (a for a in (2, 3, 8, 40) if a * mu < REACH):
-            here = dominated_renyi(alpha, rate, (1.0,), (Cells.of((), mu),))
+            here = dominated_renyi(alpha, rate, (1.0,), (LossCells.of((), mu),))
             assert here <= older[alpha - 2] * (1 + 1e-12)
             assert here <= 1.02 * mixture_renyi(alpha, np.array([rate]), np.array([alpha * mu * mu / 2]))
 

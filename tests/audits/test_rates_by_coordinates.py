@@ -18,12 +18,12 @@ PHASES = section_3_2.Shared(section_3_2.phases, 400)
 
 def test_steeper_losses_told_a_steeper_class_have_as_much_more_risk() -> None:
     at = {"n": section_3_2.MANY, "epsilon": section_3_2.FAINT}
-    one = PHASES(cases.diagonal(section_3_2.Short(), 1e-5, **at), 0).value
-    steep = PHASES(cases.diagonal(section_3_2.Short(), 16e-5, L=16.0, **at), 0).value
+    one = PHASES(cases.diagonal(section_3_2.ShortOnCubes(), 1e-5, **at), 0).value
+    steep = PHASES(cases.diagonal(section_3_2.ShortOnCubes(), 16e-5, L=16.0, **at), 0).value
     assert steep == pytest.approx(16 * one, rel=1e-9)
-    untold = PHASES(cases.taken_for_one(cases.diagonal(section_3_2.Short(), 16e-5, L=16.0, **at)), 0).value
+    untold = PHASES(cases.taken_for_one(cases.diagonal(section_3_2.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
     assert untold < 8 * one
-    longer = PHASES(section_3_2.shorter(cases.diagonal(section_3_2.Short(), 16e-5, L=16.0, **at)), 0).value
+    longer = PHASES(section_3_2.shorter(cases.diagonal(section_3_2.ShortOnCubes(), 16e-5, L=16.0, **at)), 0).value
     assert longer != pytest.approx(steep, rel=0.1)
 
 

@@ -18,7 +18,7 @@ from dpcheck.algorithms.user_level.concentration import (
     weighted_mean,
     weighted_movement,
 )
-from dpcheck.algorithms.user_level.sampled import SCORE, SHARE, Steps, TestedMean
+from dpcheck.algorithms.user_level.sampled import SCORE, SHARE, SampledSteps, TestedMean
 from dpcheck.algorithms.user_level.sizes import BUDGETS, log_ratio, samples_of, smallest_users
 from dpcheck.algorithms.user_level.threshold import RedrawnThreshold
 from dpcheck.errors import Infeasible, InvalidInput
@@ -107,8 +107,8 @@ class Accelerated(Algorithm[Batches], abc.ABC):
         threshold: its noise is drawn "once" a phase, or "inside" the loop as the line stands.
         amplified: by the sampling: "means", given the bits, as the proof has it, which proves nothing of a phase that
             is truly sampled; or "steps", bit and mean of a step together: K_i (even), test and sigma are those of
-            `Steps`, to which dials are then relative, each step has a threshold of its own, and users who may lie
-            apart have weights where a coin would keep them.
+            `SampledSteps`, to which dials are then relative, each step has a threshold of its own, and users who may
+            lie apart have weights where a coin would keep them.
         c_steps: of T_i, 1 in print; it costs no privacy, since sigma grows with sqrt T_i.
         distance: R; None for the diameter of the domain.
     """
@@ -202,10 +202,10 @@ class Accelerated(Algorithm[Batches], abc.ABC):
         """A constant over its printed value."""
         return float(getattr(self, name)) / PRINTED[name]
 
-    def per_step(self, problem: Problem, users: int, steps: int) -> Steps:
+    def per_step(self, problem: Problem, users: int, steps: int) -> SampledSteps:
         """What the steps of a phase may spend where they are amplified."""
         epsilon, delta = self.privacy_budget(problem)
-        return Steps(users=users, steps=steps, epsilon=epsilon, delta=delta)
+        return SampledSteps(users=users, steps=steps, epsilon=epsilon, delta=delta)
 
     def enough(self, problem: Problem, n: int) -> float:
         """Users that every phase needs: 100 log(20 n m d e^eps/delta)/eps."""

@@ -79,7 +79,7 @@ class TestedMean:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps:
+class SampledSteps:
     """What T steps on K of N users each may spend, so that all of them together are (epsilon, delta)-private.
 
     Lemma A.8 makes at most 1.3 K budget/N of a step's `budget` <= 1/2, which Lemma A.7 composes to epsilon at delta/2,
@@ -126,4 +126,4 @@ class Steps:
         return 160 * tau / batch / self.budget(batch) * math.sqrt(2 * self.log)
 
 
-__all__ = ["SCORE", "SHARE", "Steps", "TestedMean"]
+__all__ = ["SCORE", "SHARE", "SampledSteps", "TestedMean"]
